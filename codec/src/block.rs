@@ -1,0 +1,157 @@
+//! Blocks: sections of one log, compressed together; what sled holds.
+//!
+//! ```text
+//!  0  magic     "MPBK"
+//!  4  version   u16
+//!  6  flags     u16: 1 = zstd, 0 = as it is
+//!  8  first     u64, the offset of the first record
+//! 16  count     u32, records
+//! 20  raw       u32, bytes of the sections
+//! 24  prev      32 bytes, the chain hash before the first record
+//! 56  check     16 bytes: BLAKE3 of the log's task (u64) and number (u32), bytes 0 to 56 and
+//!               the payload, cut to 16
+//! 72  payload   sections, section.rs
+//! ```
+//!
+//! Numbers are little-endian. The log is not stored, only checked: a block found under another
+//! log's key does not pass.
+
+use crate::compress::{check, pack, unpack};
+use crate::error::{Error, Result};
+use crate::id::{Hash, LogId, Offset};
+use crate::section::{SectionRef, Sections};
+use crate::wire::{FORMAT_VERSION, Reader, check_version};
+
+/// Bytes of sections that a block aims at, so that it packs to about 4 KiB.
+pub const BLOCK_RAW_TARGET: usize = 16 << 10;
+
+/// Bytes of records that a section aims at, so that blocks fill well without cutting any.
+pub const SECTION_RAW_TARGET: usize = BLOCK_RAW_TARGET / 2;
+
+/// The most bytes of sections a block may have: one section of a single large record fits.
+pub const BLOCK_RAW_MAX: usize = crate::frame::FRAME_PAYLOAD_MAX;
+
+const MAGIC: &[u8; 4] = b"MPBK";
+const CHECKED_LEN: usize = 56;
+
+/// A block, unpacked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    /// The offset of its first record.
+    pub first: Offset,
+    /// How many records it has.
+    pub count: u32,
+    /// The chain hash before the first.
+    pub prev: Hash,
+    /// Its sections.
+    pub sections: Vec<u8>,
+}
+
+impl Block {
+    /// The stored bytes, as a block of `log`.
+    pub fn encode(&self, log: LogId) -> Vec<u8> {
+        let packed = pack(&self.sections);
+        let payload = packed.as_deref().unwrap_or(&self.sections);
+        let mut out = Vec::with_capacity(CHECKED_LEN + 16 + payload.len());
+        out.extend_from_slice(MAGIC);
+        out.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
+        out.extend_from_slice(&u16::from(packed.is_some()).to_le_bytes());
+        out.extend_from_slice(&self.first.to_le_bytes());
+        out.extend_from_slice(&self.count.to_le_bytes());
+        out.extend_from_slice(&(self.sections.len() as u32).to_le_bytes());
+        out.extend_from_slice(&self.prev.0);
+        let sum = check(&[&place(log), &out, payload]);
+        out.extend_from_slice(&sum);
+        out.extend_from_slice(payload);
+        out
+    }
+
+    /// Reads and checks a block of `log`.
+    pub fn decode(log: LogId, bytes: &[u8]) -> Result<Self> {
+        Self::read(log, bytes).map_err(|e| e.at(log))
+    }
+
+    fn read(log: LogId, bytes: &[u8]) -> Result<Self> {
+        let mut reader = Reader::new(bytes, "block");
+        let mut checked = Reader::new(reader.take(CHECKED_LEN)?, "block");
+        let expected = reader.array::<16>()?;
+        let payload = reader.rest();
+        if checked.rest().get(..4) != Some(MAGIC) {
+            return Err(Error::corrupt("block", "its magic", "other bytes"));
+        }
+        if check(&[&place(log), checked.rest(), payload]) != expected {
+            return Err(Error::corrupt("block", "bytes that match its check", "others"));
+        }
+        checked.take(4)?;
+        check_version("block", checked.u16()?)?;
+        let packed = checked.u16()? == 1;
+        let (first, count, raw_len) = (checked.u64()?, checked.u32()?, checked.u32()? as usize);
+        let prev = Hash(checked.array()?);
+        if raw_len > BLOCK_RAW_MAX || first.checked_add(u64::from(count)).is_none() {
+            return Err(Error::corrupt("block", "a length and offsets that fit", raw_len));
+        }
+        let sections =
+            if packed { unpack(payload, raw_len, "block")? } else { payload.to_vec() };
+        Ok(Self { first, count, prev, sections })
+    }
+
+    /// The offset after its last record.
+    pub fn end(&self) -> Offset {
+        self.first + u64::from(self.count)
+    }
+}
+
+fn place(log: LogId) -> [u8; 12] {
+    let mut out = [0; 12];
+    let (task, number) = out.split_at_mut(8);
+    task.copy_from_slice(&log.task.0.to_le_bytes());
+    number.copy_from_slice(&log.kind.number().to_le_bytes());
+    out
+}
+
+/// Fills blocks of about [`BLOCK_RAW_TARGET`] with sections of one log. It never cuts a section:
+/// whoever makes sections keeps them at [`SECTION_RAW_TARGET`].
+#[derive(Debug)]
+pub struct BlockBuilder {
+    block: Block,
+    done: Vec<Block>,
+}
+
+impl BlockBuilder {
+    /// Starts with a block that is to be filled further.
+    pub fn new(block: Block) -> Self {
+        Self { block, done: Vec::new() }
+    }
+
+    /// Starts at an offset whose chain hash is `prev`.
+    pub fn at(first: Offset, prev: Hash) -> Self {
+        Self::new(Block { first, count: 0, prev, sections: Vec::new() })
+    }
+
+    /// Appends a section; `before` is the chain hash before its first record.
+    pub fn push(&mut self, section: &SectionRef<'_>, before: Hash) {
+        let filled = self.block.sections.len() + section.records.len();
+        if filled > BLOCK_RAW_TARGET && self.block.count > 0 {
+            let first = self.block.end();
+            let next = Block { first, count: 0, prev: before, sections: Vec::new() };
+            self.done.push(std::mem::replace(&mut self.block, next));
+        }
+        section.encode(&mut self.block.sections);
+        self.block.count += section.count;
+    }
+
+    /// The blocks, in order, the last one perhaps not full.
+    pub fn finish(mut self) -> Vec<Block> {
+        if self.block.count > 0 {
+            self.done.push(self.block);
+        }
+        self.done
+    }
+}
+
+impl Block {
+    /// Its sections.
+    pub fn sections(&self) -> Sections<'_> {
+        Sections::new(&self.sections)
+    }
+}

@@ -1,0 +1,180 @@
+//! What an event says: one structure for each kind, and its stored and JSON forms.
+//!
+//! On disk a body is its kind, a stable number, and a payload, the structure's fields in order
+//! (`wire.rs`). In JSON it is an object tagged by `kind` in snake case. A kind this version does
+//! not know is kept as it is, in both forms.
+
+mod extra;
+pub(crate) mod form;
+mod kinds;
+
+use bincode::{Decode, Encode};
+use data_encoding::BASE64;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::checkpoint::{CheckpointMarked, CheckpointUnmarked};
+use crate::error::Result;
+use crate::json::Json;
+pub use extra::Extra;
+pub use kinds::*;
+
+form::bodies! {
+    /// What an event of a lineage says.
+    Body, "event body" {
+        /// The first event of a lineage.
+        1 LineageOpened "lineage_opened",
+        /// A step of the run began.
+        2 StepStarted "step_started",
+        /// A step of the run ended well.
+        3 StepFinished "step_finished",
+        /// A step of the run ended badly.
+        4 StepFailed "step_failed",
+        /// The iteration went from one state to the next.
+        5 PhaseChanged "phase_changed",
+        /// The run was started, paused, resumed or stopped.
+        6 ControlChanged "control_changed",
+        /// A person said what to do.
+        7 GuidanceGiven "guidance_given",
+        /// The prompt is another one.
+        8 PromptChanged "prompt_changed",
+        /// The rule system is another one.
+        9 RulesChanged "rules_changed",
+        /// Artifacts were set or removed.
+        10 ArtifactsEdited "artifacts_edited",
+        /// The variables were patched.
+        11 VariablesPatched "variables_patched",
+        /// The context was patched.
+        12 ContextChanged "context_changed",
+        /// Somebody said something in the conversation.
+        13 Message "message",
+        /// A tool was called.
+        14 ToolCalled "tool_called",
+        /// A tool answered.
+        15 ToolReturned "tool_returned",
+        /// The workspace was captured.
+        16 WorkspaceCaptured "workspace_captured",
+        /// A checkpoint was marked.
+        17 CheckpointMarked "checkpoint_marked",
+        /// A checkpoint's mark was taken off.
+        18 CheckpointUnmarked "checkpoint_unmarked",
+        /// Something was added to a checkpoint after the fact.
+        19 CheckpointAttached "checkpoint_attached",
+        /// This lineage was opened to go back to an earlier point.
+        20 Restored "restored",
+        /// What only the application knows.
+        21 Application "application",
+    }
+}
+
+impl Body {
+    /// Reads the JSON form. An unknown `kind` becomes an [`Application`] event that keeps the
+    /// text word for word; extra fields of a message are kept in it; extra or missing fields of
+    /// the other kinds are `Invalid`, with the field's name.
+    pub fn from_json(text: &str) -> Result<Self> {
+        let fields = form::fields(text)?;
+        let kind = form::kind_of(&fields)?;
+        match Self::known_from_json(&kind, text) {
+            Some((Ok(Self::Message(mut message)), unknown)) => {
+                message.extra = form::pick(&fields, &unknown)?;
+                Ok(Self::Message(message))
+            }
+            Some((body, unknown)) => form::refuse_unknown(&kind, &unknown).and(body),
+            None => Ok(Self::Application(Application {
+                name: kind,
+                data: Data::Json(Json::new(text)?),
+            })),
+        }
+    }
+
+    /// The JSON form as text.
+    pub fn to_json(&self) -> Result<String> {
+        Json::from_value(self).map(|json| json.text().to_owned())
+    }
+}
+
+/// Bytes or JSON, as an application wants it.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub enum Data {
+    /// A JSON value. In JSON it stands as it is.
+    Json(Json),
+    /// Bytes. In JSON they are `{"base64": "..."}`.
+    Bytes(Vec<u8>),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Base64Form {
+    base64: String,
+}
+
+pub(crate) fn base64_form(bytes: &[u8]) -> impl Serialize + use<> {
+    Base64Form { base64: BASE64.encode(bytes) }
+}
+
+impl Serialize for Data {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Json(json) => json.serialize(s),
+            Self::Bytes(bytes) => base64_form(bytes).serialize(s),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Data {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let json = Json::deserialize(d)?;
+        let bytes = serde_json::from_str::<Base64Form>(json.text())
+            .ok()
+            .and_then(|form| BASE64.decode(form.base64.as_bytes()).ok());
+        Ok(bytes.map_or(Self::Json(json), Self::Bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_kind_becomes_an_application_event_word_for_word() {
+        let line = r#"{"kind":"tea_break", "minutes": 1.50 }"#;
+        let Body::Application(app) = Body::from_json(line).unwrap() else { panic!("not kept") };
+        assert_eq!(app.name, "tea_break");
+        assert_eq!(app.data, Data::Json(Json::new(line).unwrap()));
+    }
+
+    #[test]
+    fn extra_fields_of_a_message_are_kept() {
+        let line = r#"{"kind":"message","role":"user","content":"hi","agent":"main","n":1.0}"#;
+        let body = Body::from_json(line).unwrap();
+        let Body::Message(message) = &body else { panic!("not a message") };
+        assert_eq!(message.extra.as_ref().unwrap().text(), r#"{"agent":"main","n":1.0}"#);
+        assert_eq!(body.to_json().unwrap(), line);
+    }
+
+    #[test]
+    fn extra_fields_of_other_kinds_are_refused_by_name() {
+        let error = Body::from_json(r#"{"kind":"step_failed","step":1,"error":"x","why":2}"#);
+        assert!(error.unwrap_err().to_string().contains("why"));
+        let error = Body::from_json(r#"{"kind":"step_failed"}"#);
+        assert!(error.unwrap_err().to_string().contains("step"));
+        assert!(Body::from_json(r#"{"role":"user"}"#).unwrap_err().to_string().contains("kind"));
+        assert!(Body::from_json("[1]").is_err());
+    }
+
+    #[test]
+    fn a_kind_of_a_newer_version_is_kept() {
+        let body = Body::decode(9999, &[1, 2, 3]).unwrap();
+        assert_eq!(body.encode(), (9999, vec![1, 2, 3]));
+        assert_eq!(body.kind_name(), "unknown");
+        assert!(body.to_json().unwrap().contains("AQID"));
+    }
+
+    #[test]
+    fn bytes_of_an_application_go_through_json() {
+        let body = Body::Application(Application {
+            name: "raw".into(),
+            data: Data::Bytes(vec![0, 255]),
+        });
+        assert_eq!(Body::from_json(&body.to_json().unwrap()).unwrap(), body);
+    }
+}

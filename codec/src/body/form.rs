@@ -1,0 +1,196 @@
+//! The macro that ties kinds, numbers, structures and JSON names together, and its helpers.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use super::extra::Extra;
+use crate::error::{Error, Result};
+use crate::json::Json;
+
+/// Declares an enumeration of bodies: number, structure and JSON name of each kind.
+macro_rules! bodies {
+    (
+        $(#[$doc:meta])*
+        $name:ident, $what:literal {
+            $($(#[$kind_doc:meta])* $tag:literal $kind:ident $json:literal,)*
+        }
+    ) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq)]
+        #[non_exhaustive]
+        pub enum $name {
+            $($(#[$kind_doc])* $kind($kind),)*
+            /// A kind of a newer version: kept, shown and chained, never dropped.
+            Unknown {
+                /// Its number.
+                kind: u16,
+                /// Its bytes as they were stored.
+                payload: Vec<u8>,
+            },
+        }
+
+        impl $name {
+            /// The stored number of the kind.
+            pub fn kind(&self) -> u16 {
+                match self {
+                    $(Self::$kind(_) => $tag,)*
+                    Self::Unknown { kind, .. } => *kind,
+                }
+            }
+
+            /// The name of the kind in JSON.
+            pub fn kind_name(&self) -> &'static str {
+                Self::name_of(self.kind())
+            }
+
+            /// The JSON name of a stored number; `unknown` for one this version does not know.
+            pub fn name_of(kind: u16) -> &'static str {
+                match kind {
+                    $($tag => $json,)*
+                    _ => "unknown",
+                }
+            }
+
+            /// The stored form: the kind's number and the payload.
+            pub fn encode(&self) -> (u16, Vec<u8>) {
+                let payload = match self {
+                    $(Self::$kind(body) => $crate::wire::encode(body),)*
+                    Self::Unknown { payload, .. } => payload.clone(),
+                };
+                (self.kind(), payload)
+            }
+
+            /// Reads the stored form. `Corrupt` where the payload is not one of its kind.
+            pub fn decode(kind: u16, payload: &[u8]) -> $crate::error::Result<Self> {
+                match kind {
+                    $($tag => $crate::wire::decode(payload, concat!($what, " ", $json))
+                        .map(Self::$kind),)*
+                    _ => Ok(Self::Unknown { kind, payload: payload.to_vec() }),
+                }
+            }
+
+            /// The structure of a known kind, and the fields it does not have.
+            #[allow(dead_code, reason = "only bodies of lineages are read from JSON")]
+            fn known_from_json(
+                kind: &str,
+                text: &str,
+            ) -> Option<($crate::error::Result<Self>, Vec<String>)> {
+                match kind {
+                    $($json => {
+                        let (body, unknown) = $crate::body::form::parse::<$kind>(kind, text);
+                        Some((body.map(Self::$kind), unknown))
+                    })*
+                    _ => None,
+                }
+            }
+        }
+
+        $(impl From<$kind> for $name {
+            fn from(body: $kind) -> Self {
+                Self::$kind(body)
+            }
+        })*
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+                #[derive(serde::Serialize)]
+                #[serde(tag = "kind")]
+                enum Tagged<'a, B: serde::Serialize> {
+                    $(#[serde(rename = $json)] $kind(&'a $kind),)*
+                    #[serde(rename = "unknown")]
+                    Unknown { number: u16, payload: B },
+                }
+                match self {
+                    $(Self::$kind(body) => Tagged::<()>::$kind(body).serialize(s),)*
+                    Self::Unknown { kind, payload } => Tagged::Unknown {
+                        number: *kind,
+                        payload: $crate::body::base64_form(payload),
+                    }
+                    .serialize(s),
+                }
+            }
+        }
+    };
+}
+pub(crate) use bodies;
+
+/// The fields of a JSON object in their order, values as text.
+pub(crate) type Fields<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
+
+pub(crate) fn fields(text: &str) -> Result<Fields<'_>> {
+    struct Visitor;
+    impl<'de> serde::de::Visitor<'de> for Visitor {
+        type Value = Fields<'de>;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("an object with a `kind`")
+        }
+        fn visit_map<A: serde::de::MapAccess<'de>>(
+            self,
+            mut map: A,
+        ) -> Result<Self::Value, A::Error> {
+            let mut fields = Vec::new();
+            while let Some(field) = map.next_entry::<CowStr<'de>, &'de RawValue>()? {
+                fields.push((field.0.0, field.1));
+            }
+            Ok(fields)
+        }
+    }
+    let mut json = serde_json::Deserializer::from_str(text);
+    serde::de::Deserializer::deserialize_map(&mut json, Visitor)
+        .and_then(|fields| json.end().map(|()| fields))
+        .map_err(|e| Error::invalid(format!("not a JSON object: {e}")).with_source(e))
+}
+
+/// A key that borrows where it can; `Cow` alone always copies when it is a map key.
+#[derive(serde::Deserialize)]
+struct CowStr<'a>(#[serde(borrow)] Cow<'a, str>);
+
+pub(crate) fn kind_of(fields: &Fields<'_>) -> Result<String> {
+    let kind = fields.iter().find(|(name, _)| name == "kind");
+    let kind = kind.ok_or_else(|| Error::invalid("the object has no `kind`"))?;
+    serde_json::from_str(kind.1.get())
+        .map_err(|_| Error::invalid(format!("`kind` is {}, not a string", kind.1)))
+}
+
+/// Parses a structure and lists the fields it ignored, `kind` aside.
+pub(crate) fn parse<T: serde::de::DeserializeOwned>(
+    kind: &str,
+    text: &str,
+) -> (Result<T>, Vec<String>) {
+    let mut unknown = Vec::new();
+    let mut json = serde_json::Deserializer::from_str(text);
+    let parsed = serde_ignored::deserialize(&mut json, |path| {
+        let path = path.to_string();
+        if path != "kind" {
+            unknown.push(path);
+        }
+    });
+    let parsed = parsed
+        .map_err(|e: serde_json::Error| Error::invalid(format!("{kind}: {e}")).with_source(e));
+    (parsed, unknown)
+}
+
+/// The named fields as an object, or nothing where there are none.
+pub(crate) fn pick(fields: &Fields<'_>, names: &[String]) -> Result<Option<Extra>> {
+    let mut text = String::new();
+    for (name, value) in fields.iter().filter(|(name, _)| names.iter().any(|n| n == name)) {
+        text.push(if text.is_empty() { '{' } else { ',' });
+        text.push_str(Json::string(name).text());
+        text.push(':');
+        text.push_str(value.get());
+    }
+    if text.is_empty() {
+        return Ok(None);
+    }
+    text.push('}');
+    Json::new(text).map(|json| Some(Extra(json)))
+}
+
+pub(crate) fn refuse_unknown(kind: &str, unknown: &[String]) -> Result<()> {
+    match unknown.first() {
+        None => Ok(()),
+        Some(field) => Err(Error::invalid(format!("{kind} has no field `{field}`"))),
+    }
+}

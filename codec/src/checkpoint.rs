@@ -1,0 +1,188 @@
+//! Marks: what a checkpoint says, and the digest that is its id.
+
+use bincode::{Decode, Encode};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::error::{Error, Result};
+use crate::id::{CheckpointId, Hash, Head, LineageId, Offset, Origin};
+use crate::json::Json;
+
+/// Why a checkpoint was marked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MarkCause {
+    /// Somebody asked for it.
+    #[default]
+    Manual,
+    /// A step ended.
+    Step,
+    /// Nothing happened for a while.
+    Idle,
+    /// A tool was about to change something.
+    BeforeTool,
+    /// The present was saved before a restore.
+    BeforeRestore,
+    /// It came with an import.
+    Imported,
+}
+
+/// Whether what led to the checkpoint went well.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MarkStatus {
+    /// It did: a good point to go back to.
+    #[default]
+    Success,
+    /// It did not.
+    Failure,
+}
+
+/// A checkpoint: a mark on an offset, itself an event. It holds no state.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
+pub struct CheckpointMarked {
+    /// The marked point; absent where the mark stands on its own offset, which is the common case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Head>,
+    /// The checkpoint before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<CheckpointId>,
+    /// A name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Why it was marked.
+    #[serde(default)]
+    pub cause: MarkCause,
+    /// Whether what led to it went well.
+    #[serde(default)]
+    pub status: MarkStatus,
+    /// A JSON object that lists can be filtered by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Json>,
+    /// Ids that others know it by.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<String>,
+}
+
+impl CheckpointMarked {
+    /// Refuses what could not be addressed or listed later: a label of digits only, or with a
+    /// character that has a meaning in an address; metadata that is not an object.
+    pub fn check(&self) -> Result<()> {
+        for name in self.label.iter().chain(&self.aliases) {
+            if name.is_empty() || name.len() > 200 {
+                return Err(Error::invalid(format!(
+                    "a label has 1 to 200 bytes, `{name}` has {}",
+                    name.len()
+                )));
+            }
+            if name.chars().any(|c| c.is_control()) {
+                return Err(Error::invalid(format!("the label {name:?} has a control character")));
+            }
+        }
+        if let Some(label) = self.label.as_ref()
+            && label.bytes().all(|b| b.is_ascii_digit())
+        {
+            return Err(Error::invalid(format!(
+                "the label `{label}` is all digits and would be read as an offset"
+            )));
+        }
+        match &self.metadata {
+            Some(json) if !json.text().starts_with('{') => {
+                Err(Error::invalid(format!("metadata is not a JSON object: {json}")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A checkpoint's mark was taken off. The events stay.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
+pub struct CheckpointUnmarked {
+    /// The checkpoint.
+    pub checkpoint: CheckpointId,
+    /// The offset of its mark.
+    pub mark: Offset,
+}
+
+/// The id of a checkpoint: SHA-256 over everything that makes it one. `mark` is the head before
+/// the mark's own event, which is also the marked point unless the mark names another.
+///
+/// Lengths go before texts, so that no two marks share a preimage. Time is in microseconds since
+/// the Unix epoch.
+pub fn checkpoint_id(
+    origin: Origin,
+    lineage: LineageId,
+    mark: Head,
+    time_us: u64,
+    body: &CheckpointMarked,
+) -> CheckpointId {
+    let at = body.at.unwrap_or(mark);
+    let mut sha = Sha256::new();
+    sha.update(b"milepost.mark.1\0");
+    sha.update(origin.0);
+    sha.update(lineage.0.to_le_bytes());
+    sha.update(at.next.to_le_bytes());
+    sha.update(at.hash.0);
+    sha.update(mark.next.to_le_bytes());
+    sha.update(body.parent.map_or(Hash::ZERO.0, |p| p.0));
+    sha.update(time_us.to_le_bytes());
+    sha.update([body.cause as u8, body.status as u8]);
+    let text = |sha: &mut Sha256, text: Option<&str>| {
+        sha.update([u8::from(text.is_some())]);
+        let text = text.unwrap_or_default();
+        sha.update((text.len() as u64).to_le_bytes());
+        sha.update(text.as_bytes());
+    };
+    text(&mut sha, body.label.as_deref());
+    text(&mut sha, body.metadata.as_ref().map(Json::text));
+    sha.update((body.aliases.len() as u64).to_le_bytes());
+    for alias in &body.aliases {
+        text(&mut sha, Some(alias));
+    }
+    CheckpointId(sha.finalize().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: Head = Head { next: 7, hash: Hash([1; 32]) };
+
+    fn id(body: &CheckpointMarked) -> CheckpointId {
+        checkpoint_id(Origin([2; 16]), LineageId(3), HEAD, 4, body)
+    }
+
+    #[test]
+    fn every_field_of_a_mark_changes_its_id() {
+        let plain = CheckpointMarked::default();
+        let others = [
+            CheckpointMarked { label: Some(String::new()), ..plain.clone() },
+            CheckpointMarked { label: Some("a".into()), ..plain.clone() },
+            CheckpointMarked { status: MarkStatus::Failure, ..plain.clone() },
+            CheckpointMarked { cause: MarkCause::Step, ..plain.clone() },
+            CheckpointMarked { metadata: Some(Json::new("{}").unwrap()), ..plain.clone() },
+            CheckpointMarked { aliases: vec!["a".into()], ..plain.clone() },
+            CheckpointMarked { parent: Some(CheckpointId([9; 32])), ..plain.clone() },
+            CheckpointMarked { at: Some(Head { next: 6, ..HEAD }), ..plain.clone() },
+        ];
+        let mut ids: Vec<_> = others.iter().map(id).chain([id(&plain)]).collect();
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), others.len() + 1);
+    }
+
+    #[test]
+    fn a_mark_on_its_own_offset_may_name_it_or_not() {
+        let named = CheckpointMarked { at: Some(HEAD), ..CheckpointMarked::default() };
+        assert_eq!(id(&named), id(&CheckpointMarked::default()));
+    }
+
+    #[test]
+    fn labels_that_would_be_read_as_offsets_are_refused() {
+        let mark = |label: &str| CheckpointMarked { label: Some(label.into()), ..Default::default() };
+        assert!(mark("12").check().is_err());
+        assert!(mark("").check().is_err());
+        assert!(mark("a\nb").check().is_err());
+        assert!(mark("v12").check().is_ok());
+    }
+}

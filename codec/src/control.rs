@@ -1,0 +1,171 @@
+//! What the control logs say: one totally ordered log for each task about its lineages, and one
+//! for the store about its tasks.
+
+use bincode::{Decode, Encode};
+use serde::{Deserialize, Serialize};
+
+use crate::body::{self, LineageType, Parent};
+use crate::id::{CheckpointId, ChunkId, Epoch, Hash, LineageId, Offset, Origin, StoreId, TaskNo};
+use crate::json::Json;
+
+body::form::bodies! {
+    /// What an event of a control log says. The first three stand in the store's.
+    Control, "control event" {
+        /// The store's first event.
+        256 StoreCreated "store_created",
+        /// A task began.
+        257 TaskOpened "task_opened",
+        /// A task was deleted.
+        258 Deleted "deleted",
+        /// A lineage was opened.
+        259 LineageRegistered "lineage_registered",
+        /// The task goes on with another lineage.
+        260 Activated "activated",
+        /// A checkpoint is kept whatever retention says.
+        261 Pinned "pinned",
+        /// A checkpoint is no longer kept whatever retention says.
+        262 Unpinned "unpinned",
+        /// The task belongs to another user.
+        263 OwnerSet "owner_set",
+        /// Retention was applied.
+        264 Retained "retained",
+        /// The body of an event was erased for good.
+        265 Erased "erased",
+        /// A lineage begins at a base now.
+        266 Trimmed "trimmed",
+    }
+}
+
+/// The store's first event.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
+pub struct StoreCreated {
+    /// The store.
+    pub store: StoreId,
+    /// Whether its chains are keyed.
+    pub keyed: bool,
+    /// The version of Milepost that made it.
+    pub version: String,
+}
+
+/// A task began.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
+pub struct TaskOpened {
+    /// Its number, never used twice.
+    pub task: TaskNo,
+    /// The caller's name for it.
+    pub name: String,
+    /// Whose it is.
+    pub user: String,
+    /// The origin of its history.
+    pub origin: Origin,
+}
+
+/// A task was deleted. Its number stays dead; the name may be used again.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
+pub struct Deleted {
+    /// The task.
+    pub task: TaskNo,
+}
+
+/// A lineage was opened.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
+pub struct LineageRegistered {
+    /// Its number in the task.
+    pub lineage: LineageId,
+    /// How it came to be.
+    pub lineage_type: LineageType,
+    /// What it is for, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Where it parts from another; absent for a root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Parent>,
+}
+
+/// Why a task goes on with another lineage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActivationCause {
+    /// The task began with it.
+    Opened,
+    /// A restore or rollback opened it.
+    Restored,
+    /// A restore was undone.
+    Undone,
+    /// Somebody chose it.
+    Chosen,
+}
+
+/// The task goes on with another lineage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
+pub struct Activated {
+    /// The lineage.
+    pub lineage: LineageId,
+    /// The number of this activation, from 1.
+    pub epoch: Epoch,
+    /// Why.
+    pub cause: ActivationCause,
+    /// The activation that an undo goes back to; absent where there is nothing to undo.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back: Option<Epoch>,
+}
+
+/// A checkpoint is kept whatever retention says.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
+pub struct Pinned {
+    /// The checkpoint.
+    pub checkpoint: CheckpointId,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// A checkpoint is no longer kept whatever retention says.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
+pub struct Unpinned {
+    /// The checkpoint.
+    pub checkpoint: CheckpointId,
+}
+
+/// The task belongs to another user.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
+pub struct OwnerSet {
+    /// The user.
+    pub user: String,
+}
+
+/// Retention was applied.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
+pub struct Retained {
+    /// The policy, as JSON.
+    pub policy: Json,
+    /// The checkpoints whose marks went.
+    pub removed: Vec<CheckpointId>,
+}
+
+/// The body of an event was erased for good; its header and body hash stay.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
+pub struct Erased {
+    /// The lineage.
+    pub lineage: LineageId,
+    /// The event.
+    pub offset: Offset,
+    /// The hash that stands for the body now.
+    pub body_hash: Hash,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// A lineage begins at a base now; what was before it is gone.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
+pub struct Trimmed {
+    /// The lineage.
+    pub lineage: LineageId,
+    /// The first offset that is still there.
+    pub offset: Offset,
+    /// The chain hash there.
+    pub hash: Hash,
+    /// The chunk that holds the base.
+    pub base: ChunkId,
+}

@@ -1,0 +1,157 @@
+//! Frames: what one sync of the journal makes durable.
+//!
+//! ```text
+//!  0  check     16 bytes: BLAKE3 of all that follows, payload included, cut to 16
+//! 16  magic     "MPFR"
+//! 20  length    u32, of the payload
+//! 24  seq       u64, the number of the commit in the store
+//! 32  epoch     u64, of the segment's use: frames a recycled file still holds have another
+//! 40  flags     u32: 1 = the store was closed cleanly after this frame, which has no groups
+//! 44  zero      u32
+//! 48  prev      16 bytes, the check of the frame before, in whatever segment
+//! 64  payload   groups, group.rs
+//! ```
+//!
+//! Numbers are little-endian. A frame begins at a multiple of 8 in its segment.
+
+use crate::compress::check;
+use crate::error::{Error, Result};
+use crate::id::Seq;
+use crate::wire::Reader;
+
+/// Bytes before a frame's payload.
+pub const FRAME_HEADER_LEN: usize = 64;
+
+/// The largest payload of one frame, in bytes. So no claim of a length makes a reader allocate
+/// more, and one append has at most this.
+pub const FRAME_PAYLOAD_MAX: usize = 32 << 20;
+
+const MAGIC: &[u8; 4] = b"MPFR";
+const CHECK_LEN: usize = 16;
+const MAGIC_AT: usize = 16;
+const FLAG_CLOSED: u32 = 1;
+
+const _: () = assert!(CHECK_LEN + 4 + 4 + 8 + 8 + 4 + 4 + CHECK_LEN == FRAME_HEADER_LEN);
+
+/// What stands in front of a frame's payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FrameHeader {
+    /// The check of the frame.
+    pub check: [u8; 16],
+    /// Bytes of the payload.
+    pub payload_len: u32,
+    /// The number of the commit.
+    pub seq: Seq,
+    /// The epoch of the segment it was written in.
+    pub epoch: u64,
+    /// Whether the store was closed cleanly after it.
+    pub closed: bool,
+    /// The check of the frame before.
+    pub prev: [u8; 16],
+}
+
+impl FrameHeader {
+    /// Whether a frame may begin here, by its magic alone.
+    pub fn looks_like(bytes: &[u8]) -> bool {
+        bytes.get(MAGIC_AT..MAGIC_AT + 4) == Some(MAGIC)
+    }
+
+    /// Reads a frame from the start of `bytes` and checks all of it. Whether it belongs here, by
+    /// number, epoch and predecessor, is for the reader of the segment to say.
+    pub fn read(bytes: &[u8]) -> Result<(Self, &[u8])> {
+        let mut reader = Reader::new(bytes, "frame");
+        let check_found = reader.array()?;
+        let body = reader.rest();
+        if reader.array::<4>()? != *MAGIC {
+            return Err(Error::corrupt("frame", "its magic", "other bytes"));
+        }
+        let payload_len = reader.u32()?;
+        let (seq, epoch, flags, zero) =
+            (reader.u64()?, reader.u64()?, reader.u32()?, reader.u32()?);
+        let prev = reader.array()?;
+        if payload_len as usize > FRAME_PAYLOAD_MAX {
+            return Err(Error::corrupt("frame", "at most 32 MiB", payload_len));
+        }
+        let payload = reader.take(payload_len as usize)?;
+        let body_len = FRAME_HEADER_LEN - CHECK_LEN + payload.len();
+        let expected = check(&[body.split_at_checked(body_len).unwrap_or_default().0]);
+        if expected != check_found {
+            return Err(Error::corrupt("frame", hex(&expected), hex(&check_found)));
+        }
+        if flags > FLAG_CLOSED || zero != 0 {
+            return Err(Error::corrupt("frame", "known flags", flags));
+        }
+        let closed = flags == FLAG_CLOSED;
+        let header = Self { check: check_found, payload_len, seq, epoch, closed, prev };
+        Ok((header, payload))
+    }
+
+    /// Bytes the frame takes in its segment, up to where the next may begin.
+    pub fn stride(&self) -> u64 {
+        (FRAME_HEADER_LEN as u64 + u64::from(self.payload_len)).next_multiple_of(8)
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    data_encoding::HEXLOWER.encode(bytes)
+}
+
+/// Turns a buffer of [`FRAME_HEADER_LEN`] free bytes and a payload into a frame, padded to a
+/// multiple of 8, and gives its check.
+///
+/// # Panics
+///
+/// Where the buffer is shorter than the header or the payload over [`FRAME_PAYLOAD_MAX`]: the
+/// committer bounds both.
+pub fn seal_frame(
+    buf: &mut Vec<u8>,
+    seq: Seq,
+    epoch: u64,
+    closed: bool,
+    prev: &[u8; 16],
+) -> [u8; 16] {
+    let payload_len = buf.len().checked_sub(FRAME_HEADER_LEN);
+    let payload_len = payload_len.filter(|len| *len <= FRAME_PAYLOAD_MAX);
+    assert!(payload_len.is_some(), "a frame of {} bytes", buf.len());
+    let payload_len = payload_len.unwrap_or_default() as u32;
+    let mut header = Vec::with_capacity(FRAME_HEADER_LEN - CHECK_LEN);
+    header.extend_from_slice(MAGIC);
+    header.extend_from_slice(&payload_len.to_le_bytes());
+    header.extend_from_slice(&seq.to_le_bytes());
+    header.extend_from_slice(&epoch.to_le_bytes());
+    header.extend_from_slice(&(if closed { FLAG_CLOSED } else { 0 }).to_le_bytes());
+    header.extend_from_slice(&0_u32.to_le_bytes());
+    header.extend_from_slice(prev);
+    let (check_at, rest) = buf.split_at_mut(CHECK_LEN);
+    rest.split_at_mut(header.len()).0.copy_from_slice(&header);
+    let sum = check(&[rest]);
+    check_at.copy_from_slice(&sum);
+    buf.resize(buf.len().next_multiple_of(8), 0);
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_changed_bit_anywhere_in_a_frame_is_found() {
+        let mut buf = vec![0; FRAME_HEADER_LEN];
+        buf.extend_from_slice(b"payload");
+        let sum = seal_frame(&mut buf, 3, 4, false, &[5; 16]);
+        let (header, payload) = FrameHeader::read(&buf).unwrap();
+        assert_eq!((header.check, header.seq, header.epoch), (sum, 3, 4));
+        assert_eq!((payload, header.stride()), (&b"payload"[..], buf.len() as u64));
+        assert!(FrameHeader::looks_like(&buf));
+        for at in 0..FRAME_HEADER_LEN + 7 {
+            for bit in 0..8 {
+                let mut bad = buf.clone();
+                bad[at] ^= 1 << bit;
+                assert!(FrameHeader::read(&bad).is_err(), "byte {at} bit {bit}");
+            }
+        }
+        for len in 0..FRAME_HEADER_LEN + 7 {
+            assert!(FrameHeader::read(&buf[..len]).is_err(), "cut to {len}");
+        }
+    }
+}

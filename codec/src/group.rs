@@ -1,0 +1,75 @@
+//! Groups: a section placed in a log. A frame's payload is groups one after another.
+//!
+//! ```text
+//! task     varint
+//! log      varint, the lineage's number; 4294967295 for the control log
+//! first    varint, the offset of the first record
+//! section  section.rs
+//! ```
+
+use crate::error::{Error, Result};
+use crate::id::{LogId, LogKind, Offset, TaskNo};
+use crate::section::{SectionRef, Sections};
+use crate::wire::{Reader, put_varint};
+
+/// One group, borrowed from the frame it was read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GroupRef<'a> {
+    /// The log its records belong to.
+    pub log: LogId,
+    /// The offset of the first of them.
+    pub first: Offset,
+    /// The records.
+    pub section: SectionRef<'a>,
+}
+
+/// Appends what stands in front of a group's section to `out`.
+pub fn begin_group(out: &mut Vec<u8>, log: LogId, first: Offset) {
+    put_varint(out, log.task.0);
+    put_varint(out, u64::from(log.kind.number()));
+    put_varint(out, first);
+}
+
+/// Walks through the groups of a frame.
+#[derive(Debug, Clone)]
+pub struct Groups<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Groups<'a> {
+    /// The groups in a frame's payload.
+    pub fn new(payload: &'a [u8]) -> Self {
+        Self { rest: payload }
+    }
+
+    fn read(&mut self) -> Result<GroupRef<'a>> {
+        let mut reader = Reader::new(self.rest, "group");
+        let task = TaskNo(reader.varint()?);
+        let kind = LogKind::from_number(reader.varint_u32()?);
+        let first = reader.varint()?;
+        let mut sections = Sections::new(reader.rest());
+        let Some(section) = sections.next().transpose()? else {
+            return Err(Error::corrupt("group", "a section", "nothing"));
+        };
+        if first.checked_add(u64::from(section.count)).is_none() {
+            return Err(Error::corrupt("group", "an offset", first));
+        }
+        self.rest = sections.rest();
+        Ok(GroupRef { log: LogId { task, kind }, first, section })
+    }
+}
+
+impl<'a> Iterator for Groups<'a> {
+    type Item = Result<GroupRef<'a>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let group = self.read();
+        if group.is_err() {
+            self.rest = &[];
+        }
+        Some(group)
+    }
+}

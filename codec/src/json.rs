@@ -1,0 +1,163 @@
+//! JSON that travels as its own text.
+
+use std::fmt;
+
+use bincode::de::{BorrowDecode, BorrowDecoder, Decoder};
+use bincode::enc::Encoder;
+use bincode::error::{DecodeError, EncodeError};
+use bincode::{Decode, Encode};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::error::{Error, Result};
+
+/// How deep arrays and objects may nest in a [`Json`], so that every reader can take it apart.
+pub const JSON_DEPTH_MAX: u32 = 100;
+
+/// One JSON value, kept word for word as the text it came in.
+///
+/// It is checked when it is made and when it is read back, so holding one means it parses.
+#[derive(Clone)]
+pub struct Json(Box<RawValue>);
+
+impl Json {
+    /// Takes JSON text. Fails with `Invalid` where it is not one JSON value, or nests deeper
+    /// than [`JSON_DEPTH_MAX`].
+    pub fn new(text: impl Into<String>) -> Result<Self> {
+        let text = text.into();
+        check_depth(&text)?;
+        RawValue::from_string(text)
+            .map(Self)
+            .map_err(|e| Error::invalid(format!("not JSON: {e}")).with_source(e))
+    }
+
+    /// The JSON form of a value.
+    pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Result<Self> {
+        let text = serde_json::to_string(value)
+            .map_err(|e| Error::invalid(format!("no JSON form: {e}")).with_source(e))?;
+        Self::new(text)
+    }
+
+    /// The JSON string of a text.
+    pub fn string(text: &str) -> Self {
+        Self::from_value(text).unwrap_or_else(|_| Self::null())
+    }
+
+    /// `null`.
+    pub fn null() -> Self {
+        Self(RawValue::NULL.to_owned())
+    }
+
+    /// The text.
+    pub fn text(&self) -> &str {
+        self.0.get()
+    }
+
+    /// The parsed value.
+    pub fn value(&self) -> serde_json::Value {
+        // It was checked when it was made; a number out of range is all that can still fail.
+        serde_json::from_str(self.text()).unwrap_or(serde_json::Value::Null)
+    }
+
+    /// Whether it is `null`.
+    pub fn is_null(&self) -> bool {
+        self.text() == "null"
+    }
+}
+
+fn check_depth(text: &str) -> Result<()> {
+    let (mut depth, mut in_string, mut escaped) = (0_u32, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'[' | b'{' if !in_string => {
+                depth += 1;
+                if depth > JSON_DEPTH_MAX {
+                    return Err(Error::invalid(format!(
+                        "JSON nested deeper than {JSON_DEPTH_MAX} levels"
+                    )));
+                }
+            }
+            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+impl PartialEq for Json {
+    fn eq(&self, other: &Self) -> bool {
+        self.text() == other.text()
+    }
+}
+
+impl Eq for Json {}
+
+impl fmt::Debug for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Json({})", self.text())
+    }
+}
+
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(s)
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let raw = Box::<RawValue>::deserialize(d)?;
+        check_depth(raw.get()).map_err(serde::de::Error::custom)?;
+        Ok(Self(raw))
+    }
+}
+
+impl Encode for Json {
+    fn encode<E: Encoder>(&self, encoder: &mut E) -> Result<(), EncodeError> {
+        self.text().encode(encoder)
+    }
+}
+
+impl<C> Decode<C> for Json {
+    fn decode<D: Decoder<Context = C>>(decoder: &mut D) -> Result<Self, DecodeError> {
+        let text = String::decode(decoder)?;
+        Self::new(text).map_err(|e| DecodeError::OtherString(e.to_string()))
+    }
+}
+
+impl<'de, C> BorrowDecode<'de, C> for Json {
+    fn borrow_decode<D: BorrowDecoder<'de, Context = C>>(
+        decoder: &mut D,
+    ) -> Result<Self, DecodeError> {
+        Self::decode(decoder)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_kept_word_for_word() {
+        let text = r#"{"b" : 1e400, "a":[1.0,  2]}"#;
+        assert_eq!(Json::new(text).unwrap().text(), text);
+    }
+
+    #[test]
+    fn what_nests_too_deep_or_is_no_json_is_refused() {
+        let deep = "[".repeat(5000) + &"]".repeat(5000);
+        assert!(Json::new(deep).is_err());
+        assert!(Json::new("[\"[[[[\"]").is_ok());
+        assert!(Json::new("{").is_err());
+        assert!(Json::new("").is_err());
+    }
+}

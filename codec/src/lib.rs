@@ -1,0 +1,83 @@
+//! Events to bytes and back.
+//!
+//! This crate is the stored format of Milepost and nothing else: bytes in, bytes out, no file, no
+//! clock, no randomness. `docs/FORMAT.md` describes every byte; the golden files in `tests/golden`
+//! pin them.
+//!
+//! ```text
+//! event     header + body                       header.rs  body.rs  control.rs
+//! record    one event as bytes                  record.rs
+//! section   records of one append, one seed     section.rs
+//! group     a section placed in a log           group.rs
+//! frame     groups committed by one sync        frame.rs    segment.rs (a file of frames)
+//! archive   finished segments, compressed       archive.rs
+//! block     sections of one log, compressed     block.rs
+//! chunk     a content-addressed piece           chunk.rs    snapshot.rs  base.rs
+//! chain     what makes history provable         chain.rs    checkpoint.rs
+//! ```
+//!
+//! # Example
+//!
+//! ```
+//! use milepost_codec::{Body, Message};
+//!
+//! let body = Body::from_json(r#"{"kind":"message","role":"user","content":"hello"}"#)?;
+//! assert_eq!(body, Body::Message(Message::text("user", "hello")));
+//! let (kind, payload) = body.encode();
+//! assert_eq!(Body::decode(kind, &payload)?, body);
+//! # Ok::<(), milepost_codec::Error>(())
+//! ```
+
+mod archive;
+mod base;
+mod block;
+mod body;
+mod chain;
+mod checkpoint;
+mod chunk;
+mod compress;
+mod control;
+mod error;
+mod float;
+mod frame;
+mod group;
+mod header;
+mod id;
+mod json;
+mod record;
+mod section;
+mod segment;
+mod snapshot;
+mod wire;
+
+pub use archive::{ARCHIVE_BLOCK_RAW_MAX, ArchiveBlock, ArchiveHeader};
+pub use base::{Base, BaseKey, ReducerState};
+pub use block::{BLOCK_RAW_MAX, BLOCK_RAW_TARGET, Block, BlockBuilder, SECTION_RAW_TARGET};
+pub use body::{
+    Application, ArtifactsEdited, Body, CheckpointAttached, ContextChanged, ControlChanged,
+    CopiedFrom, Data, Extra, GuidanceGiven, LineageOpened, LineageType, Message, Parent, PatchForm, PhaseChanged,
+    PromptChanged, Restored, RulesChanged, RunControl, Scope, StepFailed, StepFinished,
+    StepStarted, ToolCalled, ToolReturned, VariablesPatched, WorkspaceCaptured,
+};
+pub use chain::{Chain, body_hash, salt};
+pub use checkpoint::{CheckpointMarked, CheckpointUnmarked, MarkCause, MarkStatus, checkpoint_id};
+pub use chunk::{CHUNK_RAW_MAX, ChunkEntry, ChunkList};
+pub use control::{
+    Activated, ActivationCause, Control, Deleted, Erased, LineageRegistered, OwnerSet, Pinned,
+    Retained, StoreCreated, TaskOpened, Trimmed, Unpinned,
+};
+pub use error::{Detail, Error, ErrorKind, Result};
+pub use float::Float;
+pub use frame::{FRAME_HEADER_LEN, FRAME_PAYLOAD_MAX, FrameHeader, seal_frame};
+pub use group::{GroupRef, Groups, begin_group};
+pub use header::Header;
+pub use id::{
+    CheckpointId, ChunkId, Epoch, Hash, Head, LineageId, LogId, LogKind, Offset, Origin, Seed, Seq,
+    StoreId, TaskNo,
+};
+pub use json::{JSON_DEPTH_MAX, Json};
+pub use record::{BodyForm, RecordRef, Records, encode_record};
+pub use section::{Salts, SectionRef, Sections};
+pub use segment::{SEGMENT_HEADER_LEN, SegmentHeader};
+pub use snapshot::{Piece, Snapshot};
+pub use wire::FORMAT_VERSION;

@@ -1,0 +1,236 @@
+//! Sections: records of one append to one log, with what their salts come from.
+//!
+//! ```text
+//! commit      varint, the commit they were made durable with
+//! salts       u8: 0 from a seed, 1 each for itself
+//! seed        16 bytes, and
+//! index       varint, the first record's place in its append       (salts = 0)
+//! count       varint
+//! salt        16 bytes for each record, zeros for an erased one    (salts = 1)
+//! length      varint, of the records
+//! records     record.rs
+//! ```
+//!
+//! A section is cut between records where a block is full. One with an erased body is written
+//! anew with a salt for each other record, and the seed is gone.
+
+use crate::chain;
+use crate::error::{Error, Result};
+use crate::id::{Seed, Seq};
+use crate::record::{RecordRef, Records};
+use crate::wire::{Reader, put_varint};
+
+/// What the salts of a section come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Salts<'a> {
+    /// A seed, and the first record's place in its append.
+    Seeded(Seed, u64),
+    /// 16 bytes for each record.
+    Explicit(&'a [u8]),
+}
+
+/// One section, borrowed from where it was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SectionRef<'a> {
+    /// The commit its records were made durable with.
+    pub seq: Seq,
+    /// What the salts come from.
+    pub salts: Salts<'a>,
+    /// How many records it has.
+    pub count: u32,
+    /// The records' bytes.
+    pub records: &'a [u8],
+}
+
+impl<'a> SectionRef<'a> {
+    /// Appends the section to `out`.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        put_varint(out, self.seq);
+        match self.salts {
+            Salts::Seeded(seed, index) => {
+                out.push(0);
+                out.extend_from_slice(&seed.0);
+                put_varint(out, index);
+                put_varint(out, u64::from(self.count));
+            }
+            Salts::Explicit(salts) => {
+                assert_eq!(salts.len(), self.count as usize * 16, "a salt for each record");
+                out.push(1);
+                put_varint(out, u64::from(self.count));
+                out.extend_from_slice(salts);
+            }
+        }
+        put_varint(out, self.records.len() as u64);
+        out.extend_from_slice(self.records);
+    }
+
+    /// The salt of the record at `index` in this section.
+    pub fn salt(&self, index: u32) -> [u8; 16] {
+        match self.salts {
+            Salts::Seeded(seed, first) => chain::salt(seed, first.wrapping_add(u64::from(index))),
+            Salts::Explicit(salts) => {
+                let at = index as usize * 16;
+                let mut salt = [0; 16];
+                if let Some(bytes) = salts.get(at..at.saturating_add(16)) {
+                    salt.copy_from_slice(bytes);
+                }
+                salt
+            }
+        }
+    }
+
+    /// The records. Ends with an error where there are more or fewer than `count`.
+    pub fn iter(&self) -> impl Iterator<Item = Result<RecordRef<'a>>> + use<'a> {
+        let (mut records, mut left) = (Records::new(self.records), self.count);
+        std::iter::from_fn(move || match (records.next(), left) {
+            (Some(Ok(record)), 1..) => {
+                left -= 1;
+                Some(Ok(record))
+            }
+            (None, 0) => None,
+            (Some(Err(error)), _) => {
+                left = 0;
+                Some(Err(error))
+            }
+            (found, left_now) => {
+                left = 0;
+                records = Records::new(&[]);
+                let found = if found.is_some() { "more" } else { "fewer" };
+                let expected = format!("{left_now} more records");
+                Some(Err(Error::corrupt("section", expected, found)))
+            }
+        })
+    }
+
+    /// The same section from the record at `skip` on; `Invalid` where it has fewer.
+    pub fn skip(&self, skip: u32) -> Result<Self> {
+        let (mut records, mut section) = (Records::new(self.records), *self);
+        for _ in 0..skip {
+            match records.next() {
+                Some(record) => record.map(|_| ())?,
+                None => return Err(Error::invalid(format!("section has no record {skip}"))),
+            }
+        }
+        section.records = records.rest();
+        section.count = self.count.saturating_sub(skip);
+        section.salts = match self.salts {
+            Salts::Seeded(seed, first) => {
+                Salts::Seeded(seed, first.saturating_add(u64::from(skip)))
+            }
+            Salts::Explicit(salts) => {
+                Salts::Explicit(salts.get(skip as usize * 16..).unwrap_or_default())
+            }
+        };
+        Ok(section)
+    }
+
+    /// The section up to, not including, the record at `keep`.
+    pub fn truncate(&self, keep: u32) -> Result<Self> {
+        let tail = self.skip(keep)?;
+        let mut section = *self;
+        let len = self.records.len().saturating_sub(tail.records.len());
+        section.records = self.records.split_at_checked(len).unwrap_or_default().0;
+        section.count = keep.min(self.count);
+        if let Salts::Explicit(salts) = self.salts {
+            let len = section.count as usize * 16;
+            section.salts = Salts::Explicit(salts.get(..len).unwrap_or_default());
+        }
+        Ok(section)
+    }
+}
+
+/// Walks through sections that stand one after another.
+#[derive(Debug, Clone)]
+pub struct Sections<'a> {
+    reader: Reader<'a>,
+}
+
+impl<'a> Sections<'a> {
+    /// The sections in `bytes`.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { reader: Reader::new(bytes, "section") }
+    }
+
+    /// The bytes that have not been walked through.
+    pub fn rest(&self) -> &'a [u8] {
+        self.reader.rest()
+    }
+
+    fn read(&mut self) -> Result<SectionRef<'a>> {
+        let reader = &mut self.reader;
+        let seq = reader.varint()?;
+        let (salts, count) = match reader.u8()? {
+            0 => {
+                let seed = Seed(reader.array()?);
+                let index = reader.varint()?;
+                (Salts::Seeded(seed, index), reader.varint_u32()?)
+            }
+            1 => {
+                let count = reader.varint_u32()?;
+                (Salts::Explicit(reader.take((count as usize).saturating_mul(16))?), count)
+            }
+            n => return Err(Error::corrupt("section", "salts of form 0 or 1", n)),
+        };
+        let len = reader.varint_len()?;
+        Ok(SectionRef { seq, salts, count, records: reader.take(len)? })
+    }
+}
+
+impl<'a> Iterator for Sections<'a> {
+    type Item = Result<SectionRef<'a>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.reader.is_empty() {
+            return None;
+        }
+        let section = self.read();
+        if section.is_err() {
+            self.reader = Reader::new(&[], "section");
+        }
+        Some(section)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{BodyForm, encode_record};
+
+    fn records(count: u8) -> Vec<u8> {
+        let mut out = Vec::new();
+        for n in 0..count {
+            encode_record(&mut out, &[n], BodyForm::Inline, &[n; 3]);
+        }
+        out
+    }
+
+    #[test]
+    fn a_cut_section_keeps_its_salts() {
+        let bytes = records(5);
+        let explicit: Vec<u8> = (0..80).collect();
+        for salts in [Salts::Seeded(Seed([3; 16]), 40), Salts::Explicit(&explicit)] {
+            let whole = SectionRef { seq: 9, salts, count: 5, records: &bytes };
+            let (front, back) = (whole.truncate(2).unwrap(), whole.skip(2).unwrap());
+            assert_eq!((front.count, back.count), (2, 3));
+            assert_eq!(front.salt(1), whole.salt(1));
+            assert_eq!(back.salt(0), whole.salt(2));
+            let all: Vec<_> = front.iter().chain(back.iter()).map(Result::unwrap).collect();
+            assert_eq!(all, whole.iter().map(Result::unwrap).collect::<Vec<_>>());
+            let mut out = Vec::new();
+            front.encode(&mut out);
+            back.encode(&mut out);
+            let read: Vec<_> = Sections::new(&out).map(Result::unwrap).collect();
+            assert_eq!(read, [front, back]);
+        }
+    }
+
+    #[test]
+    fn a_wrong_count_is_an_error() {
+        let bytes = records(2);
+        for count in [1, 3] {
+            let salts = Salts::Seeded(Seed([0; 16]), 0);
+            let section = SectionRef { seq: 1, salts, count, records: &bytes };
+            assert!(section.iter().any(|r| r.is_err()), "{count} claimed");
+        }
+    }
+}

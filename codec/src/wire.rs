@@ -1,0 +1,203 @@
+//! The byte conventions under every stored type, and the one place that names bincode.
+//!
+//! Structures are encoded in field order: integers above one byte as variable-length integers
+//! (below 251 one byte; 251, 252, 253 announce 2, 4, 8 little-endian bytes; signed ones
+//! zigzagged first), strings and byte strings as length and bytes, options as 0 or 1 and the
+//! value, sequences as count and items, enumerations as their position from 0.
+
+use bincode::{Decode, Encode};
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// The version of everything this crate writes. A reader refuses a higher one.
+pub const FORMAT_VERSION: u16 = 1;
+
+/// Encodes a structure that cannot fail to encode: plain data, no maps of unknown order.
+pub(crate) fn encode<T: Encode>(value: &T) -> Vec<u8> {
+    let mut out = Vec::new();
+    encode_into(value, &mut out);
+    out
+}
+
+pub(crate) fn encode_into<T: Encode>(value: &T, out: &mut Vec<u8>) {
+    let done = bincode::encode_into_std_write(value, out, bincode::config::standard());
+    assert!(done.is_ok(), "plain data encodes into memory");
+}
+
+/// Decodes `T` from the start of `bytes` and says how many it took.
+///
+/// bincode allocates what a length claims before it reads it, up to a limit fixed at compile
+/// time. So the limit is chosen by the size of the input: a hostile length fails instead of
+/// allocating more than about 64 times the input.
+pub(crate) fn decode_prefix<T: Decode<()>>(bytes: &[u8], what: &str) -> Result<(T, usize)> {
+    macro_rules! ladder {
+        ($($limit:literal)*) => {
+            match bytes.len().saturating_mul(32).saturating_add(512) {
+                $(n if n <= $limit => bincode::decode_from_slice(
+                    bytes, bincode::config::standard().with_limit::<$limit>()),)*
+                _ => bincode::decode_from_slice(
+                    bytes, bincode::config::standard().with_limit::<0x1_0000_0000>()),
+            }
+        };
+    }
+    let decoded = ladder!(
+        0x400 0x1000 0x4000 0x1_0000 0x4_0000 0x10_0000 0x40_0000 0x100_0000 0x400_0000
+        0x1000_0000 0x4000_0000
+    );
+    decoded.map_err(|e| {
+        Error::corrupt(what, "a complete value", format!("{} bytes that do not decode", bytes.len()))
+            .with_source(e.to_string())
+    })
+}
+
+/// Decodes `T` from all of `bytes`.
+pub(crate) fn decode<T: Decode<()>>(bytes: &[u8], what: &str) -> Result<T> {
+    let (value, used) = decode_prefix(bytes, what)?;
+    if used != bytes.len() {
+        let left = bytes.len().saturating_sub(used);
+        return Err(Error::corrupt(what, "no bytes after it", format!("{left} more")));
+    }
+    Ok(value)
+}
+
+/// Appends a variable-length integer, in the convention above.
+pub(crate) fn put_varint(out: &mut Vec<u8>, value: u64) {
+    match value {
+        0..=250 => out.push(value as u8),
+        251..=0xFFFF => {
+            out.push(251);
+            out.extend_from_slice(&(value as u16).to_le_bytes());
+        }
+        0x1_0000..=0xFFFF_FFFF => {
+            out.push(252);
+            out.extend_from_slice(&(value as u32).to_le_bytes());
+        }
+        _ => {
+            out.push(253);
+            out.extend_from_slice(&value.to_le_bytes());
+        }
+    }
+}
+
+/// A cursor over untrusted bytes: every read is checked, nothing is copied.
+#[derive(Debug, Clone)]
+pub(crate) struct Reader<'a> {
+    bytes: &'a [u8],
+    what: &'static str,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(bytes: &'a [u8], what: &'static str) -> Self {
+        Self { bytes, what }
+    }
+
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8]> {
+        let Some((head, tail)) = self.bytes.split_at_checked(len) else {
+            let found = format!("{} left", self.bytes.len());
+            return Err(Error::corrupt(self.what, format!("{len} bytes"), found));
+        };
+        self.bytes = tail;
+        Ok(head)
+    }
+
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let bytes = self.take(N)?;
+        let mut out = [0; N];
+        out.copy_from_slice(bytes);
+        Ok(out)
+    }
+
+    pub(crate) fn u8(&mut self) -> Result<u8> {
+        self.array::<1>().map(|[b]| b)
+    }
+
+    pub(crate) fn u16(&mut self) -> Result<u16> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    pub(crate) fn u32(&mut self) -> Result<u32> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    pub(crate) fn u64(&mut self) -> Result<u64> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    pub(crate) fn varint(&mut self) -> Result<u64> {
+        match self.u8()? {
+            n @ 0..=250 => Ok(u64::from(n)),
+            251 => self.u16().map(u64::from),
+            252 => self.u32().map(u64::from),
+            253 => self.u64(),
+            n => Err(Error::corrupt(self.what, "an integer up to 64 bits", format!("marker {n}"))),
+        }
+    }
+
+    /// A length that must fit into what is left.
+    pub(crate) fn varint_len(&mut self) -> Result<usize> {
+        let len = self.varint()?;
+        match usize::try_from(len) {
+            Ok(len) if len <= self.bytes.len() => Ok(len),
+            _ => {
+                let found = format!("{} left", self.bytes.len());
+                Err(Error::corrupt(self.what, format!("{len} bytes"), found))
+            }
+        }
+    }
+
+    pub(crate) fn varint_u32(&mut self) -> Result<u32> {
+        let n = self.varint()?;
+        u32::try_from(n).map_err(|_| Error::corrupt(self.what, "a 32-bit number", n))
+    }
+}
+
+/// Refuses a format this version does not know.
+pub(crate) fn check_version(what: &str, version: u16) -> Result<()> {
+    if version == 0 || version > FORMAT_VERSION {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            format!(
+                "{what} has format {version}, this version of Milepost reads up to {FORMAT_VERSION}"
+            ),
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_take_the_documented_bytes() {
+        for (value, len) in [(0, 1), (250, 1), (251, 3), (65535, 3), (65536, 5), (1 << 40, 9)] {
+            let mut ours = Vec::new();
+            put_varint(&mut ours, value);
+            assert_eq!(ours.len(), len);
+            assert_eq!(ours, encode(&value), "bincode and we agree on {value}");
+            assert_eq!(Reader::new(&ours, "test").varint().unwrap(), value);
+        }
+    }
+
+    #[test]
+    fn a_hostile_length_is_refused_before_it_is_allocated() {
+        let mut bytes = Vec::new();
+        put_varint(&mut bytes, u64::MAX);
+        assert_eq!(decode::<Vec<u8>>(&bytes, "test").unwrap_err().kind(), ErrorKind::Corrupt);
+        assert_eq!(decode::<String>(&bytes, "test").unwrap_err().kind(), ErrorKind::Corrupt);
+        assert_eq!(decode::<Vec<u64>>(&bytes, "test").unwrap_err().kind(), ErrorKind::Corrupt);
+    }
+
+    #[test]
+    fn bytes_after_the_value_are_refused() {
+        assert!(decode::<u8>(&[1, 2], "test").is_err());
+    }
+}
