@@ -68,7 +68,11 @@ impl ArchiveBlock {
 
     /// Appends a block of `frames` frames, whose bytes stand one after another in `raw`.
     pub fn encode(raw: &[u8], frames: u32, first: Seq, out: &mut Vec<u8>) {
-        assert!(raw.len() <= ARCHIVE_BLOCK_RAW_MAX, "an archive block of {} bytes", raw.len());
+        assert!(
+            raw.len() <= ARCHIVE_BLOCK_RAW_MAX,
+            "an archive block of {} bytes",
+            raw.len()
+        );
         let packed = pack(raw);
         let payload = packed.as_deref().unwrap_or(raw);
         let start = out.len();
@@ -93,11 +97,22 @@ impl ArchiveBlock {
         let (flags, raw_len, stored_len) = (reader.u32()?, reader.u32()?, reader.u32()?);
         let (frames, _zero, first) = (reader.u32()?, reader.u32()?, reader.u64()?);
         let check = reader.array()?;
-        if flags > 1 || raw_len as usize > ARCHIVE_BLOCK_RAW_MAX || stored_len > raw_len {
+        if flags > 1
+            || raw_len as usize > ARCHIVE_BLOCK_RAW_MAX
+            || stored_len > raw_len
+            || (flags == 0 && stored_len != raw_len)
+        {
             let found = format!("{stored_len} bytes for {raw_len}");
             return Err(Error::corrupt("archive block", "lengths that fit", found));
         }
-        Ok(Self { packed: flags == 1, raw_len, stored_len, frames, first, check })
+        Ok(Self {
+            packed: flags == 1,
+            raw_len,
+            stored_len,
+            frames,
+            first,
+            check,
+        })
     }
 
     /// Bytes of the payload that follows the header.
@@ -109,7 +124,11 @@ impl ArchiveBlock {
     pub fn decode(&self, header: &[u8], payload: &[u8]) -> Result<Vec<u8>> {
         let checked = header.get(..CHECKED_LEN).unwrap_or_default();
         if check(&[checked, payload]) != self.check {
-            return Err(Error::corrupt("archive block", "bytes that match its check", "others"));
+            return Err(Error::corrupt(
+                "archive block",
+                "bytes that match its check",
+                "others",
+            ));
         }
         if self.packed {
             return unpack(payload, self.raw_len as usize, "archive block");

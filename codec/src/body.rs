@@ -13,7 +13,7 @@ use data_encoding::BASE64;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::checkpoint::{CheckpointMarked, CheckpointUnmarked};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::json::Json;
 pub use extra::Extra;
 pub use kinds::*;
@@ -88,7 +88,9 @@ impl Body {
 
     /// The JSON form as text.
     pub fn to_json(&self) -> Result<String> {
-        Json::from_value(self).map(|json| json.text().to_owned())
+        // Not through `Json`: the form nests up to two levels deeper than what is in it.
+        serde_json::to_string(self)
+            .map_err(|e| Error::invalid(format!("no JSON form: {e}")).with_source(e))
     }
 }
 
@@ -108,7 +110,9 @@ struct Base64Form {
 }
 
 pub(crate) fn base64_form(bytes: &[u8]) -> impl Serialize + use<> {
-    Base64Form { base64: BASE64.encode(bytes) }
+    Base64Form {
+        base64: BASE64.encode(bytes),
+    }
 }
 
 impl Serialize for Data {
@@ -137,7 +141,9 @@ mod tests {
     #[test]
     fn an_unknown_kind_becomes_an_application_event_word_for_word() {
         let line = r#"{"kind":"tea_break", "minutes": 1.50 }"#;
-        let Body::Application(app) = Body::from_json(line).unwrap() else { panic!("not kept") };
+        let Body::Application(app) = Body::from_json(line).unwrap() else {
+            panic!("not kept")
+        };
         assert_eq!(app.name, "tea_break");
         assert_eq!(app.data, Data::Json(Json::new(line).unwrap()));
     }
@@ -146,8 +152,13 @@ mod tests {
     fn extra_fields_of_a_message_are_kept() {
         let line = r#"{"kind":"message","role":"user","content":"hi","agent":"main","n":1.0}"#;
         let body = Body::from_json(line).unwrap();
-        let Body::Message(message) = &body else { panic!("not a message") };
-        assert_eq!(message.extra.as_ref().unwrap().text(), r#"{"agent":"main","n":1.0}"#);
+        let Body::Message(message) = &body else {
+            panic!("not a message")
+        };
+        assert_eq!(
+            message.extra.as_ref().unwrap().text(),
+            r#"{"agent":"main","n":1.0}"#
+        );
         assert_eq!(body.to_json().unwrap(), line);
     }
 
@@ -157,7 +168,12 @@ mod tests {
         assert!(error.unwrap_err().to_string().contains("why"));
         let error = Body::from_json(r#"{"kind":"step_failed"}"#);
         assert!(error.unwrap_err().to_string().contains("step"));
-        assert!(Body::from_json(r#"{"role":"user"}"#).unwrap_err().to_string().contains("kind"));
+        assert!(
+            Body::from_json(r#"{"role":"user"}"#)
+                .unwrap_err()
+                .to_string()
+                .contains("kind")
+        );
         assert!(Body::from_json("[1]").is_err());
     }
 

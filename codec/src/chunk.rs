@@ -84,7 +84,11 @@ impl ChunkEntry {
         }
         let (flags, _zero, raw_len, stored_len) =
             (reader.u16()?, reader.u16()?, reader.u32()?, reader.u32()?);
-        if flags > 3 || raw_len as usize > CHUNK_RAW_MAX || stored_len > raw_len {
+        if flags > 3
+            || raw_len as usize > CHUNK_RAW_MAX
+            || stored_len > raw_len
+            || (flags & FLAG_PACKED == 0 && stored_len != raw_len)
+        {
             let found = format!("{stored_len} bytes for {raw_len}");
             return Err(Error::corrupt("chunk", "lengths that fit", found));
         }
@@ -119,7 +123,10 @@ impl ChunkEntry {
         if !header.is_whole(entry) {
             return Err(damaged("bytes that match its check"));
         }
-        let payload = entry.split_at_checked(Self::HEADER_LEN).unwrap_or_default().1;
+        let payload = entry
+            .split_at_checked(Self::HEADER_LEN)
+            .unwrap_or_default()
+            .1;
         let content = match header.packed {
             true => unpack(payload, header.raw_len as usize, "chunk")?,
             false => payload.to_vec(),

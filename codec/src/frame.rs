@@ -29,6 +29,7 @@ pub const FRAME_PAYLOAD_MAX: usize = 32 << 20;
 const MAGIC: &[u8; 4] = b"MPFR";
 const CHECK_LEN: usize = 16;
 const MAGIC_AT: usize = 16;
+const EPOCH_AT: usize = 32;
 const FLAG_CLOSED: u32 = 1;
 
 const _: () = assert!(CHECK_LEN + 4 + 4 + 8 + 8 + 4 + 4 + CHECK_LEN == FRAME_HEADER_LEN);
@@ -51,9 +52,10 @@ pub struct FrameHeader {
 }
 
 impl FrameHeader {
-    /// Whether a frame may begin here, by its magic alone.
-    pub fn looks_like(bytes: &[u8]) -> bool {
+    /// Whether a frame of a segment's use may begin here, by magic and epoch alone.
+    pub fn looks_like(bytes: &[u8], epoch: u64) -> bool {
         bytes.get(MAGIC_AT..MAGIC_AT + 4) == Some(MAGIC)
+            && bytes.get(EPOCH_AT..EPOCH_AT + 8) == Some(&epoch.to_le_bytes())
     }
 
     /// Reads a frame from the start of `bytes` and checks all of it. Whether it belongs here, by
@@ -82,7 +84,14 @@ impl FrameHeader {
             return Err(Error::corrupt("frame", "known flags", flags));
         }
         let closed = flags == FLAG_CLOSED;
-        let header = Self { check: check_found, payload_len, seq, epoch, closed, prev };
+        let header = Self {
+            check: check_found,
+            payload_len,
+            seq,
+            epoch,
+            closed,
+            prev,
+        };
         Ok((header, payload))
     }
 
@@ -141,8 +150,11 @@ mod tests {
         let sum = seal_frame(&mut buf, 3, 4, false, &[5; 16]);
         let (header, payload) = FrameHeader::read(&buf).unwrap();
         assert_eq!((header.check, header.seq, header.epoch), (sum, 3, 4));
-        assert_eq!((payload, header.stride()), (&b"payload"[..], buf.len() as u64));
-        assert!(FrameHeader::looks_like(&buf));
+        assert_eq!(
+            (payload, header.stride()),
+            (&b"payload"[..], buf.len() as u64)
+        );
+        assert!(FrameHeader::looks_like(&buf, 4) && !FrameHeader::looks_like(&buf, 5));
         for at in 0..FRAME_HEADER_LEN + 7 {
             for bit in 0..8 {
                 let mut bad = buf.clone();

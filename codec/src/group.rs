@@ -21,6 +21,8 @@ pub struct GroupRef<'a> {
     pub first: Offset,
     /// The records.
     pub section: SectionRef<'a>,
+    /// Where the section's bytes begin in the payload, and where they end.
+    pub span: (usize, usize),
 }
 
 /// Appends what stands in front of a group's section to `out`.
@@ -33,13 +35,17 @@ pub fn begin_group(out: &mut Vec<u8>, log: LogId, first: Offset) {
 /// Walks through the groups of a frame.
 #[derive(Debug, Clone)]
 pub struct Groups<'a> {
+    payload: &'a [u8],
     rest: &'a [u8],
 }
 
 impl<'a> Groups<'a> {
     /// The groups in a frame's payload.
     pub fn new(payload: &'a [u8]) -> Self {
-        Self { rest: payload }
+        Self {
+            payload,
+            rest: payload,
+        }
     }
 
     fn read(&mut self) -> Result<GroupRef<'a>> {
@@ -47,6 +53,7 @@ impl<'a> Groups<'a> {
         let task = TaskNo(reader.varint()?);
         let kind = LogKind::from_number(reader.varint_u32()?);
         let first = reader.varint()?;
+        let start = self.payload.len().saturating_sub(reader.rest().len());
         let mut sections = Sections::new(reader.rest());
         let Some(section) = sections.next().transpose()? else {
             return Err(Error::corrupt("group", "a section", "nothing"));
@@ -55,7 +62,13 @@ impl<'a> Groups<'a> {
             return Err(Error::corrupt("group", "an offset", first));
         }
         self.rest = sections.rest();
-        Ok(GroupRef { log: LogId { task, kind }, first, section })
+        let span = (start, self.payload.len().saturating_sub(self.rest.len()));
+        Ok(GroupRef {
+            log: LogId { task, kind },
+            first,
+            section,
+            span,
+        })
     }
 }
 

@@ -98,7 +98,17 @@ impl Hash {
 /// The number of a task in its store, from 1. 0 is the store itself. A number is never used
 /// twice, so it names one incarnation.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode, serde::Serialize,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Encode,
+    Decode,
+    serde::Serialize,
     serde::Deserialize,
 )]
 #[serde(transparent)]
@@ -111,8 +121,19 @@ impl TaskNo {
 
 /// The number of a lineage in its task, from 0 in the order they were opened.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode, Default,
-    serde::Serialize, serde::Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Encode,
+    Decode,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
 )]
 #[serde(transparent)]
 pub struct LineageId(pub u32);
@@ -145,7 +166,11 @@ impl LogKind {
 
     /// The log stored under `number`.
     pub fn from_number(number: u32) -> Self {
-        if number == Self::CONTROL { Self::Control } else { Self::Lineage(LineageId(number)) }
+        if number == Self::CONTROL {
+            Self::Control
+        } else {
+            Self::Lineage(LineageId(number))
+        }
     }
 }
 
@@ -160,16 +185,25 @@ pub struct LogId {
 
 impl LogId {
     /// The store's control log.
-    pub const STORE: Self = Self { task: TaskNo::STORE, kind: LogKind::Control };
+    pub const STORE: Self = Self {
+        task: TaskNo::STORE,
+        kind: LogKind::Control,
+    };
 
     /// The control log of a task.
     pub fn control(task: TaskNo) -> Self {
-        Self { task, kind: LogKind::Control }
+        Self {
+            task,
+            kind: LogKind::Control,
+        }
     }
 
     /// A lineage of a task.
     pub fn lineage(task: TaskNo, lineage: LineageId) -> Self {
-        Self { task, kind: LogKind::Lineage(lineage) }
+        Self {
+            task,
+            kind: LogKind::Lineage(lineage),
+        }
     }
 }
 

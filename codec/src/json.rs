@@ -53,10 +53,11 @@ impl Json {
         self.0.get()
     }
 
-    /// The parsed value.
-    pub fn value(&self) -> serde_json::Value {
-        // It was checked when it was made; a number out of range is all that can still fail.
-        serde_json::from_str(self.text()).unwrap_or(serde_json::Value::Null)
+    /// The parsed value. `Invalid` where a number or string in it has no place in one: `1e400`,
+    /// or half a surrogate pair, which is JSON all the same.
+    pub fn value(&self) -> Result<serde_json::Value> {
+        serde_json::from_str(self.text())
+            .map_err(|e| Error::invalid(format!("JSON with no value: {e}")).with_source(e))
     }
 
     /// Whether it is `null`.

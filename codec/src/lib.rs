@@ -55,9 +55,9 @@ pub use base::{Base, BaseKey, ReducerState};
 pub use block::{BLOCK_RAW_MAX, BLOCK_RAW_TARGET, Block, BlockBuilder, SECTION_RAW_TARGET};
 pub use body::{
     Application, ArtifactsEdited, Body, CheckpointAttached, ContextChanged, ControlChanged,
-    CopiedFrom, Data, Extra, GuidanceGiven, LineageOpened, LineageType, Message, Parent, PatchForm, PhaseChanged,
-    PromptChanged, Restored, RulesChanged, RunControl, Scope, StepFailed, StepFinished,
-    StepStarted, ToolCalled, ToolReturned, VariablesPatched, WorkspaceCaptured,
+    CopiedFrom, Data, Extra, GuidanceGiven, LineageOpened, LineageType, Message, Parent, PatchForm,
+    PhaseChanged, PromptChanged, Restored, RulesChanged, RunControl, Scope, StepFailed,
+    StepFinished, StepStarted, ToolCalled, ToolReturned, VariablesPatched, WorkspaceCaptured,
 };
 pub use chain::{Chain, body_hash, salt};
 pub use checkpoint::{CheckpointMarked, CheckpointUnmarked, MarkCause, MarkStatus, checkpoint_id};
@@ -80,4 +80,4 @@ pub use record::{BodyForm, RecordRef, Records, encode_record};
 pub use section::{Salts, SectionRef, Sections};
 pub use segment::{SEGMENT_HEADER_LEN, SegmentHeader};
 pub use snapshot::{Piece, Snapshot};
-pub use wire::FORMAT_VERSION;
+pub use wire::{FORMAT_VERSION, Reader, put_varint};

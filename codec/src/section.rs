@@ -54,7 +54,11 @@ impl<'a> SectionRef<'a> {
                 put_varint(out, u64::from(self.count));
             }
             Salts::Explicit(salts) => {
-                assert_eq!(salts.len(), self.count as usize * 16, "a salt for each record");
+                assert_eq!(
+                    salts.len(),
+                    self.count as usize * 16,
+                    "a salt for each record"
+                );
                 out.push(1);
                 put_varint(out, u64::from(self.count));
                 out.extend_from_slice(salts);
@@ -114,9 +118,7 @@ impl<'a> SectionRef<'a> {
         section.records = records.rest();
         section.count = self.count.saturating_sub(skip);
         section.salts = match self.salts {
-            Salts::Seeded(seed, first) => {
-                Salts::Seeded(seed, first.saturating_add(u64::from(skip)))
-            }
+            Salts::Seeded(seed, first) => Salts::Seeded(seed, first.wrapping_add(u64::from(skip))),
             Salts::Explicit(salts) => {
                 Salts::Explicit(salts.get(skip as usize * 16..).unwrap_or_default())
             }
@@ -148,7 +150,9 @@ pub struct Sections<'a> {
 impl<'a> Sections<'a> {
     /// The sections in `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { reader: Reader::new(bytes, "section") }
+        Self {
+            reader: Reader::new(bytes, "section"),
+        }
     }
 
     /// The bytes that have not been walked through.
@@ -167,12 +171,28 @@ impl<'a> Sections<'a> {
             }
             1 => {
                 let count = reader.varint_u32()?;
-                (Salts::Explicit(reader.take((count as usize).saturating_mul(16))?), count)
+                (
+                    Salts::Explicit(reader.take((count as usize).saturating_mul(16))?),
+                    count,
+                )
             }
             n => return Err(Error::corrupt("section", "salts of form 0 or 1", n)),
         };
         let len = reader.varint_len()?;
-        Ok(SectionRef { seq, salts, count, records: reader.take(len)? })
+        if count as usize > len {
+            // No record is without bytes. So counts of sections can be summed in what they fit.
+            return Err(Error::corrupt(
+                "section",
+                format!("records in {len} bytes"),
+                count,
+            ));
+        }
+        Ok(SectionRef {
+            seq,
+            salts,
+            count,
+            records: reader.take(len)?,
+        })
     }
 }
 
@@ -209,12 +229,21 @@ mod tests {
         let bytes = records(5);
         let explicit: Vec<u8> = (0..80).collect();
         for salts in [Salts::Seeded(Seed([3; 16]), 40), Salts::Explicit(&explicit)] {
-            let whole = SectionRef { seq: 9, salts, count: 5, records: &bytes };
+            let whole = SectionRef {
+                seq: 9,
+                salts,
+                count: 5,
+                records: &bytes,
+            };
             let (front, back) = (whole.truncate(2).unwrap(), whole.skip(2).unwrap());
             assert_eq!((front.count, back.count), (2, 3));
             assert_eq!(front.salt(1), whole.salt(1));
             assert_eq!(back.salt(0), whole.salt(2));
-            let all: Vec<_> = front.iter().chain(back.iter()).map(Result::unwrap).collect();
+            let all: Vec<_> = front
+                .iter()
+                .chain(back.iter())
+                .map(Result::unwrap)
+                .collect();
             assert_eq!(all, whole.iter().map(Result::unwrap).collect::<Vec<_>>());
             let mut out = Vec::new();
             front.encode(&mut out);
@@ -229,7 +258,12 @@ mod tests {
         let bytes = records(2);
         for count in [1, 3] {
             let salts = Salts::Seeded(Seed([0; 16]), 0);
-            let section = SectionRef { seq: 1, salts, count, records: &bytes };
+            let section = SectionRef {
+                seq: 1,
+                salts,
+                count,
+                records: &bytes,
+            };
             assert!(section.iter().any(|r| r.is_err()), "{count} claimed");
         }
     }

@@ -28,11 +28,13 @@ pub(crate) fn encode_into<T: Encode>(value: &T, out: &mut Vec<u8>) {
 ///
 /// bincode allocates what a length claims before it reads it, up to a limit fixed at compile
 /// time. So the limit is chosen by the size of the input: a hostile length fails instead of
-/// allocating more than about 64 times the input.
+/// allocating more than about 64 times the input. An honest list needs at most 24 times (empty
+/// strings); the steps of the ladder double that, and items read so far may give back 16 times
+/// for the next claim.
 pub(crate) fn decode_prefix<T: Decode<()>>(bytes: &[u8], what: &str) -> Result<(T, usize)> {
     macro_rules! ladder {
         ($($limit:literal)*) => {
-            match bytes.len().saturating_mul(32).saturating_add(512) {
+            match bytes.len().saturating_mul(24).saturating_add(512) {
                 $(n if n <= $limit => bincode::decode_from_slice(
                     bytes, bincode::config::standard().with_limit::<$limit>()),)*
                 _ => bincode::decode_from_slice(
@@ -41,12 +43,16 @@ pub(crate) fn decode_prefix<T: Decode<()>>(bytes: &[u8], what: &str) -> Result<(
         };
     }
     let decoded = ladder!(
-        0x400 0x1000 0x4000 0x1_0000 0x4_0000 0x10_0000 0x40_0000 0x100_0000 0x400_0000
-        0x1000_0000 0x4000_0000
+        0x1000 0x8000 0x1_0000 0x2_0000 0x4_0000 0x8_0000 0x10_0000 0x20_0000 0x40_0000 0x80_0000
+        0x100_0000 0x200_0000 0x400_0000 0x800_0000 0x1000_0000 0x2000_0000 0x4000_0000
     );
     decoded.map_err(|e| {
-        Error::corrupt(what, "a complete value", format!("{} bytes that do not decode", bytes.len()))
-            .with_source(e.to_string())
+        Error::corrupt(
+            what,
+            "a complete value",
+            format!("{} bytes that do not decode", bytes.len()),
+        )
+        .with_source(e.to_string())
     })
 }
 
@@ -55,13 +61,18 @@ pub(crate) fn decode<T: Decode<()>>(bytes: &[u8], what: &str) -> Result<T> {
     let (value, used) = decode_prefix(bytes, what)?;
     if used != bytes.len() {
         let left = bytes.len().saturating_sub(used);
-        return Err(Error::corrupt(what, "no bytes after it", format!("{left} more")));
+        return Err(Error::corrupt(
+            what,
+            "no bytes after it",
+            format!("{left} more"),
+        ));
     }
     Ok(value)
 }
 
-/// Appends a variable-length integer, in the convention above.
-pub(crate) fn put_varint(out: &mut Vec<u8>, value: u64) {
+/// Appends a variable-length integer: below 251 one byte; 251, 252 and 253 announce 2, 4 and 8
+/// little-endian bytes.
+pub fn put_varint(out: &mut Vec<u8>, value: u64) {
     match value {
         0..=250 => out.push(value as u8),
         251..=0xFFFF => {
@@ -81,25 +92,29 @@ pub(crate) fn put_varint(out: &mut Vec<u8>, value: u64) {
 
 /// A cursor over untrusted bytes: every read is checked, nothing is copied.
 #[derive(Debug, Clone)]
-pub(crate) struct Reader<'a> {
+pub struct Reader<'a> {
     bytes: &'a [u8],
     what: &'static str,
 }
 
 impl<'a> Reader<'a> {
-    pub(crate) fn new(bytes: &'a [u8], what: &'static str) -> Self {
+    /// Starts at the first of `bytes`; errors name `what` is being read.
+    pub fn new(bytes: &'a [u8], what: &'static str) -> Self {
         Self { bytes, what }
     }
 
-    pub(crate) fn rest(&self) -> &'a [u8] {
+    /// What has not been read.
+    pub fn rest(&self) -> &'a [u8] {
         self.bytes
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether everything has been read.
+    pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8]> {
+    /// The next `len` bytes; `Corrupt` where there are fewer, as with all that follow.
+    pub fn take(&mut self, len: usize) -> Result<&'a [u8]> {
         let Some((head, tail)) = self.bytes.split_at_checked(len) else {
             let found = format!("{} left", self.bytes.len());
             return Err(Error::corrupt(self.what, format!("{len} bytes"), found));
@@ -108,41 +123,51 @@ impl<'a> Reader<'a> {
         Ok(head)
     }
 
-    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+    /// The next `N` bytes.
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
         let bytes = self.take(N)?;
         let mut out = [0; N];
         out.copy_from_slice(bytes);
         Ok(out)
     }
 
-    pub(crate) fn u8(&mut self) -> Result<u8> {
+    /// One byte.
+    pub fn u8(&mut self) -> Result<u8> {
         self.array::<1>().map(|[b]| b)
     }
 
-    pub(crate) fn u16(&mut self) -> Result<u16> {
+    /// Two bytes, little-endian.
+    pub fn u16(&mut self) -> Result<u16> {
         self.array().map(u16::from_le_bytes)
     }
 
-    pub(crate) fn u32(&mut self) -> Result<u32> {
+    /// Four bytes, little-endian.
+    pub fn u32(&mut self) -> Result<u32> {
         self.array().map(u32::from_le_bytes)
     }
 
-    pub(crate) fn u64(&mut self) -> Result<u64> {
+    /// Eight bytes, little-endian.
+    pub fn u64(&mut self) -> Result<u64> {
         self.array().map(u64::from_le_bytes)
     }
 
-    pub(crate) fn varint(&mut self) -> Result<u64> {
+    /// A variable-length integer, see [`put_varint`].
+    pub fn varint(&mut self) -> Result<u64> {
         match self.u8()? {
             n @ 0..=250 => Ok(u64::from(n)),
             251 => self.u16().map(u64::from),
             252 => self.u32().map(u64::from),
             253 => self.u64(),
-            n => Err(Error::corrupt(self.what, "an integer up to 64 bits", format!("marker {n}"))),
+            n => Err(Error::corrupt(
+                self.what,
+                "an integer up to 64 bits",
+                format!("marker {n}"),
+            )),
         }
     }
 
     /// A length that must fit into what is left.
-    pub(crate) fn varint_len(&mut self) -> Result<usize> {
+    pub fn varint_len(&mut self) -> Result<usize> {
         let len = self.varint()?;
         match usize::try_from(len) {
             Ok(len) if len <= self.bytes.len() => Ok(len),
@@ -153,7 +178,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub(crate) fn varint_u32(&mut self) -> Result<u32> {
+    /// A variable-length integer of at most 32 bits.
+    pub fn varint_u32(&mut self) -> Result<u32> {
         let n = self.varint()?;
         u32::try_from(n).map_err(|_| Error::corrupt(self.what, "a 32-bit number", n))
     }
@@ -178,7 +204,14 @@ mod tests {
 
     #[test]
     fn integers_take_the_documented_bytes() {
-        for (value, len) in [(0, 1), (250, 1), (251, 3), (65535, 3), (65536, 5), (1 << 40, 9)] {
+        for (value, len) in [
+            (0, 1),
+            (250, 1),
+            (251, 3),
+            (65535, 3),
+            (65536, 5),
+            (1 << 40, 9),
+        ] {
             let mut ours = Vec::new();
             put_varint(&mut ours, value);
             assert_eq!(ours.len(), len);
@@ -191,9 +224,18 @@ mod tests {
     fn a_hostile_length_is_refused_before_it_is_allocated() {
         let mut bytes = Vec::new();
         put_varint(&mut bytes, u64::MAX);
-        assert_eq!(decode::<Vec<u8>>(&bytes, "test").unwrap_err().kind(), ErrorKind::Corrupt);
-        assert_eq!(decode::<String>(&bytes, "test").unwrap_err().kind(), ErrorKind::Corrupt);
-        assert_eq!(decode::<Vec<u64>>(&bytes, "test").unwrap_err().kind(), ErrorKind::Corrupt);
+        assert_eq!(
+            decode::<Vec<u8>>(&bytes, "test").unwrap_err().kind(),
+            ErrorKind::Corrupt
+        );
+        assert_eq!(
+            decode::<String>(&bytes, "test").unwrap_err().kind(),
+            ErrorKind::Corrupt
+        );
+        assert_eq!(
+            decode::<Vec<u64>>(&bytes, "test").unwrap_err().kind(),
+            ErrorKind::Corrupt
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The macro that ties kinds, numbers, structures and JSON names together, and its helpers.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use serde_json::value::RawValue;
 
@@ -174,8 +175,12 @@ pub(crate) fn parse<T: serde::de::DeserializeOwned>(
 
 /// The named fields as an object, or nothing where there are none.
 pub(crate) fn pick(fields: &Fields<'_>, names: &[String]) -> Result<Option<Extra>> {
+    let names: BTreeSet<&str> = names.iter().map(String::as_str).collect();
     let mut text = String::new();
-    for (name, value) in fields.iter().filter(|(name, _)| names.iter().any(|n| n == name)) {
+    for (name, value) in fields
+        .iter()
+        .filter(|(name, _)| names.contains(name.as_ref()))
+    {
         text.push(if text.is_empty() { '{' } else { ',' });
         text.push_str(Json::string(name).text());
         text.push(':');

@@ -1,0 +1,236 @@
+//! What can be asked on the command line.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+
+use crate::record::Format;
+
+const ADDRESSES: &str = "\
+Addresses of a point:
+  TASK            the head of the task's active lineage
+  TASK@N          before event N (`show` prints event N)
+  TASK@LABEL      a checkpoint by its label
+  TASK~N          N checkpoints back
+  TASK/LINEAGE    another lineage, with the same endings
+  @HEX            a checkpoint by its id, or 8 or more digits of it
+Inside a task's id, `@`, `~`, `/` and `%` are percent-encoded.
+
+Exit codes: 0 done, 1 the request could not be met, 2 usage, 3 corrupt or diverged, 4 conflict,
+70 a bug.";
+
+/// An event-sourced log for programs that work in iterations: record runs, look at any point of
+/// them, go back to it.
+#[derive(Debug, Parser)]
+#[command(name = "milepost", version, after_long_help = ADDRESSES, max_term_width = 100)]
+pub struct Args {
+    /// The store. Default: MILEPOST_STORE, or the nearest `.milepost` folder upwards.
+    #[arg(long, global = true, value_name = "DIR")]
+    pub store: Option<PathBuf>,
+    /// Print JSON: one document, or for `log` one object a line.
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// When to use colours.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: When,
+    /// Open the store even if it belongs to another user.
+    #[arg(long, global = true)]
+    pub trust: bool,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Watch an optimizer record itself, be killed, go on, and go back to do better.
+    Demo(Demo),
+    /// The child process of `demo`.
+    #[command(hide = true)]
+    DemoWorker(DemoWorker),
+    /// Record runs of other programs: SWE-agent, tau-bench, JSON Lines.
+    Record(Record),
+    /// List the tasks, newest first.
+    Tasks(Tasks),
+    /// Draw the lineages of a task as a tree.
+    Lineages(Task),
+    /// Print the events before a point, oldest first.
+    Log(Log),
+    /// Print the event at a point.
+    Show(Address),
+    /// Print the state at a point.
+    State(State),
+    /// List checkpoints, newest first.
+    Checkpoints(Checkpoints),
+    /// Mark a checkpoint at a point.
+    Mark(Mark),
+    /// Go back to a point: a new lineage begins there, and the task goes on with it.
+    Restore(Restore),
+    /// Take back the last restore of a task.
+    Undo(Task),
+    /// Compare the states at two points.
+    Diff(Diff),
+    /// Check every hash and both copies of every event.
+    Verify(Verify),
+    /// Print counts and sizes of the store.
+    Stats,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Task {
+    /// The task's id.
+    pub task: String,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Address {
+    /// The address of the point; see `milepost --help`.
+    pub address: String,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Demo {
+    /// The seed of the optimizer: the same seed gives the same results.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct DemoWorker {
+    #[arg(long)]
+    pub task: String,
+    #[arg(long)]
+    pub seed: u64,
+    #[arg(long)]
+    pub pause_at: u64,
+    #[arg(long)]
+    pub until: u64,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Record {
+    /// The files, `-` for standard input.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// The task to record into. Default: the file's name without its ending. For tau-bench it is
+    /// what the tasks' names begin with.
+    #[arg(long, value_name = "ID")]
+    pub task: Option<String>,
+    /// Whose the task is. Default: the current user.
+    #[arg(long)]
+    pub user: Option<String>,
+    /// How the runs are written down.
+    #[arg(long, default_value = "auto")]
+    pub format: Format,
+    /// Stop at the first line that cannot be read.
+    #[arg(long)]
+    pub strict: bool,
+    /// Print one JSON line an event with its offset and hash, once it is durable.
+    #[arg(long)]
+    pub ack: bool,
+    /// The largest event, in bytes.
+    #[arg(long, value_name = "BYTES", default_value_t = 64 << 20)]
+    pub event_max: usize,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Tasks {
+    /// Only those of this user.
+    #[arg(long)]
+    pub user: Option<String>,
+    /// At most so many.
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// Go on after an earlier list that `--limit` ended.
+    #[arg(long)]
+    pub cursor: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Log {
+    /// The address of the point; see `milepost --help`.
+    pub address: String,
+    /// Only the last N.
+    #[arg(short = 'n', long = "last", value_name = "N")]
+    pub last: Option<u64>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct State {
+    /// The address of the point; see `milepost --help`.
+    pub address: String,
+    /// How many messages of the conversation: `all`, `none`, or the last N. Default: the last 3,
+    /// with --json all.
+    #[arg(long, value_name = "all|none|N")]
+    pub messages: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Checkpoints {
+    /// Only those of this task.
+    pub task: Option<String>,
+    /// At most so many.
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// Go on after an earlier list that `--limit` ended.
+    #[arg(long)]
+    pub cursor: Option<String>,
+    /// Only those whose metadata has this value under this key. May be given more than once.
+    #[arg(long = "where", value_name = "KEY=JSON")]
+    pub filter: Vec<String>,
+    /// Only those with this status.
+    #[arg(long)]
+    pub status: Option<Status>,
+}
+
+/// The status of a checkpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Status {
+    Success,
+    Failure,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Mark {
+    /// The address of the point; see `milepost --help`.
+    pub address: String,
+    /// The label. It is not all digits.
+    pub label: String,
+    /// Whether what led to it went well.
+    #[arg(long, default_value = "success")]
+    pub status: Status,
+    /// A JSON object to filter lists by.
+    #[arg(long, value_name = "JSON")]
+    pub metadata: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Restore {
+    /// The address of the point; see `milepost --help`.
+    pub address: String,
+    /// What the new lineage is for, in words.
+    #[arg(long, value_name = "TEXT")]
+    pub description: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Diff {
+    /// The address of the point before.
+    pub before: String,
+    /// The address of the point after.
+    pub after: String,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Verify {
+    /// Only this task.
+    pub task: Option<String>,
+}

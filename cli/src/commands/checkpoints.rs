@@ -1,0 +1,97 @@
+//! `checkpoints`: marks, newest first.
+
+use milepost::{Checkpoint, CheckpointQuery, Engine, MarkStatus};
+use serde_json::Value;
+
+use super::{forms, task};
+use crate::args;
+use crate::error::{Failure, Result};
+use crate::output::{Out, excerpt, hint, printable, time_short};
+
+/// How many are asked for at once where no limit is given.
+const PAGE: usize = 1000;
+/// How many digits of an id people are shown; addresses take 8 or more.
+const DIGITS: usize = 12;
+
+pub fn run(engine: &Engine, args: &args::Checkpoints, out: &mut Out) -> Result<()> {
+    let task = args
+        .task
+        .as_deref()
+        .map(|id| task(engine, id))
+        .transpose()?;
+    let filter = args
+        .filter
+        .iter()
+        .map(|text| condition(text))
+        .collect::<Result<Vec<_>>>()?;
+    let mut all = Vec::new();
+    let mut cursor = args.cursor.clone();
+    loop {
+        let page = engine.checkpoints(&CheckpointQuery {
+            task: task.as_ref().map(|task| task.id().to_owned()),
+            lineage: None,
+            filter: filter.clone(),
+            status: args.status.map(MarkStatus::from),
+            limit: Some(args.limit.unwrap_or(PAGE)),
+            cursor,
+        })?;
+        all.extend(page.items);
+        cursor = page.next;
+        if cursor.is_none() || args.limit.is_some() {
+            break;
+        }
+    }
+    if out.json {
+        out.json(&Value::Array(all.iter().map(forms::checkpoint).collect()))?;
+    } else if all.is_empty() {
+        out.line("no checkpoints")?;
+    } else {
+        let rows: Vec<Vec<String>> = all.iter().map(row).collect();
+        out.table(
+            &[
+                "CHECKPOINT",
+                "POINT",
+                "CAUSE",
+                "STATUS",
+                "TIME",
+                "LABEL",
+                "METADATA",
+            ],
+            &rows,
+        )?;
+    }
+    if let Some(cursor) = cursor {
+        hint(&format!("there is more: --cursor {cursor}"));
+    }
+    Ok(())
+}
+
+/// `KEY=JSON`. What is not JSON is a string.
+fn condition(text: &str) -> Result<(String, Value)> {
+    let (key, value) = text.split_once('=').ok_or_else(|| {
+        Failure::new(format!("--where is `{text}`, not KEY=JSON")).hint("as in --where step=3")
+    })?;
+    let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
+    Ok((key.to_owned(), value))
+}
+
+fn row(checkpoint: &Checkpoint) -> Vec<String> {
+    let id: String = checkpoint.id.to_string().chars().take(DIGITS).collect();
+    vec![
+        format!("@{id}"),
+        printable(&forms::address(
+            &checkpoint.task,
+            checkpoint.lineage,
+            checkpoint.at,
+        ))
+        .into_owned(),
+        forms::cause(checkpoint.cause).to_owned(),
+        forms::status(checkpoint.status).to_owned(),
+        time_short(checkpoint.time_us),
+        excerpt(checkpoint.label.as_deref().unwrap_or("-"), 40),
+        excerpt(
+            checkpoint.metadata.as_ref().map_or("", |json| json.text()),
+            60,
+        ),
+    ]
+}

@@ -1,0 +1,238 @@
+//! How tasks, lineages, checkpoints and events look, as JSON and on one line.
+
+use milepost::{
+    Body, Checkpoint, Event, Json, LineageInfo, LineageType, MarkCause, MarkStatus, Offset,
+    RunControl, TaskInfo,
+};
+use serde_json::{Map, Value, json};
+
+use crate::error::Result;
+use crate::output::{big, excerpt, time};
+
+/// How many characters of an event's content stand on its line.
+const EXCERPT: usize = 100;
+
+pub fn task(info: &TaskInfo) -> Value {
+    json!({
+        "id": info.id,
+        "user": info.user,
+        "created": time(info.created_us),
+        "created_us": big(info.created_us),
+        "lineages": info.lineages,
+        "active": info.active,
+        "epoch": big(info.epoch),
+        "head": big(info.head),
+        "events": big(info.events),
+    })
+}
+
+pub fn lineage(info: &LineageInfo) -> Value {
+    let parent = info.parent.as_ref().map(|parent| {
+        json!({
+            "lineage": parent.lineage,
+            "offset": big(parent.offset),
+            "hash": parent.hash,
+        })
+    });
+    json!({
+        "id": info.id,
+        "type": info.lineage_type,
+        "description": info.description,
+        "parent": parent,
+        "opened": time(info.opened_us),
+        "opened_us": big(info.opened_us),
+        "head": big(info.head.next),
+        "hash": info.head.hash,
+        "events": big(info.events),
+        "active": info.active,
+    })
+}
+
+pub fn checkpoint(checkpoint: &Checkpoint) -> Value {
+    json!({
+        "id": checkpoint.id,
+        "task": checkpoint.task,
+        "lineage": checkpoint.lineage,
+        "at": big(checkpoint.at),
+        "hash": checkpoint.hash,
+        "mark": big(checkpoint.mark),
+        "parent": checkpoint.parent,
+        "label": checkpoint.label,
+        "cause": checkpoint.cause,
+        "status": checkpoint.status,
+        "time": time(checkpoint.time_us),
+        "time_us": big(checkpoint.time_us),
+        "metadata": checkpoint.metadata.as_ref().map(Json::value),
+        "aliases": checkpoint.aliases,
+    })
+}
+
+/// An event. An erased body is `null`; its kind stays.
+pub fn event(event: &Event) -> Result<Map<String, Value>> {
+    let body = event.body.as_ref().map(Body::to_json).transpose()?;
+    let body: Value = body.map_or(Ok(Value::Null), |text| serde_json::from_str(&text))?;
+    let header = &event.header;
+    let mut form = Map::new();
+    form.insert("offset".into(), big(event.offset));
+    form.insert("lineage".into(), json!(event.lineage));
+    form.insert("kind".into(), Body::name_of(header.kind).into());
+    form.insert("time".into(), time(header.time_us).into());
+    form.insert("time_us".into(), big(header.time_us));
+    let named = [
+        ("actor", &header.actor),
+        ("user", &header.user),
+        ("correlation", &header.correlation),
+        ("key", &header.key),
+    ];
+    for (name, value) in named {
+        if let Some(value) = value {
+            form.insert(name.into(), value.as_str().into());
+        }
+    }
+    form.insert("body".into(), body);
+    Ok(form)
+}
+
+/// What an event says, on one line.
+pub fn summary(body: Option<&Body>) -> String {
+    let Some(body) = body else {
+        return "(erased)".into();
+    };
+    let text = match body {
+        Body::LineageOpened(opened) => opened_summary(opened),
+        Body::StepStarted(step) => match &step.name {
+            Some(name) => format!("step {}: {name}", step.step),
+            None => format!("step {}", step.step),
+        },
+        Body::StepFinished(step) => finished_summary(step),
+        Body::StepFailed(step) => format!("step {}: {}", step.step, step.error),
+        Body::PhaseChanged(phase) => format!("{} (iteration {})", phase.phase, phase.iteration),
+        Body::ControlChanged(change) => {
+            let reason = change.reason.as_ref().map(|reason| format!(": {reason}"));
+            let (from, to) = (control(change.from), control(change.to));
+            format!("{from} -> {to}{}", reason.unwrap_or_default())
+        }
+        Body::GuidanceGiven(guidance) => guidance.text.clone(),
+        Body::PromptChanged(prompt) => prompt.prompt.clone(),
+        Body::RulesChanged(rules) => rules.rules.text().to_owned(),
+        Body::ArtifactsEdited(edited) => edited
+            .artifacts
+            .keys()
+            .cloned()
+            .collect::<Vec<_>>()
+            .join(", "),
+        Body::VariablesPatched(patched) => patched.patch.text().to_owned(),
+        Body::ContextChanged(changed) => changed.patch.text().to_owned(),
+        Body::Message(message) => {
+            let content = message.content.as_ref().map(content).unwrap_or_default();
+            format!("{}: {content}", message.role)
+        }
+        Body::ToolCalled(call) => format!("{}({})", call.tool, call.arguments.text()),
+        Body::ToolReturned(returned) => {
+            let outcome = if returned.ok { "" } else { "failed: " };
+            let output = returned.output.as_ref().map(content).unwrap_or_default();
+            format!("{outcome}{output}")
+        }
+        Body::WorkspaceCaptured(captured) => format!("{} files", captured.files),
+        Body::CheckpointMarked(mark) => {
+            let label = mark.label.as_deref().unwrap_or_default();
+            format!("{} {} {label}", cause(mark.cause), status(mark.status))
+        }
+        Body::Restored(restored) => {
+            let (lineage, offset) = (restored.lineage, restored.offset);
+            format!(
+                "back to lineage {lineage}@{offset}, from {}@{}",
+                restored.from, restored.head
+            )
+        }
+        Body::Application(application) => application.name.clone(),
+        other => other.to_json().unwrap_or_default(),
+    };
+    excerpt(&text, EXCERPT)
+}
+
+fn opened_summary(opened: &milepost::LineageOpened) -> String {
+    let mut text = lineage_type(opened.lineage_type).to_owned();
+    if let Some(parent) = &opened.parent {
+        text.push_str(&format!(
+            " from lineage {}@{}",
+            parent.lineage, parent.offset
+        ));
+    }
+    if let Some(description) = &opened.description {
+        text.push_str(&format!(": {description}"));
+    }
+    text
+}
+
+fn finished_summary(step: &milepost::StepFinished) -> String {
+    let mut text = format!("step {}", step.step);
+    for (name, value) in &step.metrics {
+        text.push_str(&format!(" {name}={}", value.0));
+    }
+    text
+}
+
+/// A JSON string without its quotes, other JSON as it is.
+fn content(json: &Json) -> String {
+    // An excerpt needs no more than the beginning of a text of megabytes.
+    serde_json::from_str(json.text()).unwrap_or_else(|_| json.text().to_owned())
+}
+
+pub fn lineage_type(lineage_type: LineageType) -> &'static str {
+    match lineage_type {
+        LineageType::Root => "root",
+        LineageType::Automatic => "automatic",
+        LineageType::Manual => "manual",
+        LineageType::Restore => "restore",
+        LineageType::Rollback => "rollback",
+        LineageType::Branch => "branch",
+    }
+}
+
+pub fn cause(cause: MarkCause) -> &'static str {
+    match cause {
+        MarkCause::Manual => "manual",
+        MarkCause::Step => "step",
+        MarkCause::Idle => "idle",
+        MarkCause::BeforeTool => "before_tool",
+        MarkCause::BeforeRestore => "before_restore",
+        MarkCause::Imported => "imported",
+    }
+}
+
+pub fn status(status: MarkStatus) -> &'static str {
+    match status {
+        MarkStatus::Success => "success",
+        MarkStatus::Failure => "failure",
+    }
+}
+
+fn control(control: RunControl) -> &'static str {
+    match control {
+        RunControl::Idle => "idle",
+        RunControl::Running => "running",
+        RunControl::Paused => "paused",
+        RunControl::Stopped => "stopped",
+    }
+}
+
+/// An address of a point of a lineage, for people to copy.
+pub fn address(task: &str, lineage: impl std::fmt::Display, offset: Offset) -> String {
+    format!("{}/{lineage}@{offset}", encode(task))
+}
+
+/// A task's id as it stands in an address.
+pub fn encode(task: &str) -> String {
+    let mut out = String::with_capacity(task.len());
+    for c in task.chars() {
+        match c {
+            '@' => out.push_str("%40"),
+            '~' => out.push_str("%7E"),
+            '/' => out.push_str("%2F"),
+            '%' => out.push_str("%25"),
+            c => out.push(c),
+        }
+    }
+    out
+}

@@ -1,0 +1,29 @@
+//! `mark`: a checkpoint at a point.
+
+use milepost::{Engine, Json, Mark};
+
+use super::forms;
+use crate::args;
+use crate::error::Result;
+use crate::output::Out;
+
+pub fn run(engine: &Engine, args: &args::Mark, out: &mut Out) -> Result<()> {
+    let point = engine.point(&args.address)?;
+    let lineage = engine.task(&point.task)?.lineage_named(point.lineage)?;
+    let mut mark = Mark::new()
+        .label(args.label.as_str())
+        .status(args.status.into());
+    if let Some(metadata) = &args.metadata {
+        mark = mark.metadata(Json::new(metadata.as_str())?);
+    }
+    if lineage.head()?.next != point.offset {
+        mark = mark.at(point.offset);
+    }
+    let checkpoint = lineage.checkpoint(mark)?;
+    if out.json {
+        return Ok(out.json(&forms::checkpoint(&checkpoint))?);
+    }
+    let place = forms::address(&checkpoint.task, checkpoint.lineage, checkpoint.at);
+    out.line(format!("marked {place} as `{}`", args.label))?;
+    Ok(out.line(format!("checkpoint @{}", checkpoint.id))?)
+}

@@ -1,0 +1,91 @@
+//! The commands, one file each, and what several of them need.
+
+mod checkpoints;
+mod diff;
+mod forms;
+mod lineages;
+mod log;
+mod mark;
+mod restore;
+mod show;
+mod state;
+mod stats;
+mod tasks;
+mod undo;
+mod verify;
+
+use milepost::{Address, Engine, ErrorKind, MarkStatus, Task};
+
+use crate::args::{Args, Command, Status};
+use crate::error::{Failure, Result};
+use crate::output::Out;
+use crate::store::Choice;
+use crate::{demo, record};
+pub use forms::lineage as lineage_form;
+pub use lineages::{describe, tree};
+
+/// Does what was asked.
+pub fn run(args: Args, out: &mut Out) -> Result<()> {
+    let store = Choice {
+        dir: args.store,
+        trust: args.trust,
+    };
+    match args.command {
+        Command::Demo(args) => demo::run(&store, &args, out),
+        Command::DemoWorker(args) => demo::worker(&store, &args),
+        Command::Record(args) => record::run(&store, &args, out),
+        command => {
+            let engine = store.open()?;
+            let done = on_store(&engine, command, out);
+            // What was asked is done or not by now; a failed close costs the next open time.
+            let closed = engine.close();
+            done?;
+            Ok(closed?)
+        }
+    }
+}
+
+fn on_store(engine: &Engine, command: Command, out: &mut Out) -> Result<()> {
+    match command {
+        Command::Demo(_) | Command::DemoWorker(_) | Command::Record(_) => Ok(()),
+        Command::Tasks(args) => tasks::run(engine, &args, out),
+        Command::Lineages(args) => lineages::run(engine, &args.task, out),
+        Command::Log(args) => log::run(engine, &args, out),
+        Command::Show(args) => show::run(engine, &args.address, out),
+        Command::State(args) => state::run(engine, &args, out),
+        Command::Checkpoints(args) => checkpoints::run(engine, &args, out),
+        Command::Mark(args) => mark::run(engine, &args, out),
+        Command::Restore(args) => restore::run(engine, &args, out),
+        Command::Undo(args) => undo::run(engine, &args.task, out),
+        Command::Diff(args) => diff::run(engine, &args, out),
+        Command::Verify(args) => verify::run(engine, args.task.as_deref(), out),
+        Command::Stats => stats::run(engine, out),
+    }
+}
+
+/// The task of this id, which may be percent-encoded as in an address.
+fn task(engine: &Engine, id: &str) -> Result<Task> {
+    match engine.task(id) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let decoded = id
+                .parse::<Address>()
+                .and_then(|address| engine.resolve(&address));
+            match decoded {
+                Ok(point) if id.contains('%') => Ok(engine.task(&point.task)?),
+                _ => {
+                    Err(Failure::from(error).hint("`milepost tasks` lists the tasks of the store"))
+                }
+            }
+        }
+        task => Ok(task?),
+    }
+}
+
+impl From<Status> for MarkStatus {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Success => Self::Success,
+            Status::Failure => Self::Failure,
+        }
+    }
+}

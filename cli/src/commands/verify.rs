@@ -1,0 +1,66 @@
+//! `verify`: every hash, and both copies of every event.
+
+use milepost::Engine;
+use serde_json::json;
+
+use super::task;
+use crate::error::{CORRUPT, Failure, Result};
+use crate::output::{Look, Out, bar, big, printable};
+
+/// A bar is shown from so many events on.
+const LONG: u64 = 100_000;
+
+pub fn run(engine: &Engine, id: Option<&str>, out: &mut Out) -> Result<()> {
+    let task = id.map(|id| task(engine, id)).transpose()?;
+    let mut shown = None;
+    let report = engine.verify(task.as_ref().map(|task| task.id()), &mut |done, all| {
+        let bar = shown.get_or_insert_with(|| bar(all, "verify", all >= LONG, false));
+        bar.set_position(done);
+    })?;
+    if let Some(bar) = shown {
+        bar.finish_and_clear();
+    }
+    let counts = [
+        ("tasks", report.tasks),
+        ("lineages", report.lineages),
+        ("events", report.events),
+        ("checkpoints", report.checkpoints),
+        ("blocks", report.blocks),
+        ("frames", report.frames),
+        ("chunks", report.chunks),
+    ];
+    if out.json {
+        let mut form = serde_json::Map::new();
+        for (name, count) in counts {
+            form.insert(name.into(), big(count));
+        }
+        let faults = report.faults.iter();
+        let faults = faults
+            .map(|f| json!({"place": f.place, "message": f.message}))
+            .collect();
+        form.insert("faults".into(), faults);
+        form.insert("ok".into(), report.faults.is_empty().into());
+        out.json(&form.into())?;
+    } else {
+        let checked = counts
+            .map(|(name, count)| format!("{count} {name}"))
+            .join(", ");
+        out.line(format!("checked {checked}"))?;
+        for fault in &report.faults {
+            let place = out.look(Look::Bad, &printable(&fault.place));
+            out.line(format!("{place}: {}", printable(&fault.message)))?;
+        }
+        if report.faults.is_empty() {
+            out.line(out.look(Look::Good, "no fault found"))?;
+        }
+    }
+    if report.faults.is_empty() {
+        return Ok(());
+    }
+    let count = report.faults.len();
+    Err(Failure::new(format!("{count} faults found"))
+        .code_of(CORRUPT)
+        .hint(
+            "keep a copy of the store as it is; what has a second copy is rebuilt from it at open",
+        ))
+}

@@ -1,0 +1,180 @@
+//! The two sides of the pipe: the process that runs and records, and the one that watches it.
+//!
+//! ```text
+//! worker -> parent   {"acknowledged": {..}}   an append is durable
+//!                    {"paused": 600}          it waits
+//! parent -> worker   {"guide": {..}}          guidance; then it goes on
+//! ```
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::JoinHandle;
+
+use milepost::Options;
+use serde::{Deserialize, Serialize};
+
+use super::FIRST_STEP_SIZE;
+use super::optimizer::Optimizer;
+use super::run::{Acknowledged, Run};
+use crate::args::DemoWorker;
+use crate::error::{Failure, Result};
+use crate::store::Choice;
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Report {
+    Acknowledged(Acknowledged),
+    Paused(u64),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Order {
+    Guide { text: String, step_size: f64 },
+}
+
+/// The worker: runs, waits once for guidance, and goes on until it is killed or done.
+pub fn worker(store: &Choice, args: &DemoWorker) -> Result<()> {
+    let engine = store.open_or_create(Options::default())?;
+    let task = engine.start_task(&args.task, "demo")?;
+    let optimizer = Optimizer::new(args.seed, FIRST_STEP_SIZE);
+    let tell = |acknowledged| report(&Report::Acknowledged(acknowledged));
+    let (mut run, begun) = Run::begin(task.lineage().clone(), optimizer)?;
+    tell(begun)?;
+    run.until(args.pause_at, tell)?;
+    tell(run.pause()?)?;
+    report(&Report::Paused(run.optimizer.iteration))?;
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    // An empty line means that nobody is there any more.
+    let Order::Guide { text, step_size } = serde_json::from_str(&line)?;
+    tell(run.guide(&text, step_size)?)?;
+    tell(run.resume()?)?;
+    run.until(args.until, tell)?;
+    Ok(engine.close()?)
+}
+
+fn report(report: &Report) -> Result<()> {
+    let mut line = serde_json::to_vec(report)?;
+    line.push(b'\n');
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(&line)?;
+    Ok(stdout.flush()?)
+}
+
+/// The worker as its parent has it.
+pub struct Worker {
+    child: Child,
+    reports: Receiver<Report>,
+    reader: Option<JoinHandle<()>>,
+    /// Everything it said was durable.
+    pub acknowledged: Vec<Acknowledged>,
+}
+
+impl Worker {
+    /// Starts it: this same program, as a process of its own.
+    pub fn start(store: &Path, args: &DemoWorker) -> Result<Self> {
+        let mut child = Command::new(std::env::current_exe()?)
+            .arg("--store")
+            .arg(store)
+            .args(["demo-worker", "--task", &args.task])
+            .args(["--seed", &args.seed.to_string()])
+            .args(["--pause-at", &args.pause_at.to_string()])
+            .args(["--until", &args.until.to_string()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let stdout = child
+            .stdout
+            .take()
+            .ok_or_else(|| Failure::new("the worker has no output"))?;
+        let (sender, reports) = channel();
+        let reader = std::thread::spawn(move || {
+            for line in BufReader::new(stdout).lines() {
+                // A line that was cut by the end of the process was not said.
+                let Some(report) = line.ok().and_then(|line| serde_json::from_str(&line).ok())
+                else {
+                    return;
+                };
+                if sender.send(report).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Self {
+            child,
+            reports,
+            reader: Some(reader),
+            acknowledged: Vec::new(),
+        })
+    }
+
+    /// Waits until it is paused; returns the iteration.
+    pub fn wait_for_pause(&mut self) -> Result<u64> {
+        loop {
+            match self.hear()? {
+                Report::Paused(iteration) => return Ok(iteration),
+                Report::Acknowledged(acknowledged) => self.acknowledged.push(acknowledged),
+            }
+        }
+    }
+
+    /// Gives it guidance, after which it goes on.
+    pub fn guide(&mut self, text: &str, step_size: f64) -> Result<()> {
+        let mut line = serde_json::to_vec(&Order::Guide {
+            text: text.to_owned(),
+            step_size,
+        })?;
+        line.push(b'\n');
+        let mut stdin = self
+            .child
+            .stdin
+            .take()
+            .ok_or_else(|| Failure::new("the worker has no input"))?;
+        Ok(stdin.write_all(&line)?)
+    }
+
+    /// Waits until it has done so many iterations.
+    pub fn wait_for_iteration(&mut self, iteration: u64) -> Result<()> {
+        loop {
+            if let Report::Acknowledged(acknowledged) = self.hear()? {
+                self.acknowledged.push(acknowledged);
+                if acknowledged.iteration >= iteration {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn hear(&mut self) -> Result<Report> {
+        self.reports
+            .recv()
+            .map_err(|_| Failure::new("the worker ended too early"))
+    }
+
+    /// Kills it, with SIGKILL where there are signals, and hears what it had still said.
+    pub fn kill(&mut self) -> Result<()> {
+        self.child.kill()?;
+        self.child.wait()?;
+        if let Some(reader) = self.reader.take() {
+            // It ends with the pipe, which ended with the process.
+            let _ = reader.join();
+        }
+        for report in self.reports.try_iter() {
+            if let Report::Acknowledged(acknowledged) = report {
+                self.acknowledged.push(acknowledged);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // Nothing is left running where the demo stops halfway; it may be dead already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,207 @@
+//! `demo`: an optimizer records itself, is paused, guided and killed, is picked up, and is taken
+//! back to an earlier checkpoint, from which it does better.
+//!
+//! ```text
+//! optimizer  an evolution strategy on a hard function
+//! run        its iterations as events; taking it up from a state
+//! child      the process that is killed, and the pipe to it
+//! report     what is printed
+//! ```
+
+mod child;
+mod optimizer;
+mod report;
+mod run;
+
+use std::path::{Path, PathBuf};
+
+use milepost::{Clock, Engine, ErrorKind, LineageId, Options, Point, SystemClock, Task};
+
+use self::child::Worker;
+use self::report::{Report, Scored};
+use self::run::{Acknowledged, Run, label, optimizer_at};
+use crate::args::{Demo, DemoWorker};
+use crate::error::{Failure, Result};
+use crate::output::Out;
+use crate::store::{Choice, open_at};
+
+/// The step size the run begins with.
+const FIRST_STEP_SIZE: f64 = 0.25;
+/// Iterations after which it is paused and guided.
+const PAUSE_AT: u64 = 600;
+const FIRST_GUIDANCE: (&str, f64) = ("it looks close: take small, careful steps", 0.02);
+/// Iterations after which it is killed.
+const KILL_AT: u64 = 1150;
+/// Iterations of the first attempt.
+const UNTIL: u64 = 2000;
+/// The iteration it is taken back to, and how many it gets from there.
+const BACK_TO: u64 = 500;
+const SECOND_GUIDANCE: (&str, f64) = ("it was stuck: take large steps first", 0.8);
+const SECOND_UNTIL: u64 = BACK_TO + 2000;
+
+pub use child::worker;
+
+pub fn run(choice: &Choice, args: &Demo, out: &mut Out) -> Result<()> {
+    let dir = place(choice)?;
+    let mut report = Report::new(dir.clone(), args.seed, out)?;
+    let name = free_name(&dir)?;
+    let acknowledged = first_half(&dir, &name, args.seed, &mut report)?;
+
+    let mut clock = Stopwatch::start();
+    let engine = open_at(&dir, Options::default().create(false))?;
+    let reopened = clock.lap();
+    let task = engine.task(&name)?;
+    let lost = count_lost(&task, &engine, &acknowledged)?;
+    report.reopened(reopened, &acknowledged, lost, clock.lap())?;
+
+    let stuck = pick_up(&engine, &task, &mut report)?;
+    let better = roll_back(&engine, &name, &mut report)?;
+    let checked = engine.verify(Some(&name), &mut |_, _| {})?;
+    report.verified(checked.events, checked.faults.len(), clock.lap())?;
+    let lineages = scores(&engine, &name)?;
+    engine.close()?;
+    report.end(&name, &lineages, (stuck, better), lost)?;
+    if lost > 0 || !checked.faults.is_empty() {
+        let (code, faults) = (crate::error::CORRUPT, checked.faults.len());
+        return Err(Failure::new(format!("{lost} events lost, {faults} faults")).code_of(code));
+    }
+    Ok(())
+}
+
+/// The store: the one that was named, or a fresh folder among the temporary ones.
+fn place(choice: &Choice) -> Result<PathBuf> {
+    if let Some(dir) = &choice.dir {
+        choice.check_owner(dir)?;
+        return Ok(dir.clone());
+    }
+    let name = format!(
+        "milepost-demo-{}-{}",
+        std::process::id(),
+        SystemClock.now_us()
+    );
+    Ok(std::env::temp_dir().join(name))
+}
+
+/// A name that no task of the store has.
+fn free_name(dir: &Path) -> Result<String> {
+    let engine = open_at(dir, Options::default())?;
+    let mut name = "demo".to_owned();
+    let mut number = 1;
+    loop {
+        match engine.task(&name) {
+            Err(error) if error.kind() == ErrorKind::NotFound => break,
+            task => drop(task?),
+        }
+        number += 1;
+        name = format!("demo-{number}");
+    }
+    engine.close()?;
+    Ok(name)
+}
+
+/// What happens in the child process until it is killed.
+fn first_half(
+    dir: &Path,
+    name: &str,
+    seed: u64,
+    report: &mut Report<'_>,
+) -> Result<Vec<Acknowledged>> {
+    let mut clock = Stopwatch::start();
+    let order = DemoWorker {
+        task: name.to_owned(),
+        seed,
+        pause_at: PAUSE_AT,
+        until: UNTIL,
+    };
+    let mut worker = Worker::start(dir, &order)?;
+    let paused = worker.wait_for_pause()?;
+    report.paused(paused, clock.lap())?;
+    worker.guide(FIRST_GUIDANCE.0, FIRST_GUIDANCE.1)?;
+    report.guided(FIRST_GUIDANCE)?;
+    worker.wait_for_iteration(KILL_AT)?;
+    worker.kill()?;
+    report.killed(KILL_AT, clock.lap())?;
+    Ok(std::mem::take(&mut worker.acknowledged))
+}
+
+/// How many acknowledged events the log does not have as they were acknowledged. The chain hash
+/// behind an event commits to it and to every event before it.
+fn count_lost(task: &Task, engine: &Engine, acknowledged: &[Acknowledged]) -> Result<u64> {
+    let head = task.head()?.next;
+    let mut lost = 0;
+    for one in acknowledged {
+        let next = one.offset + 1;
+        if next > head || engine.hash_at(&task.point(next)?)? != one.hash {
+            lost += one.events;
+        }
+    }
+    Ok(lost)
+}
+
+/// Goes on from the last checkpoint, to the end of the first attempt. Returns its score.
+fn pick_up(engine: &Engine, task: &Task, report: &mut Report<'_>) -> Result<f64> {
+    let mut clock = Stopwatch::start();
+    let checkpoint = task
+        .last_successful()?
+        .ok_or_else(|| Failure::new("the killed run has no checkpoint to go on from"))?;
+    let point = task.point(checkpoint.at)?;
+    let task = engine.restore(&point, Some("picked up after the kill"))?;
+    let mut run = Run::take_up(engine, task.lineage().clone(), &point)?;
+    report.picked_up(run.optimizer.iteration, clock.lap())?;
+    run.until(UNTIL, |_| Ok(()))?;
+    run.end()?;
+    report.ended(UNTIL, run.optimizer.score(), clock.lap())?;
+    Ok(run.optimizer.score())
+}
+
+/// Goes back to an earlier checkpoint, takes other guidance, and runs from there.
+fn roll_back(engine: &Engine, name: &str, report: &mut Report<'_>) -> Result<f64> {
+    let mut clock = Stopwatch::start();
+    let point = engine.point(&format!("{name}@{}", label(BACK_TO)))?;
+    let task = engine.restore(&point, Some("with larger steps"))?;
+    let mut run = Run::take_up(engine, task.lineage().clone(), &point)?;
+    report.rolled_back(BACK_TO, clock.lap())?;
+    run.guide(SECOND_GUIDANCE.0, SECOND_GUIDANCE.1)?;
+    report.guided(SECOND_GUIDANCE)?;
+    run.until(SECOND_UNTIL, |_| Ok(()))?;
+    run.end()?;
+    report.ended(SECOND_UNTIL, run.optimizer.score(), clock.lap())?;
+    Ok(run.optimizer.score())
+}
+
+/// The lineages with the score that the state at each head has.
+fn scores(engine: &Engine, name: &str) -> Result<Vec<Scored>> {
+    let task = engine.task(name)?;
+    let scored = task.lineages()?.into_iter().map(|info| {
+        let point: Point = task.lineage_named(info.id)?.point(info.head.next)?;
+        let optimizer = optimizer_at(engine, &point)?;
+        Ok(Scored {
+            info,
+            score: optimizer.score(),
+            iteration: optimizer.iteration,
+        })
+    });
+    scored.collect()
+}
+
+/// Whether a lineage is the one that was killed.
+fn is_first(lineage: LineageId) -> bool {
+    lineage == LineageId(0)
+}
+
+/// Measures how long things take, in microseconds.
+struct Stopwatch(u64);
+
+impl Stopwatch {
+    fn start() -> Self {
+        Self(SystemClock.now_us())
+    }
+
+    /// The time since the start or the last lap.
+    fn lap(&mut self) -> u64 {
+        let now = SystemClock.now_us();
+        let lap = now.saturating_sub(self.0);
+        self.0 = now;
+        lap
+    }
+}

@@ -1,0 +1,206 @@
+//! What the demo prints: what happens as it happens, then what came of it.
+
+use std::path::PathBuf;
+
+use milepost::LineageInfo;
+use serde_json::{Map, Value, json};
+
+use super::run::Acknowledged;
+use super::{BACK_TO, is_first};
+use crate::commands::{describe, lineage_form, tree};
+use crate::error::Result;
+use crate::output::{Look, Out, big, duration};
+
+/// A lineage and how far it came.
+pub struct Scored {
+    pub info: LineageInfo,
+    pub score: f64,
+    pub iteration: u64,
+}
+
+/// Prints for people as it goes, or gathers one JSON document.
+pub struct Report<'a> {
+    out: &'a mut Out,
+    dir: PathBuf,
+    form: Map<String, Value>,
+    times: Map<String, Value>,
+}
+
+impl<'a> Report<'a> {
+    pub fn new(dir: PathBuf, seed: u64, out: &'a mut Out) -> Result<Self> {
+        let mut form = Map::new();
+        form.insert("seed".into(), big(seed));
+        form.insert("store".into(), dir.display().to_string().into());
+        let mut report = Self {
+            out,
+            dir,
+            form,
+            times: Map::new(),
+        };
+        let store = report.dir.display().to_string();
+        report.say(&format!("An optimizer records itself in {store}"), None)?;
+        Ok(report)
+    }
+
+    /// One thing that happened, and how long it took in microseconds.
+    fn say(&mut self, text: &str, us: Option<u64>) -> Result<()> {
+        if self.out.json {
+            return Ok(());
+        }
+        let time = us.map(|us| self.out.look(Look::Dim, &format!("  ({})", duration(us))));
+        self.out
+            .line(format!("{text}{}", time.unwrap_or_default()))?;
+        Ok(self.out.flush()?)
+    }
+
+    fn time(&mut self, name: &str, us: u64) {
+        self.times.insert(name.into(), big(us));
+    }
+
+    pub fn paused(&mut self, iteration: u64, us: u64) -> Result<()> {
+        self.time("first_run", us);
+        self.say(
+            &format!("  ran {iteration} iterations in a child process, then paused"),
+            Some(us),
+        )
+    }
+
+    pub fn guided(&mut self, (text, step_size): (&str, f64)) -> Result<()> {
+        self.say(
+            &format!("  guidance: \"{text}\" (step size {step_size})"),
+            None,
+        )
+    }
+
+    pub fn killed(&mut self, iteration: u64, us: u64) -> Result<()> {
+        self.time("until_killed", us);
+        self.say(
+            &format!("  went on, and was killed behind iteration {iteration}"),
+            Some(us),
+        )
+    }
+
+    pub fn reopened(
+        &mut self,
+        us: u64,
+        acknowledged: &[Acknowledged],
+        lost: u64,
+        compared_us: u64,
+    ) -> Result<()> {
+        let events: u64 = acknowledged.iter().map(|one| one.events).sum();
+        self.form.insert("acknowledged".into(), big(events));
+        self.form.insert("lost".into(), big(lost));
+        self.time("reopen", us);
+        self.time("compare", compared_us);
+        self.say("  reopened the store", Some(us))?;
+        let text = format!("  {events} events were acknowledged before the kill; lost: {lost}");
+        self.say(&text, Some(compared_us))
+    }
+
+    pub fn picked_up(&mut self, iteration: u64, us: u64) -> Result<()> {
+        self.time("pick_up", us);
+        let text = format!("  picked up from its last checkpoint, at iteration {iteration}");
+        self.say(&text, Some(us))
+    }
+
+    pub fn ended(&mut self, iteration: u64, score: f64, us: u64) -> Result<()> {
+        let name = if self.times.contains_key("second_run") {
+            "third_run"
+        } else {
+            "second_run"
+        };
+        self.time(name, us);
+        let text = format!("  ended at iteration {iteration} with a score of {score:.3}");
+        self.say(&text, Some(us))
+    }
+
+    pub fn rolled_back(&mut self, iteration: u64, us: u64) -> Result<()> {
+        self.time("roll_back", us);
+        self.say(
+            &format!("  rolled back to iteration {iteration}, in a new lineage"),
+            Some(us),
+        )
+    }
+
+    pub fn verified(&mut self, events: u64, faults: usize, us: u64) -> Result<()> {
+        self.time("verify", us);
+        self.form.insert("faults".into(), faults.into());
+        self.say(
+            &format!("  verified {events} events: {faults} faults"),
+            Some(us),
+        )
+    }
+
+    /// The lineages with their scores, and where to look further.
+    pub fn end(
+        mut self,
+        name: &str,
+        lineages: &[Scored],
+        (first, second): (f64, f64),
+        lost: u64,
+    ) -> Result<()> {
+        if self.out.json {
+            return self.end_json(name, lineages);
+        }
+        self.say(
+            "\nThe lineages, with the best score at the end of each (0 is perfect):\n",
+            None,
+        )?;
+        let infos: Vec<LineageInfo> = lineages.iter().map(|scored| scored.info.clone()).collect();
+        tree(&infos, self.out, |info, out| {
+            let scored = lineages.iter().find(|scored| scored.info.id == info.id);
+            let score = scored
+                .map(|scored| format!("{:.3}", scored.score))
+                .unwrap_or_default();
+            let killed = if is_first(info.id) { " (killed)" } else { "" };
+            format!(
+                "{}{killed}  score {}",
+                describe(info, out),
+                out.look(Look::Bold, &score)
+            )
+        })?;
+        let verdict = if second < first {
+            "better"
+        } else {
+            "no better"
+        };
+        self.say(
+            &format!("\nThe second attempt, from iteration {BACK_TO}, ended {verdict}: {second:.3} after {first:.3}."),
+            None,
+        )?;
+        let nothing = if lost == 0 {
+            "nothing".to_owned()
+        } else {
+            format!("{lost} events")
+        };
+        self.say(&format!("Lost: {nothing}."), None)?;
+        let store = self.dir.display().to_string();
+        self.say("\nLook around in it:\n", None)?;
+        for command in [
+            format!("log {name} -n 20"),
+            format!("checkpoints {name} --limit 10"),
+            format!("state {name}@iteration-{BACK_TO}"),
+            format!("diff {name}/1 {name}"),
+            format!("undo {name}"),
+        ] {
+            self.say(&format!("  milepost --store {store} {command}"), None)?;
+        }
+        Ok(())
+    }
+
+    fn end_json(mut self, name: &str, lineages: &[Scored]) -> Result<()> {
+        let lineages = lineages.iter().map(|scored| {
+            let mut form = lineage_form(&scored.info);
+            if let Some(fields) = form.as_object_mut() {
+                fields.insert("score".into(), json!(scored.score));
+                fields.insert("iteration".into(), big(scored.iteration));
+            }
+            form
+        });
+        self.form.insert("task".into(), name.into());
+        self.form.insert("lineages".into(), lineages.collect());
+        self.form
+            .insert("times_us".into(), Value::Object(self.times));
+        Ok(self.out.json(&Value::Object(self.form))?)
+    }
+}

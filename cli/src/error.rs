@@ -1,0 +1,172 @@
+//! What went wrong, what to do next, and the exit code.
+//!
+//! ```text
+//! 0  done
+//! 1  the request could not be met
+//! 2  usage (clap prints those)
+//! 3  corrupt or diverged
+//! 4  conflict
+//! 70 a bug
+//! ```
+
+use std::io;
+
+use milepost::ErrorKind;
+
+/// The request could not be met.
+pub const UNMET: u8 = 1;
+/// Stored bytes are not what was written, or two things that must agree do not.
+pub const CORRUPT: u8 = 3;
+/// Somebody else was first, or the name is taken.
+pub const CONFLICT: u8 = 4;
+/// A bug.
+pub const BUG: u8 = 70;
+
+pub type Result<T, E = Failure> = std::result::Result<T, E>;
+
+/// Why a command ends without having done what it was asked.
+#[derive(Debug)]
+pub struct Failure {
+    code: u8,
+    /// Nothing where it has been said already, or where nobody listens.
+    message: Option<String>,
+    hint: Option<String>,
+}
+
+impl Failure {
+    pub fn new(message: impl Into<String>) -> Self {
+        Self {
+            code: UNMET,
+            message: Some(message.into()),
+            hint: None,
+        }
+    }
+
+    /// What went wrong has been printed already.
+    pub fn said(code: u8) -> Self {
+        Self {
+            code,
+            message: None,
+            hint: None,
+        }
+    }
+
+    pub fn bug(message: String) -> Self {
+        let hint = "this is a bug in milepost; please report it, with the command, at \
+                    https://github.com/milepost-log/milepost/issues";
+        Self {
+            code: BUG,
+            message: Some(message),
+            hint: Some(hint.into()),
+        }
+    }
+
+    /// Another hint than the one its kind has.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The same failure with `place` in front of the message.
+    #[must_use]
+    pub fn at(mut self, place: impl std::fmt::Display) -> Self {
+        self.message = self.message.map(|message| format!("{place}: {message}"));
+        self
+    }
+
+    /// The same failure with another exit code.
+    #[must_use]
+    pub fn code_of(mut self, code: u8) -> Self {
+        self.code = code;
+        self
+    }
+
+    pub fn code(&self) -> u8 {
+        self.code
+    }
+
+    /// Prints the failure and its hint on standard error.
+    pub fn print(&self, color: bool) {
+        use std::io::Write;
+        let (red, cyan, plain) = if color {
+            ("\x1b[1;31m", "\x1b[36m", "\x1b[0m")
+        } else {
+            ("", "", "")
+        };
+        let mut stderr = io::stderr().lock();
+        // Where standard error is closed there is nobody to tell.
+        if let Some(message) = &self.message {
+            let message = crate::output::printable(message);
+            let _ = writeln!(stderr, "{red}error:{plain} {message}");
+        }
+        if let Some(hint) = &self.hint {
+            let _ = writeln!(stderr, "{cyan}hint:{plain} {hint}");
+        }
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.message.as_deref().unwrap_or("stopped"))
+    }
+}
+
+impl From<milepost::Error> for Failure {
+    fn from(error: milepost::Error) -> Self {
+        let (code, hint) = remedy(error.kind());
+        Self {
+            code,
+            message: Some(error.to_string()),
+            hint: hint.map(Into::into),
+        }
+    }
+}
+
+/// The exit code of a kind, and what can be done about it where nothing closer is known.
+fn remedy(kind: ErrorKind) -> (u8, Option<&'static str>) {
+    match kind {
+        ErrorKind::Invalid => (UNMET, None),
+        ErrorKind::NotFound => (
+            UNMET,
+            Some("`milepost tasks` lists the tasks, `milepost checkpoints TASK` their checkpoints"),
+        ),
+        ErrorKind::Conflict => (
+            CONFLICT,
+            Some("look at the present with `milepost lineages TASK` and decide again"),
+        ),
+        ErrorKind::Unavailable => (
+            UNMET,
+            Some("one process at a time opens a store: wait for the other, or end it"),
+        ),
+        ErrorKind::Corrupt => (
+            CORRUPT,
+            Some("`milepost verify` checks the whole store and lists all damage"),
+        ),
+        ErrorKind::Diverged => (CORRUPT, Some("`milepost verify` checks the whole store")),
+        ErrorKind::Unsupported => (
+            UNMET,
+            Some("a newer milepost wrote this: update milepost and try again"),
+        ),
+        ErrorKind::Poisoned => (
+            UNMET,
+            Some("check the disk, then run the command again: it reopens the store"),
+        ),
+        _ => (UNMET, None),
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return Self::said(0);
+        }
+        Self::new(error.to_string())
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        io::Error::from(error).into()
+    }
+}

@@ -1,0 +1,67 @@
+//! The `milepost` command.
+//!
+//! ```text
+//! args       what can be asked on the command line
+//! store      which store is meant, and whether it may be opened
+//! commands/  one file a command
+//! record/    recorded runs of other programs, mapped to events
+//! demo/      an iteration engine that records itself, is killed and goes on
+//! output     tables, JSON, colour and bars
+//! error      what went wrong, what to do next, and the exit code
+//! ```
+
+mod args;
+mod commands;
+mod demo;
+mod error;
+mod output;
+mod record;
+mod store;
+
+use std::panic;
+use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
+
+use clap::Parser;
+
+use crate::args::Args;
+use crate::error::Failure;
+use crate::output::Out;
+
+/// What the last panic said. Printed only where the panic ends the command: the engine opens
+/// damaged files under `catch_unwind`, and that is no bug.
+static LAST_PANIC: Mutex<Option<String>> = Mutex::new(None);
+
+fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => {
+            // `--help` and `--version` come this way too, with exit code 0.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    panic::set_hook(Box::new(|info| {
+        let mut last = LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = Some(info.to_string().replace('\n', " "));
+    }));
+    let mut out = Out::new(args.json, args.color);
+    let result = panic::catch_unwind(panic::AssertUnwindSafe(|| {
+        commands::run(args, &mut out).and_then(|()| Ok(out.flush()?))
+    }));
+    let failure = match result {
+        Ok(Ok(())) => return ExitCode::SUCCESS,
+        Ok(Err(failure)) => failure,
+        Err(_) => {
+            let last = LAST_PANIC
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take();
+            Failure::bug(last.unwrap_or_else(|| "a panic without a message".into()))
+        }
+    };
+    // The records printed before a failure are still good.
+    let _ = out.flush();
+    failure.print(out.colors_stderr());
+    ExitCode::from(failure.code())
+}

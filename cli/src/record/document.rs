@@ -1,0 +1,173 @@
+//! Inputs that are one document: read and planned as a whole before anything is written.
+
+use std::io::Read;
+
+use milepost::ErrorKind;
+use serde::de::IgnoredAny;
+
+use super::object::{Object, compact};
+use super::plan::Plan;
+use super::{Format, Input, Outcome, Reader, Recorded, swe_agent, tau_bench, write};
+use crate::error::{CONFLICT, Failure, Result};
+use crate::output::{Out, bar};
+
+/// The largest document. It is held in memory with what it becomes.
+const DOCUMENT_MAX: u64 = 512 << 20;
+/// A bar is shown from so many items on.
+const LONG: u64 = 20_000;
+
+/// Records a document. Nothing is written unless all of it can be.
+pub fn record(input: &Input<'_>, format: Format, reader: Reader, out: &Out) -> Result<Outcome> {
+    let text = read(input, reader)?;
+    let plans = plans(format, &text).map_err(|why| {
+        Failure::new(format!("{}{why}", input.name)).hint(format!(
+            "it was read as {}; --format names another format",
+            format.name()
+        ))
+    })?;
+    drop(text);
+    let plans: Vec<(String, Plan)> = plans
+        .into_iter()
+        .map(|plan| (task_id(input, &plan), plan))
+        .collect();
+    for (id, plan) in &plans {
+        check(input, id, plan)?;
+    }
+    let items = |plan: &Plan| {
+        plan.runs
+            .iter()
+            .map(|run| run.items.len() as u64)
+            .sum::<u64>()
+    };
+    let all: u64 = plans.iter().map(|(_, plan)| items(plan)).sum();
+    let bar = bar(all, &input.name, all >= LONG && !out.json, false);
+    let mut outcome = Outcome::default();
+    for (task, plan) in plans {
+        let written = write::write_plan(input.engine, &task, input.user, &plan, &|done| {
+            bar.inc(done)
+        })
+        .map_err(|failure| failure.at(format!("{}: task {task}", input.name)))?;
+        outcome.recorded.push(Recorded {
+            task,
+            input: input.name.clone(),
+            format,
+            lineages: written.lineages,
+            events: written.events,
+            checkpoints: written.checkpoints,
+            head: written.head,
+        });
+    }
+    bar.finish_and_clear();
+    Ok(outcome)
+}
+
+fn task_id(input: &Input<'_>, plan: &Plan) -> String {
+    match (
+        &plan.suffix,
+        input.args.task.as_ref().or(input.stem.as_ref()),
+    ) {
+        (None, _) => input.task_id(),
+        (Some(suffix), Some(prefix)) => format!("{prefix}-{suffix}"),
+        (Some(suffix), None) => format!("tau-bench-{suffix}"),
+    }
+}
+
+fn read(input: &Input<'_>, reader: Reader) -> Result<String> {
+    let too_large = || {
+        let max = DOCUMENT_MAX >> 20;
+        Failure::new(format!(
+            "{}: over {max} MiB, too large for one document",
+            input.name
+        ))
+        .hint("split it, or write it as JSON Lines, which are read a line at a time")
+    };
+    if input.size.is_some_and(|size| size > DOCUMENT_MAX) {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::new();
+    let mut limited = reader.take(DOCUMENT_MAX + 1);
+    limited
+        .read_to_end(&mut bytes)
+        .map_err(|error| Failure::from(error).at(&input.name))?;
+    if bytes.len() as u64 > DOCUMENT_MAX {
+        return Err(too_large());
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let line = error
+            .as_bytes()
+            .iter()
+            .take(at)
+            .filter(|byte| **byte == b'\n')
+            .count()
+            + 1;
+        Failure::new(format!(
+            "{}:{line}: invalid UTF-8 at byte {at} of the file",
+            input.name
+        ))
+        .hint("convert the file to UTF-8")
+    })
+}
+
+/// The plans of a document, or `:LINE: what is wrong` with it.
+fn plans(format: Format, text: &str) -> Result<Vec<Plan>, String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let json = |error: serde_json::Error| {
+        let why = error.to_string();
+        let why = why.split(" at line ").next().unwrap_or_default();
+        format!(":{}:{}: not JSON: {why}", error.line(), error.column())
+    };
+    serde_json::from_str::<IgnoredAny>(text).map_err(json)?;
+    let text = compact(text);
+    let form = |what: &str| format!(": {what}");
+    match format {
+        Format::TauBench => {
+            let entries: Vec<Object> = serde_json::from_str(&text)
+                .map_err(|error| form(&format!("not a list of results: {error}")))?;
+            if entries.is_empty() {
+                return Err(form("an empty list: there is nothing to record"));
+            }
+            tau_bench::plans(entries).map_err(|why| form(&why))
+        }
+        _ => {
+            let file: Object = serde_json::from_str(&text)
+                .map_err(|error| form(&format!("not a trajectory: {error}")))?;
+            swe_agent::plan(file)
+                .map(|plan| vec![plan])
+                .map_err(|why| form(&why))
+        }
+    }
+}
+
+/// Refuses what could not be written to its end.
+fn check(input: &Input<'_>, id: &str, plan: &Plan) -> Result<()> {
+    match input.engine.task(id) {
+        Ok(_) => {
+            return Err(
+                Failure::new(format!("{}: the task {id} exists already", input.name))
+                    .code_of(CONFLICT)
+                    .hint("record it under another name with --task, or leave it as it is"),
+            );
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(error.into()),
+    }
+    let largest = plan
+        .runs
+        .iter()
+        .map(super::plan::Run::event_max)
+        .max()
+        .unwrap_or_default();
+    let max = input.args.event_max;
+    if largest > max {
+        return Err(Failure::new(format!(
+            "{}: an event of {largest} bytes is over the limit of {max}",
+            input.name
+        ))
+        .hint(format!("allow it with --event-max {largest}")));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

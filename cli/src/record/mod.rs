@@ -1,0 +1,272 @@
+//! `record`: runs of other programs become tasks.
+//!
+//! ```text
+//! detect        which format an input is in
+//! jsonl         JSON Lines, a line at a time
+//! swe_agent     a trajectory of SWE-agent -> a plan
+//! tau_bench     results of tau-bench -> a plan for each task
+//! conversation  chat messages -> events
+//! object        JSON objects, field by field
+//! plan          events and marks, before anything is written
+//! write         plans and lines into the store
+//! document      whole files: read, planned, written
+//! stream        lines: read and written as they come
+//! ```
+
+mod conversation;
+mod detect;
+mod document;
+mod jsonl;
+mod object;
+mod plan;
+mod stream;
+mod swe_agent;
+mod tau_bench;
+mod write;
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::Path;
+
+use milepost::{Clock, Engine, Offset, Options, SystemClock};
+use serde_json::{Value, json};
+
+use crate::args;
+use crate::error::{Failure, Result, UNMET};
+use crate::output::{Out, big, printable};
+use crate::store::Choice;
+pub use detect::Format;
+use detect::detect;
+
+/// How much of an input is looked at to tell its format.
+const START: usize = 64 << 10;
+
+/// What became of one task.
+#[derive(Debug)]
+struct Recorded {
+    task: String,
+    input: String,
+    format: Format,
+    lineages: u64,
+    events: u64,
+    checkpoints: u64,
+    head: Offset,
+}
+
+/// What recording an input gave: what was recorded, and how many lines could not be.
+#[derive(Debug, Default)]
+struct Outcome {
+    recorded: Vec<Recorded>,
+    bad_lines: u64,
+}
+
+/// One input, and how it is to be recorded.
+struct Input<'a> {
+    engine: &'a Engine,
+    args: &'a args::Record,
+    user: &'a str,
+    /// What it is called in messages.
+    name: String,
+    /// The file's name without its ending; nothing for standard input.
+    stem: Option<String>,
+    /// The size in bytes, if that is known.
+    size: Option<u64>,
+}
+
+pub fn run(store: &Choice, args: &args::Record, out: &mut Out) -> Result<()> {
+    if args.task.is_some() && args.files.len() > 1 {
+        return Err(
+            Failure::new("--task names one task, and there are several files")
+                .hint("record the files one by one, or leave --task out"),
+        );
+    }
+    // Nothing is made where nothing can be read.
+    let inputs = args.files.iter().map(|path| open(path)).collect::<Vec<_>>();
+    if let [Err(_)] = inputs.as_slice() {
+        return inputs
+            .into_iter()
+            .filter_map(Result::err)
+            .next()
+            .map_or(Ok(()), Err);
+    }
+    let user = args.user.clone().unwrap_or_else(current_user);
+    let engine = store.open_or_create(Options::default().event_max(args.event_max))?;
+    let mut all = Outcome::default();
+    let mut worst = None;
+    for (path, input) in args.files.iter().zip(inputs) {
+        let done = input.and_then(|reader| one(&engine, args, &user, path, reader, out));
+        match done {
+            Ok(outcome) => {
+                all.bad_lines += outcome.bad_lines;
+                all.recorded.extend(outcome.recorded);
+            }
+            Err(failure) => {
+                // With several files the rest goes on; each failure is said where it happens.
+                if args.files.len() > 1 {
+                    failure.print(out.colors_stderr());
+                }
+                worst.get_or_insert(failure);
+            }
+        }
+        if args.strict && (worst.is_some() || all.bad_lines > 0) {
+            break;
+        }
+    }
+    engine.close()?;
+    report(&all.recorded, args, out)?;
+    match worst {
+        Some(failure) if args.files.len() > 1 => Err(Failure::said(failure.code())),
+        Some(failure) => Err(failure),
+        None if all.bad_lines > 0 => Err(bad_lines(&all, args)),
+        None => Ok(()),
+    }
+}
+
+type Reader = BufReader<Box<dyn io::Read>>;
+
+fn open(path: &Path) -> Result<Reader> {
+    if path.as_os_str() == "-" {
+        return Ok(BufReader::with_capacity(START, Box::new(io::stdin())));
+    }
+    let failed = |error| Failure::new(format!("{}: {error}", path.display()));
+    let file = File::open(path).map_err(failed)?;
+    if file.metadata().map_err(failed)?.is_dir() {
+        return Err(failed(io::Error::from(io::ErrorKind::IsADirectory))
+            .hint("name the files in it, as in `milepost record DIR/*`"));
+    }
+    Ok(BufReader::with_capacity(START, Box::new(file)))
+}
+
+fn one(
+    engine: &Engine,
+    args: &args::Record,
+    user: &str,
+    path: &Path,
+    mut reader: Reader,
+    out: &mut Out,
+) -> Result<Outcome> {
+    let stdin = path.as_os_str() == "-";
+    let text = |name: Option<&std::ffi::OsStr>| name.map(|n| n.to_string_lossy().into_owned());
+    let input = Input {
+        engine,
+        args,
+        user,
+        name: if stdin {
+            "standard input".into()
+        } else {
+            path.display().to_string()
+        },
+        stem: if stdin { None } else { text(path.file_stem()) },
+        size: path
+            .metadata()
+            .ok()
+            .filter(|_| !stdin)
+            .map(|metadata| metadata.len()),
+    };
+    let start = reader
+        .fill_buf()
+        .map_err(|error| Failure::from(error).at(&input.name))?;
+    if start.is_empty() {
+        return Err(
+            Failure::new(format!("{}: empty: there is nothing to record", input.name))
+                .hint("give a file with one event an object a line, or a .traj file"),
+        );
+    }
+    let format = match args.format {
+        Format::Auto => detect(start, text(path.extension()).as_deref()),
+        format => format,
+    };
+    match format {
+        Format::Jsonl | Format::Auto => stream::record(&input, reader, out),
+        Format::SweAgent | Format::TauBench => document::record(&input, format, reader, out),
+    }
+}
+
+impl Input<'_> {
+    /// The task an input without tasks of its own is recorded into.
+    fn task_id(&self) -> String {
+        let named = self.args.task.clone().or_else(|| self.stem.clone());
+        named.unwrap_or_else(|| {
+            let now = crate::output::time_short(SystemClock.now_us());
+            format!("stdin-{}", now.replace([':', '-'], ""))
+        })
+    }
+}
+
+fn current_user() -> String {
+    let named = ["USER", "USERNAME"]
+        .iter()
+        .filter_map(|name| std::env::var(name).ok());
+    named
+        .into_iter()
+        .find(|name| !name.is_empty())
+        .unwrap_or_else(|| "local".into())
+}
+
+/// Says on standard error that a line of an input cannot be recorded.
+fn say_bad_line(input: &str, line: u64, why: &str) {
+    let text = format!("{input}:{line}: {why}");
+    // Where standard error is closed there is nobody to tell.
+    let _ = writeln!(io::stderr().lock(), "{}", printable(&text));
+}
+
+fn bad_lines(outcome: &Outcome, args: &args::Record) -> Failure {
+    let count = outcome.bad_lines;
+    let lines = if count == 1 {
+        "1 line".into()
+    } else {
+        format!("{count} lines")
+    };
+    let failure = Failure::new(format!("{lines} could not be recorded")).code_of(UNMET);
+    if args.strict {
+        failure.hint("what stands before it is recorded; without --strict the rest goes on")
+    } else {
+        failure.hint("the other lines are recorded; correct these and record them alone")
+    }
+}
+
+fn report(recorded: &[Recorded], args: &args::Record, out: &mut Out) -> Result<()> {
+    if args.ack {
+        return Ok(());
+    }
+    if out.json {
+        return Ok(out.json(&Value::Array(recorded.iter().map(form).collect()))?);
+    }
+    if recorded.is_empty() {
+        return Ok(());
+    }
+    let row = |r: &Recorded| {
+        vec![
+            printable(&r.task).into_owned(),
+            r.format.name().to_owned(),
+            r.lineages.to_string(),
+            r.events.to_string(),
+            r.checkpoints.to_string(),
+            format!("@{}", r.head),
+        ]
+    };
+    let rows: Vec<Vec<String>> = recorded.iter().map(row).collect();
+    Ok(out.table(
+        &[
+            "TASK",
+            "FORMAT",
+            "LINEAGES",
+            "EVENTS",
+            "CHECKPOINTS",
+            "HEAD",
+        ],
+        &rows,
+    )?)
+}
+
+fn form(recorded: &Recorded) -> Value {
+    json!({
+        "id": recorded.task,
+        "input": recorded.input,
+        "format": recorded.format.name(),
+        "lineages": recorded.lineages,
+        "events": big(recorded.events),
+        "checkpoints": big(recorded.checkpoints),
+        "head": big(recorded.head),
+    })
+}

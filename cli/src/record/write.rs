@@ -1,0 +1,241 @@
+//! Plans and lines into the store: in batches, or one by one where each must be acknowledged.
+
+use milepost::{
+    Append, Appended, Body, Engine, ErrorKind, Hash, Json, Lineage, Mark, MarkCause, MarkStatus,
+    Offset, Point,
+};
+
+use super::plan::{Item, Plan, Run, common_prefix};
+use crate::error::Result;
+
+/// A batch ends at so many events,
+const BATCH_EVENTS: usize = 256;
+/// or at so many bytes.
+const BATCH_BYTES: usize = 1 << 20;
+
+/// An event that was refused, by the number it was given.
+#[derive(Debug)]
+pub struct Refused {
+    pub number: u64,
+    pub why: String,
+}
+
+/// An event that is durable.
+#[derive(Debug, Clone, Copy)]
+pub struct Durable {
+    pub offset: Offset,
+    pub hash: Hash,
+}
+
+/// Writes to one lineage.
+pub struct Writer {
+    lineage: Lineage,
+    batch: Vec<(u64, Body)>,
+    batch_bytes: usize,
+    refused: Vec<Refused>,
+    pub events: u64,
+    pub checkpoints: u64,
+    /// Whether there are events behind the last mark.
+    pub unmarked: bool,
+}
+
+impl Writer {
+    pub fn new(lineage: Lineage) -> Self {
+        Self {
+            lineage,
+            batch: Vec::new(),
+            batch_bytes: 0,
+            refused: Vec::new(),
+            events: 0,
+            checkpoints: 0,
+            unmarked: false,
+        }
+    }
+
+    pub fn lineage(&self) -> &Lineage {
+        &self.lineage
+    }
+
+    /// Takes an event into the batch. `number` names it if it is refused; `bytes` is about its
+    /// size.
+    pub fn push(&mut self, number: u64, body: Body, bytes: usize) -> Result<()> {
+        self.batch.push((number, body));
+        self.batch_bytes = self.batch_bytes.saturating_add(bytes);
+        if self.batch.len() >= BATCH_EVENTS || self.batch_bytes >= BATCH_BYTES {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Writes the batch. An event that the engine refuses does not keep the others out.
+    pub fn flush(&mut self) -> Result<()> {
+        let batch = std::mem::take(&mut self.batch);
+        self.batch_bytes = 0;
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let bodies = batch.iter().map(|(_, body)| body.clone());
+        match self.lineage.append(Append::batch(bodies)) {
+            Ok(appended) => {
+                self.count(&appended);
+                return Ok(());
+            }
+            Err(error) if error.kind() != ErrorKind::Invalid => return Err(error.into()),
+            Err(_) => {}
+        }
+        for (number, body) in batch {
+            self.push_alone(number, body)?;
+        }
+        Ok(())
+    }
+
+    /// Writes one event; it is durable when this returns. Nothing where it was refused.
+    pub fn push_alone(&mut self, number: u64, body: Body) -> Result<Option<Durable>> {
+        match self.lineage.append(body) {
+            Ok(appended) => {
+                self.count(&appended);
+                Ok(Some(Durable {
+                    offset: appended.first,
+                    hash: appended.head.hash,
+                }))
+            }
+            Err(error) if error.kind() == ErrorKind::Invalid => {
+                self.refused.push(Refused {
+                    number,
+                    why: error.to_string(),
+                });
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn count(&mut self, appended: &Appended) {
+        self.events += u64::from(appended.count);
+        self.unmarked = true;
+    }
+
+    /// The events that were refused since this was asked last.
+    pub fn take_refused(&mut self) -> Vec<Refused> {
+        std::mem::take(&mut self.refused)
+    }
+
+    /// Marks a checkpoint behind everything taken so far.
+    pub fn mark(&mut self, mark: Mark) -> Result<Durable> {
+        self.flush()?;
+        let checkpoint = self.lineage.checkpoint(mark)?;
+        self.checkpoints += 1;
+        self.unmarked = false;
+        let head = self.lineage.head()?;
+        Ok(Durable {
+            offset: checkpoint.mark,
+            hash: head.hash,
+        })
+    }
+}
+
+/// The mark at the end of a step.
+pub fn step_mark(step: u64, status: MarkStatus) -> Mark {
+    let mark = Mark::new().cause(MarkCause::Step).status(status);
+    match Json::new(format!("{{\"step\":{step}}}")) {
+        Ok(metadata) => mark.metadata(metadata),
+        Err(_) => mark,
+    }
+}
+
+/// What a plan became.
+#[derive(Debug, Default)]
+pub struct Written {
+    pub lineages: u64,
+    pub events: u64,
+    pub checkpoints: u64,
+    pub head: Offset,
+}
+
+/// A run that is written, and where it lies.
+struct Laid<'a> {
+    lineage: Lineage,
+    items: &'a [Item],
+    /// The point before each item, and the one behind the last.
+    points: Vec<Offset>,
+}
+
+/// Writes a plan as a new task. The runs after the first become lineages that part from an
+/// earlier one where they stop being the same. `progress` hears how many items are done.
+pub fn write_plan(
+    engine: &Engine,
+    id: &str,
+    user: &str,
+    plan: &Plan,
+    progress: &dyn Fn(u64),
+) -> Result<Written> {
+    let task = engine.start_task(id, user)?;
+    let mut written = Written::default();
+    let mut laid: Vec<Laid<'_>> = Vec::new();
+    for run in &plan.runs {
+        let next = match closest(&laid, run) {
+            None => lay(task.lineage().clone(), run, Vec::new())?,
+            Some((from, shared)) => {
+                let shared_points = from.points.iter().take(shared).copied().collect();
+                let at = from.points.get(shared).copied().unwrap_or_default();
+                let point: Point = from.lineage.point(at)?;
+                let lineage = engine.branch(&point, run.description.as_deref())?;
+                lay(lineage, run, shared_points)?
+            }
+        };
+        written.lineages += 1;
+        written.events += next.writer.events;
+        written.checkpoints += next.writer.checkpoints;
+        progress(run.items.len() as u64);
+        laid.push(next.laid);
+    }
+    written.head = task.head()?.next;
+    Ok(written)
+}
+
+/// The earliest of the runs that share most with this one, and how many items they share.
+fn closest<'a, 'b>(laid: &'b [Laid<'a>], run: &Run) -> Option<(&'b Laid<'a>, usize)> {
+    let shared = laid
+        .iter()
+        .map(|laid| (laid, common_prefix(laid.items, &run.items)));
+    shared.reduce(|best, next| if next.1 > best.1 { next } else { best })
+}
+
+struct Next<'a> {
+    laid: Laid<'a>,
+    writer: Writer,
+}
+
+/// Writes the items of a run that it does not share, and notes the point before each.
+fn lay(lineage: Lineage, run: &Run, mut points: Vec<Offset>) -> Result<Next<'_>> {
+    let shared = points.len();
+    let mut offset = lineage.head()?.next;
+    let mut writer = Writer::new(lineage.clone());
+    for item in run.items.iter().skip(shared) {
+        points.push(offset);
+        offset += 1;
+        match item {
+            Item::Event(body) => {
+                // Sizes are known to be in order; this only bounds the batch.
+                let bytes = BATCH_BYTES / BATCH_EVENTS;
+                writer.push(0, body.clone(), bytes)?;
+            }
+            Item::Mark { status, step } => {
+                writer.mark(step_mark(*step, *status))?;
+            }
+        }
+        if let Some(refused) = writer.take_refused().into_iter().next() {
+            return Err(crate::error::Failure::new(refused.why));
+        }
+    }
+    writer.flush()?;
+    points.push(offset);
+    Ok(Next {
+        laid: Laid {
+            lineage,
+            items: &run.items,
+            points,
+        },
+        writer,
+    })
+}

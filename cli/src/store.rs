@@ -1,0 +1,113 @@
+//! Which store is meant, and whether it may be opened.
+
+use std::path::{Path, PathBuf};
+
+use milepost::{Engine, ErrorKind, Options};
+
+use crate::error::{Failure, Result};
+
+/// The name of the store's folder.
+const FOLDER: &str = ".milepost";
+
+/// What the command line says about the store.
+#[derive(Debug, Clone)]
+pub struct Choice {
+    /// `--store`.
+    pub dir: Option<PathBuf>,
+    /// Whether a store of another user is opened.
+    pub trust: bool,
+}
+
+impl Choice {
+    /// Opens the store that is there.
+    pub fn open(&self) -> Result<Engine> {
+        let dir = match self.named() {
+            Some(dir) => dir,
+            None => nearest()?.ok_or_else(|| {
+                Failure::new(format!("no store: no `{FOLDER}` folder here or above"))
+                    .hint("`milepost record FILE` makes one here, `--store DIR` names another one")
+            })?,
+        };
+        if !dir.exists() {
+            return Err(
+                Failure::new(format!("no store at {}", dir.display())).hint(format!(
+                    "`milepost --store {} record FILE` makes one",
+                    dir.display()
+                )),
+            );
+        }
+        self.check_owner(&dir)?;
+        open_at(&dir, Options::default().create(false))
+    }
+
+    /// Opens the store, and makes one where there is none.
+    pub fn open_or_create(&self, options: Options) -> Result<Engine> {
+        let dir = match self.named() {
+            Some(dir) => dir,
+            None => match nearest()? {
+                Some(dir) => dir,
+                None => here()?.join(FOLDER),
+            },
+        };
+        self.check_owner(&dir)?;
+        open_at(&dir, options.create(true))
+    }
+
+    fn named(&self) -> Option<PathBuf> {
+        let variable = || std::env::var_os("MILEPOST_STORE").map(PathBuf::from);
+        self.dir
+            .clone()
+            .or_else(variable)
+            .filter(|dir| !dir.as_os_str().is_empty())
+    }
+
+    /// Refuses the store of another user: whoever made it chose what is in it.
+    #[cfg(unix)]
+    pub fn check_owner(&self, dir: &Path) -> Result<()> {
+        use std::os::unix::fs::MetadataExt;
+        let Ok(metadata) = std::fs::metadata(dir) else {
+            return Ok(());
+        };
+        let me = rustix::process::geteuid().as_raw();
+        if self.trust || metadata.uid() == me {
+            return Ok(());
+        }
+        let (dir, uid) = (dir.display(), metadata.uid());
+        Err(Failure::new(format!(
+            "the store {dir} belongs to user {uid}, not to you ({me})"
+        ))
+        .hint("if you trust whoever made it, say so with --trust"))
+    }
+
+    #[cfg(not(unix))]
+    pub fn check_owner(&self, _dir: &Path) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Opens the store at a place, with a hint that fits what is wrong with it.
+pub fn open_at(dir: &Path, options: Options) -> Result<Engine> {
+    Engine::open(dir, options).map_err(|error| {
+        let kind = error.kind();
+        let failure = Failure::from(error);
+        match kind {
+            ErrorKind::NotFound | ErrorKind::Invalid => failure
+                .hint("give the folder of a store (usually `.milepost`) with --store, or none"),
+            _ => failure,
+        }
+    })
+}
+
+fn here() -> Result<PathBuf> {
+    std::env::current_dir()
+        .map_err(|error| Failure::new(format!("the current folder cannot be read: {error}")))
+}
+
+/// The nearest store upwards from the current folder.
+fn nearest() -> Result<Option<PathBuf>> {
+    let here = here()?;
+    Ok(here
+        .ancestors()
+        .map(|dir| dir.join(FOLDER))
+        .find(|dir| dir.is_dir()))
+}

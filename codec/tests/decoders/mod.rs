@@ -1,0 +1,271 @@
+//! Every decoder behind one face, with valid bytes for each.
+
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use milepost_codec::{
+    ArchiveBlock, ArchiveHeader, Base, BaseKey, Block, Body, ChunkEntry, ChunkList, Control, Error,
+    FrameHeader, Groups, Header, Piece, Records, Result, SectionRef, Sections, SegmentHeader,
+    Snapshot,
+};
+
+use super::samples;
+
+/// One way to read bytes.
+pub struct Decoder {
+    pub name: &'static str,
+    /// Whether all of its bytes are under a check.
+    pub checked: bool,
+    /// Whether it reads what a caller says, not what was stored.
+    pub request: bool,
+    pub decode: fn(&[u8]) -> Result<()>,
+    samples: fn() -> Vec<Vec<u8>>,
+}
+
+pub fn samples_of(decoder: &Decoder) -> Vec<Vec<u8>> {
+    (decoder.samples)()
+}
+
+const fn plain(
+    name: &'static str,
+    decode: fn(&[u8]) -> Result<()>,
+    samples: fn() -> Vec<Vec<u8>>,
+) -> Decoder {
+    Decoder {
+        name,
+        checked: false,
+        request: false,
+        decode,
+        samples,
+    }
+}
+
+const fn checked(
+    name: &'static str,
+    decode: fn(&[u8]) -> Result<()>,
+    samples: fn() -> Vec<Vec<u8>>,
+) -> Decoder {
+    Decoder {
+        name,
+        checked: true,
+        request: false,
+        decode,
+        samples,
+    }
+}
+
+macro_rules! bodies {
+    ($type:ident, $samples:path, $what:literal, $($kind:literal)*) => {
+        [$(plain(
+            concat!($what, " ", $kind),
+            |bytes| $type::decode($kind, bytes).map(drop),
+            || $samples().iter().map(|(_, b)| b.encode()).filter(|b| b.0 == $kind).map(|b| b.1).collect(),
+        )),*]
+    };
+}
+
+static BODIES: [Decoder; 21] = bodies!(
+    Body, samples::bodies, "event body",
+    1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21
+);
+
+static CONTROLS: [Decoder; 11] = bodies!(
+    Control, samples::controls, "control event",
+    256 257 258 259 260 261 262 263 264 265 266
+);
+
+static OTHERS: [Decoder; 17] = [
+    plain(
+        "header",
+        |b| Header::decode(b).map(drop),
+        || samples::headers().iter().map(|(_, h)| h.encode()).collect(),
+    ),
+    plain(
+        "records",
+        |b| walk_records(Records::new(b)),
+        || vec![samples::records()],
+    ),
+    plain("sections", walk_sections, || vec![samples::sections()]),
+    plain("groups", walk_groups, || {
+        samples::groups()
+            .into_iter()
+            .map(|(_, _, _, bytes)| bytes)
+            .collect()
+    }),
+    checked("frame", read_frame, || {
+        let (_, _, _, payload) = samples::groups().remove(0);
+        vec![
+            samples::frame(&payload, false),
+            samples::frame(&[0; 16], true),
+        ]
+    }),
+    checked(
+        "segment header",
+        |b| SegmentHeader::decode(b).map(drop),
+        || vec![samples::segment().encode()],
+    ),
+    checked(
+        "archive header",
+        |b| ArchiveHeader::decode(b).map(drop),
+        || vec![ArchiveHeader(samples::segment()).encode()],
+    ),
+    checked("archive block", read_archive_block, || {
+        let mut small = Vec::new();
+        ArchiveBlock::encode(&samples::incompressible(40), 1, 12, &mut small);
+        let mut large = Vec::new();
+        ArchiveBlock::encode(&[7; 5000], 1, 12, &mut large);
+        vec![small, large]
+    }),
+    checked("block", read_block, || {
+        let log = samples::log();
+        vec![
+            samples::block().encode(log),
+            samples::large_block().encode(log),
+        ]
+    }),
+    checked(
+        "chunk",
+        |b| ChunkEntry::decode(b).map(drop),
+        || {
+            let mut small = Vec::new();
+            ChunkEntry::encode(&samples::incompressible(20), true, &mut small).unwrap();
+            let mut large = Vec::new();
+            ChunkEntry::encode(&[7; 5000], false, &mut large).unwrap();
+            vec![small, large]
+        },
+    ),
+    plain(
+        "chunk list",
+        |b| ChunkList::decode(b).map(drop),
+        || {
+            samples::chunk_lists()
+                .iter()
+                .map(|(_, list)| list.encode())
+                .collect()
+        },
+    ),
+    plain(
+        "piece list",
+        |b| Piece::decode_list(b).map(drop),
+        || vec![Piece::encode_list(&samples::pieces())],
+    ),
+    plain(
+        "snapshot",
+        |b| Snapshot::decode(b).map(drop),
+        || {
+            samples::snapshots()
+                .iter()
+                .map(|(_, snapshot)| snapshot.encode())
+                .collect()
+        },
+    ),
+    plain(
+        "base",
+        |b| Base::decode(b).map(drop),
+        || {
+            samples::bases()
+                .iter()
+                .map(|(_, base)| base.encode())
+                .collect()
+        },
+    ),
+    plain(
+        "base keys",
+        |b| BaseKey::decode_list(b).map(drop),
+        || vec![BaseKey::encode_list(&samples::base_keys())],
+    ),
+    plain(
+        "unknown body",
+        |b| Body::decode(9999, b).map(drop),
+        || vec![vec![1, 2, 3]],
+    ),
+    Decoder {
+        name: "JSON body",
+        checked: false,
+        request: true,
+        decode: read_json,
+        samples: || {
+            let bodies = samples::bodies();
+            bodies
+                .iter()
+                .map(|(_, body)| body.to_json().unwrap().into_bytes())
+                .collect()
+        },
+    },
+];
+
+/// Every decoder there is.
+pub static DECODERS: std::sync::LazyLock<Vec<&'static Decoder>> =
+    std::sync::LazyLock::new(|| BODIES.iter().chain(&CONTROLS).chain(&OTHERS).collect());
+
+fn walk_records(records: Records<'_>) -> Result<()> {
+    for record in records {
+        let record = record?;
+        let header = record.header()?;
+        record.body_hash(&[1; 16])?;
+        if record.form == milepost_codec::BodyForm::Chunked {
+            ChunkList::decode(record.payload)?;
+        }
+        drop(header);
+    }
+    Ok(())
+}
+
+/// Everything that is done with a section, the outcome of its records last.
+fn walk_section(section: &SectionRef<'_>) -> Result<()> {
+    for at in [0, 1, 2, section.count / 2, section.count, u32::MAX] {
+        section.salt(at);
+        let _ = section.iter().nth(at as usize);
+        // Invalid where a caller asks for more than there is, so not passed on.
+        if let Ok(tail) = section.skip(at) {
+            tail.encode(&mut Vec::new());
+        }
+        if let Ok(front) = section.truncate(at) {
+            front.encode(&mut Vec::new());
+        }
+    }
+    section.iter().try_for_each(|record| record.map(drop))?;
+    walk_records(Records::new(section.records))
+}
+
+fn walk_sections(bytes: &[u8]) -> Result<()> {
+    Sections::new(bytes).try_for_each(|section| walk_section(&section?))
+}
+
+fn walk_groups(bytes: &[u8]) -> Result<()> {
+    Groups::new(bytes).try_for_each(|group| walk_section(&group?.section))
+}
+
+fn read_frame(bytes: &[u8]) -> Result<()> {
+    FrameHeader::looks_like(bytes, 12);
+    let (header, payload) = FrameHeader::read(bytes)?;
+    assert!(header.stride() >= payload.len() as u64);
+    if header.closed {
+        Ok(())
+    } else {
+        walk_groups(payload)
+    }
+}
+
+fn read_archive_block(bytes: &[u8]) -> Result<()> {
+    let block = ArchiveBlock::decode_header(bytes)?;
+    let (header, payload) = bytes.split_at(ArchiveBlock::HEADER_LEN);
+    let payload = payload.get(..block.stored_len());
+    let payload = payload.ok_or_else(|| Error::corrupt("archive block", "a payload", "less"))?;
+    block.decode(header, payload).map(drop)
+}
+
+fn read_block(bytes: &[u8]) -> Result<()> {
+    let block = Block::decode(samples::log(), bytes)?;
+    assert!(block.end() >= block.first);
+    block
+        .sections()
+        .try_for_each(|section| walk_section(&section?))
+}
+
+fn read_json(bytes: &[u8]) -> Result<()> {
+    let text = std::str::from_utf8(bytes).map_err(|e| Error::invalid(e.to_string()))?;
+    let body = Body::from_json(text)?;
+    let (kind, payload) = body.encode();
+    assert_eq!(Body::decode(kind, &payload)?, body);
+    Ok(())
+}

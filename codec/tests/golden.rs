@@ -1,0 +1,321 @@
+//! Every stored type against the golden files: the exact bytes, and back.
+//!
+//! A golden file that differs is a change of the format: `docs/FORMAT.md` says what goes with it.
+//! `MILEPOST_BLESS=1` writes the files anew.
+
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "tests"
+)]
+
+mod samples;
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use data_encoding::HEXLOWER;
+use milepost_codec::{
+    ArchiveBlock, ArchiveHeader, Base, BaseKey, Block, Body, ChunkEntry, ChunkList, Control,
+    FrameHeader, Groups, Header, Piece, Records, SEGMENT_HEADER_LEN, Sections, SegmentHeader,
+    Snapshot,
+};
+
+/// Compares named bytes with `golden/NAME.hex`, in which each stands on a line of its own.
+fn golden(name: &str, about: &str, cases: &[(String, Vec<u8>)]) {
+    let cases: Vec<_> = cases
+        .iter()
+        .map(|(case, bytes)| (case.clone(), HEXLOWER.encode(bytes)))
+        .collect();
+    golden_text(&format!("{name}.hex"), about, &cases);
+}
+
+fn golden_text(file: &str, about: &str, cases: &[(String, String)]) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(file);
+    let mut text = format!("# {about}\n");
+    for (case, value) in cases {
+        writeln!(text, "{case}: {value}").unwrap();
+    }
+    if std::env::var_os("MILEPOST_BLESS").is_some_and(|v| v == "1") {
+        std::fs::write(&path, text).unwrap();
+        return;
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    let (kept, now): (Vec<_>, Vec<_>) = (kept.lines().collect(), text.lines().collect());
+    for (kept, now) in kept.iter().zip(&now) {
+        assert_eq!(kept, now, "{file}");
+    }
+    assert_eq!(kept.len(), now.len(), "values in {file}");
+}
+
+fn named<T>(values: &[(&'static str, T)], bytes: impl Fn(&T) -> Vec<u8>) -> Vec<(String, Vec<u8>)> {
+    values
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), bytes(value)))
+        .collect()
+}
+
+#[test]
+fn every_kind_of_body_is_stored_as_ever() {
+    let mut cases = Vec::new();
+    for (name, body) in samples::bodies() {
+        let (kind, payload) = body.encode();
+        assert_eq!(Body::decode(kind, &payload).unwrap(), body);
+        cases.push((format!("{kind} {} {name}", body.kind_name()), payload));
+    }
+    for kind in (0..=u16::MAX).filter(|kind| Body::name_of(*kind) != "unknown") {
+        let prefix = format!("{kind} {} ", Body::name_of(kind));
+        assert!(
+            cases.iter().any(|(case, _)| case.starts_with(&prefix)),
+            "no value of {prefix}"
+        );
+    }
+    golden(
+        "bodies",
+        "event bodies: kind, JSON name, optional fields set",
+        &cases,
+    );
+}
+
+#[test]
+fn every_kind_of_control_event_is_stored_as_ever() {
+    let mut cases = Vec::new();
+    for (name, body) in samples::controls() {
+        let (kind, payload) = body.encode();
+        assert_eq!(Control::decode(kind, &payload).unwrap(), body);
+        cases.push((format!("{kind} {} {name}", body.kind_name()), payload));
+    }
+    for kind in (0..=u16::MAX).filter(|kind| Control::name_of(*kind) != "unknown") {
+        let prefix = format!("{kind} {} ", Control::name_of(kind));
+        assert!(
+            cases.iter().any(|(case, _)| case.starts_with(&prefix)),
+            "no value of {prefix}"
+        );
+    }
+    golden(
+        "controls",
+        "control events: kind, JSON name, optional fields set",
+        &cases,
+    );
+}
+
+#[test]
+fn every_kind_has_the_json_form_it_ever_had() {
+    let mut cases = Vec::new();
+    for (name, body) in samples::bodies() {
+        let json = body.to_json().unwrap();
+        assert_eq!(Body::from_json(&json).unwrap(), body);
+        cases.push((format!("{} {name}", body.kind()), json));
+    }
+    for (name, body) in samples::controls() {
+        cases.push((
+            format!("{} {name}", body.kind()),
+            serde_json::to_string(&body).unwrap(),
+        ));
+    }
+    let unknown = Body::decode(9999, &[1, 2, 3]).unwrap();
+    cases.push(("9999 unknown".to_owned(), unknown.to_json().unwrap()));
+    golden_text(
+        "json.txt",
+        "the JSON form of bodies and control events",
+        &cases,
+    );
+}
+
+#[test]
+fn headers_and_records_are_stored_as_ever() {
+    let headers = samples::headers();
+    for (_, header) in &headers {
+        assert_eq!(Header::decode(&header.encode()).unwrap(), *header);
+    }
+    golden("header", "event headers", &named(&headers, Header::encode));
+
+    let bytes = samples::records();
+    let mut cases = Vec::new();
+    let mut records = Records::new(&bytes);
+    for name in ["inline", "chunked", "erased"] {
+        let before = records.rest();
+        records.next().unwrap().unwrap();
+        let len = before.len() - records.rest().len();
+        cases.push((name.to_owned(), before[..len].to_vec()));
+    }
+    assert!(records.next().is_none());
+    golden("record", "records, by the form of the body", &cases);
+}
+
+#[test]
+fn sections_and_groups_are_stored_as_ever() {
+    samples::with_sections(|sections| {
+        let encode = |section: &milepost_codec::SectionRef<'_>| {
+            let mut out = Vec::new();
+            section.encode(&mut out);
+            out
+        };
+        golden(
+            "section",
+            "sections, by what the salts come from",
+            &named(sections, encode),
+        );
+        let all = samples::sections();
+        let read: Vec<_> = Sections::new(&all).map(Result::unwrap).collect();
+        assert_eq!(read, sections.iter().map(|(_, s)| *s).collect::<Vec<_>>());
+    });
+
+    let mut cases = Vec::new();
+    for (name, log, first, bytes) in samples::groups() {
+        let group = Groups::new(&bytes).next().unwrap().unwrap();
+        assert_eq!(
+            (group.log, group.first, group.section.count),
+            (log, first, 3)
+        );
+        cases.push((name.to_owned(), bytes));
+    }
+    golden("group", "groups, by log", &cases);
+}
+
+#[test]
+fn frames_and_segments_are_stored_as_ever() {
+    let (_, _, _, payload) = samples::groups().remove(0);
+    let frames = [
+        ("a group", samples::frame(&payload, false)),
+        ("closed", samples::frame(&[], true)),
+        ("padded", samples::frame(&[1], false)),
+    ];
+    for (name, frame) in &frames {
+        let (header, payload) = FrameHeader::read(frame).unwrap();
+        assert_eq!((header.seq, header.closed), (12, *name == "closed"));
+        assert_eq!(payload.len(), header.payload_len as usize);
+        assert_eq!(header.stride(), frame.len() as u64);
+    }
+    golden(
+        "frame",
+        "frames, with what pads them to a multiple of 8",
+        &named(&frames, Vec::clone),
+    );
+
+    let header = samples::segment();
+    let bytes = header.encode();
+    assert_eq!(
+        (bytes.len(), SegmentHeader::decode(&bytes).unwrap()),
+        (SEGMENT_HEADER_LEN, header)
+    );
+    assert!(bytes[80..].iter().all(|b| *b == 0));
+    let archive = ArchiveHeader(header).encode();
+    assert_eq!(
+        ArchiveHeader::decode(&archive).unwrap(),
+        ArchiveHeader(header)
+    );
+    let cases = [("segment", bytes[..80].to_vec()), ("archive", archive)];
+    golden(
+        "segment",
+        "headers of segments (zeros follow) and archives",
+        &named(&cases, Vec::clone),
+    );
+}
+
+#[test]
+fn blocks_and_archive_blocks_are_stored_as_ever() {
+    let block = samples::block();
+    let bytes = block.encode(samples::log());
+    assert_eq!(Block::decode(samples::log(), &bytes).unwrap(), block);
+    assert_eq!(
+        bytes[6..8],
+        [0, 0],
+        "not packed, so that no zstd version matters"
+    );
+    golden(
+        "block",
+        "a block that is not packed",
+        &[("as it is".to_owned(), bytes)],
+    );
+
+    let packed = samples::large_block();
+    let bytes = packed.encode(samples::log());
+    assert_eq!(bytes[6..8], [1, 0]);
+    assert_eq!(Block::decode(samples::log(), &bytes).unwrap(), packed);
+
+    let frames = samples::incompressible(40);
+    let mut cases = Vec::new();
+    for (name, raw, frames) in [("one frame", frames.as_slice(), 1), ("last", &[], 0)] {
+        let mut bytes = Vec::new();
+        ArchiveBlock::encode(raw, frames, 12, &mut bytes);
+        let (header, payload) = bytes.split_at(ArchiveBlock::HEADER_LEN);
+        assert_eq!(header[4..8], [0; 4], "not packed");
+        let read = ArchiveBlock::decode_header(header).unwrap();
+        assert_eq!(
+            (read.frames, read.first, read.stored_len()),
+            (frames, 12, payload.len())
+        );
+        assert_eq!(read.decode(header, payload).unwrap(), raw);
+        cases.push((name.to_owned(), bytes));
+    }
+    golden(
+        "archive_block",
+        "archive blocks that are not packed",
+        &cases,
+    );
+}
+
+#[test]
+fn chunks_and_lists_are_stored_as_ever() {
+    let content = samples::incompressible(20);
+    let mut cases = Vec::new();
+    for (name, pieces) in [("content", false), ("pieces", true)] {
+        let mut bytes = Vec::new();
+        let id = ChunkEntry::encode(&content, pieces, &mut bytes).unwrap();
+        let (entry, read) = ChunkEntry::decode(&bytes).unwrap();
+        assert_eq!((entry.id, entry.pieces, &read), (id, pieces, &content));
+        cases.push((name.to_owned(), bytes));
+    }
+    golden("chunk", "chunks that are not packed", &cases);
+
+    let lists = samples::chunk_lists();
+    for (_, list) in &lists {
+        assert_eq!(ChunkList::decode(&list.encode()).unwrap(), *list);
+    }
+    golden(
+        "chunk_list",
+        "lists of chunks",
+        &named(&lists, ChunkList::encode),
+    );
+
+    let pieces = samples::pieces();
+    let bytes = Piece::encode_list(&pieces);
+    assert_eq!(Piece::decode_list(&bytes).unwrap(), pieces);
+    golden(
+        "piece_list",
+        "a list of pieces",
+        &[("two pieces".to_owned(), bytes)],
+    );
+}
+
+#[test]
+fn snapshots_and_bases_are_stored_as_ever() {
+    let snapshots = samples::snapshots();
+    for (_, snapshot) in &snapshots {
+        assert_eq!(Snapshot::decode(&snapshot.encode()).unwrap(), *snapshot);
+    }
+    golden(
+        "snapshot",
+        "snapshots",
+        &named(&snapshots, Snapshot::encode),
+    );
+
+    let bases = samples::bases();
+    for (_, base) in &bases {
+        assert_eq!(Base::decode(&base.encode()).unwrap(), *base);
+    }
+    golden("base", "bases", &named(&bases, Base::encode));
+
+    let keys = samples::base_keys();
+    let bytes = BaseKey::encode_list(&keys);
+    assert_eq!(BaseKey::decode_list(&bytes).unwrap(), keys);
+    golden(
+        "base_keys",
+        "a list of keys",
+        &[("two keys".to_owned(), bytes)],
+    );
+}

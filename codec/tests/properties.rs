@@ -1,0 +1,225 @@
+//! What holds for every value: what was written is read back, whatever it was.
+//!
+//! `PROPTEST_RNG_SEED` repeats a run; `PROPTEST_CASES` says how many values are tried.
+
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "tests"
+)]
+
+mod arbitrary;
+
+use arbitrary::config;
+use milepost_codec::{
+    ArchiveBlock, Base, BaseKey, Block, BlockBuilder, Body, ChunkEntry, ChunkList, Control,
+    FRAME_HEADER_LEN, FrameHeader, Groups, Header, Piece, RecordRef, Records, Sections,
+    SegmentHeader, Snapshot, StoreId, begin_group, encode_record, seal_frame,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+proptest! {
+    #![proptest_config(config(400))]
+
+    #[test]
+    fn a_body_comes_back_from_its_stored_form(body in arbitrary::body()) {
+        let (kind, payload) = body.encode();
+        prop_assert_eq!(kind, body.kind());
+        prop_assert_eq!(Body::decode(kind, &payload).unwrap(), body);
+    }
+
+    #[test]
+    fn a_body_comes_back_from_its_json_form(body in arbitrary::known_body()) {
+        let json = body.to_json().unwrap();
+        prop_assert_eq!(Body::from_json(&json).unwrap(), body, "{}", json);
+    }
+
+    #[test]
+    fn a_control_event_comes_back_from_its_stored_form(body in arbitrary::control()) {
+        let (kind, payload) = body.encode();
+        prop_assert_eq!(Control::decode(kind, &payload).unwrap(), body);
+    }
+
+    #[test]
+    fn a_header_comes_back_and_a_longer_one_of_a_newer_version_too(
+        header in arbitrary::header(),
+        newer in vec(any::<u8>(), 0..10),
+    ) {
+        let mut bytes = header.encode();
+        prop_assert_eq!(&Header::decode(&bytes).unwrap(), &header);
+        bytes.extend_from_slice(&newer);
+        prop_assert_eq!(Header::decode(&bytes).unwrap(), header);
+    }
+
+    #[test]
+    fn records_come_back_in_their_order(records in vec(arbitrary::record(), 0..8)) {
+        let mut bytes = Vec::new();
+        for (header, form, payload) in &records {
+            encode_record(&mut bytes, header, *form, payload);
+        }
+        let read: Vec<_> = Records::new(&bytes).map(Result::unwrap).collect();
+        let written: Vec<_> = records
+            .iter()
+            .map(|(header, form, payload)| RecordRef { header, form: *form, payload })
+            .collect();
+        prop_assert_eq!(read, written);
+    }
+
+    #[test]
+    fn sections_come_back_in_their_order(sections in vec(arbitrary::section(), 0..5)) {
+        let mut bytes = Vec::new();
+        sections.iter().for_each(|section| section.as_ref().encode(&mut bytes));
+        let read: Vec<_> = Sections::new(&bytes).map(Result::unwrap).collect();
+        let written: Vec<_> = sections.iter().map(arbitrary::Section::as_ref).collect();
+        prop_assert_eq!(&read, &written);
+        for section in read {
+            prop_assert_eq!(section.iter().map(Result::unwrap).count(), section.count as usize);
+        }
+    }
+
+    #[test]
+    fn a_section_may_be_cut_anywhere(section in arbitrary::section()) {
+        let whole = section.as_ref();
+        let records: Vec<_> = whole.iter().map(Result::unwrap).collect();
+        let salts: Vec<_> = (0..whole.count).map(|n| whole.salt(n)).collect();
+        for cut in 0..=whole.count {
+            let (front, back) = (whole.truncate(cut).unwrap(), whole.skip(cut).unwrap());
+            prop_assert_eq!((front.count, back.count), (cut, whole.count - cut));
+            let both: Vec<_> = front.iter().chain(back.iter()).map(Result::unwrap).collect();
+            prop_assert_eq!(&both, &records);
+            let front_salts = (0..front.count).map(|n| front.salt(n));
+            let both: Vec<_> =
+                front_salts.chain((0..back.count).map(|n| back.salt(n))).collect();
+            prop_assert_eq!(&both, &salts);
+            let mut bytes = Vec::new();
+            front.encode(&mut bytes);
+            back.encode(&mut bytes);
+            let read: Vec<_> = Sections::new(&bytes).map(Result::unwrap).collect();
+            prop_assert_eq!(read, [front, back]);
+        }
+        prop_assert!(whole.skip(whole.count + 1).is_err());
+        prop_assert!(whole.truncate(whole.count + 1).is_err());
+    }
+
+    #[test]
+    fn groups_come_back_from_a_frame(
+        groups in vec((arbitrary::log(), 0..u64::MAX / 2, arbitrary::section()), 0..4),
+        (seq, epoch, closed, prev) in any::<(u64, u64, bool, [u8; 16])>(),
+        after in vec(any::<u8>(), 0..20),
+    ) {
+        let mut frame = vec![0xFF; FRAME_HEADER_LEN];
+        for (log, first, section) in &groups {
+            begin_group(&mut frame, *log, *first);
+            section.as_ref().encode(&mut frame);
+        }
+        let check = seal_frame(&mut frame, seq, epoch, closed, &prev);
+        let len = frame.len();
+        frame.extend_from_slice(&after);
+
+        let (header, payload) = FrameHeader::read(&frame).unwrap();
+        prop_assert_eq!((header.seq, header.epoch, header.closed), (seq, epoch, closed));
+        prop_assert_eq!((header.prev, header.check), (prev, check));
+        prop_assert_eq!(header.stride(), len as u64);
+        let read: Vec<_> = Groups::new(payload).map(Result::unwrap).collect();
+        prop_assert_eq!(read.len(), groups.len());
+        for (read, (log, first, section)) in read.iter().zip(&groups) {
+            prop_assert_eq!((read.log, read.first, read.section), (*log, *first, section.as_ref()));
+        }
+    }
+
+    #[test]
+    fn a_segment_header_comes_back(
+        (store, number, epoch, first, prev) in any::<([u8; 16], u64, u64, u64, [u8; 16])>(),
+    ) {
+        let header = SegmentHeader { store: StoreId(store), number, epoch, first, prev };
+        prop_assert_eq!(SegmentHeader::decode(&header.encode()).unwrap(), header);
+    }
+
+    #[test]
+    fn a_block_comes_back_under_its_own_log_only(
+        sections in vec(arbitrary::section(), 0..5),
+        (first, prev) in (0..u64::MAX / 2, arbitrary::hash()),
+        (log, other) in (arbitrary::log(), arbitrary::log()),
+    ) {
+        let mut bytes = Vec::new();
+        sections.iter().for_each(|section| section.as_ref().encode(&mut bytes));
+        let count = sections.iter().map(|section| section.count).sum();
+        let block = Block { first, count, prev, sections: bytes };
+        let stored = block.encode(log);
+        prop_assert_eq!(&Block::decode(log, &stored).unwrap(), &block);
+        prop_assert_eq!(block.end(), first + u64::from(count));
+        if other != log {
+            prop_assert!(Block::decode(other, &stored).is_err());
+        }
+    }
+
+    #[test]
+    fn blocks_hold_all_sections_that_went_in(
+        sections in vec(arbitrary::section(), 0..30),
+        repeat in 1..20_usize,
+    ) {
+        let sections: Vec<_> = sections.iter().filter(|s| s.count > 0).cycle()
+            .take(sections.len() * repeat).collect();
+        let mut builder = BlockBuilder::at(5, milepost_codec::Hash::ZERO);
+        for (n, section) in sections.iter().enumerate() {
+            builder.push(&section.as_ref(), milepost_codec::Hash([n as u8; 32]));
+        }
+        let (mut next, mut left) = (5, sections.iter());
+        for block in builder.finish() {
+            prop_assert_eq!(block.first, next);
+            next = block.end();
+            let mut count = 0;
+            for read in block.sections().map(Result::unwrap) {
+                prop_assert_eq!(read, left.next().unwrap().as_ref());
+                count += read.count;
+            }
+            prop_assert_eq!(block.count, count);
+        }
+        prop_assert!(left.next().is_none());
+    }
+
+    #[test]
+    fn an_archive_block_comes_back(
+        raw in prop_oneof![vec(any::<u8>(), 0..300), (0..9000_usize).prop_map(|n| vec![7; n])],
+        (frames, first) in any::<(u32, u64)>(),
+    ) {
+        let mut bytes = Vec::new();
+        ArchiveBlock::encode(&raw, frames, first, &mut bytes);
+        let (header, payload) = bytes.split_at(ArchiveBlock::HEADER_LEN);
+        let block = ArchiveBlock::decode_header(header).unwrap();
+        prop_assert_eq!((block.frames, block.first), (frames, first));
+        prop_assert_eq!(block.stored_len(), payload.len());
+        prop_assert_eq!(block.decode(header, payload).unwrap(), raw);
+    }
+
+    #[test]
+    fn a_chunk_comes_back(
+        content in prop_oneof![vec(any::<u8>(), 0..300), (0..9000_usize).prop_map(|n| vec![7; n])],
+        pieces in any::<bool>(),
+    ) {
+        let mut bytes = Vec::new();
+        let id = ChunkEntry::encode(&content, pieces, &mut bytes).unwrap();
+        prop_assert_eq!(id, ChunkEntry::id_of(&content));
+        let (entry, read) = ChunkEntry::decode(&bytes).unwrap();
+        prop_assert_eq!((entry.id, entry.pieces, read), (id, pieces, content));
+        prop_assert_eq!(ChunkEntry::HEADER_LEN + entry.stored_len(), bytes.len());
+        prop_assert!(entry.is_whole(&bytes));
+    }
+
+    #[test]
+    fn lists_snapshots_and_bases_come_back(
+        list in arbitrary::chunk_list(),
+        pieces in vec(arbitrary::piece(), 0..5),
+        snapshot in arbitrary::snapshot(),
+        base in arbitrary::base(),
+        keys in vec(arbitrary::base_key(), 0..5),
+    ) {
+        prop_assert_eq!(ChunkList::decode(&list.encode()).unwrap(), list);
+        prop_assert_eq!(Piece::decode_list(&Piece::encode_list(&pieces)).unwrap(), pieces);
+        prop_assert_eq!(Snapshot::decode(&snapshot.encode()).unwrap(), snapshot);
+        prop_assert_eq!(Base::decode(&base.encode()).unwrap(), base);
+        prop_assert_eq!(BaseKey::decode_list(&BaseKey::encode_list(&keys)).unwrap(), keys);
+    }
+}

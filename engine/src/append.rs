@@ -1,0 +1,269 @@
+//! What is appended, and what comes of it.
+
+use std::sync::Arc;
+
+use milepost_codec::{
+    Application, ArtifactsEdited, Body, BodyForm, CheckpointAttached, ChunkList, ContextChanged,
+    ControlChanged, Error, GuidanceGiven, Head, Header, Message, Offset, PhaseChanged,
+    PromptChanged, Result, RulesChanged, Seq, StepFailed, StepFinished, StepStarted, ToolCalled,
+    ToolReturned, VariablesPatched, WorkspaceCaptured,
+};
+
+use crate::committer::{Done, PartBuilder, Slot};
+use crate::log::Log;
+
+/// A body over this many bytes is stored in chunks.
+const INLINE_MAX: usize = 256 << 10;
+
+/// Bytes of one chunk of a large body.
+const CHUNK: usize = 256 << 10;
+
+/// The longest text of a header field, in bytes.
+const TEXT_MAX: usize = 1024;
+
+/// Events to append together: all of them or none.
+///
+/// ```
+/// use milepost::{Append, Message, StepStarted, Body};
+///
+/// let one = Append::from(Message::text("user", "hello")).key("request-17").actor("ui");
+/// let two: [Body; 2] = [StepStarted { step: 1, ..Default::default() }.into(),
+///                       Message::text("assistant", "hi").into()];
+/// let batch = Append::batch(two).expect_head(5);
+/// # let _ = (one, batch);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Append {
+    bodies: Vec<Body>,
+    expect: Option<Offset>,
+    key: Option<String>,
+    actor: Option<String>,
+    user: Option<String>,
+    correlation: Option<String>,
+    time_us: Option<u64>,
+}
+
+impl Append {
+    /// Several events.
+    pub fn batch<B: Into<Body>>(bodies: impl IntoIterator<Item = B>) -> Self {
+        Self {
+            bodies: bodies.into_iter().map(Into::into).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Only if the lineage's head is at `head` still; else `Conflict` with the actual head.
+    #[must_use]
+    pub fn expect_head(mut self, head: Offset) -> Self {
+        self.expect = Some(head);
+        self
+    }
+
+    /// Only if no append with this key is in the lineage or its ancestors: else the first offsets
+    /// come back, or `Conflict` where it had other bodies.
+    #[must_use]
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// Who or what did it.
+    #[must_use]
+    pub fn actor(mut self, actor: impl Into<String>) -> Self {
+        self.actor = Some(actor.into());
+        self
+    }
+
+    /// The user it is done for, where that is not the task's owner.
+    #[must_use]
+    pub fn user(mut self, user: impl Into<String>) -> Self {
+        self.user = Some(user.into());
+        self
+    }
+
+    /// What ties it to work elsewhere.
+    #[must_use]
+    pub fn correlation(mut self, correlation: impl Into<String>) -> Self {
+        self.correlation = Some(correlation.into());
+        self
+    }
+
+    /// When it happened, in microseconds since the Unix epoch; else the engine's clock tells.
+    #[must_use]
+    pub fn time_us(mut self, time_us: u64) -> Self {
+        self.time_us = Some(time_us);
+        self
+    }
+
+    pub(crate) fn expected(&self) -> Option<Offset> {
+        self.expect
+    }
+
+    /// Encodes the events into a part. Large bodies go into chunks, which are durable before this
+    /// returns.
+    pub(crate) fn encode(
+        &self,
+        part: &mut PartBuilder,
+        log: &Arc<dyn Log>,
+        now_us: u64,
+        event_max: usize,
+    ) -> Result<()> {
+        self.check()?;
+        let mut chunked = false;
+        for (index, body) in self.bodies.iter().enumerate() {
+            let (kind, payload) = body.encode();
+            if payload.len() > event_max {
+                return Err(Error::invalid(format!(
+                    "an event of {} bytes is over the limit of {event_max}",
+                    payload.len()
+                )));
+            }
+            let first = index == 0;
+            let header = Header {
+                kind,
+                time_us: self.time_us.unwrap_or(now_us),
+                actor: self.actor.clone(),
+                user: self.user.clone(),
+                correlation: self.correlation.clone(),
+                key: self.key.clone().filter(|_| first),
+                batch: if first && self.key.is_some() {
+                    self.bodies.len() as u32
+                } else {
+                    0
+                },
+            };
+            if payload.len() > INLINE_MAX {
+                chunked = true;
+                let list = put_chunks(log, &payload)?;
+                part.push(header, BodyForm::Chunked, &list.encode())?;
+            } else {
+                part.push(header, BodyForm::Inline, &payload)?;
+            }
+        }
+        if chunked { log.sync_chunks() } else { Ok(()) }
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.bodies.is_empty() {
+            return Err(Error::invalid("an append without events"));
+        }
+        if u32::try_from(self.bodies.len()).is_err() {
+            return Err(Error::invalid("more than 2^32 events in one append"));
+        }
+        let texts = [&self.key, &self.actor, &self.user, &self.correlation];
+        for text in texts.into_iter().flatten() {
+            if text.is_empty() || text.len() > TEXT_MAX {
+                return Err(Error::invalid(format!(
+                    "a key, actor, user or correlation id has 1 to {TEXT_MAX} bytes, not {}",
+                    text.len()
+                )));
+            }
+        }
+        for body in &self.bodies {
+            if let Body::CheckpointMarked(_) | Body::LineageOpened(_) | Body::Restored(_) = body {
+                return Err(Error::invalid(format!(
+                    "{} is made by the engine: use checkpoint, branch or restore",
+                    body.kind_name()
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Cuts a content into chunks and stores them.
+pub(crate) fn put_chunks(log: &Arc<dyn Log>, content: &[u8]) -> Result<ChunkList> {
+    let chunks: Result<Vec<_>> = content
+        .chunks(CHUNK)
+        .map(|chunk| log.put_chunk(chunk, false))
+        .collect();
+    Ok(ChunkList {
+        len: content.len() as u64,
+        chunks: chunks?,
+    })
+}
+
+impl From<Body> for Append {
+    fn from(body: Body) -> Self {
+        Self {
+            bodies: vec![body],
+            ..Self::default()
+        }
+    }
+}
+
+impl From<Vec<Body>> for Append {
+    fn from(bodies: Vec<Body>) -> Self {
+        Self {
+            bodies,
+            ..Self::default()
+        }
+    }
+}
+
+macro_rules! from_bodies {
+    ($($body:ident)*) => {
+        $(impl From<$body> for Append {
+            fn from(body: $body) -> Self {
+                Body::from(body).into()
+            }
+        })*
+    };
+}
+
+from_bodies! {
+    Application ArtifactsEdited CheckpointAttached ContextChanged ControlChanged GuidanceGiven
+    Message PhaseChanged PromptChanged RulesChanged StepFailed StepFinished StepStarted ToolCalled
+    ToolReturned VariablesPatched WorkspaceCaptured
+}
+
+/// What came of an append.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Appended {
+    /// The offset of the first event.
+    pub first: Offset,
+    /// How many events there were.
+    pub count: u32,
+    /// The head after the last of them.
+    pub head: Head,
+    /// The commit that made them durable.
+    pub seq: Seq,
+    /// Whether they had been appended before, under the same key.
+    pub repeated: bool,
+}
+
+impl Appended {
+    pub(crate) fn of(done: &Done) -> Result<Self> {
+        let Some((first, head)) = done.parts.first().copied() else {
+            return Err(Error::invalid("an append without events"));
+        };
+        let count = done.repeated.unwrap_or((head.next - first) as u32);
+        let repeated = done.repeated.is_some();
+        Ok(Self {
+            first,
+            count,
+            head,
+            seq: done.seq,
+            repeated,
+        })
+    }
+}
+
+/// An append that is under way.
+///
+/// Dropping it does not take the append back.
+#[derive(Debug)]
+pub struct Ticket(pub(crate) Arc<Slot>);
+
+impl Ticket {
+    /// Whether the result is there.
+    pub fn is_done(&self) -> bool {
+        self.0.is_done()
+    }
+
+    /// Waits until the events are durable, or refused. Errors are those of an append.
+    pub fn wait(self) -> Result<Appended> {
+        Appended::of(&self.0.wait()?)
+    }
+}

@@ -1,0 +1,298 @@
+//! Tasks, lineages and checkpoints as the index has them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use milepost_codec::{
+    Body, BodyForm, CheckpointId, CheckpointMarked, Epoch, Error, ErrorKind, Head, LineageId,
+    LogId, Offset, Result, TaskNo,
+};
+use milepost_replay::{Reducer, RunReducer};
+use parking_lot::Mutex;
+
+use crate::committer::{Done, Part};
+use crate::index::keys::{self, Kind};
+use crate::index::{ActivationEntry, KeyEntry, LineageEntry, MarkEntry, SnapshotNote, TaskEntry};
+use crate::log::Log;
+use crate::read::{Ancestry, Cursor};
+
+/// A snapshot is due when the log has grown by the size of the last one and this much, in bytes.
+/// So a state is read from at most twice its size and twice this, and snapshots take no more
+/// than the events.
+const SNAPSHOT_SLACK: u64 = 64 << 10;
+
+/// Reads the index.
+#[derive(Clone)]
+pub(crate) struct Catalog {
+    log: Arc<dyn Log>,
+    /// The size of the newest snapshot of a lineage, where one was made since the store is open.
+    sizes: Arc<Mutex<HashMap<LogId, u64>>>,
+}
+
+impl std::fmt::Debug for Catalog {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Catalog")
+            .field("seq", &self.log.seq())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Catalog {
+    pub(crate) fn new(log: Arc<dyn Log>) -> Self {
+        Self {
+            log,
+            sizes: Arc::default(),
+        }
+    }
+
+    pub(crate) fn log(&self) -> &Arc<dyn Log> {
+        &self.log
+    }
+
+    /// The number of a task, by name.
+    pub(crate) fn find(&self, name: &str) -> Result<Option<TaskNo>> {
+        let entry = self.log.get(&keys::task_name(name))?;
+        entry
+            .map(|bytes| number(&bytes, "task name entry").map(TaskNo))
+            .transpose()
+    }
+
+    pub(crate) fn task(&self, task: TaskNo) -> Result<TaskEntry> {
+        match self.log.get(&keys::task(task))? {
+            Some(bytes) => TaskEntry::decode(&bytes),
+            None => Err(Error::not_found(format!("there is no task #{}", task.0))),
+        }
+    }
+
+    pub(crate) fn lineage(&self, task: TaskNo, lineage: LineageId) -> Result<LineageEntry> {
+        match self.log.get(&keys::lineage(task, lineage))? {
+            Some(bytes) => LineageEntry::decode(&bytes),
+            None => Err(Error::not_found(format!(
+                "the task has no lineage {lineage}"
+            ))),
+        }
+    }
+
+    pub(crate) fn head(&self, log: LogId) -> Result<Head> {
+        match self.log.head(log)? {
+            Some(head) => Ok(head.head),
+            None => Err(Error::not_found(format!("there is no {log}"))),
+        }
+    }
+
+    /// The last key of a prefix.
+    fn last(&self, prefix: &[u8]) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        Ok(self
+            .log
+            .scan(prefix, &keys::after_prefix(prefix), true, 1)?
+            .pop())
+    }
+
+    /// The activation a task is in.
+    pub(crate) fn active(&self, task: TaskNo) -> Result<(Epoch, ActivationEntry)> {
+        match self.last(&keys::of_task(Kind::Activation, task))? {
+            Some((key, value)) => Ok((keys::tail_u64(&key), ActivationEntry::decode(&value)?)),
+            None => Err(Error::not_found(format!("there is no task #{}", task.0))),
+        }
+    }
+
+    pub(crate) fn activation(&self, task: TaskNo, epoch: Epoch) -> Result<ActivationEntry> {
+        match self.log.get(&keys::activation(task, epoch))? {
+            Some(bytes) => ActivationEntry::decode(&bytes),
+            None => Err(Error::not_found(format!(
+                "the task has no activation {epoch}"
+            ))),
+        }
+    }
+
+    /// The number the next task gets.
+    pub(crate) fn next_task(&self) -> Result<TaskNo> {
+        let last = self.last(&keys::all(Kind::Task))?;
+        Ok(TaskNo(last.map_or(0, |(key, _)| keys::first_u64(&key)) + 1))
+    }
+
+    /// The number the next lineage of a task gets.
+    pub(crate) fn next_lineage(&self, task: TaskNo) -> Result<LineageId> {
+        let last = self.last(&keys::of_task(Kind::Lineage, task))?;
+        let last = last.and_then(|(key, _)| key.last_chunk::<4>().copied());
+        Ok(LineageId(
+            last.map_or(0, |bytes| u32::from_be_bytes(bytes) + 1),
+        ))
+    }
+
+    /// The lineages of a task, in the order they were opened.
+    pub(crate) fn lineages(&self, task: TaskNo) -> Result<Vec<(LineageId, LineageEntry)>> {
+        let prefix = keys::of_task(Kind::Lineage, task);
+        let all = self
+            .log
+            .scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)?;
+        let lineage = |(key, value): (Vec<u8>, Vec<u8>)| {
+            let number = key
+                .last_chunk::<4>()
+                .map_or(0, |bytes| u32::from_be_bytes(*bytes));
+            LineageEntry::decode(&value).map(|entry| (LineageId(number), entry))
+        };
+        all.into_iter().map(lineage).collect()
+    }
+
+    /// The newest mark before `before` in a lineage or its ancestors that `wanted` takes.
+    pub(crate) fn newest_mark(
+        &self,
+        task: TaskNo,
+        lineage: LineageId,
+        before: Offset,
+        wanted: &mut dyn FnMut(LineageId, Offset, &MarkEntry) -> Result<bool>,
+    ) -> Result<Option<(LineageId, Offset, MarkEntry)>> {
+        let ancestry = Ancestry::of(self, task, lineage)?;
+        for (owner, from, to) in ancestry.newest_first(before) {
+            let start = keys::mark(task, owner, from);
+            let mut end = keys::mark(task, owner, to);
+            loop {
+                let page = self.log.scan(&start, &end, true, 16)?;
+                let Some((last, _)) = page.last() else { break };
+                end = last.clone();
+                for (key, value) in page {
+                    let (offset, entry) = (keys::tail_u64(&key), MarkEntry::decode(&value)?);
+                    if wanted(owner, offset, &entry)? {
+                        return Ok(Some((owner, offset, entry)));
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The newest checkpoint on a lineage or its ancestors.
+    pub(crate) fn last_mark(
+        &self,
+        task: TaskNo,
+        lineage: LineageId,
+    ) -> Result<Option<CheckpointId>> {
+        let newest = self.newest_mark(task, lineage, Offset::MAX, &mut |_, _, _| Ok(true))?;
+        Ok(newest.map(|(_, _, entry)| entry.id))
+    }
+
+    /// What a mark says: from its entry, or from the log where it is too large for one.
+    pub(crate) fn mark_body(
+        &self,
+        task: TaskNo,
+        lineage: LineageId,
+        offset: Offset,
+        entry: &MarkEntry,
+    ) -> Result<CheckpointMarked> {
+        if let Some(body) = &entry.body {
+            return Ok(body.clone());
+        }
+        let mut cursor = Cursor::new(&self.log, LogId::lineage(task, lineage), offset);
+        let found =
+            cursor.next_record(|_, record| Body::decode(record.header()?.kind, record.payload))?;
+        match found {
+            Some(Body::CheckpointMarked(body)) => Ok(body),
+            _ => Err(Error::corrupt(
+                format!("lineage {lineage} at offset {offset}"),
+                "a checkpoint's mark",
+                "another event",
+            )),
+        }
+    }
+
+    /// Where an idempotency key was used in a lineage or its ancestors before the fork, if the
+    /// append had the same bodies; `Conflict` where it had others.
+    pub(crate) fn seen(&self, part: &Part, lineage: LineageId, key: &str) -> Result<Option<Done>> {
+        let task = part.log.task;
+        let ancestry = Ancestry::of(self, task, lineage)?;
+        for (owner, _, to) in ancestry.newest_first(Offset::MAX) {
+            let Some(bytes) = self.log.get(&keys::idempotency(task, owner, key))? else {
+                continue;
+            };
+            let entry = KeyEntry::decode(&bytes)?;
+            let end = entry.first + u64::from(entry.count);
+            if entry.first >= to {
+                continue;
+            }
+            let conflict = |why: String| {
+                Error::new(
+                    ErrorKind::Conflict,
+                    format!("the key `{key}` was used for {why}"),
+                )
+            };
+            if end > to {
+                return Err(conflict(format!(
+                    "{} events of which the fork at {to} kept a part",
+                    entry.count
+                )));
+            }
+            if !self.same_bodies(part, owner, &entry)? {
+                return Err(conflict(format!("other events, at offset {}", entry.first)));
+            }
+            let hash =
+                crate::read::hash_at(&self.log, part.origin, LogId::lineage(task, owner), end)?;
+            return Ok(Some(Done {
+                parts: vec![(entry.first, Head { next: end, hash })],
+                seq: entry.seq,
+                repeated: Some(entry.count),
+                checkpoint: None,
+            }));
+        }
+        Ok(None)
+    }
+
+    fn same_bodies(&self, part: &Part, lineage: LineageId, entry: &KeyEntry) -> Result<bool> {
+        if part.records.len() != entry.count as usize {
+            return Ok(false);
+        }
+        let log = LogId::lineage(part.log.task, lineage);
+        let mut cursor = Cursor::new(&self.log, log, entry.first);
+        for meta in &part.records {
+            let new = milepost_codec::Records::new(part.slice((meta.start, meta.end))).next();
+            let Some(new) = new.transpose()? else {
+                return Ok(false);
+            };
+            let same = cursor.next_record(|_, old| {
+                let same_kind = old.header()?.kind == new.header()?.kind;
+                Ok(old.form != BodyForm::Erased && same_kind && old.payload == new.payload)
+            })?;
+            if same != Some(true) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// How far a lineage may grow until its next snapshot, in bytes.
+    pub(crate) fn snapshot_distance(&self, log: LogId) -> u64 {
+        SNAPSHOT_SLACK + self.sizes.lock().get(&log).copied().unwrap_or(0)
+    }
+
+    /// Remembers the size of a lineage's newest snapshot.
+    pub(crate) fn snapshot_made(&self, log: LogId, size: u64) {
+        let mut sizes = self.sizes.lock();
+        if sizes.len() > 1 << 16 {
+            sizes.clear();
+        }
+        sizes.insert(log, size);
+    }
+
+    /// The own record bytes at which a lineage's next snapshot is due.
+    pub(crate) fn snapshot_at(&self, log: LogId) -> Result<u64> {
+        let milepost_codec::LogKind::Lineage(lineage) = log.kind else {
+            return Ok(u64::MAX);
+        };
+        let prefix = keys::snapshots(log.task, lineage, RunReducer.name(), RunReducer.version());
+        let newest = self.last(&prefix)?;
+        let note = newest
+            .map(|(_, value)| SnapshotNote::decode(&value))
+            .transpose()?;
+        if let Some(note) = note {
+            self.snapshot_made(log, note.size);
+        }
+        let made_at = note.map_or(0, |note| note.log_bytes);
+        Ok(made_at + self.snapshot_distance(log))
+    }
+}
+
+fn number(bytes: &[u8], what: &str) -> Result<u64> {
+    let bytes =
+        <[u8; 8]>::try_from(bytes).map_err(|_| Error::corrupt(what, "8 bytes", bytes.len()))?;
+    Ok(u64::from_be_bytes(bytes))
+}

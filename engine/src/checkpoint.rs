@@ -1,0 +1,258 @@
+//! Checkpoints: marking them, and what is known of one.
+
+use milepost_codec::{
+    CheckpointId, CheckpointMarked, Error, Hash, Head, Header, Json, LineageId, LogId, MarkCause,
+    MarkStatus, Offset, Result, TaskNo,
+};
+
+use crate::address::ID_PREFIX_MIN;
+use crate::catalog::Catalog;
+use crate::committer::Draft;
+use crate::index::keys::{self, Kind};
+use crate::index::{MarkEntry, MarkPlace};
+
+/// The most bytes a mark's metadata may have.
+const METADATA_MAX: usize = 64 << 10;
+
+/// A checkpoint to be marked.
+///
+/// ```
+/// use milepost::{Mark, MarkCause};
+/// let mark = Mark::new().label("before-refactoring").cause(MarkCause::BeforeTool);
+/// # let _ = mark;
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Mark {
+    body: CheckpointMarked,
+    at: Option<Offset>,
+    time_us: Option<u64>,
+    actor: Option<String>,
+    correlation: Option<String>,
+}
+
+impl Mark {
+    /// A mark on the present, asked for by hand, of a success.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A name for people. All digits are refused: they would be read as an offset.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.body.label = Some(label.into());
+        self
+    }
+
+    /// Why it is marked.
+    #[must_use]
+    pub fn cause(mut self, cause: MarkCause) -> Self {
+        self.body.cause = cause;
+        self
+    }
+
+    /// Whether what led to it went well.
+    #[must_use]
+    pub fn status(mut self, status: MarkStatus) -> Self {
+        self.body.status = status;
+        self
+    }
+
+    /// A JSON object of at most 64 KiB that lists can be filtered by.
+    #[must_use]
+    pub fn metadata(mut self, metadata: Json) -> Self {
+        self.body.metadata = Some(metadata);
+        self
+    }
+
+    /// An id that others know it by. There may be several.
+    #[must_use]
+    pub fn alias(mut self, alias: impl Into<String>) -> Self {
+        self.body.aliases.push(alias.into());
+        self
+    }
+
+    /// The checkpoint before it; else the newest of the lineage.
+    #[must_use]
+    pub fn parent(mut self, parent: CheckpointId) -> Self {
+        self.body.parent = Some(parent);
+        self
+    }
+
+    /// Marks an earlier point of the lineage: the one before the event at `offset`.
+    #[must_use]
+    pub fn at(mut self, offset: Offset) -> Self {
+        self.at = Some(offset);
+        self
+    }
+
+    /// When, in microseconds since the Unix epoch; else the engine's clock tells.
+    #[must_use]
+    pub fn time_us(mut self, time_us: u64) -> Self {
+        self.time_us = Some(time_us);
+        self
+    }
+
+    /// Who or what marks it.
+    #[must_use]
+    pub fn actor(mut self, actor: impl Into<String>) -> Self {
+        self.actor = Some(actor.into());
+        self
+    }
+
+    /// What ties it to work elsewhere.
+    #[must_use]
+    pub fn correlation(mut self, correlation: impl Into<String>) -> Self {
+        self.correlation = Some(correlation.into());
+        self
+    }
+
+    pub(crate) fn offset(&self) -> Option<Offset> {
+        self.at
+    }
+
+    /// Checks the mark; `at` is the head at its offset, where it has one.
+    pub(crate) fn draft(mut self, at: Option<Head>, now_us: u64) -> Result<Draft> {
+        self.body.check()?;
+        let size = self
+            .body
+            .metadata
+            .as_ref()
+            .map_or(0, |json| json.text().len());
+        if size > METADATA_MAX {
+            return Err(Error::invalid(format!(
+                "metadata of {size} bytes is over the limit of {METADATA_MAX}"
+            )));
+        }
+        self.body.at = at;
+        let header = Header {
+            time_us: self.time_us.unwrap_or(now_us),
+            actor: self.actor,
+            correlation: self.correlation,
+            ..Header::default()
+        };
+        Ok(Draft {
+            mark: self.body,
+            header,
+        })
+    }
+}
+
+/// A checkpoint: a mark on a point of a lineage.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Checkpoint {
+    /// Its id, a digest over all of this.
+    pub id: CheckpointId,
+    /// The task.
+    pub task: String,
+    /// The lineage that was marked.
+    pub lineage: LineageId,
+    /// The offset of the mark's own event.
+    pub mark: Offset,
+    /// The point that is marked: before the event at this offset.
+    pub at: Offset,
+    /// The chain hash there.
+    pub hash: Hash,
+    /// The checkpoint before it.
+    pub parent: Option<CheckpointId>,
+    /// A name for people.
+    pub label: Option<String>,
+    /// Why it was marked.
+    pub cause: MarkCause,
+    /// Whether what led to it went well.
+    pub status: MarkStatus,
+    /// When, in microseconds since the Unix epoch.
+    pub time_us: u64,
+    /// A JSON object.
+    pub metadata: Option<Json>,
+    /// Ids that others know it by.
+    pub aliases: Vec<String>,
+}
+
+impl Catalog {
+    /// A checkpoint from its entry.
+    pub(crate) fn checkpoint(
+        &self,
+        task: TaskNo,
+        name: &str,
+        lineage: LineageId,
+        mark: Offset,
+        entry: &MarkEntry,
+    ) -> Result<Checkpoint> {
+        let body = self.mark_body(task, lineage, mark, entry)?;
+        let at = body.at.unwrap_or(Head {
+            next: mark,
+            hash: entry.hash,
+        });
+        Ok(Checkpoint {
+            id: entry.id,
+            task: name.to_owned(),
+            lineage,
+            mark,
+            at: at.next,
+            hash: at.hash,
+            parent: body.parent,
+            label: body.label,
+            cause: body.cause,
+            status: body.status,
+            time_us: entry.time_us,
+            metadata: body.metadata,
+            aliases: body.aliases,
+        })
+    }
+
+    /// The checkpoint whose mark is at an offset.
+    pub(crate) fn checkpoint_at(
+        &self,
+        task: TaskNo,
+        lineage: LineageId,
+        mark: Offset,
+    ) -> Result<Checkpoint> {
+        let entry = self
+            .log()
+            .get(&keys::mark(task, lineage, mark))?
+            .ok_or_else(|| {
+                let log = LogId::lineage(task, lineage);
+                Error::not_found(format!("{log} has no checkpoint at offset {mark}"))
+            })?;
+        let name = self.task(task)?.name;
+        self.checkpoint(task, &name, lineage, mark, &MarkEntry::decode(&entry)?)
+    }
+
+    /// The checkpoint whose id begins with `prefix`: `NotFound` for none, `Invalid` for several.
+    pub(crate) fn checkpoint_named(&self, prefix: &str) -> Result<Checkpoint> {
+        let prefix = prefix.to_ascii_lowercase();
+        if prefix.len() < ID_PREFIX_MIN || prefix.len() > 64 || !crate::address::is_hex(&prefix) {
+            return Err(Error::invalid(format!(
+                "a checkpoint is named by {ID_PREFIX_MIN} to 64 hexadecimal digits, not `{prefix}`"
+            )));
+        }
+        let whole = prefix.split_at(prefix.len() / 2 * 2).0;
+        let mut start = keys::all(Kind::MarkId);
+        start.extend(
+            data_encoding::HEXLOWER
+                .decode(whole.as_bytes())
+                .unwrap_or_default(),
+        );
+        let page = self
+            .log()
+            .scan(&start, &keys::after_prefix(&start), false, 1000)?;
+        let mut found = page.into_iter().filter(|(key, _)| {
+            let id = key.get(1..).unwrap_or_default();
+            data_encoding::HEXLOWER.encode(id).starts_with(&prefix)
+        });
+        let Some((_, place)) = found.next() else {
+            return Err(Error::not_found(format!(
+                "there is no checkpoint @{prefix}"
+            )));
+        };
+        if let Some((other, _)) = found.next() {
+            let other = data_encoding::HEXLOWER.encode(other.get(1..).unwrap_or_default());
+            return Err(Error::invalid(format!(
+                "@{prefix} names several checkpoints, one of them @{other}: give more digits"
+            )));
+        }
+        let place = MarkPlace::decode(&place)?;
+        self.checkpoint_at(place.task, place.lineage, place.offset)
+    }
+}

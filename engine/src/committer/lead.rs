@@ -1,0 +1,381 @@
+//! The lead: admits requests, assigns offsets, chains, and commits one batch.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+use milepost_codec::{
+    Body, BodyForm, Chain, CheckpointId, Detail, Epoch, Error, ErrorKind, Head, LineageId, LogId,
+    LogKind, Offset, Result, SECTION_RAW_TARGET, Salts, SectionRef, Seq, TaskNo, begin_group,
+    checkpoint_id,
+};
+
+use super::request::{Draft, Part, PartBuilder, Request};
+use super::ticket::{Done, Slot};
+use crate::catalog::Catalog;
+use crate::index::{Indexed, LogHead, index_record};
+use crate::log::{Batch, GroupMeta};
+
+/// A snapshot of a lineage is due at an offset.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Due {
+    pub(crate) log: LogId,
+    pub(crate) at: Offset,
+    /// The lineage's own record bytes before the offset.
+    pub(crate) bytes: u64,
+}
+
+/// What the snapshotter is asked to do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Errand {
+    Snapshot(Due),
+    Stop,
+}
+
+/// What the lead knows of a log it has written to.
+struct Known {
+    head: LogHead,
+    chain: Chain,
+    /// The newest mark of the lineage or its ancestors, once it was asked for.
+    last_mark: Option<Option<CheckpointId>>,
+    /// Record bytes at which a snapshot is due.
+    snapshot_at: u64,
+}
+
+/// A cache larger than this is begun anew; all of it can be read again.
+const KNOWN_MAX: usize = 1 << 16;
+
+/// One at a time leads.
+pub(crate) struct Lead {
+    catalog: Catalog,
+    seq: Seq,
+    logs: HashMap<LogId, Known>,
+    active: HashMap<TaskNo, (Epoch, LineageId)>,
+    /// Keys in the batch that is being made: they are not in the index yet.
+    keys: HashSet<(TaskNo, String)>,
+}
+
+/// What is left of a request while its batch is committed.
+type Admitted = (Arc<Slot>, Done);
+
+enum Admission {
+    /// It is in the batch.
+    In(Done),
+    /// It was appended before.
+    Repeated(Done),
+    /// It has to wait for the next batch.
+    Later,
+}
+
+impl Lead {
+    pub(crate) fn new(catalog: Catalog) -> Self {
+        let seq = catalog.log().seq();
+        Self {
+            catalog,
+            seq,
+            logs: HashMap::new(),
+            active: HashMap::new(),
+            keys: HashSet::new(),
+        }
+    }
+
+    /// Commits requests from the front of `queue`, at least one, and hands out their results.
+    /// Gives the logs that have grown, and which of them want a snapshot.
+    pub(crate) fn commit(
+        &mut self,
+        queue: &mut VecDeque<(Request, Arc<Slot>)>,
+    ) -> Vec<(LogId, Option<Due>)> {
+        if self.logs.len() > KNOWN_MAX {
+            self.logs.clear();
+            self.active.clear();
+        }
+        self.keys.clear();
+        let mut batch = Batch::new(self.seq + 1);
+        let mut admitted: Vec<Admitted> = Vec::new();
+        while let Some((request, slot)) = queue.pop_front() {
+            match self.admit(&request, &mut batch) {
+                Ok(Admission::In(done)) => admitted.push((slot, done)),
+                Ok(Admission::Repeated(done)) => slot.fill(Ok(done)),
+                Ok(Admission::Later) => {
+                    queue.push_front((request, slot));
+                    break;
+                }
+                Err(error) => slot.fill(Err(error)),
+            }
+        }
+        if batch.is_empty() {
+            return Vec::new();
+        }
+        let mut grown: Vec<LogId> = batch.groups.iter().map(|group| group.log).collect();
+        grown.dedup();
+        match self.catalog.log().append(batch) {
+            Ok(()) => {
+                self.seq += 1;
+                for (slot, done) in admitted {
+                    slot.fill(Ok(done));
+                }
+                grown.into_iter().map(|log| (log, self.due(log))).collect()
+            }
+            Err(error) => {
+                // What is cached counts the batch as there, which is unknown now.
+                self.logs.clear();
+                self.active.clear();
+                for (slot, _) in admitted {
+                    slot.fill(Err(unknown(&error)));
+                }
+                Vec::new()
+            }
+        }
+    }
+
+    fn due(&mut self, log: LogId) -> Option<Due> {
+        let known = self.logs.get_mut(&log)?;
+        if !matches!(log.kind, LogKind::Lineage(_)) || known.head.bytes < known.snapshot_at {
+            return None;
+        }
+        // The snapshot's own size is known when it is made; until then the next is not due.
+        known.snapshot_at = known.head.bytes + self.catalog.snapshot_distance(log);
+        Some(Due {
+            log,
+            at: known.head.head.next,
+            bytes: known.head.bytes,
+        })
+    }
+
+    /// Checks all parts of a request, then chains them into the batch.
+    fn admit(&mut self, request: &Request, batch: &mut Batch) -> Result<Admission> {
+        for part in &request.parts {
+            if let Some(key) = &part.key
+                && self.keys.contains(&(part.log.task, key.clone()))
+            {
+                return Ok(Admission::Later);
+            }
+            if let Some(done) = self.check(part)? {
+                return Ok(Admission::Repeated(done));
+            }
+        }
+        let mut done = Done {
+            parts: Vec::new(),
+            seq: batch.seq,
+            repeated: None,
+            checkpoint: None,
+        };
+        for part in &request.parts {
+            if let Some(key) = &part.key {
+                self.keys.insert((part.log.task, key.clone()));
+            }
+            let first = self.known(part)?.head.head.next;
+            self.chain(part, batch)?;
+            if let Some(draft) = &part.mark {
+                done.checkpoint = Some(self.mark(part, draft, batch)?);
+            }
+            let head = self.known(part)?.head.head;
+            done.parts.push((first, head));
+        }
+        if let Some(activate) = request.activates {
+            self.active
+                .insert(activate.task, (activate.epoch, activate.lineage));
+        }
+        Ok(Admission::In(done))
+    }
+
+    /// Everything that can be refused is refused here, before anything is changed.
+    fn check(&mut self, part: &Part) -> Result<Option<Done>> {
+        if part.open.is_some() {
+            let there =
+                self.logs.contains_key(&part.log) || self.catalog.log().head(part.log)?.is_some();
+            if there {
+                return Err(Error::new(
+                    ErrorKind::Conflict,
+                    format!("{} is there", part.log),
+                ));
+            }
+            return Ok(None);
+        }
+        if let Some(epoch) = part.epoch {
+            let (now, lineage) = self.active(part.log.task)?;
+            if now != epoch {
+                return Err(Error::new(
+                    ErrorKind::Conflict,
+                    format!(
+                        "the task goes on with lineage {lineage} since activation {now}, this \
+                         handle is of activation {epoch}: take the task again"
+                    ),
+                )
+                .with_detail(Detail::Active {
+                    lineage,
+                    epoch: now,
+                }));
+            }
+        }
+        if let (Some(key), LogKind::Lineage(lineage)) = (&part.key, part.log.kind)
+            && let Some(seen) = self.catalog.seen(part, lineage, key)?
+        {
+            return Ok(Some(seen));
+        }
+        let head = self.known(part)?.head.head;
+        match part.expect {
+            Some(expect) if expect != head.next => Err(Error::new(
+                ErrorKind::Conflict,
+                format!("expected the head at {expect}, it is at {}", head.next),
+            )
+            .with_detail(Detail::Head(head))),
+            _ => Ok(None),
+        }
+    }
+
+    fn active(&mut self, task: TaskNo) -> Result<(Epoch, LineageId)> {
+        if let Some(active) = self.active.get(&task) {
+            return Ok(*active);
+        }
+        let (epoch, entry) = self.catalog.active(task)?;
+        self.active.insert(task, (epoch, entry.lineage));
+        Ok((epoch, entry.lineage))
+    }
+
+    fn known(&mut self, part: &Part) -> Result<&mut Known> {
+        if !self.logs.contains_key(&part.log) {
+            let chain = Chain::new(part.origin, part.log);
+            let known = match part.open {
+                Some(head) => {
+                    let head = LogHead {
+                        head,
+                        bytes: 0,
+                        start: head.next,
+                    };
+                    let snapshot_at = self.catalog.snapshot_distance(part.log);
+                    Known {
+                        head,
+                        chain,
+                        last_mark: None,
+                        snapshot_at,
+                    }
+                }
+                None => {
+                    let head = self
+                        .catalog
+                        .log()
+                        .head(part.log)?
+                        .ok_or_else(|| Error::not_found(format!("there is no {}", part.log)))?;
+                    let snapshot_at = self.catalog.snapshot_at(part.log)?;
+                    Known {
+                        head,
+                        chain,
+                        last_mark: None,
+                        snapshot_at,
+                    }
+                }
+            };
+            self.logs.insert(part.log, known);
+        }
+        self.logs
+            .get_mut(&part.log)
+            .ok_or_else(|| Error::invalid("no such log"))
+    }
+
+    /// Chains a part's records into sections of the batch.
+    fn chain(&mut self, part: &Part, batch: &mut Batch) -> Result<()> {
+        let seq = batch.seq;
+        let known = self.known(part)?;
+        let (mut from, mut prev, mut first) = (0, known.head.head.hash, known.head.head.next);
+        for (at, meta) in part.records.iter().enumerate() {
+            let Head { next, hash } = known.head.head;
+            let next_hash = known
+                .chain
+                .next(next, &hash, part.slice(meta.header), &meta.body);
+            if let Some((_, header)) = part.indexed.iter().find(|(n, _)| *n as usize == at) {
+                let payload = meta.payload.map(|span| part.slice(span));
+                let (log, origin) = (part.log, part.origin);
+                let before = hash;
+                let offset = next;
+                let indexed = Indexed {
+                    log,
+                    origin,
+                    offset,
+                    before,
+                    seq,
+                    header,
+                    payload,
+                };
+                index_record(&indexed, &mut batch.index)?;
+            }
+            known.head.head = Head {
+                next: next + 1,
+                hash: next_hash,
+            };
+            let start = part.records.get(from).map_or(0, |meta| meta.start);
+            let full = (meta.end - start) as usize >= SECTION_RAW_TARGET;
+            if full || at + 1 == part.records.len() {
+                let records = part.slice((start, meta.end));
+                known.head.bytes += records.len() as u64;
+                begin_group(&mut batch.buf, part.log, first);
+                let section_start = batch.buf.len();
+                let salts = Salts::Seeded(part.seed, from as u64);
+                let count = (at + 1 - from) as u32;
+                SectionRef {
+                    seq,
+                    salts,
+                    count,
+                    records,
+                }
+                .encode(&mut batch.buf);
+                let section = section_start..batch.buf.len();
+                let (log, head) = (part.log, known.head);
+                batch.groups.push(GroupMeta {
+                    log,
+                    first,
+                    count,
+                    prev,
+                    head,
+                    section,
+                });
+                (from, prev, first) = (at + 1, known.head.head.hash, known.head.head.next);
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a mark at the head the lineage has now.
+    fn mark(&mut self, part: &Part, draft: &Draft, batch: &mut Batch) -> Result<CheckpointId> {
+        let LogKind::Lineage(lineage) = part.log.kind else {
+            return Err(Error::invalid("a control log has no checkpoints"));
+        };
+        let mut body = draft.mark.clone();
+        if body.parent.is_none() {
+            body.parent = match self.known(part)?.last_mark {
+                Some(last) => last,
+                None => self.catalog.last_mark(part.log.task, lineage)?,
+            };
+        }
+        let head = self.known(part)?.head.head;
+        let id = checkpoint_id(part.origin, lineage, head, draft.header.time_us, &body);
+        let (kind, payload) = Body::CheckpointMarked(body).encode();
+        // A seed of its own: the part's salts are taken by its records.
+        let seed = milepost_codec::Seed(blake3_seed(&part.seed.0));
+        let mut builder = PartBuilder::new(part.log, part.origin, seed);
+        let header = milepost_codec::Header {
+            kind,
+            ..draft.header.clone()
+        };
+        builder.push(header.clone(), BodyForm::Inline, &payload)?;
+        let mut marked = builder.finish();
+        marked.indexed = vec![(0, header)];
+        self.chain(&marked, batch)?;
+        self.known(part)?.last_mark = Some(Some(id));
+        Ok(id)
+    }
+}
+
+/// A seed that follows from another and does not give it away.
+fn blake3_seed(seed: &[u8; 16]) -> [u8; 16] {
+    let mut out = [0; 16];
+    let hash = blake3::derive_key("milepost 1 seed of a mark", seed);
+    out.copy_from_slice(hash.split_at(16).0);
+    out
+}
+
+fn unknown(error: &Error) -> Error {
+    Error::new(
+        ErrorKind::Poisoned,
+        format!("the write failed, whether the events are there shows after a reopen: {error}"),
+    )
+}

@@ -1,0 +1,186 @@
+//! The committer: many callers, one order, one sync for all that has gathered.
+//!
+//! ```text
+//! request.rs   what a caller wants appended, encoded and hashed on its own thread
+//! ticket.rs    what it waits on
+//! lead.rs      admits requests, assigns offsets, chains
+//! watch.rs     who wants to know
+//! ```
+//!
+//! Whoever finds nobody leading leads: it takes what has gathered, commits it and hands out the
+//! results. So a single writer never waits for another thread. What gathers meanwhile is led by
+//! the next, or by a thread kept for it.
+
+mod lead;
+mod request;
+mod ticket;
+mod watch;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use crossbeam_channel::{Receiver, Sender};
+use milepost_codec::{Error, ErrorKind, LogId, Result};
+use parking_lot::{Condvar, Mutex};
+
+pub(crate) use lead::{Errand, Lead};
+pub(crate) use request::{Activate, Draft, Part, PartBuilder, Request};
+pub(crate) use ticket::{Done, Slot};
+pub(crate) use watch::{Watch, Watchers};
+
+use crate::catalog::Catalog;
+
+/// What may wait in the queue, in bytes, before callers wait too.
+const QUEUE_BYTES: usize = 16 << 20;
+
+/// What one commit takes at most, in bytes, unless a single request has more.
+const COMMIT_BYTES: usize = 4 << 20;
+
+#[derive(Default)]
+struct Queue {
+    requests: VecDeque<(Request, Arc<Slot>)>,
+    bytes: usize,
+    closed: bool,
+}
+
+/// Takes requests and commits them in order.
+pub(crate) struct Committer {
+    lead: Mutex<Lead>,
+    queue: Mutex<Queue>,
+    room: Condvar,
+    wake: Sender<()>,
+    watchers: Watchers,
+    errands: Sender<Errand>,
+}
+
+impl Committer {
+    /// A committer over a log, and the thread that leads where no caller does. Lineages whose
+    /// snapshot is due are sent to `errands`.
+    pub(crate) fn start(
+        catalog: Catalog,
+        errands: Sender<Errand>,
+    ) -> Result<(Arc<Self>, JoinHandle<()>)> {
+        let (wake, woken) = crossbeam_channel::bounded(1);
+        let committer = Arc::new(Self {
+            lead: Mutex::new(Lead::new(catalog)),
+            queue: Mutex::default(),
+            room: Condvar::new(),
+            wake,
+            watchers: Watchers::default(),
+            errands,
+        });
+        let thread = {
+            let committer = Arc::downgrade(&committer);
+            std::thread::Builder::new()
+                .name("milepost-committer".into())
+                .spawn(move || {
+                    run(&woken, &committer);
+                })
+        };
+        let thread = thread.map_err(|e| {
+            Error::new(
+                ErrorKind::Unavailable,
+                format!("cannot start a thread: {e}"),
+            )
+        })?;
+        Ok((committer, thread))
+    }
+
+    /// Queues a request; the result comes through the slot.
+    pub(crate) fn submit(&self, request: Request) -> Result<Arc<Slot>> {
+        let slot = self.enqueue(request)?;
+        let _ = self.wake.try_send(());
+        Ok(slot)
+    }
+
+    /// Commits a request and waits for it.
+    pub(crate) fn commit(&self, request: Request) -> Result<Done> {
+        let slot = self.enqueue(request)?;
+        // Whoever holds the lead looks at the queue again after letting go of it.
+        if let Some(mut lead) = self.lead.try_lock() {
+            while !slot.is_done() && self.commit_gathered(&mut lead) {}
+            drop(lead);
+            self.pass_on();
+        }
+        slot.wait()
+    }
+
+    fn enqueue(&self, request: Request) -> Result<Arc<Slot>> {
+        let slot = Arc::new(Slot::default());
+        let mut queue = self.queue.lock();
+        while queue.bytes > QUEUE_BYTES && !queue.closed {
+            self.room.wait(&mut queue);
+        }
+        if queue.closed {
+            return Err(Error::new(ErrorKind::Unavailable, "the store is closed"));
+        }
+        queue.bytes += request.bytes();
+        queue.requests.push_back((request, Arc::clone(&slot)));
+        Ok(slot)
+    }
+
+    /// Wakes the thread where something has gathered that nobody leads.
+    fn pass_on(&self) {
+        if !self.queue.lock().requests.is_empty() {
+            let _ = self.wake.try_send(());
+        }
+    }
+
+    /// Commits once; says whether there was anything.
+    fn commit_gathered(&self, lead: &mut Lead) -> bool {
+        let mut taken = VecDeque::new();
+        {
+            let mut queue = self.queue.lock();
+            let mut bytes = 0;
+            while let Some((request, slot)) = queue.requests.pop_front() {
+                bytes += request.bytes();
+                queue.bytes = queue.bytes.saturating_sub(request.bytes());
+                taken.push_back((request, slot));
+                if bytes >= COMMIT_BYTES {
+                    break;
+                }
+            }
+        }
+        if taken.is_empty() {
+            return false;
+        }
+        self.room.notify_all();
+        while !taken.is_empty() {
+            for (log, due) in lead.commit(&mut taken) {
+                self.watchers.wake(log);
+                if let Some(due) = due {
+                    let _ = self.errands.try_send(Errand::Snapshot(due));
+                }
+            }
+        }
+        true
+    }
+
+    /// Tells whoever watches a log of every commit to it.
+    pub(crate) fn watch(&self, log: LogId) -> Watch {
+        self.watchers.watch(log)
+    }
+
+    /// Refuses requests from now on and waits for those that are queued.
+    pub(crate) fn close(&self) {
+        self.queue.lock().closed = true;
+        self.room.notify_all();
+        let mut lead = self.lead.lock();
+        while self.commit_gathered(&mut lead) {}
+        drop(lead);
+        self.watchers.close();
+    }
+}
+
+fn run(woken: &Receiver<()>, committer: &std::sync::Weak<Committer>) {
+    while woken.recv().is_ok() {
+        let Some(committer) = committer.upgrade() else {
+            return;
+        };
+        let mut lead = committer.lead.lock();
+        while committer.commit_gathered(&mut lead) {}
+        drop(lead);
+        committer.pass_on();
+    }
+}

@@ -1,0 +1,183 @@
+//! What a caller wants appended. Encoding and hashing of bodies is done here, on the caller's
+//! thread; what depends on the place in the log is left to the lead.
+
+use milepost_codec::{
+    Body, BodyForm, CheckpointMarked, Control, Epoch, Error, FRAME_PAYLOAD_MAX, Hash, Head, Header,
+    LineageId, LogId, Offset, Origin, Result, Seed, TaskNo, body_hash, encode_record, salt,
+};
+
+/// All parts of a request are committed, or none.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) parts: Vec<Part>,
+    /// The activation that it is, if it is one.
+    pub(crate) activates: Option<Activate>,
+}
+
+/// A task goes on with another lineage.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Activate {
+    pub(crate) task: TaskNo,
+    pub(crate) epoch: Epoch,
+    pub(crate) lineage: LineageId,
+}
+
+/// Events for one log.
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub(crate) log: LogId,
+    pub(crate) origin: Origin,
+    /// The log is opened by this, from here on.
+    pub(crate) open: Option<Head>,
+    pub(crate) expect: Option<Offset>,
+    pub(crate) epoch: Option<Epoch>,
+    pub(crate) key: Option<String>,
+    pub(crate) seed: Seed,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) records: Vec<Meta>,
+    /// Headers of the records that have entries in the index.
+    pub(crate) indexed: Vec<(u32, Header)>,
+    /// A mark to be made after the records: its parent is known only when it is committed.
+    pub(crate) mark: Option<Draft>,
+}
+
+/// One encoded record of a part.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Meta {
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+    pub(crate) header: (u32, u32),
+    /// Where an inline payload is.
+    pub(crate) payload: Option<(u32, u32)>,
+    pub(crate) body: Hash,
+}
+
+/// A mark whose parent is found when it is committed, unless it is given.
+#[derive(Debug, Clone)]
+pub(crate) struct Draft {
+    pub(crate) mark: CheckpointMarked,
+    pub(crate) header: Header,
+}
+
+impl Request {
+    pub(crate) fn of(parts: Vec<Part>) -> Self {
+        Self {
+            parts,
+            activates: None,
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.parts.iter().map(|part| part.bytes.len() + 256).sum()
+    }
+}
+
+impl Part {
+    pub(crate) fn slice(&self, (start, end): (u32, u32)) -> &[u8] {
+        self.bytes
+            .get(start as usize..end as usize)
+            .unwrap_or_default()
+    }
+}
+
+/// Builds a part.
+pub(crate) struct PartBuilder(Part);
+
+impl PartBuilder {
+    pub(crate) fn new(log: LogId, origin: Origin, seed: Seed) -> Self {
+        Self(Part {
+            log,
+            origin,
+            open: None,
+            expect: None,
+            epoch: None,
+            key: None,
+            seed,
+            bytes: Vec::new(),
+            records: Vec::new(),
+            indexed: Vec::new(),
+            mark: None,
+        })
+    }
+
+    pub(crate) fn open(mut self, at: Head) -> Self {
+        self.0.open = Some(at);
+        self
+    }
+
+    pub(crate) fn expect(mut self, expect: Option<Offset>) -> Self {
+        self.0.expect = expect;
+        self
+    }
+
+    pub(crate) fn epoch(mut self, epoch: Option<Epoch>) -> Self {
+        self.0.epoch = epoch;
+        self
+    }
+
+    pub(crate) fn mark(mut self, mark: Draft) -> Self {
+        self.0.mark = Some(mark);
+        self
+    }
+
+    /// Appends an encoded body. `Invalid` where the part grows over what a frame may hold.
+    pub(crate) fn push(&mut self, header: Header, form: BodyForm, payload: &[u8]) -> Result<()> {
+        let part = &mut self.0;
+        let salt = salt(part.seed, part.records.len() as u64);
+        let body = body_hash(&salt, form, payload);
+        let header_bytes = header.encode();
+        let start = part.bytes.len();
+        encode_record(&mut part.bytes, &header_bytes, form, payload);
+        let end = part.bytes.len();
+        if end > FRAME_PAYLOAD_MAX / 2 {
+            return Err(Error::invalid(format!(
+                "one append may have {} MiB of events stored inline, split it",
+                (FRAME_PAYLOAD_MAX / 2) >> 20
+            )));
+        }
+        let payload_start = end - payload.len();
+        // The header stands behind its length: one byte, or three where it is long.
+        let header_start = start + if header_bytes.len() <= 250 { 1 } else { 3 };
+        let span = |from: usize, to: usize| (from as u32, to as u32);
+        part.records.push(Meta {
+            start: start as u32,
+            end: end as u32,
+            header: span(header_start, header_start + header_bytes.len()),
+            payload: (form == BodyForm::Inline).then(|| span(payload_start, end)),
+            body,
+        });
+        if header.key.is_some() || matches!(part.log.kind, milepost_codec::LogKind::Control) {
+            if let Some(key) = &header.key {
+                part.key = Some(key.clone());
+            }
+            part.indexed.push((part.records.len() as u32 - 1, header));
+        }
+        Ok(())
+    }
+
+    /// Appends an inline event of a lineage.
+    pub(crate) fn body(&mut self, body: &Body, time_us: u64) -> Result<()> {
+        let (kind, payload) = body.encode();
+        let header = Header {
+            kind,
+            time_us,
+            ..Header::default()
+        };
+        self.push(header, BodyForm::Inline, &payload)
+    }
+
+    /// Appends an event of a control log.
+    pub(crate) fn control(&mut self, control: &Control, time_us: u64) -> Result<()> {
+        let (kind, payload) = control.encode();
+        let header = Header {
+            kind,
+            time_us,
+            ..Header::default()
+        };
+        self.push(header, BodyForm::Inline, &payload)
+    }
+
+    pub(crate) fn finish(self) -> Part {
+        self.0
+    }
+}

@@ -1,0 +1,54 @@
+//! Who wants to know that a log has grown.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use crossbeam_channel::{Receiver, Sender, TrySendError};
+use milepost_codec::LogId;
+use parking_lot::Mutex;
+
+/// A watch on one log: a signal that is up where the log has grown since it was last taken.
+pub(crate) type Watch = Receiver<()>;
+
+/// The watches on all logs.
+#[derive(Debug, Default)]
+pub(crate) struct Watchers {
+    logs: Mutex<HashMap<LogId, Vec<Sender<()>>>>,
+    /// So that a commit nobody watches takes no lock.
+    any: AtomicUsize,
+    closed: AtomicBool,
+}
+
+impl Watchers {
+    pub(crate) fn watch(&self, log: LogId) -> Watch {
+        let (sender, watch) = crossbeam_channel::bounded(1);
+        if !self.closed.load(Ordering::Acquire) {
+            self.logs.lock().entry(log).or_default().push(sender);
+            self.any.fetch_add(1, Ordering::Release);
+        }
+        watch
+    }
+
+    pub(crate) fn wake(&self, log: LogId) {
+        if self.any.load(Ordering::Acquire) == 0 {
+            return;
+        }
+        let mut logs = self.logs.lock();
+        if let Some(senders) = logs.get_mut(&log) {
+            let before = senders.len();
+            senders.retain(|s| !matches!(s.try_send(()), Err(TrySendError::Disconnected(()))));
+            self.any
+                .fetch_sub(before - senders.len(), Ordering::Release);
+            if senders.is_empty() {
+                logs.remove(&log);
+            }
+        }
+    }
+
+    /// Ends all watches.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.logs.lock().clear();
+        self.any.store(0, Ordering::Release);
+    }
+}

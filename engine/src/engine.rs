@@ -1,0 +1,469 @@
+//! The engine: a store that is open.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use crossbeam_channel::Sender;
+use milepost_codec::{
+    Activated, ActivationCause, Body, Chain, Control, Error, ErrorKind, Hash, Head, Json,
+    LineageId, LineageOpened, LineageRegistered, LineageType, LogId, Origin, Result, StoreCreated,
+    TaskNo, TaskOpened,
+};
+use milepost_replay::{Chunks, Event, Reducer, RunReducer, RunState};
+use parking_lot::Mutex;
+
+use crate::address::Address;
+use crate::catalog::Catalog;
+use crate::checkpoint::Checkpoint;
+use crate::committer::{Activate, Committer, Done, Errand, PartBuilder, Request};
+use crate::entropy::Entropy;
+use crate::lineage::Lineage;
+use crate::log::local::LocalLog;
+use crate::log::{Log, MemoryLog};
+use crate::options::Options;
+use crate::point::Point;
+use crate::state::{LogChunks, state_at};
+use crate::stats::Stats;
+use crate::task::Task;
+use crate::verify::{VerifyReport, verify};
+
+/// A store that is open. Cheap to clone, `Send` and `Sync`; works from plain threads.
+///
+/// The store is closed when the last clone, task and lineage of it are gone, or by
+/// [`Engine::close`]. A process that is killed loses nothing that was acknowledged.
+///
+/// ```
+/// use milepost::{Engine, Mark, Message, Options};
+///
+/// let engine = Engine::in_memory(Options::default())?;
+/// let task = engine.start_task("greeting", "ana")?;
+/// task.append(Message::text("user", "hello"))?;
+/// let checkpoint = task.checkpoint(Mark::new().label("polite"))?;
+/// task.append(Message::text("assistant", "go away"))?;
+///
+/// let task = engine.restore(&engine.point("greeting@polite")?, None)?;
+/// assert_eq!(engine.run_state(&engine.point("greeting")?)?.messages.len(), 1);
+/// # let _ = (task, checkpoint);
+/// # Ok::<(), milepost::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Engine {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) catalog: Catalog,
+    pub(crate) committer: Arc<Committer>,
+    pub(crate) options: Options,
+    pub(crate) entropy: Arc<Entropy>,
+    local: Option<Arc<LocalLog>>,
+    store: Origin,
+    /// Held while tasks and lineages are opened and activated, so that numbers are given once.
+    pub(crate) structure: Mutex<()>,
+    errands: Sender<Errand>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine")
+            .field("store", &self.inner.store)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// Opens the store in a folder, and makes it where there is none and the options allow it.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: there is no store, and none is to be made. `Invalid`: the folder holds something
+    /// else. `Unavailable`: another process has it open, or the disk fails. `Unsupported`: a newer
+    /// version made it. `Corrupt`: its journal is damaged where there is one copy only.
+    pub fn open(dir: impl AsRef<Path>, options: Options) -> Result<Self> {
+        let entropy = Arc::new(Entropy::from_system()?);
+        let local = Arc::new(LocalLog::open(
+            dir.as_ref(),
+            &options,
+            Arc::clone(&entropy),
+        )?);
+        let store = Origin(local.store().0);
+        let log: Arc<dyn Log> = Arc::clone(&local) as Arc<dyn Log>;
+        Self::start(log, Some(local), store, options, entropy)
+    }
+
+    /// A store that is kept in memory and forgotten when it is closed.
+    pub fn in_memory(options: Options) -> Result<Self> {
+        let entropy = Arc::new(Entropy::from_system()?);
+        let store = Origin(entropy.bytes16());
+        Self::start(
+            Arc::new(MemoryLog::default()),
+            None,
+            store,
+            options,
+            entropy,
+        )
+    }
+
+    fn start(
+        log: Arc<dyn Log>,
+        local: Option<Arc<LocalLog>>,
+        store: Origin,
+        options: Options,
+        entropy: Arc<Entropy>,
+    ) -> Result<Self> {
+        let catalog = Catalog::new(log);
+        let (errands, received) = crossbeam_channel::bounded(256);
+        let (committer, thread) = Committer::start(catalog.clone(), errands.clone())?;
+        let mut threads = vec![thread];
+        if options.snapshots {
+            let (catalog, reducers) = (catalog.clone(), options.reducers.clone());
+            let thread = std::thread::Builder::new().name("milepost-snapshots".into());
+            let thread =
+                thread.spawn(move || crate::snapshotter::run(&catalog, &reducers, &received));
+            threads.push(thread.map_err(|e| {
+                Error::new(
+                    ErrorKind::Unavailable,
+                    format!("cannot start a thread: {e}"),
+                )
+            })?);
+        }
+        let inner = Inner {
+            catalog,
+            committer,
+            options,
+            entropy,
+            local,
+            store,
+            structure: Mutex::new(()),
+            errands,
+            threads: Mutex::new(threads),
+        };
+        let engine = Self {
+            inner: Arc::new(inner),
+        };
+        engine.create_store_log()?;
+        Ok(engine)
+    }
+
+    fn create_store_log(&self) -> Result<()> {
+        let inner = &self.inner;
+        if inner.catalog.log().head(LogId::STORE)?.is_some() {
+            return Ok(());
+        }
+        let hash = Chain::new(inner.store, LogId::STORE).root();
+        let mut part = inner
+            .part(LogId::STORE, inner.store)
+            .open(Head { next: 0, hash });
+        let created = StoreCreated {
+            store: milepost_codec::StoreId(inner.store.0),
+            keyed: false,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        part.control(&created.into(), inner.now_us())?;
+        inner
+            .committer
+            .commit(Request::of(vec![part.finish()]))
+            .map(|_| ())
+    }
+
+    /// Starts a task for a user.
+    ///
+    /// # Errors
+    ///
+    /// `Conflict`: there is a task of this id. `Invalid`: an id or user is empty, longer than 200
+    /// bytes, or has control characters.
+    pub fn start_task(&self, id: &str, user: &str) -> Result<Task> {
+        self.start_task_from(id, user, None)
+    }
+
+    /// Starts a task from an initial state, as the reducer's JSON.
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::start_task`].
+    pub fn start_task_from(&self, id: &str, user: &str, initial: Option<Json>) -> Result<Task> {
+        check_name("task id", id)?;
+        check_name("user", user)?;
+        let inner = &self.inner;
+        let _structure = inner.structure.lock();
+        if inner.catalog.find(id)?.is_some() {
+            return Err(Error::new(
+                ErrorKind::Conflict,
+                format!("there is a task `{id}`"),
+            ));
+        }
+        let task = inner.catalog.next_task()?;
+        let origin = Origin(inner.entropy.bytes16());
+        let now = inner.now_us();
+        let mut store = inner.part(LogId::STORE, inner.store);
+        let opened = TaskOpened {
+            task,
+            name: id.to_owned(),
+            user: user.to_owned(),
+            origin,
+        };
+        store.control(&opened.into(), now)?;
+        let mut control = inner.open_part(LogId::control(task), origin);
+        let lineage = LineageId(0);
+        let registered = LineageRegistered {
+            lineage,
+            lineage_type: LineageType::Root,
+            description: None,
+            parent: None,
+        };
+        control.control(&registered.into(), now)?;
+        let activated = Activated {
+            lineage,
+            epoch: 1,
+            cause: ActivationCause::Opened,
+            back: None,
+        };
+        control.control(&activated.into(), now)?;
+        let mut events = inner.open_part(LogId::lineage(task, lineage), origin);
+        let first = LineageOpened {
+            lineage_type: LineageType::Root,
+            description: None,
+            parent: None,
+            initial,
+            copied_from: None,
+        };
+        events.body(&Body::from(first), now)?;
+        let parts = vec![store.finish(), control.finish(), events.finish()];
+        let activates = Some(Activate {
+            task,
+            epoch: 1,
+            lineage,
+        });
+        inner.committer.commit(Request { parts, activates })?;
+        drop(_structure);
+        self.task(id)
+    }
+
+    /// A task, as it goes on now.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: there is no task of this id.
+    pub fn task(&self, id: &str) -> Result<Task> {
+        let task = self.task_no(id)?;
+        Task::of(self, task)
+    }
+
+    pub(crate) fn task_no(&self, id: &str) -> Result<TaskNo> {
+        let found = self.inner.catalog.find(id)?;
+        found.ok_or_else(|| Error::not_found(format!("there is no task `{id}`")))
+    }
+
+    /// The point that an address names.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`: it is no address, several checkpoints have that beginning, or the offset is past
+    /// the head. `NotFound`: the task, lineage, label or checkpoint is not there.
+    pub fn point(&self, address: &str) -> Result<Point> {
+        // A plain checkpoint id is taken for one where no task has that name.
+        let plain = address.len() >= 8 && crate::address::is_hex(address) && address.len() <= 64;
+        if plain && self.inner.catalog.find(address)?.is_none() {
+            return self.resolve(&Address::Checkpoint(address.to_ascii_lowercase()));
+        }
+        self.resolve(&address.parse()?)
+    }
+
+    /// The state of a point, by a reducer.
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt` where events cannot be read, and what the reducer gives.
+    pub fn state<R: Reducer>(&self, reducer: &R, point: &Point) -> Result<R::State> {
+        state_at(
+            &self.inner.catalog,
+            reducer,
+            point.no,
+            point.lineage,
+            point.offset,
+        )
+    }
+
+    /// The state of a point, by the built-in reducer.
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::state`].
+    pub fn run_state(&self, point: &Point) -> Result<RunState> {
+        self.state(&RunReducer, point)
+    }
+
+    /// Where a state's sequences are read from.
+    pub fn chunks(&self) -> Arc<dyn Chunks> {
+        Arc::new(LogChunks(Arc::clone(self.inner.catalog.log())))
+    }
+
+    /// The event at a point, and the chain hash after it.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` at the head.
+    pub fn event(&self, point: &Point) -> Result<(Event, Hash)> {
+        let lineage = Lineage::new(self, point.no, point.lineage, None)?;
+        let event = lineage.read(point.offset..=point.offset)?.next();
+        let event = event.ok_or_else(|| {
+            Error::not_found(format!("there is no event at {point}, which is the head"))
+        })??;
+        Ok((
+            event,
+            self.inner
+                .hash_at(point.no, point.lineage, point.offset + 1)?,
+        ))
+    }
+
+    /// The chain hash before the event at a point.
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt` where events cannot be read.
+    pub fn hash_at(&self, point: &Point) -> Result<Hash> {
+        self.inner.hash_at(point.no, point.lineage, point.offset)
+    }
+
+    /// A checkpoint, by its id or 8 or more digits of its beginning.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` for none, `Invalid` for several.
+    pub fn checkpoint(&self, id: &str) -> Result<Checkpoint> {
+        self.inner
+            .catalog
+            .checkpoint_named(id.strip_prefix('@').unwrap_or(id))
+    }
+
+    /// Verifies a task, or everything: computes every chain and every checkpoint's digest again,
+    /// and reads every file. `progress` is told how many events were seen, and how many there are.
+    ///
+    /// # Errors
+    ///
+    /// Those that keep it from going on. What is found to be wrong is in the report.
+    pub fn verify(
+        &self,
+        task: Option<&str>,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<VerifyReport> {
+        let task = task.map(|id| self.task_no(id)).transpose()?;
+        verify(&self.inner.catalog, self.inner.store, task, progress)
+    }
+
+    /// What the store holds, in numbers. No event is read.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` where the store is closed.
+    pub fn stats(&self) -> Result<Stats> {
+        let mut stats = crate::query::count(&self.inner.catalog)?;
+        let log = self.inner.catalog.log();
+        stats.seq = log.seq();
+        stats.applied = log.applied();
+        stats.disk = log.disk_bytes()?;
+        stats.recovered = self
+            .inner
+            .local
+            .as_ref()
+            .map_or(0, |local| local.recovered().0);
+        Ok(stats)
+    }
+
+    /// Waits until everything committed is where it stays.
+    ///
+    /// # Errors
+    ///
+    /// `Poisoned` where writing it there failed; it is in the journal still.
+    pub fn drain(&self) -> Result<()> {
+        self.inner.catalog.log().drain()
+    }
+
+    /// Closes the store: what is queued is committed, everything is applied and synced, and the
+    /// journal says that it was closed. Other clones get `Unavailable` from then on.
+    ///
+    /// # Errors
+    ///
+    /// Those of the last writes. What was acknowledged is in the journal all the same.
+    pub fn close(self) -> Result<()> {
+        self.inner.close()
+    }
+}
+
+impl Inner {
+    pub(crate) fn now_us(&self) -> u64 {
+        self.options.clock.now_us()
+    }
+
+    pub(crate) fn part(&self, log: LogId, origin: Origin) -> PartBuilder {
+        PartBuilder::new(log, origin, self.entropy.seed())
+    }
+
+    /// A part that opens a log at its root.
+    fn open_part(&self, log: LogId, origin: Origin) -> PartBuilder {
+        let hash = Chain::new(origin, log).root();
+        self.part(log, origin).open(Head { next: 0, hash })
+    }
+
+    /// The chain hash of a lineage before an offset.
+    pub(crate) fn hash_at(&self, task: TaskNo, lineage: LineageId, offset: u64) -> Result<Hash> {
+        let ancestry = crate::read::Ancestry::of(&self.catalog, task, lineage)?;
+        let owner = ancestry.hash_owner(offset).unwrap_or(lineage);
+        let origin = self.catalog.task(task)?.origin;
+        crate::read::hash_at(
+            self.catalog.log(),
+            origin,
+            LogId::lineage(task, owner),
+            offset,
+        )
+    }
+
+    pub(crate) fn commit(&self, request: Request) -> Result<Done> {
+        self.committer.commit(request)
+    }
+
+    fn close(&self) -> Result<()> {
+        self.committer.close();
+        let _ = self.errands.send(Errand::Stop);
+        let mut threads = self.threads.lock();
+        // The committer's thread ends with the committer; the snapshotter has been told.
+        for thread in threads.drain(..).skip(1) {
+            let _ = thread.join();
+        }
+        self.catalog.log().close()
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let _ = self.close();
+    }
+}
+
+fn check_name(what: &str, name: &str) -> Result<()> {
+    if name.is_empty() || name.len() > 200 {
+        let len = name.len();
+        return Err(Error::invalid(format!(
+            "a {what} has 1 to 200 bytes, not {len}"
+        )));
+    }
+    if name.chars().any(char::is_control) {
+        return Err(Error::invalid(format!(
+            "the {what} {name:?} has a control character"
+        )));
+    }
+    Ok(())
+}
+
+/// What the control log says of a lineage that is opened.
+pub(crate) fn registered(lineage: LineageId, opened: &LineageOpened) -> Control {
+    LineageRegistered {
+        lineage,
+        lineage_type: opened.lineage_type,
+        description: opened.description.clone(),
+        parent: opened.parent,
+    }
+    .into()
+}

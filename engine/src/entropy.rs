@@ -1,0 +1,47 @@
+//! Randomness: the one file that asks the system for it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use milepost_codec::{Error, ErrorKind, Result, Seed};
+
+/// A stream of unguessable bytes: BLAKE3 keyed by a secret of the system's, over a counter. So a
+/// seed for each append costs a hash and no system call.
+#[derive(Debug)]
+pub(crate) struct Entropy {
+    key: [u8; 32],
+    counter: AtomicU64,
+}
+
+impl Entropy {
+    #[expect(clippy::disallowed_methods, reason = "this is the injected entropy")]
+    pub(crate) fn from_system() -> Result<Self> {
+        let mut key = [0; 32];
+        getrandom::fill(&mut key).map_err(|e| {
+            Error::new(
+                ErrorKind::Unavailable,
+                format!("the system gives no random bytes: {e}"),
+            )
+        })?;
+        Ok(Self {
+            key,
+            counter: AtomicU64::new(0),
+        })
+    }
+
+    pub(crate) fn bytes16(&self) -> [u8; 16] {
+        let count = self.counter.fetch_add(1, Ordering::Relaxed);
+        let hash = blake3::keyed_hash(&self.key, &count.to_le_bytes());
+        let mut out = [0; 16];
+        out.copy_from_slice(hash.as_bytes().split_at(16).0);
+        out
+    }
+
+    pub(crate) fn seed(&self) -> Seed {
+        Seed(self.bytes16())
+    }
+
+    pub(crate) fn u64(&self) -> u64 {
+        let [a, b, c, d, e, f, g, h, ..] = self.bytes16();
+        u64::from_le_bytes([a, b, c, d, e, f, g, h])
+    }
+}

@@ -1,0 +1,111 @@
+//! What entries of the index hold. They are projections: their layout may change with a rebuild.
+
+use bincode::{Decode, Encode};
+use milepost_codec::{
+    CheckpointId, CheckpointMarked, ChunkId, Epoch, Error, Hash, Head, LineageId, LineageType,
+    Offset, Origin, Parent, Result, Seq, TaskNo,
+};
+
+macro_rules! stored {
+    ($($name:ident $what:literal)*) => {
+        $(impl $name {
+            /// The stored bytes.
+            pub(crate) fn encode(&self) -> Vec<u8> {
+                let bytes = bincode::encode_to_vec(self, bincode::config::standard());
+                assert!(bytes.is_ok(), "plain data encodes into memory");
+                bytes.unwrap_or_default()
+            }
+
+            /// Reads stored bytes.
+            pub(crate) fn decode(bytes: &[u8]) -> Result<Self> {
+                let config = bincode::config::standard().with_limit::<0x4_0000>();
+                match bincode::decode_from_slice(bytes, config) {
+                    Ok((value, used)) if used == bytes.len() => Ok(value),
+                    _ => Err(Error::corrupt($what, "an entry of the index", "other bytes")),
+                }
+            }
+        })*
+    };
+}
+
+stored! {
+    LogHead "head of a log"
+    TaskEntry "task entry"
+    LineageEntry "lineage entry"
+    ActivationEntry "activation entry"
+    MarkEntry "checkpoint entry"
+    MarkPlace "checkpoint place"
+    KeyEntry "idempotency key entry"
+    SnapshotNote "snapshot note"
+}
+
+/// Where a log ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct LogHead {
+    pub(crate) head: Head,
+    /// Bytes of its own records, to know when a snapshot is due.
+    pub(crate) bytes: u64,
+    /// The offset of its first own record.
+    pub(crate) start: Offset,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct TaskEntry {
+    pub(crate) name: String,
+    pub(crate) user: String,
+    pub(crate) origin: Origin,
+    pub(crate) created_us: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct LineageEntry {
+    pub(crate) lineage_type: LineageType,
+    pub(crate) description: Option<String>,
+    pub(crate) parent: Option<Parent>,
+    pub(crate) opened_us: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct ActivationEntry {
+    pub(crate) lineage: LineageId,
+    pub(crate) back: Option<Epoch>,
+    pub(crate) time_us: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct MarkEntry {
+    pub(crate) id: CheckpointId,
+    pub(crate) time_us: u64,
+    pub(crate) seq: Seq,
+    /// The chain hash before the mark's own event.
+    pub(crate) hash: Hash,
+    /// The mark; absent where it is too large for an entry and has to be read from the log.
+    pub(crate) body: Option<CheckpointMarked>,
+}
+
+/// Where the event of a mark is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct MarkPlace {
+    pub(crate) task: TaskNo,
+    pub(crate) lineage: LineageId,
+    pub(crate) offset: Offset,
+}
+
+/// The append that an idempotency key was used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct KeyEntry {
+    pub(crate) first: Offset,
+    pub(crate) count: u32,
+    pub(crate) seq: Seq,
+}
+
+/// A snapshot that was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct SnapshotNote {
+    /// The chunk that holds it.
+    pub(crate) chunk: ChunkId,
+    /// Bytes of its state.
+    pub(crate) size: u64,
+    /// The lineage's own record bytes before it.
+    pub(crate) log_bytes: u64,
+}

@@ -1,0 +1,278 @@
+//! The key of each kind of entry. Numbers are big-endian, so that keys sort like what they name.
+
+use milepost_codec::{CheckpointId, ChunkId, Epoch, LineageId, LogId, Offset, Seq, TaskNo};
+
+/// The kinds of entries, each the first byte of its keys. The numbers are stored: append only.
+///
+/// | kind | key after the first byte | value |
+/// |---|---|---|
+/// | `Block` | task u64, log u32, first offset u64, part u16 | a part of a block, at most 4,000 bytes |
+/// | `Head` | task u64, log u32 | `LogHead` |
+/// | `Applied` | | last applied commit and the packs' end then, of the local log |
+/// | `Chunk` | id 32 | place in a pack, of the local log |
+/// | `TaskName` | name | task u64 of its newest incarnation |
+/// | `Task` | task u64 | `TaskEntry` |
+/// | `Lineage` | task u64, lineage u32 | `LineageEntry` |
+/// | `Activation` | task u64, epoch u64 | `ActivationEntry` |
+/// | `Mark` | task u64, lineage u32, offset u64 | `MarkEntry` |
+/// | `TaskMark` | task u64, commit u64, lineage u32, offset u64 | nothing |
+/// | `StoreMark` | commit u64, task u64, lineage u32, offset u64 | nothing |
+/// | `MarkId` | id 32 | `MarkPlace` |
+/// | `MarkLabel` | task u64, label, 0, lineage u32, offset u64 | nothing |
+/// | `MarkAlias` | task u64, alias, 0, lineage u32, offset u64 | nothing |
+/// | `Key` | task u64, lineage u32, first 16 bytes of BLAKE3 of the key | `KeyEntry` |
+/// | `Snapshot` | task u64, lineage u32, reducer 8, offset u64 | `SnapshotNote`; no record accounts for it |
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    Block = 1,
+    Head = 2,
+    Applied = 3,
+    Chunk = 4,
+    TaskName = 16,
+    Task = 17,
+    Lineage = 20,
+    Activation = 21,
+    Mark = 30,
+    TaskMark = 31,
+    StoreMark = 32,
+    MarkId = 33,
+    MarkLabel = 34,
+    MarkAlias = 35,
+    Key = 40,
+    Snapshot = 50,
+}
+
+struct Builder(Vec<u8>);
+
+impl Builder {
+    fn new(kind: Kind) -> Self {
+        let mut bytes = Vec::with_capacity(40);
+        bytes.push(kind as u8);
+        Self(bytes)
+    }
+    fn u64(self, n: u64) -> Self {
+        self.bytes(&n.to_be_bytes())
+    }
+    fn u32(self, n: u32) -> Self {
+        self.bytes(&n.to_be_bytes())
+    }
+    fn bytes(mut self, bytes: &[u8]) -> Self {
+        self.0.extend_from_slice(bytes);
+        self
+    }
+}
+
+/// The first key after all that begin with `prefix`.
+pub(crate) fn after_prefix(prefix: &[u8]) -> Vec<u8> {
+    let mut end = prefix.to_vec();
+    while let Some(last) = end.pop() {
+        if last < u8::MAX {
+            end.push(last + 1);
+            break;
+        }
+    }
+    end
+}
+
+/// The prefix of all keys of a kind.
+pub(crate) fn all(kind: Kind) -> Vec<u8> {
+    vec![kind as u8]
+}
+
+/// The prefix of a task's keys of a kind that begins with the task.
+pub(crate) fn of_task(kind: Kind, task: TaskNo) -> Vec<u8> {
+    Builder::new(kind).u64(task.0).0
+}
+
+/// The prefix of a lineage's keys of a kind that begins with task and lineage.
+pub(crate) fn of_lineage(kind: Kind, task: TaskNo, lineage: LineageId) -> Vec<u8> {
+    Builder::new(kind).u64(task.0).u32(lineage.0).0
+}
+
+pub(crate) fn block(log: LogId, first: Offset, part: u16) -> Vec<u8> {
+    let key = Builder::new(Kind::Block)
+        .u64(log.task.0)
+        .u32(log.kind.number())
+        .u64(first);
+    key.bytes(&part.to_be_bytes()).0
+}
+
+pub(crate) fn head(log: LogId) -> Vec<u8> {
+    Builder::new(Kind::Head)
+        .u64(log.task.0)
+        .u32(log.kind.number())
+        .0
+}
+
+pub(crate) fn chunk(id: &ChunkId) -> Vec<u8> {
+    Builder::new(Kind::Chunk).bytes(&id.0).0
+}
+
+pub(crate) fn task_name(name: &str) -> Vec<u8> {
+    Builder::new(Kind::TaskName).bytes(name.as_bytes()).0
+}
+
+pub(crate) fn task(task: TaskNo) -> Vec<u8> {
+    of_task(Kind::Task, task)
+}
+
+pub(crate) fn lineage(task: TaskNo, lineage: LineageId) -> Vec<u8> {
+    of_lineage(Kind::Lineage, task, lineage)
+}
+
+pub(crate) fn activation(task: TaskNo, epoch: Epoch) -> Vec<u8> {
+    Builder::new(Kind::Activation).u64(task.0).u64(epoch).0
+}
+
+pub(crate) fn mark(task: TaskNo, lineage: LineageId, offset: Offset) -> Vec<u8> {
+    Builder::new(Kind::Mark)
+        .u64(task.0)
+        .u32(lineage.0)
+        .u64(offset)
+        .0
+}
+
+pub(crate) fn task_mark(task: TaskNo, seq: Seq, lineage: LineageId, offset: Offset) -> Vec<u8> {
+    Builder::new(Kind::TaskMark)
+        .u64(task.0)
+        .u64(seq)
+        .u32(lineage.0)
+        .u64(offset)
+        .0
+}
+
+pub(crate) fn store_mark(seq: Seq, task: TaskNo, lineage: LineageId, offset: Offset) -> Vec<u8> {
+    Builder::new(Kind::StoreMark)
+        .u64(seq)
+        .u64(task.0)
+        .u32(lineage.0)
+        .u64(offset)
+        .0
+}
+
+pub(crate) fn mark_id(id: &CheckpointId) -> Vec<u8> {
+    Builder::new(Kind::MarkId).bytes(&id.0).0
+}
+
+/// The prefix of a label's or alias's keys.
+pub(crate) fn named(kind: Kind, task: TaskNo, name: &str) -> Vec<u8> {
+    Builder::new(kind)
+        .u64(task.0)
+        .bytes(name.as_bytes())
+        .bytes(&[0])
+        .0
+}
+
+pub(crate) fn named_mark(
+    kind: Kind,
+    task: TaskNo,
+    name: &str,
+    lineage: LineageId,
+    offset: Offset,
+) -> Vec<u8> {
+    Builder(named(kind, task, name))
+        .u32(lineage.0)
+        .u64(offset)
+        .0
+}
+
+pub(crate) fn idempotency(task: TaskNo, lineage: LineageId, key: &str) -> Vec<u8> {
+    let hash = blake3::hash(key.as_bytes());
+    let short = hash.as_bytes().split_at(16).0;
+    Builder::new(Kind::Key)
+        .u64(task.0)
+        .u32(lineage.0)
+        .bytes(short)
+        .0
+}
+
+/// The prefix of a reducer's snapshots in a lineage.
+pub(crate) fn snapshots(task: TaskNo, lineage: LineageId, reducer: &str, version: u32) -> Vec<u8> {
+    let mut hasher = blake3::Hasher::new();
+    hasher
+        .update(reducer.as_bytes())
+        .update(&version.to_le_bytes());
+    let hash = hasher.finalize();
+    let short = hash.as_bytes().split_at(8).0;
+    Builder::new(Kind::Snapshot)
+        .u64(task.0)
+        .u32(lineage.0)
+        .bytes(short)
+        .0
+}
+
+/// A key of `prefix` that ends in an offset.
+pub(crate) fn with_offset(prefix: &[u8], offset: Offset) -> Vec<u8> {
+    Builder(prefix.to_vec()).u64(offset).0
+}
+
+/// The numbers at the end of a key, big-endian.
+pub(crate) fn tail_u64(key: &[u8]) -> u64 {
+    key.last_chunk::<8>()
+        .map_or(0, |bytes| u64::from_be_bytes(*bytes))
+}
+
+/// The lineage and offset that a key of a mark ends in.
+pub(crate) fn mark_place(key: &[u8]) -> (LineageId, Offset) {
+    let lineage = key
+        .len()
+        .checked_sub(12)
+        .and_then(|at| key.get(at..)?.first_chunk::<4>());
+    (
+        LineageId(lineage.map_or(0, |b| u32::from_be_bytes(*b))),
+        tail_u64(key),
+    )
+}
+
+/// The task, or commit, that follows the kind in a key.
+pub(crate) fn first_u64(key: &[u8]) -> u64 {
+    key.get(1..)
+        .and_then(|k| k.first_chunk::<8>())
+        .map_or(0, |b| u64::from_be_bytes(*b))
+}
+
+/// The task that follows the commit in a key of the store's marks.
+pub(crate) fn second_u64(key: &[u8]) -> u64 {
+    key.get(9..)
+        .and_then(|k| k.first_chunk::<8>())
+        .map_or(0, |b| u64::from_be_bytes(*b))
+}
+
+/// The task and log of a key that begins with them.
+pub(crate) fn log_of(key: &[u8]) -> LogId {
+    let number = key
+        .get(9..)
+        .and_then(|k| k.first_chunk::<4>())
+        .map_or(0, |b| u32::from_be_bytes(*b));
+    let kind = milepost_codec::LogKind::from_number(number);
+    LogId {
+        task: TaskNo(first_u64(key)),
+        kind,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_sort_like_what_they_name() {
+        let log = LogId::lineage(TaskNo(1), LineageId(2));
+        assert!(block(log, 255, 9) < block(log, 256, 0));
+        let last = mark(TaskNo(1), LineageId(2), u64::MAX);
+        assert!(last < after_prefix(&of_lineage(Kind::Mark, TaskNo(1), LineageId(2))));
+        assert_eq!(after_prefix(&[1, 255]), [2]);
+    }
+
+    #[test]
+    fn numbers_come_back_out_of_keys() {
+        let key = task_mark(TaskNo(7), 8, LineageId(9), 10);
+        assert_eq!(mark_place(&key), (LineageId(9), 10));
+        assert_eq!(first_u64(&key), 7);
+        assert_eq!(
+            log_of(&head(LogId::control(TaskNo(3)))),
+            LogId::control(TaskNo(3))
+        );
+    }
+}

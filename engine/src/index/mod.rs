@@ -1,0 +1,17 @@
+//! The index: what finds tasks, lineages and checkpoints without reading events. It is a
+//! projection of the log, kept beside the records it follows from, and can be built anew.
+//!
+//! ```text
+//! keys.rs     the key of each kind of entry
+//! entries.rs  what entries hold
+//! indexer.rs  records to entries
+//! ```
+
+mod entries;
+mod indexer;
+pub(crate) mod keys;
+
+pub(crate) use entries::{
+    ActivationEntry, KeyEntry, LineageEntry, LogHead, MarkEntry, MarkPlace, SnapshotNote, TaskEntry,
+};
+pub(crate) use indexer::{Indexed, index_record};

@@ -1,0 +1,90 @@
+//! Milepost: an embeddable, event-sourced, append-only log for programs that work in iterations.
+//!
+//! Every step of a run is appended as a checksummed, chained event. The log is the only truth:
+//! state is a fold over it, a checkpoint is a mark on an offset, and going back is opening a new
+//! lineage at an offset, so that even going back can be undone.
+//!
+//! ```text
+//! engine.rs  task.rs  lineage.rs      the handles users work with
+//! append.rs  checkpoint.rs            what goes in
+//! read.rs  subscribe.rs  state.rs     what comes out
+//! restore.rs                          going back
+//! query.rs  catalog.rs  index/        finding things
+//! address.rs  point.rs                naming them
+//! committer/                          many callers, one order, one sync
+//! log/                                where it is kept: the seam, in memory, in a folder
+//! snapshotter.rs  verify.rs           behind everybody's back; on request
+//! ```
+//!
+//! # Example
+//!
+//! ```
+//! use milepost::{Engine, Mark, Options, StepFinished, StepStarted};
+//!
+//! # let dir = tempfile::tempdir().unwrap();
+//! # let dir = dir.path().join(".milepost");
+//! let engine = Engine::open(dir, Options::default())?;
+//! let run = engine.start_task("tuning", "ana")?;
+//! for step in 1..=3 {
+//!     run.append(StepStarted { step, ..Default::default() })?;
+//!     run.append(StepFinished { step, ..Default::default() })?; // durable when it returns
+//!     run.checkpoint(Mark::new().label(format!("step-{step}")))?;
+//! }
+//! let run = engine.restore(&engine.point("tuning@step-2")?, Some("step 3 went wrong"))?;
+//! assert_eq!(run.last_successful()?.and_then(|c| c.label).as_deref(), Some("step-2"));
+//! engine.undo("tuning")?;
+//! engine.close()?;
+//! # Ok::<(), milepost::Error>(())
+//! ```
+
+mod address;
+mod append;
+mod catalog;
+mod checkpoint;
+mod clock;
+mod committer;
+mod engine;
+mod entropy;
+mod index;
+mod lineage;
+mod log;
+mod options;
+mod point;
+mod query;
+mod read;
+mod restore;
+mod snapshotter;
+mod state;
+mod stats;
+mod subscribe;
+mod task;
+mod verify;
+
+pub use address::{Address, Place};
+pub use append::{Append, Appended, Ticket};
+pub use checkpoint::{Checkpoint, Mark};
+pub use clock::{Clock, ManualClock, SystemClock};
+pub use engine::Engine;
+pub use lineage::{Lineage, LineageInfo};
+pub use options::Options;
+pub use point::Point;
+pub use query::{CheckpointQuery, Page, TaskInfo, TaskQuery};
+pub use read::Events;
+pub use stats::{DiskBytes, Stats};
+pub use subscribe::{SubscribeOptions, Subscription};
+pub use task::Task;
+pub use verify::{Fault, VerifyReport};
+
+pub use milepost_codec::{
+    Application, ArtifactsEdited, Body, CheckpointAttached, CheckpointId, CheckpointMarked,
+    CheckpointUnmarked, ChunkId, ContextChanged, ControlChanged, CopiedFrom, Data, Detail, Epoch,
+    Error, ErrorKind, Extra, Float, GuidanceGiven, Hash, Head, Header, Json, LineageId,
+    LineageOpened, LineageType, MarkCause, MarkStatus, Message, Offset, Origin, Parent, PatchForm,
+    PhaseChanged, PromptChanged, Restored, Result, RulesChanged, RunControl, Scope, Seq,
+    StepFailed, StepFinished, StepStarted, StoreId, TaskNo, ToolCalled, ToolReturned,
+    VariablesPatched, WorkspaceCaptured,
+};
+pub use milepost_replay::{
+    Change, ChangeKind, Chunks, Entry, Event, MemoryChunks, MessageRange, Reducer, RunReducer,
+    RunState, Sequence, diff, diff_states, fold, to_patch, transition,
+};

@@ -1,0 +1,271 @@
+//! A handle on one lineage.
+
+use std::ops::RangeBounds;
+
+use milepost_codec::{
+    Epoch, Error, Head, LineageId, LineageType, LogId, Offset, Origin, Parent, Result, TaskNo,
+};
+
+use crate::append::{Append, Appended, Ticket};
+use crate::checkpoint::{Checkpoint, Mark};
+use crate::committer::Request;
+use crate::engine::Engine;
+use crate::index::LineageEntry;
+use crate::point::Point;
+use crate::read::Events;
+use crate::subscribe::{SubscribeOptions, Subscription};
+
+/// A handle on one lineage. Cheap to clone.
+///
+/// Taken by name ([`crate::Task::lineage_named`], [`Engine::branch`]) it goes on with that lineage
+/// whatever is active. Taken through a [`crate::Task`] it carries the epoch of the activation:
+/// after a restore its appends are `Conflict`.
+#[derive(Debug, Clone)]
+pub struct Lineage {
+    engine: Engine,
+    task: TaskNo,
+    name: std::sync::Arc<str>,
+    origin: Origin,
+    id: LineageId,
+    epoch: Option<Epoch>,
+}
+
+/// What is known of a lineage.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LineageInfo {
+    /// Its number in the task.
+    pub id: LineageId,
+    /// How it came to be.
+    pub lineage_type: LineageType,
+    /// What it is for, in words.
+    pub description: Option<String>,
+    /// Where it parts from another; absent for a root.
+    pub parent: Option<Parent>,
+    /// When it was opened, in microseconds since the Unix epoch.
+    pub opened_us: u64,
+    /// Where it ends.
+    pub head: Head,
+    /// Events of its own, those before the fork not counted.
+    pub events: u64,
+    /// Whether the task goes on with it.
+    pub active: bool,
+}
+
+impl Lineage {
+    pub(crate) fn new(
+        engine: &Engine,
+        task: TaskNo,
+        id: LineageId,
+        epoch: Option<Epoch>,
+    ) -> Result<Self> {
+        let catalog = &engine.inner.catalog;
+        let entry = catalog.task(task)?;
+        catalog
+            .lineage(task, id)
+            .map_err(|e| Error::not_found(format!("task `{}`: {e}", entry.name)))?;
+        let (name, origin) = (entry.name.into(), entry.origin);
+        Ok(Self {
+            engine: engine.clone(),
+            task,
+            name,
+            origin,
+            id,
+            epoch,
+        })
+    }
+
+    /// Its number in the task.
+    pub fn id(&self) -> LineageId {
+        self.id
+    }
+
+    /// The task's id.
+    pub fn task_id(&self) -> &str {
+        &self.name
+    }
+
+    fn log(&self) -> LogId {
+        LogId::lineage(self.task, self.id)
+    }
+
+    /// Appends events. They survive power loss when this returns.
+    ///
+    /// # Errors
+    ///
+    /// `Conflict`: the head is not the expected one (it is the error's detail), the key was used
+    /// for other events, or the handle is of an earlier activation. `Invalid`: an event is too
+    /// large or one that only the engine makes. `Poisoned`: a write failed now or earlier; whether
+    /// the events are there shows after a reopen. `Unavailable`: the store is closed.
+    pub fn append(&self, append: impl Into<Append>) -> Result<Appended> {
+        let request = self.request(&append.into())?;
+        Appended::of(&self.engine.inner.commit(request)?)
+    }
+
+    /// Queues events, in the order of calls from one thread. They survive power loss when the
+    /// ticket says so.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` and `Unavailable` as [`Lineage::append`]; the others come through the ticket.
+    pub fn submit(&self, append: impl Into<Append>) -> Result<Ticket> {
+        let request = self.request(&append.into())?;
+        self.engine.inner.committer.submit(request).map(Ticket)
+    }
+
+    fn request(&self, append: &Append) -> Result<Request> {
+        let inner = &self.engine.inner;
+        let part = inner.part(self.log(), self.origin);
+        let mut part = part.epoch(self.epoch).expect(append.expected());
+        let event_max = inner.options.event_max;
+        append.encode(&mut part, inner.catalog.log(), inner.now_us(), event_max)?;
+        Ok(Request::of(vec![part.finish()]))
+    }
+
+    /// Marks a checkpoint: one small durable append, whatever the size of the state.
+    ///
+    /// # Errors
+    ///
+    /// As [`Lineage::append`]; `Invalid` where the label or metadata cannot be used or the offset
+    /// is past the head.
+    pub fn checkpoint(&self, mark: Mark) -> Result<Checkpoint> {
+        let inner = &self.engine.inner;
+        let at = match mark.offset() {
+            None => None,
+            Some(next) => {
+                let head = self.head()?;
+                if next > head.next {
+                    return Err(Error::invalid(format!(
+                        "offset {next} is past the head, which is {}",
+                        head.next
+                    )));
+                }
+                Some(Head {
+                    next,
+                    hash: inner.hash_at(self.task, self.id, next)?,
+                })
+            }
+        };
+        let draft = mark.draft(at, inner.now_us())?;
+        let part = inner
+            .part(self.log(), self.origin)
+            .epoch(self.epoch)
+            .mark(draft);
+        let done = inner.commit(Request::of(vec![part.finish()]))?;
+        let Some((first, _)) = done.parts.first() else {
+            return Err(Error::invalid("a mark without an event"));
+        };
+        inner.catalog.checkpoint_at(self.task, self.id, *first)
+    }
+
+    /// The newest checkpoint of a success, on the lineage or its ancestors before the forks.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` where the store is closed.
+    pub fn last_successful(&self) -> Result<Option<Checkpoint>> {
+        let catalog = &self.engine.inner.catalog;
+        let mut wanted = |owner, offset, entry: &_| {
+            let body = catalog.mark_body(self.task, owner, offset, entry)?;
+            Ok(body.status == milepost_codec::MarkStatus::Success)
+        };
+        let found = catalog.newest_mark(self.task, self.id, Offset::MAX, &mut wanted)?;
+        let checkpoint = |(owner, offset, entry)| {
+            catalog.checkpoint(self.task, &self.name, owner, offset, &entry)
+        };
+        found.map(checkpoint).transpose()
+    }
+
+    /// Where the lineage ends.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` where the store is closed.
+    pub fn head(&self) -> Result<Head> {
+        self.engine.inner.catalog.head(self.log())
+    }
+
+    /// The events of a range of offsets, through the ancestors, up to the head there is now.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` where the range begins past the head.
+    pub fn read(&self, range: impl RangeBounds<Offset>) -> Result<Events> {
+        Events::new(&self.engine.inner.catalog, self.task, self.id, range)
+    }
+
+    /// The events from an offset on, those that are there and those to come.
+    ///
+    /// # Errors
+    ///
+    /// As [`Lineage::read`].
+    pub fn subscribe(&self, from: Offset, options: SubscribeOptions) -> Result<Subscription> {
+        // The watch first: what is committed in between is seen twice, not missed.
+        let inner = &self.engine.inner;
+        let watch = inner.committer.watch(self.log());
+        let events = self.read(from..)?;
+        let catalog = inner.catalog.clone();
+        Ok(Subscription::new(
+            catalog,
+            self.log(),
+            events,
+            watch,
+            options,
+        ))
+    }
+
+    /// A point of the lineage.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` where the offset is past the head.
+    pub fn point(&self, offset: Offset) -> Result<Point> {
+        let head = self.head()?;
+        if offset > head.next {
+            let head = head.next;
+            return Err(Error::invalid(format!(
+                "offset {offset} is past the head, {head}"
+            )));
+        }
+        Ok(Point {
+            task: self.name.to_string(),
+            no: self.task,
+            lineage: self.id,
+            offset,
+            checkpoint: None,
+        })
+    }
+
+    /// What is known of it.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` where the store is closed.
+    pub fn info(&self) -> Result<LineageInfo> {
+        let catalog = &self.engine.inner.catalog;
+        let entry = catalog.lineage(self.task, self.id)?;
+        let active = catalog.active(self.task)?.1.lineage;
+        info(&self.engine, self.task, self.id, entry, active)
+    }
+}
+
+pub(crate) fn info(
+    engine: &Engine,
+    task: TaskNo,
+    id: LineageId,
+    entry: LineageEntry,
+    active: LineageId,
+) -> Result<LineageInfo> {
+    let head = engine.inner.catalog.head(LogId::lineage(task, id))?;
+    let start = entry.parent.map_or(0, |parent| parent.offset);
+    Ok(LineageInfo {
+        id,
+        lineage_type: entry.lineage_type,
+        description: entry.description,
+        parent: entry.parent,
+        opened_us: entry.opened_us,
+        head,
+        events: head.next.saturating_sub(start),
+        active: id == active,
+    })
+}

@@ -1,0 +1,115 @@
+//! The applier: moves commits from the tail into sled, behind everybody's back.
+//!
+//! A round takes a prefix of the tail, packs each log's runs into blocks, and writes blocks, heads,
+//! index entries and the applied position in one sled batch. Then the prefix leaves the tail. A
+//! journal segment is archived and let go only when sled holds all of it and has been synced.
+
+use std::sync::Arc;
+
+use crossbeam_channel::{Receiver, RecvTimeoutError};
+use milepost_codec::{ErrorKind, Result, Seq};
+
+use super::{Shared, applied, archive, blocks};
+use crate::index::keys;
+
+/// What a round takes from the tail at most, in bytes.
+const ROUND_BYTES: usize = 4 << 20;
+
+/// What has to wait before a round begins by itself: blocks fill better the more there is.
+const ROUND_DUE: usize = 2 << 20;
+
+/// What the applier is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wake {
+    /// There is something to look at.
+    Look,
+    /// Everything committed so far is to be applied.
+    Drain,
+    /// The work is over.
+    Stop,
+}
+
+/// Runs until it is told to stop. An error poisons the log: what is committed is in the journal.
+pub(crate) fn run(shared: &Arc<Shared>, wakes: &Receiver<Wake>) {
+    let mut draining = false;
+    loop {
+        let wake = match wakes.recv_timeout(std::time::Duration::from_secs(3600)) {
+            Ok(wake) => wake,
+            Err(RecvTimeoutError::Timeout) => Wake::Look,
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        draining |= wake == Wake::Drain;
+        if wake == Wake::Stop {
+            return;
+        }
+        if let Err(error) = work(shared, draining) {
+            shared.poison(&error.at("applier"));
+        }
+        draining = false;
+        shared.progress.notify_all();
+    }
+}
+
+fn work(shared: &Arc<Shared>, all: bool) -> Result<()> {
+    if shared.poisoned().is_some() {
+        return Ok(());
+    }
+    loop {
+        if let Some(size) = shared.journal_wants_spare() {
+            shared.shelf.ensure_spare(&shared.layout.journal(), size)?;
+        }
+        let (waiting, until) = {
+            let tail = shared.tail.read();
+            (tail.bytes(), tail.prefix(ROUND_BYTES))
+        };
+        let Some(until) = until else { break };
+        if waiting < ROUND_DUE && !all {
+            break;
+        }
+        round(shared, until)?;
+        release_segments(shared)?;
+        // Writers and drains wait for the tail to shrink.
+        let _guard = shared.waiting.lock();
+        shared.progress.notify_all();
+    }
+    release_segments(shared)
+}
+
+/// Applies the tail up to a commit.
+pub(crate) fn round(shared: &Shared, until: Seq) -> Result<()> {
+    let (logs, mut puts) = shared.tail.read().up_to(until);
+    for brought in &logs {
+        let end = shared.stored_head(brought.log)?.map(|head| head.head.next);
+        blocks::append(&shared.kv, brought.log, end, &brought.runs, &mut puts)?;
+        // A head of a later commit is still in the tail; sled gets the one as of `until`.
+        puts.push((keys::head(brought.log), Some(brought.head.encode())));
+    }
+    puts.push(applied::put(until, shared.packs.end()));
+    shared.kv.apply(puts)?;
+    shared.tail.write().release(until);
+    shared.set_applied(until);
+    Ok(())
+}
+
+/// Archives and lets go of finished segments that sled holds whole.
+fn release_segments(shared: &Shared) -> Result<()> {
+    let mut synced = false;
+    loop {
+        let next = shared.shelf.sealed.lock().front().cloned();
+        let Some(sealed) = next.filter(|s| s.last <= shared.applied()) else {
+            return Ok(());
+        };
+        if !synced {
+            shared.packs.sync()?;
+            shared.kv.sync()?;
+            synced = true;
+        }
+        archive::write(&shared.layout.archive(), &sealed, shared.config.store)?;
+        shared.shelf.sealed.lock().pop_front();
+        match shared.shelf.recycle(&shared.layout.journal(), &sealed) {
+            // Somebody removed it: it is archived all the same.
+            Err(e) if e.kind() == ErrorKind::NotFound => {}
+            other => other?,
+        }
+    }
+}

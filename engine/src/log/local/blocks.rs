@@ -1,0 +1,78 @@
+//! Blocks in sled: a block's bytes are cut into parts, since no value may be large.
+
+use milepost_codec::{Block, BlockBuilder, LogId, Offset, Result};
+
+use super::kv::{Kv, VALUE_MAX};
+use crate::index::keys;
+use crate::log::{IndexPut, Run};
+
+/// A new run is packed into the last block where that has at most this many bytes: a lineage that
+/// is written to now and then is packed anew a few times, not at every round.
+const FILL_BELOW: usize = milepost_codec::BLOCK_RAW_TARGET / 2;
+
+/// The block that holds `offset`, and how many parts it has.
+pub(crate) fn read(kv: &Kv, log: LogId, offset: Offset) -> Result<Option<(Block, u16)>> {
+    let from = keys::block(log, 0, 0);
+    let to = keys::after_prefix(&keys::block(log, offset, u16::MAX));
+    let Some((key, last)) = kv.scan(&from, &to, true, 1)?.pop() else {
+        return Ok(None);
+    };
+    let first = key
+        .get(13..)
+        .and_then(|k| k.first_chunk::<8>())
+        .map_or(0, |b| u64::from_be_bytes(*b));
+    let part = key.last_chunk::<2>().map_or(0, |b| u16::from_be_bytes(*b));
+    let mut bytes = Vec::new();
+    for n in 0..part {
+        bytes.extend(kv.get(&keys::block(log, first, n))?.unwrap_or_default());
+    }
+    bytes.extend(last);
+    let block = Block::decode(log, &bytes)?;
+    Ok((block.end() > offset).then_some((block, part + 1)))
+}
+
+/// The changes that add runs to a log whose sled part ends at `end`; gives how many blocks.
+pub(crate) fn append(
+    kv: &Kv,
+    log: LogId,
+    end: Option<Offset>,
+    runs: &[Run],
+    puts: &mut Vec<IndexPut>,
+) -> Result<()> {
+    let Some(front) = runs.first() else {
+        return Ok(());
+    };
+    let last = match end
+        .filter(|end| *end == front.first)
+        .and_then(|end| end.checked_sub(1))
+    {
+        Some(offset) => read(kv, log, offset)?,
+        None => None,
+    };
+    let mut stale = 0;
+    let mut builder = match last {
+        Some((block, parts)) if block.sections.len() <= FILL_BELOW => {
+            stale = parts;
+            BlockBuilder::new(block)
+        }
+        _ => BlockBuilder::at(front.first, front.prev),
+    };
+    for run in runs {
+        for section in run.sections() {
+            builder.push(&section?, run.prev);
+        }
+    }
+    for (n, block) in builder.finish().into_iter().enumerate() {
+        let bytes = block.encode(log);
+        let mut parts = 0;
+        for (part, bytes) in (0_u16..).zip(bytes.chunks(VALUE_MAX)) {
+            puts.push((keys::block(log, block.first, part), Some(bytes.to_vec())));
+            parts = part + 1;
+        }
+        // A block that is packed anew may take fewer parts than before.
+        for part in parts..if n == 0 { stale } else { 0 } {
+            puts.push((keys::block(log, block.first, part), None));
+        }
+    }
+    Ok(())
+}

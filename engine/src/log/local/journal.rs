@@ -1,0 +1,249 @@
+//! The journal: frames appended to segments, one sync for each.
+//!
+//! # Format
+//!
+//! A segment is a header and frames (`docs/FORMAT.md`). Its blocks have been written before it is
+//! used, so that a sync has no metadata to write: a fresh one is filled with zeros, a recycled one
+//! holds old frames, which their epoch tells apart.
+//!
+//! # Sync
+//!
+//! `append` returns after `fdatasync`. After an error nothing more is written: the pages of a
+//! failed sync are lost though the next sync says it went well, so the outcome of that append is
+//! unknown until the store is opened again.
+
+use std::collections::VecDeque;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use milepost_codec::{Error, Result, SEGMENT_HEADER_LEN, SegmentHeader, Seq, StoreId, seal_frame};
+use parking_lot::Mutex;
+
+use super::layout;
+
+/// Segments start at this size, so that a small store is small, and grow to the largest.
+const SEGMENT_MIN: u64 = 256 << 10;
+/// The size that segments grow to. A larger frame gets a segment of its own size.
+const SEGMENT_MAX: u64 = 8 << 20;
+
+/// A segment that is finished.
+#[derive(Debug, Clone)]
+pub(crate) struct Sealed {
+    pub(crate) header: SegmentHeader,
+    pub(crate) path: PathBuf,
+    /// Its last commit.
+    pub(crate) last: Seq,
+    pub(crate) size: u64,
+}
+
+/// The segment that is written to.
+#[derive(Debug)]
+pub(crate) struct Active {
+    pub(crate) header: SegmentHeader,
+    pub(crate) path: PathBuf,
+    pub(crate) file: File,
+    pub(crate) at: u64,
+    pub(crate) size: u64,
+}
+
+/// The writing end of the journal.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    dir: PathBuf,
+    store: StoreId,
+    active: Option<Active>,
+    /// The last commit, and the check of its frame.
+    last: Seq,
+    check: [u8; 16],
+    next_number: u64,
+    next_size: u64,
+}
+
+/// Segments between the writer, the archiver and back.
+#[derive(Debug, Default)]
+pub(crate) struct Shelf {
+    /// Finished, oldest first, waiting to be applied and archived.
+    pub(crate) sealed: Mutex<VecDeque<Sealed>>,
+    /// Free to be used again: path and size.
+    spare: Mutex<Vec<(PathBuf, u64)>>,
+    /// Gives each new spare a name of its own.
+    made: AtomicU64,
+}
+
+/// Where the journal ends, as recovery found it.
+#[derive(Debug)]
+pub(crate) struct JournalEnd {
+    pub(crate) active: Option<Active>,
+    pub(crate) last: Seq,
+    pub(crate) check: [u8; 16],
+    pub(crate) next_number: u64,
+    pub(crate) next_size: u64,
+}
+
+impl Journal {
+    pub(crate) fn new(dir: &Path, store: StoreId, end: JournalEnd) -> Self {
+        Self {
+            dir: dir.to_owned(),
+            store,
+            active: end.active,
+            last: end.last,
+            check: end.check,
+            next_number: end.next_number,
+            next_size: end.next_size.clamp(SEGMENT_MIN, SEGMENT_MAX),
+        }
+    }
+
+    /// Writes one frame and syncs. `buf` is a frame's payload behind room for its header.
+    pub(crate) fn append(
+        &mut self,
+        seq: Seq,
+        buf: &mut Vec<u8>,
+        closed: bool,
+        epoch: u64,
+        shelf: &Shelf,
+    ) -> Result<()> {
+        assert_eq!(seq, self.last + 1, "commits follow each other");
+        let need = (buf.len() as u64).next_multiple_of(8);
+        if self.active.as_ref().is_none_or(|a| a.at + need > a.size) {
+            self.roll(need, epoch, shelf)?;
+        }
+        let Some(active) = self.active.as_mut() else {
+            return Err(Error::invalid("the journal has no segment"));
+        };
+        let check = seal_frame(buf, seq, active.header.epoch, closed, &self.check);
+        active
+            .file
+            .write_all_at(buf, active.at)
+            .and_then(|()| active.file.sync_data())
+            .map_err(|e| layout::io("write", &active.path, &e))?;
+        active.at += buf.len() as u64;
+        self.last = seq;
+        self.check = check;
+        Ok(())
+    }
+
+    /// Finishes the active segment and begins the next.
+    fn roll(&mut self, need: u64, epoch: u64, shelf: &Shelf) -> Result<()> {
+        if let Some(active) = self.active.take() {
+            if active.at * 2 > active.size {
+                self.next_size = (active.size * 2).clamp(SEGMENT_MIN, SEGMENT_MAX);
+            }
+            shelf.sealed.lock().push_back(Sealed {
+                header: active.header,
+                path: active.path,
+                last: self.last,
+                size: active.size,
+            });
+        }
+        let size = self.next_size.max(need + SEGMENT_HEADER_LEN as u64);
+        let header = SegmentHeader {
+            store: self.store,
+            number: self.next_number,
+            epoch,
+            first: self.last + 1,
+            prev: self.check,
+        };
+        let path = layout::numbered_path(&self.dir, header.number, "seg");
+        let (from, size) = match shelf.take_spare(size) {
+            Some(spare) => spare,
+            None => (shelf.make_spare(&self.dir, size)?, size),
+        };
+        let file = layout::open_rw(&from)?;
+        // The header is synced under the spare name: once the name is a segment's, so is the file.
+        file.write_all_at(&header.encode(), 0)
+            .and_then(|()| file.sync_data())
+            .and_then(|()| fs::rename(&from, &path))
+            .map_err(|e| layout::io("begin", &path, &e))?;
+        layout::sync_dir(&self.dir)?;
+        self.next_number += 1;
+        self.active = Some(Active {
+            header,
+            path,
+            file,
+            at: SEGMENT_HEADER_LEN as u64,
+            size,
+        });
+        Ok(())
+    }
+
+    /// The size the next segment will have, and whether the active one is more than half full:
+    /// whoever works in the background makes a spare then.
+    pub(crate) fn wants_spare(&self) -> Option<u64> {
+        let active = self.active.as_ref()?;
+        (active.at * 2 > active.size).then_some((active.size * 2).clamp(SEGMENT_MIN, SEGMENT_MAX))
+    }
+}
+
+impl Shelf {
+    fn take_spare(&self, size: u64) -> Option<(PathBuf, u64)> {
+        let mut spare = self.spare.lock();
+        let at = spare.iter().position(|(_, have)| *have >= size)?;
+        Some(spare.swap_remove(at))
+    }
+
+    /// Makes sure that a segment of at least `size` is free.
+    pub(crate) fn ensure_spare(&self, dir: &Path, size: u64) -> Result<()> {
+        if self.spare.lock().iter().any(|(_, have)| *have >= size) {
+            return Ok(());
+        }
+        let path = self.make_spare(dir, size)?;
+        self.spare.lock().push((path, size));
+        Ok(())
+    }
+
+    /// Takes back a segment that is archived: one of the largest size is kept to be used again,
+    /// any other is removed.
+    pub(crate) fn recycle(&self, dir: &Path, sealed: &Sealed) -> Result<()> {
+        let keep = sealed.size == SEGMENT_MAX && self.spare.lock().is_empty();
+        if keep {
+            let path = dir.join(format!("spare-{:010}.seg", sealed.header.number));
+            fs::rename(&sealed.path, &path).map_err(|e| layout::io("recycle", &path, &e))?;
+            self.spare.lock().push((path, sealed.size));
+            return Ok(());
+        }
+        fs::remove_file(&sealed.path).map_err(|e| layout::io("remove", &sealed.path, &e))
+    }
+
+    /// Takes in what is left of spares from before, and removes all but one of the largest size.
+    pub(crate) fn adopt(&self, dir: &Path) -> Result<()> {
+        for entry in fs::read_dir(dir)
+            .map_err(|e| layout::io("list", dir, &e))?
+            .flatten()
+        {
+            let path = entry.path();
+            let name = entry.file_name();
+            if !name.to_string_lossy().starts_with("spare-") {
+                continue;
+            }
+            let size = entry.metadata().map(|m| m.len()).unwrap_or(0);
+            let mut spare = self.spare.lock();
+            if spare.is_empty() && size == SEGMENT_MAX {
+                spare.push((path, size));
+            } else {
+                fs::remove_file(&path).map_err(|e| layout::io("remove", &path, &e))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a file of zeros, written and synced, so that writing into it changes no metadata.
+    fn make_spare(&self, dir: &Path, size: u64) -> Result<PathBuf> {
+        let number = self.made.fetch_add(1, Ordering::Relaxed);
+        let path = dir.join(format!("spare-new-{number}.seg"));
+        let file = layout::open_rw(&path)?;
+        let zeros = vec![0_u8; 256 << 10];
+        let mut at = 0;
+        while at < size {
+            let len = usize::try_from(size - at)
+                .unwrap_or(usize::MAX)
+                .min(zeros.len());
+            file.write_all_at(zeros.split_at(len).0, at)
+                .map_err(|e| layout::io("write", &path, &e))?;
+            at += len as u64;
+        }
+        file.sync_all().map_err(|e| layout::io("sync", &path, &e))?;
+        Ok(path)
+    }
+}

@@ -1,0 +1,140 @@
+//! sled: the one file that names it.
+//!
+//! sled's `flush` does not survive a power cut, damage makes it panic, and values over 4 KiB cost
+//! it memory and durability. So it is opened behind a catch, its file is synced by us, and no
+//! value put into it is larger than [`VALUE_MAX`].
+
+use std::fs::{self, File};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use milepost_codec::{Error, ErrorKind, Result};
+
+use super::layout;
+use crate::log::{Entry, IndexPut};
+
+/// The most bytes of a value.
+pub(crate) const VALUE_MAX: usize = 4000;
+
+/// A sled folder.
+#[derive(Debug)]
+pub(crate) struct Kv {
+    db: sled::Db,
+    dir: PathBuf,
+    file: File,
+}
+
+impl Kv {
+    /// Opens or makes the folder. An error says that it cannot be used: whoever called rebuilds
+    /// it from the journal.
+    pub(crate) fn open(dir: &Path, cache_bytes: usize, segment_size: u32) -> Result<Self> {
+        let fresh = !dir.exists();
+        let config = sled::Config::new()
+            .path(dir)
+            .cache_capacity(cache_bytes as u64)
+            .mode(sled::Mode::HighThroughput)
+            .flush_every_ms(None)
+            .segment_size(segment_size as usize);
+        let db = caught("open", || config.open())?;
+        let file = File::open(dir.join("db")).map_err(|e| layout::io("open", dir, &e))?;
+        let kv = Self {
+            db,
+            dir: dir.to_owned(),
+            file,
+        };
+        if fresh {
+            kv.sync()?;
+            layout::sync_dir(dir)?;
+            layout::sync_dir(dir.parent().unwrap_or(dir))?;
+        }
+        Ok(kv)
+    }
+
+    pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        caught("get", || self.db.get(key)).map(|value| value.map(|v| v.to_vec()))
+    }
+
+    /// Entries of a range in order of keys, from the end where `backwards`.
+    pub(crate) fn scan(
+        &self,
+        from: &[u8],
+        to: &[u8],
+        backwards: bool,
+        limit: usize,
+    ) -> Result<Vec<Entry>> {
+        if from >= to {
+            return Ok(Vec::new());
+        }
+        caught("scan", || {
+            let range = self.db.range(from..to);
+            let pair = |item: sled::Result<(sled::IVec, sled::IVec)>| {
+                item.map(|(key, value)| (key.to_vec(), value.to_vec()))
+            };
+            if backwards {
+                range.rev().take(limit).map(pair).collect()
+            } else {
+                range.take(limit).map(pair).collect()
+            }
+        })
+    }
+
+    /// Applies changes together.
+    pub(crate) fn apply(&self, puts: Vec<IndexPut>) -> Result<()> {
+        let mut batch = sled::Batch::default();
+        for (key, value) in puts {
+            match value {
+                Some(value) => {
+                    assert!(value.len() <= VALUE_MAX, "a value of {} bytes", value.len());
+                    batch.insert(key, value);
+                }
+                None => batch.remove(key),
+            }
+        }
+        caught("write", || self.db.apply_batch(batch))
+    }
+
+    /// Makes everything applied so far survive power loss.
+    pub(crate) fn sync(&self) -> Result<()> {
+        caught("flush", || self.db.flush().map(|_| ()))?;
+        self.file
+            .sync_data()
+            .map_err(|e| layout::io("sync", &self.dir, &e))?;
+        self.check_blobs()
+    }
+
+    /// Pages over 128 KiB would go to files that sled never syncs: none may be there.
+    fn check_blobs(&self) -> Result<()> {
+        let blob = fs::read_dir(self.dir.join("blobs"))
+            .ok()
+            .and_then(|mut all| all.next());
+        match blob {
+            None => Ok(()),
+            Some(_) => Err(Error::new(
+                ErrorKind::Unavailable,
+                format!(
+                    "sled wrote a blob in {}, which it does not sync",
+                    self.dir.display()
+                ),
+            )),
+        }
+    }
+}
+
+/// Runs a call into sled, which panics where it meets damage.
+fn caught<T>(what: &str, call: impl FnOnce() -> sled::Result<T>) -> Result<T> {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(
+            Error::new(ErrorKind::Unavailable, format!("sled {what}: {error}")).with_source(error),
+        ),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+            Err(Error::corrupt(
+                "sled",
+                "a store it can read",
+                text.unwrap_or("a panic"),
+            ))
+        }
+    }
+}

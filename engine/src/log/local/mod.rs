@@ -1,0 +1,453 @@
+//! A log in a folder.
+//!
+//! ```text
+//! layout.rs    the files of a store and its settings     lock.rs    one process at a time
+//! journal.rs   appends frames, one sync each             scan.rs    reads them back
+//! archive.rs   finished segments, compressed             packs.rs   chunks
+//! kv.rs        sled                                      blocks.rs  blocks in it
+//! applier.rs   moves commits from the tail into sled     applied.rs how far it is
+//! recovery.rs  what opening brings back
+//! ```
+//!
+//! # Sync
+//!
+//! An append is one write and one `fdatasync` of the journal. sled is synced before a journal
+//! segment is let go, packs before a record names a chunk.
+
+mod applied;
+mod applier;
+mod archive;
+mod blocks;
+mod check;
+mod journal;
+mod kv;
+pub(crate) mod layout;
+mod lock;
+mod packs;
+mod recovery;
+mod scan;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+
+use crossbeam_channel::Sender;
+use milepost_codec::{
+    ChunkEntry, ChunkId, Error, ErrorKind, FRAME_HEADER_LEN, LogId, Offset, Result, Seq, StoreId,
+};
+use parking_lot::{Condvar, Mutex, RwLock};
+
+use self::applier::Wake;
+use self::journal::{Journal, Shelf};
+use self::kv::Kv;
+use self::layout::{Layout, StoreConfig};
+use self::lock::StoreLock;
+use self::packs::{Packs, Place};
+use super::tail::merge;
+use super::{Batch, Entry, Log, Run, Tail};
+use crate::entropy::Entropy;
+use crate::index::{LogHead, keys};
+use crate::options::Options;
+use crate::stats::DiskBytes;
+use crate::verify::StorageCheck;
+
+/// How many bytes of the tail make the applier look whether a round is due.
+const LOOK_EVERY: usize = 1 << 20;
+
+/// What the writer, the readers and the applier share.
+pub(crate) struct Shared {
+    pub(crate) layout: Layout,
+    pub(crate) config: StoreConfig,
+    pub(crate) kv: Kv,
+    pub(crate) packs: Packs,
+    pub(crate) shelf: Shelf,
+    pub(crate) tail: RwLock<Tail>,
+    pub(crate) backlog_bytes: usize,
+    journal: Mutex<Option<Journal>>,
+    applied: AtomicU64,
+    seq: AtomicU64,
+    poison: Mutex<Option<String>>,
+    closed: AtomicBool,
+    recovered: AtomicU64,
+    torn: AtomicBool,
+    /// Guards the wait for the tail to shrink.
+    waiting: Mutex<()>,
+    progress: Condvar,
+}
+
+impl Shared {
+    fn applied(&self) -> Seq {
+        self.applied.load(Ordering::Acquire)
+    }
+
+    fn set_applied(&self, seq: Seq) {
+        self.applied.store(seq, Ordering::Release);
+    }
+
+    fn set_recovered(&self, commits: u64, torn: bool) {
+        self.recovered.store(commits, Ordering::Relaxed);
+        self.torn.store(torn, Ordering::Relaxed);
+    }
+
+    fn stored_head(&self, log: LogId) -> Result<Option<LogHead>> {
+        self.kv
+            .get(&keys::head(log))?
+            .map(|bytes| LogHead::decode(&bytes))
+            .transpose()
+    }
+
+    fn journal_wants_spare(&self) -> Option<u64> {
+        self.journal
+            .try_lock()
+            .and_then(|journal| journal.as_ref().and_then(Journal::wants_spare))
+    }
+
+    fn poison(&self, error: &Error) {
+        self.poison.lock().get_or_insert_with(|| error.to_string());
+    }
+
+    fn poisoned(&self) -> Option<Error> {
+        self.poison.lock().as_ref().map(|cause| {
+            Error::new(
+                ErrorKind::Poisoned,
+                format!("an earlier write failed, reopen the store: {cause}"),
+            )
+        })
+    }
+
+    fn check_open(&self) -> Result<()> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(Error::new(ErrorKind::Unavailable, "the store is closed"));
+        }
+        Ok(())
+    }
+}
+
+/// A log in a folder.
+pub(crate) struct LocalLog {
+    shared: Arc<Shared>,
+    entropy: Arc<Entropy>,
+    wakes: Sender<Wake>,
+    applier: Mutex<Option<JoinHandle<()>>>,
+    since_look: AtomicU64,
+    /// The last commit where the journal says at open that it was closed: then there is nothing to
+    /// write at close.
+    closed_at: Option<Seq>,
+    lock: Mutex<Option<StoreLock>>,
+}
+
+impl LocalLog {
+    /// Opens the store in a folder, or makes one.
+    pub(crate) fn open(root: &Path, options: &Options, entropy: Arc<Entropy>) -> Result<Self> {
+        let layout = Layout::new(root);
+        let lock = prepare(&layout, options, &entropy)?;
+        let config = layout.config_read()?;
+        let kv = open_sled(&layout, &config, options)?;
+        let applied = applied::read(&kv)?;
+        let (packs, chunks) = Packs::open(&layout.packs(), applied.packs)?;
+        kv.apply(
+            chunks
+                .iter()
+                .map(|(id, at)| (keys::chunk(id), Some(at.encode())))
+                .collect(),
+        )?;
+        let shared = Arc::new(Shared {
+            layout,
+            config,
+            kv,
+            packs,
+            shelf: Shelf::default(),
+            tail: RwLock::default(),
+            backlog_bytes: options.backlog_bytes,
+            journal: Mutex::new(None),
+            applied: AtomicU64::new(applied.seq),
+            seq: AtomicU64::new(applied.seq),
+            poison: Mutex::new(None),
+            closed: AtomicBool::new(false),
+            recovered: AtomicU64::new(0),
+            torn: AtomicBool::new(false),
+            waiting: Mutex::new(()),
+            progress: Condvar::new(),
+        });
+        let end = recovery::recover(&shared)?;
+        shared.seq.store(end.last, Ordering::Release);
+        let closed_at = end
+            .active
+            .is_some()
+            .then_some(end.last)
+            .filter(|last| *last > 0);
+        let journal = Journal::new(&shared.layout.journal(), shared.config.store, end);
+        *shared.journal.lock() = Some(journal);
+        let (wakes, woken) = crossbeam_channel::unbounded();
+        let applier = {
+            let shared = Arc::clone(&shared);
+            let thread = std::thread::Builder::new().name("milepost-applier".into());
+            thread
+                .spawn(move || applier::run(&shared, &woken))
+                .map_err(|e| {
+                    Error::new(
+                        ErrorKind::Unavailable,
+                        format!("cannot start a thread: {e}"),
+                    )
+                })?
+        };
+        let _ = wakes.send(Wake::Look);
+        Ok(Self {
+            shared,
+            entropy,
+            wakes,
+            applier: Mutex::new(Some(applier)),
+            since_look: AtomicU64::new(0),
+            closed_at,
+            lock: Mutex::new(Some(lock)),
+        })
+    }
+
+    /// The store's id.
+    pub(crate) fn store(&self) -> StoreId {
+        self.shared.config.store
+    }
+
+    /// Commits that opening found in the journal and not in sled, and whether a torn frame
+    /// followed them.
+    pub(crate) fn recovered(&self) -> (u64, bool) {
+        (
+            self.shared.recovered.load(Ordering::Relaxed),
+            self.shared.torn.load(Ordering::Relaxed),
+        )
+    }
+
+    /// Waits while the tail is over its limit.
+    fn wait_for_room(&self) -> Result<()> {
+        let shared = &self.shared;
+        if shared.tail.read().bytes() <= shared.backlog_bytes {
+            return Ok(());
+        }
+        let _ = self.wakes.send(Wake::Look);
+        let mut guard = shared.waiting.lock();
+        while shared.tail.read().bytes() > shared.backlog_bytes {
+            if let Some(error) = shared.poisoned() {
+                return Err(error);
+            }
+            shared.progress.wait(&mut guard);
+        }
+        Ok(())
+    }
+
+    fn commit(&self, seq: Seq, buf: &mut Vec<u8>, closed: bool) -> Result<()> {
+        let mut journal = self.shared.journal.lock();
+        let Some(journal) = journal.as_mut() else {
+            return Err(Error::new(ErrorKind::Unavailable, "the store is closed"));
+        };
+        let epoch = self.entropy.u64();
+        journal
+            .append(seq, buf, closed, epoch, &self.shared.shelf)
+            .inspect_err(|error| {
+                self.shared.poison(error);
+            })
+    }
+}
+
+fn prepare(layout: &Layout, options: &Options, entropy: &Entropy) -> Result<StoreLock> {
+    let root = &layout.root;
+    if !layout.exists() {
+        if !options.create {
+            let message = format!("there is no Milepost store in {}", root.display());
+            return Err(Error::not_found(message));
+        }
+        if root.exists() && !root.is_dir() {
+            return Err(Error::invalid(format!(
+                "{} is not a folder",
+                root.display()
+            )));
+        }
+        layout.check_free()?;
+        layout::make_dir(root)?;
+    }
+    let lock = StoreLock::take(&layout.lock(), options.clock.now_us())?;
+    if !layout.exists() {
+        layout.create(&StoreConfig::new(StoreId(entropy.bytes16())))?;
+    }
+    Ok(lock)
+}
+
+/// Opens sled. One that cannot be opened is set aside, and recovery builds it anew.
+fn open_sled(layout: &Layout, config: &StoreConfig, options: &Options) -> Result<Kv> {
+    let dir = layout.sled();
+    let first = Kv::open(&dir, options.cache_bytes, config.sled_segment);
+    let Err(error) = first else { return first };
+    let aside = layout.root.join("sled-damaged");
+    let _ = std::fs::remove_dir_all(&aside);
+    if std::fs::rename(&dir, &aside).is_err() {
+        return Err(error);
+    }
+    layout::sync_dir(&layout.root)?;
+    Kv::open(&dir, options.cache_bytes, config.sled_segment)
+}
+
+impl Log for LocalLog {
+    fn append(&self, mut batch: Batch) -> Result<()> {
+        self.shared.check_open()?;
+        if let Some(error) = self.shared.poisoned() {
+            return Err(error);
+        }
+        self.wait_for_room()?;
+        self.commit(batch.seq, &mut batch.buf, false)?;
+        let size = batch.buf.len();
+        let seq = batch.seq;
+        self.shared.tail.write().push(batch);
+        self.shared.seq.store(seq, Ordering::Release);
+        let since = self.since_look.fetch_add(size as u64, Ordering::Relaxed) + size as u64;
+        if since >= LOOK_EVERY as u64 {
+            self.since_look.store(0, Ordering::Relaxed);
+            let _ = self.wakes.send(Wake::Look);
+        }
+        Ok(())
+    }
+
+    fn seq(&self) -> Seq {
+        self.shared.seq.load(Ordering::Acquire)
+    }
+
+    fn head(&self, log: LogId) -> Result<Option<LogHead>> {
+        self.get(&keys::head(log))?
+            .map(|bytes| LogHead::decode(&bytes))
+            .transpose()
+    }
+
+    fn run(&self, log: LogId, offset: Offset) -> Result<Option<Run>> {
+        self.shared.check_open()?;
+        if let Some(run) = self.shared.tail.read().run(log, offset) {
+            return Ok(Some(run));
+        }
+        Ok(blocks::read(&self.shared.kv, log, offset)?.map(|(block, _)| block.into()))
+    }
+
+    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.shared.check_open()?;
+        let waiting = self.shared.tail.read().get(key);
+        match waiting {
+            Some(value) => Ok(value),
+            None => self.shared.kv.get(key),
+        }
+    }
+
+    fn scan(&self, from: &[u8], to: &[u8], backwards: bool, limit: usize) -> Result<Vec<Entry>> {
+        self.shared.check_open()?;
+        let (waiting, more) = {
+            let tail = self.shared.tail.read();
+            (tail.scan(from, to, backwards, limit), tail.removals())
+        };
+        let stored = self
+            .shared
+            .kv
+            .scan(from, to, backwards, limit.saturating_add(more))?;
+        Ok(merge(waiting, stored, backwards, limit))
+    }
+
+    fn put_note(&self, key: Vec<u8>, value: Vec<u8>) -> Result<()> {
+        self.shared.kv.apply(vec![(key, Some(value))])
+    }
+
+    fn put_chunk(&self, content: &[u8], pieces: bool) -> Result<ChunkId> {
+        self.shared.check_open()?;
+        let id = ChunkEntry::id_of(content);
+        if self.shared.kv.get(&keys::chunk(&id))?.is_some() {
+            return Ok(id);
+        }
+        let mut entry = Vec::new();
+        ChunkEntry::encode(content, pieces, &mut entry)?;
+        let place = self.shared.packs.append(&entry)?;
+        self.put_note(keys::chunk(&id), place.encode())?;
+        Ok(id)
+    }
+
+    fn get_chunk(&self, id: &ChunkId) -> Result<Option<Vec<u8>>> {
+        self.shared.check_open()?;
+        let Some(place) = self.shared.kv.get(&keys::chunk(id))? else {
+            return Ok(None);
+        };
+        self.shared.packs.read(id, Place::decode(&place)?).map(Some)
+    }
+
+    fn sync_chunks(&self) -> Result<()> {
+        self.shared.packs.sync()
+    }
+
+    fn applied(&self) -> Seq {
+        self.shared.applied()
+    }
+
+    fn drain(&self) -> Result<()> {
+        let until = self.seq();
+        let _ = self.wakes.send(Wake::Drain);
+        let mut guard = self.shared.waiting.lock();
+        while self.shared.applied() < until {
+            if let Some(error) = self.shared.poisoned() {
+                return Err(error);
+            }
+            let again = std::time::Duration::from_millis(100);
+            if self.shared.progress.wait_for(&mut guard, again).timed_out() {
+                let _ = self.wakes.send(Wake::Drain);
+            }
+        }
+        Ok(())
+    }
+
+    fn disk_bytes(&self) -> Result<DiskBytes> {
+        let layout = &self.shared.layout;
+        Ok(DiskBytes {
+            journal: layout::disk_bytes(&layout.journal()),
+            archive: layout::disk_bytes(&layout.archive()),
+            sled: layout::disk_bytes(&layout.sled()),
+            packs: layout::disk_bytes(&layout.packs()),
+            total: layout::disk_bytes(&layout.root),
+        })
+    }
+
+    fn check_storage(&self, storage: &mut StorageCheck) -> Result<()> {
+        check::check(&self.shared, storage)
+    }
+
+    fn close(&self) -> Result<()> {
+        if self.shared.closed.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let drained = self.drain();
+        let _ = self.wakes.send(Wake::Stop);
+        if let Some(applier) = self.applier.lock().take() {
+            let _ = applier.join();
+        }
+        self.shared.closed.store(true, Ordering::Release);
+        let done = drained.and_then(|()| self.finish());
+        self.shared.journal.lock().take();
+        self.lock.lock().take();
+        done
+    }
+}
+
+impl LocalLog {
+    /// Syncs sled and writes the frame that says that the store was closed.
+    fn finish(&self) -> Result<()> {
+        if let Some(error) = self.shared.poisoned() {
+            return Err(error);
+        }
+        let seq = self.seq();
+        if self.closed_at == Some(seq) {
+            return Ok(());
+        }
+        self.shared.packs.sync()?;
+        self.shared
+            .kv
+            .apply(vec![applied::put(seq, self.shared.packs.end())])?;
+        self.shared.kv.sync()?;
+        self.commit(seq + 1, &mut vec![0; FRAME_HEADER_LEN], true)
+    }
+}
+
+impl Drop for LocalLog {
+    fn drop(&mut self) {
+        let _ = self.close();
+    }
+}

@@ -1,0 +1,240 @@
+//! Packs: files of content-addressed chunks, appended to and never changed.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use milepost_codec::{ChunkEntry, ChunkId, Error, Result};
+use parking_lot::Mutex;
+
+use super::layout;
+
+/// A pack is followed by another when it has grown to this.
+const PACK_MAX: u64 = 256 << 20;
+
+/// Where a chunk is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) pack: u32,
+    pub(crate) at: u64,
+    pub(crate) len: u32,
+}
+
+impl Place {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = self.pack.to_le_bytes().to_vec();
+        out.extend_from_slice(&self.at.to_le_bytes());
+        out.extend_from_slice(&self.len.to_le_bytes());
+        out
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self> {
+        let (pack, rest) = bytes.split_first_chunk::<4>().ok_or_else(damaged)?;
+        let (at, rest) = rest.split_first_chunk::<8>().ok_or_else(damaged)?;
+        let len = <[u8; 4]>::try_from(rest).map_err(|_| damaged())?;
+        Ok(Self {
+            pack: u32::from_le_bytes(*pack),
+            at: u64::from_le_bytes(*at),
+            len: u32::from_le_bytes(len),
+        })
+    }
+}
+
+fn damaged() -> Error {
+    Error::corrupt("place of a chunk", "16 bytes", "others")
+}
+
+/// The packs of a store.
+#[derive(Debug)]
+pub(crate) struct Packs {
+    dir: PathBuf,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The pack that is appended to, its number and length.
+    open: Option<(u32, File, u64)>,
+    last: u32,
+    dirty: bool,
+    readers: HashMap<u32, std::sync::Arc<File>>,
+}
+
+impl Packs {
+    /// Opens the packs and gives the chunks found after `known`, which the index has already.
+    pub(crate) fn open(dir: &Path, known: Place) -> Result<(Self, Vec<(ChunkId, Place)>)> {
+        let mut state = State::default();
+        let mut found = Vec::new();
+        for (number, path) in layout::numbered(dir, "pack")? {
+            let number = u32::try_from(number).unwrap_or(u32::MAX);
+            state.last = number;
+            if number < known.pack {
+                continue;
+            }
+            let from = if number == known.pack { known.at } else { 0 };
+            let file = layout::open_rw(&path)?;
+            let end = scan(&path, &file, number, from, &mut found)?;
+            // A torn entry at the end was never named by a record.
+            file.set_len(end)
+                .map_err(|e| layout::io("cut", &path, &e))?;
+            if end < PACK_MAX {
+                state.open = Some((number, file, end));
+            }
+        }
+        Ok((
+            Self {
+                dir: dir.to_owned(),
+                state: Mutex::new(state),
+            },
+            found,
+        ))
+    }
+
+    /// How far the packs reach now.
+    pub(crate) fn end(&self) -> Place {
+        let state = self.state.lock();
+        let at = state.open.as_ref().map_or(0, |(_, _, at)| *at);
+        Place {
+            pack: state.last,
+            at,
+            len: 0,
+        }
+    }
+
+    /// Appends a chunk's entry. It survives power loss after `sync`.
+    pub(crate) fn append(&self, entry: &[u8]) -> Result<Place> {
+        let mut state = self.state.lock();
+        if state.open.as_ref().is_none_or(|(_, _, at)| *at >= PACK_MAX) {
+            if state.dirty {
+                sync(&mut state)?;
+            }
+            let number = state.last + 1;
+            let path = layout::numbered_path(&self.dir, u64::from(number), "pack");
+            let file = layout::open_rw(&path)?;
+            file.sync_all().map_err(|e| layout::io("sync", &path, &e))?;
+            layout::sync_dir(&self.dir)?;
+            state.last = number;
+            state.open = Some((number, file, 0));
+        }
+        let Some((pack, file, at)) = state.open.as_mut() else {
+            return Err(Error::invalid("no pack is open"));
+        };
+        file.write_all_at(entry, *at)
+            .map_err(|e| layout::io("write", &self.dir, &e))?;
+        let place = Place {
+            pack: *pack,
+            at: *at,
+            len: entry.len() as u32,
+        };
+        *at += entry.len() as u64;
+        state.dirty = true;
+        Ok(place)
+    }
+
+    /// Makes all chunks appended so far survive power loss.
+    pub(crate) fn sync(&self) -> Result<()> {
+        let mut state = self.state.lock();
+        if state.dirty {
+            sync(&mut state)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Reads a chunk's content and checks it.
+    pub(crate) fn read(&self, id: &ChunkId, place: Place) -> Result<Vec<u8>> {
+        let file = self.reader(place.pack)?;
+        let mut entry = vec![0; place.len as usize];
+        let what = || format!("pack {} at byte {}", place.pack, place.at);
+        file.read_exact_at(&mut entry, place.at)
+            .map_err(|_| Error::corrupt(what(), format!("chunk {id}"), "the end of the file"))?;
+        let (header, content) = ChunkEntry::decode(&entry).map_err(|e| e.at(what()))?;
+        if header.id != *id {
+            return Err(Error::corrupt(what(), format!("chunk {id}"), header.id));
+        }
+        Ok(content)
+    }
+
+    fn reader(&self, pack: u32) -> Result<std::sync::Arc<File>> {
+        let mut state = self.state.lock();
+        if let Some(file) = state.readers.get(&pack) {
+            return Ok(std::sync::Arc::clone(file));
+        }
+        let path = layout::numbered_path(&self.dir, u64::from(pack), "pack");
+        let file = File::open(&path).map_err(|e| layout::io("open", &path, &e))?;
+        let file = std::sync::Arc::new(file);
+        state.readers.insert(pack, std::sync::Arc::clone(&file));
+        Ok(file)
+    }
+}
+
+fn sync(state: &mut State) -> Result<()> {
+    if let Some((_, file, _)) = &state.open {
+        file.sync_data()
+            .map_err(|e| layout::io("sync", Path::new("pack"), &e))?;
+    }
+    state.dirty = false;
+    Ok(())
+}
+
+/// Walks through whole entries from `at`; gives where they end.
+fn scan(
+    path: &Path,
+    file: &File,
+    pack: u32,
+    mut at: u64,
+    found: &mut Vec<(ChunkId, Place)>,
+) -> Result<u64> {
+    let len = file
+        .metadata()
+        .map_err(|e| layout::io("read", path, &e))?
+        .len();
+    while at < len {
+        let mut entry = vec![0; ChunkEntry::HEADER_LEN];
+        if file.read_exact_at(&mut entry, at).is_err() {
+            break;
+        }
+        let Ok(header) = ChunkEntry::decode_header(&entry) else {
+            break;
+        };
+        entry.resize(ChunkEntry::HEADER_LEN + header.stored_len(), 0);
+        if file.read_exact_at(&mut entry, at).is_err() || !header.is_whole(&entry) {
+            break;
+        }
+        let place = Place {
+            pack,
+            at,
+            len: entry.len() as u32,
+        };
+        found.push((header.id, place));
+        at += entry.len() as u64;
+    }
+    Ok(at)
+}
+
+/// Reads every chunk of every pack; `on_chunk` is told of each, or of the damage that ends a pack.
+pub(crate) fn check_all(dir: &Path, on_chunk: &mut dyn FnMut(Result<ChunkId>)) -> Result<()> {
+    for (number, path) in layout::numbered(dir, "pack")? {
+        let file = File::open(&path).map_err(|e| layout::io("open", &path, &e))?;
+        let len = file
+            .metadata()
+            .map_err(|e| layout::io("read", &path, &e))?
+            .len();
+        let mut found = Vec::new();
+        let pack = u32::try_from(number).unwrap_or(u32::MAX);
+        let end = scan(&path, &file, pack, 0, &mut found)?;
+        for (id, place) in found {
+            let mut entry = vec![0; place.len as usize];
+            let read = file
+                .read_exact_at(&mut entry, place.at)
+                .map_err(|e| layout::io("read", &path, &e));
+            on_chunk(read.and_then(|()| ChunkEntry::decode(&entry)).map(|_| id));
+        }
+        if end < len {
+            let place = format!("{} at byte {end}", path.display());
+            on_chunk(Err(Error::corrupt(place, "a chunk", "bytes that are none")));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! A log that forgets: a tail that nothing is applied from.
+
+use std::collections::HashMap;
+
+use milepost_codec::{ChunkEntry, ChunkId, LogId, Offset, Result, Seq};
+use parking_lot::{Mutex, RwLock};
+
+use super::tail::merge;
+use super::{Batch, Entry, Log, Run, Tail};
+use crate::index::{LogHead, keys};
+use crate::stats::DiskBytes;
+use crate::verify::StorageCheck;
+
+/// A log in memory.
+#[derive(Default)]
+pub(crate) struct MemoryLog {
+    tail: RwLock<Tail>,
+    notes: RwLock<std::collections::BTreeMap<Vec<u8>, Vec<u8>>>,
+    seq: Mutex<Seq>,
+    chunks: RwLock<HashMap<ChunkId, Vec<u8>>>,
+}
+
+impl Log for MemoryLog {
+    fn append(&self, batch: Batch) -> Result<()> {
+        let mut seq = self.seq.lock();
+        assert_eq!(batch.seq, *seq + 1, "commits follow each other");
+        *seq = batch.seq;
+        self.tail.write().push(batch);
+        Ok(())
+    }
+
+    fn seq(&self) -> Seq {
+        *self.seq.lock()
+    }
+
+    fn head(&self, log: LogId) -> Result<Option<LogHead>> {
+        self.get(&keys::head(log))?
+            .map(|bytes| LogHead::decode(&bytes))
+            .transpose()
+    }
+
+    fn run(&self, log: LogId, offset: Offset) -> Result<Option<Run>> {
+        Ok(self.tail.read().run(log, offset))
+    }
+
+    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        match self.tail.read().get(key) {
+            Some(value) => Ok(value),
+            None => Ok(self.notes.read().get(key).cloned()),
+        }
+    }
+
+    fn scan(&self, from: &[u8], to: &[u8], backwards: bool, limit: usize) -> Result<Vec<Entry>> {
+        let tail = self.tail.read();
+        let waiting = tail.scan(from, to, backwards, limit);
+        let notes = self.notes.read();
+        let stored = notes
+            .iter()
+            .filter(|(key, _)| from <= key.as_slice() && key.as_slice() < to);
+        let stored = stored.map(|(key, value)| (key.clone(), value.clone()));
+        Ok(merge(waiting, stored, backwards, limit))
+    }
+
+    fn put_note(&self, key: Vec<u8>, value: Vec<u8>) -> Result<()> {
+        self.notes.write().insert(key, value);
+        Ok(())
+    }
+
+    fn put_chunk(&self, content: &[u8], _pieces: bool) -> Result<ChunkId> {
+        let id = ChunkEntry::id_of(content);
+        self.chunks
+            .write()
+            .entry(id)
+            .or_insert_with(|| content.to_vec());
+        Ok(id)
+    }
+
+    fn get_chunk(&self, id: &ChunkId) -> Result<Option<Vec<u8>>> {
+        Ok(self.chunks.read().get(id).cloned())
+    }
+
+    fn sync_chunks(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn applied(&self) -> Seq {
+        self.seq()
+    }
+
+    fn drain(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn disk_bytes(&self) -> Result<DiskBytes> {
+        Ok(DiskBytes::default())
+    }
+
+    fn check_storage(&self, _check: &mut StorageCheck) -> Result<()> {
+        Ok(())
+    }
+
+    fn close(&self) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,90 @@
+//! The log: the seam between what is appended and where it is kept.
+//!
+//! ```text
+//! batch.rs    what one commit brings: chained records, index entries
+//! run.rs      what a read gets: some sections of one log, unpacked
+//! tail.rs     what is committed but not applied yet; all there is in memory
+//! memory.rs   a log that forgets, for tests and trials
+//! local/      a log in a folder: journal, sled, archive, packs
+//! suite.rs    what every implementation must do, run on each
+//! ```
+//!
+//! The committer above the seam assigns offsets and chains, so a log needs no knowledge of
+//! either: it stores, orders and gives back.
+
+mod batch;
+pub(crate) mod local;
+mod memory;
+mod run;
+
+mod tail;
+
+use milepost_codec::{ChunkId, LogId, Offset, Result, Seq};
+
+pub(crate) use batch::{Batch, GroupMeta, IndexPut};
+pub(crate) use memory::MemoryLog;
+pub(crate) use run::Run;
+pub(crate) use tail::Tail;
+
+use crate::index::LogHead;
+use crate::stats::DiskBytes;
+use crate::verify::StorageCheck;
+
+/// A pair of the index.
+pub(crate) type Entry = (Vec<u8>, Vec<u8>);
+
+/// Where logs are kept: lineages and control logs, the index over them, and chunks.
+///
+/// One caller appends at a time (the committer); anybody reads at any time.
+pub(crate) trait Log: Send + Sync {
+    /// Stores a batch: when this returns, it survives power loss. `batch.seq` follows the last
+    /// one, and each group follows its log's head; both are asserted, since the committer has
+    /// checked them. After an error the outcome is unknown and every later call to append fails
+    /// with `Poisoned` (promise I11).
+    fn append(&self, batch: Batch) -> Result<()>;
+
+    /// The last commit.
+    fn seq(&self) -> Seq;
+
+    /// Where a log ends; nothing where there is no such log.
+    fn head(&self, log: LogId) -> Result<Option<LogHead>>;
+
+    /// A run that holds the record at `offset` of `log` itself, ancestors not included; nothing
+    /// where it has no such record.
+    fn run(&self, log: LogId, offset: Offset) -> Result<Option<Run>>;
+
+    /// One entry of the index.
+    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>>;
+
+    /// Entries of the index from `from` to before `to`, in order of keys, at most `limit`;
+    /// from the end where `backwards`.
+    fn scan(&self, from: &[u8], to: &[u8], backwards: bool, limit: usize) -> Result<Vec<Entry>>;
+
+    /// Puts an entry that no record accounts for: what may be lost. It is kept as soon as
+    /// possible.
+    fn put_note(&self, key: Vec<u8>, value: Vec<u8>) -> Result<()>;
+
+    /// Stores a chunk, once. It is durable after `sync_chunks`.
+    fn put_chunk(&self, content: &[u8], pieces: bool) -> Result<ChunkId>;
+
+    /// A chunk; nothing where it was never stored.
+    fn get_chunk(&self, id: &ChunkId) -> Result<Option<Vec<u8>>>;
+
+    /// Makes all chunks stored so far durable.
+    fn sync_chunks(&self) -> Result<()>;
+
+    /// How far everything is where it stays: the last commit that needs no tail.
+    fn applied(&self) -> Seq;
+
+    /// Waits until all commits made so far are applied.
+    fn drain(&self) -> Result<()>;
+
+    /// What it takes on disk.
+    fn disk_bytes(&self) -> Result<DiskBytes>;
+
+    /// Reads and checks what only this log knows: files, frames, chunks.
+    fn check_storage(&self, check: &mut StorageCheck) -> Result<()>;
+
+    /// Ends all work. Later calls fail with `Unavailable`.
+    fn close(&self) -> Result<()>;
+}

@@ -1,0 +1,44 @@
+//! What a read gets: some sections of one log, unpacked.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use milepost_codec::{Block, Hash, Offset, Sections};
+
+/// Consecutive records of one log in memory: a block from sled, or a group of a frame.
+#[derive(Debug, Clone)]
+pub(crate) struct Run {
+    /// The offset of the first record.
+    pub(crate) first: Offset,
+    /// How many records it has.
+    pub(crate) count: u32,
+    /// The chain hash before the first.
+    pub(crate) prev: Hash,
+    /// Where its sections are in `bytes`.
+    pub(crate) range: Range<usize>,
+    /// Shared with the frame it was committed in, or the block's own.
+    pub(crate) bytes: Arc<Vec<u8>>,
+}
+
+impl Run {
+    pub(crate) fn end(&self) -> Offset {
+        self.first + u64::from(self.count)
+    }
+
+    pub(crate) fn sections(&self) -> Sections<'_> {
+        Sections::new(self.bytes.get(self.range.clone()).unwrap_or_default())
+    }
+}
+
+impl From<Block> for Run {
+    fn from(block: Block) -> Self {
+        let range = 0..block.sections.len();
+        Self {
+            first: block.first,
+            count: block.count,
+            prev: block.prev,
+            range,
+            bytes: Arc::new(block.sections),
+        }
+    }
+}

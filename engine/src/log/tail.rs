@@ -1,0 +1,206 @@
+//! The tail: what is committed but not applied yet. Readers look here first, then in sled; since
+//! nothing leaves the tail before it is in sled, they miss nothing and never wait.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use milepost_codec::{LogId, Offset, Seq};
+
+use super::{Batch, Entry, Run};
+use crate::index::{LogHead, keys};
+
+/// A run, the commit it came with, and its log's head after it.
+type Held = (Seq, Run, LogHead);
+
+/// A value of the index, or its removal, and the commit it came with.
+type Pending = (Seq, Option<Vec<u8>>);
+
+/// What a prefix of the tail brings to one log.
+#[derive(Debug)]
+pub(crate) struct LogRuns {
+    pub(crate) log: LogId,
+    pub(crate) runs: Vec<Run>,
+    pub(crate) head: LogHead,
+}
+
+/// What is committed but not applied yet.
+#[derive(Debug, Default)]
+pub(crate) struct Tail {
+    runs: HashMap<LogId, VecDeque<Held>>,
+    index: BTreeMap<Vec<u8>, Pending>,
+    /// Bytes of each commit, oldest first.
+    commits: VecDeque<(Seq, usize)>,
+    bytes: usize,
+    /// How many entries of the index are removals: rarely any.
+    removals: usize,
+}
+
+impl Tail {
+    /// Takes in a committed batch.
+    pub(crate) fn push(&mut self, batch: Batch) {
+        let Batch {
+            seq,
+            buf,
+            groups,
+            index,
+        } = batch;
+        let size = buf.len() + index.iter().map(|(k, _)| k.len() + 64).sum::<usize>();
+        let bytes = Arc::new(buf);
+        for group in groups {
+            let run = Run {
+                first: group.first,
+                count: group.count,
+                prev: group.prev,
+                range: group.section,
+                bytes: Arc::clone(&bytes),
+            };
+            self.runs
+                .entry(group.log)
+                .or_default()
+                .push_back((seq, run, group.head));
+            self.index
+                .insert(keys::head(group.log), (seq, Some(group.head.encode())));
+        }
+        for (key, value) in index {
+            self.removals += usize::from(value.is_none());
+            self.index.insert(key, (seq, value));
+        }
+        self.commits.push_back((seq, size));
+        self.bytes += size;
+    }
+
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether everything committed is applied.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.commits.is_empty()
+    }
+
+    /// The last commit of a prefix of the tail of about `bytes`; nothing where it is empty.
+    pub(crate) fn prefix(&self, bytes: usize) -> Option<Seq> {
+        let mut sum = 0;
+        let mut last = None;
+        for (seq, size) in &self.commits {
+            last = Some(*seq);
+            sum += size;
+            if sum >= bytes {
+                break;
+            }
+        }
+        last
+    }
+
+    pub(crate) fn run(&self, log: LogId, offset: Offset) -> Option<Run> {
+        let runs = self.runs.get(&log)?;
+        let at = runs.partition_point(|(_, run, _)| run.end() <= offset);
+        runs.get(at)
+            .map(|(_, run, _)| run.clone())
+            .filter(|run| run.first <= offset)
+    }
+
+    /// Nothing: not here. `Some(None)`: removed.
+    pub(crate) fn get(&self, key: &[u8]) -> Option<Option<Vec<u8>>> {
+        self.index.get(key).map(|(_, value)| value.clone())
+    }
+
+    /// How many entries more than asked for a scan of what is stored must give, since the tail
+    /// may remove them.
+    pub(crate) fn removals(&self) -> usize {
+        self.removals
+    }
+
+    /// Entries of the index in a range, removals included: the first `limit`, or all where there
+    /// are removals, since one of a later key can take away what is stored.
+    pub(crate) fn scan(
+        &self,
+        from: &[u8],
+        to: &[u8],
+        backwards: bool,
+        limit: usize,
+    ) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
+        if from >= to {
+            return Vec::new();
+        }
+        let limit = if self.removals > 0 { usize::MAX } else { limit };
+        let range = self
+            .index
+            .range::<[u8], _>((Bound::Included(from), Bound::Excluded(to)))
+            .map(|(key, (_, value))| (key.clone(), value.clone()));
+        if backwards {
+            range.rev().take(limit).collect()
+        } else {
+            range.take(limit).collect()
+        }
+    }
+
+    /// What commits up to `seq` bring: runs and the head after them by log, and index entries.
+    pub(crate) fn up_to(&self, seq: Seq) -> (Vec<LogRuns>, Vec<super::IndexPut>) {
+        let logs = self.runs.iter().filter_map(|(log, queue)| {
+            let held = queue.iter().take_while(|(at, ..)| *at <= seq);
+            let (runs, heads): (Vec<Run>, Vec<LogHead>) =
+                held.map(|(_, run, head)| (run.clone(), *head)).unzip();
+            heads.last().map(|head| LogRuns {
+                log: *log,
+                runs,
+                head: *head,
+            })
+        });
+        let entries = self.index.iter().filter(|(_, (at, _))| *at <= seq);
+        let index = entries.map(|(key, (_, value))| (key.clone(), value.clone()));
+        (logs.collect(), index.collect())
+    }
+
+    /// Lets go of what is applied now.
+    pub(crate) fn release(&mut self, seq: Seq) {
+        self.runs.retain(|_, queue| {
+            while queue.front().is_some_and(|(at, ..)| *at <= seq) {
+                queue.pop_front();
+            }
+            !queue.is_empty()
+        });
+        self.index.retain(|_, (at, _)| *at > seq);
+        if self.removals > 0 {
+            self.removals = self
+                .index
+                .values()
+                .filter(|(_, value)| value.is_none())
+                .count();
+        }
+        while let Some((at, size)) = self.commits.front().copied() {
+            if at > seq {
+                break;
+            }
+            self.commits.pop_front();
+            self.bytes = self.bytes.saturating_sub(size);
+        }
+    }
+}
+
+/// Merges entries of the tail over stored ones: the tail wins, removals take away.
+pub(crate) fn merge(
+    tail: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+    stored: impl IntoIterator<Item = Entry>,
+    backwards: bool,
+    limit: usize,
+) -> Vec<Entry> {
+    let mut all: BTreeMap<Vec<u8>, Option<Vec<u8>>> = stored
+        .into_iter()
+        .map(|(key, value)| (key, Some(value)))
+        .collect();
+    all.extend(tail);
+    let kept = all
+        .into_iter()
+        .filter_map(|(key, value)| value.map(|value| (key, value)));
+    if backwards {
+        let mut kept: Vec<_> = kept.collect();
+        kept.reverse();
+        kept.truncate(limit);
+        kept
+    } else {
+        kept.take(limit).collect()
+    }
+}

@@ -1,0 +1,99 @@
+//! How a store is opened.
+
+use std::sync::Arc;
+
+use milepost_replay::{Reducer, RunReducer};
+
+use crate::clock::{Clock, SystemClock};
+use crate::state::{DynReducer, Registered};
+
+/// How a store is opened. Every limit is in bytes.
+#[derive(Clone)]
+pub struct Options {
+    pub(crate) create: bool,
+    pub(crate) event_max: usize,
+    pub(crate) backlog_bytes: usize,
+    pub(crate) cache_bytes: usize,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) snapshots: bool,
+    pub(crate) reducers: Vec<Arc<dyn DynReducer>>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            create: true,
+            event_max: 64 << 20,
+            backlog_bytes: 32 << 20,
+            cache_bytes: 32 << 20,
+            clock: Arc::new(SystemClock),
+            snapshots: true,
+            reducers: vec![Arc::new(Registered(RunReducer))],
+        }
+    }
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options")
+            .field("create", &self.create)
+            .field("event_max", &self.event_max)
+            .field("backlog_bytes", &self.backlog_bytes)
+            .field("cache_bytes", &self.cache_bytes)
+            .field("snapshots", &self.snapshots)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Options {
+    /// Whether a store is made where there is none. Default: yes.
+    #[must_use]
+    pub fn create(mut self, create: bool) -> Self {
+        self.create = create;
+        self
+    }
+
+    /// The largest body of one event. Default: 64 MiB. Bodies over 256 KiB are stored in chunks.
+    #[must_use]
+    pub fn event_max(mut self, bytes: usize) -> Self {
+        self.event_max = bytes;
+        self
+    }
+
+    /// How much may wait to be applied to sled, and be held in memory for it, before appends
+    /// wait. Default: 32 MiB.
+    #[must_use]
+    pub fn backlog_bytes(mut self, bytes: usize) -> Self {
+        self.backlog_bytes = bytes.max(1 << 20);
+        self
+    }
+
+    /// How much sled may cache. Default: 32 MiB.
+    #[must_use]
+    pub fn cache_bytes(mut self, bytes: usize) -> Self {
+        self.cache_bytes = bytes.max(1 << 20);
+        self
+    }
+
+    /// Where the times of events come from. Default: the system's clock.
+    #[must_use]
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Whether snapshots are made in the background. Default: yes. Without them a state far from
+    /// the beginning takes longer; it is the same state.
+    #[must_use]
+    pub fn snapshots(mut self, snapshots: bool) -> Self {
+        self.snapshots = snapshots;
+        self
+    }
+
+    /// Registers a reducer beside the built-in one, so that snapshots are made of its states.
+    #[must_use]
+    pub fn reducer<R: Reducer>(mut self, reducer: R) -> Self {
+        self.reducers.push(Arc::new(Registered(reducer)));
+        self
+    }
+}

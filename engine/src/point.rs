@@ -1,0 +1,148 @@
+//! Points: addresses that have been looked up.
+
+use std::fmt;
+
+use milepost_codec::{CheckpointId, Error, LineageId, LogId, Offset, Result, TaskNo};
+
+use crate::address::{Address, Place};
+use crate::engine::Engine;
+use crate::index::keys::{self, Kind};
+
+/// A point of a lineage: before the event at an offset.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Point {
+    /// The task's id.
+    pub task: String,
+    /// The task's number.
+    pub no: TaskNo,
+    /// The lineage.
+    pub lineage: LineageId,
+    /// The offset.
+    pub offset: Offset,
+    /// The checkpoint that was named, if one was.
+    pub checkpoint: Option<CheckpointId>,
+}
+
+impl fmt::Display for Point {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = Place::Offset(self.offset);
+        Address::Task {
+            task: self.task.clone(),
+            lineage: Some(self.lineage),
+            place,
+        }
+        .fmt(f)
+    }
+}
+
+impl Engine {
+    /// The point that an address names. Errors are those of [`Engine::point`].
+    pub fn resolve(&self, address: &Address) -> Result<Point> {
+        match address {
+            Address::Checkpoint(id) => {
+                let found = self.checkpoint(id)?;
+                let no = self.task_no(&found.task)?;
+                Ok(Point {
+                    no,
+                    task: found.task,
+                    lineage: found.lineage,
+                    offset: found.at,
+                    checkpoint: Some(found.id),
+                })
+            }
+            Address::Task {
+                task,
+                lineage,
+                place,
+            } => {
+                let no = self.task_no(task)?;
+                let catalog = &self.inner.catalog;
+                let lineage = match lineage {
+                    Some(lineage) => {
+                        catalog
+                            .lineage(no, *lineage)
+                            .map_err(|e| Error::not_found(format!("task `{task}`: {e}")))?;
+                        *lineage
+                    }
+                    None => catalog.active(no)?.1.lineage,
+                };
+                let (offset, checkpoint) = self.place(task, no, lineage, place)?;
+                Ok(Point {
+                    task: task.clone(),
+                    no,
+                    lineage,
+                    offset,
+                    checkpoint,
+                })
+            }
+        }
+    }
+
+    fn place(
+        &self,
+        task: &str,
+        no: TaskNo,
+        lineage: LineageId,
+        place: &Place,
+    ) -> Result<(Offset, Option<CheckpointId>)> {
+        let catalog = &self.inner.catalog;
+        let head = catalog.head(LogId::lineage(no, lineage))?;
+        let mark = match place {
+            Place::Head => return Ok((head.next, None)),
+            Place::Offset(offset) if *offset > head.next => {
+                return Err(Error::invalid(format!(
+                    "offset {offset} is past the head of task `{task}` lineage {lineage}, which \
+                     is {}",
+                    head.next
+                )));
+            }
+            Place::Offset(offset) => return Ok((*offset, None)),
+            Place::Label(label) => self.labelled(no, lineage, label)?.ok_or_else(|| {
+                Error::not_found(format!(
+                    "task `{task}` has no checkpoint `{label}` on lineage {lineage}"
+                ))
+            })?,
+            Place::Back(0) => return Ok((head.next, None)),
+            Place::Back(back) => {
+                let mut left = *back;
+                let found = catalog.newest_mark(no, lineage, Offset::MAX, &mut |_, _, _| {
+                    left -= 1;
+                    Ok(left == 0)
+                })?;
+                let found = found.map(|(lineage, offset, _)| (lineage, offset));
+                found.ok_or_else(|| {
+                    Error::not_found(format!(
+                        "task `{task}` has fewer than {back} checkpoints on lineage {lineage}"
+                    ))
+                })?
+            }
+        };
+        let checkpoint = catalog.checkpoint_at(no, mark.0, mark.1)?;
+        Ok((checkpoint.at, Some(checkpoint.id)))
+    }
+
+    /// The newest mark of a label, or an alias, on a lineage or its ancestors.
+    fn labelled(
+        &self,
+        no: TaskNo,
+        lineage: LineageId,
+        name: &str,
+    ) -> Result<Option<(LineageId, Offset)>> {
+        let catalog = &self.inner.catalog;
+        let ancestry = crate::read::Ancestry::of(catalog, no, lineage)?;
+        for (owner, from, to) in ancestry.newest_first(Offset::MAX) {
+            let mut newest = None;
+            for kind in [Kind::MarkLabel, Kind::MarkAlias] {
+                let start = keys::named_mark(kind, no, name, owner, from);
+                let end = keys::named_mark(kind, no, name, owner, to);
+                let found = catalog.log().scan(&start, &end, true, 1)?.pop();
+                newest = newest.max(found.map(|(key, _)| keys::mark_place(&key).1));
+            }
+            if let Some(offset) = newest {
+                return Ok(Some((owner, offset)));
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,275 @@
+//! Lists: tasks and checkpoints, newest first, a page at a time.
+
+use milepost_codec::{Epoch, Error, LineageId, LogId, MarkStatus, Offset, Result, TaskNo};
+
+use crate::catalog::Catalog;
+use crate::checkpoint::Checkpoint;
+use crate::engine::Engine;
+use crate::index::keys::{self, Kind};
+use crate::index::{LogHead, MarkEntry, TaskEntry};
+use crate::stats::Stats;
+
+/// Items of a page where no limit is given.
+const LIMIT_DEFAULT: usize = 20;
+
+/// Entries that are looked at together.
+const STRIDE: usize = 64;
+
+/// One page of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page<T> {
+    /// The items, newest first.
+    pub items: Vec<T>,
+    /// The cursor of the next page; nothing where this is the last.
+    pub next: Option<String>,
+}
+
+/// Which tasks to list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TaskQuery {
+    /// Only this user's.
+    pub user: Option<String>,
+    /// At most so many; 20 where it is not given.
+    pub limit: Option<usize>,
+    /// Go on from here: a page's `next`.
+    pub cursor: Option<String>,
+}
+
+/// Which checkpoints to list.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CheckpointQuery {
+    /// Only this task's.
+    pub task: Option<String>,
+    /// Only those marked on this lineage itself.
+    pub lineage: Option<LineageId>,
+    /// Only those whose metadata has each of these values at the top.
+    pub filter: Vec<(String, serde_json::Value)>,
+    /// Only those of this status.
+    pub status: Option<MarkStatus>,
+    /// At most so many; 20 where it is not given.
+    pub limit: Option<usize>,
+    /// Go on from here: a page's `next`.
+    pub cursor: Option<String>,
+}
+
+/// What is known of a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TaskInfo {
+    /// The caller's id for it.
+    pub id: String,
+    /// Whose it is.
+    pub user: String,
+    /// Its number in the store.
+    pub no: TaskNo,
+    /// When it was started, in microseconds since the Unix epoch.
+    pub created_us: u64,
+    /// The lineage it goes on with.
+    pub active: LineageId,
+    /// The number of that activation.
+    pub epoch: Epoch,
+    /// How many lineages it has.
+    pub lineages: u32,
+    /// The next offset of the active one.
+    pub head: Offset,
+    /// Events of all its lineages, each counted where it was appended.
+    pub events: u64,
+}
+
+impl Engine {
+    /// Tasks, newest first.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` where the cursor is not one of a page of this list.
+    pub fn tasks(&self, query: &TaskQuery) -> Result<Page<TaskInfo>> {
+        let prefix = keys::all(Kind::Task);
+        let wanted = |key: &[u8], value: &[u8]| {
+            let entry = TaskEntry::decode(value)?;
+            if query.user.as_ref().is_some_and(|user| *user != entry.user) {
+                return Ok(None);
+            }
+            self.task_info(TaskNo(keys::first_u64(key)), entry)
+                .map(Some)
+        };
+        page(
+            &self.inner.catalog,
+            &prefix,
+            query.limit,
+            query.cursor.as_deref(),
+            wanted,
+        )
+    }
+
+    fn task_info(&self, no: TaskNo, entry: TaskEntry) -> Result<TaskInfo> {
+        let catalog = &self.inner.catalog;
+        let (epoch, active) = catalog.active(no)?;
+        let prefix = keys::of_task(Kind::Head, no);
+        let (mut lineages, mut events, mut head) = (0, 0, 0);
+        for (key, value) in
+            catalog
+                .log()
+                .scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)?
+        {
+            let log = keys::log_of(&key);
+            if log == LogId::control(no) {
+                continue;
+            }
+            let found = LogHead::decode(&value)?;
+            lineages += 1;
+            events += found.head.next - found.start;
+            if log == LogId::lineage(no, active.lineage) {
+                head = found.head.next;
+            }
+        }
+        Ok(TaskInfo {
+            id: entry.name,
+            user: entry.user,
+            no,
+            created_us: entry.created_us,
+            active: active.lineage,
+            epoch,
+            lineages,
+            head,
+            events,
+        })
+    }
+
+    /// Checkpoints, newest first, in the order they were committed.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` where there is no such task; `Invalid` where the cursor is not one of a page of
+    /// this list.
+    pub fn checkpoints(&self, query: &CheckpointQuery) -> Result<Page<Checkpoint>> {
+        let catalog = &self.inner.catalog;
+        let task = query.task.as_ref().map(|id| self.task_no(id)).transpose()?;
+        let prefix = match task {
+            Some(task) => keys::of_task(Kind::TaskMark, task),
+            None => keys::all(Kind::StoreMark),
+        };
+        let wanted = |key: &[u8], _: &[u8]| {
+            let (lineage, offset) = keys::mark_place(key);
+            let owner = task.unwrap_or_else(|| TaskNo(keys::second_u64(key)));
+            if query.lineage.is_some_and(|only| only != lineage) {
+                return Ok(None);
+            }
+            let Some(entry) = catalog.log().get(&keys::mark(owner, lineage, offset))? else {
+                return Ok(None);
+            };
+            let entry = MarkEntry::decode(&entry)?;
+            let name = catalog.task(owner)?.name;
+            let checkpoint = catalog.checkpoint(owner, &name, lineage, offset, &entry)?;
+            Ok(Some(checkpoint).filter(|checkpoint| fits(query, checkpoint)))
+        };
+        page(
+            catalog,
+            &prefix,
+            query.limit,
+            query.cursor.as_deref(),
+            wanted,
+        )
+    }
+}
+
+fn fits(query: &CheckpointQuery, checkpoint: &Checkpoint) -> bool {
+    if query
+        .status
+        .is_some_and(|status| status != checkpoint.status)
+    {
+        return false;
+    }
+    if query.filter.is_empty() {
+        return true;
+    }
+    let metadata = checkpoint
+        .metadata
+        .as_ref()
+        .and_then(|json| json.value().ok());
+    let metadata = metadata.unwrap_or_default();
+    query
+        .filter
+        .iter()
+        .all(|(name, value)| metadata.get(name) == Some(value))
+}
+
+/// Walks backwards through a prefix of the index until a page is full.
+fn page<T>(
+    catalog: &Catalog,
+    prefix: &[u8],
+    limit: Option<usize>,
+    cursor: Option<&str>,
+    wanted: impl Fn(&[u8], &[u8]) -> Result<Option<T>>,
+) -> Result<Page<T>> {
+    let limit = limit.unwrap_or(LIMIT_DEFAULT).max(1);
+    let mut end = match cursor {
+        None => keys::after_prefix(prefix),
+        Some(cursor) => {
+            let key = data_encoding::HEXLOWER.decode(cursor.as_bytes()).ok();
+            let key = key.filter(|key| key.starts_with(prefix));
+            key.ok_or_else(|| Error::invalid(format!("`{cursor}` is no cursor of this list")))?
+        }
+    };
+    let mut items = Vec::new();
+    loop {
+        let entries = catalog.log().scan(prefix, &end, true, STRIDE)?;
+        if entries.is_empty() {
+            return Ok(Page { items, next: None });
+        }
+        for (key, value) in entries {
+            if items.len() == limit {
+                // There is another: the next page begins before the last item of this one.
+                return Ok(Page {
+                    items,
+                    next: Some(data_encoding::HEXLOWER.encode(&end)),
+                });
+            }
+            if let Some(item) = wanted(&key, &value)? {
+                items.push(item);
+            }
+            end = key;
+        }
+    }
+}
+
+/// Counts tasks, lineages, events and checkpoints from the index.
+pub(crate) fn count(catalog: &Catalog) -> Result<Stats> {
+    let mut stats = Stats::default();
+    let prefix = keys::all(Kind::Head);
+    let mut from = prefix.clone();
+    let end = keys::after_prefix(&prefix);
+    loop {
+        let page = catalog.log().scan(&from, &end, false, 1024)?;
+        let Some((last, _)) = page.last() else { break };
+        from = last.iter().copied().chain([0]).collect();
+        for (key, value) in &page {
+            let head = LogHead::decode(value)?;
+            match keys::log_of(key) {
+                LogId {
+                    task: TaskNo::STORE,
+                    ..
+                } => {}
+                LogId {
+                    kind: milepost_codec::LogKind::Control,
+                    ..
+                } => stats.tasks += 1,
+                _ => {
+                    stats.lineages += 1;
+                    stats.events += head.head.next - head.start;
+                    stats.event_bytes += head.bytes;
+                }
+            }
+        }
+    }
+    let mut end = keys::after_prefix(&keys::all(Kind::StoreMark));
+    loop {
+        let page = catalog
+            .log()
+            .scan(&keys::all(Kind::StoreMark), &end, true, 4096)?;
+        let Some((last, _)) = page.last() else {
+            return Ok(stats);
+        };
+        end = last.clone();
+        stats.checkpoints += page.len() as u64;
+    }
+}

@@ -1,0 +1,394 @@
+//! Reading events back: through a lineage's ancestors, one run in memory at a time.
+
+use std::ops::{Bound, RangeBounds};
+use std::sync::Arc;
+
+use milepost_codec::{
+    Body, BodyForm, Chain, ChunkList, Error, Hash, LineageId, LogId, Offset, Origin, RecordRef,
+    Records, Result, TaskNo,
+};
+use milepost_replay::Event;
+
+use crate::catalog::Catalog;
+use crate::log::{Log, Run};
+
+/// A lineage and what it inherits: for each owner, from which offset and up to which.
+#[derive(Debug, Clone)]
+pub(crate) struct Ancestry {
+    /// Oldest first.
+    spans: Vec<(LineageId, Offset, Offset)>,
+}
+
+impl Ancestry {
+    /// The ancestry of a lineage. Its own span is open at the end.
+    pub(crate) fn of(catalog: &Catalog, task: TaskNo, lineage: LineageId) -> Result<Self> {
+        let mut spans = Vec::new();
+        let (mut at, mut to) = (lineage, Offset::MAX);
+        loop {
+            let entry = catalog.lineage(task, at)?;
+            let from = entry.parent.map_or(0, |parent| parent.offset);
+            if from > to {
+                return Err(Error::corrupt(
+                    format!("lineage {at}"),
+                    format!("a fork at {to} or before"),
+                    from,
+                ));
+            }
+            spans.push((at, from, to));
+            match entry.parent {
+                // A parent was opened before its child: a cycle cannot pass.
+                Some(parent) if parent.lineage < at => (at, to) = (parent.lineage, parent.offset),
+                Some(parent) => {
+                    let found = format!("lineage {}", parent.lineage);
+                    return Err(Error::corrupt(
+                        format!("lineage {at}"),
+                        "an older parent",
+                        found,
+                    ));
+                }
+                None => break,
+            }
+        }
+        spans.reverse();
+        Ok(Self { spans })
+    }
+
+    /// The owners of offsets before `before`, newest first: lineage, from, to.
+    pub(crate) fn newest_first(
+        &self,
+        before: Offset,
+    ) -> impl Iterator<Item = (LineageId, Offset, Offset)> + '_ {
+        let spans = self.spans.iter().rev();
+        spans
+            .map(move |(owner, from, to)| (*owner, *from, (*to).min(before)))
+            .filter(|(_, from, to)| from < to)
+    }
+
+    /// The lineage that holds the event at an offset.
+    pub(crate) fn owner(&self, offset: Offset) -> Option<LineageId> {
+        let spans = self.spans.iter();
+        spans
+            .rev()
+            .find(|(_, from, to)| (*from..*to).contains(&offset))
+            .map(|(owner, ..)| *owner)
+    }
+
+    /// The lineage whose chain has a hash at an offset: the owner of the event before it.
+    pub(crate) fn hash_owner(&self, offset: Offset) -> Option<LineageId> {
+        match offset.checked_sub(1) {
+            Some(before) => self.owner(before),
+            None => self.spans.first().map(|(owner, ..)| *owner),
+        }
+    }
+}
+
+/// Walks through the records of one log.
+pub(crate) struct Cursor<'a> {
+    log: &'a Arc<dyn Log>,
+    id: LogId,
+    next: Offset,
+    run: Option<RunCursor>,
+}
+
+/// A place in a run.
+struct RunCursor {
+    run: Run,
+    /// Sections of the run that are not begun.
+    sections: (usize, usize),
+    /// Records of the section that are left, and where they are.
+    records: (usize, usize),
+    left: u32,
+    at: Offset,
+}
+
+impl RunCursor {
+    fn new(run: Run) -> Self {
+        let (start, end, at) = (run.range.start, run.range.end, run.first);
+        Self {
+            run,
+            sections: (start, end),
+            records: (0, 0),
+            left: 0,
+            at,
+        }
+    }
+
+    /// The next record; nothing at the end of the run.
+    fn next(&mut self) -> Result<Option<(Offset, RecordRef<'_>)>> {
+        let bytes: &[u8] = &self.run.bytes;
+        let slice = |(from, to): (usize, usize)| bytes.get(from..to).unwrap_or_default();
+        while self.left == 0 {
+            let mut sections = milepost_codec::Sections::new(slice(self.sections));
+            let Some(section) = sections.next().transpose()? else {
+                return Ok(None);
+            };
+            let next = self.sections.1 - sections.rest().len();
+            self.records = (next - section.records.len(), next);
+            self.sections.0 = next;
+            self.left = section.count;
+        }
+        let mut records = Records::new(slice(self.records));
+        let Some(record) = records.next().transpose()? else {
+            return Err(Error::corrupt(
+                "section",
+                format!("{} more records", self.left),
+                "none",
+            ));
+        };
+        self.records.0 = self.records.1 - records.rest().len();
+        self.left -= 1;
+        let at = self.at;
+        self.at += 1;
+        Ok(Some((at, record)))
+    }
+}
+
+impl<'a> Cursor<'a> {
+    pub(crate) fn new(log: &'a Arc<dyn Log>, id: LogId, from: Offset) -> Self {
+        Self {
+            log,
+            id,
+            next: from,
+            run: None,
+        }
+    }
+
+    /// Gives the next record to `take`; nothing at the end of the log.
+    pub(crate) fn next_record<T>(
+        &mut self,
+        take: impl FnOnce(Offset, &RecordRef<'_>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let (id, next) = (self.id, self.next);
+        step(self.log, id, &mut self.next, &mut self.run, take)
+            .map_err(|e| e.at(format!("{id} at offset {next}")))
+    }
+}
+
+fn step<T>(
+    log: &Arc<dyn Log>,
+    id: LogId,
+    next: &mut Offset,
+    place: &mut Option<RunCursor>,
+    take: impl FnOnce(Offset, &RecordRef<'_>) -> Result<T>,
+) -> Result<Option<T>> {
+    loop {
+        if place
+            .as_ref()
+            .is_none_or(|place| !(place.at..place.run.end()).contains(next))
+        {
+            match log.run(id, *next)? {
+                Some(run) => *place = Some(RunCursor::new(run)),
+                None => return Ok(None),
+            }
+        }
+        let Some(run) = place.as_mut() else {
+            return Ok(None);
+        };
+        match run.next()? {
+            Some((at, record)) if at == *next => {
+                *next += 1;
+                return take(at, &record).map(Some);
+            }
+            Some(_) => {}
+            None => {
+                return Err(Error::corrupt(
+                    "run",
+                    format!("offset {next}"),
+                    "fewer records",
+                ));
+            }
+        }
+    }
+}
+
+/// The chain hash of a log before `offset`: from the run that holds the record before it.
+pub(crate) fn hash_at(
+    log: &Arc<dyn Log>,
+    origin: Origin,
+    id: LogId,
+    offset: Offset,
+) -> Result<Hash> {
+    let chain = Chain::new(origin, id);
+    let Some(before) = offset.checked_sub(1) else {
+        return Ok(chain.root());
+    };
+    if let Some(head) = log.head(id)?
+        && head.head.next == offset
+    {
+        return Ok(head.head.hash);
+    }
+    let run = log
+        .run(id, before)?
+        .ok_or_else(|| Error::not_found(format!("{id} has no event at offset {before}")))?;
+    let (mut at, mut hash) = (run.first, run.prev);
+    for section in run.sections() {
+        let section = section?;
+        for (index, record) in (0_u32..).zip(section.iter()) {
+            let record = record?;
+            if at == offset {
+                return Ok(hash);
+            }
+            let body = record.body_hash(&section.salt(index))?;
+            hash = chain.next(at, &hash, record.header, &body);
+            at += 1;
+        }
+    }
+    Ok(hash)
+}
+
+/// An event of a record: its body read from chunks where it is not inline.
+pub(crate) fn event(
+    log: &Arc<dyn Log>,
+    lineage: LineageId,
+    offset: Offset,
+    record: &RecordRef<'_>,
+) -> Result<Event> {
+    let header = record.header()?;
+    let body = match record.form {
+        BodyForm::Inline => Some(Body::decode(header.kind, record.payload)?),
+        BodyForm::Erased => None,
+        BodyForm::Chunked => {
+            let list = ChunkList::decode(record.payload)?;
+            Some(Body::decode(header.kind, &read_chunks(log, &list)?)?)
+        }
+    };
+    Ok(Event {
+        lineage,
+        offset,
+        header,
+        body,
+    })
+}
+
+/// The content of a chunk list.
+pub(crate) fn read_chunks(log: &Arc<dyn Log>, list: &ChunkList) -> Result<Vec<u8>> {
+    let mut content = Vec::new();
+    for id in &list.chunks {
+        let chunk = log.get_chunk(id)?;
+        let chunk = chunk.ok_or_else(|| Error::corrupt(format!("chunk {id}"), "it", "nothing"))?;
+        content.extend_from_slice(&chunk);
+    }
+    if content.len() as u64 != list.len {
+        return Err(Error::corrupt(
+            "chunk list",
+            format!("{} bytes", list.len),
+            content.len(),
+        ));
+    }
+    Ok(content)
+}
+
+/// Events of a lineage and its ancestors, in order. It holds one block at a time, whatever the
+/// length of the range.
+///
+/// The range ends where the lineage ended when it was asked for.
+pub struct Events {
+    log: Arc<dyn Log>,
+    task: TaskNo,
+    ancestry: Ancestry,
+    next: Offset,
+    end: Offset,
+    owner: Option<LineageId>,
+    place: Option<RunCursor>,
+}
+
+impl std::fmt::Debug for Events {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Events")
+            .field("next", &self.next)
+            .field("end", &self.end)
+            .finish()
+    }
+}
+
+impl Events {
+    pub(crate) fn new(
+        catalog: &Catalog,
+        task: TaskNo,
+        lineage: LineageId,
+        range: impl RangeBounds<Offset>,
+    ) -> Result<Self> {
+        let head = catalog.head(LogId::lineage(task, lineage))?;
+        let next = match range.start_bound() {
+            Bound::Included(from) => *from,
+            Bound::Excluded(from) => from.saturating_add(1),
+            Bound::Unbounded => 0,
+        };
+        let end = match range.end_bound() {
+            Bound::Included(to) => to.saturating_add(1),
+            Bound::Excluded(to) => *to,
+            Bound::Unbounded => Offset::MAX,
+        };
+        if next > head.next {
+            return Err(Error::invalid(format!(
+                "offset {next} is past the head, which is {}",
+                head.next
+            )));
+        }
+        let ancestry = Ancestry::of(catalog, task, lineage)?;
+        let log = Arc::clone(catalog.log());
+        let end = end.min(head.next);
+        Ok(Self {
+            log,
+            task,
+            ancestry,
+            next,
+            end,
+            owner: None,
+            place: None,
+        })
+    }
+
+    /// Reads on up to a later head.
+    pub(crate) fn extend(&mut self, end: Offset) {
+        self.end = self.end.max(end);
+    }
+
+    /// Goes on from `offset`, if that is ahead.
+    pub(crate) fn seek(&mut self, offset: Offset) {
+        self.next = self.next.max(offset);
+    }
+
+    /// Whether the range holds the event at `offset`.
+    pub(crate) fn reaches(&self, offset: Offset) -> bool {
+        offset < self.end || self.next > offset
+    }
+
+    pub(crate) fn next_offset(&self) -> Offset {
+        self.next
+    }
+
+    fn read(&mut self) -> Result<Option<Event>> {
+        let owner = self
+            .ancestry
+            .owner(self.next)
+            .ok_or_else(|| Error::not_found(format!("no lineage holds offset {}", self.next)))?;
+        if self.owner != Some(owner) {
+            self.owner = Some(owner);
+            self.place = None;
+        }
+        let id = LogId::lineage(self.task, owner);
+        let log = &self.log;
+        step(log, id, &mut self.next, &mut self.place, |at, record| {
+            event(log, owner, at, record)
+        })
+    }
+}
+
+impl Iterator for Events {
+    type Item = Result<Event>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.next >= self.end {
+            return None;
+        }
+        let at = self.next;
+        let read = self.read().and_then(|event| {
+            event.ok_or_else(|| Error::corrupt("log", format!("offset {at}"), "nothing"))
+        });
+        if read.is_err() {
+            self.end = self.next;
+        }
+        Some(read.map_err(|e| e.at(format!("offset {at}"))))
+    }
+}

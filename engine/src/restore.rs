@@ -1,0 +1,167 @@
+//! Going back: restore, branch and undo. Nothing is overwritten, so each can be undone.
+
+use milepost_codec::{
+    Activated, ActivationCause, Body, Control, Error, Head, LineageId, LineageOpened, LineageType,
+    LogId, Origin, Parent, Restored, Result, Scope,
+};
+
+use crate::committer::{Activate, Part, Request};
+use crate::engine::{Engine, registered};
+use crate::lineage::Lineage;
+use crate::point::Point;
+use crate::task::Task;
+
+impl Engine {
+    /// Goes back to a point: opens a new lineage there, and the task goes on with it. The lineage
+    /// it came from is not changed. One small durable append, whatever the length of the history.
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt` where the history before the point cannot be read.
+    pub fn restore(&self, point: &Point, description: Option<&str>) -> Result<Task> {
+        let inner = &self.inner;
+        let structure = inner.structure.lock();
+        let (epoch, active) = inner.catalog.active(point.no)?;
+        let from = inner
+            .catalog
+            .head(LogId::lineage(point.no, active.lineage))?;
+        let restored = Restored {
+            from: active.lineage,
+            head: from.next,
+            lineage: point.lineage,
+            offset: point.offset,
+            checkpoint: point.checkpoint,
+            scope: Scope::State,
+        };
+        let (lineage, mut parts) =
+            self.fork(point, LineageType::Restore, description, Some(restored))?;
+        let activated = Activated {
+            lineage,
+            epoch: epoch + 1,
+            cause: ActivationCause::Restored,
+            back: Some(epoch),
+        };
+        self.activate(point.no, activated, &mut parts)?;
+        drop(structure);
+        Task::of(self, point.no)
+    }
+
+    /// Opens a new lineage at a point, beside what the task goes on with.
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::restore`].
+    pub fn branch(&self, point: &Point, description: Option<&str>) -> Result<Lineage> {
+        let inner = &self.inner;
+        let structure = inner.structure.lock();
+        let (lineage, parts) = self.fork(point, LineageType::Branch, description, None)?;
+        inner.commit(Request::of(parts))?;
+        drop(structure);
+        Lineage::new(self, point.no, lineage, None)
+    }
+
+    /// Takes the last restore of a task back: it goes on with the lineage it went on with before.
+    /// Called again, it takes the restore before that back.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` where there is no restore to undo.
+    pub fn undo(&self, task: &str) -> Result<Task> {
+        let inner = &self.inner;
+        let structure = inner.structure.lock();
+        let no = self.task_no(task)?;
+        let (epoch, active) = inner.catalog.active(no)?;
+        let Some(back) = active.back else {
+            return Err(Error::invalid(format!(
+                "task `{task}` has no restore to undo"
+            )));
+        };
+        let before = inner.catalog.activation(no, back)?;
+        let activated = Activated {
+            lineage: before.lineage,
+            epoch: epoch + 1,
+            cause: ActivationCause::Undone,
+            back: before.back,
+        };
+        self.activate(no, activated, &mut Vec::new())?;
+        drop(structure);
+        Task::of(self, no)
+    }
+
+    /// The parts that open a lineage at a point.
+    fn fork(
+        &self,
+        point: &Point,
+        lineage_type: LineageType,
+        description: Option<&str>,
+        restored: Option<Restored>,
+    ) -> Result<(LineageId, Vec<Part>)> {
+        let inner = &self.inner;
+        let origin = inner.catalog.task(point.no)?.origin;
+        let head = inner
+            .catalog
+            .head(LogId::lineage(point.no, point.lineage))?;
+        if point.offset > head.next {
+            let (offset, head) = (point.offset, head.next);
+            return Err(Error::invalid(format!(
+                "offset {offset} is past the head, {head}"
+            )));
+        }
+        let lineage = inner.catalog.next_lineage(point.no)?;
+        let now = inner.now_us();
+        let hash = inner.hash_at(point.no, point.lineage, point.offset)?;
+        // A fork before the first own event of a lineage is one of the lineage it came from.
+        let owner = crate::read::Ancestry::of(&inner.catalog, point.no, point.lineage)?
+            .hash_owner(point.offset)
+            .filter(|_| point.offset > 0)
+            .unwrap_or(point.lineage);
+        let opened = LineageOpened {
+            lineage_type,
+            description: description.map(str::to_owned),
+            parent: Some(Parent {
+                lineage: owner,
+                offset: point.offset,
+                hash,
+            }),
+            initial: None,
+            copied_from: None,
+        };
+        let mut control = inner.part(LogId::control(point.no), origin);
+        control.control(&registered(lineage, &opened), now)?;
+        let at = Head {
+            next: point.offset,
+            hash,
+        };
+        let mut events = inner
+            .part(LogId::lineage(point.no, lineage), origin)
+            .open(at);
+        events.body(&Body::from(opened), now)?;
+        if let Some(restored) = restored {
+            events.body(&Body::from(restored), now)?;
+        }
+        Ok((lineage, vec![control.finish(), events.finish()]))
+    }
+
+    /// Commits an activation, with the parts that open its lineage where it is a new one.
+    fn activate(
+        &self,
+        task: milepost_codec::TaskNo,
+        activated: Activated,
+        parts: &mut Vec<Part>,
+    ) -> Result<()> {
+        let inner = &self.inner;
+        let origin: Origin = inner.catalog.task(task)?.origin;
+        let mut control = inner.part(LogId::control(task), origin);
+        control.control(&Control::from(activated), inner.now_us())?;
+        let mut parts = std::mem::take(parts);
+        // The control log says that the lineage is there before it says that it is active.
+        parts.push(control.finish());
+        let (epoch, lineage) = (activated.epoch, activated.lineage);
+        let activates = Some(Activate {
+            task,
+            epoch,
+            lineage,
+        });
+        inner.commit(Request { parts, activates }).map(|_| ())
+    }
+}

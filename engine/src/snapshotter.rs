@@ -1,0 +1,20 @@
+//! The snapshotter: makes snapshots that are due, behind everybody's back. What it fails at is
+//! tried again when the next is due: a snapshot is a cache.
+
+use std::sync::Arc;
+
+use crossbeam_channel::Receiver;
+
+use crate::catalog::Catalog;
+use crate::committer::Errand;
+use crate::state::DynReducer;
+
+/// Runs until it is told to stop.
+pub(crate) fn run(catalog: &Catalog, reducers: &[Arc<dyn DynReducer>], errands: &Receiver<Errand>) {
+    while let Ok(Errand::Snapshot(due)) = errands.recv() {
+        for reducer in reducers {
+            // A failure is no reason to stop: states are then folded from further back.
+            let _ = reducer.snapshot(catalog, due.log, due.at, due.bytes);
+        }
+    }
+}

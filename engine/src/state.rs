@@ -1,0 +1,162 @@
+//! States: the nearest snapshot, folded on to the point that was asked for.
+
+use std::sync::Arc;
+
+use fastcdc::v2020::FastCDC;
+use milepost_codec::{
+    ChunkId, ChunkList, Error, ErrorKind, Head, LineageId, LogId, Offset, Result, Snapshot, TaskNo,
+};
+use milepost_replay::{Chunks, Reducer, fold};
+
+use crate::append::put_chunks;
+use crate::catalog::Catalog;
+use crate::index::SnapshotNote;
+use crate::index::keys;
+use crate::log::Log;
+use crate::read::{Ancestry, Events, read_chunks};
+
+/// States are cut by content into chunks of about 16 KiB, so that what did not change between two
+/// snapshots is stored once.
+const CUT_MIN: u32 = 4 << 10;
+const CUT_AVG: u32 = 16 << 10;
+const CUT_MAX: u32 = 64 << 10;
+
+/// The chunks of a log, as a fold wants them.
+pub(crate) struct LogChunks(pub(crate) Arc<dyn Log>);
+
+impl Chunks for LogChunks {
+    fn put(&self, content: &[u8], pieces: bool) -> Result<ChunkId> {
+        self.0.put_chunk(content, pieces)
+    }
+
+    fn get(&self, id: &ChunkId) -> Result<Arc<[u8]>> {
+        match self.0.get_chunk(id)? {
+            Some(content) => Ok(content.into()),
+            None => Err(Error::corrupt(format!("chunk {id}"), "it", "nothing")),
+        }
+    }
+}
+
+/// A reducer whose state is bytes: what the snapshotter works with.
+pub(crate) trait DynReducer: Send + Sync {
+    /// Makes a snapshot of a lineage at an offset, unless there is a later one.
+    fn snapshot(&self, catalog: &Catalog, log: LogId, at: Offset, bytes: u64) -> Result<()>;
+}
+
+/// A reducer that was registered.
+pub(crate) struct Registered<R>(pub(crate) R);
+
+impl<R: Reducer> DynReducer for Registered<R> {
+    fn snapshot(&self, catalog: &Catalog, log: LogId, at: Offset, bytes: u64) -> Result<()> {
+        let milepost_codec::LogKind::Lineage(lineage) = log.kind else {
+            return Ok(());
+        };
+        let state = state_at(catalog, &self.0, log.task, lineage, at)?;
+        let encoded = self.0.encode(&state)?;
+        let size = encoded.len() as u64;
+        let origin = catalog.task(log.task)?.origin;
+        let hash = crate::read::hash_at(catalog.log(), origin, log, at)?;
+        let snapshot = Snapshot {
+            reducer: self.0.name().to_owned(),
+            version: self.0.version(),
+            head: Head { next: at, hash },
+            state: put_cut(catalog.log(), &encoded)?,
+            refers: self.0.refers(&state),
+        };
+        let content = snapshot.encode();
+        let chunk = match put_chunks(catalog.log(), &content)?.chunks.as_slice() {
+            [chunk] => *chunk,
+            // A state of many gigabytes: its list of chunks does not fit into one.
+            _ => return Ok(()),
+        };
+        catalog.log().sync_chunks()?;
+        let prefix = keys::snapshots(log.task, lineage, self.0.name(), self.0.version());
+        let note = SnapshotNote {
+            chunk,
+            size,
+            log_bytes: bytes,
+        };
+        catalog.snapshot_made(log, size);
+        catalog
+            .log()
+            .put_note(keys::with_offset(&prefix, at), note.encode())
+    }
+}
+
+/// Cuts a content by itself and stores the pieces.
+fn put_cut(log: &Arc<dyn Log>, content: &[u8]) -> Result<ChunkList> {
+    let mut chunks = Vec::new();
+    for cut in FastCDC::new(content, CUT_MIN, CUT_AVG, CUT_MAX) {
+        let piece = content
+            .get(cut.offset..cut.offset + cut.length)
+            .unwrap_or_default();
+        chunks.push(log.put_chunk(piece, false)?);
+    }
+    Ok(ChunkList {
+        len: content.len() as u64,
+        chunks,
+    })
+}
+
+/// The state of a lineage before the event at `offset`.
+pub(crate) fn state_at<R: Reducer>(
+    catalog: &Catalog,
+    reducer: &R,
+    task: TaskNo,
+    lineage: LineageId,
+    offset: Offset,
+) -> Result<R::State> {
+    let (from, state) = match nearest(catalog, reducer, task, lineage, offset)? {
+        Some((from, state)) => (from, state),
+        None => (0, reducer.initial()),
+    };
+    let chunks = LogChunks(Arc::clone(catalog.log()));
+    let events = Events::new(catalog, task, lineage, from..offset)?;
+    if let Some(short) = offset.checked_sub(1).filter(|last| !events.reaches(*last)) {
+        return Err(Error::invalid(format!(
+            "offset {} is past the head",
+            short + 1
+        )));
+    }
+    fold(reducer, state, events, &chunks)
+}
+
+/// The newest snapshot at or before an offset, of the lineage or an ancestor. One that is damaged
+/// is as good as none: the one before it is taken.
+fn nearest<R: Reducer>(
+    catalog: &Catalog,
+    reducer: &R,
+    task: TaskNo,
+    lineage: LineageId,
+    offset: Offset,
+) -> Result<Option<(Offset, R::State)>> {
+    let ancestry = Ancestry::of(catalog, task, lineage)?;
+    // A snapshot at a fork offset is the parent's: so spans reach one further here.
+    for (owner, from, to) in ancestry.newest_first(offset.saturating_add(1)) {
+        let prefix = keys::snapshots(task, owner, reducer.name(), reducer.version());
+        let start = keys::with_offset(&prefix, from);
+        let mut end = keys::with_offset(&prefix, to.min(offset).saturating_add(1));
+        loop {
+            let page = catalog.log().scan(&start, &end, true, 4)?;
+            let Some((last, _)) = page.last() else { break };
+            end = last.clone();
+            for (key, value) in page {
+                match load(catalog, reducer, &value) {
+                    Ok(state) => return Ok(Some((keys::tail_u64(&key), state))),
+                    Err(e) if e.kind() == ErrorKind::Unavailable => return Err(e),
+                    Err(_) => {}
+                }
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn load<R: Reducer>(catalog: &Catalog, reducer: &R, note: &[u8]) -> Result<R::State> {
+    let note = SnapshotNote::decode(note)?;
+    let log = catalog.log();
+    let content = log.get_chunk(&note.chunk)?;
+    let content = content.ok_or_else(|| Error::corrupt("snapshot", "its chunk", "nothing"))?;
+    let snapshot = Snapshot::decode(&content)?;
+    reducer.decode(&read_chunks(log, &snapshot.state)?)
+}

@@ -1,0 +1,130 @@
+//! A handle on a task.
+
+use std::ops::RangeBounds;
+
+use milepost_codec::{Epoch, Head, LineageId, Offset, Result, TaskNo};
+
+use crate::append::{Append, Appended, Ticket};
+use crate::checkpoint::{Checkpoint, Mark};
+use crate::engine::Engine;
+use crate::lineage::{Lineage, LineageInfo, info};
+use crate::point::Point;
+use crate::read::Events;
+use crate::subscribe::{SubscribeOptions, Subscription};
+
+/// A handle on a task and the lineage it went on with when the handle was taken. Cheap to clone.
+///
+/// When somebody restores the task, it goes on with another lineage: writes through this handle
+/// are `Conflict` from then on, and the error's detail names the lineage. [`Engine::task`] gives a
+/// new handle.
+#[derive(Debug, Clone)]
+pub struct Task {
+    engine: Engine,
+    no: TaskNo,
+    user: std::sync::Arc<str>,
+    epoch: Epoch,
+    lineage: Lineage,
+}
+
+impl Task {
+    pub(crate) fn of(engine: &Engine, no: TaskNo) -> Result<Self> {
+        let catalog = &engine.inner.catalog;
+        let (epoch, entry) = catalog.active(no)?;
+        let lineage = Lineage::new(engine, no, entry.lineage, Some(epoch))?;
+        let user = catalog.task(no)?.user.into();
+        Ok(Self {
+            engine: engine.clone(),
+            no,
+            user,
+            epoch,
+            lineage,
+        })
+    }
+
+    /// The caller's id for it.
+    pub fn id(&self) -> &str {
+        self.lineage.task_id()
+    }
+
+    /// Whose it is.
+    pub fn user(&self) -> &str {
+        &self.user
+    }
+
+    /// Its number in the store.
+    pub fn no(&self) -> TaskNo {
+        self.no
+    }
+
+    /// The activation that the handle was taken in.
+    pub fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    /// The lineage it went on with then.
+    pub fn lineage(&self) -> &Lineage {
+        &self.lineage
+    }
+
+    /// A handle on one of its lineages, that goes on with it whatever is active.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` where it has no such lineage.
+    pub fn lineage_named(&self, id: LineageId) -> Result<Lineage> {
+        Lineage::new(&self.engine, self.no, id, None)
+    }
+
+    /// Its lineages, in the order they were opened.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` where the store is closed.
+    pub fn lineages(&self) -> Result<Vec<LineageInfo>> {
+        let catalog = &self.engine.inner.catalog;
+        let active = catalog.active(self.no)?.1.lineage;
+        let all = catalog.lineages(self.no)?.into_iter();
+        all.map(|(id, entry)| info(&self.engine, self.no, id, entry, active))
+            .collect()
+    }
+
+    /// See [`Lineage::append`].
+    pub fn append(&self, append: impl Into<Append>) -> Result<Appended> {
+        self.lineage.append(append)
+    }
+
+    /// See [`Lineage::submit`].
+    pub fn submit(&self, append: impl Into<Append>) -> Result<Ticket> {
+        self.lineage.submit(append)
+    }
+
+    /// See [`Lineage::checkpoint`].
+    pub fn checkpoint(&self, mark: Mark) -> Result<Checkpoint> {
+        self.lineage.checkpoint(mark)
+    }
+
+    /// See [`Lineage::last_successful`].
+    pub fn last_successful(&self) -> Result<Option<Checkpoint>> {
+        self.lineage.last_successful()
+    }
+
+    /// See [`Lineage::head`].
+    pub fn head(&self) -> Result<Head> {
+        self.lineage.head()
+    }
+
+    /// See [`Lineage::read`].
+    pub fn read(&self, range: impl RangeBounds<Offset>) -> Result<Events> {
+        self.lineage.read(range)
+    }
+
+    /// See [`Lineage::subscribe`].
+    pub fn subscribe(&self, from: Offset, options: SubscribeOptions) -> Result<Subscription> {
+        self.lineage.subscribe(from, options)
+    }
+
+    /// See [`Lineage::point`].
+    pub fn point(&self, offset: Offset) -> Result<Point> {
+        self.lineage.point(offset)
+    }
+}

@@ -1,0 +1,66 @@
+//! Where a state keeps the parts of it that are too large to hold.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use milepost_codec::{CHUNK_RAW_MAX, ChunkEntry, ChunkId, Error, Result};
+
+/// Content-addressed chunks: what is put can be had back under its id for as long as a state that
+/// refers to it is kept.
+pub trait Chunks: Send + Sync {
+    /// Keeps a content of at most [`CHUNK_RAW_MAX`] bytes and gives its id. `pieces` says that the
+    /// content is a list of pieces ([`milepost_codec::Piece::encode_list`]), so that the keeper
+    /// can find what it refers to.
+    fn put(&self, content: &[u8], pieces: bool) -> Result<ChunkId>;
+
+    /// The content kept under `id`, checked against it; `NotFound` where there is none.
+    fn get(&self, id: &ChunkId) -> Result<Arc<[u8]>>;
+}
+
+/// Chunks in memory, for tests and for folds that are small or short-lived.
+#[derive(Debug, Default)]
+pub struct MemoryChunks {
+    kept: Mutex<HashMap<ChunkId, Arc<[u8]>>>,
+}
+
+impl Chunks for MemoryChunks {
+    fn put(&self, content: &[u8], _pieces: bool) -> Result<ChunkId> {
+        if content.len() > CHUNK_RAW_MAX {
+            let len = content.len();
+            return Err(Error::invalid(format!(
+                "a chunk has at most {CHUNK_RAW_MAX} bytes, not {len}"
+            )));
+        }
+        let id = ChunkEntry::id_of(content);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.entry(id).or_insert_with(|| content.into());
+        Ok(id)
+    }
+
+    fn get(&self, id: &ChunkId) -> Result<Arc<[u8]>> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.get(id)
+            .cloned()
+            .ok_or_else(|| Error::not_found(format!("no chunk {id}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use milepost_codec::ErrorKind;
+
+    #[test]
+    fn what_was_put_comes_back_and_nothing_else_does() {
+        let chunks = MemoryChunks::default();
+        let id = chunks.put(b"content", false).unwrap();
+        assert_eq!(id, chunks.put(b"content", true).unwrap());
+        assert_eq!(&*chunks.get(&id).unwrap(), b"content");
+        assert_eq!(
+            chunks.get(&ChunkId([0; 32])).unwrap_err().kind(),
+            ErrorKind::NotFound
+        );
+        assert!(chunks.put(&vec![0; CHUNK_RAW_MAX], false).is_ok());
+        assert!(chunks.put(&vec![0; CHUNK_RAW_MAX + 1], false).is_err());
+    }
+}

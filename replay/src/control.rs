@@ -1,0 +1,85 @@
+//! The legal transitions of a run's control.
+
+use milepost_codec::{Error, Result, RunControl};
+
+/// The control after going from one to the other.
+///
+/// ```text
+/// Idle -> Running -> Paused -> Running      a run is begun, paused, resumed,
+///         Running -> Idle                   ends by itself,
+///         Running, Paused -> Stopped        or is stopped;
+///         Stopped -> Running, Idle          it can be begun again or cleared
+/// ```
+///
+/// # Errors
+///
+/// `Invalid` for every other pair, with both in the message.
+pub fn transition(from: RunControl, to: RunControl) -> Result<RunControl> {
+    use RunControl::{Idle, Paused, Running, Stopped};
+    match (from, to) {
+        (Idle, Running)
+        | (Running, Paused | Stopped | Idle)
+        | (Paused, Running | Stopped)
+        | (Stopped, Running | Idle) => Ok(to),
+        _ => Err(Error::invalid(format!(
+            "a run cannot go from {} to {}",
+            control_name(from),
+            control_name(to)
+        ))),
+    }
+}
+
+/// The name of a control, as its JSON form has it.
+pub(crate) fn control_name(control: RunControl) -> &'static str {
+    match control {
+        RunControl::Idle => "idle",
+        RunControl::Running => "running",
+        RunControl::Paused => "paused",
+        RunControl::Stopped => "stopped",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use RunControl::{Idle, Paused, Running, Stopped};
+
+    #[test]
+    fn every_pair_is_legal_or_an_error_that_names_both() {
+        let all = [Idle, Running, Paused, Stopped];
+        let legal = [
+            (Idle, Running),
+            (Running, Paused),
+            (Running, Stopped),
+            (Running, Idle),
+            (Paused, Running),
+            (Paused, Stopped),
+            (Stopped, Running),
+            (Stopped, Idle),
+        ];
+        for from in all {
+            for to in all {
+                match transition(from, to) {
+                    Ok(reached) => {
+                        assert_eq!(reached, to);
+                        assert!(legal.contains(&(from, to)), "{from:?} to {to:?}");
+                    }
+                    Err(error) => {
+                        assert!(!legal.contains(&(from, to)), "{from:?} to {to:?}");
+                        let message = error.to_string();
+                        assert!(message.contains(control_name(from)), "{message}");
+                        assert!(message.contains(control_name(to)), "{message}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_the_json_form() {
+        for control in [Idle, Running, Paused, Stopped] {
+            let json = serde_json::to_string(&control).unwrap();
+            assert_eq!(json, format!("\"{}\"", control_name(control)));
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! Two states as a list of changes.
+
+use std::collections::BTreeSet;
+
+use milepost_codec::Result;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::chunks::Chunks;
+use crate::run::{MessageRange, RunState, entry_json, guidance_json};
+use crate::sequence::{Item, Sequence};
+
+/// Values that nest deeper are compared as a whole.
+const DEPTH_MAX: u32 = 128;
+
+/// What happened to a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeKind {
+    /// It is there only afterwards.
+    Add,
+    /// It was there only before.
+    Remove,
+    /// It is another value.
+    Replace,
+}
+
+/// One change between two values.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Change {
+    /// The place, as a JSON pointer (RFC 6901).
+    pub path: String,
+    /// What happened to it.
+    pub kind: ChangeKind,
+    /// The value before; absent where the place was not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<Value>,
+    /// The value after; absent where the place is gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<Value>,
+}
+
+/// What has to change for `before` to become `after`. Objects are compared by key in the order of
+/// the keys' bytes; arrays index by index, and then what one has more than the other.
+///
+/// # Example
+///
+/// ```
+/// use milepost_replay::{ChangeKind, diff};
+/// use serde_json::json;
+///
+/// let changes = diff(&json!({"a": [1, 2], "b": 0}), &json!({"a": [1, 3], "c": 0}));
+/// let listed: Vec<_> = changes.iter().map(|c| (c.path.as_str(), c.kind)).collect();
+/// assert_eq!(
+///     listed,
+///     [("/a/1", ChangeKind::Replace), ("/b", ChangeKind::Remove), ("/c", ChangeKind::Add)]
+/// );
+/// ```
+pub fn diff(before: &Value, after: &Value) -> Vec<Change> {
+    let mut changes = Vec::new();
+    compare(
+        &mut String::new(),
+        Some(before),
+        Some(after),
+        0,
+        &mut changes,
+    );
+    changes
+}
+
+/// What has to change for one state to become the other, in terms of [`RunState::to_json`] with
+/// all messages. Of long sequences only what differs is read.
+///
+/// # Errors
+///
+/// Those of [`Chunks::get`].
+pub fn diff_states(
+    before: &RunState,
+    after: &RunState,
+    chunks: &dyn Chunks,
+) -> Result<Vec<Change>> {
+    let plain = |state: &RunState| {
+        let mut json = state.to_json(chunks, MessageRange::None)?;
+        if let Some(fields) = json.as_object_mut() {
+            fields.remove("messages");
+            fields.remove("guidance");
+        }
+        Ok(json)
+    };
+    let mut changes = diff(&plain(before)?, &plain(after)?);
+    let messages = (&before.messages, &after.messages);
+    compare_sequences("messages", messages, entry_json, chunks, &mut changes)?;
+    let guidance = (&before.guidance, &after.guidance);
+    compare_sequences("guidance", guidance, guidance_json, chunks, &mut changes)?;
+    // Stable, so that what is below a field stays in its order.
+    changes.sort_by(|a, b| field_of(&a.path).cmp(field_of(&b.path)));
+    Ok(changes)
+}
+
+fn field_of(path: &str) -> &str {
+    path.split('/').nth(1).unwrap_or_default()
+}
+
+fn compare_sequences<T: Item>(
+    field: &str,
+    (before, after): (&Sequence<T>, &Sequence<T>),
+    to_json: impl Fn(&T) -> Result<Value>,
+    chunks: &dyn Chunks,
+    changes: &mut Vec<Change>,
+) -> Result<()> {
+    let first = before.common_prefix(after, chunks)?;
+    let (mut ours, mut theirs) = (
+        before.iter_from(first, chunks),
+        after.iter_from(first, chunks),
+    );
+    let mut index = first;
+    loop {
+        let (a, b) = (ours.next().transpose()?, theirs.next().transpose()?);
+        if a.is_none() && b.is_none() {
+            return Ok(());
+        }
+        let a = a.map(|item| to_json(&item)).transpose()?;
+        let b = b.map(|item| to_json(&item)).transpose()?;
+        let mut path = format!("/{field}/{index}");
+        compare(&mut path, a.as_ref(), b.as_ref(), 0, changes);
+        index = index.saturating_add(1);
+    }
+}
+
+fn compare(
+    path: &mut String,
+    before: Option<&Value>,
+    after: Option<&Value>,
+    depth: u32,
+    changes: &mut Vec<Change>,
+) {
+    let kind = match (before, after) {
+        (None, None) => return,
+        (None, Some(_)) => ChangeKind::Add,
+        (Some(_), None) => ChangeKind::Remove,
+        (Some(Value::Object(a)), Some(Value::Object(b))) if depth < DEPTH_MAX => {
+            let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+            for key in keys {
+                below(path, key, a.get(key), b.get(key), depth, changes);
+            }
+            return;
+        }
+        (Some(Value::Array(a)), Some(Value::Array(b))) if depth < DEPTH_MAX => {
+            for index in 0..a.len().max(b.len()) {
+                let step = index.to_string();
+                below(path, &step, a.get(index), b.get(index), depth, changes);
+            }
+            return;
+        }
+        (Some(a), Some(b)) if a == b => return,
+        (Some(_), Some(_)) => ChangeKind::Replace,
+    };
+    let (before, after) = (before.cloned(), after.cloned());
+    changes.push(Change {
+        path: path.clone(),
+        kind,
+        before,
+        after,
+    });
+}
+
+fn below(
+    path: &mut String,
+    step: &str,
+    before: Option<&Value>,
+    after: Option<&Value>,
+    depth: u32,
+    changes: &mut Vec<Change>,
+) {
+    let len = path.len();
+    path.push_str(&pointer_step(step));
+    compare(path, before, after, depth + 1, changes);
+    path.truncate(len);
+}
+
+/// One step of a JSON pointer, escaped and with the slash in front.
+pub(crate) fn pointer_step(step: &str) -> String {
+    format!("/{}", step.replace('~', "~0").replace('/', "~1"))
+}
+
+/// The changes of [`diff`], in its order, as a JSON patch (RFC 6902) that turns `before` into
+/// `after`. What is removed goes last and from the end, so that no removal moves another's place.
+pub fn to_patch(changes: &[Change]) -> Value {
+    let set = changes.iter().filter_map(|change| {
+        let op = match change.kind {
+            ChangeKind::Add => "add",
+            ChangeKind::Replace => "replace",
+            ChangeKind::Remove => return None,
+        };
+        Some(json!({"op": op, "path": change.path, "value": change.after}))
+    });
+    let removed = changes
+        .iter()
+        .rev()
+        .filter(|change| change.kind == ChangeKind::Remove);
+    let removed = removed.map(|change| json!({"op": "remove", "path": change.path}));
+    Value::Array(set.chain(removed).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(before: &Value, after: &Value) -> Vec<(String, ChangeKind)> {
+        diff(before, after)
+            .into_iter()
+            .map(|change| (change.path, change.kind))
+            .collect()
+    }
+
+    #[test]
+    fn equal_values_have_no_changes() {
+        let value = json!({"a": [1, {"b": null}], "c": 1.5});
+        assert_eq!(diff(&value, &value), []);
+    }
+
+    #[test]
+    fn keys_are_escaped_and_come_in_order() {
+        let changes = listed(&json!({"b/c": 1, "a~": 1}), &json!({"": 2, "a~": 2}));
+        let expected = [
+            ("/".to_owned(), ChangeKind::Add),
+            ("/a~0".to_owned(), ChangeKind::Replace),
+            ("/b~1c".to_owned(), ChangeKind::Remove),
+        ];
+        assert_eq!(changes, expected);
+    }
+
+    #[test]
+    fn arrays_are_compared_index_by_index_and_then_their_ends() {
+        let changes = listed(&json!([1, 2, 3, 4]), &json!([1, 5]));
+        let expected = [
+            ("/1".to_owned(), ChangeKind::Replace),
+            ("/2".to_owned(), ChangeKind::Remove),
+            ("/3".to_owned(), ChangeKind::Remove),
+        ];
+        assert_eq!(changes, expected);
+        let patch = to_patch(&diff(&json!([1, 2, 3, 4]), &json!([1, 5])));
+        assert_eq!(patch[1]["path"], "/3");
+        assert_eq!(patch[2]["path"], "/2");
+    }
+
+    #[test]
+    fn null_is_a_value_and_absence_is_none() {
+        let changes = diff(&json!({"a": null}), &json!({"b": null}));
+        let text = serde_json::to_string(&changes).unwrap();
+        let expected = concat!(
+            r#"[{"path":"/a","kind":"remove","before":null},"#,
+            r#"{"path":"/b","kind":"add","after":null}]"#
+        );
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn the_whole_value_can_be_replaced() {
+        let changes = diff(&json!([]), &json!({}));
+        assert_eq!((changes.len(), changes[0].path.as_str()), (1, ""));
+    }
+}

@@ -1,0 +1,220 @@
+//! JSON that is patched: variables and context.
+//!
+//! A document is not a `serde_json::Value`, because what that makes of a number, and in which
+//! order it writes keys, depends on features that any crate of a build can turn on, and a state
+//! must be the same bytes everywhere (promise I5). Here a number is its text, word for word, and
+//! keys are sorted by their bytes.
+//!
+//! A patch applies whole or not at all. It does not apply where the document would nest deeper
+//! than [`JSON_DEPTH_MAX`] or weigh more than [`DOCUMENT_WEIGHT_MAX`], so whatever was applied can
+//! be stored and read again.
+
+mod merge;
+mod parse;
+mod patch;
+
+use std::collections::BTreeMap;
+
+use milepost_codec::{Error, JSON_DEPTH_MAX, Json, Result};
+use serde_json::Value;
+
+/// The most a document may weigh: about the bytes of memory that it takes. An object counts 640
+/// and everything else 32, and to that the bytes of texts, numbers and keys are added.
+pub const DOCUMENT_WEIGHT_MAX: u64 = 256 << 20;
+
+const NODE_WEIGHT: u64 = 32;
+const OBJECT_WEIGHT: u64 = 640;
+
+/// A JSON document that is patched in place. The default is an empty object.
+///
+/// # Example
+///
+/// ```
+/// use milepost_codec::Json;
+/// use milepost_replay::Document;
+///
+/// let mut document = Document::new(&Json::new(r#"{"b": 1.50, "a": [1]}"#)?)?;
+/// document.merge(&Json::new(r#"{"c": {"d": true}}"#)?)?;
+/// document.patch(&Json::new(r#"[{"op": "add", "path": "/a/-", "value": 2}]"#)?)?;
+/// assert_eq!(document.text(), r#"{"a":[1,2],"b":1.50,"c":{"d":true}}"#);
+/// # Ok::<(), milepost_codec::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    root: Node,
+    weight: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Node {
+    Null,
+    Bool(bool),
+    Number(String),
+    String(String),
+    Array(Vec<Node>),
+    Object(BTreeMap<String, Node>),
+}
+
+impl Default for Document {
+    fn default() -> Self {
+        Self::from_node(Node::Object(BTreeMap::new()))
+    }
+}
+
+impl Document {
+    /// Takes a JSON value. Of keys that are there twice the last counts; half a surrogate pair,
+    /// which no text can hold, becomes U+FFFD.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` where it weighs more than [`DOCUMENT_WEIGHT_MAX`].
+    pub fn new(json: &Json) -> Result<Self> {
+        parse::parse(json.text()).map(Self::from_node)
+    }
+
+    fn from_node(root: Node) -> Self {
+        let weight = root.measure().0;
+        Self { root, weight }
+    }
+
+    /// The canonical text: keys sorted, no spaces, numbers as they came.
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        self.root.write(&mut out);
+        out
+    }
+
+    /// The document for showing. A number that `serde_json` cannot hold becomes its text.
+    pub fn to_value(&self) -> Value {
+        self.root.to_value()
+    }
+
+    /// Applies a merge patch, RFC 7396.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` where the document and the patch together weigh too much.
+    pub fn merge(&mut self, patch: &Json) -> Result<()> {
+        let patch = Self::new(patch)?;
+        if self.weight.saturating_add(patch.weight) > DOCUMENT_WEIGHT_MAX {
+            return Err(too_heavy());
+        }
+        merge::merge(&mut self.root, patch.root, &mut self.weight);
+        Ok(())
+    }
+
+    /// Applies a JSON patch, RFC 6902.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`, with the number of the operation, where one does not apply; then none has.
+    pub fn patch(&mut self, patch: &Json) -> Result<()> {
+        let operations = Self::new(patch)?;
+        patch::patch(self, operations.root)
+    }
+}
+
+/// JSON text for showing: nothing is lost that can be shown, and what weighs too much to be taken
+/// apart becomes a string.
+pub(crate) fn text_value(text: &str) -> Value {
+    parse::parse(text).map_or_else(|_| Value::String(text.to_owned()), |node| node.to_value())
+}
+
+fn too_heavy() -> Error {
+    Error::invalid(format!(
+        "the document would weigh more than {DOCUMENT_WEIGHT_MAX} bytes"
+    ))
+}
+
+fn too_deep() -> Error {
+    Error::invalid(format!(
+        "the document would nest deeper than {JSON_DEPTH_MAX} levels"
+    ))
+}
+
+/// What a key adds to the weight of its object.
+fn key_weight(key: &str) -> u64 {
+    key.len() as u64
+}
+
+impl Node {
+    /// The weight, and how many arrays and objects nest in it.
+    fn measure(&self) -> (u64, u32) {
+        let (mut weight, mut depth) = (NODE_WEIGHT, 0);
+        let mut add = |child: &Node| {
+            let (child_weight, child_depth) = child.measure();
+            weight = weight.saturating_add(child_weight);
+            depth = depth.max(child_depth);
+        };
+        match self {
+            Self::Null | Self::Bool(_) => (weight, 0),
+            Self::Number(text) | Self::String(text) => (weight + text.len() as u64, 0),
+            Self::Array(items) => {
+                items.iter().for_each(&mut add);
+                (weight, depth + 1)
+            }
+            Self::Object(fields) => {
+                fields.values().for_each(&mut add);
+                let keys: u64 = fields.keys().map(|key| key_weight(key)).sum();
+                (
+                    weight
+                        .saturating_add(OBJECT_WEIGHT - NODE_WEIGHT)
+                        .saturating_add(keys),
+                    depth + 1,
+                )
+            }
+        }
+    }
+
+    fn write(&self, out: &mut String) {
+        match self {
+            Self::Null => out.push_str("null"),
+            Self::Bool(true) => out.push_str("true"),
+            Self::Bool(false) => out.push_str("false"),
+            Self::Number(text) => out.push_str(text),
+            Self::String(text) => out.push_str(Json::string(text).text()),
+            Self::Array(items) => {
+                out.push('[');
+                for (index, item) in items.iter().enumerate() {
+                    if index > 0 {
+                        out.push(',');
+                    }
+                    item.write(out);
+                }
+                out.push(']');
+            }
+            Self::Object(fields) => {
+                out.push('{');
+                for (index, (key, value)) in fields.iter().enumerate() {
+                    if index > 0 {
+                        out.push(',');
+                    }
+                    out.push_str(Json::string(key).text());
+                    out.push(':');
+                    value.write(out);
+                }
+                out.push('}');
+            }
+        }
+    }
+
+    fn to_value(&self) -> Value {
+        match self {
+            Self::Null => Value::Null,
+            Self::Bool(value) => Value::Bool(*value),
+            Self::Number(text) => serde_json::from_str(text)
+                .map_or_else(|_| Value::String(text.clone()), Value::Number),
+            Self::String(text) => Value::String(text.clone()),
+            Self::Array(items) => Value::Array(items.iter().map(Self::to_value).collect()),
+            Self::Object(fields) => {
+                let fields = fields
+                    .iter()
+                    .map(|(key, value)| (key.clone(), value.to_value()));
+                Value::Object(fields.collect())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

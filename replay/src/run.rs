@@ -1,0 +1,21 @@
+//! The built-in fold: what an iteration engine's events add up to.
+//!
+//! ```text
+//! run/state.rs   RunState: the fields
+//! run/stored.rs  its stored form
+//! run/entry.rs   what stands in its sequences
+//! run/apply.rs   RunReducer: one event into the state
+//! run/view.rs    the state as JSON
+//! ```
+
+mod apply;
+mod entry;
+mod state;
+mod stored;
+mod view;
+
+pub use apply::RunReducer;
+pub use entry::{Entry, Guidance};
+pub use state::{LastError, OpenCall, RunState, Step, StepStatus};
+pub use view::MessageRange;
+pub(crate) use view::{entry_json, guidance_json};

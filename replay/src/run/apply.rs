@@ -1,0 +1,338 @@
+//! One event into the state of a run.
+
+use std::collections::BTreeMap;
+
+use milepost_codec::{
+    ArtifactsEdited, Body, ChunkId, ControlChanged, Error, Json, LineageOpened, Offset, PatchForm,
+    PhaseChanged, Result, StepFailed, StepFinished, StepStarted, ToolCalled,
+};
+use serde::de::DeserializeOwned;
+
+use super::entry::{Entry, encode_body};
+use super::state::{LastError, OpenCall, RunState, Step, StepStatus};
+use crate::chunks::Chunks;
+use crate::control::{control_name, transition};
+use crate::document::Document;
+use crate::event::Event;
+use crate::reducer::Reducer;
+use crate::sequence::Item;
+
+/// Open calls followed at most. Where one more comes, the older half is given up.
+const OPEN_CALLS_MAX: usize = 1024;
+
+/// The most bytes of a call's id and tool for it to be followed.
+const CALL_NAME_MAX: usize = 1 << 10;
+
+/// The most bytes of arguments that are held; longer ones stand in the conversation only.
+const ARGUMENTS_MAX: usize = 16 << 10;
+
+/// The most bytes that are held of an error's message; the event has all of it.
+const ERROR_MAX: usize = 4 << 10;
+
+/// The built-in fold: events of an iteration engine to [`RunState`].
+///
+/// It is total. An event that does not fit the state, such as an illegal change of control or a
+/// patch that does not apply, changes nothing but `last_error`, which names its offset and what
+/// was wrong; so whatever came into the log, later states can be reached. `apply` fails only
+/// where chunks do.
+///
+/// - A root's `lineage_opened` sets `prompt`, `rules`, `artifacts`, `variables`, `context`,
+///   `phase`, `iteration` and `workspace` from the object `initial`; other fields, and an `initial`
+///   that is no object, are for other reducers. A field of the wrong type is a `last_error`, the
+///   others are taken.
+/// - A fork's `lineage_opened`, marks, `restored`, application events and unknown kinds change
+///   nothing.
+/// - An erased message, call or return leaves an erased entry in the conversation; an erased body
+///   of another kind changes nothing.
+/// - A call is open until it is answered under its id. At most 1024 are followed: the older half
+///   of them is given up for one more, as is a call whose id is used again, or whose id and tool
+///   are longer than 1 KiB; `abandoned_calls` counts them. Arguments over 16 KiB are not held.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RunReducer;
+
+impl Reducer for RunReducer {
+    type State = RunState;
+
+    fn name(&self) -> &str {
+        "milepost.run"
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn initial(&self) -> RunState {
+        RunState::default()
+    }
+
+    fn apply(&self, state: &mut RunState, event: &Event, chunks: &dyn Chunks) -> Result<()> {
+        let mut encoded = Vec::new();
+        match &event.body {
+            None => {
+                let (kind, offset) = (event.header.kind, event.offset);
+                if !matches!(
+                    Body::name_of(kind),
+                    "message" | "tool_called" | "tool_returned"
+                ) {
+                    return Ok(());
+                }
+                Entry::Erased { offset, kind }.encode(&mut encoded);
+            }
+            Some(body @ Body::GuidanceGiven(_)) => {
+                encode_body(&mut encoded, event.offset, body);
+                return state.guidance.push_encoded(&encoded, chunks);
+            }
+            Some(body @ (Body::Message(_) | Body::ToolCalled(_) | Body::ToolReturned(_))) => {
+                encode_body(&mut encoded, event.offset, body);
+                state.follow_call(event.offset, body);
+            }
+            Some(body) => {
+                if let Err(error) = state.change(event.offset, body) {
+                    state.set_error(event.offset, &error.to_string());
+                }
+                return Ok(());
+            }
+        }
+        state.messages.push_encoded(&encoded, chunks)
+    }
+
+    fn encode(&self, state: &RunState) -> Result<Vec<u8>> {
+        Ok(state.encode())
+    }
+
+    fn decode(&self, bytes: &[u8]) -> Result<RunState> {
+        RunState::decode(bytes)
+    }
+
+    fn refers(&self, state: &RunState) -> Vec<ChunkId> {
+        state.refers()
+    }
+}
+
+impl RunState {
+    /// Takes in what changes a field. Where it does not fit, what does not fit has changed nothing.
+    fn change(&mut self, offset: Offset, body: &Body) -> Result<()> {
+        match body {
+            Body::LineageOpened(opened) => self.open(opened),
+            Body::StepStarted(started) => {
+                self.start_step(started);
+                Ok(())
+            }
+            Body::StepFinished(finished) => {
+                self.finish_step(finished);
+                Ok(())
+            }
+            Body::StepFailed(failed) => {
+                self.fail_step(offset, failed);
+                Ok(())
+            }
+            Body::PhaseChanged(changed) => {
+                self.change_phase(changed);
+                Ok(())
+            }
+            Body::ControlChanged(changed) => self.change_control(changed),
+            Body::PromptChanged(changed) => {
+                self.prompt = Some(changed.prompt.clone());
+                Ok(())
+            }
+            Body::RulesChanged(changed) => {
+                self.rules = Some(changed.rules.clone());
+                Ok(())
+            }
+            Body::ArtifactsEdited(edited) => {
+                self.edit_artifacts(edited);
+                Ok(())
+            }
+            Body::VariablesPatched(patched) => {
+                patch(&mut self.variables, patched.form, &patched.patch)
+                    .map_err(|e| e.at("variables"))
+            }
+            Body::ContextChanged(changed) => {
+                patch(&mut self.context, changed.form, &changed.patch).map_err(|e| e.at("context"))
+            }
+            Body::WorkspaceCaptured(captured) => {
+                self.workspace = Some(captured.root);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn open(&mut self, opened: &LineageOpened) -> Result<()> {
+        let Some(initial) = opened.initial.as_ref().filter(|_| opened.parent.is_none()) else {
+            return Ok(());
+        };
+        if !initial.text().trim_start().starts_with('{') {
+            return Ok(());
+        }
+        let mut fields: BTreeMap<String, Json> = read("initial", initial)?;
+        let mut wrong = None;
+        let mut take = |name: &str| fields.remove(name).filter(|json| !json.is_null());
+        set(&mut self.prompt, "prompt", take("prompt"), &mut wrong);
+        set(&mut self.phase, "phase", take("phase"), &mut wrong);
+        set(
+            &mut self.workspace,
+            "workspace",
+            take("workspace"),
+            &mut wrong,
+        );
+        let (mut iteration, mut artifacts) = (None, None);
+        set(&mut iteration, "iteration", take("iteration"), &mut wrong);
+        set(&mut artifacts, "artifacts", take("artifacts"), &mut wrong);
+        self.iteration = iteration.unwrap_or(self.iteration);
+        self.edit_artifacts(&ArtifactsEdited {
+            artifacts: artifacts.unwrap_or_default(),
+        });
+        self.rules = take("rules").or(self.rules.take());
+        let documents = [
+            (&mut self.variables, "variables"),
+            (&mut self.context, "context"),
+        ];
+        for (document, name) in documents {
+            match take(name).as_ref().map(Document::new).transpose() {
+                Ok(found) => *document = found.unwrap_or_else(|| std::mem::take(document)),
+                Err(error) => wrong = wrong.or(Some(error.at(name))),
+            }
+        }
+        wrong.map_or(Ok(()), |error| Err(error.at("initial")))
+    }
+
+    fn start_step(&mut self, started: &StepStarted) {
+        let (number, name) = (started.step, started.name.clone());
+        self.step = Some(Step {
+            number,
+            name,
+            status: StepStatus::Running,
+        });
+        self.iteration = started.iteration.unwrap_or(self.iteration);
+    }
+
+    /// The step of that number gets a status; it is the current one from here on if it was not.
+    fn end_step(&mut self, number: u64, status: StepStatus) {
+        let step = self.step.take().filter(|step| step.number == number);
+        self.step = Some(Step {
+            number,
+            name: step.and_then(|step| step.name),
+            status,
+        });
+    }
+
+    fn finish_step(&mut self, finished: &StepFinished) {
+        self.end_step(finished.step, StepStatus::Finished);
+        self.metrics = finished.metrics.clone();
+    }
+
+    fn fail_step(&mut self, offset: Offset, failed: &StepFailed) {
+        self.end_step(failed.step, StepStatus::Failed);
+        self.set_error(offset, &failed.error);
+    }
+
+    fn change_phase(&mut self, changed: &PhaseChanged) {
+        let before = self.phase.replace(changed.phase.clone());
+        self.previous_phase = changed.previous.clone().or(before);
+        self.iteration = changed.iteration;
+    }
+
+    fn change_control(&mut self, changed: &ControlChanged) -> Result<()> {
+        if changed.from != self.control {
+            let (from, is) = (control_name(changed.from), control_name(self.control));
+            return Err(Error::invalid(format!("the run is {is}, not {from}")));
+        }
+        self.control = transition(changed.from, changed.to)?;
+        Ok(())
+    }
+
+    fn edit_artifacts(&mut self, edited: &ArtifactsEdited) {
+        for (name, value) in &edited.artifacts {
+            if value.is_null() {
+                self.artifacts.remove(name);
+            } else {
+                self.artifacts.insert(name.clone(), value.clone());
+            }
+        }
+    }
+
+    fn follow_call(&mut self, offset: Offset, body: &Body) {
+        match body {
+            Body::ToolCalled(called) => self.open_call(offset, called),
+            Body::ToolReturned(returned) => {
+                let open = self.open_calls.remove(&returned.call).is_some();
+                self.finished_calls = self.finished_calls.saturating_add(u64::from(open));
+            }
+            _ => {}
+        }
+    }
+
+    fn open_call(&mut self, offset: Offset, called: &ToolCalled) {
+        let ToolCalled {
+            call,
+            tool,
+            arguments,
+        } = called;
+        let mut abandoned = u64::from(self.open_calls.remove(call).is_some());
+        if call.len().saturating_add(tool.len()) > CALL_NAME_MAX {
+            abandoned += 1;
+        } else {
+            if self.open_calls.len() >= OPEN_CALLS_MAX {
+                let mut offsets: Vec<_> = self.open_calls.values().map(|c| c.offset).collect();
+                offsets.sort_unstable();
+                let kept_from = offsets.get(OPEN_CALLS_MAX / 2).copied().unwrap_or(offset);
+                let before = self.open_calls.len();
+                self.open_calls.retain(|_, call| call.offset >= kept_from);
+                abandoned += before.saturating_sub(self.open_calls.len()) as u64;
+            }
+            let held = arguments.text().len() <= ARGUMENTS_MAX;
+            let arguments = held.then(|| arguments.clone());
+            let open = OpenCall {
+                tool: tool.clone(),
+                arguments,
+                offset,
+            };
+            self.open_calls.insert(call.clone(), open);
+        }
+        self.abandoned_calls = self.abandoned_calls.saturating_add(abandoned);
+    }
+
+    fn set_error(&mut self, offset: Offset, message: &str) {
+        let mut len = message.len().min(ERROR_MAX);
+        while !message.is_char_boundary(len) {
+            len -= 1;
+        }
+        let message = message
+            .split_at_checked(len)
+            .map_or(message, |(front, _)| front)
+            .to_owned();
+        self.last_error = Some(LastError { offset, message });
+    }
+}
+
+fn patch(document: &mut Document, form: PatchForm, patch: &Json) -> Result<()> {
+    match form {
+        PatchForm::Merge => document.merge(patch),
+        PatchForm::Patch => document.patch(patch),
+    }
+}
+
+fn read<T: DeserializeOwned>(name: &str, json: &Json) -> Result<T> {
+    serde_json::from_str(json.text())
+        .map_err(|e| Error::invalid(format!("{name}: {e}")).with_source(e))
+}
+
+/// Sets a field that is there; `wrong` keeps the first one that is of another type.
+fn set<T: DeserializeOwned>(
+    field: &mut Option<T>,
+    name: &str,
+    json: Option<Json>,
+    wrong: &mut Option<Error>,
+) {
+    match json.map(|json| read(name, &json)).transpose() {
+        Ok(Some(value)) => *field = Some(value),
+        Ok(None) => {}
+        Err(error) => {
+            wrong.get_or_insert(error);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+//! The state of a run as JSON.
+
+use std::collections::BTreeMap;
+
+use milepost_codec::{Body, Error, Json, Offset, Result};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::entry::{Entry, Guidance};
+use super::state::{RunState, StepStatus};
+use crate::chunks::Chunks;
+use crate::control::control_name;
+use crate::document::text_value;
+use crate::sequence::{Item, Sequence};
+
+/// Guidance that is shown where not all messages are asked for.
+const GUIDANCE_SHOWN: u64 = 100;
+
+/// Which of a run's messages to show.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum MessageRange {
+    /// All, whatever memory that takes.
+    All,
+    /// None; their count is shown.
+    #[default]
+    None,
+    /// The last so many.
+    Last(u64),
+}
+
+impl RunState {
+    /// The state as a JSON object with all fields, absent ones as `null`. Of the messages those in
+    /// `messages` are shown; guidance is shown whole with all of them, else its last 100 pieces.
+    ///
+    /// Numbers that `serde_json` cannot hold become their text.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Chunks::get`].
+    pub fn to_json(&self, chunks: &dyn Chunks, messages: MessageRange) -> Result<Value> {
+        let (messages, guidance) = match messages {
+            MessageRange::All => (u64::MAX, u64::MAX),
+            MessageRange::None => (0, GUIDANCE_SHOWN),
+            MessageRange::Last(count) => (count, GUIDANCE_SHOWN),
+        };
+        let step = self.step.as_ref().map(|step| {
+            let status = match step.status {
+                StepStatus::Running => "running",
+                StepStatus::Finished => "finished",
+                StepStatus::Failed => "failed",
+            };
+            json!({"number": step.number, "name": step.name, "status": status})
+        });
+        let open_calls = self.open_calls.iter().map(|(call, open)| {
+            let arguments = open.arguments.as_ref().map(json_value);
+            let shown = json!({"tool": open.tool, "arguments": arguments, "offset": open.offset});
+            (call.clone(), shown)
+        });
+        let last_error = self.last_error.as_ref();
+        let last_error =
+            last_error.map(|error| json!({"offset": error.offset, "message": error.message}));
+        let fields = [
+            ("control", json!(control_name(self.control))),
+            ("phase", json!(self.phase)),
+            ("previous_phase", json!(self.previous_phase)),
+            ("iteration", json!(self.iteration)),
+            ("step", json!(step)),
+            ("prompt", json!(self.prompt)),
+            ("rules", self.rules.as_ref().map_or(Value::Null, json_value)),
+            ("artifacts", values(&self.artifacts)),
+            (
+                "guidance",
+                last(&self.guidance, guidance, guidance_json, chunks)?,
+            ),
+            ("guidance_count", json!(self.guidance.len())),
+            ("variables", self.variables.to_value()),
+            ("context", self.context.to_value()),
+            (
+                "messages",
+                last(&self.messages, messages, entry_json, chunks)?,
+            ),
+            ("message_count", json!(self.messages.len())),
+            ("open_calls", Value::Object(open_calls.collect())),
+            ("finished_calls", json!(self.finished_calls)),
+            ("abandoned_calls", json!(self.abandoned_calls)),
+            ("workspace", json!(self.workspace)),
+            ("metrics", shown(&self.metrics)?),
+            ("last_error", json!(last_error)),
+        ];
+        let fields = fields
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value));
+        Ok(Value::Object(fields.collect()))
+    }
+}
+
+fn values(named: &BTreeMap<String, Json>) -> Value {
+    Value::Object(
+        named
+            .iter()
+            .map(|(name, json)| (name.clone(), json_value(json)))
+            .collect(),
+    )
+}
+
+fn shown<T: Serialize>(value: &T) -> Result<Value> {
+    serde_json::to_value(value)
+        .map_err(|e| Error::invalid(format!("no JSON form: {e}")).with_source(e))
+}
+
+/// The last `count` items.
+fn last<T: Item>(
+    items: &Sequence<T>,
+    count: u64,
+    to_json: impl Fn(&T) -> Result<Value>,
+    chunks: &dyn Chunks,
+) -> Result<Value> {
+    let first = items.len().saturating_sub(count);
+    let items = items.iter_from(first, chunks).map(|item| to_json(&item?));
+    items.collect::<Result<Vec<_>>>().map(Value::Array)
+}
+
+/// An entry of the conversation: its body's JSON form, with the event's offset.
+pub(crate) fn entry_json(entry: &Entry) -> Result<Value> {
+    let body = match entry {
+        Entry::Message { message, .. } => Body::Message(message.clone()),
+        Entry::ToolCall { call, .. } => Body::ToolCalled(call.clone()),
+        Entry::ToolReturn { returned, .. } => Body::ToolReturned(returned.clone()),
+        Entry::Erased { offset, kind } => {
+            let kind = Body::name_of(*kind);
+            return Ok(json!({"kind": kind, "erased": true, "offset": offset}));
+        }
+    };
+    body_json(entry.offset(), &body)
+}
+
+pub(crate) fn guidance_json(guidance: &Guidance) -> Result<Value> {
+    body_json(
+        guidance.offset,
+        &Body::GuidanceGiven(guidance.given.clone()),
+    )
+}
+
+fn body_json(offset: Offset, body: &Body) -> Result<Value> {
+    // Word for word and then by our own reader, which loses nothing that can be shown.
+    let text = serde_json::to_string(body)
+        .map_err(|e| Error::invalid(format!("no JSON form: {e}")).with_source(e))?;
+    let mut fields = match text_value(&text) {
+        Value::Object(fields) => fields,
+        other => Map::from_iter([("body".to_owned(), other)]),
+    };
+    fields.insert("offset".to_owned(), json!(offset));
+    Ok(Value::Object(fields))
+}
+
+fn json_value(json: &Json) -> Value {
+    text_value(json.text())
+}
