@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
+use milepost::MessageRange;
+
 use crate::record::Format;
 
 const ADDRESSES: &str = "\
@@ -169,8 +171,19 @@ pub struct State {
     pub address: String,
     /// How many messages of the conversation: `all`, `none`, or the last N. Default: the last 3,
     /// with --json all.
-    #[arg(long, value_name = "all|none|N")]
-    pub messages: Option<String>,
+    #[arg(long, value_name = "all|none|N", value_parser = message_range)]
+    pub messages: Option<MessageRange>,
+}
+
+fn message_range(text: &str) -> Result<MessageRange, String> {
+    match text {
+        "all" => Ok(MessageRange::All),
+        "none" => Ok(MessageRange::None),
+        number => match number.parse() {
+            Ok(number) => Ok(MessageRange::Last(number)),
+            Err(_) => Err("neither `all` nor `none` nor a number".into()),
+        },
+    }
 }
 
 #[derive(Debug, ClapArgs)]

@@ -126,7 +126,7 @@ impl From<milepost::Error> for Failure {
 /// The exit code of a kind, and what can be done about it where nothing closer is known.
 fn remedy(kind: ErrorKind) -> (u8, Option<&'static str>) {
     match kind {
-        ErrorKind::Invalid => (UNMET, None),
+        ErrorKind::Invalid => (UNMET, Some("`milepost help COMMAND` says what it takes")),
         ErrorKind::NotFound => (
             UNMET,
             Some("`milepost tasks` lists the tasks, `milepost checkpoints TASK` their checkpoints"),

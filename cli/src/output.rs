@@ -8,6 +8,7 @@ use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use jiff::Timestamp;
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::args::When;
@@ -57,7 +58,7 @@ impl Out {
     }
 
     /// Prints a JSON document or a line of JSON.
-    pub fn json(&mut self, value: &Value) -> io::Result<()> {
+    pub fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
         serde_json::to_writer(&mut self.stdout, value)?;
         self.stdout.write_all(b"\n")
     }
@@ -66,6 +67,14 @@ impl Out {
     pub fn pretty(&mut self, value: &Value) -> io::Result<()> {
         let text = serde_json::to_string_pretty(value)?;
         self.line(printable_lines(&text))
+    }
+
+    /// The same from JSON text. What has no value, as `1e400`, is printed as it is.
+    pub fn pretty_text(&mut self, text: &str) -> io::Result<()> {
+        match serde_json::from_str(text) {
+            Ok(value) => self.pretty(&value),
+            Err(_) => self.line(printable_lines(text)),
+        }
     }
 
     pub fn flush(&mut self) -> io::Result<()> {

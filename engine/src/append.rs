@@ -18,6 +18,9 @@ const INLINE_MAX: usize = 256 << 10;
 /// Bytes of one chunk of a large body.
 const CHUNK: usize = 256 << 10;
 
+/// What is reserved for the records of an append before their sizes are known, at most.
+const RESERVE_MAX: usize = 1 << 20;
+
 /// The longest text of a header field, in bytes.
 const TEXT_MAX: usize = 1024;
 
@@ -109,36 +112,51 @@ impl Append {
         event_max: usize,
     ) -> Result<()> {
         self.check()?;
-        let mut chunked = false;
+        let mut header = Header {
+            kind: 0,
+            time_us: self.time_us.unwrap_or(now_us),
+            actor: self.actor.clone(),
+            user: self.user.clone(),
+            correlation: self.correlation.clone(),
+            key: None,
+            batch: 0,
+        };
+        // Events of one append differ in kind alone: the header is encoded anew for another kind.
+        let (mut encoded, mut payload, mut chunked) = (Vec::new(), Vec::new(), false);
         for (index, body) in self.bodies.iter().enumerate() {
-            let (kind, payload) = body.encode();
+            payload.clear();
+            let kind = body.encode_into(&mut payload);
             if payload.len() > event_max {
                 return Err(Error::invalid(format!(
                     "an event of {} bytes is over the limit of {event_max}",
                     payload.len()
                 )));
             }
-            let first = index == 0;
-            let header = Header {
-                kind,
-                time_us: self.time_us.unwrap_or(now_us),
-                actor: self.actor.clone(),
-                user: self.user.clone(),
-                correlation: self.correlation.clone(),
-                key: self.key.clone().filter(|_| first),
-                batch: if first && self.key.is_some() {
-                    self.bodies.len() as u32
-                } else {
-                    0
-                },
-            };
+            if index == 0 {
+                part.reserve(self.bodies.len(), (self.bodies.len() * (payload.len() + 48)).min(RESERVE_MAX));
+            }
+            let mut form = BodyForm::Inline;
             if payload.len() > INLINE_MAX {
                 chunked = true;
-                let list = put_chunks(log, &payload)?;
-                part.push(header, BodyForm::Chunked, &list.encode())?;
-            } else {
-                part.push(header, BodyForm::Inline, &payload)?;
+                form = BodyForm::Chunked;
+                payload = put_chunks(log, &payload)?.encode();
             }
+            if let (0, Some(key)) = (index, &self.key) {
+                let batch = self.bodies.len() as u32;
+                let keyed = Header {
+                    kind,
+                    key: Some(key.clone()),
+                    batch,
+                    ..header.clone()
+                };
+                part.push(keyed, form, &payload)?;
+                continue;
+            }
+            if header.kind != kind {
+                header.kind = kind;
+                encoded = header.encode();
+            }
+            part.push_encoded(&encoded, form, &payload)?;
         }
         if chunked { log.sync_chunks() } else { Ok(()) }
     }

@@ -16,7 +16,7 @@ use crate::index::{ActivationEntry, KeyEntry, LineageEntry, MarkEntry, SnapshotN
 use crate::log::Log;
 use crate::read::{Ancestry, Cursor};
 
-/// A snapshot is due when the log has grown by the size of the last one and this much, in bytes.
+/// A snapshot is due when the log has grown by the spacing of the last one and this much, in bytes.
 /// So a state is read from at most twice its size and twice this, and snapshots take no more
 /// than the events.
 const SNAPSHOT_SLACK: u64 = 64 << 10;
@@ -25,7 +25,7 @@ const SNAPSHOT_SLACK: u64 = 64 << 10;
 #[derive(Clone)]
 pub(crate) struct Catalog {
     log: Arc<dyn Log>,
-    /// The size of the newest snapshot of a lineage, where one was made since the store is open.
+    /// The spacing of the newest snapshot of a lineage, where one was made since the store is open.
     sizes: Arc<Mutex<HashMap<LogId, u64>>>,
 }
 
@@ -135,7 +135,8 @@ impl Catalog {
         all.into_iter().map(lineage).collect()
     }
 
-    /// The newest mark before `before` in a lineage or its ancestors that `wanted` takes.
+    /// The newest mark before `before` in a lineage or its ancestors that `wanted` takes. A mark
+    /// that stands on the point of a fork is the child's too: they share the point it marks.
     pub(crate) fn newest_mark(
         &self,
         task: TaskNo,
@@ -146,14 +147,16 @@ impl Catalog {
         let ancestry = Ancestry::of(self, task, lineage)?;
         for (owner, from, to) in ancestry.newest_first(before) {
             let start = keys::mark(task, owner, from);
-            let mut end = keys::mark(task, owner, to);
+            let mut end = keys::mark(task, owner, to.saturating_add(u64::from(to < before)));
             loop {
                 let page = self.log.scan(&start, &end, true, 16)?;
                 let Some((last, _)) = page.last() else { break };
                 end = last.clone();
                 for (key, value) in page {
                     let (offset, entry) = (keys::tail_u64(&key), MarkEntry::decode(&value)?);
-                    if wanted(owner, offset, &entry)? {
+                    let shared =
+                        offset < to || self.mark_body(task, owner, offset, &entry)?.at.is_none();
+                    if shared && wanted(owner, offset, &entry)? {
                         return Ok(Some((owner, offset, entry)));
                     }
                 }
@@ -261,10 +264,11 @@ impl Catalog {
 
     /// How far a lineage may grow until its next snapshot, in bytes.
     pub(crate) fn snapshot_distance(&self, log: LogId) -> u64 {
-        SNAPSHOT_SLACK + self.sizes.lock().get(&log).copied().unwrap_or(0)
+        let size = self.sizes.lock().get(&log).copied().unwrap_or(0);
+        SNAPSHOT_SLACK + size
     }
 
-    /// Remembers the size of a lineage's newest snapshot.
+    /// Remembers the spacing of a lineage's newest snapshot.
     pub(crate) fn snapshot_made(&self, log: LogId, size: u64) {
         let mut sizes = self.sizes.lock();
         if sizes.len() > 1 << 16 {

@@ -364,11 +364,9 @@ impl Engine {
         stats.seq = log.seq();
         stats.applied = log.applied();
         stats.disk = log.disk_bytes()?;
-        stats.recovered = self
-            .inner
-            .local
-            .as_ref()
-            .map_or(0, |local| local.recovered().0);
+        if let Some(local) = &self.inner.local {
+            (stats.recovered, stats.torn) = local.recovered();
+        }
         Ok(stats)
     }
 

@@ -11,13 +11,17 @@ use crate::lineage::Lineage;
 use crate::point::Point;
 use crate::task::Task;
 
+/// The most bytes of a lineage's description: its entry in the index has to stay small.
+const DESCRIPTION_MAX: usize = 1024;
+
 impl Engine {
     /// Goes back to a point: opens a new lineage there, and the task goes on with it. The lineage
     /// it came from is not changed. One small durable append, whatever the length of the history.
     ///
     /// # Errors
     ///
-    /// `Corrupt` where the history before the point cannot be read.
+    /// `Corrupt` where the history before the point cannot be read; `Invalid` where the description
+    /// has more than 1,024 bytes.
     pub fn restore(&self, point: &Point, description: Option<&str>) -> Result<Task> {
         let inner = &self.inner;
         let structure = inner.structure.lock();
@@ -97,6 +101,12 @@ impl Engine {
         restored: Option<Restored>,
     ) -> Result<(LineageId, Vec<Part>)> {
         let inner = &self.inner;
+        let size = description.map_or(0, str::len);
+        if size > DESCRIPTION_MAX {
+            return Err(Error::invalid(format!(
+                "a description of {size} bytes is over the limit of {DESCRIPTION_MAX}"
+            )));
+        }
         let origin = inner.catalog.task(point.no)?.origin;
         let head = inner
             .catalog
@@ -113,7 +123,6 @@ impl Engine {
         // A fork before the first own event of a lineage is one of the lineage it came from.
         let owner = crate::read::Ancestry::of(&inner.catalog, point.no, point.lineage)?
             .hash_owner(point.offset)
-            .filter(|_| point.offset > 0)
             .unwrap_or(point.lineage);
         let opened = LineageOpened {
             lineage_type,

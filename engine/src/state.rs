@@ -21,6 +21,11 @@ const CUT_MIN: u32 = 4 << 10;
 const CUT_AVG: u32 = 16 << 10;
 const CUT_MAX: u32 = 64 << 10;
 
+/// What is in chunks is not written again with each snapshot. So it may space them, since it is part
+/// of the state, but not further than this, in bytes: a point of a long conversation is never
+/// further from a snapshot.
+const SPACING_IN_CHUNKS: u64 = 4 << 20;
+
 /// The chunks of a log, as a fold wants them.
 pub(crate) struct LogChunks(pub(crate) Arc<dyn Log>);
 
@@ -53,7 +58,9 @@ impl<R: Reducer> DynReducer for Registered<R> {
         };
         let state = state_at(catalog, &self.0, log.task, lineage, at)?;
         let encoded = self.0.encode(&state)?;
-        let size = encoded.len() as u64;
+        let encoded_len = encoded.len() as u64;
+        let whole = encoded_len + self.0.bytes_in_chunks(&state);
+        let size = whole.min(SPACING_IN_CHUNKS).max(encoded_len);
         let origin = catalog.task(log.task)?.origin;
         let hash = crate::read::hash_at(catalog.log(), origin, log, at)?;
         let snapshot = Snapshot {

@@ -38,6 +38,9 @@ pub struct Stats {
     pub applied: Seq,
     /// Commits that opening took back from the journal.
     pub recovered: u64,
+    /// Whether the journal ended in bytes that are no commit when it was opened: a write that was
+    /// cut short, which nobody was told of, or damage at the very end.
+    pub torn: bool,
     /// What it takes on disk.
     pub disk: DiskBytes,
 }

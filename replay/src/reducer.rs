@@ -67,6 +67,13 @@ pub trait Reducer: Send + Sync + 'static {
     /// Reads a state. `Corrupt` where the bytes are not one.
     fn decode(&self, bytes: &[u8]) -> Result<Self::State>;
 
+    /// Bytes of the state that are in chunks and not in its encoding: with it, the size of the
+    /// whole state, by which snapshots are spaced.
+    fn bytes_in_chunks(&self, state: &Self::State) -> u64 {
+        let _ = state;
+        0
+    }
+
     /// The chunks that the state refers to, so that they are kept as long as it is. What those
     /// refer to in turn is found by whoever keeps them.
     fn refers(&self, state: &Self::State) -> Vec<ChunkId> {

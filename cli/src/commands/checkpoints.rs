@@ -42,7 +42,8 @@ pub fn run(engine: &Engine, args: &args::Checkpoints, out: &mut Out) -> Result<(
         }
     }
     if out.json {
-        out.json(&Value::Array(all.iter().map(forms::checkpoint).collect()))?;
+        let forms: Vec<_> = all.iter().map(forms::checkpoint).collect();
+        out.json(&forms)?;
     } else if all.is_empty() {
         out.line("no checkpoints")?;
     } else {

@@ -3,6 +3,7 @@
 use milepost::{Change, ChangeKind, Engine, diff_states};
 use serde_json::Value;
 
+use super::point;
 use crate::args;
 use crate::error::Result;
 use crate::output::{Look, Out, excerpt, printable};
@@ -11,8 +12,8 @@ use crate::output::{Look, Out, excerpt, printable};
 const EXCERPT: usize = 80;
 
 pub fn run(engine: &Engine, args: &args::Diff, out: &mut Out) -> Result<()> {
-    let before = engine.run_state(&engine.point(&args.before)?)?;
-    let after = engine.run_state(&engine.point(&args.after)?)?;
+    let before = engine.run_state(&point(engine, &args.before)?)?;
+    let after = engine.run_state(&point(engine, &args.after)?)?;
     let changes = diff_states(&before, &after, engine.chunks().as_ref())?;
     if out.json {
         let changes = changes

@@ -1,12 +1,12 @@
 //! How tasks, lineages, checkpoints and events look, as JSON and on one line.
 
 use milepost::{
-    Body, Checkpoint, Event, Json, LineageInfo, LineageType, MarkCause, MarkStatus, Offset,
-    RunControl, TaskInfo,
+    Body, Checkpoint, CheckpointId, Event, Hash, Json, LineageId, LineageInfo, LineageType,
+    MarkCause, MarkStatus, Offset, RunControl, TaskInfo,
 };
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Value, json};
 
-use crate::error::Result;
 use crate::output::{big, excerpt, time};
 
 /// How many characters of an event's content stand on its line.
@@ -48,49 +48,92 @@ pub fn lineage(info: &LineageInfo) -> Value {
     })
 }
 
-pub fn checkpoint(checkpoint: &Checkpoint) -> Value {
-    json!({
-        "id": checkpoint.id,
-        "task": checkpoint.task,
-        "lineage": checkpoint.lineage,
-        "at": big(checkpoint.at),
-        "hash": checkpoint.hash,
-        "mark": big(checkpoint.mark),
-        "parent": checkpoint.parent,
-        "label": checkpoint.label,
-        "cause": checkpoint.cause,
-        "status": checkpoint.status,
-        "time": time(checkpoint.time_us),
-        "time_us": big(checkpoint.time_us),
-        "metadata": checkpoint.metadata.as_ref().map(Json::value),
-        "aliases": checkpoint.aliases,
-    })
+/// A checkpoint. Its metadata stays word for word, so this is no [`Value`].
+#[derive(Serialize)]
+pub struct CheckpointForm<'a> {
+    id: CheckpointId,
+    task: &'a str,
+    lineage: LineageId,
+    at: String,
+    hash: Hash,
+    mark: String,
+    parent: Option<CheckpointId>,
+    label: Option<&'a str>,
+    cause: MarkCause,
+    status: MarkStatus,
+    time: String,
+    time_us: String,
+    metadata: Option<&'a Json>,
+    aliases: &'a [String],
 }
 
-/// An event. An erased body is `null`; its kind stays.
-pub fn event(event: &Event) -> Result<Map<String, Value>> {
-    let body = event.body.as_ref().map(Body::to_json).transpose()?;
-    let body: Value = body.map_or(Ok(Value::Null), |text| serde_json::from_str(&text))?;
-    let header = &event.header;
-    let mut form = Map::new();
-    form.insert("offset".into(), big(event.offset));
-    form.insert("lineage".into(), json!(event.lineage));
-    form.insert("kind".into(), Body::name_of(header.kind).into());
-    form.insert("time".into(), time(header.time_us).into());
-    form.insert("time_us".into(), big(header.time_us));
-    let named = [
-        ("actor", &header.actor),
-        ("user", &header.user),
-        ("correlation", &header.correlation),
-        ("key", &header.key),
-    ];
-    for (name, value) in named {
-        if let Some(value) = value {
-            form.insert(name.into(), value.as_str().into());
-        }
+pub fn checkpoint(checkpoint: &Checkpoint) -> CheckpointForm<'_> {
+    CheckpointForm {
+        id: checkpoint.id,
+        task: &checkpoint.task,
+        lineage: checkpoint.lineage,
+        at: checkpoint.at.to_string(),
+        hash: checkpoint.hash,
+        mark: checkpoint.mark.to_string(),
+        parent: checkpoint.parent,
+        label: checkpoint.label.as_deref(),
+        cause: checkpoint.cause,
+        status: checkpoint.status,
+        time: time(checkpoint.time_us),
+        time_us: checkpoint.time_us.to_string(),
+        metadata: checkpoint.metadata.as_ref(),
+        aliases: &checkpoint.aliases,
     }
-    form.insert("body".into(), body);
-    Ok(form)
+}
+
+/// An event. Its body stays word for word, so this is no [`Value`]; an erased one is `null`, and
+/// its kind stays.
+#[derive(Serialize)]
+pub struct EventForm<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<&'a str>,
+    offset: String,
+    lineage: LineageId,
+    kind: &'static str,
+    time: String,
+    time_us: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actor: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub correlation: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hash: Option<Hash>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<CheckpointId>,
+    body: Option<&'a Body>,
+}
+
+pub fn event(event: &Event) -> EventForm<'_> {
+    let header = &event.header;
+    EventForm {
+        task: None,
+        offset: event.offset.to_string(),
+        lineage: event.lineage,
+        kind: kind_name(event),
+        time: time(header.time_us),
+        time_us: header.time_us.to_string(),
+        actor: header.actor.as_deref(),
+        user: header.user.as_deref(),
+        correlation: header.correlation.as_deref(),
+        key: header.key.as_deref(),
+        hash: None,
+        checkpoint: None,
+        body: event.body.as_ref(),
+    }
+}
+
+/// The name of an event's kind, which stays when its body is erased.
+pub fn kind_name(event: &Event) -> &'static str {
+    Body::name_of(event.header.kind)
 }
 
 /// What an event says, on one line.

@@ -1,9 +1,8 @@
 //! `log`: the events before a point, oldest first, printed as they are read.
 
 use milepost::{Engine, Event};
-use serde_json::Value;
 
-use super::forms;
+use super::{forms, point};
 use crate::args;
 use crate::error::Result;
 use crate::output::{Look, Out, time_short};
@@ -12,7 +11,7 @@ use crate::output::{Look, Out, time_short};
 const KIND_WIDTH: usize = 19;
 
 pub fn run(engine: &Engine, args: &args::Log, out: &mut Out) -> Result<()> {
-    let point = engine.point(&args.address)?;
+    let point = point(engine, &args.address)?;
     let first = args
         .last
         .map_or(0, |last| point.offset.saturating_sub(last));
@@ -21,7 +20,7 @@ pub fn run(engine: &Engine, args: &args::Log, out: &mut Out) -> Result<()> {
     for event in lineage.read(first..point.offset)? {
         let event = event?;
         if out.json {
-            out.json(&Value::Object(forms::event(&event)?))?;
+            out.json(&forms::event(&event))?;
         } else {
             let line = line(&event, width, out);
             out.line(line)?;
@@ -31,10 +30,7 @@ pub fn run(engine: &Engine, args: &args::Log, out: &mut Out) -> Result<()> {
 }
 
 fn line(event: &Event, width: usize, out: &Out) -> String {
-    let kind = match &event.body {
-        Some(body) => body.kind_name(),
-        None => milepost::Body::name_of(event.header.kind),
-    };
+    let kind = forms::kind_name(event);
     let kind = out.look(Look::Name, &format!("{kind:KIND_WIDTH$}"));
     let offset = format!(
         "{:>width$}",

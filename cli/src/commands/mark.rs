@@ -1,14 +1,14 @@
 //! `mark`: a checkpoint at a point.
 
-use milepost::{Engine, Json, Mark};
+use milepost::{Engine, ErrorKind, Json, Mark};
 
-use super::forms;
+use super::{forms, point};
 use crate::args;
-use crate::error::Result;
+use crate::error::{Failure, Result};
 use crate::output::Out;
 
 pub fn run(engine: &Engine, args: &args::Mark, out: &mut Out) -> Result<()> {
-    let point = engine.point(&args.address)?;
+    let point = point(engine, &args.address)?;
     let lineage = engine.task(&point.task)?.lineage_named(point.lineage)?;
     let mut mark = Mark::new()
         .label(args.label.as_str())
@@ -19,7 +19,15 @@ pub fn run(engine: &Engine, args: &args::Mark, out: &mut Out) -> Result<()> {
     if lineage.head()?.next != point.offset {
         mark = mark.at(point.offset);
     }
-    let checkpoint = lineage.checkpoint(mark)?;
+    let checkpoint = lineage.checkpoint(mark).map_err(|error| {
+        let invalid = error.kind() == ErrorKind::Invalid;
+        let failure = Failure::from(error);
+        if invalid {
+            failure.hint("a label is a name, as in `before-fix`")
+        } else {
+            failure
+        }
+    })?;
     if out.json {
         return Ok(out.json(&forms::checkpoint(&checkpoint))?);
     }

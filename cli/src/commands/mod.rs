@@ -14,7 +14,7 @@ mod tasks;
 mod undo;
 mod verify;
 
-use milepost::{Address, Engine, ErrorKind, MarkStatus, Task};
+use milepost::{Address, Engine, ErrorKind, MarkStatus, Point, Task};
 
 use crate::args::{Args, Command, Status};
 use crate::error::{Failure, Result};
@@ -61,6 +61,27 @@ fn on_store(engine: &Engine, command: Command, out: &mut Out) -> Result<()> {
         Command::Verify(args) => verify::run(engine, args.task.as_deref(), out),
         Command::Stats => stats::run(engine, out),
     }
+}
+
+/// The point of an address, or what to do where there is none.
+fn point(engine: &Engine, address: &str) -> Result<Point> {
+    engine.point(address).map_err(|error| {
+        let kind = error.kind();
+        let failure = Failure::from(error);
+        match kind {
+            ErrorKind::Invalid if address.starts_with('@') => {
+                failure.hint("`milepost checkpoints --json` lists whole ids")
+            }
+            ErrorKind::Invalid => failure.hint(
+                "addresses are TASK, TASK@N, TASK@LABEL, TASK~N, TASK/LINEAGE and @HEX; \
+                 `milepost log TASK -n 5` shows the last events",
+            ),
+            ErrorKind::NotFound if address.starts_with('@') => {
+                failure.hint("`milepost checkpoints` lists the checkpoints of the store")
+            }
+            _ => failure,
+        }
+    })
 }
 
 /// The task of this id, which may be percent-encoded as in an address.

@@ -3,13 +3,13 @@
 use milepost::{Engine, Task};
 use serde_json::json;
 
-use super::forms;
+use super::{forms, point};
 use crate::args;
 use crate::error::Result;
 use crate::output::{Out, big, printable};
 
 pub fn run(engine: &Engine, args: &args::Restore, out: &mut Out) -> Result<()> {
-    let point = engine.point(&args.address)?;
+    let point = point(engine, &args.address)?;
     let task = engine.restore(&point, args.description.as_deref())?;
     let from = forms::address(&point.task, point.lineage, point.offset);
     let note = format!("back to {from}");

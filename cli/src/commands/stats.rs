@@ -37,7 +37,7 @@ pub fn run(engine: &Engine, out: &mut Out) -> Result<()> {
             "disk".into(),
             json!(disk.collect::<serde_json::Map<_, _>>()),
         );
-        return Ok(out.json(&form.into())?);
+        return Ok(out.json(&form)?);
     }
     for (name, count) in counts {
         out.line(format!("{name:12} {count}"))?;

@@ -40,7 +40,7 @@ pub fn run(engine: &Engine, id: Option<&str>, out: &mut Out) -> Result<()> {
             .collect();
         form.insert("faults".into(), faults);
         form.insert("ok".into(), report.faults.is_empty().into());
-        out.json(&form.into())?;
+        out.json(&form)?;
     } else {
         let checked = counts
             .map(|(name, count)| format!("{count} {name}"))
@@ -58,9 +58,12 @@ pub fn run(engine: &Engine, id: Option<&str>, out: &mut Out) -> Result<()> {
         return Ok(());
     }
     let count = report.faults.len();
-    Err(Failure::new(format!("{count} faults found"))
+    let faults = if count == 1 {
+        "1 fault".into()
+    } else {
+        format!("{count} faults")
+    };
+    Err(Failure::new(format!("{faults} found"))
         .code_of(CORRUPT)
-        .hint(
-            "keep a copy of the store as it is; what has a second copy is rebuilt from it at open",
-        ))
+        .hint("copy the store's folder as it is before anything else is done to it"))
 }

@@ -179,7 +179,7 @@ impl<'a> Report<'a> {
         for command in [
             format!("log {name} -n 20"),
             format!("checkpoints {name} --limit 10"),
-            format!("state {name}@iteration-{BACK_TO}"),
+            format!("state {name}/0@iteration-{BACK_TO}"),
             format!("diff {name}/1 {name}"),
             format!("undo {name}"),
         ] {
@@ -201,6 +201,6 @@ impl<'a> Report<'a> {
         self.form.insert("lineages".into(), lineages.collect());
         self.form
             .insert("times_us".into(), Value::Object(self.times));
-        Ok(self.out.json(&Value::Object(self.form))?)
+        Ok(self.out.json(&self.form)?)
     }
 }

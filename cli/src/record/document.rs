@@ -7,7 +7,7 @@ use serde::de::IgnoredAny;
 
 use super::object::{Object, compact};
 use super::plan::Plan;
-use super::{Format, Input, Outcome, Reader, Recorded, swe_agent, tau_bench, write};
+use super::{Format, Input, Outcome, Reader, Recorded, acknowledge, swe_agent, tau_bench, write};
 use crate::error::{CONFLICT, Failure, Result};
 use crate::output::{Out, bar};
 
@@ -17,7 +17,7 @@ const DOCUMENT_MAX: u64 = 512 << 20;
 const LONG: u64 = 20_000;
 
 /// Records a document. Nothing is written unless all of it can be.
-pub fn record(input: &Input<'_>, format: Format, reader: Reader, out: &Out) -> Result<Outcome> {
+pub fn record(input: &Input<'_>, format: Format, reader: Reader, out: &mut Out) -> Result<Outcome> {
     let text = read(input, reader)?;
     let plans = plans(format, &text).map_err(|why| {
         Failure::new(format!("{}{why}", input.name)).hint(format!(
@@ -43,10 +43,15 @@ pub fn record(input: &Input<'_>, format: Format, reader: Reader, out: &Out) -> R
     let bar = bar(all, &input.name, all >= LONG && !out.json, false);
     let mut outcome = Outcome::default();
     for (task, plan) in plans {
-        let written = write::write_plan(input.engine, &task, input.user, &plan, &|done| {
-            bar.inc(done)
-        })
-        .map_err(|failure| failure.at(format!("{}: task {task}", input.name)))?;
+        let mut tell = |durable| acknowledge(durable, out);
+        let heard: write::Heard<'_> = if input.args.ack {
+            Some(&mut tell)
+        } else {
+            None
+        };
+        let progress = |done| bar.inc(done);
+        let written = write::write_plan(input.engine, &task, input.user, &plan, heard, &progress)
+            .map_err(|failure| failure.at(format!("{}: task {task}", input.name)))?;
         outcome.recorded.push(Recorded {
             task,
             input: input.name.clone(),

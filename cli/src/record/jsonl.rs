@@ -20,18 +20,20 @@ pub enum Line {
 /// Reads lines of events. A line over the limit is skipped without being held.
 pub struct Lines<R> {
     input: R,
-    /// The longest line, in bytes.
+    /// The longest line, in bytes: somewhat over the largest event.
     limit: usize,
+    event_max: usize,
     number: u64,
     read: u64,
     buffer: Vec<u8>,
 }
 
 impl<R: BufRead> Lines<R> {
-    pub fn new(input: R, limit: usize) -> Self {
+    pub fn new(input: R, limit: usize, event_max: usize) -> Self {
         Self {
             input,
             limit,
+            event_max,
             number: 0,
             read: 0,
             buffer: Vec::new(),
@@ -64,9 +66,9 @@ impl<R: BufRead> Lines<R> {
         if length > self.limit as u64 {
             // A buffer that grew to the limit once need not stay that large.
             self.buffer = Vec::new();
-            let limit = self.limit;
+            let max = self.event_max;
             return Ok(Line::Bad(format!(
-                "the line has {length} bytes, more than {limit}"
+                "a line of {length} bytes is over the limit of {max} for an event"
             )));
         }
         Ok(parse(&self.buffer, self.number == 1))
@@ -127,7 +129,7 @@ mod tests {
     use milepost::Message;
 
     fn lines(input: &[u8], limit: usize) -> Vec<Line> {
-        let mut lines = Lines::new(io::BufReader::with_capacity(7, input), limit);
+        let mut lines = Lines::new(io::BufReader::with_capacity(7, input), limit, limit);
         let mut all = Vec::new();
         loop {
             match lines.next_line().unwrap() {
@@ -161,7 +163,7 @@ mod tests {
         let long = "x".repeat(1000);
         let read = lines(format!("{HELLO}\n{long}\n{HELLO}\n").as_bytes(), 60);
         assert!(
-            matches!(&read[1], Line::Bad(why) if why.contains("1001 bytes")),
+            matches!(&read[1], Line::Bad(why) if why.contains("1001 bytes is over the limit of 60")),
             "{read:?}"
         );
         assert_eq!(read[2], hello());

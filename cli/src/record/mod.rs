@@ -33,10 +33,11 @@ use serde_json::{Value, json};
 
 use crate::args;
 use crate::error::{Failure, Result, UNMET};
-use crate::output::{Out, big, printable};
+use crate::output::{Out, big, printable, time};
 use crate::store::Choice;
 pub use detect::Format;
 use detect::detect;
+use write::Durable;
 
 /// How much of an input is looked at to tell its format.
 const START: usize = 64 << 10;
@@ -112,13 +113,13 @@ pub fn run(store: &Choice, args: &args::Record, out: &mut Out) -> Result<()> {
             break;
         }
     }
-    engine.close()?;
+    let closed = engine.close();
     report(&all.recorded, args, out)?;
     match worst {
         Some(failure) if args.files.len() > 1 => Err(Failure::said(failure.code())),
         Some(failure) => Err(failure),
         None if all.bad_lines > 0 => Err(bad_lines(&all, args)),
-        None => Ok(()),
+        None => Ok(closed?),
     }
 }
 
@@ -129,12 +130,22 @@ fn open(path: &Path) -> Result<Reader> {
         return Ok(BufReader::with_capacity(START, Box::new(io::stdin())));
     }
     let failed = |error| Failure::new(format!("{}: {error}", path.display()));
-    let file = File::open(path).map_err(failed)?;
+    let file = File::open(path)
+        .map_err(|error| failed(error).hint("check the name; `-` is standard input"))?;
     if file.metadata().map_err(failed)?.is_dir() {
         return Err(failed(io::Error::from(io::ErrorKind::IsADirectory))
             .hint("name the files in it, as in `milepost record DIR/*`"));
     }
-    Ok(BufReader::with_capacity(START, Box::new(file)))
+    let mut reader: Reader = BufReader::with_capacity(START, Box::new(file));
+    if reader.fill_buf().map_err(failed)?.is_empty() {
+        return Err(empty(&path.display().to_string()));
+    }
+    Ok(reader)
+}
+
+fn empty(name: &str) -> Failure {
+    Failure::new(format!("{name}: empty: there is nothing to record"))
+        .hint("give a file with one event an object a line, or a .traj file")
 }
 
 fn one(
@@ -167,10 +178,7 @@ fn one(
         .fill_buf()
         .map_err(|error| Failure::from(error).at(&input.name))?;
     if start.is_empty() {
-        return Err(
-            Failure::new(format!("{}: empty: there is nothing to record", input.name))
-                .hint("give a file with one event an object a line, or a .traj file"),
-        );
+        return Err(empty(&input.name));
     }
     let format = match args.format {
         Format::Auto => detect(start, text(path.extension()).as_deref()),
@@ -187,7 +195,7 @@ impl Input<'_> {
     fn task_id(&self) -> String {
         let named = self.args.task.clone().or_else(|| self.stem.clone());
         named.unwrap_or_else(|| {
-            let now = crate::output::time_short(SystemClock.now_us());
+            let now = time(SystemClock.now_us());
             format!("stdin-{}", now.replace([':', '-'], ""))
         })
     }
@@ -201,6 +209,18 @@ fn current_user() -> String {
         .into_iter()
         .find(|name| !name.is_empty())
         .unwrap_or_else(|| "local".into())
+}
+
+/// Says on standard output that an event is durable.
+fn acknowledge(durable: Durable, out: &mut Out) -> Result<()> {
+    let Durable { offset, hash } = durable;
+    let said = out.json(&json!({"offset": big(offset), "hash": hash}));
+    said.and_then(|()| out.flush()).map_err(|error| {
+        Failure::new(format!(
+            "standard output failed after event {offset}: {error}"
+        ))
+        .hint("events up to that one are recorded")
+    })
 }
 
 /// Says on standard error that a line of an input cannot be recorded.

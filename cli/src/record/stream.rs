@@ -4,13 +4,12 @@ use std::io::BufRead;
 
 use indicatif::ProgressBar;
 use milepost::{Body, CheckpointMarked, Engine, ErrorKind, Lineage, Mark, MarkCause, MarkStatus};
-use serde_json::json;
 
 use super::jsonl::{Line, Lines};
-use super::write::{Durable, Refused, Writer, step_mark};
-use super::{Format, Input, Outcome, Reader, Recorded, say_bad_line};
+use super::write::{Refused, Writer, step_mark};
+use super::{Format, Input, Outcome, Reader, Recorded, acknowledge, say_bad_line};
 use crate::error::{Failure, Result};
-use crate::output::{Out, bar, big};
+use crate::output::{Out, bar};
 
 /// What a line may have beside its event: the names and quotes of its JSON, and escapes.
 const LINE_SLACK: usize = 1 << 20;
@@ -21,6 +20,7 @@ const LONG: u64 = 8 << 20;
 pub fn record(input: &Input<'_>, reader: Reader, out: &mut Out) -> Result<Outcome> {
     let limit = input.args.event_max.saturating_add(LINE_SLACK);
     let size = input.size.unwrap_or_default();
+    let lines = Lines::new(reader, limit, input.args.event_max);
     let mut recorder = Recorder {
         input,
         // A running program waits for its acknowledgement, and a pipe may stay quiet for hours.
@@ -30,7 +30,7 @@ pub fn record(input: &Input<'_>, reader: Reader, out: &mut Out) -> Result<Outcom
         bad_lines: 0,
         bar: bar(size, &input.name, size >= LONG, true),
     };
-    let read = recorder.lines(Lines::new(reader, limit), out);
+    let read = recorder.lines(lines, out);
     recorder.bar.finish_and_clear();
     recorder.finish(read)
 }
@@ -103,7 +103,10 @@ impl Recorder<'_> {
             self.writer()?.mark(step_mark(step, status))?;
             self.say_refused();
         }
-        self.acknowledge(durable, out)
+        match durable {
+            Some(durable) if self.input.args.ack => acknowledge(durable, out),
+            _ => Ok(()),
+        }
     }
 
     /// Why an event is not even tried.
@@ -151,22 +154,6 @@ impl Recorder<'_> {
         for Refused { number, why } in refused {
             self.bad(number, &why);
         }
-    }
-
-    fn acknowledge(&self, durable: Option<Durable>, out: &mut Out) -> Result<()> {
-        if !self.input.args.ack {
-            return Ok(());
-        }
-        let Some(Durable { offset, hash }) = durable else {
-            return Ok(());
-        };
-        let said = out.json(&json!({"offset": big(offset), "hash": hash}));
-        said.and_then(|()| out.flush()).map_err(|error| {
-            Failure::new(format!(
-                "standard output failed after event {offset}: {error}"
-            ))
-            .hint("events up to that one are recorded")
-        })
     }
 
     fn finish(mut self, read: Result<()>) -> Result<Outcome> {

@@ -43,7 +43,7 @@ pub fn plan(mut file: Object) -> Result<Plan, String> {
     if steps.is_none() && history.is_none() {
         return Err("no `trajectory` and no `history`, so this is not a trajectory".into());
     }
-    let status = match info.as_ref().and_then(|info| exit_status(info)) {
+    let status = match info.as_ref().and_then(exit_status) {
         Some(exit) if !exit.starts_with("submitted") => MarkStatus::Failure,
         _ => MarkStatus::Success,
     };
@@ -211,7 +211,9 @@ impl Recorder<'_> {
 
     fn finish_step(&mut self, step: u64, mut fields: Object) {
         let mut metrics = BTreeMap::new();
-        let time = fields.get("execution_time").map(Json::value);
+        let time = fields
+            .get("execution_time")
+            .and_then(|json| json.value().ok());
         if let Some(time) = time
             .filter(|time| time.is_f64())
             .and_then(|time| time.as_f64())

@@ -10,7 +10,7 @@
 //! reward, info, trial, .., last step       VariablesPatched before the last mark
 //! ```
 
-use milepost::{Application, Body, Data, Json, MarkStatus, StepFinished, ToolReturned};
+use milepost::{Application, Body, Data, MarkStatus, StepFinished, ToolReturned};
 use std::collections::BTreeMap;
 
 use super::conversation::{self, Leftover};
@@ -69,7 +69,7 @@ fn run(mut entry: Object, place: &str) -> Result<Run, String> {
 fn status(entry: &Object) -> MarkStatus {
     match entry
         .get("reward")
-        .map(Json::value)
+        .and_then(|json| json.value().ok())
         .and_then(|reward| reward.as_f64())
     {
         Some(reward) if reward < 1.0 - REWARD_SLACK => MarkStatus::Failure,

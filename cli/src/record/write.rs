@@ -143,6 +143,9 @@ pub fn step_mark(step: u64, status: MarkStatus) -> Mark {
     }
 }
 
+/// Who is told of each event that is durable, where somebody wants to know.
+pub type Heard<'a> = Option<&'a mut dyn FnMut(Durable) -> Result<()>>;
+
 /// What a plan became.
 #[derive(Debug, Default)]
 pub struct Written {
@@ -167,6 +170,7 @@ pub fn write_plan(
     id: &str,
     user: &str,
     plan: &Plan,
+    mut heard: Heard<'_>,
     progress: &dyn Fn(u64),
 ) -> Result<Written> {
     let task = engine.start_task(id, user)?;
@@ -174,13 +178,13 @@ pub fn write_plan(
     let mut laid: Vec<Laid<'_>> = Vec::new();
     for run in &plan.runs {
         let next = match closest(&laid, run) {
-            None => lay(task.lineage().clone(), run, Vec::new())?,
+            None => lay(task.lineage().clone(), run, Vec::new(), &mut heard)?,
             Some((from, shared)) => {
                 let shared_points = from.points.iter().take(shared).copied().collect();
                 let at = from.points.get(shared).copied().unwrap_or_default();
                 let point: Point = from.lineage.point(at)?;
                 let lineage = engine.branch(&point, run.description.as_deref())?;
-                lay(lineage, run, shared_points)?
+                lay(lineage, run, shared_points, &mut heard)?
             }
         };
         written.lineages += 1;
@@ -207,20 +211,30 @@ struct Next<'a> {
 }
 
 /// Writes the items of a run that it does not share, and notes the point before each.
-fn lay(lineage: Lineage, run: &Run, mut points: Vec<Offset>) -> Result<Next<'_>> {
+fn lay<'a>(
+    lineage: Lineage,
+    run: &'a Run,
+    mut points: Vec<Offset>,
+    heard: &mut Heard<'_>,
+) -> Result<Next<'a>> {
     let shared = points.len();
     let mut offset = lineage.head()?.next;
     let mut writer = Writer::new(lineage.clone());
     for item in run.items.iter().skip(shared) {
         points.push(offset);
         offset += 1;
-        match item {
-            Item::Event(body) => {
+        match (item, &mut *heard) {
+            (Item::Event(body), Some(heard)) => {
+                if let Some(durable) = writer.push_alone(0, body.clone())? {
+                    heard(durable)?;
+                }
+            }
+            (Item::Event(body), None) => {
                 // Sizes are known to be in order; this only bounds the batch.
                 let bytes = BATCH_BYTES / BATCH_EVENTS;
                 writer.push(0, body.clone(), bytes)?;
             }
-            Item::Mark { status, step } => {
+            (Item::Mark { status, step }, _) => {
                 writer.mark(step_mark(*step, *status))?;
             }
         }

@@ -55,11 +55,17 @@ macro_rules! bodies {
 
             /// The stored form: the kind's number and the payload.
             pub fn encode(&self) -> (u16, Vec<u8>) {
-                let payload = match self {
-                    $(Self::$kind(body) => $crate::wire::encode(body),)*
-                    Self::Unknown { payload, .. } => payload.clone(),
-                };
-                (self.kind(), payload)
+                let mut payload = Vec::new();
+                (self.encode_into(&mut payload), payload)
+            }
+
+            /// Appends the payload of the stored form to `out`; gives the kind's number.
+            pub fn encode_into(&self, out: &mut Vec<u8>) -> u16 {
+                match self {
+                    $(Self::$kind(body) => $crate::wire::encode_into(body, out),)*
+                    Self::Unknown { payload, .. } => out.extend_from_slice(payload),
+                }
+                self.kind()
             }
 
             /// Reads the stored form. `Corrupt` where the payload is not one of its kind.

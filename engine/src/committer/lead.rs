@@ -10,7 +10,7 @@ use milepost_codec::{
 };
 
 use super::request::{Draft, Part, PartBuilder, Request};
-use super::ticket::{Done, Slot};
+use super::ticket::{Done, Results, Slot};
 use crate::catalog::Catalog;
 use crate::index::{Indexed, LogHead, index_record};
 use crate::log::{Batch, GroupMeta};
@@ -78,11 +78,12 @@ impl Lead {
         }
     }
 
-    /// Commits requests from the front of `queue`, at least one, and hands out their results.
+    /// Commits requests from the front of `queue`, at least one, and adds their results.
     /// Gives the logs that have grown, and which of them want a snapshot.
     pub(crate) fn commit(
         &mut self,
         queue: &mut VecDeque<(Request, Arc<Slot>)>,
+        results: &mut Results,
     ) -> Vec<(LogId, Option<Due>)> {
         if self.logs.len() > KNOWN_MAX {
             self.logs.clear();
@@ -94,12 +95,12 @@ impl Lead {
         while let Some((request, slot)) = queue.pop_front() {
             match self.admit(&request, &mut batch) {
                 Ok(Admission::In(done)) => admitted.push((slot, done)),
-                Ok(Admission::Repeated(done)) => slot.fill(Ok(done)),
+                Ok(Admission::Repeated(done)) => results.push((slot, Ok(done))),
                 Ok(Admission::Later) => {
                     queue.push_front((request, slot));
                     break;
                 }
-                Err(error) => slot.fill(Err(error)),
+                Err(error) => results.push((slot, Err(error))),
             }
         }
         if batch.is_empty() {
@@ -111,7 +112,7 @@ impl Lead {
             Ok(()) => {
                 self.seq += 1;
                 for (slot, done) in admitted {
-                    slot.fill(Ok(done));
+                    results.push((slot, Ok(done)));
                 }
                 grown.into_iter().map(|log| (log, self.due(log))).collect()
             }
@@ -120,7 +121,7 @@ impl Lead {
                 self.logs.clear();
                 self.active.clear();
                 for (slot, _) in admitted {
-                    slot.fill(Err(unknown(&error)));
+                    results.push((slot, Err(unknown(&error))));
                 }
                 Vec::new()
             }

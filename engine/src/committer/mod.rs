@@ -27,6 +27,7 @@ use parking_lot::{Condvar, Mutex};
 pub(crate) use lead::{Errand, Lead};
 pub(crate) use request::{Activate, Draft, Part, PartBuilder, Request};
 pub(crate) use ticket::{Done, Slot};
+use ticket::{Gate, Results, hand_out};
 pub(crate) use watch::{Watch, Watchers};
 
 use crate::catalog::Catalog;
@@ -40,6 +41,8 @@ const COMMIT_BYTES: usize = 4 << 20;
 #[derive(Default)]
 struct Queue {
     requests: VecDeque<(Request, Arc<Slot>)>,
+    /// Where those wait who gather now.
+    gate: Arc<Gate>,
     bytes: usize,
     closed: bool,
 }
@@ -99,15 +102,16 @@ impl Committer {
         let slot = self.enqueue(request)?;
         // Whoever holds the lead looks at the queue again after letting go of it.
         if let Some(mut lead) = self.lead.try_lock() {
-            while !slot.is_done() && self.commit_gathered(&mut lead) {}
+            let results = self.commit_gathered(&mut lead);
             drop(lead);
+            // The next commit begins while those of this one are told.
             self.pass_on();
+            hand_out(results);
         }
         slot.wait()
     }
 
     fn enqueue(&self, request: Request) -> Result<Arc<Slot>> {
-        let slot = Arc::new(Slot::default());
         let mut queue = self.queue.lock();
         while queue.bytes > QUEUE_BYTES && !queue.closed {
             self.room.wait(&mut queue);
@@ -115,6 +119,7 @@ impl Committer {
         if queue.closed {
             return Err(Error::new(ErrorKind::Unavailable, "the store is closed"));
         }
+        let slot = Arc::new(Slot::new(Arc::clone(&queue.gate)));
         queue.bytes += request.bytes();
         queue.requests.push_back((request, Arc::clone(&slot)));
         Ok(slot)
@@ -127,8 +132,8 @@ impl Committer {
         }
     }
 
-    /// Commits once; says whether there was anything.
-    fn commit_gathered(&self, lead: &mut Lead) -> bool {
+    /// Commits what has gathered and gives the results: none where there was nothing.
+    fn commit_gathered(&self, lead: &mut Lead) -> Results {
         let mut taken = VecDeque::new();
         {
             let mut queue = self.queue.lock();
@@ -141,20 +146,23 @@ impl Committer {
                     break;
                 }
             }
+            if queue.requests.is_empty() && !taken.is_empty() {
+                queue.gate = Arc::default();
+            }
         }
-        if taken.is_empty() {
-            return false;
+        if !taken.is_empty() {
+            self.room.notify_all();
         }
-        self.room.notify_all();
+        let mut results = Results::with_capacity(taken.len());
         while !taken.is_empty() {
-            for (log, due) in lead.commit(&mut taken) {
+            for (log, due) in lead.commit(&mut taken, &mut results) {
                 self.watchers.wake(log);
                 if let Some(due) = due {
                     let _ = self.errands.try_send(Errand::Snapshot(due));
                 }
             }
         }
-        true
+        results
     }
 
     /// Tells whoever watches a log of every commit to it.
@@ -167,7 +175,13 @@ impl Committer {
         self.queue.lock().closed = true;
         self.room.notify_all();
         let mut lead = self.lead.lock();
-        while self.commit_gathered(&mut lead) {}
+        loop {
+            let results = self.commit_gathered(&mut lead);
+            if results.is_empty() {
+                break;
+            }
+            hand_out(results);
+        }
         drop(lead);
         self.watchers.close();
     }
@@ -178,9 +192,17 @@ fn run(woken: &Receiver<()>, committer: &std::sync::Weak<Committer>) {
         let Some(committer) = committer.upgrade() else {
             return;
         };
-        let mut lead = committer.lead.lock();
-        while committer.commit_gathered(&mut lead) {}
-        drop(lead);
+        loop {
+            let results = {
+                let mut lead = committer.lead.lock();
+                committer.commit_gathered(&mut lead)
+            };
+            if results.is_empty() {
+                break;
+            }
+            hand_out(results);
+        }
+        // What was queued between the last look and letting go of the lead.
         committer.pass_on();
     }
 }

@@ -122,12 +122,30 @@ impl PartBuilder {
 
     /// Appends an encoded body. `Invalid` where the part grows over what a frame may hold.
     pub(crate) fn push(&mut self, header: Header, form: BodyForm, payload: &[u8]) -> Result<()> {
+        let bytes = header.encode();
+        self.push_encoded(&bytes, form, payload)?;
+        let part = &mut self.0;
+        if header.key.is_some() || matches!(part.log.kind, milepost_codec::LogKind::Control) {
+            if let Some(key) = &header.key {
+                part.key = Some(key.clone());
+            }
+            part.indexed.push((part.records.len() as u32 - 1, header));
+        }
+        Ok(())
+    }
+
+    /// Appends an event whose header has no entry in the index and is encoded already.
+    pub(crate) fn push_encoded(
+        &mut self,
+        header: &[u8],
+        form: BodyForm,
+        payload: &[u8],
+    ) -> Result<()> {
         let part = &mut self.0;
         let salt = salt(part.seed, part.records.len() as u64);
         let body = body_hash(&salt, form, payload);
-        let header_bytes = header.encode();
         let start = part.bytes.len();
-        encode_record(&mut part.bytes, &header_bytes, form, payload);
+        encode_record(&mut part.bytes, header, form, payload);
         let end = part.bytes.len();
         if end > FRAME_PAYLOAD_MAX / 2 {
             return Err(Error::invalid(format!(
@@ -137,22 +155,22 @@ impl PartBuilder {
         }
         let payload_start = end - payload.len();
         // The header stands behind its length: one byte, or three where it is long.
-        let header_start = start + if header_bytes.len() <= 250 { 1 } else { 3 };
+        let header_start = start + if header.len() <= 250 { 1 } else { 3 };
         let span = |from: usize, to: usize| (from as u32, to as u32);
         part.records.push(Meta {
             start: start as u32,
             end: end as u32,
-            header: span(header_start, header_start + header_bytes.len()),
+            header: span(header_start, header_start + header.len()),
             payload: (form == BodyForm::Inline).then(|| span(payload_start, end)),
             body,
         });
-        if header.key.is_some() || matches!(part.log.kind, milepost_codec::LogKind::Control) {
-            if let Some(key) = &header.key {
-                part.key = Some(key.clone());
-            }
-            part.indexed.push((part.records.len() as u32 - 1, header));
-        }
         Ok(())
+    }
+
+    /// Makes room for `records` of about `bytes` in all.
+    pub(crate) fn reserve(&mut self, records: usize, bytes: usize) {
+        self.0.records.reserve(records);
+        self.0.bytes.reserve(bytes);
     }
 
     /// Appends an inline event of a lineage.

@@ -1,5 +1,7 @@
 //! What a caller waits on.
 
+use std::sync::Arc;
+
 use milepost_codec::{CheckpointId, Head, Offset, Result, Seq};
 use parking_lot::{Condvar, Mutex};
 
@@ -15,17 +17,40 @@ pub(crate) struct Done {
     pub(crate) checkpoint: Option<CheckpointId>,
 }
 
-/// Where the result of a request comes.
+/// Where all who wait for the same commit stand: one signal wakes them, each the next, instead of
+/// the lead waking every one.
 #[derive(Debug, Default)]
+pub(crate) struct Gate {
+    lock: Mutex<()>,
+    open: Condvar,
+}
+
+impl Gate {
+    pub(crate) fn open(&self) {
+        let _guard = self.lock.lock();
+        self.open.notify_all();
+    }
+}
+
+/// Where the result of a request comes.
+#[derive(Debug)]
 pub(crate) struct Slot {
     result: Mutex<Option<Result<Done>>>,
-    done: Condvar,
+    gate: Arc<Gate>,
 }
 
 impl Slot {
-    pub(crate) fn fill(&self, result: Result<Done>) {
+    pub(crate) fn new(gate: Arc<Gate>) -> Self {
+        Self {
+            result: Mutex::new(None),
+            gate,
+        }
+    }
+
+    /// Takes the result. Whoever waits is told when the gate opens.
+    pub(crate) fn fill(&self, result: Result<Done>) -> &Arc<Gate> {
         *self.result.lock() = Some(result);
-        self.done.notify_all();
+        &self.gate
     }
 
     pub(crate) fn is_done(&self) -> bool {
@@ -34,12 +59,32 @@ impl Slot {
 
     /// Waits for the result and takes it: only one may.
     pub(crate) fn wait(&self) -> Result<Done> {
-        let mut result = self.result.lock();
-        loop {
-            match result.take() {
-                Some(result) => return result,
-                None => self.done.wait(&mut result),
-            }
+        if let Some(result) = self.result.lock().take() {
+            return result;
         }
+        let mut guard = self.gate.lock.lock();
+        loop {
+            if let Some(result) = self.result.lock().take() {
+                return result;
+            }
+            self.gate.open.wait(&mut guard);
+        }
+    }
+}
+
+/// Results that have not been handed out.
+pub(crate) type Results = Vec<(Arc<Slot>, Result<Done>)>;
+
+/// Hands out results and opens the gates of those who wait for them.
+pub(crate) fn hand_out(results: Results) {
+    let mut gates: Vec<Arc<Gate>> = Vec::new();
+    for (slot, result) in results {
+        let gate = slot.fill(result);
+        if !gates.iter().any(|known| Arc::ptr_eq(known, gate)) {
+            gates.push(Arc::clone(gate));
+        }
+    }
+    for gate in gates {
+        gate.open();
     }
 }

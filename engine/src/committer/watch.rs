@@ -22,8 +22,9 @@ pub(crate) struct Watchers {
 impl Watchers {
     pub(crate) fn watch(&self, log: LogId) -> Watch {
         let (sender, watch) = crossbeam_channel::bounded(1);
+        let mut logs = self.logs.lock();
         if !self.closed.load(Ordering::Acquire) {
-            self.logs.lock().entry(log).or_default().push(sender);
+            logs.entry(log).or_default().push(sender);
             self.any.fetch_add(1, Ordering::Release);
         }
         watch

@@ -104,7 +104,7 @@ pub(crate) struct KeyEntry {
 pub(crate) struct SnapshotNote {
     /// The chunk that holds it.
     pub(crate) chunk: ChunkId,
-    /// Bytes of its state.
+    /// How far the log may grow until the next, beside the slack.
     pub(crate) size: u64,
     /// The lineage's own record bytes before it.
     pub(crate) log_bytes: u64,

@@ -1,8 +1,9 @@
 //! A log that forgets: a tail that nothing is applied from.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use milepost_codec::{ChunkEntry, ChunkId, LogId, Offset, Result, Seq};
+use milepost_codec::{ChunkEntry, ChunkId, Error, ErrorKind, LogId, Offset, Result, Seq};
 use parking_lot::{Mutex, RwLock};
 
 use super::tail::merge;
@@ -18,10 +19,21 @@ pub(crate) struct MemoryLog {
     notes: RwLock<std::collections::BTreeMap<Vec<u8>, Vec<u8>>>,
     seq: Mutex<Seq>,
     chunks: RwLock<HashMap<ChunkId, Vec<u8>>>,
+    closed: AtomicBool,
+}
+
+impl MemoryLog {
+    fn check_open(&self) -> Result<()> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(Error::new(ErrorKind::Unavailable, "the store is closed"));
+        }
+        Ok(())
+    }
 }
 
 impl Log for MemoryLog {
     fn append(&self, batch: Batch) -> Result<()> {
+        self.check_open()?;
         let mut seq = self.seq.lock();
         assert_eq!(batch.seq, *seq + 1, "commits follow each other");
         *seq = batch.seq;
@@ -40,10 +52,12 @@ impl Log for MemoryLog {
     }
 
     fn run(&self, log: LogId, offset: Offset) -> Result<Option<Run>> {
+        self.check_open()?;
         Ok(self.tail.read().run(log, offset))
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.check_open()?;
         match self.tail.read().get(key) {
             Some(value) => Ok(value),
             None => Ok(self.notes.read().get(key).cloned()),
@@ -51,6 +65,7 @@ impl Log for MemoryLog {
     }
 
     fn scan(&self, from: &[u8], to: &[u8], backwards: bool, limit: usize) -> Result<Vec<Entry>> {
+        self.check_open()?;
         let tail = self.tail.read();
         let waiting = tail.scan(from, to, backwards, limit);
         let notes = self.notes.read();
@@ -62,11 +77,13 @@ impl Log for MemoryLog {
     }
 
     fn put_note(&self, key: Vec<u8>, value: Vec<u8>) -> Result<()> {
+        self.check_open()?;
         self.notes.write().insert(key, value);
         Ok(())
     }
 
     fn put_chunk(&self, content: &[u8], _pieces: bool) -> Result<ChunkId> {
+        self.check_open()?;
         let id = ChunkEntry::id_of(content);
         self.chunks
             .write()
@@ -76,6 +93,7 @@ impl Log for MemoryLog {
     }
 
     fn get_chunk(&self, id: &ChunkId) -> Result<Option<Vec<u8>>> {
+        self.check_open()?;
         Ok(self.chunks.read().get(id).cloned())
     }
 
@@ -100,6 +118,7 @@ impl Log for MemoryLog {
     }
 
     fn close(&self) -> Result<()> {
+        self.closed.store(true, Ordering::Release);
         Ok(())
     }
 }

@@ -107,6 +107,10 @@ impl Reducer for RunReducer {
     fn refers(&self, state: &RunState) -> Vec<ChunkId> {
         state.refers()
     }
+
+    fn bytes_in_chunks(&self, state: &RunState) -> u64 {
+        state.messages.bytes_in_chunks() + state.guidance.bytes_in_chunks()
+    }
 }
 
 impl RunState {

@@ -31,6 +31,10 @@ fn real_runs(folder: &str, ending: &str) -> Vec<PathBuf> {
         .collect()
 }
 
+fn value(json: &Json) -> Value {
+    json.value().unwrap()
+}
+
 /// Puts the events of a run together again.
 #[derive(Default)]
 struct Rebuilt {
@@ -59,7 +63,7 @@ impl Rebuilt {
     fn event(&mut self, body: &Body) {
         match body {
             Body::VariablesPatched(patched) => {
-                for operation in patched.patch.value().as_array().unwrap() {
+                for operation in patched.patch.value().unwrap().as_array().unwrap() {
                     let path = operation["path"].as_str().unwrap();
                     let name = path[1..].replace("~1", "/").replace("~0", "~");
                     self.file.insert(name, operation["value"].clone());
@@ -72,7 +76,7 @@ impl Rebuilt {
             Body::StepFinished(finished) => self.finished(finished),
             Body::Message(_) => self.open.push(without_kind(body)),
             Body::ToolCalled(called) => {
-                let text = called.arguments.value();
+                let text = called.arguments.value().unwrap();
                 let arguments = text.as_str().map_or(called.arguments.text(), |text| text);
                 let call = json!({"id": called.call, "type": "function",
                     "function": {"name": called.tool, "arguments": arguments}});
@@ -91,7 +95,7 @@ impl Rebuilt {
                 }
             }
             Body::ToolReturned(returned) => {
-                let output = returned.output.as_ref().map_or(json!(""), Json::value);
+                let output = returned.output.as_ref().map_or(json!(""), value);
                 let mut message = json!({"role": "tool", "content": output, "id": returned.call});
                 if let Some(tool) = &returned.tool {
                     message["name"] = json!(tool);
@@ -103,14 +107,14 @@ impl Rebuilt {
                     panic!("{application:?}")
                 };
                 assert_eq!(application.name, "message_fields");
-                put_back(&mut self.open, json.value());
+                put_back(&mut self.open, json.value().unwrap());
             }
             other => panic!("{other:?}"),
         }
     }
 
     fn finished(&mut self, finished: &StepFinished) {
-        let mut step = finished.result.as_ref().map_or(json!({}), Json::value);
+        let mut step = finished.result.as_ref().map_or(json!({}), value);
         let step = step.as_object_mut().unwrap();
         for (name, value) in &finished.metrics {
             step.insert(name.clone(), json!(value.0));

@@ -4,10 +4,11 @@
 //! index entries and the applied position in one sled batch. Then the prefix leaves the tail. A
 //! journal segment is archived and let go only when sled holds all of it and has been synced.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
-use milepost_codec::{ErrorKind, Result, Seq};
+use milepost_codec::{Error, ErrorKind, Result, Seq};
 
 use super::{Shared, applied, archive, blocks};
 use crate::index::keys;
@@ -42,10 +43,15 @@ pub(crate) fn run(shared: &Arc<Shared>, wakes: &Receiver<Wake>) {
         if wake == Wake::Stop {
             return;
         }
-        if let Err(error) = work(shared, draining) {
+        // A panic poisons too: whoever waits for the tail to shrink is told.
+        let done = catch_unwind(AssertUnwindSafe(|| work(shared, draining)));
+        let done =
+            done.unwrap_or_else(|_| Err(Error::new(ErrorKind::Poisoned, "applying panicked")));
+        if let Err(error) = done {
             shared.poison(&error.at("applier"));
         }
         draining = false;
+        let _guard = shared.waiting.lock();
         shared.progress.notify_all();
     }
 }
@@ -63,7 +69,8 @@ fn work(shared: &Arc<Shared>, all: bool) -> Result<()> {
             (tail.bytes(), tail.prefix(ROUND_BYTES))
         };
         let Some(until) = until else { break };
-        if waiting < ROUND_DUE && !all {
+        // Writers wait over the backlog: what they wait for is always due.
+        if waiting < ROUND_DUE.min(shared.backlog_bytes / 2) && !all {
             break;
         }
         round(shared, until)?;

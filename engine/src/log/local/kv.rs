@@ -9,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use milepost_codec::{Error, ErrorKind, Result};
+use parking_lot::RwLock;
 
 use super::layout;
 use crate::log::{Entry, IndexPut};
@@ -19,7 +20,8 @@ pub(crate) const VALUE_MAX: usize = 4000;
 /// A sled folder.
 #[derive(Debug)]
 pub(crate) struct Kv {
-    db: sled::Db,
+    /// Nothing once the store is closed: sled keeps its folder locked until it is dropped.
+    db: RwLock<Option<sled::Db>>,
     dir: PathBuf,
     file: File,
 }
@@ -38,7 +40,7 @@ impl Kv {
         let db = caught("open", || config.open())?;
         let file = File::open(dir.join("db")).map_err(|e| layout::io("open", dir, &e))?;
         let kv = Self {
-            db,
+            db: RwLock::new(Some(db)),
             dir: dir.to_owned(),
             file,
         };
@@ -50,8 +52,26 @@ impl Kv {
         Ok(kv)
     }
 
+    /// Lets go of the folder, so that it can be opened again though readers still hold the log.
+    /// sled is dropped only where it is `sound`: after a failed write that may never end.
+    pub(crate) fn close(&self, sound: bool) {
+        let db = self.db.write().take();
+        if sound {
+            drop(db);
+        } else {
+            std::mem::forget(db);
+        }
+    }
+
+    fn with<T>(&self, what: &str, call: impl FnOnce(&sled::Db) -> sled::Result<T>) -> Result<T> {
+        match self.db.read().as_ref() {
+            Some(db) => caught(what, || call(db)),
+            None => Err(Error::new(ErrorKind::Unavailable, "the store is closed")),
+        }
+    }
+
     pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        caught("get", || self.db.get(key)).map(|value| value.map(|v| v.to_vec()))
+        self.with("get", |db| db.get(key)).map(|value| value.map(|v| v.to_vec()))
     }
 
     /// Entries of a range in order of keys, from the end where `backwards`.
@@ -65,8 +85,8 @@ impl Kv {
         if from >= to {
             return Ok(Vec::new());
         }
-        caught("scan", || {
-            let range = self.db.range(from..to);
+        self.with("scan", |db| {
+            let range = db.range(from..to);
             let pair = |item: sled::Result<(sled::IVec, sled::IVec)>| {
                 item.map(|(key, value)| (key.to_vec(), value.to_vec()))
             };
@@ -90,12 +110,12 @@ impl Kv {
                 None => batch.remove(key),
             }
         }
-        caught("write", || self.db.apply_batch(batch))
+        self.with("write", |db| db.apply_batch(batch))
     }
 
     /// Makes everything applied so far survive power loss.
     pub(crate) fn sync(&self) -> Result<()> {
-        caught("flush", || self.db.flush().map(|_| ()))?;
+        self.with("flush", |db| db.flush().map(|_| ()))?;
         self.file
             .sync_data()
             .map_err(|e| layout::io("sync", &self.dir, &e))?;

@@ -422,6 +422,7 @@ impl Log for LocalLog {
         self.shared.closed.store(true, Ordering::Release);
         let done = drained.and_then(|()| self.finish());
         self.shared.journal.lock().take();
+        self.shared.kv.close(self.shared.poisoned().is_none());
         self.lock.lock().take();
         done
     }

@@ -57,7 +57,7 @@ pub(crate) fn recover(shared: &Shared) -> Result<JournalEnd> {
             format!("commits up to {}", segment.last),
         ));
     }
-    shared.set_recovered(replay.last.saturating_sub(applied), segment.torn);
+    shared.set_recovered(replay.taken, segment.torn);
     if shared.tail.read().is_empty() {
         // Only frames that say that the store was closed came after what sled has.
         shared.set_applied(segment.last);
@@ -71,6 +71,9 @@ fn empty_journal(shared: &Shared, replay: &mut Replay<'_>) -> Result<JournalEnd>
     let archived = next.saturating_sub(1);
     if archived < shared.applied() {
         return Err(gap(archived, shared.applied() + 1));
+    }
+    if shared.tail.read().is_empty() {
+        shared.set_applied(archived);
     }
     let next_number = layout::numbered(&shared.layout.archive(), "mpa")?
         .last()
@@ -154,6 +157,8 @@ struct Replay<'a> {
     origins: HashMap<TaskNo, Origin>,
     heads: HashMap<LogId, LogHead>,
     last: Seq,
+    /// Commits that were taken back, those that only say that the store was closed left out.
+    taken: u64,
 }
 
 impl<'a> Replay<'a> {
@@ -163,6 +168,7 @@ impl<'a> Replay<'a> {
             origins: HashMap::new(),
             heads: HashMap::new(),
             last: shared.applied(),
+            taken: 0,
         }
     }
 
@@ -205,6 +211,7 @@ impl<'a> Replay<'a> {
             self.group(seq, &group, section, &mut batch)?;
         }
         self.last = seq;
+        self.taken += u64::from(!payload.is_empty());
         let mut tail = self.shared.tail.write();
         tail.push(batch);
         let full = tail.bytes() > self.shared.backlog_bytes;
@@ -290,7 +297,7 @@ impl<'a> Replay<'a> {
         group: &GroupRef<'_>,
     ) -> Result<LogHead> {
         let mut hash = chain.root();
-        if let (LogKind::Lineage(_), 1..) = (log.kind, first)
+        if let LogKind::Lineage(_) = log.kind
             && let Some(record) = group.section.iter().next()
         {
             let record = record?;

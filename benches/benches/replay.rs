@@ -1,0 +1,41 @@
+//! Reading back: events decoded, chains verified.
+#![expect(missing_docs, clippy::unwrap_used, reason = "a bench")]
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use milepost::Append;
+use milepost_benches::corpus::repeated;
+use milepost_benches::rows::store;
+
+fn replay(c: &mut Criterion) {
+    let dir = tempfile::tempdir_in(".").unwrap();
+    let (engine, task) = store(dir.path());
+    let (round, bytes, times) = repeated(8 << 20);
+    for _ in 0..times {
+        for batch in round.chunks(256) {
+            task.append(Append::batch(batch.iter().cloned())).unwrap();
+        }
+    }
+    engine.drain().unwrap();
+    let mut group = c.benchmark_group("replay");
+    group.throughput(Throughput::Bytes(bytes));
+    group.bench_function("replay::read/from=sled", |b| {
+        b.iter(|| {
+            task.read(..)
+                .unwrap()
+                .map(|event| event.unwrap().offset)
+                .max()
+        });
+    });
+    group.bench_function("replay::verify/from=sled", |b| {
+        b.iter(|| assert!(engine.verify(None, &mut |_, _| {}).unwrap().is_clean()));
+    });
+    group.finish();
+    engine.close().unwrap();
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().sample_size(10);
+    targets = replay
+}
+criterion_main!(benches);

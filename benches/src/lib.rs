@@ -1,0 +1,19 @@
+//! What the benches share: events to write, peers to write them to, and how to time both.
+//!
+//! ```text
+//! corpus.rs     events: real recorded runs where they are there, else generated ones
+//! peers/        what users would use instead: SQLite as an event table, a bare file
+//! measure.rs    alternating rounds, medians, ratios
+//! rows/         one row of the design's targets each
+//! ```
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a bench that fails has nothing to recover"
+)]
+
+pub mod corpus;
+pub mod measure;
+pub mod peers;
+pub mod rows;

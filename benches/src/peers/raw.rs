@@ -1,0 +1,92 @@
+//! A bare file: written before, so that a sync has no metadata to write. With a hash chain over its
+//! events it is the limit of what a log like ours can do.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use parking_lot::{Condvar, Mutex};
+
+const SIZE: u64 = 64 << 20;
+
+/// A file that is written from the start again when it is full.
+#[derive(Debug)]
+pub struct RawFile {
+    file: File,
+    state: Mutex<State>,
+    turn: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    at: u64,
+    waiting: Vec<u8>,
+    /// The batch that gathers, and the last one that is durable.
+    gathering: u64,
+    durable: u64,
+    leading: bool,
+}
+
+impl RawFile {
+    /// Makes the file, all its blocks written.
+    pub fn new(dir: &Path) -> Self {
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(dir.join("raw"))
+            .unwrap();
+        file.write_all_at(&vec![0; SIZE as usize], 0).unwrap();
+        file.sync_all().unwrap();
+        Self {
+            file,
+            state: Mutex::default(),
+            turn: Condvar::new(),
+        }
+    }
+
+    /// Chains events as we do, one BLAKE3 hash over the hash before and the event, and appends them.
+    pub fn append_chained(&self, events: &[&[u8]]) {
+        let mut out = Vec::new();
+        let mut hash = [0_u8; 32];
+        let mut input = Vec::new();
+        for event in events {
+            input.clear();
+            input.extend_from_slice(&hash);
+            input.extend_from_slice(event);
+            hash = *blake3::hash(&input).as_bytes();
+            out.extend_from_slice(event);
+        }
+        out.extend_from_slice(&hash);
+        self.append(&out);
+    }
+
+    /// Writes and syncs; what gathers while another writer syncs is written with one sync.
+    pub fn append(&self, bytes: &[u8]) {
+        let mut state = self.state.lock();
+        state.waiting.extend_from_slice(bytes);
+        let mine = state.gathering;
+        while state.durable <= mine {
+            if state.leading {
+                self.turn.wait(&mut state);
+                continue;
+            }
+            state.leading = true;
+            let batch = std::mem::take(&mut state.waiting);
+            state.gathering += 1;
+            let at = if state.at + batch.len() as u64 > SIZE {
+                0
+            } else {
+                state.at
+            };
+            state.at = at + batch.len() as u64;
+            drop(state);
+            self.file.write_all_at(&batch, at).unwrap();
+            self.file.sync_data().unwrap();
+            state = self.state.lock();
+            state.durable += 1;
+            state.leading = false;
+            self.turn.notify_all();
+        }
+    }
+}

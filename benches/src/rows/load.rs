@@ -1,0 +1,170 @@
+//! Bulk load of real events, what it takes on disk, and reading it back.
+
+use milepost::{Append, Engine, Options};
+
+use super::{folder, store};
+use crate::corpus::{generated, repeated};
+use crate::measure::{alternate, median, row, seconds};
+use crate::peers::Sqlite;
+
+const BATCH: usize = 256;
+
+/// Loads `bytes` of real events, then reads them back.
+pub fn bulk_load(rounds: usize, bytes: u64) {
+    let (round, size, times) = repeated(bytes);
+    let payloads: Vec<_> = round.iter().map(|body| body.encode().1).collect();
+    let mb = size as f64 / 1e6;
+    let (mut acked, mut drained, mut disk) = (Vec::new(), Vec::new(), Vec::new());
+    let mut theirs_disk = Vec::new();
+    let (mut replay, mut events_rate, mut verify) = (Vec::new(), Vec::new(), Vec::new());
+    let mut ours = || {
+        let dir = folder();
+        let (engine, task) = store(dir.path());
+        let mut ack = 0.0;
+        let all = seconds(|| {
+            ack = seconds(|| {
+                for _ in 0..times {
+                    for batch in round.chunks(BATCH) {
+                        task.append(Append::batch(batch.iter().cloned())).unwrap();
+                    }
+                }
+            });
+            engine.drain().unwrap();
+        });
+        acked.push(mb / ack);
+        drained.push(mb / all);
+        disk.push(engine.stats().unwrap().disk.total as f64 / size as f64);
+        let mut count = 0_u64;
+        let read = seconds(|| {
+            for event in task.read(..).unwrap() {
+                event.unwrap();
+                count += 1;
+            }
+        });
+        replay.push(size as f64 / read / 1e9);
+        events_rate.push(count as f64 / read / 1e6);
+        let check = seconds(|| {
+            assert!(engine.verify(None, &mut |_, _| {}).unwrap().is_clean());
+        });
+        verify.push(size as f64 / check / 1e9);
+        engine.close().unwrap();
+        mb / all
+    };
+    let mut theirs = || {
+        let dir = folder();
+        let mut sqlite = Sqlite::open(dir.path());
+        let time = seconds(|| {
+            for _ in 0..times {
+                for batch in payloads.chunks(BATCH) {
+                    let slices: Vec<&[u8]> = batch.iter().map(Vec::as_slice).collect();
+                    sqlite.append(&slices);
+                }
+            }
+        });
+        sqlite.checkpoint();
+        let len = std::fs::metadata(dir.path().join("events.db"))
+            .unwrap()
+            .len();
+        theirs_disk.push(len as f64 / size as f64);
+        mb / time
+    };
+    let [_, peer] = alternate(rounds, [&mut ours, &mut theirs]);
+    let (acked, drained, disk) = (median(acked), median(drained), median(disk));
+    let sqlite = format!("SQLite {peer:.0} MB/s");
+    let name = format!("bulk load of {mb:.0} MB, acknowledged");
+    row(
+        &name,
+        format!("{acked:.0} MB/s"),
+        sqlite.clone(),
+        acked / peer,
+        1.5,
+        false,
+    );
+    let name = format!("bulk load of {mb:.0} MB, applied");
+    row(
+        &name,
+        format!("{drained:.0} MB/s"),
+        sqlite,
+        drained / peer,
+        1.0,
+        false,
+    );
+    let theirs = median(theirs_disk);
+    row(
+        "disk, x raw",
+        format!("{disk:.2} x"),
+        format!("SQLite {theirs:.2} x"),
+        disk,
+        0.8,
+        true,
+    );
+    let replay = median(replay);
+    row(
+        "replay, decoded, GB/s",
+        format!("{replay:.2}"),
+        String::new(),
+        replay,
+        1.0,
+        false,
+    );
+    let verify = median(verify);
+    row(
+        "verify of chain and files, GB/s",
+        format!("{verify:.2}"),
+        String::new(),
+        verify,
+        0.6,
+        false,
+    );
+    small_replay();
+}
+
+fn small_replay() {
+    let dir = folder();
+    let (engine, task) = store(dir.path());
+    for first in (0..1_000_000).step_by(1000) {
+        let batch = (first..first + 1000).map(|n| generated(n, 100));
+        task.append(Append::batch(batch)).unwrap();
+    }
+    engine.drain().unwrap();
+    let time = seconds(|| assert_eq!(task.read(..).unwrap().count(), 1_000_001));
+    let rate = 1.0 / time;
+    row(
+        "replay of small events, M/s",
+        format!("{rate:.2}"),
+        String::new(),
+        rate,
+        8.0,
+        false,
+    );
+    engine.close().unwrap();
+}
+
+/// The most memory that a load of 1,000,000 events holds, in this process: so it runs alone.
+pub fn memory(count: u64) {
+    let dir = folder();
+    let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();
+    let task = engine.start_task("bench", "bench").unwrap();
+    for first in (0..count).step_by(1000) {
+        let batch = (first..first + 1000).map(|n| generated(n, 500));
+        task.append(Append::batch(batch)).unwrap();
+    }
+    engine.drain().unwrap();
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let peak = status
+        .lines()
+        .find(|line| line.starts_with("VmHWM"))
+        .unwrap();
+    let peak: f64 = peak.split_whitespace().nth(1).unwrap().parse().unwrap();
+    let peak = peak / 1024.0;
+    let name = format!("memory of a load of {count} events, MiB");
+    row(
+        &name,
+        format!("{peak:.0}"),
+        String::new(),
+        peak,
+        200.0,
+        true,
+    );
+    engine.close().unwrap();
+}

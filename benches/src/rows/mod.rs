@@ -1,0 +1,29 @@
+//! The rows of the design's table of targets, each measured beside its peers in one run.
+
+mod append;
+mod history;
+mod load;
+
+pub use append::{batches, one_writer, writers_64};
+pub use history::{checkpoint_and_fork, open, state};
+pub use load::{bulk_load, memory};
+
+use std::path::Path;
+
+use milepost::{Engine, Options, Task};
+
+/// A store with one task in a folder.
+pub fn store(dir: &Path) -> (Engine, Task) {
+    let engine = Engine::open(dir.join("store"), Options::default()).unwrap();
+    let task = engine.start_task("bench", "bench").unwrap();
+    (engine, task)
+}
+
+fn folder() -> tempfile::TempDir {
+    let dir = std::env::var_os("MILEPOST_BENCH_DIR");
+    let dir = dir.map_or_else(|| std::env::current_dir().unwrap(), Into::into);
+    tempfile::Builder::new()
+        .prefix(".bench-")
+        .tempdir_in(dir)
+        .unwrap()
+}

@@ -1,0 +1,397 @@
+//! Every command, as people and as programs see it.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+mod common;
+
+use std::process::Stdio;
+
+use common::{Place, text};
+use serde_json::{Value, json};
+
+#[test]
+fn tasks_are_listed_newest_first() {
+    let place = Place::recorded();
+    let ids = place.ids("tasks");
+    assert_eq!(
+        ids,
+        [
+            "airline-7",
+            "airline-0",
+            "history_only",
+            "tools",
+            "react",
+            "run"
+        ]
+    );
+    let tasks = place.json("tasks");
+    assert_eq!(tasks[0]["user"], "ada");
+    assert_eq!(tasks[1]["lineages"], 4);
+    assert!(text(&tasks[0], "created").ends_with('Z'));
+    for name in ["created_us", "epoch", "head", "events"] {
+        text(&tasks[0], name).parse::<u64>().unwrap();
+    }
+    let out = place.say("tasks").ok();
+    assert!(out.starts_with("TASK"), "{out}");
+    assert!(out.contains("airline-0"), "{out}");
+    assert_eq!(place.json("tasks --user nobody"), json!([]));
+    assert!(place.say("tasks --user nobody").ok().contains("no tasks"));
+}
+
+#[test]
+fn lists_go_on_where_a_limit_ended_them() {
+    let place = Place::recorded();
+    let mut found = Vec::new();
+    let mut cursor = String::new();
+    loop {
+        let ran = place.say(&format!("checkpoints --limit 4{cursor} --json"));
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let page: Vec<Value> = serde_json::from_str(&ran.out).unwrap();
+        assert!(page.len() <= 4);
+        found.extend(page);
+        let Some((_, next)) = ran.err.split_once("--cursor ") else {
+            break;
+        };
+        cursor = format!(" --cursor {}", next.trim());
+    }
+    assert_eq!(Value::Array(found), place.json("checkpoints"));
+}
+
+#[test]
+fn lineages_are_drawn_as_a_tree() {
+    let place = Place::recorded();
+    let out = place.say("lineages airline-0").ok();
+    let shape: Vec<&str> = out
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split(',').next())
+        .collect();
+    let tree = [
+        "0 root",
+        "├─ 1 branch at @15",
+        "│  └─ 3 branch at @20",
+        "└─ 2 branch at @4",
+    ];
+    assert_eq!(shape, tree, "{out}");
+    assert!(out.contains("(active)") && out.contains("trial 3"), "{out}");
+    let list = place.json("lineages airline-0");
+    assert_eq!(list[3]["id"], 3);
+    assert_eq!(list[3]["parent"]["lineage"], 1);
+    assert_eq!(list[3]["parent"]["offset"], "20");
+    assert_eq!(list[0]["parent"], Value::Null);
+    assert_eq!(list[0]["active"], true);
+}
+
+#[test]
+fn the_log_is_one_event_a_line_oldest_first() {
+    let place = Place::recorded();
+    let out = place.say("log run").ok();
+    assert_eq!(out.lines().count(), 17);
+    assert!(out.lines().next().unwrap().contains("@0"), "{out}");
+    assert!(out.contains("user: hello"), "{out}");
+    let events = place.lines("log run");
+    let offsets: Vec<&str> = events.iter().map(|event| text(event, "offset")).collect();
+    assert_eq!(offsets.len(), 17);
+    assert_eq!(offsets[16], "16");
+    assert_eq!(events[4]["body"]["content"], "hello");
+    assert_eq!(events[4]["body"]["agent"], "main");
+    assert_eq!(events[4]["kind"], "message");
+    let last = place.lines("log run@6 -n 2");
+    assert_eq!(last, events[4..6]);
+    assert_eq!(place.lines("log run@3"), events[..3]);
+    assert_eq!(place.lines("log run -n 0"), [] as [Value; 0]);
+}
+
+#[test]
+fn show_prints_one_event_and_its_hash() {
+    let place = Place::recorded();
+    let out = place.say("show run@4").ok();
+    assert!(
+        out.contains("run/0@4") && out.contains("\"content\": \"hello\""),
+        "{out}"
+    );
+    let shown = place.json("show run@4");
+    assert_eq!(shown["task"], "run");
+    assert_eq!(text(&shown, "hash").len(), 64);
+    assert_eq!(shown["body"]["role"], "user");
+    let mark = place.json("show run~1");
+    assert_eq!(mark["kind"], "checkpoint_marked");
+    assert_eq!(text(&mark, "checkpoint").len(), 64);
+}
+
+#[test]
+fn a_state_shows_the_last_messages_to_people_and_all_to_programs() {
+    let place = Place::recorded();
+    let out = place.say("state react").ok();
+    let shown: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(shown["messages"].as_array().unwrap().len(), 3);
+    let whole = place.json("state react");
+    assert_eq!(whole["messages"].as_array().unwrap().len(), 10);
+    assert_eq!(whole["variables"]["info"]["exit_status"], "submitted");
+    let none: Value = serde_json::from_str(&place.say("state react --messages none").ok()).unwrap();
+    assert!(
+        none.get("messages")
+            .is_none_or(|list| list.as_array().is_none_or(Vec::is_empty))
+    );
+    let one: Value = serde_json::from_str(&place.say("state react --messages 1").ok()).unwrap();
+    assert_eq!(one["messages"].as_array().unwrap().len(), 1);
+    assert_eq!(one["message_count"], 10);
+    assert_eq!(place.json("state run@6")["step"]["number"], 1);
+    assert_eq!(place.say("state react --messages some").code, 2);
+}
+
+#[test]
+fn checkpoints_are_found_by_metadata_and_status() {
+    let place = Place::recorded();
+    let all = place.json("checkpoints run");
+    let offsets: Vec<&str> = all
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|mark| text(mark, "at"))
+        .collect();
+    assert_eq!(offsets, ["16", "13", "7"]);
+    assert_eq!(all[1]["status"], "failure");
+    assert_eq!(all[1]["metadata"], json!({"step": 2}));
+    assert_eq!(
+        place
+            .json("checkpoints run --status failure")
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    assert_eq!(
+        place
+            .json("checkpoints run --where step=1")
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    assert_eq!(
+        place.json("checkpoints run --where step=1 --where x=1"),
+        json!([])
+    );
+    assert!(place.json("checkpoints").as_array().unwrap().len() > 20);
+    let out = place.say("checkpoints run").ok();
+    let id: String = text(&all[0], "id").chars().take(12).collect();
+    assert!(
+        out.contains(&format!("@{id}")) && out.contains("run/0@16"),
+        "{out}"
+    );
+}
+
+#[test]
+fn a_mark_has_a_label_and_an_address() {
+    let place = Place::recorded();
+    assert!(
+        place
+            .say("mark run@4 greeted")
+            .ok()
+            .contains("marked run/0@4 as `greeted`")
+    );
+    let marked = place.run(
+        ["mark", "run", "end", "--status", "failure", "--metadata"]
+            .into_iter()
+            .chain(["{\"by\":\"me\"}", "--json"]),
+    );
+    let marked: Value = serde_json::from_str(&marked.ok()).unwrap();
+    assert_eq!(marked["label"], "end");
+    assert_eq!(marked["status"], "failure");
+    assert_eq!(marked["metadata"], json!({"by": "me"}));
+    let id = text(&marked, "id");
+    assert_eq!(place.json("show run@greeted")["offset"], "4");
+    let by_label = place.json("state run@end");
+    assert_eq!(place.json(&format!("state @{}", &id[..8])), by_label);
+    assert_eq!(place.json(&format!("state {id}")), by_label);
+}
+
+#[test]
+fn a_restore_goes_back_in_a_new_lineage_and_can_be_undone() {
+    let place = Place::recorded();
+    let before = place.json("state run");
+    let restored = place.run(["restore", "run@7", "--description", "again", "--json"]);
+    let restored: Value = serde_json::from_str(&restored.ok()).unwrap();
+    assert_eq!(restored["id"], 1);
+    assert_eq!(restored["description"], "again");
+    assert_eq!(restored["parent"]["offset"], "7");
+    assert_eq!(
+        place.json("state run")["messages"],
+        place.json("state run/0@7")["messages"]
+    );
+    assert_eq!(
+        place.json("state run/0"),
+        before,
+        "the lineage it came from is as it was"
+    );
+    let out = place.say("undo run").ok();
+    assert!(out.contains("goes on with lineage 0"), "{out}");
+    assert_eq!(place.json("state run"), before);
+    let out = place.say("restore run@7").ok();
+    assert!(out.contains("goes on with lineage 2"), "{out}");
+    assert_eq!(place.json("undo run")["id"], 0);
+}
+
+#[test]
+fn a_diff_lists_what_changed() {
+    let place = Place::recorded();
+    let out = place.say("diff run@7 run").ok();
+    assert!(out.contains("+ /variables/found: 2"), "{out}");
+    assert!(out.contains("~ /step"), "{out}");
+    let changes = place.json("diff run@7 run");
+    let found = json!({"path": "/variables/found", "kind": "add", "before": null, "after": 2});
+    let has = |change: &Value| {
+        ["path", "kind", "after"]
+            .into_iter()
+            .all(|name| change[name] == found[name])
+    };
+    assert!(changes.as_array().unwrap().iter().any(has), "{changes}");
+    assert_eq!(place.json("diff run run"), json!([]));
+    assert!(place.say("diff run run").ok().contains("the same"));
+}
+
+#[test]
+fn verify_counts_what_it_checked() {
+    let place = Place::recorded();
+    let report = place.json("verify");
+    assert_eq!(report["ok"], true);
+    assert_eq!(report["tasks"], "6");
+    assert_eq!(report["faults"], json!([]));
+    assert!(place.say("verify").ok().contains("no fault found"));
+    assert_eq!(place.json("verify airline-0")["lineages"], "4");
+}
+
+#[test]
+fn stats_are_counts_and_sizes() {
+    let place = Place::recorded();
+    let stats = place.json("stats");
+    assert_eq!(stats["tasks"], "6");
+    assert!(text(&stats["disk"], "total").parse::<u64>().unwrap() > 0);
+    let out = place.say("stats").ok();
+    assert!(
+        out.lines()
+            .any(|line| line.starts_with("tasks") && line.ends_with(" 6")),
+        "{out}"
+    );
+}
+
+#[test]
+fn the_store_is_the_nearest_one_upwards_unless_it_is_named() {
+    let place = Place::recorded();
+    let deep = place.path("a/b");
+    std::fs::create_dir_all(&deep).unwrap();
+    let ran = common::Ran::of(
+        place
+            .command(["tasks"])
+            .current_dir(&deep)
+            .output()
+            .unwrap(),
+    );
+    assert!(ran.ok().contains("airline-0"));
+    let other = Place::new();
+    let ran = other
+        .command(["tasks"])
+        .env("MILEPOST_STORE", place.store())
+        .output()
+        .unwrap();
+    assert!(common::Ran::of(ran).ok().contains("airline-0"));
+    let named = ["--store", "here", "record", "-"];
+    let mut child = other.command(named).stdin(Stdio::piped()).spawn().unwrap();
+    let line = b"{\"kind\":\"message\",\"role\":\"user\",\"content\":\"x\"}\n";
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), line).unwrap();
+    assert!(child.wait().unwrap().success());
+    let ran = other.command(["--store", "here", "tasks"]);
+    let ran = { ran }
+        .env("MILEPOST_STORE", place.store())
+        .output()
+        .unwrap();
+    assert!(
+        common::Ran::of(ran).ok().contains("stdin-"),
+        "--store goes before MILEPOST_STORE"
+    );
+}
+
+#[test]
+fn there_is_no_colour_off_a_terminal_unless_it_is_wanted() {
+    let place = Place::recorded();
+    assert!(!place.say("log run").ok().contains('\x1b'));
+    assert!(place.say("--color always log run").ok().contains('\x1b'));
+    let plain = place.say("log run").ok();
+    assert_eq!(place.say("--color never log run").ok(), plain);
+    assert!(
+        !place
+            .say("--color always --json log run")
+            .ok()
+            .contains('\x1b')
+    );
+}
+
+#[test]
+fn text_from_a_log_cannot_steer_the_terminal() {
+    let place = Place::new();
+    let evil = "{\"kind\":\"message\",\"role\":\"user\",\"content\":\"a\\u001b[2Jb\\u202ec\"}\n";
+    let file = place.write("evil.jsonl", evil);
+    place
+        .run([std::ffi::OsStr::new("record"), file.as_os_str()])
+        .ok();
+    for command in ["log evil", "show evil@1", "state evil", "diff evil@1 evil"] {
+        let out = place.say(command).ok();
+        assert!(
+            !out.contains('\x1b') && !out.contains('\u{202e}'),
+            "{command}: {out}"
+        );
+    }
+    assert_eq!(
+        place.json("show evil@1")["body"]["content"],
+        "a\u{1b}[2Jb\u{202e}c"
+    );
+}
+
+#[test]
+fn a_number_that_has_no_value_is_printed_word_for_word() {
+    let place = Place::new();
+    let line =
+        "{\"kind\":\"tool_called\",\"call\":\"c\",\"tool\":\"t\",\"arguments\":[1e400,1.50]}\n";
+    let file = place.write("odd.jsonl", line);
+    place
+        .run([std::ffi::OsStr::new("record"), file.as_os_str()])
+        .ok();
+    assert!(place.say("log odd --json").ok().contains("[1e400,1.50]"));
+    assert!(place.say("show odd@1").ok().contains("[1e400,1.50]"));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let place = Place::new();
+    let line = "{\"kind\":\"message\",\"role\":\"user\",\"content\":\"hello\"}\n";
+    place.write("many.jsonl", line.repeat(5_000));
+    place.say("record many.jsonl").ok();
+    let mut command = place.command(["log", "many"]);
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let ran = common::Ran::of(child.wait_with_output().unwrap());
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+}
+
+#[test]
+fn usage_errors_have_a_code_of_their_own() {
+    let place = Place::new();
+    for line in [
+        "frobnicate",
+        "log",
+        "--color sometimes tasks",
+        "record",
+        "mark x",
+    ] {
+        let ran = place.say(line);
+        assert_eq!(ran.code, 2, "{line}: {ran:?}");
+    }
+    assert!(place.say("--help").ok().contains("TASK@LABEL"));
+    assert!(place.say("--version").ok().starts_with("milepost "));
+    assert!(!place.say("--help").ok().contains("demo-worker"));
+}

@@ -1,0 +1,153 @@
+//! A folder to run the command in, and what it printed.
+#![allow(dead_code, reason = "each test file uses its own part of it")]
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// What the command did.
+#[derive(Debug)]
+pub struct Ran {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+impl Ran {
+    pub fn of(output: Output) -> Self {
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// It did what it was asked, and said nothing on standard error.
+    #[track_caller]
+    pub fn ok(self) -> String {
+        assert_eq!((self.code, self.err.as_str()), (0, ""), "{}", self.out);
+        self.out
+    }
+
+    /// It failed with this code, said this, and said what to do next; nothing on standard output.
+    #[track_caller]
+    pub fn failed(&self, code: i32, what: &str) {
+        assert_eq!(self.code, code, "{self:?}");
+        assert!(self.err.contains("error: "), "{self:?}");
+        assert!(self.err.contains(what), "{self:?}");
+        assert!(self.err.contains("hint: "), "{self:?}");
+        assert_eq!(self.out, "", "{self:?}");
+    }
+}
+
+/// A folder of its own for one test.
+pub struct Place {
+    pub dir: TempDir,
+}
+
+impl Place {
+    pub fn new() -> Self {
+        Self {
+            dir: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    /// A folder with the fixtures recorded in it: the tasks `run`, `react`, `tools`,
+    /// `history_only`, `airline-0` and `airline-7`.
+    pub fn recorded() -> Self {
+        let place = Self::new();
+        let files = [
+            "run.jsonl",
+            "react.traj",
+            "tools.traj",
+            "history_only.traj",
+            "airline.json",
+        ];
+        let files = files.map(|name| fixture(name).display().to_string());
+        let args = ["record", "--user", "ada"]
+            .into_iter()
+            .map(str::to_owned)
+            .chain(files);
+        place.run(args.collect::<Vec<_>>()).ok();
+        place
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub fn store(&self) -> PathBuf {
+        self.path(".milepost")
+    }
+
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    pub fn command<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_milepost"));
+        command
+            .current_dir(self.dir.path())
+            .env_remove("MILEPOST_STORE")
+            .env_remove("NO_COLOR")
+            .stdin(Stdio::null())
+            .args(args);
+        command
+    }
+
+    pub fn run<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Ran {
+        Ran::of(self.command(args).output().unwrap())
+    }
+
+    /// Runs a command line whose words have no spaces.
+    pub fn say(&self, line: &str) -> Ran {
+        self.run(line.split(' '))
+    }
+
+    /// Runs it with `--json` and reads the one document it prints.
+    #[track_caller]
+    pub fn json(&self, line: &str) -> Value {
+        let out = self.run(line.split(' ').chain(["--json"])).ok();
+        serde_json::from_str(&out).unwrap_or_else(|e| panic!("{line}: {e}: {out}"))
+    }
+
+    /// Runs it with `--json` and reads the objects it prints, one a line.
+    #[track_caller]
+    pub fn lines(&self, line: &str) -> Vec<Value> {
+        let out = self.run(line.split(' ').chain(["--json"])).ok();
+        out.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    }
+
+    /// The ids that a list has.
+    #[track_caller]
+    pub fn ids(&self, line: &str) -> Vec<String> {
+        let list = self.json(line);
+        let id = |item: &Value| match &item["id"] {
+            Value::String(id) => id.clone(),
+            id => id.to_string(),
+        };
+        list.as_array().unwrap().iter().map(id).collect()
+    }
+}
+
+pub fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures")
+        .join(name)
+}
+
+/// The text of a field, which must be one.
+#[track_caller]
+pub fn text<'a>(value: &'a Value, name: &str) -> &'a str {
+    value[name]
+        .as_str()
+        .unwrap_or_else(|| panic!("{name} is no text in {value}"))
+}

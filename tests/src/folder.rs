@@ -1,0 +1,65 @@
+//! Folders of stores: copied as a kill would leave them, and damaged.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Copies a folder.
+pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (path, beside) = (entry.path(), to.join(entry.file_name()));
+        if entry.file_type()?.is_dir() {
+            copy(&path, &beside)?;
+        } else {
+            match fs::copy(&path, &beside) {
+                // Recycled meanwhile.
+                Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+                other => {
+                    other?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Copies a store that is open, as a kill at this moment would leave it. What is written first is
+/// copied last, so that the copy holds no promise whose ground it lacks.
+pub fn copy_store(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for name in ["sled", "packs", "journal", "archive"] {
+        if from.join(name).exists() {
+            copy(&from.join(name), &to.join(name))?;
+        }
+    }
+    for name in ["store", ".gitignore", "lock"] {
+        fs::copy(from.join(name), to.join(name))?;
+    }
+    Ok(())
+}
+
+/// The files of a folder whose names end so, in order.
+pub fn files(dir: &Path, ending: &str) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.ends_with(ending) && !name.starts_with("spare") {
+            found.push(path.clone());
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Flips one bit of a file.
+pub fn flip(path: &Path, at: u64) -> io::Result<()> {
+    let mut bytes = fs::read(path)?;
+    let at = usize::try_from(at).unwrap_or(usize::MAX);
+    if let Some(byte) = bytes.get_mut(at) {
+        *byte ^= 0x10;
+    }
+    fs::write(path, bytes)
+}

@@ -1,0 +1,668 @@
+//! The engine and its model side by side: each operation is done to both, then they are compared.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::missing_panics_doc,
+    missing_docs,
+    reason = "tests"
+)]
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use milepost::{
+    Append, Body, Checkpoint, CheckpointMarked, CheckpointQuery, Clock, Detail, Engine, ErrorKind,
+    Head, Header, Json, LineageId, LineageOpened, LineageType, ManualClock, Mark, MarkStatus,
+    MemoryChunks, Options, Page, Parent, Point, Reducer, Restored, Result, RunReducer, Scope, Task,
+    Ticket,
+};
+use tempfile::TempDir;
+
+use crate::folder;
+use crate::model::{LineageModel, MarkModel, Model, Outcome, TaskModel};
+
+/// Where an append goes.
+#[derive(Debug, Clone, Copy)]
+pub enum Who {
+    /// Through the newest handle on the task.
+    Current,
+    /// Through one that was taken earlier.
+    Earlier(u8),
+    /// To a lineage by name.
+    Named(u8),
+}
+
+/// What an append says of the head.
+#[derive(Debug, Clone, Copy)]
+pub enum Expect {
+    Nothing,
+    Right,
+    Wrong(u8),
+}
+
+/// An append, in numbers that are taken modulo what there is.
+#[derive(Debug, Clone)]
+pub struct Adding {
+    pub who: Who,
+    pub bodies: Vec<Body>,
+    pub expect: Expect,
+    pub key: Option<u8>,
+}
+
+/// A mark, likewise.
+#[derive(Debug, Clone)]
+pub struct Marking {
+    pub who: Who,
+    pub label: Option<u8>,
+    pub failed: bool,
+    pub at: Option<u16>,
+    pub metadata: Option<u8>,
+}
+
+pub struct World {
+    pub model: Model,
+    pub engine: Engine,
+    clock: Arc<ManualClock>,
+    options: Options,
+    folder: Option<(TempDir, u32)>,
+    /// Handles on each task, the newest last, with the epoch of each.
+    handles: Vec<Vec<(Task, u64)>>,
+    chunks: MemoryChunks,
+}
+
+impl World {
+    /// A store in memory, or in a folder.
+    pub fn new(in_folder: bool, options: Options) -> Self {
+        let clock = Arc::new(ManualClock::at(1_700_000_000_000_000));
+        let options = options.clock(Arc::clone(&clock) as Arc<dyn Clock>);
+        let folder = in_folder.then(|| (tempfile::tempdir().unwrap(), 0));
+        let engine = match &folder {
+            Some((dir, _)) => Engine::open(dir.path().join("0"), options.clone()).unwrap(),
+            None => Engine::in_memory(options.clone()).unwrap(),
+        };
+        Self {
+            model: Model::default(),
+            engine,
+            clock,
+            options,
+            folder,
+            handles: Vec::new(),
+            chunks: MemoryChunks::default(),
+        }
+    }
+
+    fn path(&self) -> Option<PathBuf> {
+        self.folder
+            .as_ref()
+            .map(|(dir, n)| dir.path().join(n.to_string()))
+    }
+
+    fn header(&self) -> Header {
+        Header {
+            time_us: self.clock.now_us(),
+            ..Header::default()
+        }
+    }
+
+    pub fn pick(&self, n: u8) -> Option<usize> {
+        let count = self.model.tasks.len();
+        (count > 0).then(|| usize::from(n) % count)
+    }
+
+    pub fn start(&mut self) {
+        self.clock.advance(17);
+        let n = self.model.tasks.len();
+        let (name, user) = (format!("task:{n}"), format!("user {}", n % 2));
+        let task = self.engine.start_task(&name, &user).unwrap();
+        let again = self.engine.start_task(&name, &user).unwrap_err();
+        assert_eq!(again.kind(), ErrorKind::Conflict);
+        let mut lineage = LineageModel {
+            lineage_type: LineageType::Root,
+            description: None,
+            parent: None,
+            events: Vec::new(),
+            hashes: BTreeMap::new(),
+        };
+        note(&mut lineage, task.head().unwrap());
+        let mut model = TaskModel {
+            name,
+            user,
+            lineages: vec![lineage],
+            activations: vec![(0, None)],
+        };
+        let opened = LineageOpened {
+            lineage_type: LineageType::Root,
+            description: None,
+            parent: None,
+            initial: None,
+            copied_from: None,
+        };
+        let header = self.header();
+        model.push(0, opened.into(), header);
+        self.model.tasks.push(model);
+        self.handles.push(vec![(task, 1)]);
+    }
+
+    fn submit(&self, task: usize, who: Who, append: Append) -> (Result<Ticket>, usize, u64) {
+        let model = &self.model.tasks[task];
+        let handles = &self.handles[task];
+        let through = |(handle, epoch): &(Task, u64)| {
+            let lineage = model.activations[*epoch as usize - 1].0;
+            (handle.submit(append.clone()), lineage, *epoch)
+        };
+        match who {
+            Who::Current => through(handles.last().unwrap()),
+            Who::Earlier(n) => through(&handles[usize::from(n) % handles.len()]),
+            Who::Named(n) => {
+                let lineage = usize::from(n) % model.lineages.len();
+                let handle = handles[0].0.lineage_named(LineageId(lineage as u32));
+                (handle.unwrap().submit(append), lineage, model.epoch())
+            }
+        }
+    }
+
+    /// Submits appends one after another, then waits for each: the same as one at a time.
+    pub fn append(&mut self, task: usize, adding: &[Adding]) {
+        let mut waiting = Vec::new();
+        for add in adding {
+            self.clock.advance(3);
+            let model = &self.model.tasks[task];
+            let lineage = match add.who {
+                Who::Current => model.active(),
+                Who::Earlier(n) => {
+                    let handles = &self.handles[task];
+                    let epoch = handles[usize::from(n) % handles.len()].1;
+                    model.activations[epoch as usize - 1].0
+                }
+                Who::Named(n) => usize::from(n) % model.lineages.len(),
+            };
+            let expect = match add.expect {
+                Expect::Nothing => None,
+                Expect::Right => Some(model.head(lineage)),
+                Expect::Wrong(n) => Some(model.head(lineage) + 1 + u64::from(n)),
+            };
+            let key = add.key.map(|n| format!("key {n}"));
+            let mut append = Append::from(add.bodies.clone());
+            if let Some(head) = expect {
+                append = append.expect_head(head);
+            }
+            if let Some(key) = &key {
+                append = append.key(key.clone());
+            }
+            let (ticket, through, epoch) = self.submit(task, add.who, append);
+            assert_eq!(through, lineage);
+            let header = self.header();
+            let model = &mut self.model.tasks[task];
+            let outcome = if epoch == model.epoch() {
+                Some(model.append(lineage, &add.bodies, key.as_deref(), expect, &header))
+            } else {
+                None
+            };
+            waiting.push((ticket.unwrap(), lineage, outcome));
+        }
+        for (ticket, lineage, outcome) in waiting {
+            self.check_append(task, lineage, ticket, outcome);
+        }
+    }
+
+    fn check_append(
+        &mut self,
+        task: usize,
+        lineage: usize,
+        ticket: Ticket,
+        outcome: Option<Outcome>,
+    ) {
+        let model = &mut self.model.tasks[task];
+        let result = ticket.wait();
+        match outcome {
+            None => {
+                let error = result.unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Conflict, "I13: a handle of before");
+                let active = Detail::Active {
+                    lineage: LineageId(model.active() as u32),
+                    epoch: model.epoch(),
+                };
+                assert_eq!(error.detail(), Some(&active), "I13: it names the lineage");
+            }
+            Some(Outcome::Done { first, head }) => {
+                let done = result.unwrap();
+                assert_eq!((done.first, done.head.next), (first, head), "I2");
+                assert!(!done.repeated);
+                note(&mut model.lineages[lineage], done.head);
+            }
+            Some(Outcome::Repeated { first, head }) => {
+                let done = result.unwrap();
+                assert_eq!((done.first, done.head.next), (first, head), "I14");
+                assert!(done.repeated, "I14");
+                assert_eq!(u64::from(done.count), head - first);
+            }
+            Some(Outcome::HeadConflict(actual)) => {
+                let error = result.unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Conflict, "I13");
+                let Some(Detail::Head(head)) = error.detail() else {
+                    panic!("I13: no head in {error}");
+                };
+                assert_eq!(head.next, actual, "I13: the actual head");
+            }
+            Some(Outcome::KeyConflict) => {
+                assert_eq!(result.unwrap_err().kind(), ErrorKind::Conflict, "I14");
+            }
+        }
+    }
+
+    pub fn mark(&mut self, task: usize, marking: &Marking) {
+        self.clock.advance(5);
+        let model = &self.model.tasks[task];
+        let handles = &self.handles[task];
+        let (handle, lineage, epoch) = match marking.who {
+            Who::Current => {
+                let (handle, epoch) = handles.last().unwrap();
+                (handle.lineage().clone(), model.active(), *epoch)
+            }
+            Who::Earlier(n) => {
+                let (handle, epoch) = &handles[usize::from(n) % handles.len()];
+                let lineage = model.activations[*epoch as usize - 1].0;
+                (handle.lineage().clone(), lineage, *epoch)
+            }
+            Who::Named(n) => {
+                let lineage = usize::from(n) % model.lineages.len();
+                let handle = handles[0].0.lineage_named(LineageId(lineage as u32));
+                (handle.unwrap(), lineage, model.epoch())
+            }
+        };
+        let head = model.head(lineage);
+        let mut body = CheckpointMarked::default();
+        let mut mark = Mark::new();
+        if let Some(n) = marking.label {
+            body.label = Some(format!("label/{n}@"));
+            mark = mark.label(format!("label/{n}@"));
+        }
+        if marking.failed {
+            body.status = MarkStatus::Failure;
+            mark = mark.status(MarkStatus::Failure);
+        }
+        if let Some(n) = marking.metadata {
+            // Now and then larger than what an index entry holds.
+            let long = "m".repeat(if n % 4 == 0 { 3000 } else { 3 });
+            let metadata = serde_json::json!({ "n": n % 3, "long": long });
+            let metadata = Json::from_value(&metadata).unwrap();
+            body.metadata = Some(metadata.clone());
+            mark = mark.metadata(metadata);
+        }
+        let at = marking.at.map(|at| u64::from(at) % (head + 1));
+        if let Some(at) = at {
+            let point = handle.point(at).unwrap();
+            let hash = self.engine.hash_at(&point).unwrap();
+            body.at = Some(Head { next: at, hash });
+            mark = mark.at(at);
+        }
+        body.parent = self.model.marks_of(task, lineage).first().map(|m| m.id);
+        let result = handle.checkpoint(mark);
+        let header = self.header();
+        let model = &mut self.model.tasks[task];
+        if epoch != model.epoch() {
+            assert_eq!(result.unwrap_err().kind(), ErrorKind::Conflict, "I13");
+            return;
+        }
+        let made = result.unwrap();
+        let new = MarkModel {
+            task,
+            lineage,
+            mark: head,
+            at: at.unwrap_or(head),
+            id: made.id,
+            body: body.clone(),
+        };
+        model.push(lineage, body.into(), header);
+        check_mark(&made, &new);
+        self.model.marks.push(new);
+    }
+
+    fn point(&self, task: usize, lineage: u8, at: u16) -> (Point, usize, u64) {
+        let model = &self.model.tasks[task];
+        let lineage = usize::from(lineage) % model.lineages.len();
+        let offset = u64::from(at) % (model.head(lineage) + 1);
+        let address = format!("{}/{lineage}@{offset}", model.name);
+        (self.engine.point(&address).unwrap(), lineage, offset)
+    }
+
+    fn fork(&mut self, task: usize, lineage_type: LineageType, from: &Point, description: &str) {
+        let hash = self.engine.hash_at(from).unwrap();
+        let header = self.header();
+        let model = &mut self.model.tasks[task];
+        let owner = model.fork_owner(from.lineage.0 as usize, from.offset);
+        let new = model.lineages.len();
+        let parent = Parent {
+            lineage: LineageId(owner as u32),
+            offset: from.offset,
+            hash,
+        };
+        let restored = Restored {
+            from: LineageId(model.active() as u32),
+            head: model.head(model.active()),
+            lineage: from.lineage,
+            offset: from.offset,
+            checkpoint: from.checkpoint,
+            scope: Scope::State,
+        };
+        model.lineages.push(LineageModel {
+            lineage_type,
+            description: Some(description.to_owned()),
+            parent: Some((owner, from.offset)),
+            events: Vec::new(),
+            hashes: BTreeMap::from([(from.offset, hash)]),
+        });
+        let opened = LineageOpened {
+            lineage_type,
+            description: Some(description.to_owned()),
+            parent: Some(parent),
+            initial: None,
+            copied_from: None,
+        };
+        model.push(new, opened.into(), header.clone());
+        if lineage_type == LineageType::Restore {
+            model.push(new, restored.into(), header);
+        }
+    }
+
+    pub fn branch(&mut self, task: usize, lineage: u8, at: u16) {
+        self.clock.advance(7);
+        let (point, ..) = self.point(task, lineage, at);
+        let made = self.engine.branch(&point, Some("aside")).unwrap();
+        assert_eq!(made.id().0 as usize, self.model.tasks[task].lineages.len());
+        self.fork(task, LineageType::Branch, &point, "aside");
+    }
+
+    pub fn restore(&mut self, task: usize, lineage: u8, at: u16, checkpoint: bool) {
+        self.clock.advance(7);
+        let marks: Vec<_> = self.model.marks.iter().filter(|m| m.task == task).collect();
+        let point = if checkpoint && !marks.is_empty() {
+            let mark = marks[usize::from(at) % marks.len()];
+            let point = self.engine.point(&format!("@{}", mark.id)).unwrap();
+            assert_eq!(point.lineage.0 as usize, mark.lineage);
+            assert_eq!((point.offset, point.checkpoint), (mark.at, Some(mark.id)));
+            point
+        } else {
+            self.point(task, lineage, at).0
+        };
+        let handle = self.engine.restore(&point, Some("back")).unwrap();
+        self.fork(task, LineageType::Restore, &point, "back");
+        let model = &mut self.model.tasks[task];
+        let back = model.activations.len() - 1;
+        model.activations.push((model.lineages.len() - 1, Some(back)));
+        assert_eq!(handle.epoch(), model.epoch());
+        assert_eq!(handle.lineage().id().0 as usize, model.active());
+        self.handles[task].push((handle, model.epoch()));
+    }
+
+    pub fn undo(&mut self, task: usize) {
+        let model = &mut self.model.tasks[task];
+        let result = self.engine.undo(&model.name);
+        let Some(back) = model.activations[model.activations.len() - 1].1 else {
+            assert_eq!(result.unwrap_err().kind(), ErrorKind::Invalid, "I7");
+            return;
+        };
+        let before = model.activations[back];
+        model.activations.push(before);
+        let handle = result.unwrap();
+        assert_eq!(handle.epoch(), model.epoch(), "I7");
+        assert_eq!(handle.lineage().id().0 as usize, before.0, "I7");
+        self.handles[task].push((handle, model.epoch()));
+    }
+
+    pub fn drain(&self) {
+        self.engine.drain().unwrap();
+        let stats = self.engine.stats().unwrap();
+        assert_eq!(stats.applied, stats.seq);
+    }
+
+    pub fn clone_and_drop(&mut self) {
+        let clone = self.engine.clone();
+        drop(std::mem::replace(&mut self.engine, clone));
+    }
+
+    /// Closes the store and opens it again.
+    pub fn reopen(&mut self) {
+        let Some(path) = self.path() else { return };
+        self.handles.clear();
+        self.engine.clone().close().unwrap();
+        self.engine = Engine::open(path, self.options.clone()).unwrap();
+        assert_eq!(self.engine.stats().unwrap().recovered, 0);
+        self.take_handles();
+    }
+
+    /// Copies the store as it is now, and goes on with the copy.
+    pub fn kill(&mut self) {
+        let Some(path) = self.path() else { return };
+        let (dir, n) = self.folder.as_mut().unwrap();
+        *n += 1;
+        let next = dir.path().join(n.to_string());
+        folder::copy_store(&path, &next).unwrap();
+        self.handles.clear();
+        self.engine = Engine::open(next, self.options.clone()).unwrap();
+        std::fs::remove_dir_all(path).unwrap();
+        self.take_handles();
+    }
+
+    fn take_handles(&mut self) {
+        let engine = &self.engine;
+        let handles = self.model.tasks.iter().map(|model| {
+            let handle = engine.task(&model.name).unwrap();
+            vec![(handle, model.epoch())]
+        });
+        self.handles = handles.collect();
+    }
+
+    /// Compares a part of a lineage: events of a range, and the state at its end.
+    pub fn check_range(&self, task: usize, lineage: u8, from: u16, to: u16, state: bool) {
+        let model = &self.model.tasks[task];
+        let lineage = usize::from(lineage) % model.lineages.len();
+        let history = model.history(lineage);
+        let len = history.len() as u64 + 1;
+        let (a, b) = (u64::from(from) % len, u64::from(to) % len);
+        let (from, to) = (a.min(b), a.max(b));
+        let handle = self.handles[task][0].0.lineage_named(LineageId(lineage as u32));
+        let handle = handle.unwrap();
+        let read: Vec<_> = handle.read(from..to).unwrap().map(|e| e.unwrap()).collect();
+        assert_eq!(read, &history[from as usize..to as usize]);
+        assert_eq!(
+            handle.read(len..).unwrap_err().kind(),
+            ErrorKind::Invalid,
+            "past the head"
+        );
+        if state {
+            self.check_state(task, lineage, to);
+        }
+    }
+
+    fn check_state(&self, task: usize, lineage: usize, offset: u64) {
+        let model = &self.model.tasks[task];
+        let point = format!("{}/{lineage}@{offset}", model.name);
+        let state = self.engine.run_state(&self.engine.point(&point).unwrap());
+        let (state, folded) = (state.unwrap(), model.state(lineage, offset, &self.chunks));
+        assert_eq!(state, folded, "I5: {point}");
+        let bytes = |state| RunReducer.encode(state).unwrap();
+        assert_eq!(bytes(&state), bytes(&folded), "I5: {point}");
+    }
+
+    /// Compares everything.
+    pub fn check(&mut self) {
+        for task in 0..self.model.tasks.len() {
+            self.check_task(task);
+        }
+        self.check_lists();
+        let report = self.engine.verify(None, &mut |_, _| {}).unwrap();
+        assert!(report.is_clean(), "{report:?}");
+        assert_eq!(report.checkpoints, self.model.marks.len() as u64);
+        let lineages = self.model.tasks.iter().map(|t| t.lineages.len() as u64);
+        assert_eq!(report.lineages, lineages.sum::<u64>());
+        assert_eq!(report.tasks, self.model.tasks.len() as u64);
+    }
+
+    fn check_task(&mut self, task: usize) {
+        let model = &self.model.tasks[task];
+        let handle = self.engine.task(&model.name).unwrap();
+        assert_eq!(handle.user(), model.user);
+        assert_eq!(handle.epoch(), model.epoch());
+        assert_eq!(handle.lineage().id().0 as usize, model.active());
+        let infos = handle.lineages().unwrap();
+        assert_eq!(infos.len(), model.lineages.len());
+        for (n, info) in infos.iter().enumerate() {
+            let lineage = &model.lineages[n];
+            assert_eq!(info.id.0 as usize, n);
+            assert_eq!(info.lineage_type, lineage.lineage_type);
+            assert_eq!(info.description, lineage.description);
+            assert_eq!(info.active, n == model.active());
+            assert_eq!(info.events as usize, lineage.events.len());
+            assert_eq!(info.head.next, model.head(n), "I2");
+            let parent = info.parent.map(|p| (p.lineage.0 as usize, p.offset));
+            assert_eq!(parent, lineage.parent);
+            let named = handle.lineage_named(info.id).unwrap();
+            let history = model.history(n);
+            let read: Vec<_> = named.read(..).unwrap().map(|e| e.unwrap()).collect();
+            assert_eq!(read.len(), history.len(), "I2: dense");
+            assert_eq!(read, history);
+            for (offset, hash) in &lineage.hashes {
+                let point = named.point(*offset).unwrap();
+                assert_eq!(self.engine.hash_at(&point).unwrap(), *hash, "I3: {point}");
+            }
+            self.check_addresses(task, n);
+            self.check_state(task, n, model.head(n));
+            let last = named.last_successful().unwrap().map(|c| c.id);
+            assert_eq!(last, self.model.last_successful(task, n));
+        }
+        for (n, info) in infos.iter().enumerate() {
+            note(&mut self.model.tasks[task].lineages[n], info.head);
+        }
+    }
+
+    fn check_addresses(&self, task: usize, lineage: usize) {
+        let model = &self.model.tasks[task];
+        let name = format!("{}/{lineage}", model.name);
+        let head = model.head(lineage);
+        assert_eq!(self.engine.point(&name).unwrap().offset, head);
+        let past = self.engine.point(&format!("{name}@{}", head + 1));
+        assert_eq!(past.unwrap_err().kind(), ErrorKind::Invalid);
+        let marks = self.model.marks_of(task, lineage);
+        for (n, mark) in marks.iter().enumerate() {
+            let point = self.engine.point(&format!("{name}~{}", n + 1)).unwrap();
+            assert_eq!((point.offset, point.checkpoint), (mark.at, Some(mark.id)));
+        }
+        let more = self.engine.point(&format!("{name}~{}", marks.len() + 1));
+        assert_eq!(more.unwrap_err().kind(), ErrorKind::NotFound);
+        for label in 0..4 {
+            let text = format!("label/{label}@");
+            let newest = marks
+                .iter()
+                .find(|m| m.body.label.as_deref() == Some(text.as_str()));
+            let found = self.engine.point(&format!("{name}@label%2F{label}%40"));
+            match newest {
+                Some(mark) => assert_eq!(found.unwrap().checkpoint, Some(mark.id)),
+                None => assert_eq!(found.unwrap_err().kind(), ErrorKind::NotFound),
+            }
+        }
+        if lineage == model.active() {
+            let whole = self.engine.point(&model.name).unwrap();
+            assert_eq!((whole.lineage.0 as usize, whole.offset), (lineage, head));
+        }
+    }
+
+    fn check_lists(&self) {
+        for mark in &self.model.marks {
+            let found = self.engine.checkpoint(&mark.id.to_string()).unwrap();
+            check_mark(&found, mark);
+            let name = &self.model.tasks[mark.task].name;
+            assert_eq!(found.task, *name);
+        }
+        let all = CheckpointQuery::default;
+        let mut queries = vec![all()];
+        for status in [MarkStatus::Success, MarkStatus::Failure] {
+            queries.push(CheckpointQuery {
+                status: Some(status),
+                ..all()
+            });
+        }
+        for n in 0..3 {
+            queries.push(CheckpointQuery {
+                filter: vec![("n".into(), n.into())],
+                ..all()
+            });
+        }
+        for task in &self.model.tasks {
+            queries.push(CheckpointQuery {
+                task: Some(task.name.clone()),
+                ..all()
+            });
+            queries.push(CheckpointQuery {
+                task: Some(task.name.clone()),
+                lineage: Some(LineageId(0)),
+                ..all()
+            });
+        }
+        for query in queries {
+            let wanted: Vec<_> = self
+                .model
+                .marks
+                .iter()
+                .rev()
+                .filter(|mark| self.fits(mark, &query))
+                .map(|mark| mark.id)
+                .collect();
+            for limit in [1, 3, 100] {
+                let limited = CheckpointQuery {
+                    limit: Some(limit),
+                    ..query.clone()
+                };
+                assert_eq!(self.all_pages(limited, limit), wanted, "{query:?}");
+            }
+        }
+    }
+
+    fn all_pages(&self, mut query: CheckpointQuery, limit: usize) -> Vec<milepost::CheckpointId> {
+        let mut found = Vec::new();
+        loop {
+            let Page { items, next } = self.engine.checkpoints(&query).unwrap();
+            assert!(items.len() <= limit);
+            found.extend(items.iter().map(|c| c.id));
+            query.cursor = next;
+            if query.cursor.is_none() {
+                return found;
+            }
+        }
+    }
+
+    fn fits(&self, mark: &MarkModel, query: &CheckpointQuery) -> bool {
+        let name = &self.model.tasks[mark.task].name;
+        let metadata = mark.body.metadata.as_ref().map(|m| m.value().unwrap());
+        let metadata = metadata.unwrap_or_default();
+        query.task.as_ref().is_none_or(|task| task == name)
+            && query
+                .lineage
+                .is_none_or(|only| only.0 as usize == mark.lineage)
+            && query.status.is_none_or(|status| status == mark.body.status)
+            && query
+                .filter
+                .iter()
+                .all(|(name, value)| metadata.get(name) == Some(value))
+    }
+}
+
+/// Takes down a chain hash; one that is known has to be the same.
+fn note(lineage: &mut LineageModel, head: Head) {
+    let known = *lineage.hashes.entry(head.next).or_insert(head.hash);
+    assert_eq!(known, head.hash, "I3: the hash at {} is another", head.next);
+}
+
+fn check_mark(found: &Checkpoint, mark: &MarkModel) {
+    assert_eq!(found.id, mark.id);
+    assert_eq!(found.lineage.0 as usize, mark.lineage);
+    assert_eq!((found.mark, found.at), (mark.mark, mark.at));
+    assert_eq!(found.parent, mark.body.parent, "the newest mark before it");
+    assert_eq!(found.label, mark.body.label);
+    assert_eq!(found.status, mark.body.status);
+    assert_eq!(found.metadata, mark.body.metadata);
+    if let Some(at) = mark.body.at {
+        assert_eq!(found.hash, at.hash);
+    }
+}
