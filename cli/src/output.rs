@@ -63,6 +63,11 @@ impl Out {
         self.stdout.write_all(b"\n")
     }
 
+    /// Prints a piece of JSON text, without an end of line.
+    pub fn raw(&mut self, json: &str) -> io::Result<()> {
+        self.stdout.write_all(json.as_bytes())
+    }
+
     /// Prints JSON text for people: indented, nothing in it but itself.
     pub fn pretty(&mut self, value: &Value) -> io::Result<()> {
         let text = serde_json::to_string_pretty(value)?;

@@ -128,6 +128,8 @@ fn a_state_shows_the_last_messages_to_people_and_all_to_programs() {
     let whole = place.json("state react");
     assert_eq!(whole["messages"].as_array().unwrap().len(), 10);
     assert_eq!(whole["variables"]["info"]["exit_status"], "submitted");
+    let held: Value = serde_json::from_str(&place.say("state react --messages all").ok()).unwrap();
+    assert_eq!(whole, held, "what is streamed is what is held");
     let none: Value = serde_json::from_str(&place.say("state react --messages none").ok()).unwrap();
     assert!(
         none.get("messages")

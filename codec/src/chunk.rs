@@ -42,6 +42,9 @@ pub struct ChunkEntry {
 }
 
 impl ChunkEntry {
+    /// The bytes that an entry begins with.
+    pub const MAGIC: &[u8] = MAGIC;
+
     /// Bytes of the header.
     pub const HEADER_LEN: usize = 64;
 

@@ -67,6 +67,12 @@ impl Json {
 }
 
 fn check_depth(text: &str) -> Result<()> {
+    // Most values are strings, or open fewer brackets in all than may nest.
+    let opens = |byte: &u8| matches!(byte, b'[' | b'{');
+    let within = |limit: usize| text.as_bytes().iter().filter(|b| opens(b)).count() <= limit;
+    if text.starts_with('"') || within(JSON_DEPTH_MAX as usize) {
+        return Ok(());
+    }
     let (mut depth, mut in_string, mut escaped) = (0_u32, false, false);
     for byte in text.bytes() {
         match byte {

@@ -133,7 +133,10 @@ impl Append {
                 )));
             }
             if index == 0 {
-                part.reserve(self.bodies.len(), (self.bodies.len() * (payload.len() + 48)).min(RESERVE_MAX));
+                part.reserve(
+                    self.bodies.len(),
+                    (self.bodies.len() * (payload.len() + 48)).min(RESERVE_MAX),
+                );
             }
             let mut form = BodyForm::Inline;
             if payload.len() > INLINE_MAX {

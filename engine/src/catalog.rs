@@ -154,8 +154,9 @@ impl Catalog {
                 end = last.clone();
                 for (key, value) in page {
                     let (offset, entry) = (keys::tail_u64(&key), MarkEntry::decode(&value)?);
-                    let shared =
-                        offset < to || self.mark_body(task, owner, offset, &entry)?.at.is_none();
+                    let shared = offset < to
+                        || (self.mark_body(task, owner, offset, &entry)?.at)
+                            .is_none_or(|at| at.next == offset);
                     if shared && wanted(owner, offset, &entry)? {
                         return Ok(Some((owner, offset, entry)));
                     }

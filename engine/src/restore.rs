@@ -2,11 +2,12 @@
 
 use milepost_codec::{
     Activated, ActivationCause, Body, Control, Error, Head, LineageId, LineageOpened, LineageType,
-    LogId, Origin, Parent, Restored, Result, Scope,
+    LogId, Offset, Origin, Parent, Restored, Result, Scope,
 };
 
 use crate::committer::{Activate, Part, Request};
-use crate::engine::{Engine, registered};
+use crate::engine::{Engine, Inner, registered};
+use crate::index::{MarkEntry, keys};
 use crate::lineage::Lineage;
 use crate::point::Point;
 use crate::task::Task;
@@ -119,17 +120,18 @@ impl Engine {
         }
         let lineage = inner.catalog.next_lineage(point.no)?;
         let now = inner.now_us();
-        let hash = inner.hash_at(point.no, point.lineage, point.offset)?;
+        let offset = inner.fork_offset(point)?;
+        let hash = inner.hash_at(point.no, point.lineage, offset)?;
         // A fork before the first own event of a lineage is one of the lineage it came from.
         let owner = crate::read::Ancestry::of(&inner.catalog, point.no, point.lineage)?
-            .hash_owner(point.offset)
+            .hash_owner(offset)
             .unwrap_or(point.lineage);
         let opened = LineageOpened {
             lineage_type,
             description: description.map(str::to_owned),
             parent: Some(Parent {
                 lineage: owner,
-                offset: point.offset,
+                offset,
                 hash,
             }),
             initial: None,
@@ -137,10 +139,7 @@ impl Engine {
         };
         let mut control = inner.part(LogId::control(point.no), origin);
         control.control(&registered(lineage, &opened), now)?;
-        let at = Head {
-            next: point.offset,
-            hash,
-        };
+        let at = Head { next: offset, hash };
         let mut events = inner
             .part(LogId::lineage(point.no, lineage), origin)
             .open(at);
@@ -172,5 +171,26 @@ impl Engine {
             lineage,
         });
         inner.commit(Request { parts, activates }).map(|_| ())
+    }
+}
+
+impl Inner {
+    /// Where a lineage forks that goes back to a point: at the point, or right behind the mark of a
+    /// checkpoint that stands there. So the checkpoint gone back to is one of the new lineage too; its
+    /// mark changes no state.
+    fn fork_offset(&self, point: &Point) -> Result<Offset> {
+        let ancestry = crate::read::Ancestry::of(&self.catalog, point.no, point.lineage)?;
+        let (Some(id), Some(owner)) = (point.checkpoint, ancestry.owner(point.offset)) else {
+            return Ok(point.offset);
+        };
+        let entry = self
+            .catalog
+            .log()
+            .get(&keys::mark(point.no, owner, point.offset))?;
+        let stands_there = match entry {
+            Some(entry) => MarkEntry::decode(&entry)?.id == id,
+            None => false,
+        };
+        Ok(point.offset + u64::from(stands_there))
     }
 }

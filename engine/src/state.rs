@@ -24,7 +24,7 @@ const CUT_MAX: u32 = 64 << 10;
 /// What is in chunks is not written again with each snapshot. So it may space them, since it is part
 /// of the state, but not further than this, in bytes: a point of a long conversation is never
 /// further from a snapshot.
-const SPACING_IN_CHUNKS: u64 = 4 << 20;
+const SPACING_IN_CHUNKS: u64 = 1 << 20;
 
 /// The chunks of a log, as a fold wants them.
 pub(crate) struct LogChunks(pub(crate) Arc<dyn Log>);

@@ -173,7 +173,11 @@ fn check_log(
         }
         if !met {
             let expected = format!("offset {at} after {}", verifier.head().hash);
-            let found = format!("offset {} after {}", skipped.head().next, skipped.head().hash);
+            let found = format!(
+                "offset {} after {}",
+                skipped.head().next,
+                skipped.head().hash
+            );
             return Err(Error::corrupt(id.to_string(), expected, found));
         }
         report.blocks += 1;

@@ -89,7 +89,8 @@ impl<R: BufRead> Lines<R> {
             let end = chunk.iter().position(|byte| *byte == b'\n');
             let used = end.map_or(chunk.len(), |end| end + 1);
             let room = self.limit.saturating_sub(self.buffer.len()).min(used);
-            self.buffer.extend(chunk.iter().take(room));
+            self.buffer
+                .extend_from_slice(chunk.get(..room).unwrap_or_default());
             self.input.consume(used);
             length += used as u64;
             self.read += used as u64;

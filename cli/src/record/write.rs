@@ -2,7 +2,7 @@
 
 use milepost::{
     Append, Appended, Body, Engine, ErrorKind, Hash, Json, Lineage, Mark, MarkCause, MarkStatus,
-    Offset, Point,
+    Offset, Point, Ticket,
 };
 
 use super::plan::{Item, Plan, Run, common_prefix};
@@ -27,11 +27,16 @@ pub struct Durable {
     pub hash: Hash,
 }
 
+/// Events with the numbers they are named by.
+type Batch = Vec<(u64, Body)>;
+
 /// Writes to one lineage.
 pub struct Writer {
     lineage: Lineage,
-    batch: Vec<(u64, Body)>,
+    batch: Batch,
     batch_bytes: usize,
+    /// The batch before, and what came of handing it over.
+    under_way: Option<(Batch, milepost::Result<Ticket>)>,
     refused: Vec<Refused>,
     pub events: u64,
     pub checkpoints: u64,
@@ -45,6 +50,7 @@ impl Writer {
             lineage,
             batch: Vec::new(),
             batch_bytes: 0,
+            under_way: None,
             refused: Vec::new(),
             events: 0,
             checkpoints: 0,
@@ -62,20 +68,32 @@ impl Writer {
         self.batch.push((number, body));
         self.batch_bytes = self.batch_bytes.saturating_add(bytes);
         if self.batch.len() >= BATCH_EVENTS || self.batch_bytes >= BATCH_BYTES {
-            self.flush()?;
+            self.submit()?;
         }
         Ok(())
     }
 
-    /// Writes the batch. An event that the engine refuses does not keep the others out.
-    pub fn flush(&mut self) -> Result<()> {
+    /// Hands the batch over. It is on its way to the disk while the next one is filled.
+    fn submit(&mut self) -> Result<()> {
+        self.settle()?;
         let batch = std::mem::take(&mut self.batch);
         self.batch_bytes = 0;
         if batch.is_empty() {
             return Ok(());
         }
         let bodies = batch.iter().map(|(_, body)| body.clone());
-        match self.lineage.append(Append::batch(bodies)) {
+        let ticket = self.lineage.submit(Append::batch(bodies));
+        self.under_way = Some((batch, ticket));
+        Ok(())
+    }
+
+    /// Waits for the batch that is under way. An event that the engine refuses does not keep the
+    /// others out: nothing of a refused batch is written, so each is tried alone, in order.
+    fn settle(&mut self) -> Result<()> {
+        let Some((batch, ticket)) = self.under_way.take() else {
+            return Ok(());
+        };
+        match ticket.and_then(Ticket::wait) {
             Ok(appended) => {
                 self.count(&appended);
                 return Ok(());
@@ -84,13 +102,24 @@ impl Writer {
             Err(_) => {}
         }
         for (number, body) in batch {
-            self.push_alone(number, body)?;
+            self.append(number, body)?;
         }
         Ok(())
     }
 
+    /// Everything taken so far is durable, or was refused, when this returns.
+    pub fn flush(&mut self) -> Result<()> {
+        self.submit()?;
+        self.settle()
+    }
+
     /// Writes one event; it is durable when this returns. Nothing where it was refused.
     pub fn push_alone(&mut self, number: u64, body: Body) -> Result<Option<Durable>> {
+        self.flush()?;
+        self.append(number, body)
+    }
+
+    fn append(&mut self, number: u64, body: Body) -> Result<Option<Durable>> {
         match self.lineage.append(body) {
             Ok(appended) => {
                 self.count(&appended);

@@ -6,7 +6,7 @@ use milepost_codec::{CheckpointId, ChunkId, Epoch, LineageId, LogId, Offset, Seq
 ///
 /// | kind | key after the first byte | value |
 /// |---|---|---|
-/// | `Block` | task u64, log u32, first offset u64, part u16 | a part of a block, at most 4,000 bytes |
+/// | `Block` | task u64, log u32, first offset u64, part u16 | a part of a block, at most 3,000 bytes |
 /// | `Head` | task u64, log u32 | `LogHead` |
 /// | `Applied` | | last applied commit and the packs' end then, of the local log |
 /// | `Chunk` | id 32 | place in a pack, of the local log |

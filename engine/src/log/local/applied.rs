@@ -8,7 +8,7 @@ use crate::index::keys::{self, Kind};
 use crate::log::IndexPut;
 
 /// How far sled is.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Applied {
     /// The last commit that sled holds, with everything before it.
     pub(crate) seq: Seq,
@@ -26,14 +26,7 @@ pub(crate) fn put(seq: Seq, packs: Place) -> IndexPut {
 /// Reads it; the beginning where sled is empty.
 pub(crate) fn read(kv: &Kv) -> Result<Applied> {
     let Some(value) = kv.get(&keys::all(Kind::Applied))? else {
-        return Ok(Applied {
-            seq: 0,
-            packs: Place {
-                pack: 0,
-                at: 0,
-                len: 0,
-            },
-        });
+        return Ok(Applied::default());
     };
     let Some((seq, packs)) = value.split_first_chunk::<8>() else {
         return Err(Error::corrupt("applied position", "24 bytes", value.len()));

@@ -10,8 +10,20 @@ use crate::log::{IndexPut, Run};
 /// is written to now and then is packed anew a few times, not at every round.
 const FILL_BELOW: usize = milepost_codec::BLOCK_RAW_TARGET / 2;
 
-/// The block that holds `offset`, and how many parts it has.
+/// The block that holds `offset`, and how many parts it has. It is read again where the applier has
+/// packed it anew between two of its parts.
 pub(crate) fn read(kv: &Kv, log: LogId, offset: Offset) -> Result<Option<(Block, u16)>> {
+    let mut before = None;
+    loop {
+        let packed = kv.packed();
+        match read_once(kv, log, offset) {
+            Err(_) if before != Some(packed) || packed != kv.packed() => before = Some(packed),
+            done => return done,
+        }
+    }
+}
+
+fn read_once(kv: &Kv, log: LogId, offset: Offset) -> Result<Option<(Block, u16)>> {
     let from = keys::block(log, 0, 0);
     let to = keys::after_prefix(&keys::block(log, offset, u16::MAX));
     let Some((key, last)) = kv.scan(&from, &to, true, 1)?.pop() else {

@@ -7,6 +7,7 @@
 use std::fs::{self, File};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use milepost_codec::{Error, ErrorKind, Result};
 use parking_lot::RwLock;
@@ -15,7 +16,15 @@ use super::layout;
 use crate::log::{Entry, IndexPut};
 
 /// The most bytes of a value.
-pub(crate) const VALUE_MAX: usize = 4000;
+pub(crate) const VALUE_MAX: usize = 3000;
+
+/// Bytes of a segment of a store's sled folder. What sled writes at once becomes a blob over a
+/// quarter of it.
+pub(crate) const SEGMENT: u32 = 256 << 10;
+
+// A leaf is split once it has more than 16 entries, and may have taken in one of fewer than 4. The
+// keys of large values are short.
+const _: () = assert!(20 * (VALUE_MAX + 64) < SEGMENT as usize / 4);
 
 /// A sled folder.
 #[derive(Debug)]
@@ -24,6 +33,8 @@ pub(crate) struct Kv {
     db: RwLock<Option<sled::Db>>,
     dir: PathBuf,
     file: File,
+    /// How many batches were applied: what is read in several steps may have changed between them.
+    packed: AtomicU64,
 }
 
 impl Kv {
@@ -43,6 +54,7 @@ impl Kv {
             db: RwLock::new(Some(db)),
             dir: dir.to_owned(),
             file,
+            packed: AtomicU64::new(0),
         };
         if fresh {
             kv.sync()?;
@@ -71,7 +83,8 @@ impl Kv {
     }
 
     pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        self.with("get", |db| db.get(key)).map(|value| value.map(|v| v.to_vec()))
+        self.with("get", |db| db.get(key))
+            .map(|value| value.map(|v| v.to_vec()))
     }
 
     /// Entries of a range in order of keys, from the end where `backwards`.
@@ -98,6 +111,11 @@ impl Kv {
         })
     }
 
+    /// How many batches were applied.
+    pub(crate) fn packed(&self) -> u64 {
+        self.packed.load(Ordering::Acquire)
+    }
+
     /// Applies changes together.
     pub(crate) fn apply(&self, puts: Vec<IndexPut>) -> Result<()> {
         let mut batch = sled::Batch::default();
@@ -110,7 +128,9 @@ impl Kv {
                 None => batch.remove(key),
             }
         }
-        self.with("write", |db| db.apply_batch(batch))
+        let done = self.with("write", |db| db.apply_batch(batch));
+        self.packed.fetch_add(1, Ordering::AcqRel);
+        done
     }
 
     /// Makes everything applied so far survive power loss.

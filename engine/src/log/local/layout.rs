@@ -10,6 +10,8 @@
 //!   archive/0000000001.mpa   finished segments, compressed
 //!   sled/                    blocks and the index
 //!   packs/0000000001.pack    chunks
+//!   sled-suspect             damage was met in sled: the next open builds it anew
+//!   sled-damaged/            a sled folder that was set aside
 //! ```
 
 use std::fs::{self, File, OpenOptions};
@@ -46,7 +48,7 @@ impl StoreConfig {
             milepost: LAYOUT_VERSION,
             store,
             keyed: false,
-            sled_segment: 256 << 10,
+            sled_segment: super::kv::SEGMENT,
         }
     }
 }
@@ -65,6 +67,14 @@ impl Layout {
     }
     pub(crate) fn sled(&self) -> PathBuf {
         self.root.join("sled")
+    }
+    /// Where a damaged sled folder is moved to.
+    pub(crate) fn aside(&self) -> PathBuf {
+        self.root.join("sled-damaged")
+    }
+    /// Says that damage was met in sled's folder.
+    pub(crate) fn suspect(&self) -> PathBuf {
+        self.root.join("sled-suspect")
     }
     pub(crate) fn packs(&self) -> PathBuf {
         self.root.join("packs")

@@ -27,6 +27,7 @@ mod packs;
 mod recovery;
 mod scan;
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -38,8 +39,9 @@ use milepost_codec::{
 };
 use parking_lot::{Condvar, Mutex, RwLock};
 
+use self::applied::Applied;
 use self::applier::Wake;
-use self::journal::{Journal, Shelf};
+use self::journal::{Journal, JournalEnd, Shelf};
 use self::kv::Kv;
 use self::layout::{Layout, StoreConfig};
 use self::lock::StoreLock;
@@ -71,6 +73,8 @@ pub(crate) struct Shared {
     closed: AtomicBool,
     recovered: AtomicU64,
     torn: AtomicBool,
+    /// Damage was met in sled: the next open builds it anew.
+    suspect: AtomicBool,
     /// Guards the wait for the tail to shrink.
     waiting: Mutex<()>,
     progress: Condvar,
@@ -116,6 +120,19 @@ impl Shared {
         })
     }
 
+    /// Takes note of damage in sled: an error says that a reopen repairs it.
+    fn sled<T>(&self, done: Result<T>) -> Result<T> {
+        done.map_err(|error| {
+            if error.kind() != ErrorKind::Corrupt {
+                return error;
+            }
+            if !self.suspect.swap(true, Ordering::AcqRel) {
+                let _ = layout::write_whole(&self.layout.suspect(), b"");
+            }
+            error.at("sled is damaged, open the store again to have it rebuilt")
+        })
+    }
+
     fn check_open(&self) -> Result<()> {
         if self.closed.load(Ordering::Acquire) {
             return Err(Error::new(ErrorKind::Unavailable, "the store is closed"));
@@ -135,6 +152,8 @@ pub(crate) struct LocalLog {
     /// write at close.
     closed_at: Option<Seq>,
     lock: Mutex<Option<StoreLock>>,
+    /// Chunks that could not be read: one that is put again is stored again.
+    damaged: Mutex<HashSet<ChunkId>>,
 }
 
 impl LocalLog {
@@ -143,34 +162,7 @@ impl LocalLog {
         let layout = Layout::new(root);
         let lock = prepare(&layout, options, &entropy)?;
         let config = layout.config_read()?;
-        let kv = open_sled(&layout, &config, options)?;
-        let applied = applied::read(&kv)?;
-        let (packs, chunks) = Packs::open(&layout.packs(), applied.packs)?;
-        kv.apply(
-            chunks
-                .iter()
-                .map(|(id, at)| (keys::chunk(id), Some(at.encode())))
-                .collect(),
-        )?;
-        let shared = Arc::new(Shared {
-            layout,
-            config,
-            kv,
-            packs,
-            shelf: Shelf::default(),
-            tail: RwLock::default(),
-            backlog_bytes: options.backlog_bytes,
-            journal: Mutex::new(None),
-            applied: AtomicU64::new(applied.seq),
-            seq: AtomicU64::new(applied.seq),
-            poison: Mutex::new(None),
-            closed: AtomicBool::new(false),
-            recovered: AtomicU64::new(0),
-            torn: AtomicBool::new(false),
-            waiting: Mutex::new(()),
-            progress: Condvar::new(),
-        });
-        let end = recovery::recover(&shared)?;
+        let (shared, end) = bring_back_or_rebuild(&layout, &config, options)?;
         shared.seq.store(end.last, Ordering::Release);
         let closed_at = end
             .active
@@ -201,6 +193,7 @@ impl LocalLog {
             since_look: AtomicU64::new(0),
             closed_at,
             lock: Mutex::new(Some(lock)),
+            damaged: Mutex::default(),
         })
     }
 
@@ -272,17 +265,97 @@ fn prepare(layout: &Layout, options: &Options, entropy: &Entropy) -> Result<Stor
     Ok(lock)
 }
 
+/// Opens sled and takes back what the journal holds beyond it. Where the two do not fit together
+/// and the journal is sound, sled is set aside and built anew from archive and journal.
+fn bring_back_or_rebuild(
+    layout: &Layout,
+    config: &StoreConfig,
+    options: &Options,
+) -> Result<(Arc<Shared>, JournalEnd)> {
+    if layout.suspect().exists() {
+        set_aside(layout)?;
+        std::fs::remove_file(layout.suspect())
+            .map_err(|e| layout::io("remove", &layout.suspect(), &e))?;
+    }
+    let mut had = Applied::default();
+    let mut journal_sound = true;
+    let error = match bring_back(layout, config, options, &mut had, &mut journal_sound) {
+        Err(error) if error.kind() == ErrorKind::Corrupt && journal_sound => error,
+        done => return done,
+    };
+    set_aside(layout)?;
+    match bring_back(layout, config, options, &mut Applied::default(), &mut true) {
+        Ok((shared, end)) if end.last >= had.seq => Ok((shared, end)),
+        built => {
+            // The archive does not reach that far: what sled has is not thrown away for it.
+            drop(built);
+            let io = |e| layout::io("put back", &layout.sled(), &e);
+            std::fs::remove_dir_all(layout.sled()).map_err(io)?;
+            std::fs::rename(layout.aside(), layout.sled()).map_err(io)?;
+            Err(error)
+        }
+    }
+}
+
+fn bring_back(
+    layout: &Layout,
+    config: &StoreConfig,
+    options: &Options,
+    had: &mut Applied,
+    journal_sound: &mut bool,
+) -> Result<(Arc<Shared>, JournalEnd)> {
+    let kv = open_sled(layout, config, options)?;
+    let applied = applied::read(&kv)?;
+    *had = applied;
+    let (packs, chunks) = Packs::open(&layout.packs(), applied.packs)?;
+    kv.apply(
+        chunks
+            .iter()
+            .map(|(id, at)| (keys::chunk(id), Some(at.encode())))
+            .collect(),
+    )?;
+    let shared = Arc::new(Shared {
+        layout: layout.clone(),
+        config: config.clone(),
+        kv,
+        packs,
+        shelf: Shelf::default(),
+        tail: RwLock::default(),
+        backlog_bytes: options.backlog_bytes,
+        journal: Mutex::new(None),
+        applied: AtomicU64::new(applied.seq),
+        seq: AtomicU64::new(applied.seq),
+        poison: Mutex::new(None),
+        closed: AtomicBool::new(false),
+        recovered: AtomicU64::new(0),
+        torn: AtomicBool::new(false),
+        suspect: AtomicBool::new(false),
+        waiting: Mutex::new(()),
+        progress: Condvar::new(),
+    });
+    let end = recovery::recover(&shared, journal_sound)?;
+    Ok((shared, end))
+}
+
+/// Moves sled's folder out of the way.
+fn set_aside(layout: &Layout) -> Result<()> {
+    let (dir, aside) = (layout.sled(), layout.aside());
+    if !dir.exists() {
+        return Ok(());
+    }
+    let _ = std::fs::remove_dir_all(&aside);
+    std::fs::rename(&dir, &aside).map_err(|e| layout::io("set aside", &dir, &e))?;
+    layout::sync_dir(&layout.root)
+}
+
 /// Opens sled. One that cannot be opened is set aside, and recovery builds it anew.
 fn open_sled(layout: &Layout, config: &StoreConfig, options: &Options) -> Result<Kv> {
     let dir = layout.sled();
     let first = Kv::open(&dir, options.cache_bytes, config.sled_segment);
     let Err(error) = first else { return first };
-    let aside = layout.root.join("sled-damaged");
-    let _ = std::fs::remove_dir_all(&aside);
-    if std::fs::rename(&dir, &aside).is_err() {
+    if set_aside(layout).is_err() {
         return Err(error);
     }
-    layout::sync_dir(&layout.root)?;
     Kv::open(&dir, options.cache_bytes, config.sled_segment)
 }
 
@@ -321,7 +394,19 @@ impl Log for LocalLog {
         if let Some(run) = self.shared.tail.read().run(log, offset) {
             return Ok(Some(run));
         }
-        Ok(blocks::read(&self.shared.kv, log, offset)?.map(|(block, _)| block.into()))
+        let shared = &self.shared;
+        let read = shared.sled(blocks::read(&shared.kv, log, offset))?;
+        if read.is_none()
+            && let Some(head) = shared.sled(shared.stored_head(log))?
+            && (head.start..head.head.next).contains(&offset)
+        {
+            return shared.sled(Err(Error::corrupt(
+                log.to_string(),
+                format!("a block with offset {offset}"),
+                "none",
+            )));
+        }
+        Ok(read.map(|(block, _)| block.into()))
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
@@ -329,7 +414,7 @@ impl Log for LocalLog {
         let waiting = self.shared.tail.read().get(key);
         match waiting {
             Some(value) => Ok(value),
-            None => self.shared.kv.get(key),
+            None => self.shared.sled(self.shared.kv.get(key)),
         }
     }
 
@@ -342,7 +427,8 @@ impl Log for LocalLog {
         let stored = self
             .shared
             .kv
-            .scan(from, to, backwards, limit.saturating_add(more))?;
+            .scan(from, to, backwards, limit.saturating_add(more));
+        let stored = self.shared.sled(stored)?;
         Ok(merge(waiting, stored, backwards, limit))
     }
 
@@ -353,13 +439,15 @@ impl Log for LocalLog {
     fn put_chunk(&self, content: &[u8], pieces: bool) -> Result<ChunkId> {
         self.shared.check_open()?;
         let id = ChunkEntry::id_of(content);
-        if self.shared.kv.get(&keys::chunk(&id))?.is_some() {
+        let known = self.shared.kv.get(&keys::chunk(&id))?.is_some();
+        if known && !self.damaged.lock().contains(&id) {
             return Ok(id);
         }
         let mut entry = Vec::new();
         ChunkEntry::encode(content, pieces, &mut entry)?;
         let place = self.shared.packs.append(&entry)?;
         self.put_note(keys::chunk(&id), place.encode())?;
+        self.damaged.lock().remove(&id);
         Ok(id)
     }
 
@@ -368,7 +456,11 @@ impl Log for LocalLog {
         let Some(place) = self.shared.kv.get(&keys::chunk(id))? else {
             return Ok(None);
         };
-        self.shared.packs.read(id, Place::decode(&place)?).map(Some)
+        let read = self.shared.packs.read(id, Place::decode(&place)?);
+        if read.is_err() {
+            self.damaged.lock().insert(*id);
+        }
+        read.map(Some)
     }
 
     fn sync_chunks(&self) -> Result<()> {

@@ -14,7 +14,7 @@ use super::layout;
 const PACK_MAX: u64 = 256 << 20;
 
 /// Where a chunk is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) pack: u32,
     pub(crate) at: u64,
@@ -178,7 +178,8 @@ fn sync(state: &mut State) -> Result<()> {
     Ok(())
 }
 
-/// Walks through whole entries from `at`; gives where they end.
+/// Walks through whole entries from `at`; gives where they end. Damage between two of them is
+/// passed over: it takes no other chunk with it.
 fn scan(
     path: &Path,
     file: &File,
@@ -191,26 +192,51 @@ fn scan(
         .map_err(|e| layout::io("read", path, &e))?
         .len();
     while at < len {
-        let mut entry = vec![0; ChunkEntry::HEADER_LEN];
-        if file.read_exact_at(&mut entry, at).is_err() {
-            break;
+        match whole_at(file, at) {
+            Some((id, len)) => {
+                found.push((id, Place { pack, at, len }));
+                at += u64::from(len);
+            }
+            None => match next_whole(path, file, at + 1)? {
+                Some(next) => at = next,
+                None => break,
+            },
         }
-        let Ok(header) = ChunkEntry::decode_header(&entry) else {
-            break;
-        };
-        entry.resize(ChunkEntry::HEADER_LEN + header.stored_len(), 0);
-        if file.read_exact_at(&mut entry, at).is_err() || !header.is_whole(&entry) {
-            break;
-        }
-        let place = Place {
-            pack,
-            at,
-            len: entry.len() as u32,
-        };
-        found.push((header.id, place));
-        at += entry.len() as u64;
     }
     Ok(at)
+}
+
+/// The chunk of a whole entry, and how long that is.
+fn whole_at(file: &File, at: u64) -> Option<(ChunkId, u32)> {
+    let mut entry = vec![0; ChunkEntry::HEADER_LEN];
+    file.read_exact_at(&mut entry, at).ok()?;
+    let header = ChunkEntry::decode_header(&entry).ok()?;
+    entry.resize(ChunkEntry::HEADER_LEN + header.stored_len(), 0);
+    file.read_exact_at(&mut entry, at).ok()?;
+    header
+        .is_whole(&entry)
+        .then_some((header.id, entry.len() as u32))
+}
+
+/// Where the next whole entry begins, from `at` on.
+fn next_whole(path: &Path, file: &File, mut at: u64) -> Result<Option<u64>> {
+    let magic = ChunkEntry::MAGIC;
+    let mut window = vec![0; 1 << 20];
+    loop {
+        let read = file
+            .read_at(&mut window, at)
+            .map_err(|e| layout::io("read", path, &e))?;
+        let bytes = window.get(..read).unwrap_or_default();
+        for (place, four) in (at..).zip(bytes.windows(magic.len())) {
+            if four == magic && whole_at(file, place).is_some() {
+                return Ok(Some(place));
+            }
+        }
+        if read < magic.len() {
+            return Ok(None);
+        }
+        at += (read - magic.len() + 1) as u64;
+    }
 }
 
 /// Reads every chunk of every pack; `on_chunk` is told of each, or of the damage that ends a pack.
@@ -224,7 +250,13 @@ pub(crate) fn check_all(dir: &Path, on_chunk: &mut dyn FnMut(Result<ChunkId>)) -
         let mut found = Vec::new();
         let pack = u32::try_from(number).unwrap_or(u32::MAX);
         let end = scan(&path, &file, pack, 0, &mut found)?;
+        let mut next = 0;
         for (id, place) in found {
+            if place.at > next {
+                let place = format!("{} at byte {next}", path.display());
+                on_chunk(Err(Error::corrupt(place, "a chunk", "bytes that are none")));
+            }
+            next = place.at + u64::from(place.len);
             let mut entry = vec![0; place.len as usize];
             let read = file
                 .read_exact_at(&mut entry, place.at)

@@ -19,8 +19,9 @@ use super::{Shared, applier};
 use crate::index::{Indexed, LogHead, TaskEntry, index_record, keys};
 use crate::log::{Batch, GroupMeta};
 
-/// Reads the journal and gives where it ends.
-pub(crate) fn recover(shared: &Shared) -> Result<JournalEnd> {
+/// Reads the journal and gives where it ends. After an error `journal_sound` says whether it may be
+/// sled that is damaged: the journal's own frames are whole and follow each other.
+pub(crate) fn recover(shared: &Shared, journal_sound: &mut bool) -> Result<JournalEnd> {
     let dir = shared.layout.journal();
     shared.shelf.adopt(&dir)?;
     let segments = layout::numbered(&dir, "seg")?;
@@ -31,9 +32,11 @@ pub(crate) fn recover(shared: &Shared) -> Result<JournalEnd> {
         return empty_journal(shared, &mut replay);
     }
     for (_, path) in &segments {
+        *journal_sound = false;
         let segment = Scanned::read(path, shared.config.store)?;
         if let Some(before) = &last {
             follows(before, &segment)?;
+            *journal_sound = true;
             seal(shared, before);
         } else if segment.header.first > applied + 1 {
             let end = replay.archive(applied)?;
@@ -41,6 +44,7 @@ pub(crate) fn recover(shared: &Shared) -> Result<JournalEnd> {
                 return Err(gap(applied, segment.header.first));
             }
         }
+        *journal_sound = true;
         let from = replay.last.max(applied);
         for (seq, payload) in segment.frames(from) {
             replay.frame(seq, payload)?;
@@ -51,6 +55,7 @@ pub(crate) fn recover(shared: &Shared) -> Result<JournalEnd> {
         return Err(Error::invalid("no journal segment"));
     };
     if segment.last < applied {
+        *journal_sound = false;
         return Err(Error::corrupt(
             "journal",
             format!("commits up to {applied}, which sled has"),
