@@ -14,7 +14,7 @@ pub const FORMAT_VERSION: u16 = 1;
 
 /// Encodes a structure that cannot fail to encode: plain data, no maps of unknown order.
 pub(crate) fn encode<T: Encode>(value: &T) -> Vec<u8> {
-    let mut out = Vec::new();
+    let mut out = Vec::with_capacity(64);
     encode_into(value, &mut out);
     out
 }

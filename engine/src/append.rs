@@ -122,7 +122,8 @@ impl Append {
             batch: 0,
         };
         // Events of one append differ in kind alone: the header is encoded anew for another kind.
-        let (mut encoded, mut payload, mut chunked) = (Vec::new(), Vec::new(), false);
+        let (mut encoded, mut payload) = (Vec::new(), Vec::with_capacity(1024));
+        let mut chunked = false;
         for (index, body) in self.bodies.iter().enumerate() {
             payload.clear();
             let kind = body.encode_into(&mut payload);

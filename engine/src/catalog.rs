@@ -135,8 +135,7 @@ impl Catalog {
         all.into_iter().map(lineage).collect()
     }
 
-    /// The newest mark before `before` in a lineage or its ancestors that `wanted` takes. A mark
-    /// that stands on the point of a fork is the child's too: they share the point it marks.
+    /// The newest mark before `before` in a lineage or its ancestors that `wanted` takes.
     pub(crate) fn newest_mark(
         &self,
         task: TaskNo,
@@ -147,17 +146,14 @@ impl Catalog {
         let ancestry = Ancestry::of(self, task, lineage)?;
         for (owner, from, to) in ancestry.newest_first(before) {
             let start = keys::mark(task, owner, from);
-            let mut end = keys::mark(task, owner, to.saturating_add(u64::from(to < before)));
+            let mut end = keys::mark(task, owner, to);
             loop {
                 let page = self.log.scan(&start, &end, true, 16)?;
                 let Some((last, _)) = page.last() else { break };
                 end = last.clone();
                 for (key, value) in page {
                     let (offset, entry) = (keys::tail_u64(&key), MarkEntry::decode(&value)?);
-                    let shared = offset < to
-                        || (self.mark_body(task, owner, offset, &entry)?.at)
-                            .is_none_or(|at| at.next == offset);
-                    if shared && wanted(owner, offset, &entry)? {
+                    if wanted(owner, offset, &entry)? {
                         return Ok(Some((owner, offset, entry)));
                     }
                 }

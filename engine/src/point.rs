@@ -135,14 +135,9 @@ impl Engine {
             let mut newest = None;
             for kind in [Kind::MarkLabel, Kind::MarkAlias] {
                 let start = keys::named_mark(kind, no, name, owner, from);
-                // As in `Catalog::newest_mark`: the mark that stands on the fork counts.
-                let end = keys::named_mark(kind, no, name, owner, to.saturating_add(1));
-                for (key, _) in catalog.log().scan(&start, &end, true, 2)? {
-                    let offset = keys::mark_place(&key).1;
-                    if offset < to || catalog.checkpoint_at(no, owner, offset)?.at == offset {
-                        newest = newest.max(Some(offset));
-                    }
-                }
+                let end = keys::named_mark(kind, no, name, owner, to);
+                let found = catalog.log().scan(&start, &end, true, 1)?.pop();
+                newest = newest.max(found.map(|(key, _)| keys::mark_place(&key).1));
             }
             if let Some(offset) = newest {
                 return Ok(Some((owner, offset)));

@@ -261,15 +261,20 @@ pub(crate) fn count(catalog: &Catalog) -> Result<Stats> {
             }
         }
     }
-    let mut end = keys::after_prefix(&keys::all(Kind::StoreMark));
+    stats.checkpoints = count_keys(catalog, Kind::StoreMark)?;
+    stats.snapshots = count_keys(catalog, Kind::Snapshot)?;
+    Ok(stats)
+}
+
+fn count_keys(catalog: &Catalog, kind: Kind) -> Result<u64> {
+    let start = keys::all(kind);
+    let (mut end, mut count) = (keys::after_prefix(&start), 0);
     loop {
-        let page = catalog
-            .log()
-            .scan(&keys::all(Kind::StoreMark), &end, true, 4096)?;
+        let page = catalog.log().scan(&start, &end, true, 4096)?;
         let Some((last, _)) = page.last() else {
-            return Ok(stats);
+            return Ok(count);
         };
         end = last.clone();
-        stats.checkpoints += page.len() as u64;
+        count += page.len() as u64;
     }
 }

@@ -9,9 +9,15 @@ use crate::catalog::Catalog;
 use crate::committer::Errand;
 use crate::state::DynReducer;
 
+/// With so many errands waiting it does not give way to the applier any more.
+const HURRY: usize = 128;
+
 /// Runs until it is told to stop.
 pub(crate) fn run(catalog: &Catalog, reducers: &[Arc<dyn DynReducer>], errands: &Receiver<Errand>) {
     while let Ok(Errand::Snapshot(due)) = errands.recv() {
+        if errands.len() < HURRY {
+            catalog.log().settle();
+        }
         for reducer in reducers {
             // A failure is no reason to stop: states are then folded from further back.
             let _ = reducer.snapshot(catalog, due.log, due.at, due.bytes);

@@ -76,7 +76,7 @@ impl<R: Reducer> DynReducer for Registered<R> {
             // A state of many gigabytes: its list of chunks does not fit into one.
             _ => return Ok(()),
         };
-        catalog.log().sync_chunks()?;
+        // Nothing is synced: what a crash takes of a snapshot is found when it is read.
         let prefix = keys::snapshots(log.task, lineage, self.0.name(), self.0.version());
         let note = SnapshotNote {
             chunk,
@@ -105,7 +105,8 @@ fn put_cut(log: &Arc<dyn Log>, content: &[u8]) -> Result<ChunkList> {
     })
 }
 
-/// The state of a lineage before the event at `offset`.
+/// The state of a lineage before the event at `offset`. Chunks of a state that are damaged change no
+/// answer: a fold from zero stores them again.
 pub(crate) fn state_at<R: Reducer>(
     catalog: &Catalog,
     reducer: &R,
@@ -113,7 +114,32 @@ pub(crate) fn state_at<R: Reducer>(
     lineage: LineageId,
     offset: Offset,
 ) -> Result<R::State> {
-    let (from, state) = match nearest(catalog, reducer, task, lineage, offset)? {
+    loop {
+        let (found, damaged) = catalog.log().damaged_chunks();
+        // While a chunk is damaged no snapshot is preferred, since each may refer to it.
+        let from_zero = damaged > 0;
+        match fold_to(catalog, reducer, task, lineage, offset, from_zero) {
+            Err(_) if catalog.log().damaged_chunks().0 > found => {}
+            // The body of an event is damaged: a snapshot behind it may do.
+            Err(_) if from_zero => return fold_to(catalog, reducer, task, lineage, offset, false),
+            done => return done,
+        }
+    }
+}
+
+fn fold_to<R: Reducer>(
+    catalog: &Catalog,
+    reducer: &R,
+    task: TaskNo,
+    lineage: LineageId,
+    offset: Offset,
+    from_zero: bool,
+) -> Result<R::State> {
+    let snapshot = match from_zero {
+        true => None,
+        false => nearest(catalog, reducer, task, lineage, offset)?,
+    };
+    let (from, state) = match snapshot {
         Some((from, state)) => (from, state),
         None => (0, reducer.initial()),
     };

@@ -30,6 +30,8 @@ pub struct Stats {
     pub events: u64,
     /// Checkpoints.
     pub checkpoints: u64,
+    /// Snapshots of states: what may be deleted without changing an answer.
+    pub snapshots: u64,
     /// Bytes of the events' records.
     pub event_bytes: u64,
     /// The last commit.

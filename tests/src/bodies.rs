@@ -13,7 +13,7 @@ pub fn text(salt: u64, len: usize) -> String {
     let mut random = Random::new(salt);
     let mut out = String::with_capacity(len + 16);
     while out.len() < len {
-        out.push_str(&format!("{:x} ", random.next()));
+        out.push_str(&format!("{:x} ", random.number()));
     }
     out.truncate(len);
     out
@@ -64,7 +64,7 @@ pub fn body(kind: u8, salt: u64, size: usize) -> Body {
         7 => ToolReturned {
             call: format!("c{}", salt % 5),
             tool: None,
-            ok: salt % 2 == 0,
+            ok: salt.is_multiple_of(2),
             output: Some(json(serde_json::json!(text(salt, size % 500)))),
         }
         .into(),
@@ -83,7 +83,7 @@ pub fn body(kind: u8, salt: u64, size: usize) -> Body {
         }
         .into(),
         // Over the inline limit now and then.
-        _ if salt % 8 == 0 => Message::text("assistant", &text(salt, 300_000)).into(),
+        _ if salt.is_multiple_of(8) => Message::text("assistant", &text(salt, 300_000)).into(),
         _ => Message::text("assistant", &text(salt, size)).into(),
     }
 }

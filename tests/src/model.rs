@@ -52,8 +52,14 @@ pub struct MarkModel {
 /// What an append must come to.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Outcome {
-    Done { first: u64, head: u64 },
-    Repeated { first: u64, head: u64 },
+    Done {
+        first: u64,
+        head: u64,
+    },
+    Repeated {
+        first: u64,
+        head: u64,
+    },
     /// Expected another head; this is the actual one.
     HeadConflict(u64),
     KeyConflict,
@@ -116,15 +122,17 @@ impl TaskModel {
     }
 
     fn seen(&self, lineage: usize, key: &str) -> Option<(usize, u64, u64)> {
-        self.spans(lineage).into_iter().find_map(|(owner, from, to)| {
-            let start = self.start(owner);
-            let own = &self.lineages[owner].events;
-            let at = own
-                .iter()
-                .position(|event| event.header.key.as_deref() == Some(key))?;
-            let first = start + at as u64;
-            (from..to).contains(&first).then_some((owner, first, to))
-        })
+        self.spans(lineage)
+            .into_iter()
+            .find_map(|(owner, from, to)| {
+                let start = self.start(owner);
+                let own = &self.lineages[owner].events;
+                let at = own
+                    .iter()
+                    .position(|event| event.header.key.as_deref() == Some(key))?;
+                let first = start + at as u64;
+                (from..to).contains(&first).then_some((owner, first, to))
+            })
     }
 
     /// What an append to a lineage must come to; appends where it is not refused.
@@ -196,8 +204,7 @@ impl TaskModel {
 }
 
 impl Model {
-    /// Marks that a lineage sees, newest first. A mark that stands on the point of a fork marks a
-    /// point that parent and child share: both see it.
+    /// Marks that a lineage sees, newest first: those whose events are in its history.
     pub fn marks_of(&self, task: usize, lineage: usize) -> Vec<&MarkModel> {
         let mut found = Vec::new();
         for (owner, from, to) in self.tasks[task].spans(lineage) {
@@ -205,7 +212,7 @@ impl Model {
                 .marks
                 .iter()
                 .filter(|m| (m.task, m.lineage) == (task, owner))
-                .filter(|m| (from..to).contains(&m.mark) || (m.mark, m.at) == (to, to))
+                .filter(|m| (from..to).contains(&m.mark))
                 .collect();
             own.sort_by_key(|m| std::cmp::Reverse(m.mark));
             found.extend(own);

@@ -9,7 +9,8 @@ pub fn number(name: &str) -> Option<u64> {
 
 /// The seed in `MILEPOST_SEED`, or a new one. It is printed: a failed test shows it.
 pub fn seed() -> u64 {
-    let seed = number("MILEPOST_SEED").unwrap_or_else(|| RandomState::new().build_hasher().finish());
+    let seed =
+        number("MILEPOST_SEED").unwrap_or_else(|| RandomState::new().build_hasher().finish());
     println!("MILEPOST_SEED={seed}");
     seed
 }
@@ -25,7 +26,7 @@ impl Random {
     }
 
     /// The next number (splitmix64).
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -35,14 +36,14 @@ impl Random {
 
     /// A number below `limit`, which is not zero.
     pub fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
+        self.number() % limit
     }
 
     /// Bytes that do not compress.
     pub fn bytes(&mut self, len: usize) -> Vec<u8> {
         let mut out = Vec::with_capacity(len + 8);
         while out.len() < len {
-            out.extend_from_slice(&self.next().to_le_bytes());
+            out.extend_from_slice(&self.number().to_le_bytes());
         }
         out.truncate(len);
         out

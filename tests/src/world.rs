@@ -328,14 +328,23 @@ impl World {
     }
 
     fn fork(&mut self, task: usize, lineage_type: LineageType, from: &Point, description: &str) {
-        let hash = self.engine.hash_at(from).unwrap();
+        // A checkpoint whose mark stands on its point is taken along: the fork is behind the mark.
+        let mark = self
+            .model
+            .marks
+            .iter()
+            .find(|m| Some(m.id) == from.checkpoint);
+        let offset = from.offset + u64::from(mark.is_some_and(|m| m.mark == m.at));
+        let mut at = from.clone();
+        at.offset = offset;
+        let hash = self.engine.hash_at(&at).unwrap();
         let header = self.header();
         let model = &mut self.model.tasks[task];
-        let owner = model.fork_owner(from.lineage.0 as usize, from.offset);
+        let owner = model.fork_owner(from.lineage.0 as usize, offset);
         let new = model.lineages.len();
         let parent = Parent {
             lineage: LineageId(owner as u32),
-            offset: from.offset,
+            offset,
             hash,
         };
         let restored = Restored {
@@ -349,9 +358,9 @@ impl World {
         model.lineages.push(LineageModel {
             lineage_type,
             description: Some(description.to_owned()),
-            parent: Some((owner, from.offset)),
+            parent: Some((owner, offset)),
             events: Vec::new(),
-            hashes: BTreeMap::from([(from.offset, hash)]),
+            hashes: BTreeMap::from([(offset, hash)]),
         });
         let opened = LineageOpened {
             lineage_type,
@@ -390,7 +399,9 @@ impl World {
         self.fork(task, LineageType::Restore, &point, "back");
         let model = &mut self.model.tasks[task];
         let back = model.activations.len() - 1;
-        model.activations.push((model.lineages.len() - 1, Some(back)));
+        model
+            .activations
+            .push((model.lineages.len() - 1, Some(back)));
         assert_eq!(handle.epoch(), model.epoch());
         assert_eq!(handle.lineage().id().0 as usize, model.active());
         self.handles[task].push((handle, model.epoch()));
@@ -462,7 +473,9 @@ impl World {
         let len = history.len() as u64 + 1;
         let (a, b) = (u64::from(from) % len, u64::from(to) % len);
         let (from, to) = (a.min(b), a.max(b));
-        let handle = self.handles[task][0].0.lineage_named(LineageId(lineage as u32));
+        let handle = self.handles[task][0]
+            .0
+            .lineage_named(LineageId(lineage as u32));
         let handle = handle.unwrap();
         let read: Vec<_> = handle.read(from..to).unwrap().map(|e| e.unwrap()).collect();
         assert_eq!(read, &history[from as usize..to as usize]);

@@ -40,12 +40,16 @@ fn child_that_appends_until_it_is_killed() {
             scope.spawn(move || {
                 let mut random = Random::new(thread + u64::from(std::process::id()));
                 loop {
-                    let text = format!("{:x}", random.next());
+                    let text = format!("{:x}", random.number());
                     let mut batch: Vec<Body> = vec![Message::text("user", &text).into()];
                     if random.below(8) == 0 {
                         // Segments roll and blocks are applied; now and then a chunked body.
-                        let size = if random.below(40) == 0 { 300_000 } else { 30_000 };
-                        batch.push(bodies::bytes(random.next(), size));
+                        let size = if random.below(40) == 0 {
+                            300_000
+                        } else {
+                            30_000
+                        };
+                        batch.push(bodies::bytes(random.number(), size));
                     }
                     let done = task.append(batch).unwrap();
                     let mut out = out.lock().unwrap();
@@ -64,7 +68,11 @@ fn child_that_appends_until_it_is_killed() {
 /// Runs the child until it has acknowledged so many appends, kills it, and gives what it said.
 fn run_and_kill(store: &Path, threads: u64, acks: u64) -> Vec<(u64, String)> {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "child_that_appends_until_it_is_killed", "--nocapture"])
+        .args([
+            "--exact",
+            "child_that_appends_until_it_is_killed",
+            "--nocapture",
+        ])
         .env(STORE, store)
         .env(THREADS, threads.to_string())
         .stdout(Stdio::piped())
@@ -111,7 +119,11 @@ fn rounds(threads: u64) {
         for (offset, text) in &acked {
             let event = &events[*offset as usize];
             let expected = Body::from(Message::text("user", text));
-            assert_eq!(event.body, Some(expected), "I1: round {round}, offset {offset}");
+            assert_eq!(
+                event.body,
+                Some(expected),
+                "I1: round {round}, offset {offset}"
+            );
         }
         let report = engine.verify(None, &mut |_, _| {}).unwrap();
         assert!(report.is_clean(), "{report:?}");

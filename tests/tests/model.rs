@@ -64,16 +64,24 @@ fn adding() -> impl Strategy<Value = Adding> {
 }
 
 fn marking() -> impl Strategy<Value = Marking> {
-    let (label, at) = (prop::option::of(0..4_u8), prop::option::weighted(0.2, any::<u16>()));
-    (who(), label, any::<bool>(), at, prop::option::of(any::<u8>())).prop_map(
-        |(who, label, failed, at, metadata)| Marking {
+    let (label, at) = (
+        prop::option::of(0..4_u8),
+        prop::option::weighted(0.2, any::<u16>()),
+    );
+    (
+        who(),
+        label,
+        any::<bool>(),
+        at,
+        prop::option::of(any::<u8>()),
+    )
+        .prop_map(|(who, label, failed, at, metadata)| Marking {
             who,
             label,
             failed,
             at,
             metadata,
-        },
-    )
+        })
 }
 
 /// Any offset, and the ends more often than chance.

@@ -91,6 +91,8 @@ impl Lead {
         }
         self.keys.clear();
         let mut batch = Batch::new(self.seq + 1);
+        let bytes: usize = queue.iter().map(|(request, _)| request.bytes()).sum();
+        batch.buf.reserve(bytes);
         let mut admitted: Vec<Admitted> = Vec::new();
         while let Some((request, slot)) = queue.pop_front() {
             match self.admit(&request, &mut batch) {

@@ -97,6 +97,10 @@ impl Log for MemoryLog {
         Ok(self.chunks.read().get(id).cloned())
     }
 
+    fn damaged_chunks(&self) -> (u64, usize) {
+        (0, 0)
+    }
+
     fn sync_chunks(&self) -> Result<()> {
         Ok(())
     }
@@ -108,6 +112,8 @@ impl Log for MemoryLog {
     fn drain(&self) -> Result<()> {
         Ok(())
     }
+
+    fn settle(&self) {}
 
     fn disk_bytes(&self) -> Result<DiskBytes> {
         Ok(DiskBytes::default())

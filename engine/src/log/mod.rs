@@ -16,7 +16,8 @@ mod batch;
 pub(crate) mod local;
 mod memory;
 mod run;
-
+#[cfg(test)]
+mod suite;
 mod tail;
 
 use milepost_codec::{ChunkId, LogId, Offset, Result, Seq};
@@ -70,6 +71,10 @@ pub(crate) trait Log: Send + Sync {
     /// A chunk; nothing where it was never stored.
     fn get_chunk(&self, id: &ChunkId) -> Result<Option<Vec<u8>>>;
 
+    /// Chunks that were found damaged since the log is open, and how many of them have not been
+    /// stored again.
+    fn damaged_chunks(&self) -> (u64, usize);
+
     /// Makes all chunks stored so far durable.
     fn sync_chunks(&self) -> Result<()>;
 
@@ -78,6 +83,9 @@ pub(crate) trait Log: Send + Sync {
 
     /// Waits until all commits made so far are applied.
     fn drain(&self) -> Result<()>;
+
+    /// Waits while much waits to be applied, so that what is less urgent does not stand in its way.
+    fn settle(&self);
 
     /// What it takes on disk.
     fn disk_bytes(&self) -> Result<DiskBytes>;

@@ -17,7 +17,7 @@ use crate::index::keys;
 const ROUND_BYTES: usize = 4 << 20;
 
 /// What has to wait before a round begins by itself: blocks fill better the more there is.
-const ROUND_DUE: usize = 2 << 20;
+pub(crate) const ROUND_DUE: usize = 2 << 20;
 
 /// What the applier is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -54,6 +54,10 @@ use crate::options::Options;
 use crate::stats::DiskBytes;
 use crate::verify::StorageCheck;
 
+/// What may wait to be applied while the snapshotter works: more than makes a round due, or it would
+/// wait for ever.
+const SETTLED: usize = applier::ROUND_DUE * 2;
+
 /// How many bytes of the tail make the applier look whether a round is due.
 const LOOK_EVERY: usize = 1 << 20;
 
@@ -152,9 +156,14 @@ pub(crate) struct LocalLog {
     /// write at close.
     closed_at: Option<Seq>,
     lock: Mutex<Option<StoreLock>>,
-    /// Chunks that could not be read: one that is put again is stored again.
-    damaged: Mutex<HashSet<ChunkId>>,
+    /// How many chunks could not be read, and those of them that were not stored again since.
+    damaged: Mutex<(u64, HashSet<ChunkId>)>,
+    /// Chunks that were stored or read whole since the store is open.
+    whole: Mutex<HashSet<ChunkId>>,
 }
+
+/// Ids in the set of whole chunks, at most: it is begun anew then.
+const WHOLE_MAX: usize = 1 << 16;
 
 impl LocalLog {
     /// Opens the store in a folder, or makes one.
@@ -194,6 +203,7 @@ impl LocalLog {
             closed_at,
             lock: Mutex::new(Some(lock)),
             damaged: Mutex::default(),
+            whole: Mutex::default(),
         })
     }
 
@@ -226,6 +236,29 @@ impl LocalLog {
             shared.progress.wait(&mut guard);
         }
         Ok(())
+    }
+
+    /// Whether a chunk is stored and whole. The index alone does not say: a crash may have taken
+    /// what was written of a pack and not synced. So the first time it is read.
+    fn holds(&self, id: &ChunkId) -> Result<bool> {
+        if self.whole.lock().contains(id) {
+            return Ok(true);
+        }
+        let Some(place) = self.shared.kv.get(&keys::chunk(id))? else { return Ok(false) };
+        let place = Place::decode(&place)?;
+        let whole = self.shared.packs.read(id, place).is_ok();
+        if whole {
+            self.seen_whole(*id);
+        }
+        Ok(whole)
+    }
+
+    fn seen_whole(&self, id: ChunkId) {
+        let mut whole = self.whole.lock();
+        if whole.len() >= WHOLE_MAX {
+            whole.clear();
+        }
+        whole.insert(id);
     }
 
     fn commit(&self, seq: Seq, buf: &mut Vec<u8>, closed: bool) -> Result<()> {
@@ -439,15 +472,15 @@ impl Log for LocalLog {
     fn put_chunk(&self, content: &[u8], pieces: bool) -> Result<ChunkId> {
         self.shared.check_open()?;
         let id = ChunkEntry::id_of(content);
-        let known = self.shared.kv.get(&keys::chunk(&id))?.is_some();
-        if known && !self.damaged.lock().contains(&id) {
+        if self.holds(&id)? {
             return Ok(id);
         }
         let mut entry = Vec::new();
         ChunkEntry::encode(content, pieces, &mut entry)?;
         let place = self.shared.packs.append(&entry)?;
         self.put_note(keys::chunk(&id), place.encode())?;
-        self.damaged.lock().remove(&id);
+        self.damaged.lock().1.remove(&id);
+        self.seen_whole(id);
         Ok(id)
     }
 
@@ -458,9 +491,16 @@ impl Log for LocalLog {
         };
         let read = self.shared.packs.read(id, Place::decode(&place)?);
         if read.is_err() {
-            self.damaged.lock().insert(*id);
+            let mut damaged = self.damaged.lock();
+            damaged.0 += u64::from(damaged.1.insert(*id));
+            self.whole.lock().remove(id);
         }
         read.map(Some)
+    }
+
+    fn damaged_chunks(&self) -> (u64, usize) {
+        let damaged = self.damaged.lock();
+        (damaged.0, damaged.1.len())
     }
 
     fn sync_chunks(&self) -> Result<()> {
@@ -485,6 +525,14 @@ impl Log for LocalLog {
             }
         }
         Ok(())
+    }
+
+    fn settle(&self) {
+        let shared = &self.shared;
+        let mut guard = shared.waiting.lock();
+        while shared.tail.read().bytes() > SETTLED && shared.poisoned().is_none() {
+            shared.progress.wait(&mut guard);
+        }
     }
 
     fn disk_bytes(&self) -> Result<DiskBytes> {

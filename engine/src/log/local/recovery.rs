@@ -62,6 +62,9 @@ pub(crate) fn recover(shared: &Shared, journal_sound: &mut bool) -> Result<Journ
             format!("commits up to {}", segment.last),
         ));
     }
+    if replay.last < segment.last {
+        return Err(gap(replay.last, segment.last));
+    }
     shared.set_recovered(replay.taken, segment.torn);
     if shared.tail.read().is_empty() {
         // Only frames that say that the store was closed came after what sled has.

@@ -75,6 +75,9 @@ impl Scanned {
                 }
             }
         }
+        // A file that was cut between two frames lacks the zeros after the last one.
+        let whole = self.bytes.len().max(self.end as usize);
+        self.bytes.resize(whole, 0);
         self.refuse_later_frames()
     }
 

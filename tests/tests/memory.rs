@@ -1,0 +1,55 @@
+//! I12: memory is bounded by configuration, whatever the size of the log. A test of its own process,
+//! since it looks at what the process holds.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    missing_docs,
+    reason = "tests"
+)]
+
+use milepost::{Engine, Options};
+use milepost_tests::bodies;
+
+fn resident_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmRSS:"))
+        .unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_backlog_of_one_mib_takes_fifty_mib_and_reading_them_holds_no_more_than_a_block() {
+    // A backlog smaller than what made the applier begin a round kept writers waiting for ever.
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options::default()
+        .backlog_bytes(1 << 20)
+        .cache_bytes(1 << 20);
+    let engine = Engine::open(dir.path().join("store"), options.snapshots(false)).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    for n in 0..50_u64 {
+        let batch: Vec<_> = (0..64)
+            .map(|i| bodies::bytes(n * 64 + i, 16 << 10))
+            .collect();
+        task.append(batch).unwrap();
+    }
+    assert!(engine.stats().unwrap().event_bytes > 50 << 20);
+    engine.drain().unwrap();
+    let (mut before, mut most, mut next) = (0, 0, 0);
+    for event in task.read(..).unwrap() {
+        assert_eq!(event.unwrap().offset, next);
+        next += 1;
+        if next == 640 {
+            // sled's cache is full by now.
+            before = resident_kib();
+        } else if next % 200 == 0 {
+            most = most.max(resident_kib());
+        }
+    }
+    assert_eq!(next, 50 * 64 + 1);
+    assert!(
+        most < before + (20 << 10),
+        "I12: from {before} KiB to {most} KiB while 40 MiB were read"
+    );
+}
