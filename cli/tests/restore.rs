@@ -43,7 +43,10 @@ fn from_zero(engine: &Engine, checkpoint: &Checkpoint) -> Vec<u8> {
 /// Goes back to every checkpoint of every task; gives how many there were.
 fn go_back_everywhere(engine: &Engine) -> usize {
     let every = Some(usize::MAX);
-    let tasks = TaskQuery { limit: every, ..Default::default() };
+    let tasks = TaskQuery {
+        limit: every,
+        ..Default::default()
+    };
     let mut count = 0;
     for task in engine.tasks(&tasks).unwrap().items {
         let before = engine.task(&task.id).unwrap().head().unwrap();
@@ -57,16 +60,28 @@ fn go_back_everywhere(engine: &Engine) -> usize {
             let expected = from_zero(engine, checkpoint);
             let point = engine.point(&format!("@{}", checkpoint.id)).unwrap();
             let encoded = |state| RunReducer.encode(&state).unwrap();
-            assert_eq!(encoded(engine.run_state(&point).unwrap()), expected, "{point}");
+            assert_eq!(
+                encoded(engine.run_state(&point).unwrap()),
+                expected,
+                "{point}"
+            );
             let back = engine.restore(&point, None).unwrap();
             let head = back.point(back.head().unwrap().next).unwrap();
-            assert_eq!(encoded(engine.run_state(&head).unwrap()), expected, "{point}");
+            assert_eq!(
+                encoded(engine.run_state(&head).unwrap()),
+                expected,
+                "{point}"
+            );
             engine.undo(&task.id).unwrap();
         }
         count += checkpoints.len();
         let after = engine.task(&task.id).unwrap();
         assert_eq!(after.lineage().id(), task.active, "undone");
-        assert_eq!(after.head().unwrap(), before, "a restore changes nothing there");
+        assert_eq!(
+            after.head().unwrap(),
+            before,
+            "a restore changes nothing there"
+        );
     }
     let report = engine.verify(None, &mut |_, _| {}).unwrap();
     assert!(report.is_clean(), "{:?}", report.faults);
@@ -97,7 +112,10 @@ fn every_checkpoint_of_every_real_run_can_be_gone_back_to() {
         PathBuf::from,
     );
     if !data.is_dir() {
-        println!("skipped: there is no folder of real runs at {}", data.display());
+        println!(
+            "skipped: there is no folder of real runs at {}",
+            data.display()
+        );
         return;
     }
     let mut files = folder_of(&data.join("swe-agent"));

@@ -248,7 +248,12 @@ impl<T: Item, const SEAL: usize, const FAN: usize> Sequence<T, SEAL, FAN> {
 
     /// Bytes of the items that are sealed in chunks.
     pub fn bytes_in_chunks(&self) -> u64 {
-        self.held.levels.iter().flatten().map(|piece| piece.bytes).sum()
+        self.held
+            .levels
+            .iter()
+            .flatten()
+            .map(|piece| piece.bytes)
+            .sum()
     }
 
     /// The chunks it refers to. Those that list pieces refer to further ones.

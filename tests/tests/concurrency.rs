@@ -9,7 +9,7 @@
 )]
 
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use milepost::{
@@ -60,33 +60,40 @@ fn clean(engine: &Engine) {
 fn of_sixteen_writers_with_the_same_head_exactly_one_wins() {
     both(|engine| {
         let task = engine.start_task("t", "ana").unwrap();
-        let (barrier, wins) = (Barrier::new(16), AtomicU64::new(0));
-        thread::scope(|scope| {
-            for writer in 0..16 {
-                let (task, barrier, wins) = (task.clone(), &barrier, &wins);
-                scope.spawn(move || {
-                    for round in 0..20_u64 {
+        let barrier = Barrier::new(16);
+        let results: Vec<Vec<_>> = thread::scope(|scope| {
+            let writers: Vec<_> = (0..16)
+                .map(|writer| {
+                    let (task, barrier) = (task.clone(), &barrier);
+                    // Nothing is asserted between barriers: the others would wait for ever.
+                    let round = move |round: u64| {
                         barrier.wait();
-                        let append = Append::from(text(writer)).expect_head(round + 1);
-                        match task.append(append) {
-                            Ok(done) => {
-                                assert_eq!(done.first, round + 1);
-                                wins.fetch_add(1, Ordering::Relaxed);
-                            }
-                            Err(error) => {
-                                assert_eq!(error.kind(), ErrorKind::Conflict, "I13");
-                                let Some(Detail::Head(head)) = error.detail() else {
-                                    panic!("I13: no head in {error}");
-                                };
-                                assert_eq!(head.next, round + 2, "I13: the actual head");
-                            }
-                        }
+                        let result = task.append(Append::from(text(writer)).expect_head(round + 1));
                         barrier.wait();
-                    }
-                });
-            }
+                        result
+                    };
+                    scope.spawn(move || (0..20).map(round).collect())
+                })
+                .collect();
+            writers.into_iter().map(|w| w.join().unwrap()).collect()
         });
-        assert_eq!(wins.load(Ordering::Relaxed), 20, "I13");
+        let mut wins = [0; 20];
+        for (round, result) in results.iter().flat_map(|own| (0_u64..).zip(own)) {
+            match result {
+                Ok(done) => {
+                    assert_eq!(done.first, round + 1, "I13");
+                    wins[round as usize] += 1;
+                }
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::Conflict, "I13");
+                    let Some(Detail::Head(head)) = error.detail() else {
+                        panic!("I13: no head in {error}");
+                    };
+                    assert_eq!(head.next, round + 2, "I13: the actual head");
+                }
+            }
+        }
+        assert_eq!(wins, [1; 20], "I13");
         assert_eq!(task.head().unwrap().next, 21);
         clean(&engine);
     });

@@ -378,9 +378,15 @@ fn old_frames_in_a_recycled_segment_are_not_believed() {
     let (root, copy) = (dir.path().join("open"), dir.path().join("killed"));
     let engine = Engine::open(&root, Options::default()).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
-    let mut n = 0;
-    // Until a segment is used again that held other frames before.
-    while !holds_old_frames(&last_segment(&root)) {
+    // Frames of one size, so that an old one begins where the new ones end: first so many small ones
+    // that all numbers in the others take the same room.
+    let small = 0..300;
+    for n in small.clone() {
+        task.append(Message::text("user", &format!("message {n}")))
+            .unwrap();
+    }
+    let mut n = small.end;
+    let mut append = || {
         task.append(vec![
             Message::text("user", &format!("message {n}")).into(),
             bodies::bytes(n, 40 << 10),
@@ -390,8 +396,23 @@ fn old_frames_in_a_recycled_segment_are_not_believed() {
         if n % 32 == 0 {
             engine.drain().unwrap();
         }
-        assert!(n < 2000, "no segment was recycled");
+        assert!(n < 3000, "no segment was recycled");
+        n
+    };
+    // Until a segment that held frames is free, and then until it is written to again.
+    while free_segment(&root).is_none() {
+        append();
     }
+    let free = free_segment(&root).unwrap();
+    while free.exists() {
+        append();
+    }
+    let n = append();
+    let segment = fs::read(last_segment(&root)).unwrap();
+    assert!(
+        end_of(&segment) > segment.len() / 2,
+        "it is full of old frames"
+    );
     folder::copy_store(&root, &copy).unwrap();
     engine.close().unwrap();
     let engine = Engine::open(&copy, Options::default()).unwrap();
@@ -399,18 +420,13 @@ fn old_frames_in_a_recycled_segment_are_not_believed() {
     clean(&engine);
 }
 
-/// Whether the last 64 KiB of a segment have been written to while its frames end before them.
-fn holds_old_frames(segment: &Path) -> bool {
-    let bytes = fs::read(segment).unwrap();
-    let rest = &bytes[bytes.len().saturating_sub(64 << 10)..];
-    let number: u64 = segment
-        .file_stem()
-        .unwrap()
-        .to_str()
-        .unwrap()
-        .parse()
-        .unwrap();
-    number > 4 && rest.iter().any(|b| *b != 0)
+/// A segment that is free to be used again and is not new.
+fn free_segment(root: &Path) -> Option<PathBuf> {
+    let all = fs::read_dir(root.join("journal")).unwrap();
+    all.map(|entry| entry.unwrap().path()).find(|path| {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        name.starts_with("spare-0")
+    })
 }
 
 #[test]

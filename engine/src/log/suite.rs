@@ -248,7 +248,7 @@ fn a_scan_gives_a_range_of_the_index_from_either_end_up_to_a_limit() {
                 random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 let at = key((random >> 16) % 64);
                 // Removals from the second round on, of what is stored and of what is waiting.
-                if round > 1 && random % 3 == 0 {
+                if round > 1 && random.is_multiple_of(3) {
                     model.remove(&at);
                     entries.push((at, None));
                 } else {

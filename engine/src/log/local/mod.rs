@@ -244,7 +244,9 @@ impl LocalLog {
         if self.whole.lock().contains(id) {
             return Ok(true);
         }
-        let Some(place) = self.shared.kv.get(&keys::chunk(id))? else { return Ok(false) };
+        let Some(place) = self.shared.kv.get(&keys::chunk(id))? else {
+            return Ok(false);
+        };
         let place = Place::decode(&place)?;
         let whole = self.shared.packs.read(id, place).is_ok();
         if whole {
