@@ -24,7 +24,7 @@ impl Default for Options {
         Self {
             create: true,
             event_max: 64 << 20,
-            backlog_bytes: 32 << 20,
+            backlog_bytes: 16 << 20,
             cache_bytes: 32 << 20,
             clock: Arc::new(SystemClock),
             snapshots: true,
@@ -61,7 +61,7 @@ impl Options {
     }
 
     /// How much may wait to be applied to sled, and be held in memory for it, before appends
-    /// wait. Default: 32 MiB.
+    /// wait. Default: 16 MiB.
     #[must_use]
     pub fn backlog_bytes(mut self, bytes: usize) -> Self {
         self.backlog_bytes = bytes.max(1 << 20);

@@ -61,12 +61,15 @@ pub fn one_writer(rounds: usize, count: u64) {
     engine.close().unwrap();
 }
 
-/// 64 writers, one event at a time each.
+/// 64 writers, one event at a time each. SQLite twice: each writer its own transaction, as it comes,
+/// and with a thread in front of it that commits what has gathered.
 pub fn writers_64(rounds: usize, each: u64) {
     const WRITERS: u64 = 64;
     let dir = folder();
     let (engine, task) = store(dir.path());
     let sqlite = SqliteGroup::open(dir.path());
+    let plain = folder();
+    let plain = parking_lot::Mutex::new(Sqlite::open(plain.path()));
     let raw = RawFile::new(dir.path());
     let body = generated(1, EVENT);
     let payload = body.encode().1;
@@ -80,7 +83,7 @@ pub fn writers_64(rounds: usize, each: u64) {
         });
         (WRITERS * each) as f64 / time
     };
-    let [ours, theirs, limit] = alternate(
+    let [ours, alone, theirs, limit] = alternate(
         rounds,
         [
             &mut || {
@@ -88,6 +91,7 @@ pub fn writers_64(rounds: usize, each: u64) {
                     task.append(body.clone()).unwrap();
                 })
             },
+            &mut || all(&|| plain.lock().append(&[&payload])),
             &mut || all(&|| sqlite.append(&payload)),
             &mut || all(&|| raw.append_chained(&[&payload])),
         ],
@@ -97,7 +101,15 @@ pub fn writers_64(rounds: usize, each: u64) {
     row(
         name,
         figure.clone(),
-        format!("SQLite {theirs:.0}/s"),
+        format!("SQLite {alone:.0}/s"),
+        ours / alone,
+        2.0,
+        false,
+    );
+    row(
+        name,
+        figure.clone(),
+        format!("SQLite grouped {theirs:.0}/s"),
         ours / theirs,
         3.0,
         false,
