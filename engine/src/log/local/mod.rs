@@ -4,6 +4,7 @@
 //! layout.rs    the files of a store and its settings     lock.rs    one process at a time
 //! journal.rs   appends frames, one sync each             scan.rs    reads them back
 //! archive.rs   finished segments, compressed             packs.rs   chunks
+//! open.rs      opening; setting a bad sled aside       shared.rs  what all of these share
 //! kv.rs        sled                                      blocks.rs  blocks in it
 //! applier.rs   moves commits from the tail into sled     applied.rs how far it is
 //! recovery.rs  what opening brings back
@@ -23,31 +24,32 @@ mod journal;
 mod kv;
 pub(crate) mod layout;
 mod lock;
+mod open;
 mod packs;
 mod recovery;
 mod scan;
+mod shared;
 
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
 use crossbeam_channel::Sender;
 use milepost_codec::{
     ChunkEntry, ChunkId, Error, ErrorKind, FRAME_HEADER_LEN, LogId, Offset, Result, Seq, StoreId,
 };
-use parking_lot::{Condvar, Mutex, RwLock};
+use parking_lot::Mutex;
 
-use self::applied::Applied;
 use self::applier::Wake;
-use self::journal::{Journal, JournalEnd, Shelf};
-use self::kv::Kv;
-use self::layout::{Layout, StoreConfig};
+use self::journal::Journal;
+use self::layout::Layout;
 use self::lock::StoreLock;
-use self::packs::{Packs, Place};
+use self::packs::Place;
+use self::shared::Shared;
 use super::tail::merge;
-use super::{Batch, Entry, Log, Run, Tail};
+use super::{Batch, Entry, Log, Run};
 use crate::entropy::Entropy;
 use crate::index::{LogHead, keys};
 use crate::options::Options;
@@ -60,90 +62,6 @@ const SETTLED: usize = applier::ROUND_DUE * 2;
 
 /// How many bytes of the tail make the applier look whether a round is due.
 const LOOK_EVERY: usize = 1 << 20;
-
-/// What the writer, the readers and the applier share.
-pub(crate) struct Shared {
-    pub(crate) layout: Layout,
-    pub(crate) config: StoreConfig,
-    pub(crate) kv: Kv,
-    pub(crate) packs: Packs,
-    pub(crate) shelf: Shelf,
-    pub(crate) tail: RwLock<Tail>,
-    pub(crate) backlog_bytes: usize,
-    journal: Mutex<Option<Journal>>,
-    applied: AtomicU64,
-    seq: AtomicU64,
-    poison: Mutex<Option<String>>,
-    closed: AtomicBool,
-    recovered: AtomicU64,
-    torn: AtomicBool,
-    /// Damage was met in sled: the next open builds it anew.
-    suspect: AtomicBool,
-    /// Guards the wait for the tail to shrink.
-    waiting: Mutex<()>,
-    progress: Condvar,
-}
-
-impl Shared {
-    fn applied(&self) -> Seq {
-        self.applied.load(Ordering::Acquire)
-    }
-
-    fn set_applied(&self, seq: Seq) {
-        self.applied.store(seq, Ordering::Release);
-    }
-
-    fn set_recovered(&self, commits: u64, torn: bool) {
-        self.recovered.store(commits, Ordering::Relaxed);
-        self.torn.store(torn, Ordering::Relaxed);
-    }
-
-    fn stored_head(&self, log: LogId) -> Result<Option<LogHead>> {
-        self.kv
-            .get(&keys::head(log))?
-            .map(|bytes| LogHead::decode(&bytes))
-            .transpose()
-    }
-
-    fn journal_wants_spare(&self) -> Option<u64> {
-        self.journal
-            .try_lock()
-            .and_then(|journal| journal.as_ref().and_then(Journal::wants_spare))
-    }
-
-    fn poison(&self, error: &Error) {
-        self.poison.lock().get_or_insert_with(|| error.to_string());
-    }
-
-    fn poisoned(&self) -> Option<Error> {
-        self.poison.lock().as_ref().map(|cause| {
-            Error::new(
-                ErrorKind::Poisoned,
-                format!("an earlier write failed, reopen the store: {cause}"),
-            )
-        })
-    }
-
-    /// Takes note of damage in sled: an error says that a reopen repairs it.
-    fn sled<T>(&self, done: Result<T>) -> Result<T> {
-        done.map_err(|error| {
-            if error.kind() != ErrorKind::Corrupt {
-                return error;
-            }
-            if !self.suspect.swap(true, Ordering::AcqRel) {
-                let _ = layout::write_whole(&self.layout.suspect(), b"");
-            }
-            error.at("sled is damaged, open the store again to have it rebuilt")
-        })
-    }
-
-    fn check_open(&self) -> Result<()> {
-        if self.closed.load(Ordering::Acquire) {
-            return Err(Error::new(ErrorKind::Unavailable, "the store is closed"));
-        }
-        Ok(())
-    }
-}
 
 /// A log in a folder.
 pub(crate) struct LocalLog {
@@ -169,9 +87,9 @@ impl LocalLog {
     /// Opens the store in a folder, or makes one.
     pub(crate) fn open(root: &Path, options: &Options, entropy: Arc<Entropy>) -> Result<Self> {
         let layout = Layout::new(root);
-        let lock = prepare(&layout, options, &entropy)?;
+        let lock = open::prepare(&layout, options, &entropy)?;
         let config = layout.config_read()?;
-        let (shared, end) = bring_back_or_rebuild(&layout, &config, options)?;
+        let (shared, end) = open::bring_back_or_rebuild(&layout, &config, options)?;
         shared.seq.store(end.last, Ordering::Release);
         let closed_at = end
             .active
@@ -275,123 +193,6 @@ impl LocalLog {
                 self.shared.poison(error);
             })
     }
-}
-
-fn prepare(layout: &Layout, options: &Options, entropy: &Entropy) -> Result<StoreLock> {
-    let root = &layout.root;
-    if !layout.exists() {
-        if !options.create {
-            let message = format!("there is no Milepost store in {}", root.display());
-            return Err(Error::not_found(message));
-        }
-        if root.exists() && !root.is_dir() {
-            return Err(Error::invalid(format!(
-                "{} is not a folder",
-                root.display()
-            )));
-        }
-        layout.check_free()?;
-        layout::make_dir(root)?;
-    }
-    let lock = StoreLock::take(&layout.lock(), options.clock.now_us())?;
-    if !layout.exists() {
-        layout.create(&StoreConfig::new(StoreId(entropy.bytes16())))?;
-    }
-    Ok(lock)
-}
-
-/// Opens sled and takes back what the journal holds beyond it. Where the two do not fit together
-/// and the journal is sound, sled is set aside and built anew from archive and journal.
-fn bring_back_or_rebuild(
-    layout: &Layout,
-    config: &StoreConfig,
-    options: &Options,
-) -> Result<(Arc<Shared>, JournalEnd)> {
-    if layout.suspect().exists() {
-        set_aside(layout)?;
-        std::fs::remove_file(layout.suspect())
-            .map_err(|e| layout::io("remove", &layout.suspect(), &e))?;
-    }
-    let mut had = Applied::default();
-    let mut journal_sound = true;
-    let error = match bring_back(layout, config, options, &mut had, &mut journal_sound) {
-        Err(error) if error.kind() == ErrorKind::Corrupt && journal_sound => error,
-        done => return done,
-    };
-    set_aside(layout)?;
-    match bring_back(layout, config, options, &mut Applied::default(), &mut true) {
-        Ok((shared, end)) if end.last >= had.seq => Ok((shared, end)),
-        built => {
-            // The archive does not reach that far: what sled has is not thrown away for it.
-            drop(built);
-            let io = |e| layout::io("put back", &layout.sled(), &e);
-            std::fs::remove_dir_all(layout.sled()).map_err(io)?;
-            std::fs::rename(layout.aside(), layout.sled()).map_err(io)?;
-            Err(error)
-        }
-    }
-}
-
-fn bring_back(
-    layout: &Layout,
-    config: &StoreConfig,
-    options: &Options,
-    had: &mut Applied,
-    journal_sound: &mut bool,
-) -> Result<(Arc<Shared>, JournalEnd)> {
-    let kv = open_sled(layout, config, options)?;
-    let applied = applied::read(&kv)?;
-    *had = applied;
-    let (packs, chunks) = Packs::open(&layout.packs(), applied.packs)?;
-    kv.apply(
-        chunks
-            .iter()
-            .map(|(id, at)| (keys::chunk(id), Some(at.encode())))
-            .collect(),
-    )?;
-    let shared = Arc::new(Shared {
-        layout: layout.clone(),
-        config: config.clone(),
-        kv,
-        packs,
-        shelf: Shelf::default(),
-        tail: RwLock::default(),
-        backlog_bytes: options.backlog_bytes,
-        journal: Mutex::new(None),
-        applied: AtomicU64::new(applied.seq),
-        seq: AtomicU64::new(applied.seq),
-        poison: Mutex::new(None),
-        closed: AtomicBool::new(false),
-        recovered: AtomicU64::new(0),
-        torn: AtomicBool::new(false),
-        suspect: AtomicBool::new(false),
-        waiting: Mutex::new(()),
-        progress: Condvar::new(),
-    });
-    let end = recovery::recover(&shared, journal_sound)?;
-    Ok((shared, end))
-}
-
-/// Moves sled's folder out of the way.
-fn set_aside(layout: &Layout) -> Result<()> {
-    let (dir, aside) = (layout.sled(), layout.aside());
-    if !dir.exists() {
-        return Ok(());
-    }
-    let _ = std::fs::remove_dir_all(&aside);
-    std::fs::rename(&dir, &aside).map_err(|e| layout::io("set aside", &dir, &e))?;
-    layout::sync_dir(&layout.root)
-}
-
-/// Opens sled. One that cannot be opened is set aside, and recovery builds it anew.
-fn open_sled(layout: &Layout, config: &StoreConfig, options: &Options) -> Result<Kv> {
-    let dir = layout.sled();
-    let first = Kv::open(&dir, options.cache_bytes, config.sled_segment);
-    let Err(error) = first else { return first };
-    if set_aside(layout).is_err() {
-        return Err(error);
-    }
-    Kv::open(&dir, options.cache_bytes, config.sled_segment)
 }
 
 impl Log for LocalLog {

@@ -1,0 +1,97 @@
+//! What the writer, the readers and the applier of a folder share.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use milepost_codec::{Error, ErrorKind, LogId, Result, Seq};
+use parking_lot::{Condvar, Mutex, RwLock};
+
+use super::journal::{Journal, Shelf};
+use super::kv::Kv;
+use super::layout::{self, Layout, StoreConfig};
+use super::packs::Packs;
+use crate::index::{LogHead, keys};
+use crate::log::Tail;
+
+/// What the writer, the readers and the applier share.
+pub(crate) struct Shared {
+    pub(crate) layout: Layout,
+    pub(crate) config: StoreConfig,
+    pub(crate) kv: Kv,
+    pub(crate) packs: Packs,
+    pub(crate) shelf: Shelf,
+    pub(crate) tail: RwLock<Tail>,
+    pub(crate) backlog_bytes: usize,
+    pub(super) journal: Mutex<Option<Journal>>,
+    pub(super) applied: AtomicU64,
+    pub(super) seq: AtomicU64,
+    pub(super) poison: Mutex<Option<String>>,
+    pub(super) closed: AtomicBool,
+    pub(super) recovered: AtomicU64,
+    pub(super) torn: AtomicBool,
+    /// Damage was met in sled: the next open builds it anew.
+    pub(super) suspect: AtomicBool,
+    /// Guards the wait for the tail to shrink.
+    pub(super) waiting: Mutex<()>,
+    pub(super) progress: Condvar,
+}
+
+impl Shared {
+    pub(super) fn applied(&self) -> Seq {
+        self.applied.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_applied(&self, seq: Seq) {
+        self.applied.store(seq, Ordering::Release);
+    }
+
+    pub(super) fn set_recovered(&self, commits: u64, torn: bool) {
+        self.recovered.store(commits, Ordering::Relaxed);
+        self.torn.store(torn, Ordering::Relaxed);
+    }
+
+    pub(super) fn stored_head(&self, log: LogId) -> Result<Option<LogHead>> {
+        self.kv
+            .get(&keys::head(log))?
+            .map(|bytes| LogHead::decode(&bytes))
+            .transpose()
+    }
+
+    pub(super) fn journal_wants_spare(&self) -> Option<u64> {
+        self.journal
+            .try_lock()
+            .and_then(|journal| journal.as_ref().and_then(Journal::wants_spare))
+    }
+
+    pub(super) fn poison(&self, error: &Error) {
+        self.poison.lock().get_or_insert_with(|| error.to_string());
+    }
+
+    pub(super) fn poisoned(&self) -> Option<Error> {
+        self.poison.lock().as_ref().map(|cause| {
+            Error::new(
+                ErrorKind::Poisoned,
+                format!("an earlier write failed, reopen the store: {cause}"),
+            )
+        })
+    }
+
+    /// Takes note of damage in sled: an error says that a reopen repairs it.
+    pub(super) fn sled<T>(&self, done: Result<T>) -> Result<T> {
+        done.map_err(|error| {
+            if error.kind() != ErrorKind::Corrupt {
+                return error;
+            }
+            if !self.suspect.swap(true, Ordering::AcqRel) {
+                let _ = layout::write_whole(&self.layout.suspect(), b"");
+            }
+            error.at("sled is damaged, open the store again to have it rebuilt")
+        })
+    }
+
+    pub(super) fn check_open(&self) -> Result<()> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(Error::new(ErrorKind::Unavailable, "the store is closed"));
+        }
+        Ok(())
+    }
+}
