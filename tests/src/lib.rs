@@ -5,3 +5,8 @@ pub mod folder;
 pub mod model;
 pub mod seed;
 pub mod world;
+
+/// The README's example compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;
