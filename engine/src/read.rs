@@ -186,8 +186,10 @@ fn step<T>(
         };
         match run.next()? {
             Some((at, record)) if at == *next => {
+                // Only what was taken is passed: what could not be read is tried again.
+                let taken = take(at, &record)?;
                 *next += 1;
-                return take(at, &record).map(Some);
+                return Ok(Some(taken));
             }
             Some(_) => {}
             None => {

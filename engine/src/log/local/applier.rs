@@ -91,7 +91,11 @@ pub(crate) fn round(shared: &Shared, until: Seq) -> Result<()> {
         // A head of a later commit is still in the tail; sled gets the one as of `until`.
         puts.push((keys::head(brought.log), Some(brought.head.encode())));
     }
-    puts.push(applied::put(until, shared.packs.end()));
+    let indexed = {
+        let _none_between = shared.indexing.write();
+        shared.packs.end()
+    };
+    puts.push(applied::put(until, indexed));
     shared.kv.apply(puts)?;
     shared.tail.write().release(until);
     shared.set_applied(until);

@@ -18,7 +18,8 @@ const BLOCK_TARGET: usize = 512 << 10;
 pub(crate) fn write(dir: &Path, sealed: &Sealed, store: StoreId) -> Result<()> {
     let path = layout::numbered_path(dir, sealed.header.number, "mpa");
     if path.exists() {
-        return Ok(());
+        // Whoever wrote it may have died before its name was durable.
+        return layout::sync_dir(dir);
     }
     let segment = Scanned::read(&sealed.path, store)?;
     if segment.last != sealed.last {

@@ -200,10 +200,13 @@ impl Shelf {
         if keep {
             let path = dir.join(format!("spare-{:010}.seg", sealed.header.number));
             fs::rename(&sealed.path, &path).map_err(|e| layout::io("recycle", &path, &e))?;
+            // The name first: once the file is written to, its old name must not come back.
+            layout::sync_dir(dir)?;
             self.spare.lock().push((path, sealed.size));
             return Ok(());
         }
-        fs::remove_file(&sealed.path).map_err(|e| layout::io("remove", &sealed.path, &e))
+        fs::remove_file(&sealed.path).map_err(|e| layout::io("remove", &sealed.path, &e))?;
+        layout::sync_dir(dir)
     }
 
     /// Takes in what is left of spares from before, and removes all but one of the largest size.
@@ -225,13 +228,19 @@ impl Shelf {
                 fs::remove_file(&path).map_err(|e| layout::io("remove", &path, &e))?;
             }
         }
-        Ok(())
+        layout::sync_dir(dir)
     }
 
     /// Makes a file of zeros, written and synced, so that writing into it changes no metadata.
     fn make_spare(&self, dir: &Path, size: u64) -> Result<PathBuf> {
-        let number = self.made.fetch_add(1, Ordering::Relaxed);
-        let path = dir.join(format!("spare-new-{number}.seg"));
+        let path = loop {
+            let number = self.made.fetch_add(1, Ordering::Relaxed);
+            let path = dir.join(format!("spare-new-{number}.seg"));
+            // One of an earlier opening may have been kept.
+            if !path.exists() {
+                break path;
+            }
+        };
         let file = layout::open_rw(&path)?;
         let zeros = vec![0_u8; 256 << 10];
         let mut at = 0;

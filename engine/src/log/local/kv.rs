@@ -26,6 +26,10 @@ pub(crate) const SEGMENT: u32 = 256 << 10;
 // keys of large values are short.
 const _: () = assert!(20 * (VALUE_MAX + 64) < SEGMENT as usize / 4);
 
+/// How long sled's own lock is waited for: a second in all.
+const LOCK_TRIES: u32 = 20;
+const LOCK_PATIENCE: std::time::Duration = std::time::Duration::from_millis(50);
+
 /// A sled folder.
 #[derive(Debug)]
 pub(crate) struct Kv {
@@ -48,7 +52,17 @@ impl Kv {
             .mode(sled::Mode::HighThroughput)
             .flush_every_ms(None)
             .segment_size(segment_size as usize);
-        let db = caught("open", || config.open())?;
+        let mut tries = 0;
+        let db = loop {
+            match caught("open", || config.open()) {
+                // The system lets go of the lock of a dead process a moment after its death.
+                Err(e) if tries < LOCK_TRIES && e.to_string().contains("acquire lock") => {
+                    tries += 1;
+                    std::thread::sleep(LOCK_PATIENCE);
+                }
+                opened => break opened?,
+            }
+        };
         let file = File::open(dir.join("db")).map_err(|e| layout::io("open", dir, &e))?;
         let kv = Self {
             db: RwLock::new(Some(db)),
@@ -164,9 +178,14 @@ impl Kv {
 fn caught<T>(what: &str, call: impl FnOnce() -> sled::Result<T>) -> Result<T> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(
-            Error::new(ErrorKind::Unavailable, format!("sled {what}: {error}")).with_source(error),
-        ),
+        Ok(Err(error)) => {
+            // An error of the system has its number; others are what sled thinks of its files.
+            let kind = match &error {
+                sled::Error::Io(e) if e.raw_os_error().is_some() => ErrorKind::Unavailable,
+                _ => ErrorKind::Corrupt,
+            };
+            Err(Error::new(kind, format!("sled {what}: {error}")).with_source(error))
+        }
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied());

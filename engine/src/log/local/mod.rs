@@ -280,8 +280,11 @@ impl Log for LocalLog {
         }
         let mut entry = Vec::new();
         ChunkEntry::encode(content, pieces, &mut entry)?;
-        let place = self.shared.packs.append(&entry)?;
-        self.put_note(keys::chunk(&id), place.encode())?;
+        {
+            let _indexing = self.shared.indexing.read();
+            let place = self.shared.packs.append(&entry)?;
+            self.put_note(keys::chunk(&id), place.encode())?;
+        }
         self.damaged.lock().1.remove(&id);
         self.seen_whole(id);
         Ok(id)

@@ -48,29 +48,47 @@ pub(super) fn bring_back_or_rebuild(
     config: &StoreConfig,
     options: &Options,
 ) -> Result<(Arc<Shared>, JournalEnd)> {
-    if layout.suspect().exists() {
-        set_aside(layout)?;
-        std::fs::remove_file(layout.suspect())
-            .map_err(|e| layout::io("remove", &layout.suspect(), &e))?;
-    }
+    let suspect = layout.suspect().exists();
     let mut had = Applied::default();
     let mut journal_sound = true;
-    let error = match bring_back(layout, config, options, &mut had, &mut journal_sound) {
-        Err(error) if error.kind() == ErrorKind::Corrupt && journal_sound => error,
-        done => return done,
-    };
+    let mut error = Error::corrupt("sled", "a store it can read", "damage met when it was read");
+    if !suspect {
+        error = match bring_back(layout, config, options, &mut had, &mut journal_sound) {
+            Err(error) if error.kind() == ErrorKind::Corrupt && journal_sound => error,
+            done => return done,
+        };
+    }
     set_aside(layout)?;
     match bring_back(layout, config, options, &mut Applied::default(), &mut true) {
-        Ok((shared, end)) if end.last >= had.seq => Ok((shared, end)),
+        Ok((shared, end)) if end.last >= had.seq => {
+            if suspect {
+                std::fs::remove_file(layout.suspect())
+                    .map_err(|e| layout::io("remove", &layout.suspect(), &e))?;
+            }
+            Ok((shared, end))
+        }
         built => {
             // The archive does not reach that far: what sled has is not thrown away for it.
             drop(built);
-            let io = |e| layout::io("put back", &layout.sled(), &e);
-            std::fs::remove_dir_all(layout.sled()).map_err(io)?;
-            std::fs::rename(layout.aside(), layout.sled()).map_err(io)?;
+            put_back(layout)?;
+            if suspect {
+                return bring_back(layout, config, options, &mut had, &mut journal_sound);
+            }
             Err(error)
         }
     }
+}
+
+fn put_back(layout: &Layout) -> Result<()> {
+    if !layout.aside().exists() {
+        return Ok(());
+    }
+    let io = |e| layout::io("put back", &layout.sled(), &e);
+    if layout.sled().exists() {
+        std::fs::remove_dir_all(layout.sled()).map_err(io)?;
+    }
+    std::fs::rename(layout.aside(), layout.sled()).map_err(io)?;
+    layout::sync_dir(&layout.root)
 }
 
 fn bring_back(
@@ -106,6 +124,7 @@ fn bring_back(
         recovered: AtomicU64::new(0),
         torn: AtomicBool::new(false),
         suspect: AtomicBool::new(false),
+        indexing: RwLock::new(()),
         waiting: Mutex::new(()),
         progress: Condvar::new(),
     });
@@ -129,7 +148,8 @@ fn open_sled(layout: &Layout, config: &StoreConfig, options: &Options) -> Result
     let dir = layout.sled();
     let first = Kv::open(&dir, options.cache_bytes, config.sled_segment);
     let Err(error) = first else { return first };
-    if set_aside(layout).is_err() {
+    // A full disk or too many open files are no reason to build it anew.
+    if error.kind() != ErrorKind::Corrupt || set_aside(layout).is_err() {
         return Err(error);
     }
     Kv::open(&dir, options.cache_bytes, config.sled_segment)

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use milepost_codec::{ChunkEntry, ChunkId, Error, Result};
+use milepost_codec::{CHUNK_RAW_MAX, ChunkEntry, ChunkId, Error, Result};
 use parking_lot::Mutex;
 
 use super::layout;
@@ -78,9 +78,15 @@ impl Packs {
             // A torn entry at the end was never named by a record.
             file.set_len(end)
                 .map_err(|e| layout::io("cut", &path, &e))?;
+            // What was read may have come from memory: from here on it counts as stored.
+            file.sync_data()
+                .map_err(|e| layout::io("sync", &path, &e))?;
             if end < PACK_MAX {
                 state.open = Some((number, file, end));
             }
+        }
+        if state.last > 0 {
+            layout::sync_dir(dir)?;
         }
         Ok((
             Self {
@@ -145,8 +151,11 @@ impl Packs {
     /// Reads a chunk's content and checks it.
     pub(crate) fn read(&self, id: &ChunkId, place: Place) -> Result<Vec<u8>> {
         let file = self.reader(place.pack)?;
-        let mut entry = vec![0; place.len as usize];
         let what = || format!("pack {} at byte {}", place.pack, place.at);
+        if place.len as usize > ChunkEntry::HEADER_LEN + CHUNK_RAW_MAX {
+            return Err(Error::corrupt(what(), "the length of a chunk", place.len));
+        }
+        let mut entry = vec![0; place.len as usize];
         file.read_exact_at(&mut entry, place.at)
             .map_err(|_| Error::corrupt(what(), format!("chunk {id}"), "the end of the file"))?;
         let (header, content) = ChunkEntry::decode(&entry).map_err(|e| e.at(what()))?;

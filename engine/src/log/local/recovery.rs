@@ -128,6 +128,9 @@ fn seal(shared: &Shared, segment: &Scanned) {
 /// After a clean end the last segment is written on; after any other it is finished and a fresh
 /// one begun, since what was written but not synced may be anything.
 fn end_at(shared: &Shared, segment: Scanned) -> Result<JournalEnd> {
+    if !segment.closed {
+        segment.settle()?;
+    }
     let (last, check) = (segment.last, segment.check);
     let size = segment.bytes.len() as u64;
     let next_number = segment.header.number + 1;

@@ -1,6 +1,7 @@
 //! Reading the journal: which frames of a segment are its own, and where they end.
 
 use std::fs;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use milepost_codec::{
@@ -24,6 +25,8 @@ pub(crate) struct Scanned {
     pub(crate) closed: bool,
     /// Bytes after `end` that look like a torn frame.
     pub(crate) torn: bool,
+    /// Where the last frame begins; `end` where there is none.
+    last_frame: u64,
 }
 
 /// A frame of a segment: its commit and its payload.
@@ -53,6 +56,7 @@ impl Scanned {
             check: header.prev,
             closed: false,
             torn: false,
+            last_frame: SEGMENT_HEADER_LEN as u64,
         };
         scanned.walk().map_err(place)?;
         Ok(scanned)
@@ -63,6 +67,7 @@ impl Scanned {
             let rest = from(&self.bytes, self.end);
             match FrameHeader::read(rest) {
                 Ok((frame, _)) if self.follows(&frame) => {
+                    self.last_frame = self.end;
                     self.end += frame.stride();
                     self.last = frame.seq;
                     self.check = frame.check;
@@ -103,6 +108,19 @@ impl Scanned {
             at += 8;
         }
         Ok(())
+    }
+
+    /// Makes what was read survive power loss. The process that wrote the last frame may have died,
+    /// or failed, before its sync was done, and what was read came from memory: so the frame is
+    /// written again, which also brings back pages that a failed sync has marked clean.
+    pub(crate) fn settle(&self) -> Result<()> {
+        let file = layout::open_rw(&self.path)?;
+        let span = self.last_frame as usize..self.end as usize;
+        let frame = self.bytes.get(span).unwrap_or_default();
+        file.write_all_at(frame, self.last_frame)
+            .and_then(|()| file.sync_data())
+            .map_err(|e| layout::io("sync", &self.path, &e))?;
+        layout::sync_dir(self.path.parent().unwrap_or(&self.path))
     }
 
     /// The frames after commit `after`, in order.

@@ -30,6 +30,9 @@ pub(crate) struct Shared {
     pub(super) torn: AtomicBool,
     /// Damage was met in sled: the next open builds it anew.
     pub(super) suspect: AtomicBool,
+    /// Held for reading while a chunk is stored and indexed, for writing while it is looked how far
+    /// the packs are indexed.
+    pub(super) indexing: RwLock<()>,
     /// Guards the wait for the tail to shrink.
     pub(super) waiting: Mutex<()>,
     pub(super) progress: Condvar,
