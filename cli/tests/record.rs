@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use common::{Place, Ran, fixture, text};
+use common::{Place, Ran, fixture, real_runs, text};
 use serde_json::{Value, json};
 
 const HELLO: &str = "{\"kind\":\"message\",\"role\":\"user\",\"content\":\"hello\"}\n";
@@ -285,22 +285,6 @@ fn a_mark_in_json_lines_becomes_a_checkpoint() {
     place.say("record marked.jsonl").ok();
     assert_eq!(place.json("show marked@here")["offset"], "2");
     assert_eq!(place.ids("checkpoints marked").len(), 2);
-}
-
-/// The folder of real runs; nothing where it is missing.
-fn real_runs() -> Option<PathBuf> {
-    let data = std::env::var_os("MILEPOST_DATA").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data"),
-        PathBuf::from,
-    );
-    if !data.is_dir() {
-        println!(
-            "skipped: there is no folder of real runs at {}",
-            data.display()
-        );
-        return None;
-    }
-    Some(data)
 }
 
 fn files(dir: &Path, ending: &str) -> Vec<PathBuf> {

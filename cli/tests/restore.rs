@@ -7,9 +7,12 @@
     reason = "tests"
 )]
 
+mod common;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use common::real_runs;
 use milepost::{
     Checkpoint, CheckpointQuery, Engine, MemoryChunks, Options, Reducer, RunReducer, TaskQuery,
     fold,
@@ -107,17 +110,7 @@ fn every_checkpoint_of_our_own_runs_can_be_gone_back_to() {
 
 #[test]
 fn every_checkpoint_of_every_real_run_can_be_gone_back_to() {
-    let data = std::env::var_os("MILEPOST_DATA").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data"),
-        PathBuf::from,
-    );
-    if !data.is_dir() {
-        println!(
-            "skipped: there is no folder of real runs at {}",
-            data.display()
-        );
-        return;
-    }
+    let Some(data) = real_runs() else { return };
     let mut files = folder_of(&data.join("swe-agent"));
     files.extend(folder_of(&data.join("tau-bench")));
     let folder = tempfile::tempdir().unwrap();

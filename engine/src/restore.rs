@@ -10,6 +10,7 @@ use crate::engine::{Engine, Inner, registered};
 use crate::index::{MarkEntry, keys};
 use crate::lineage::Lineage;
 use crate::point::Point;
+use crate::read::Ancestry;
 use crate::task::Task;
 
 /// The most bytes of a lineage's description: its entry in the index has to stay small.
@@ -120,12 +121,13 @@ impl Engine {
         }
         let lineage = inner.catalog.next_lineage(point.no)?;
         let now = inner.now_us();
-        let offset = inner.fork_offset(point)?;
-        let hash = inner.hash_at(point.no, point.lineage, offset)?;
+        let ancestry = Ancestry::of(&inner.catalog, point.no, point.lineage)?;
+        let offset = inner.fork_offset(point, &ancestry)?;
         // A fork before the first own event of a lineage is one of the lineage it came from.
-        let owner = crate::read::Ancestry::of(&inner.catalog, point.no, point.lineage)?
-            .hash_owner(offset)
-            .unwrap_or(point.lineage);
+        let owner = ancestry.hash_owner(offset).unwrap_or(point.lineage);
+        let log = LogId::lineage(point.no, owner);
+        let hash = crate::read::hash_at(inner.catalog.log(), origin, log, offset)?;
+
         let opened = LineageOpened {
             lineage_type,
             description: description.map(str::to_owned),
@@ -178,8 +180,7 @@ impl Inner {
     /// Where a lineage forks that goes back to a point: at the point, or right behind the mark of a
     /// checkpoint that stands there. So the checkpoint gone back to is one of the new lineage too; its
     /// mark changes no state.
-    fn fork_offset(&self, point: &Point) -> Result<Offset> {
-        let ancestry = crate::read::Ancestry::of(&self.catalog, point.no, point.lineage)?;
+    fn fork_offset(&self, point: &Point, ancestry: &Ancestry) -> Result<Offset> {
         let (Some(id), Some(owner)) = (point.checkpoint, ancestry.owner(point.offset)) else {
             return Ok(point.offset);
         };

@@ -151,3 +151,19 @@ pub fn text<'a>(value: &'a Value, name: &str) -> &'a str {
         .as_str()
         .unwrap_or_else(|| panic!("{name} is no text in {value}"))
 }
+
+/// The folder of real runs; nothing where it is missing.
+pub fn real_runs() -> Option<PathBuf> {
+    let data = std::env::var_os("MILEPOST_DATA").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data"),
+        PathBuf::from,
+    );
+    if !data.is_dir() {
+        println!(
+            "skipped: there is no folder of real runs at {}",
+            data.display()
+        );
+        return None;
+    }
+    Some(data)
+}
