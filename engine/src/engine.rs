@@ -21,6 +21,7 @@ use crate::entropy::Entropy;
 use crate::lineage::Lineage;
 use crate::log::local::LocalLog;
 use crate::log::{Log, MemoryLog};
+use crate::opened::OpenReport;
 use crate::options::Options;
 use crate::point::Point;
 use crate::state::{LogChunks, state_at};
@@ -58,6 +59,7 @@ pub(crate) struct Inner {
     pub(crate) options: Options,
     pub(crate) entropy: Arc<Entropy>,
     local: Option<Arc<LocalLog>>,
+    opened: OpenReport,
     store: Origin,
     /// Held while tasks and lineages are opened and activated, so that numbers are given once.
     pub(crate) structure: Mutex<()>,
@@ -129,11 +131,13 @@ impl Engine {
                 )
             })?);
         }
+        let opened = local.as_ref().map(|local| local.opened());
         let inner = Inner {
             catalog,
             committer,
             options,
             entropy,
+            opened: opened.unwrap_or_default(),
             local,
             store,
             structure: Mutex::new(()),
@@ -166,6 +170,11 @@ impl Engine {
             .committer
             .commit(Request::of(vec![part.finish()]))
             .map(|_| ())
+    }
+
+    /// What opening the store found, and what it did about it.
+    pub fn opened(&self) -> &OpenReport {
+        &self.inner.opened
     }
 
     /// Starts a task for a user.

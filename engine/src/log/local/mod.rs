@@ -52,6 +52,7 @@ use super::tail::merge;
 use super::{Batch, Entry, Log, Run};
 use crate::entropy::Entropy;
 use crate::index::{LogHead, keys};
+use crate::opened::OpenReport;
 use crate::options::Options;
 use crate::stats::DiskBytes;
 use crate::verify::StorageCheck;
@@ -137,6 +138,14 @@ impl LocalLog {
             self.shared.recovered.load(Ordering::Relaxed),
             self.shared.torn.load(Ordering::Relaxed),
         )
+    }
+
+    /// What opening found.
+    pub(crate) fn opened(&self) -> OpenReport {
+        OpenReport {
+            recovered: self.recovered().0,
+            findings: Vec::new(),
+        }
     }
 
     /// Waits while the tail is over its limit.
