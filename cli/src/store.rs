@@ -1,10 +1,13 @@
 //! Which store is meant, and whether it may be opened.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
-use milepost::{Engine, ErrorKind, Options};
+use indicatif::ProgressBar;
+use milepost::{Engine, ErrorKind, Options, Progress};
 
 use crate::error::{Failure, Result};
+use crate::output::{bar, printable};
 
 /// The name of the store's folder.
 const FOLDER: &str = ".milepost";
@@ -87,7 +90,30 @@ impl Choice {
 
 /// Opens the store at a place, with a hint that fits what is wrong with it.
 pub fn open_at(dir: &Path, options: Options) -> Result<Engine> {
-    Engine::open(dir, options).map_err(|error| {
+    let shown = Arc::new(Mutex::new(None::<ProgressBar>));
+    let told = Arc::clone(&shown);
+    let options = options.on_progress(move |Progress { done, all, .. }| {
+        if let Ok(mut shown) = told.lock() {
+            let bar = shown.get_or_insert_with(|| bar(all, "recover", true, false));
+            bar.set_position(done);
+        }
+    });
+    let opened = Engine::open(dir, options);
+    if let Ok(Some(bar)) = shown.lock().map(|mut shown| shown.take()) {
+        bar.finish_and_clear();
+    }
+    if let Ok(engine) = &opened {
+        for finding in &engine.opened().findings {
+            let (place, message) = (printable(&finding.place), printable(&finding.message));
+            let again = if message.contains(&*place) {
+                String::new()
+            } else {
+                format!("{place}: ")
+            };
+            eprintln!("milepost: {again}{message} ({})", finding.outcome);
+        }
+    }
+    opened.map_err(|error| {
         let kind = error.kind();
         let failure = Failure::from(error);
         match kind {

@@ -118,13 +118,13 @@ fn a_folder_that_is_no_store_is_left_alone() {
 #[test]
 fn a_store_of_a_newer_format_is_refused() {
     let place = Place::recorded();
-    let settings = place.store().join("store");
-    let text = fs::read_to_string(&settings).unwrap();
-    fs::write(
-        &settings,
-        text.replace("\"milepost\": 1", "\"milepost\": 99"),
-    )
-    .unwrap();
+    for name in ["store", "store.copy"] {
+        let settings = place.store().join(name);
+        let text = fs::read_to_string(&settings).unwrap();
+        let newer = text.replace("\"milepost\": 1", "\"milepost\": 99");
+        let newer = newer.replace("\"check\": \"", "\"check\": \"of another form");
+        fs::write(&settings, newer).unwrap();
+    }
     place.say("tasks").failed(1, "99");
     place.say("tasks").failed(1, "update milepost");
 }
@@ -133,6 +133,7 @@ fn a_store_of_a_newer_format_is_refused() {
 fn damage_has_an_exit_code_of_its_own() {
     let place = Place::recorded();
     fs::write(place.store().join("store"), "{\"milepost\":").unwrap();
+    fs::remove_file(place.store().join("store.copy")).unwrap();
     place.say("tasks").failed(3, "damaged");
 }
 

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!  0  magic     "MPAB"
-//!  4  flags     u32: 1 = zstd, 0 = as it is
+//!  4  flags     u32: 1 = zstd, 0 = as it is; in the last block 2 = the file was written again
 //!  8  raw       u32, bytes of the frames
 //! 12  stored    u32, bytes of the payload
 //! 16  frames    u32
@@ -26,6 +26,8 @@ const MAGIC: &[u8; 4] = b"MPAR";
 const BLOCK_MAGIC: &[u8; 4] = b"MPAB";
 const BLOCK_HEADER_LEN: usize = 48;
 const CHECKED_LEN: usize = 32;
+const FLAG_PACKED: u32 = 1;
+const FLAG_REWRITTEN: u32 = 2;
 
 /// The most frames' bytes in one block: one frame of the largest size and a little more.
 pub const ARCHIVE_BLOCK_RAW_MAX: usize = FRAME_PAYLOAD_MAX + FRAME_HEADER_LEN + 8 + (1 << 20);
@@ -59,6 +61,9 @@ pub struct ArchiveBlock {
     pub frames: u32,
     /// The commit of the first frame, or the next commit in the last block.
     pub first: Seq,
+    /// In the last block of a file: its frames were made from blocks again, so their checks are not
+    /// those of the frames that were committed, and the next file does not follow them by check.
+    pub rewritten: bool,
     check: [u8; 16],
 }
 
@@ -75,10 +80,28 @@ impl ArchiveBlock {
         );
         let packed = pack(raw);
         let payload = packed.as_deref().unwrap_or(raw);
+        let flags = if packed.is_some() { FLAG_PACKED } else { 0 };
+        Self::write(flags, raw.len(), payload, frames, first, out);
+    }
+
+    /// Appends the last block of a file, before the commit `next`.
+    pub fn encode_end(next: Seq, rewritten: bool, out: &mut Vec<u8>) {
+        let flags = if rewritten { FLAG_REWRITTEN } else { 0 };
+        Self::write(flags, 0, &[], 0, next, out);
+    }
+
+    fn write(
+        flags: u32,
+        raw_len: usize,
+        payload: &[u8],
+        frames: u32,
+        first: Seq,
+        out: &mut Vec<u8>,
+    ) {
         let start = out.len();
         out.extend_from_slice(BLOCK_MAGIC);
-        out.extend_from_slice(&u32::from(packed.is_some()).to_le_bytes());
-        out.extend_from_slice(&(raw.len() as u32).to_le_bytes());
+        out.extend_from_slice(&flags.to_le_bytes());
+        out.extend_from_slice(&(raw_len as u32).to_le_bytes());
         out.extend_from_slice(&(payload.len() as u32).to_le_bytes());
         out.extend_from_slice(&frames.to_le_bytes());
         out.extend_from_slice(&0_u32.to_le_bytes());
@@ -97,20 +120,22 @@ impl ArchiveBlock {
         let (flags, raw_len, stored_len) = (reader.u32()?, reader.u32()?, reader.u32()?);
         let (frames, _zero, first) = (reader.u32()?, reader.u32()?, reader.u64()?);
         let check = reader.array()?;
-        if flags > 1
+        let rewritten = flags == FLAG_REWRITTEN && frames == 0;
+        if (flags > FLAG_PACKED && !rewritten)
             || raw_len as usize > ARCHIVE_BLOCK_RAW_MAX
             || stored_len > raw_len
-            || (flags == 0 && stored_len != raw_len)
+            || (flags != FLAG_PACKED && stored_len != raw_len)
         {
             let found = format!("{stored_len} bytes for {raw_len}");
             return Err(Error::corrupt("archive block", "lengths that fit", found));
         }
         Ok(Self {
-            packed: flags == 1,
+            packed: flags == FLAG_PACKED,
             raw_len,
             stored_len,
             frames,
             first,
+            rewritten,
             check,
         })
     }

@@ -9,16 +9,17 @@
 //! 20  raw       u32, bytes of the sections
 //! 24  prev      32 bytes, the chain hash before the first record
 //! 56  check     16 bytes: BLAKE3 of the log's task (u64) and number (u32), bytes 0 to 56 and
-//!               the payload, cut to 16
+//!               the payload, cut to 16; keyed in a keyed store
 //! 72  payload   sections, section.rs
 //! ```
 //!
 //! Numbers are little-endian. The log is not stored, only checked: a block found under another
 //! log's key does not pass.
 
-use crate::compress::{check, pack, unpack};
+use crate::compress::{check_keyed, pack, unpack};
 use crate::error::{Error, Result};
 use crate::id::{Hash, LogId, Offset};
+use crate::key::StoreKey;
 use crate::section::{SectionRef, Sections};
 use crate::wire::{FORMAT_VERSION, Reader, check_version};
 
@@ -49,7 +50,7 @@ pub struct Block {
 
 impl Block {
     /// The stored bytes, as a block of `log`.
-    pub fn encode(&self, log: LogId) -> Vec<u8> {
+    pub fn encode(&self, log: LogId, key: Option<&StoreKey>) -> Vec<u8> {
         let packed = pack(&self.sections);
         let payload = packed.as_deref().unwrap_or(&self.sections);
         let mut out = Vec::with_capacity(CHECKED_LEN + 16 + payload.len());
@@ -60,18 +61,18 @@ impl Block {
         out.extend_from_slice(&self.count.to_le_bytes());
         out.extend_from_slice(&(self.sections.len() as u32).to_le_bytes());
         out.extend_from_slice(&self.prev.0);
-        let sum = check(&[&place(log), &out, payload]);
+        let sum = check_keyed(key, &[&place(log), &out, payload]);
         out.extend_from_slice(&sum);
         out.extend_from_slice(payload);
         out
     }
 
     /// Reads and checks a block of `log`.
-    pub fn decode(log: LogId, bytes: &[u8]) -> Result<Self> {
-        Self::read(log, bytes).map_err(|e| e.at(log))
+    pub fn decode(log: LogId, bytes: &[u8], key: Option<&StoreKey>) -> Result<Self> {
+        Self::read(log, bytes, key).map_err(|e| e.at(log))
     }
 
-    fn read(log: LogId, bytes: &[u8]) -> Result<Self> {
+    fn read(log: LogId, bytes: &[u8], key: Option<&StoreKey>) -> Result<Self> {
         let mut reader = Reader::new(bytes, "block");
         let mut checked = Reader::new(reader.take(CHECKED_LEN)?, "block");
         let expected = reader.array::<16>()?;
@@ -79,7 +80,7 @@ impl Block {
         if checked.rest().get(..4) != Some(MAGIC) {
             return Err(Error::corrupt("block", "its magic", "other bytes"));
         }
-        if check(&[&place(log), checked.rest(), payload]) != expected {
+        if check_keyed(key, &[&place(log), checked.rest(), payload]) != expected {
             return Err(Error::corrupt(
                 "block",
                 "bytes that match its check",

@@ -1,6 +1,7 @@
 //! The chain: each event's hash commits to everything before it (promise I3).
 
 use crate::id::{Hash, LogId, Offset, Origin, Seed};
+use crate::key::StoreKey;
 use crate::record::BodyForm;
 
 const DOMAIN_ROOT: &[u8; 16] = b"milepost.root.1\0";
@@ -51,6 +52,7 @@ pub fn body_hash(salt: &[u8; 16], form: BodyForm, payload: &[u8]) -> Hash {
 pub struct Chain {
     origin: Origin,
     number: u32,
+    key: Option<StoreKey>,
 }
 
 impl Chain {
@@ -59,7 +61,22 @@ impl Chain {
         Self {
             origin,
             number: log.kind.number(),
+            key: None,
         }
+    }
+
+    /// The same with the key of a keyed store.
+    #[must_use]
+    pub fn keyed(mut self, key: Option<&StoreKey>) -> Self {
+        self.key = key.copied();
+        self
+    }
+
+    fn hash(&self, input: &[u8]) -> Hash {
+        Hash(match &self.key {
+            Some(key) => *blake3::keyed_hash(key.chain(), input).as_bytes(),
+            None => *blake3::hash(input).as_bytes(),
+        })
     }
 
     /// The hash before the first event of a root: it commits to the origin and the log.
@@ -70,7 +87,7 @@ impl Chain {
         let (origin, number) = rest.split_at_mut(16);
         origin.copy_from_slice(&self.origin.0);
         number.copy_from_slice(&self.number.to_le_bytes());
-        Hash(*blake3::hash(&input).as_bytes())
+        self.hash(&input)
     }
 
     /// The hash after the event at `offset`. It commits to the origin, the lineage, the offset,
@@ -95,9 +112,12 @@ impl Chain {
         }
         if let Some(room) = rest.get_mut(..header.len()) {
             room.copy_from_slice(header);
-            return Hash(*blake3::hash(input.split_at(fixed + header.len()).0).as_bytes());
+            return self.hash(input.split_at(fixed + header.len()).0);
         }
-        let mut hasher = blake3::Hasher::new();
+        let mut hasher = match &self.key {
+            Some(key) => blake3::Hasher::new_keyed(key.chain()),
+            None => blake3::Hasher::new(),
+        };
         hasher.update(input.split_at(fixed).0).update(header);
         Hash(*hasher.finalize().as_bytes())
     }

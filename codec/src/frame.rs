@@ -1,7 +1,8 @@
 //! Frames: what one sync of the journal makes durable.
 //!
 //! ```text
-//!  0  check     16 bytes: BLAKE3 of all that follows, payload included, cut to 16
+//!  0  check     16 bytes: BLAKE3 of all that follows, payload included, cut to 16; keyed in a
+//!               keyed store
 //! 16  magic     "MPFR"
 //! 20  length    u32, of the payload
 //! 24  seq       u64, the number of the commit in the store
@@ -14,9 +15,10 @@
 //!
 //! Numbers are little-endian. A frame begins at a multiple of 8 in its segment.
 
-use crate::compress::check;
+use crate::compress::check_keyed;
 use crate::error::{Error, Result};
 use crate::id::Seq;
+use crate::key::StoreKey;
 use crate::wire::Reader;
 
 /// Bytes before a frame's payload.
@@ -58,9 +60,21 @@ impl FrameHeader {
             && bytes.get(EPOCH_AT..EPOCH_AT + 8) == Some(&epoch.to_le_bytes())
     }
 
+    /// Whether a frame of any use may begin here, by magic alone.
+    pub fn looks_like_any(bytes: &[u8]) -> bool {
+        bytes.get(MAGIC_AT..MAGIC_AT + 4) == Some(MAGIC)
+    }
+
+    /// The payload's length that a frame claims, checked or not; at most what a frame may have.
+    pub fn payload_len(bytes: &[u8]) -> Option<usize> {
+        let len = bytes.get(MAGIC_AT + 4..)?.first_chunk::<4>()?;
+        let len = u32::from_le_bytes(*len) as usize;
+        (len <= FRAME_PAYLOAD_MAX).then_some(len)
+    }
+
     /// Reads a frame from the start of `bytes` and checks all of it. Whether it belongs here, by
     /// number, epoch and predecessor, is for the reader of the segment to say.
-    pub fn read(bytes: &[u8]) -> Result<(Self, &[u8])> {
+    pub fn read<'a>(bytes: &'a [u8], key: Option<&StoreKey>) -> Result<(Self, &'a [u8])> {
         let mut reader = Reader::new(bytes, "frame");
         let check_found = reader.array()?;
         let body = reader.rest();
@@ -76,7 +90,10 @@ impl FrameHeader {
         }
         let payload = reader.take(payload_len as usize)?;
         let body_len = FRAME_HEADER_LEN - CHECK_LEN + payload.len();
-        let expected = check(&[body.split_at_checked(body_len).unwrap_or_default().0]);
+        let expected = check_keyed(
+            key,
+            &[body.split_at_checked(body_len).unwrap_or_default().0],
+        );
         if expected != check_found {
             return Err(Error::corrupt("frame", hex(&expected), hex(&check_found)));
         }
@@ -118,6 +135,7 @@ pub fn seal_frame(
     epoch: u64,
     closed: bool,
     prev: &[u8; 16],
+    key: Option<&StoreKey>,
 ) -> [u8; 16] {
     let payload_len = buf.len().checked_sub(FRAME_HEADER_LEN);
     let payload_len = payload_len.filter(|len| *len <= FRAME_PAYLOAD_MAX);
@@ -133,7 +151,7 @@ pub fn seal_frame(
     header.extend_from_slice(prev);
     let (check_at, rest) = buf.split_at_mut(CHECK_LEN);
     rest.split_at_mut(header.len()).0.copy_from_slice(&header);
-    let sum = check(&[rest]);
+    let sum = check_keyed(key, &[rest]);
     check_at.copy_from_slice(&sum);
     buf.resize(buf.len().next_multiple_of(8), 0);
     sum
@@ -147,8 +165,8 @@ mod tests {
     fn a_changed_bit_anywhere_in_a_frame_is_found() {
         let mut buf = vec![0; FRAME_HEADER_LEN];
         buf.extend_from_slice(b"payload");
-        let sum = seal_frame(&mut buf, 3, 4, false, &[5; 16]);
-        let (header, payload) = FrameHeader::read(&buf).unwrap();
+        let sum = seal_frame(&mut buf, 3, 4, false, &[5; 16], None);
+        let (header, payload) = FrameHeader::read(&buf, None).unwrap();
         assert_eq!((header.check, header.seq, header.epoch), (sum, 3, 4));
         assert_eq!(
             (payload, header.stride()),
@@ -159,11 +177,17 @@ mod tests {
             for bit in 0..8 {
                 let mut bad = buf.clone();
                 bad[at] ^= 1 << bit;
-                assert!(FrameHeader::read(&bad).is_err(), "byte {at} bit {bit}");
+                assert!(
+                    FrameHeader::read(&bad, None).is_err(),
+                    "byte {at} bit {bit}"
+                );
             }
         }
         for len in 0..FRAME_HEADER_LEN + 7 {
-            assert!(FrameHeader::read(&buf[..len]).is_err(), "cut to {len}");
+            assert!(
+                FrameHeader::read(&buf[..len], None).is_err(),
+                "cut to {len}"
+            );
         }
     }
 }

@@ -11,9 +11,10 @@
 //! group     a section placed in a log           group.rs
 //! frame     groups committed by one sync        frame.rs    segment.rs (a file of frames)
 //! archive   finished segments, compressed       archive.rs
+//! acked     what was acknowledged last           acked.rs
 //! block     sections of one log, compressed     block.rs
 //! chunk     a content-addressed piece           chunk.rs    snapshot.rs  base.rs
-//! chain     what makes history provable         chain.rs    checkpoint.rs
+//! chain     what makes history provable         chain.rs    checkpoint.rs  key.rs
 //! ```
 //!
 //! # Example
@@ -28,6 +29,7 @@
 //! # Ok::<(), milepost_codec::Error>(())
 //! ```
 
+mod acked;
 mod archive;
 mod base;
 mod block;
@@ -44,12 +46,14 @@ mod group;
 mod header;
 mod id;
 mod json;
+mod key;
 mod record;
 mod section;
 mod segment;
 mod snapshot;
 mod wire;
 
+pub use acked::Acked;
 pub use archive::{ARCHIVE_BLOCK_RAW_MAX, ArchiveBlock, ArchiveHeader};
 pub use base::{Base, BaseKey, ReducerState};
 pub use block::{BLOCK_RAW_MAX, BLOCK_RAW_TARGET, Block, BlockBuilder, SECTION_RAW_TARGET};
@@ -76,6 +80,7 @@ pub use id::{
     StoreId, TaskNo,
 };
 pub use json::{JSON_DEPTH_MAX, Json};
+pub use key::StoreKey;
 pub use record::{BodyForm, RecordRef, Records, encode_record};
 pub use section::{Salts, SectionRef, Sections};
 pub use segment::{SEGMENT_HEADER_LEN, SegmentHeader};

@@ -3,7 +3,7 @@
 //! ```text
 //!  0  magic     "MPSG"
 //!  4  version   u16
-//!  6  zero      u16
+//!  6  flags     u16: 1 = the file was used before and holds old frames
 //!  8  store     16 bytes
 //! 24  number    u64, of the segment in the journal, from 1
 //! 32  epoch     u64, random for each use of the file
@@ -37,6 +37,8 @@ pub struct SegmentHeader {
     pub epoch: u64,
     /// The commit of its first frame.
     pub first: Seq,
+    /// Whether the file was used before, and holds old frames.
+    pub recycled: bool,
     /// The check of the frame before that.
     pub prev: [u8; 16],
 }
@@ -53,7 +55,7 @@ impl SegmentHeader {
         let mut out = Vec::with_capacity(SEGMENT_HEADER_LEN);
         out.extend_from_slice(magic);
         out.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
-        out.extend_from_slice(&0_u16.to_le_bytes());
+        out.extend_from_slice(&u16::from(self.recycled).to_le_bytes());
         out.extend_from_slice(&self.store.0);
         out.extend_from_slice(&self.number.to_le_bytes());
         out.extend_from_slice(&self.epoch.to_le_bytes());
@@ -86,12 +88,13 @@ impl SegmentHeader {
             ));
         }
         check_version(what, checked.u16()?)?;
-        checked.u16()?;
+        let recycled = checked.u16()? & 1 == 1;
         Ok(Self {
             store: StoreId(checked.array()?),
             number: checked.u64()?,
             epoch: checked.u64()?,
             first: checked.u64()?,
+            recycled,
             prev: checked.array()?,
         })
     }

@@ -185,7 +185,7 @@ fn frames_and_segments_are_stored_as_ever() {
         ("padded", samples::frame(&[1], false)),
     ];
     for (name, frame) in &frames {
-        let (header, payload) = FrameHeader::read(frame).unwrap();
+        let (header, payload) = FrameHeader::read(frame, None).unwrap();
         assert_eq!((header.seq, header.closed), (12, *name == "closed"));
         assert_eq!(payload.len(), header.payload_len as usize);
         assert_eq!(header.stride(), frame.len() as u64);
@@ -219,8 +219,8 @@ fn frames_and_segments_are_stored_as_ever() {
 #[test]
 fn blocks_and_archive_blocks_are_stored_as_ever() {
     let block = samples::block();
-    let bytes = block.encode(samples::log());
-    assert_eq!(Block::decode(samples::log(), &bytes).unwrap(), block);
+    let bytes = block.encode(samples::log(), None);
+    assert_eq!(Block::decode(samples::log(), &bytes, None).unwrap(), block);
     assert_eq!(
         bytes[6..8],
         [0, 0],
@@ -233,9 +233,9 @@ fn blocks_and_archive_blocks_are_stored_as_ever() {
     );
 
     let packed = samples::large_block();
-    let bytes = packed.encode(samples::log());
+    let bytes = packed.encode(samples::log(), None);
     assert_eq!(bytes[6..8], [1, 0]);
-    assert_eq!(Block::decode(samples::log(), &bytes).unwrap(), packed);
+    assert_eq!(Block::decode(samples::log(), &bytes, None).unwrap(), packed);
 
     let frames = samples::incompressible(40);
     let mut cases = Vec::new();

@@ -114,11 +114,11 @@ proptest! {
             begin_group(&mut frame, *log, *first);
             section.as_ref().encode(&mut frame);
         }
-        let check = seal_frame(&mut frame, seq, epoch, closed, &prev);
+        let check = seal_frame(&mut frame, seq, epoch, closed, &prev, None);
         let len = frame.len();
         frame.extend_from_slice(&after);
 
-        let (header, payload) = FrameHeader::read(&frame).unwrap();
+        let (header, payload) = FrameHeader::read(&frame, None).unwrap();
         prop_assert_eq!((header.seq, header.epoch, header.closed), (seq, epoch, closed));
         prop_assert_eq!((header.prev, header.check), (prev, check));
         prop_assert_eq!(header.stride(), len as u64);
@@ -133,7 +133,7 @@ proptest! {
     fn a_segment_header_comes_back(
         (store, number, epoch, first, prev) in any::<([u8; 16], u64, u64, u64, [u8; 16])>(),
     ) {
-        let header = SegmentHeader { store: StoreId(store), number, epoch, first, prev };
+        let header = SegmentHeader { store: StoreId(store), number, epoch, first, recycled: epoch % 2 == 1, prev };
         prop_assert_eq!(SegmentHeader::decode(&header.encode()).unwrap(), header);
     }
 
@@ -147,11 +147,11 @@ proptest! {
         sections.iter().for_each(|section| section.as_ref().encode(&mut bytes));
         let count = sections.iter().map(|section| section.count).sum();
         let block = Block { first, count, prev, sections: bytes };
-        let stored = block.encode(log);
-        prop_assert_eq!(&Block::decode(log, &stored).unwrap(), &block);
+        let stored = block.encode(log, None);
+        prop_assert_eq!(&Block::decode(log, &stored, None).unwrap(), &block);
         prop_assert_eq!(block.end(), first + u64::from(count));
         if other != log {
-            prop_assert!(Block::decode(other, &stored).is_err());
+            prop_assert!(Block::decode(other, &stored, None).is_err());
         }
     }
 

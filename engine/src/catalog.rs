@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use milepost_codec::{
-    Body, BodyForm, CheckpointId, CheckpointMarked, Epoch, Error, ErrorKind, Head, LineageId,
-    LogId, Offset, Result, TaskNo,
+    Body, BodyForm, Chain, CheckpointId, CheckpointMarked, Epoch, Error, ErrorKind, Head,
+    LineageId, LogId, Offset, Origin, Result, StoreKey, TaskNo,
 };
 use milepost_replay::{Reducer, RunReducer};
 use parking_lot::Mutex;
@@ -25,6 +25,8 @@ const SNAPSHOT_SLACK: u64 = 64 << 10;
 #[derive(Clone)]
 pub(crate) struct Catalog {
     log: Arc<dyn Log>,
+    /// The key of a keyed store.
+    key: Option<StoreKey>,
     /// The spacing of the newest snapshot of a lineage, where one was made since the store is open.
     sizes: Arc<Mutex<HashMap<LogId, u64>>>,
 }
@@ -38,11 +40,17 @@ impl std::fmt::Debug for Catalog {
 }
 
 impl Catalog {
-    pub(crate) fn new(log: Arc<dyn Log>) -> Self {
+    pub(crate) fn new(log: Arc<dyn Log>, key: Option<StoreKey>) -> Self {
         Self {
             log,
+            key,
             sizes: Arc::default(),
         }
+    }
+
+    /// The chain of a log whose history began with `origin`.
+    pub(crate) fn chain(&self, origin: Origin, log: LogId) -> Chain {
+        Chain::new(origin, log).keyed(self.key.as_ref())
     }
 
     pub(crate) fn log(&self) -> &Arc<dyn Log> {
@@ -225,8 +233,7 @@ impl Catalog {
             if !self.same_bodies(part, owner, &entry)? {
                 return Err(conflict(format!("other events, at offset {}", entry.first)));
             }
-            let hash =
-                crate::read::hash_at(&self.log, part.origin, LogId::lineage(task, owner), end)?;
+            let hash = crate::read::hash_at(self, part.origin, LogId::lineage(task, owner), end)?;
             return Ok(Some(Done {
                 parts: vec![(entry.first, Head { next: end, hash })],
                 seq: entry.seq,

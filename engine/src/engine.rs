@@ -6,9 +6,9 @@ use std::thread::JoinHandle;
 
 use crossbeam_channel::Sender;
 use milepost_codec::{
-    Activated, ActivationCause, Body, Chain, Control, Error, ErrorKind, Hash, Head, Json,
-    LineageId, LineageOpened, LineageRegistered, LineageType, LogId, Origin, Result, StoreCreated,
-    TaskNo, TaskOpened,
+    Activated, ActivationCause, Body, Control, Error, ErrorKind, Hash, Head, Json, LineageId,
+    LineageOpened, LineageRegistered, LineageType, LogId, Origin, Result, StoreCreated, TaskNo,
+    TaskOpened,
 };
 use milepost_replay::{Chunks, Event, Reducer, RunReducer, RunState};
 use parking_lot::Mutex;
@@ -115,7 +115,7 @@ impl Engine {
         options: Options,
         entropy: Arc<Entropy>,
     ) -> Result<Self> {
-        let catalog = Catalog::new(log);
+        let catalog = Catalog::new(log, options.key);
         let (errands, received) = crossbeam_channel::bounded(256);
         let (committer, thread) = Committer::start(catalog.clone(), errands.clone())?;
         let mut threads = vec![thread];
@@ -156,13 +156,13 @@ impl Engine {
         if inner.catalog.log().head(LogId::STORE)?.is_some() {
             return Ok(());
         }
-        let hash = Chain::new(inner.store, LogId::STORE).root();
+        let hash = inner.catalog.chain(inner.store, LogId::STORE).root();
         let mut part = inner
             .part(LogId::STORE, inner.store)
             .open(Head { next: 0, hash });
         let created = StoreCreated {
             store: milepost_codec::StoreId(inner.store.0),
-            keyed: false,
+            keyed: inner.options.key.is_some(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
         part.control(&created.into(), inner.now_us())?;
@@ -410,7 +410,7 @@ impl Inner {
 
     /// A part that opens a log at its root.
     fn open_part(&self, log: LogId, origin: Origin) -> PartBuilder {
-        let hash = Chain::new(origin, log).root();
+        let hash = self.catalog.chain(origin, log).root();
         self.part(log, origin).open(Head { next: 0, hash })
     }
 
@@ -419,12 +419,7 @@ impl Inner {
         let ancestry = crate::read::Ancestry::of(&self.catalog, task, lineage)?;
         let owner = ancestry.hash_owner(offset).unwrap_or(lineage);
         let origin = self.catalog.task(task)?.origin;
-        crate::read::hash_at(
-            self.catalog.log(),
-            origin,
-            LogId::lineage(task, owner),
-            offset,
-        )
+        crate::read::hash_at(&self.catalog, origin, LogId::lineage(task, owner), offset)
     }
 
     pub(crate) fn commit(&self, request: Request) -> Result<Done> {

@@ -67,7 +67,7 @@ pub use checkpoint::{Checkpoint, Mark};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use engine::Engine;
 pub use lineage::{Lineage, LineageInfo};
-pub use opened::{Finding, OpenReport, Outcome};
+pub use opened::{Finding, OpenReport, Outcome, Progress};
 pub use options::Options;
 pub use point::Point;
 pub use query::{CheckpointQuery, Page, TaskInfo, TaskQuery};
@@ -83,7 +83,7 @@ pub use milepost_codec::{
     Error, ErrorKind, Extra, Float, GuidanceGiven, Hash, Head, Header, Json, LineageId,
     LineageOpened, LineageType, MarkCause, MarkStatus, Message, Offset, Origin, Parent, PatchForm,
     PhaseChanged, PromptChanged, Restored, Result, RulesChanged, RunControl, Scope, Seq,
-    StepFailed, StepFinished, StepStarted, StoreId, TaskNo, ToolCalled, ToolReturned,
+    StepFailed, StepFinished, StepStarted, StoreId, StoreKey, TaskNo, ToolCalled, ToolReturned,
     VariablesPatched, WorkspaceCaptured,
 };
 pub use milepost_replay::{

@@ -1,5 +1,7 @@
 //! What opening a store found, and what it did about it.
 
+use std::fmt;
+
 /// What opening a store found, and what it did about it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -22,6 +24,16 @@ pub struct Finding {
     pub outcome: Outcome,
 }
 
+/// Long work that opening does, and how far it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// Commits that are done.
+    pub done: u64,
+    /// All of them.
+    pub all: u64,
+}
+
 /// What came of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -32,4 +44,14 @@ pub enum Outcome {
     Dropped,
     /// It is as it was: nothing could be done about it while opening.
     Left,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Repaired => "repaired",
+            Self::Dropped => "dropped",
+            Self::Left => "left as it is",
+        })
+    }
 }

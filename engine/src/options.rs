@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use milepost_codec::StoreKey;
 use milepost_replay::{Reducer, RunReducer};
 
 use crate::clock::{Clock, SystemClock};
+use crate::opened::Progress;
 use crate::state::{DynReducer, Registered};
 
 /// How a store is opened. Every limit is in bytes.
@@ -16,6 +18,8 @@ pub struct Options {
     pub(crate) cache_bytes: usize,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) snapshots: bool,
+    pub(crate) key: Option<StoreKey>,
+    pub(crate) progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
     pub(crate) reducers: Vec<Arc<dyn DynReducer>>,
 }
 
@@ -28,6 +32,8 @@ impl Default for Options {
             cache_bytes: 32 << 20,
             clock: Arc::new(SystemClock),
             snapshots: true,
+            key: None,
+            progress: None,
             reducers: vec![Arc::new(Registered(RunReducer))],
         }
     }
@@ -87,6 +93,22 @@ impl Options {
     #[must_use]
     pub fn snapshots(mut self, snapshots: bool) -> Self {
         self.snapshots = snapshots;
+        self
+    }
+
+    /// The key that chains and checks are keyed with. A store is made with a key or without one, and
+    /// opens with that key only. It is not stored: who loses it has to do without the store.
+    #[must_use]
+    pub fn key(mut self, key: StoreKey) -> Self {
+        self.key = Some(key);
+        self
+    }
+
+    /// Who is told how far opening is while it builds sled anew or takes back many commits. It is
+    /// called on the thread that opens the store.
+    #[must_use]
+    pub fn on_progress(mut self, told: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        self.progress = Some(Arc::new(told));
         self
     }
 

@@ -4,8 +4,8 @@ use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 use milepost_codec::{
-    Body, BodyForm, Chain, ChunkList, Error, Hash, LineageId, LogId, Offset, Origin, RecordRef,
-    Records, Result, TaskNo,
+    Body, BodyForm, ChunkList, Error, Hash, LineageId, LogId, Offset, Origin, RecordRef, Records,
+    Result, TaskNo,
 };
 use milepost_replay::Event;
 
@@ -205,12 +205,12 @@ fn step<T>(
 
 /// The chain hash of a log before `offset`: from the run that holds the record before it.
 pub(crate) fn hash_at(
-    log: &Arc<dyn Log>,
+    catalog: &Catalog,
     origin: Origin,
     id: LogId,
     offset: Offset,
 ) -> Result<Hash> {
-    let chain = Chain::new(origin, id);
+    let (log, chain) = (catalog.log(), catalog.chain(origin, id));
     let Some(before) = offset.checked_sub(1) else {
         return Ok(chain.root());
     };

@@ -129,7 +129,7 @@ fn check_log(
     } else {
         catalog.task(id.task)?.origin
     };
-    let chain = Chain::new(origin, id);
+    let chain = catalog.chain(origin, id);
     let start = Head {
         next: head.start,
         hash: start_hash(catalog, origin, id, &chain)?,
@@ -206,7 +206,7 @@ fn start_hash(catalog: &Catalog, origin: Origin, id: LogId, chain: &Chain) -> Re
         .hash_owner(parent.offset)
         .unwrap_or(parent.lineage);
     let log = LogId::lineage(id.task, owner);
-    let hash = crate::read::hash_at(catalog.log(), origin, log, parent.offset)?;
+    let hash = crate::read::hash_at(catalog, origin, log, parent.offset)?;
     if hash != parent.hash {
         let place = format!("{id}, fork at {}", parent.offset);
         return Err(Error::corrupt(place, hash, parent.hash));
@@ -256,7 +256,7 @@ fn check_record(
         let ancestry = crate::read::Ancestry::of(catalog, id.task, lineage)?;
         let owner = ancestry.hash_owner(at.next).unwrap_or(lineage);
         let log = LogId::lineage(id.task, owner);
-        let hash = crate::read::hash_at(catalog.log(), origin, log, at.next)?;
+        let hash = crate::read::hash_at(catalog, origin, log, at.next)?;
         if hash != at.hash {
             return Err(Error::corrupt(place(), hash, at.hash));
         }

@@ -29,15 +29,16 @@ pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
 /// copied last, so that the copy holds no promise whose ground it lacks.
 pub fn copy_store(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
+    let acked = fs::read(from.join("acked"))?;
     for name in ["sled", "packs", "journal", "archive"] {
         if from.join(name).exists() {
             copy(&from.join(name), &to.join(name))?;
         }
     }
-    for name in ["store", ".gitignore", "lock"] {
+    for name in ["store", "store.copy", ".gitignore", "lock"] {
         fs::copy(from.join(name), to.join(name))?;
     }
-    Ok(())
+    fs::write(to.join("acked"), acked)
 }
 
 /// The files of a folder whose names end so, in order.

@@ -118,8 +118,8 @@ static OTHERS: [Decoder; 17] = [
     checked("block", read_block, || {
         let log = samples::log();
         vec![
-            samples::block().encode(log),
-            samples::large_block().encode(log),
+            samples::block().encode(log, None),
+            samples::large_block().encode(log, None),
         ]
     }),
     checked(
@@ -237,7 +237,7 @@ fn walk_groups(bytes: &[u8]) -> Result<()> {
 
 fn read_frame(bytes: &[u8]) -> Result<()> {
     FrameHeader::looks_like(bytes, 12);
-    let (header, payload) = FrameHeader::read(bytes)?;
+    let (header, payload) = FrameHeader::read(bytes, None)?;
     assert!(header.stride() >= payload.len() as u64);
     if header.closed {
         Ok(())
@@ -255,7 +255,7 @@ fn read_archive_block(bytes: &[u8]) -> Result<()> {
 }
 
 fn read_block(bytes: &[u8]) -> Result<()> {
-    let block = Block::decode(samples::log(), bytes)?;
+    let block = Block::decode(samples::log(), bytes, None)?;
     assert!(block.end() >= block.first);
     block
         .sections()

@@ -145,7 +145,14 @@ pub fn groups() -> Vec<(&'static str, LogId, Offset, Vec<u8>)> {
 pub fn frame(payload: &[u8], closed: bool) -> Vec<u8> {
     let mut frame = vec![0; FRAME_HEADER_LEN];
     frame.extend_from_slice(payload);
-    seal_frame(&mut frame, 12, 0x0123_4567_89AB_CDEF, closed, &[0xFA; 16]);
+    seal_frame(
+        &mut frame,
+        12,
+        0x0123_4567_89AB_CDEF,
+        closed,
+        &[0xFA; 16],
+        None,
+    );
     frame
 }
 
@@ -156,6 +163,7 @@ pub fn segment() -> SegmentHeader {
         number,
         epoch,
         first,
+        recycled: false,
         prev: [0xFA; 16],
     }
 }

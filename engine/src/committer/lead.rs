@@ -239,7 +239,7 @@ impl Lead {
 
     fn known(&mut self, part: &Part) -> Result<&mut Known> {
         if !self.logs.contains_key(&part.log) {
-            let chain = Chain::new(part.origin, part.log);
+            let chain = self.catalog.chain(part.origin, part.log);
             let known = match part.open {
                 Some(head) => {
                     let head = LogHead {

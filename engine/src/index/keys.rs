@@ -43,6 +43,12 @@ pub(crate) enum Kind {
     Snapshot = 50,
 }
 
+/// Whether records account for an entry, so that it counts in sled's digest.
+pub(crate) fn is_counted(key: &[u8]) -> bool {
+    const NOTES: [u8; 3] = [Kind::Applied as u8, Kind::Chunk as u8, Kind::Snapshot as u8];
+    key.first().is_some_and(|kind| !NOTES.contains(kind))
+}
+
 struct Builder(Vec<u8>);
 
 impl Builder {

@@ -44,6 +44,13 @@ impl Batch {
         }
     }
 
+    /// Takes the check of the frame it was read from.
+    pub(crate) fn set_check(&mut self, check: [u8; 16]) {
+        if let Some(room) = self.buf.first_chunk_mut::<16>() {
+            *room = check;
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.groups.is_empty()
     }

@@ -29,8 +29,8 @@ pub(crate) struct LogRuns {
 pub(crate) struct Tail {
     runs: HashMap<LogId, VecDeque<Held>>,
     index: BTreeMap<Vec<u8>, Pending>,
-    /// Bytes of each commit, oldest first.
-    commits: VecDeque<(Seq, usize)>,
+    /// Bytes of each commit, and the check of its frame, oldest first.
+    commits: VecDeque<(Seq, usize, [u8; 16])>,
     bytes: usize,
     /// How many entries of the index are removals: rarely any.
     removals: usize,
@@ -45,6 +45,7 @@ impl Tail {
             groups,
             index,
         } = batch;
+        let check = buf.first_chunk::<16>().copied().unwrap_or_default();
         let size = buf.len() + index.iter().map(|(k, _)| k.len() + 64).sum::<usize>();
         let bytes = Arc::new(buf);
         for group in groups {
@@ -66,7 +67,7 @@ impl Tail {
             self.removals += usize::from(value.is_none());
             self.index.insert(key, (seq, value));
         }
-        self.commits.push_back((seq, size));
+        self.commits.push_back((seq, size, check));
         self.bytes += size;
     }
 
@@ -84,7 +85,7 @@ impl Tail {
     pub(crate) fn prefix(&self, bytes: usize) -> Option<Seq> {
         let mut sum = 0;
         let mut last = None;
-        for (seq, size) in &self.commits {
+        for (seq, size, _) in &self.commits {
             last = Some(*seq);
             sum += size;
             if sum >= bytes {
@@ -92,6 +93,13 @@ impl Tail {
             }
         }
         last
+    }
+
+    /// The check of the frame of a commit that is held; zeros where it is not known.
+    pub(crate) fn check_of(&self, seq: Seq) -> [u8; 16] {
+        let at = self.commits.partition_point(|(held, ..)| *held < seq);
+        let found = self.commits.get(at).filter(|(held, ..)| *held == seq);
+        found.map_or([0; 16], |(.., check)| *check)
     }
 
     pub(crate) fn run(&self, log: LogId, offset: Offset) -> Option<Run> {
@@ -170,7 +178,7 @@ impl Tail {
                 .filter(|(_, value)| value.is_none())
                 .count();
         }
-        while let Some((at, size)) = self.commits.front().copied() {
+        while let Some((at, size, _)) = self.commits.front().copied() {
             if at > seq {
                 break;
             }

@@ -1,38 +1,84 @@
 //! The applied position: how far sled holds what the journal holds.
 
-use milepost_codec::{Error, Result, Seq};
+use milepost_codec::{Error, Result, Seq, StoreId};
 
+use super::digest::Digest;
 use super::kv::Kv;
 use super::packs::Place;
 use crate::index::keys::{self, Kind};
 use crate::log::IndexPut;
 
+/// The check of a frame that is not known, or before the first: what follows is told by its number.
+pub(crate) const UNKNOWN: [u8; 16] = [0; 16];
+
 /// How far sled is.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Applied {
     /// The last commit that sled holds, with everything before it.
     pub(crate) seq: Seq,
     /// The packs' end when it was applied: later chunks are not in the index.
     pub(crate) packs: Place,
+    /// The check of the frame of that commit, which the next one follows; [`UNKNOWN`] where the frame
+    /// was made from blocks again.
+    pub(crate) check: [u8; 16],
+    /// Whose it is.
+    pub(crate) store: StoreId,
+    /// The digest of all entries that records account for.
+    pub(crate) digest: Digest,
 }
 
-/// The change that moves it on.
-pub(crate) fn put(seq: Seq, packs: Place) -> IndexPut {
-    let mut value = seq.to_le_bytes().to_vec();
-    value.extend(packs.encode());
-    (keys::all(Kind::Applied), Some(value))
-}
+impl Applied {
+    /// Where sled is empty.
+    pub(crate) fn none(store: StoreId) -> Self {
+        Self {
+            seq: 0,
+            packs: Place::default(),
+            check: UNKNOWN,
+            store,
+            digest: Digest::default(),
+        }
+    }
 
-/// Reads it; the beginning where sled is empty.
-pub(crate) fn read(kv: &Kv) -> Result<Applied> {
-    let Some(value) = kv.get(&keys::all(Kind::Applied))? else {
-        return Ok(Applied::default());
-    };
-    let Some((seq, packs)) = value.split_first_chunk::<8>() else {
-        return Err(Error::corrupt("applied position", "24 bytes", value.len()));
-    };
-    Ok(Applied {
-        seq: u64::from_le_bytes(*seq),
-        packs: Place::decode(packs)?,
-    })
+    /// The change that moves it on to here.
+    pub(crate) fn put(&self) -> IndexPut {
+        let mut value = self.seq.to_le_bytes().to_vec();
+        value.extend(self.packs.encode());
+        value.extend(self.check);
+        value.extend(self.store.0);
+        value.extend(self.digest.encode());
+        (keys::all(Kind::Applied), Some(value))
+    }
+
+    fn decode(value: &[u8]) -> Option<Self> {
+        let (seq, rest) = value.split_first_chunk::<8>()?;
+        let (packs, rest) = rest.split_first_chunk::<16>()?;
+        let (check, rest) = rest.split_first_chunk::<16>()?;
+        let (store, digest) = rest.split_first_chunk::<16>()?;
+        Some(Self {
+            seq: u64::from_le_bytes(*seq),
+            packs: Place::decode(packs).ok()?,
+            check: *check,
+            store: StoreId(*store),
+            digest: Digest::decode(digest).ok()?,
+        })
+    }
+
+    /// Reads it; the beginning where sled is empty. `Corrupt` where it is another store's.
+    pub(crate) fn read(kv: &Kv, store: StoreId) -> Result<Self> {
+        let Some(value) = kv.get(&keys::all(Kind::Applied))? else {
+            return Ok(Self::none(store));
+        };
+        let applied = Self::decode(&value).ok_or_else(|| {
+            Error::corrupt("applied position in sled", "a position", "other bytes")
+        })?;
+        if applied.store != store {
+            let found = format!("those of store {}", applied.store);
+            return Err(Error::corrupt(
+                "sled",
+                format!("entries of store {store}"),
+                found,
+            ));
+        }
+        Ok(applied)
+    }
 }

@@ -10,11 +10,11 @@ use std::sync::Arc;
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use milepost_codec::{Error, ErrorKind, Result, Seq};
 
-use super::{Shared, applied, archive, blocks};
+use super::{Shared, archive, blocks};
 use crate::index::keys;
 
 /// What a round takes from the tail at most, in bytes.
-const ROUND_BYTES: usize = 4 << 20;
+pub(crate) const ROUND_BYTES: usize = 4 << 20;
 
 /// What has to wait before a round begins by itself: blocks fill better the more there is.
 pub(crate) const ROUND_DUE: usize = 2 << 20;
@@ -84,19 +84,18 @@ fn work(shared: &Arc<Shared>, all: bool) -> Result<()> {
 
 /// Applies the tail up to a commit.
 pub(crate) fn round(shared: &Shared, until: Seq) -> Result<()> {
-    let (logs, mut puts) = shared.tail.read().up_to(until);
+    let (logs, mut puts, check) = {
+        let tail = shared.tail.read();
+        let (logs, puts) = tail.up_to(until);
+        (logs, puts, tail.check_of(until))
+    };
     for brought in &logs {
         let end = shared.stored_head(brought.log)?.map(|head| head.head.next);
-        blocks::append(&shared.kv, brought.log, end, &brought.runs, &mut puts)?;
+        blocks::append(shared, brought.log, end, &brought.runs, &mut puts)?;
         // A head of a later commit is still in the tail; sled gets the one as of `until`.
         puts.push((keys::head(brought.log), Some(brought.head.encode())));
     }
-    let indexed = {
-        let _none_between = shared.indexing.write();
-        shared.packs.end()
-    };
-    puts.push(applied::put(until, indexed));
-    shared.kv.apply(puts)?;
+    shared.apply(puts, until, check)?;
     shared.tail.write().release(until);
     shared.set_applied(until);
     Ok(())
@@ -115,7 +114,8 @@ fn release_segments(shared: &Shared) -> Result<()> {
             shared.kv.sync()?;
             synced = true;
         }
-        archive::write(&shared.layout.archive(), &sealed, shared.config.store)?;
+        let (store, key) = (shared.config.store, shared.key.as_ref());
+        archive::write(&shared.layout.archive(), &sealed, store, key)?;
         shared.shelf.sealed.lock().pop_front();
         match shared.shelf.recycle(&shared.layout.journal(), &sealed) {
             // Somebody removed it: it is archived all the same.

@@ -3,98 +3,141 @@
 
 use std::fs::{self, File};
 use std::io::{BufReader, Read, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use milepost_codec::{ArchiveBlock, ArchiveHeader, Error, FrameHeader, Result, Seq, StoreId};
+use milepost_codec::{
+    ArchiveBlock, ArchiveHeader, Error, ErrorKind, FrameHeader, Result, SegmentHeader, Seq,
+    StoreId, StoreKey,
+};
 
+use super::applied::UNKNOWN;
 use super::journal::Sealed;
 use super::layout;
-use super::scan::Scanned;
+use super::survey::Segment;
 
 /// Frames that are compressed together: more pack better, and are held in memory at once.
 const BLOCK_TARGET: usize = 512 << 10;
 
 /// Writes a finished segment into the archive; when this returns, it survives power loss.
-pub(crate) fn write(dir: &Path, sealed: &Sealed, store: StoreId) -> Result<()> {
+pub(crate) fn write(
+    dir: &Path,
+    sealed: &Sealed,
+    store: StoreId,
+    key: Option<&StoreKey>,
+) -> Result<()> {
     let path = layout::numbered_path(dir, sealed.header.number, "mpa");
     if path.exists() {
         // Whoever wrote it may have died before its name was durable.
         return layout::sync_dir(dir);
     }
-    let segment = Scanned::read(&sealed.path, store)?;
-    if segment.last != sealed.last {
+    let (segment, bytes) = Segment::survey(&sealed.path, store, key)?;
+    let header = *segment.sound()?;
+    if segment.last() != Some(sealed.last) {
         return Err(Error::corrupt(
             sealed.path.display().to_string(),
             format!("commits up to {}", sealed.last),
-            format!("commits up to {}", segment.last),
+            format!("commits up to {:?}", segment.last()),
         ));
     }
-    let beside = path.with_extension("tmp");
-    let mut out = File::create(&beside).map_err(|e| layout::io("create", &beside, &e))?;
-    let mut buf = ArchiveHeader(segment.header).encode();
-    let mut first = segment.header.first;
-    let (mut from, mut at) = (SEGMENT_START, SEGMENT_START);
-    let mut count = 0_u32;
-    loop {
-        let rest = segment
-            .bytes
-            .get(at..segment.end as usize)
-            .unwrap_or_default();
-        let frame = FrameHeader::read(rest).ok();
-        if count > 0 && (frame.is_none() || at - from >= BLOCK_TARGET) {
-            let raw = segment.bytes.get(from..at).unwrap_or_default();
-            ArchiveBlock::encode(raw, count, first, &mut buf);
-            out.write_all(&buf)
-                .map_err(|e| layout::io("write", &beside, &e))?;
-            buf.clear();
-            first += Seq::from(count);
-            (from, count) = (at, 0);
-        }
-        let Some((header, _)) = frame else { break };
-        at += header.stride() as usize;
-        count += 1;
+    let mut writer = Writer::create(path, header)?;
+    for frame in &segment.frames {
+        let bytes = bytes.get(frame.at as usize..frame.end as usize);
+        writer.frame(bytes.unwrap_or_default())?;
     }
-    ArchiveBlock::encode(&[], 0, first, &mut buf);
-    out.write_all(&buf)
-        .and_then(|()| out.sync_all())
-        .and_then(|()| fs::rename(&beside, &path))
-        .map_err(|e| layout::io("write", &beside, &e))?;
-    layout::sync_dir(dir)
+    writer.finish(false)
 }
 
-const SEGMENT_START: usize = milepost_codec::SEGMENT_HEADER_LEN;
+/// Writes an archive file beside its place, and moves it there when it is whole.
+pub(crate) struct Writer {
+    path: PathBuf,
+    beside: PathBuf,
+    out: File,
+    buf: Vec<u8>,
+    raw: Vec<u8>,
+    frames: u32,
+    next: Seq,
+}
+
+impl Writer {
+    pub(crate) fn create(path: PathBuf, header: SegmentHeader) -> Result<Self> {
+        let beside = path.with_extension("tmp");
+        let out = File::create(&beside).map_err(|e| layout::io("create", &beside, &e))?;
+        Ok(Self {
+            path,
+            beside,
+            out,
+            buf: ArchiveHeader(header).encode(),
+            raw: Vec::new(),
+            frames: 0,
+            next: header.first,
+        })
+    }
+
+    /// Adds a frame with its padding.
+    pub(crate) fn frame(&mut self, frame: &[u8]) -> Result<()> {
+        if !self.raw.is_empty() && self.raw.len() + frame.len() > BLOCK_TARGET {
+            self.block()?;
+        }
+        self.raw.extend_from_slice(frame);
+        self.frames += 1;
+        Ok(())
+    }
+
+    fn block(&mut self) -> Result<()> {
+        if self.frames > 0 {
+            ArchiveBlock::encode(&self.raw, self.frames, self.next, &mut self.buf);
+            self.next += Seq::from(self.frames);
+            self.raw.clear();
+            self.frames = 0;
+        }
+        self.out
+            .write_all(&self.buf)
+            .map_err(|e| layout::io("write", &self.beside, &e))?;
+        self.buf.clear();
+        Ok(())
+    }
+
+    /// Ends the file; when this returns, it survives power loss.
+    pub(crate) fn finish(mut self, rewritten: bool) -> Result<()> {
+        self.block()?;
+        ArchiveBlock::encode_end(self.next, rewritten, &mut self.buf);
+        self.block()?;
+        self.out
+            .sync_all()
+            .and_then(|()| fs::rename(&self.beside, &self.path))
+            .map_err(|e| layout::io("write", &self.beside, &e))?;
+        layout::sync_dir(self.path.parent().unwrap_or(&self.path))
+    }
+}
 
 /// Reads one archive file, a block at a time.
-pub(crate) struct Reader {
+pub(crate) struct Reader<'a> {
     path: PathBuf,
     file: BufReader<File>,
-    pub(crate) header: ArchiveHeader,
+    key: Option<&'a StoreKey>,
+    pub(crate) header: SegmentHeader,
     next: Seq,
     check: [u8; 16],
+    rewritten: bool,
     done: bool,
 }
 
-impl Reader {
-    pub(crate) fn open(path: &Path, store: StoreId) -> Result<Self> {
+impl<'a> Reader<'a> {
+    pub(crate) fn open(path: &Path, store: StoreId, key: Option<&'a StoreKey>) -> Result<Self> {
         let file = File::open(path).map_err(|e| layout::io("open", path, &e))?;
         let mut file = BufReader::with_capacity(256 << 10, file);
         let mut header = [0; ArchiveHeader::LEN];
         file.read_exact(&mut header).map_err(|_| short(path))?;
-        let header = ArchiveHeader::decode(&header).map_err(|e| e.at(path.display()))?;
-        if header.0.store != store {
-            return Err(Error::corrupt(
-                path.display().to_string(),
-                format!("an archive of store {store}"),
-                format!("one of store {}", header.0.store),
-            ));
-        }
-        let (next, check) = (header.0.first, header.0.prev);
+        let header = decode_header(path, &header, store)?;
         Ok(Self {
             path: path.to_owned(),
             file,
+            key,
             header,
-            next,
-            check,
+            next: header.first,
+            check: header.prev,
+            rewritten: false,
             done: false,
         })
     }
@@ -124,6 +167,7 @@ impl Reader {
         }
         if block.frames == 0 {
             self.done = true;
+            self.rewritten = block.rewritten;
             return Ok(None);
         }
         self.check_frames(&frames, block.frames)?;
@@ -133,8 +177,8 @@ impl Reader {
     fn check_frames(&mut self, frames: &[u8], count: u32) -> Result<()> {
         let mut rest = frames;
         for _ in 0..count {
-            let (frame, _) = FrameHeader::read(rest)?;
-            let epoch = self.header.0.epoch;
+            let (frame, _) = FrameHeader::read(rest, self.key)?;
+            let epoch = self.header.epoch;
             if (frame.seq, frame.epoch, frame.prev) != (self.next, epoch, self.check) {
                 return Err(Error::corrupt("archived frame", self.next, frame.seq));
             }
@@ -152,10 +196,143 @@ impl Reader {
         Ok(())
     }
 
-    /// The commit after the last one read, and the check of the last frame.
+    /// The commit after the last one read, and the check of the last frame; [`UNKNOWN`] at the end of
+    /// a file that was written again.
     pub(crate) fn position(&self) -> (Seq, [u8; 16]) {
-        (self.next, self.check)
+        let check = if self.rewritten { UNKNOWN } else { self.check };
+        (self.next, check)
     }
+}
+
+/// An archive file, by its beginning and end.
+#[derive(Debug, Clone)]
+pub(crate) struct Archived {
+    pub(crate) number: u64,
+    pub(crate) path: PathBuf,
+    /// Its first commit.
+    pub(crate) first: Seq,
+    /// The commit after its last.
+    pub(crate) next: Seq,
+    /// Whether it was written again from sled.
+    pub(crate) rewritten: bool,
+}
+
+/// Commits that no archive file has, between two that are there.
+#[derive(Debug, Clone)]
+pub(crate) struct Hole {
+    /// The first commit that is missing.
+    pub(crate) first: Seq,
+    /// The last.
+    pub(crate) last: Seq,
+    /// The numbers that files for them may have.
+    pub(crate) numbers: Vec<u64>,
+}
+
+/// The archive, as its files begin and end.
+#[derive(Debug, Default)]
+pub(crate) struct ArchiveSurvey {
+    /// What is whole, in order, without overlaps.
+    pub(crate) files: Vec<Archived>,
+    pub(crate) holes: Vec<Hole>,
+    /// What is not, and why.
+    pub(crate) damaged: Vec<(PathBuf, Error)>,
+    /// The highest number of any file.
+    pub(crate) last_number: u64,
+}
+
+impl ArchiveSurvey {
+    /// The last commit of the last whole file.
+    pub(crate) fn end(&self) -> Seq {
+        self.files.last().map_or(0, |file| file.next - 1)
+    }
+
+    /// Looks at the beginning and end of each file.
+    pub(crate) fn take(dir: &Path, store: StoreId) -> Result<Self> {
+        let mut survey = Self::default();
+        let mut free = Vec::new();
+        let mut number = 1;
+        for (named, path) in layout::numbered(dir, "mpa")? {
+            free.extend(number..named);
+            number = named + 1;
+            survey.last_number = named;
+            let after = survey.end() + 1;
+            match look(&path, store, named) {
+                Ok(file) if file.first >= after && (file.first == after || !free.is_empty()) => {
+                    if file.first > after {
+                        survey.holes.push(Hole {
+                            first: after,
+                            last: file.first - 1,
+                            numbers: std::mem::take(&mut free),
+                        });
+                    }
+                    free.clear();
+                    survey.files.push(file);
+                }
+                Ok(file) => {
+                    let expected = format!("commits from {after}");
+                    let found = format!("commits from {}", file.first);
+                    let error = Error::corrupt(path.display().to_string(), expected, found);
+                    survey.damaged.push((path, error));
+                    free.push(named);
+                }
+                Err(error) if error.kind() == ErrorKind::Corrupt => {
+                    survey.damaged.push((path, error));
+                    free.push(named);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(survey)
+    }
+}
+
+fn look(path: &Path, store: StoreId, number: u64) -> Result<Archived> {
+    let file = File::open(path).map_err(|e| layout::io("open", path, &e))?;
+    let mut bytes = [0; ArchiveHeader::LEN];
+    file.read_exact_at(&mut bytes, 0).map_err(|_| short(path))?;
+    let header = decode_header(path, &bytes, store)?;
+    if header.number != number {
+        let place = path.display().to_string();
+        return Err(Error::corrupt(
+            place,
+            format!("file {number}"),
+            format!("file {}", header.number),
+        ));
+    }
+    let len = file
+        .metadata()
+        .map_err(|e| layout::io("read", path, &e))?
+        .len();
+    let mut end = [0; ArchiveBlock::HEADER_LEN];
+    let at = len
+        .checked_sub(end.len() as u64)
+        .ok_or_else(|| short(path))?;
+    file.read_exact_at(&mut end, at).map_err(|_| short(path))?;
+    let block = ArchiveBlock::decode_header(&end).map_err(|_| short(path))?;
+    if block.frames != 0 || block.first < header.first || block.decode(&end, &[]).is_err() {
+        return Err(short(path));
+    }
+    Ok(Archived {
+        number,
+        path: path.to_owned(),
+        first: header.first,
+        next: block.first,
+        rewritten: block.rewritten,
+    })
+}
+
+fn decode_header(path: &Path, bytes: &[u8], store: StoreId) -> Result<SegmentHeader> {
+    let header = ArchiveHeader::decode(bytes)
+        .map_err(|e| e.at(path.display()))?
+        .0;
+    if header.store == store {
+        return Ok(header);
+    }
+    Err(Error::corrupt(
+        path.display().to_string(),
+        format!("an archive of store {store}"),
+        format!("one of store {}", header.store),
+    ))
 }
 
 fn short(path: &Path) -> Error {

@@ -1,8 +1,9 @@
 //! Blocks in sled: a block's bytes are cut into parts, since no value may be large.
 
-use milepost_codec::{Block, BlockBuilder, LogId, Offset, Result};
+use milepost_codec::{Block, BlockBuilder, LogId, Offset, Result, StoreKey};
 
 use super::kv::{Kv, VALUE_MAX};
+use super::shared::Shared;
 use crate::index::keys;
 use crate::log::{IndexPut, Run};
 
@@ -12,40 +13,48 @@ const FILL_BELOW: usize = milepost_codec::BLOCK_RAW_TARGET / 2;
 
 /// The block that holds `offset`, and how many parts it has. It is read again where the applier has
 /// packed it anew between two of its parts.
-pub(crate) fn read(kv: &Kv, log: LogId, offset: Offset) -> Result<Option<(Block, u16)>> {
+pub(crate) fn read(shared: &Shared, log: LogId, offset: Offset) -> Result<Option<(Block, u16)>> {
     let mut before = None;
     loop {
+        let kv = &shared.kv;
         let packed = kv.packed();
-        match read_once(kv, log, offset) {
+        match read_once(kv, log, offset, shared.key.as_ref()) {
             Err(_) if before != Some(packed) || packed != kv.packed() => before = Some(packed),
             done => return done,
         }
     }
 }
 
-fn read_once(kv: &Kv, log: LogId, offset: Offset) -> Result<Option<(Block, u16)>> {
+fn read_once(
+    kv: &Kv,
+    log: LogId,
+    offset: Offset,
+    key: Option<&StoreKey>,
+) -> Result<Option<(Block, u16)>> {
     let from = keys::block(log, 0, 0);
     let to = keys::after_prefix(&keys::block(log, offset, u16::MAX));
-    let Some((key, last)) = kv.scan(&from, &to, true, 1)?.pop() else {
+    let Some((found, last)) = kv.scan(&from, &to, true, 1)?.pop() else {
         return Ok(None);
     };
-    let first = key
+    let first = found
         .get(13..)
         .and_then(|k| k.first_chunk::<8>())
         .map_or(0, |b| u64::from_be_bytes(*b));
-    let part = key.last_chunk::<2>().map_or(0, |b| u16::from_be_bytes(*b));
+    let part = found
+        .last_chunk::<2>()
+        .map_or(0, |b| u16::from_be_bytes(*b));
     let mut bytes = Vec::new();
     for n in 0..part {
         bytes.extend(kv.get(&keys::block(log, first, n))?.unwrap_or_default());
     }
     bytes.extend(last);
-    let block = Block::decode(log, &bytes)?;
+    let block = Block::decode(log, &bytes, key)?;
     Ok((block.end() > offset).then_some((block, part + 1)))
 }
 
 /// The changes that add runs to a log whose sled part ends at `end`; gives how many blocks.
 pub(crate) fn append(
-    kv: &Kv,
+    shared: &Shared,
     log: LogId,
     end: Option<Offset>,
     runs: &[Run],
@@ -58,7 +67,7 @@ pub(crate) fn append(
         .filter(|end| *end == front.first)
         .and_then(|end| end.checked_sub(1))
     {
-        Some(offset) => read(kv, log, offset)?,
+        Some(offset) => read(shared, log, offset)?,
         None => None,
     };
     let mut stale = 0;
@@ -75,7 +84,7 @@ pub(crate) fn append(
         }
     }
     for (n, block) in builder.finish().into_iter().enumerate() {
-        let bytes = block.encode(log);
+        let bytes = block.encode(log, shared.key.as_ref());
         let mut parts = 0;
         for (part, bytes) in (0_u16..).zip(bytes.chunks(VALUE_MAX)) {
             puts.push((keys::block(log, block.first, part), Some(bytes.to_vec())));

@@ -18,7 +18,9 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use milepost_codec::{Error, Result, SEGMENT_HEADER_LEN, SegmentHeader, Seq, StoreId, seal_frame};
+use milepost_codec::{
+    Error, Result, SEGMENT_HEADER_LEN, SegmentHeader, Seq, StoreId, StoreKey, seal_frame,
+};
 use parking_lot::Mutex;
 
 use super::layout;
@@ -66,10 +68,19 @@ pub(crate) struct Journal {
 pub(crate) struct Shelf {
     /// Finished, oldest first, waiting to be applied and archived.
     pub(crate) sealed: Mutex<VecDeque<Sealed>>,
-    /// Free to be used again: path and size.
-    spare: Mutex<Vec<(PathBuf, u64)>>,
+    /// Free to be used.
+    spare: Mutex<Vec<Spare>>,
     /// Gives each new spare a name of its own.
     made: AtomicU64,
+}
+
+/// A segment that is free to be used.
+#[derive(Debug)]
+struct Spare {
+    path: PathBuf,
+    size: u64,
+    /// Whether it holds old frames.
+    used: bool,
 }
 
 /// Where the journal ends, as recovery found it.
@@ -103,6 +114,7 @@ impl Journal {
         closed: bool,
         epoch: u64,
         shelf: &Shelf,
+        key: Option<&StoreKey>,
     ) -> Result<()> {
         assert_eq!(seq, self.last + 1, "commits follow each other");
         let need = (buf.len() as u64).next_multiple_of(8);
@@ -112,7 +124,7 @@ impl Journal {
         let Some(active) = self.active.as_mut() else {
             return Err(Error::invalid("the journal has no segment"));
         };
-        let check = seal_frame(buf, seq, active.header.epoch, closed, &self.check);
+        let check = seal_frame(buf, seq, active.header.epoch, closed, &self.check, key);
         active
             .file
             .write_all_at(buf, active.at)
@@ -122,6 +134,11 @@ impl Journal {
         self.last = seq;
         self.check = check;
         Ok(())
+    }
+
+    /// The check of the last frame.
+    pub(crate) fn check(&self) -> [u8; 16] {
+        self.check
     }
 
     /// Finishes the active segment and begins the next.
@@ -138,18 +155,20 @@ impl Journal {
             });
         }
         let size = self.next_size.max(need + SEGMENT_HEADER_LEN as u64);
+        let path = layout::numbered_path(&self.dir, self.next_number, "seg");
+        let spare = match shelf.take_spare(size) {
+            Some(spare) => spare,
+            None => shelf.make_spare(&self.dir, size)?,
+        };
         let header = SegmentHeader {
             store: self.store,
             number: self.next_number,
             epoch,
             first: self.last + 1,
+            recycled: spare.used,
             prev: self.check,
         };
-        let path = layout::numbered_path(&self.dir, header.number, "seg");
-        let (from, size) = match shelf.take_spare(size) {
-            Some(spare) => spare,
-            None => (shelf.make_spare(&self.dir, size)?, size),
-        };
+        let (from, size) = (spare.path, spare.size);
         let file = layout::open_rw(&from)?;
         // The header is synced under the spare name: once the name is a segment's, so is the file.
         file.write_all_at(&header.encode(), 0)
@@ -177,19 +196,19 @@ impl Journal {
 }
 
 impl Shelf {
-    fn take_spare(&self, size: u64) -> Option<(PathBuf, u64)> {
+    fn take_spare(&self, size: u64) -> Option<Spare> {
         let mut spare = self.spare.lock();
-        let at = spare.iter().position(|(_, have)| *have >= size)?;
+        let at = spare.iter().position(|spare| spare.size >= size)?;
         Some(spare.swap_remove(at))
     }
 
     /// Makes sure that a segment of at least `size` is free.
     pub(crate) fn ensure_spare(&self, dir: &Path, size: u64) -> Result<()> {
-        if self.spare.lock().iter().any(|(_, have)| *have >= size) {
+        if self.spare.lock().iter().any(|spare| spare.size >= size) {
             return Ok(());
         }
-        let path = self.make_spare(dir, size)?;
-        self.spare.lock().push((path, size));
+        let spare = self.make_spare(dir, size)?;
+        self.spare.lock().push(spare);
         Ok(())
     }
 
@@ -202,7 +221,8 @@ impl Shelf {
             fs::rename(&sealed.path, &path).map_err(|e| layout::io("recycle", &path, &e))?;
             // The name first: once the file is written to, its old name must not come back.
             layout::sync_dir(dir)?;
-            self.spare.lock().push((path, sealed.size));
+            let (size, used) = (sealed.size, true);
+            self.spare.lock().push(Spare { path, size, used });
             return Ok(());
         }
         fs::remove_file(&sealed.path).map_err(|e| layout::io("remove", &sealed.path, &e))?;
@@ -223,7 +243,8 @@ impl Shelf {
             let size = entry.metadata().map(|m| m.len()).unwrap_or(0);
             let mut spare = self.spare.lock();
             if spare.is_empty() && size == SEGMENT_MAX {
-                spare.push((path, size));
+                let used = !name.to_string_lossy().starts_with("spare-new");
+                spare.push(Spare { path, size, used });
             } else {
                 fs::remove_file(&path).map_err(|e| layout::io("remove", &path, &e))?;
             }
@@ -232,7 +253,7 @@ impl Shelf {
     }
 
     /// Makes a file of zeros, written and synced, so that writing into it changes no metadata.
-    fn make_spare(&self, dir: &Path, size: u64) -> Result<PathBuf> {
+    fn make_spare(&self, dir: &Path, size: u64) -> Result<Spare> {
         let path = loop {
             let number = self.made.fetch_add(1, Ordering::Relaxed);
             let path = dir.join(format!("spare-new-{number}.seg"));
@@ -253,6 +274,7 @@ impl Shelf {
             at += len as u64;
         }
         file.sync_all().map_err(|e| layout::io("sync", &path, &e))?;
-        Ok(path)
+        let used = false;
+        Ok(Spare { path, size, used })
     }
 }

@@ -4,14 +4,17 @@
 //! it memory and durability. So it is opened behind a catch, its file is synced by us, and no
 //! value put into it is larger than [`VALUE_MAX`].
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use milepost_codec::{Error, ErrorKind, Result};
 use parking_lot::RwLock;
 
+use super::digest::Digest;
 use super::layout;
 use crate::log::{Entry, IndexPut};
 
@@ -28,7 +31,15 @@ const _: () = assert!(20 * (VALUE_MAX + 64) < SEGMENT as usize / 4);
 
 /// How long sled's own lock is waited for: a second in all.
 const LOCK_TRIES: u32 = 20;
-const LOCK_PATIENCE: std::time::Duration = std::time::Duration::from_millis(50);
+const LOCK_PATIENCE: Duration = Duration::from_millis(50);
+
+/// How long sled may take to open: so long, and longer for a large folder, which it reads after an
+/// unclean stop.
+const OPEN_PATIENCE: Duration = Duration::from_secs(30);
+const OPEN_BYTES_PER_SEC: u64 = 10 << 20;
+
+/// Entries that are read at once while all are read.
+const WALK: usize = 256;
 
 /// A sled folder.
 #[derive(Debug)]
@@ -44,7 +55,30 @@ pub(crate) struct Kv {
 impl Kv {
     /// Opens or makes the folder. An error says that it cannot be used: whoever called rebuilds
     /// it from the journal.
+    ///
+    /// sled is opened on a thread of its own: where damage makes it hang, that thread is left alone.
     pub(crate) fn open(dir: &Path, cache_bytes: usize, segment_size: u32) -> Result<Self> {
+        let limit =
+            OPEN_PATIENCE + Duration::from_secs(layout::disk_bytes(dir) / OPEN_BYTES_PER_SEC);
+        let (sender, opened) = crossbeam_channel::bounded(1);
+        let path = dir.to_owned();
+        let thread = std::thread::Builder::new().name("milepost-sled".into());
+        let spawned = thread.spawn(move || {
+            let _ = sender.send(Self::open_here(&path, cache_bytes, segment_size));
+        });
+        spawned.map_err(|e| {
+            Error::new(
+                ErrorKind::Unavailable,
+                format!("cannot start a thread: {e}"),
+            )
+        })?;
+        opened.recv_timeout(limit).unwrap_or_else(|_| {
+            let found = format!("one that is not open after {} s", limit.as_secs());
+            Err(Error::corrupt("sled", "a store it can open", found))
+        })
+    }
+
+    fn open_here(dir: &Path, cache_bytes: usize, segment_size: u32) -> Result<Self> {
         let fresh = !dir.exists();
         let config = sled::Config::new()
             .path(dir)
@@ -125,6 +159,24 @@ impl Kv {
         })
     }
 
+    /// Reads all entries, in order of keys.
+    pub(crate) fn walk(&self, each: &mut dyn FnMut(&[u8], &[u8])) -> Result<()> {
+        let mut from = Vec::new();
+        loop {
+            let entries = self.scan(&from, &[0xFF; 64], false, WALK)?;
+            for (key, value) in &entries {
+                each(key, value);
+            }
+            match entries.into_iter().next_back() {
+                Some((last, _)) => {
+                    from = last;
+                    from.push(0);
+                }
+                None => return Ok(()),
+            }
+        }
+    }
+
     /// How many batches were applied.
     pub(crate) fn packed(&self) -> u64 {
         self.packed.load(Ordering::Acquire)
@@ -145,6 +197,33 @@ impl Kv {
         let done = self.with("write", |db| db.apply_batch(batch));
         self.packed.fetch_add(1, Ordering::AcqRel);
         done
+    }
+
+    /// Applies changes together, and keeps the digest of what records account for: the old value of
+    /// each key goes out of it, the new one comes in. `position` gives the entry that is written with
+    /// them, once the digest is known.
+    pub(crate) fn apply_counted(
+        &self,
+        puts: Vec<IndexPut>,
+        digest: &mut Digest,
+        position: impl FnOnce(Digest) -> IndexPut,
+    ) -> Result<()> {
+        // The last change of a key is the one that counts.
+        let puts: BTreeMap<_, _> = puts.into_iter().collect();
+        let mut after = *digest;
+        for (key, value) in &puts {
+            if let Some(old) = self.get(key)? {
+                after.remove(key, &old);
+            }
+            if let Some(value) = value {
+                after.add(key, value);
+            }
+        }
+        let mut puts: Vec<IndexPut> = puts.into_iter().collect();
+        puts.push(position(after));
+        self.apply(puts)?;
+        *digest = after;
+        Ok(())
     }
 
     /// Makes everything applied so far survive power loss.

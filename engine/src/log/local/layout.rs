@@ -3,15 +3,17 @@
 //! ```text
 //! .milepost/                 mode 0700
 //!   .gitignore               "*"
-//!   store                    format version, id, settings; written once
+//!   store, store.copy        format version, id, settings; written once
+//!   acked                    the last commit that was acknowledged
 //!   lock                     held while open: pid and since when
 //!   journal/0000000001.seg   segments, the last one written to
 //!   journal/spare-*.seg      a segment that is free to be used again
 //!   archive/0000000001.mpa   finished segments, compressed
 //!   sled/                    blocks and the index
 //!   packs/0000000001.pack    chunks
+//!   sled-closed              what sled's files were when the store was closed
 //!   sled-suspect             damage was met in sled: the next open builds it anew
-//!   sled-damaged/            a sled folder that was set aside
+//!   damaged/                 what was set aside
 //! ```
 
 use std::fs::{self, File, OpenOptions};
@@ -19,38 +21,14 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use milepost_codec::{Error, ErrorKind, Result, StoreId};
-use serde::{Deserialize, Serialize};
+use milepost_codec::{Error, ErrorKind, Result};
 
-/// The version of the store's layout. A reader refuses a higher one.
-const LAYOUT_VERSION: u32 = 1;
+use super::settings::StoreConfig;
 
 /// Where things are in a store.
 #[derive(Debug, Clone)]
 pub(crate) struct Layout {
     pub(crate) root: PathBuf,
-}
-
-/// The settings a store was made with. They never change.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct StoreConfig {
-    milepost: u32,
-    pub(crate) store: StoreId,
-    /// Whether chains are keyed; the key is kept elsewhere.
-    pub(crate) keyed: bool,
-    /// sled's segment size in bytes: another one would make its folder unreadable.
-    pub(crate) sled_segment: u32,
-}
-
-impl StoreConfig {
-    pub(crate) fn new(store: StoreId) -> Self {
-        Self {
-            milepost: LAYOUT_VERSION,
-            store,
-            keyed: false,
-            sled_segment: super::kv::SEGMENT,
-        }
-    }
 }
 
 impl Layout {
@@ -68,9 +46,17 @@ impl Layout {
     pub(crate) fn sled(&self) -> PathBuf {
         self.root.join("sled")
     }
-    /// Where a damaged sled folder is moved to.
-    pub(crate) fn aside(&self) -> PathBuf {
-        self.root.join("sled-damaged")
+    /// Where what is damaged is moved to.
+    pub(crate) fn damaged(&self) -> PathBuf {
+        self.root.join("damaged")
+    }
+    /// What sled's files were when the store was closed.
+    pub(crate) fn sled_closed(&self) -> PathBuf {
+        self.root.join("sled-closed")
+    }
+    /// The last commit that was acknowledged.
+    pub(crate) fn acked(&self) -> PathBuf {
+        self.root.join("acked")
     }
     /// Says that damage was met in sled's folder.
     pub(crate) fn suspect(&self) -> PathBuf {
@@ -82,19 +68,22 @@ impl Layout {
     pub(crate) fn lock(&self) -> PathBuf {
         self.root.join("lock")
     }
-    fn config(&self) -> PathBuf {
+    pub(crate) fn config(&self) -> PathBuf {
         self.root.join("store")
+    }
+    pub(crate) fn config_copy(&self) -> PathBuf {
+        self.root.join("store.copy")
     }
 
     /// Whether a store is here.
     pub(crate) fn exists(&self) -> bool {
-        self.config().is_file()
+        self.config().is_file() || self.config_copy().is_file()
     }
 
     /// Refuses a folder that holds something else: a store is only made in an empty one, or where
     /// making one was cut short.
     pub(crate) fn check_free(&self) -> Result<()> {
-        const OURS: [&str; 7] = [
+        const OURS: [&str; 8] = [
             "lock",
             "journal",
             "archive",
@@ -102,12 +91,16 @@ impl Layout {
             ".gitignore",
             ".gitignore.tmp",
             "store.tmp",
+            "store.copy.tmp",
         ];
         let Ok(entries) = fs::read_dir(&self.root) else {
             return Ok(());
         };
         for entry in entries.flatten() {
             let name = entry.file_name();
+            if name == "journal" || name == "archive" {
+                self.check_empty(&entry.path())?;
+            }
             if !OURS.iter().any(|ours| name == *ours) {
                 return Err(Error::invalid(format!(
                     "{} is no Milepost store and holds other things ({})",
@@ -117,6 +110,19 @@ impl Layout {
             }
         }
         Ok(())
+    }
+
+    /// Refuses to make a store over one whose settings are gone.
+    fn check_empty(&self, dir: &Path) -> Result<()> {
+        let mut files = fs::read_dir(dir).map_err(|e| io("list", dir, &e))?;
+        if files.next().is_none() {
+            return Ok(());
+        }
+        Err(Error::corrupt(
+            self.config().display().to_string(),
+            "the settings of the store whose files are here",
+            "no such file, nor its copy",
+        ))
     }
 
     /// Makes the folders of a new store. Its `store` file, written last, makes it one.
@@ -136,34 +142,7 @@ impl Layout {
                 .filter(|p| !p.as_os_str().is_empty())
                 .unwrap_or(Path::new(".")),
         )?;
-        let text = serde_json::to_vec_pretty(config)
-            .map_err(|e| Error::invalid(format!("store settings: {e}")))?;
-        write_whole(&self.config(), &text)
-    }
-
-    /// Reads the settings.
-    pub(crate) fn config_read(&self) -> Result<StoreConfig> {
-        let path = self.config();
-        let text = fs::read(&path).map_err(|e| io("read", &path, &e))?;
-        #[derive(Deserialize)]
-        struct Version {
-            milepost: u32,
-        }
-        let damaged = |e: serde_json::Error| {
-            Error::corrupt(path.display().to_string(), "the settings of a store", e)
-        };
-        let version: Version = serde_json::from_slice(&text).map_err(damaged)?;
-        if version.milepost > LAYOUT_VERSION {
-            return Err(Error::new(
-                ErrorKind::Unsupported,
-                format!(
-                    "{} has format {}, this version of Milepost reads up to {LAYOUT_VERSION}",
-                    self.root.display(),
-                    version.milepost
-                ),
-            ));
-        }
-        serde_json::from_slice(&text).map_err(damaged)
+        config.write(self)
     }
 }
 
@@ -207,9 +186,31 @@ pub(crate) fn open_rw(path: &Path) -> Result<File> {
         .map_err(|e| io("open", path, &e))
 }
 
+/// Moves a file or folder to where damaged ones are kept, over one of the same name.
+pub(crate) fn set_aside(layout: &Layout, path: &Path) -> Result<PathBuf> {
+    let dir = layout.damaged();
+    make_dir(&dir)?;
+    let name = path.file_name().unwrap_or_default();
+    let aside = dir.join(name);
+    let moved = match fs::symlink_metadata(&aside) {
+        Ok(meta) if meta.is_dir() => fs::remove_dir_all(&aside),
+        Ok(_) => fs::remove_file(&aside),
+        Err(_) => Ok(()),
+    };
+    moved
+        .and_then(|()| fs::rename(path, &aside))
+        .map_err(|e| io("set aside", path, &e))?;
+    sync_dir(&dir)?;
+    sync_dir(path.parent().unwrap_or(path))?;
+    sync_dir(&layout.root)?;
+    Ok(aside)
+}
+
 /// Writes a file beside its place, syncs it, and moves it there: it is there whole or not at all.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    let beside = path.with_extension("tmp");
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".tmp");
+    let beside = PathBuf::from(beside);
     let write = || {
         let mut file = OpenOptions::new()
             .write(true)

@@ -2,12 +2,15 @@
 //!
 //! ```text
 //! layout.rs    the files of a store and its settings     lock.rs    one process at a time
-//! journal.rs   appends frames, one sync each             scan.rs    reads them back
+//! settings.rs  what a store was made with                 acked.rs   what was acknowledged
+//! journal.rs   appends frames, one sync each             survey.rs  finds them again
 //! archive.rs   finished segments, compressed             packs.rs   chunks
 //! open.rs      opening; setting a bad sled aside       shared.rs  what all of these share
 //! kv.rs        sled                                      blocks.rs  blocks in it
 //! applier.rs   moves commits from the tail into sled     applied.rs how far it is
-//! recovery.rs  what opening brings back
+//! recovery.rs  what opening brings back                  replay.rs  frames into the tail
+//! heal.rs      what is damaged, written again            rewrite.rs commits out of sled
+//! digest.rs    whether sled lost entries                 closed.rs  or its files changed
 //! ```
 //!
 //! # Sync
@@ -15,11 +18,15 @@
 //! An append is one write and one `fdatasync` of the journal. sled is synced before a journal
 //! segment is let go, packs before a record names a chunk.
 
+mod acked;
 mod applied;
 mod applier;
 mod archive;
 mod blocks;
 mod check;
+mod closed;
+mod digest;
+mod heal;
 mod journal;
 mod kv;
 pub(crate) mod layout;
@@ -27,8 +34,11 @@ mod lock;
 mod open;
 mod packs;
 mod recovery;
-mod scan;
+mod replay;
+mod rewrite;
+mod settings;
 mod shared;
+mod survey;
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -42,6 +52,7 @@ use milepost_codec::{
 };
 use parking_lot::Mutex;
 
+use self::acked::Witness;
 use self::applier::Wake;
 use self::journal::Journal;
 use self::layout::Layout;
@@ -52,7 +63,7 @@ use super::tail::merge;
 use super::{Batch, Entry, Log, Run};
 use crate::entropy::Entropy;
 use crate::index::{LogHead, keys};
-use crate::opened::OpenReport;
+use crate::opened::{Finding, OpenReport};
 use crate::options::Options;
 use crate::stats::DiskBytes;
 use crate::verify::StorageCheck;
@@ -75,6 +86,8 @@ pub(crate) struct LocalLog {
     /// write at close.
     closed_at: Option<Seq>,
     lock: Mutex<Option<StoreLock>>,
+    witness: Witness,
+    findings: Vec<Finding>,
     /// How many chunks could not be read, and those of them that were not stored again since.
     damaged: Mutex<(u64, HashSet<ChunkId>)>,
     /// Chunks that were stored or read whole since the store is open.
@@ -89,8 +102,18 @@ impl LocalLog {
     pub(crate) fn open(root: &Path, options: &Options, entropy: Arc<Entropy>) -> Result<Self> {
         let layout = Layout::new(root);
         let lock = open::prepare(&layout, options, &entropy)?;
-        let config = layout.config_read()?;
-        let (shared, end) = open::bring_back_or_rebuild(&layout, &config, options)?;
+        let mut findings = Vec::new();
+        let config = open::settings(&layout, options, &mut findings)?;
+        let (shared, end) = open::bring_back(&layout, &config, options, &mut findings)?;
+        for Finding {
+            place,
+            message,
+            outcome,
+        } in &findings
+        {
+            log::warn!("{}: {place}: {message} ({outcome})", root.display());
+        }
+        let witness = Witness::open(&layout.acked(), config.store, end.last)?;
         shared.seq.store(end.last, Ordering::Release);
         let closed_at = end
             .active
@@ -121,6 +144,8 @@ impl LocalLog {
             since_look: AtomicU64::new(0),
             closed_at,
             lock: Mutex::new(Some(lock)),
+            witness,
+            findings,
             damaged: Mutex::default(),
             whole: Mutex::default(),
         })
@@ -144,7 +169,7 @@ impl LocalLog {
     pub(crate) fn opened(&self) -> OpenReport {
         OpenReport {
             recovered: self.recovered().0,
-            findings: Vec::new(),
+            findings: self.findings.clone(),
         }
     }
 
@@ -197,10 +222,19 @@ impl LocalLog {
         };
         let epoch = self.entropy.u64();
         journal
-            .append(seq, buf, closed, epoch, &self.shared.shelf)
+            .append(
+                seq,
+                buf,
+                closed,
+                epoch,
+                &self.shared.shelf,
+                self.shared.key.as_ref(),
+            )
             .inspect_err(|error| {
                 self.shared.poison(error);
-            })
+            })?;
+        self.witness.note(seq);
+        Ok(())
     }
 }
 
@@ -240,7 +274,7 @@ impl Log for LocalLog {
             return Ok(Some(run));
         }
         let shared = &self.shared;
-        let read = shared.sled(blocks::read(&shared.kv, log, offset))?;
+        let read = shared.sled(blocks::read(shared, log, offset))?;
         if read.is_none()
             && let Some(head) = shared.sled(shared.stored_head(log))?
             && (head.start..head.head.next).contains(&offset)
@@ -377,7 +411,12 @@ impl Log for LocalLog {
         self.shared.closed.store(true, Ordering::Release);
         let done = drained.and_then(|()| self.finish());
         self.shared.journal.lock().take();
-        self.shared.kv.close(self.shared.poisoned().is_none());
+        let sound = self.shared.poisoned().is_none();
+        self.shared.kv.close(sound);
+        if done.is_ok() {
+            // Without it the next opening reads all of sled.
+            let _ = closed::note(&self.shared.layout);
+        }
         self.lock.lock().take();
         done
     }
@@ -394,9 +433,8 @@ impl LocalLog {
             return Ok(());
         }
         self.shared.packs.sync()?;
-        self.shared
-            .kv
-            .apply(vec![applied::put(seq, self.shared.packs.end())])?;
+        let check = self.shared.journal.lock().as_ref().map(Journal::check);
+        self.shared.move_applied(seq, check.unwrap_or_default())?;
         self.shared.kv.sync()?;
         self.commit(seq + 1, &mut vec![0; FRAME_HEADER_LEN], true)
     }

@@ -1,30 +1,31 @@
 //! Opening a folder: its lock, its settings, sled, and what to do where sled cannot be used.
 
+use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use milepost_codec::{Error, ErrorKind, Result, StoreId};
+use milepost_codec::{Error, Result, Seq, StoreId, StoreKey};
 use parking_lot::{Condvar, Mutex, RwLock};
 
-use super::applied::{self, Applied};
+use super::applied::Applied;
+use super::closed;
 use super::journal::{JournalEnd, Shelf};
 use super::kv::Kv;
-use super::layout::{self, Layout, StoreConfig};
+use super::layout::{self, Layout};
 use super::lock::StoreLock;
 use super::packs::Packs;
-use super::recovery;
+use super::recovery::{self, Refusal, Survey};
+use super::settings::StoreConfig;
 use super::shared::Shared;
 use crate::entropy::Entropy;
 use crate::index::keys;
+use crate::opened::{Finding, Outcome, Progress};
 use crate::options::Options;
 
+/// Takes the lock of a store, and makes it where there is none and the options allow it.
 pub(super) fn prepare(layout: &Layout, options: &Options, entropy: &Entropy) -> Result<StoreLock> {
     let root = &layout.root;
     if !layout.exists() {
-        if !options.create {
-            let message = format!("there is no Milepost store in {}", root.display());
-            return Err(Error::not_found(message));
-        }
         if root.exists() && !root.is_dir() {
             return Err(Error::invalid(format!(
                 "{} is not a folder",
@@ -32,125 +33,242 @@ pub(super) fn prepare(layout: &Layout, options: &Options, entropy: &Entropy) -> 
             )));
         }
         layout.check_free()?;
+        if !options.create {
+            let message = format!("there is no Milepost store in {}", root.display());
+            return Err(Error::not_found(message));
+        }
         layout::make_dir(root)?;
     }
     let lock = StoreLock::take(&layout.lock(), options.clock.now_us())?;
     if !layout.exists() {
-        layout.create(&StoreConfig::new(StoreId(entropy.bytes16())))?;
+        let id = StoreId(entropy.bytes16());
+        let key = options.key.as_ref().map(key_id);
+        layout.create(&StoreConfig::new(id, key))?;
     }
     Ok(lock)
 }
 
-/// Opens sled and takes back what the journal holds beyond it. Where the two do not fit together
-/// and the journal is sound, sled is set aside and built anew from archive and journal.
-pub(super) fn bring_back_or_rebuild(
+fn key_id(key: &StoreKey) -> String {
+    data_encoding::HEXLOWER.encode(&key.id())
+}
+
+/// Reads the settings, and refuses a key that is not the store's, or none where it has one.
+pub(super) fn settings(
+    layout: &Layout,
+    options: &Options,
+    findings: &mut Vec<Finding>,
+) -> Result<StoreConfig> {
+    let (config, mended) = StoreConfig::read(layout)?;
+    if let Some(error) = mended {
+        findings.push(Finding::repaired("settings", &error));
+    }
+    let given = options.key.as_ref().map(key_id);
+    let root = layout.root.display();
+    match (&config.key, &given) {
+        (Some(_), None) => Err(Error::invalid(format!(
+            "the store {root} has a key: it opens with that key only"
+        ))),
+        (None, Some(_)) => Err(Error::invalid(format!(
+            "the store {root} was made without a key, and a key cannot be given to it now"
+        ))),
+        (Some(stored), Some(given)) if stored != given => Err(Error::invalid(format!(
+            "the store {root} has another key: {stored}, not {given}"
+        ))),
+        _ => Ok(config),
+    }
+}
+
+/// How sled is to be opened.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sled {
+    /// As it is.
+    Kept,
+    /// Anew: what was there is set aside.
+    Anew,
+}
+
+/// Opens sled and takes back what the journal holds beyond it. Where sled cannot be used, or does
+/// not fit to the journal, it is set aside and built anew.
+pub(super) fn bring_back(
     layout: &Layout,
     config: &StoreConfig,
     options: &Options,
+    findings: &mut Vec<Finding>,
 ) -> Result<(Arc<Shared>, JournalEnd)> {
-    let suspect = layout.suspect().exists();
-    let mut had = Applied::default();
-    let mut journal_sound = true;
-    let mut error = Error::corrupt("sled", "a store it can read", "damage met when it was read");
-    if !suspect {
-        error = match bring_back(layout, config, options, &mut had, &mut journal_sound) {
-            Err(error) if error.kind() == ErrorKind::Corrupt && journal_sound => error,
-            done => return done,
+    let survey = Survey::take(layout, config, options.key.as_ref())?;
+    let opening = Opening {
+        layout,
+        config,
+        options,
+        survey: &survey,
+        // Before sled is opened: that changes its files.
+        closed_cleanly: survey.closed() && closed::matches(layout),
+    };
+    let mut reached = 0;
+    let error = match opening.reason_to_rebuild() {
+        Some(error) => error,
+        None => match opening.bring_back(Sled::Kept, &mut reached, findings) {
+            Err(Refusal::Sled(error)) => error,
+            Err(Refusal::Other(error)) => return Err(error),
+            Ok(done) => return Ok(done),
+        },
+    };
+    opening.rebuild(error, reached, findings)
+}
+
+struct Opening<'a> {
+    layout: &'a Layout,
+    config: &'a StoreConfig,
+    options: &'a Options,
+    survey: &'a Survey,
+    /// Whether the store was closed, and sled's files are what they were then.
+    closed_cleanly: bool,
+}
+
+impl Opening<'_> {
+    /// Why sled should not even be opened.
+    fn reason_to_rebuild(&self) -> Option<Error> {
+        let expected = "a folder it can read";
+        if self.layout.suspect().exists() {
+            return Some(Error::corrupt(
+                "sled",
+                expected,
+                "damage, when it was read before",
+            ));
+        }
+        if self.survey.is_empty() {
+            return None;
+        }
+        let dir = self.layout.sled();
+        if !dir.join("db").exists() {
+            return Some(Error::corrupt("sled", expected, "no such folder"));
+        }
+        // sled panics where it meets damage, and nothing catches that here.
+        (cfg!(panic = "abort") && !self.closed_cleanly)
+            .then(|| Error::corrupt("sled", "a folder that was closed", "one that was not"))
+    }
+
+    fn bring_back(
+        &self,
+        sled: Sled,
+        reached: &mut Seq,
+        findings: &mut Vec<Finding>,
+    ) -> std::result::Result<(Arc<Shared>, JournalEnd), Refusal> {
+        let (layout, options) = (self.layout, self.options);
+        let kv = Kv::open(
+            &layout.sled(),
+            options.cache_bytes,
+            self.config.sled_segment,
+        )?;
+        let applied = Applied::read(&kv, self.config.store)?;
+        *reached = applied.seq;
+        let (packs, chunks) =
+            Packs::open(&layout.packs(), applied.packs, findings).map_err(Refusal::Other)?;
+        kv.apply(
+            chunks
+                .iter()
+                .map(|(id, at)| (keys::chunk(id), Some(at.encode())))
+                .collect(),
+        )?;
+        let shared = Arc::new(Shared {
+            layout: layout.clone(),
+            config: self.config.clone(),
+            kv,
+            packs,
+            shelf: Shelf::default(),
+            tail: RwLock::default(),
+            backlog_bytes: options.backlog_bytes,
+            key: options.key,
+            position: Mutex::new(applied),
+            audited: AtomicBool::new(sled == Sled::Anew),
+            journal: Mutex::new(None),
+            applied: AtomicU64::new(applied.seq),
+            seq: AtomicU64::new(applied.seq),
+            poison: Mutex::new(None),
+            closed: AtomicBool::new(false),
+            recovered: AtomicU64::new(0),
+            torn: AtomicBool::new(false),
+            suspect: AtomicBool::new(false),
+            indexing: RwLock::new(()),
+            waiting: Mutex::new(()),
+            progress: Condvar::new(),
+        });
+        if !self.closed_cleanly {
+            shared.audit_once()?;
+        }
+        let progress = options
+            .progress
+            .as_deref()
+            .map(|told| told as &dyn Fn(Progress));
+        let end = recovery::recover(&shared, self.survey, findings, progress)?;
+        Ok((shared, end))
+    }
+
+    /// Builds sled anew because of `error`. Where that does not reach as far as the old one did, what
+    /// sled has is not thrown away for it: it is put back.
+    fn rebuild(
+        &self,
+        error: Error,
+        reached: Seq,
+        findings: &mut Vec<Finding>,
+    ) -> Result<(Arc<Shared>, JournalEnd)> {
+        let aside = self.layout.damaged().join("sled");
+        let had = self.layout.sled().exists();
+        if had {
+            layout::set_aside(self.layout, &self.layout.sled())?;
+        }
+        let mut found = Vec::new();
+        match self.bring_back(Sled::Anew, &mut 0, &mut found) {
+            Ok((shared, end)) if end.last >= reached => {
+                let suspect = self.layout.suspect();
+                if suspect.exists() {
+                    fs::remove_file(&suspect).map_err(|e| layout::io("remove", &suspect, &e))?;
+                }
+                findings.push(Finding::repaired("sled", &error));
+                findings.append(&mut found);
+                Ok((shared, end))
+            }
+            built => {
+                let gap = match built {
+                    Ok((shared, _)) => {
+                        shared.kv.close(true);
+                        None
+                    }
+                    Err(Refusal::Sled(gap) | Refusal::Other(gap)) => Some(gap),
+                };
+                if had {
+                    self.put_back(&aside)?;
+                }
+                Err(match gap {
+                    Some(gap) => gap.at(format!("{error}; and it cannot be built anew")),
+                    None => error,
+                })
+            }
+        }
+    }
+
+    fn put_back(&self, aside: &std::path::Path) -> Result<()> {
+        let sled = self.layout.sled();
+        let io = |e| layout::io("put back", &sled, &e);
+        if sled.exists() {
+            fs::remove_dir_all(&sled).map_err(io)?;
+        }
+        fs::rename(aside, &sled).map_err(io)?;
+        layout::sync_dir(&self.layout.root)
+    }
+}
+
+impl Finding {
+    /// Something that is whole again.
+    pub(super) fn repaired(what: &str, error: &Error) -> Self {
+        let place = match error.detail() {
+            Some(milepost_codec::Detail::Corruption { place, .. }) => place.clone(),
+            _ => what.to_owned(),
         };
-    }
-    set_aside(layout)?;
-    match bring_back(layout, config, options, &mut Applied::default(), &mut true) {
-        Ok((shared, end)) if end.last >= had.seq => {
-            if suspect {
-                std::fs::remove_file(layout.suspect())
-                    .map_err(|e| layout::io("remove", &layout.suspect(), &e))?;
-            }
-            Ok((shared, end))
-        }
-        built => {
-            // The archive does not reach that far: what sled has is not thrown away for it.
-            drop(built);
-            put_back(layout)?;
-            if suspect {
-                return bring_back(layout, config, options, &mut had, &mut journal_sound);
-            }
-            Err(error)
+        Self {
+            place,
+            message: error.to_string(),
+            outcome: Outcome::Repaired,
         }
     }
-}
-
-fn put_back(layout: &Layout) -> Result<()> {
-    if !layout.aside().exists() {
-        return Ok(());
-    }
-    let io = |e| layout::io("put back", &layout.sled(), &e);
-    if layout.sled().exists() {
-        std::fs::remove_dir_all(layout.sled()).map_err(io)?;
-    }
-    std::fs::rename(layout.aside(), layout.sled()).map_err(io)?;
-    layout::sync_dir(&layout.root)
-}
-
-fn bring_back(
-    layout: &Layout,
-    config: &StoreConfig,
-    options: &Options,
-    had: &mut Applied,
-    journal_sound: &mut bool,
-) -> Result<(Arc<Shared>, JournalEnd)> {
-    let kv = open_sled(layout, config, options)?;
-    let applied = applied::read(&kv)?;
-    *had = applied;
-    let (packs, chunks) = Packs::open(&layout.packs(), applied.packs)?;
-    kv.apply(
-        chunks
-            .iter()
-            .map(|(id, at)| (keys::chunk(id), Some(at.encode())))
-            .collect(),
-    )?;
-    let shared = Arc::new(Shared {
-        layout: layout.clone(),
-        config: config.clone(),
-        kv,
-        packs,
-        shelf: Shelf::default(),
-        tail: RwLock::default(),
-        backlog_bytes: options.backlog_bytes,
-        journal: Mutex::new(None),
-        applied: AtomicU64::new(applied.seq),
-        seq: AtomicU64::new(applied.seq),
-        poison: Mutex::new(None),
-        closed: AtomicBool::new(false),
-        recovered: AtomicU64::new(0),
-        torn: AtomicBool::new(false),
-        suspect: AtomicBool::new(false),
-        indexing: RwLock::new(()),
-        waiting: Mutex::new(()),
-        progress: Condvar::new(),
-    });
-    let end = recovery::recover(&shared, journal_sound)?;
-    Ok((shared, end))
-}
-
-/// Moves sled's folder out of the way.
-fn set_aside(layout: &Layout) -> Result<()> {
-    let (dir, aside) = (layout.sled(), layout.aside());
-    if !dir.exists() {
-        return Ok(());
-    }
-    let _ = std::fs::remove_dir_all(&aside);
-    std::fs::rename(&dir, &aside).map_err(|e| layout::io("set aside", &dir, &e))?;
-    layout::sync_dir(&layout.root)
-}
-
-/// Opens sled. One that cannot be opened is set aside, and recovery builds it anew.
-fn open_sled(layout: &Layout, config: &StoreConfig, options: &Options) -> Result<Kv> {
-    let dir = layout.sled();
-    let first = Kv::open(&dir, options.cache_bytes, config.sled_segment);
-    let Err(error) = first else { return first };
-    // A full disk or too many open files are no reason to build it anew.
-    if error.kind() != ErrorKind::Corrupt || set_aside(layout).is_err() {
-        return Err(error);
-    }
-    Kv::open(&dir, options.cache_bytes, config.sled_segment)
 }

@@ -9,6 +9,7 @@ use milepost_codec::{CHUNK_RAW_MAX, ChunkEntry, ChunkId, Error, Result};
 use parking_lot::Mutex;
 
 use super::layout;
+use crate::opened::{Finding, Outcome};
 
 /// A pack is followed by another when it has grown to this.
 const PACK_MAX: u64 = 256 << 20;
@@ -63,7 +64,11 @@ struct State {
 
 impl Packs {
     /// Opens the packs and gives the chunks found after `known`, which the index has already.
-    pub(crate) fn open(dir: &Path, known: Place) -> Result<(Self, Vec<(ChunkId, Place)>)> {
+    pub(crate) fn open(
+        dir: &Path,
+        known: Place,
+        findings: &mut Vec<Finding>,
+    ) -> Result<(Self, Vec<(ChunkId, Place)>)> {
         let mut state = State::default();
         let mut found = Vec::new();
         for (number, path) in layout::numbered(dir, "pack")? {
@@ -74,7 +79,11 @@ impl Packs {
             }
             let from = if number == known.pack { known.at } else { 0 };
             let file = layout::open_rw(&path)?;
-            let end = scan(&path, &file, number, from, &mut found)?;
+            let len = length(&path, &file)?;
+            if len < from {
+                findings.push(cut(&path, len, from));
+            }
+            let end = scan(&path, &file, number, from.min(len), &mut found)?;
             // A torn entry at the end was never named by a record.
             file.set_len(end)
                 .map_err(|e| layout::io("cut", &path, &e))?;
@@ -84,6 +93,23 @@ impl Packs {
             if end < PACK_MAX {
                 state.open = Some((number, file, end));
             }
+        }
+        let named: Vec<u64> = (layout::numbered(dir, "pack")?.iter())
+            .map(|(number, _)| *number)
+            .collect();
+        for number in (1..known.pack).map(u64::from) {
+            if !named.contains(&number) {
+                findings.push(cut(
+                    &layout::numbered_path(dir, number, "pack"),
+                    0,
+                    PACK_MAX,
+                ));
+            }
+        }
+        if state.last < known.pack {
+            let path = layout::numbered_path(dir, u64::from(known.pack), "pack");
+            findings.push(cut(&path, 0, known.at));
+            state.last = known.pack;
         }
         if state.last > 0 {
             layout::sync_dir(dir)?;
@@ -171,7 +197,12 @@ impl Packs {
             return Ok(std::sync::Arc::clone(file));
         }
         let path = layout::numbered_path(&self.dir, u64::from(pack), "pack");
-        let file = File::open(&path).map_err(|e| layout::io("open", &path, &e))?;
+        let file = File::open(&path).map_err(|e| match e.kind() {
+            std::io::ErrorKind::NotFound => {
+                Error::corrupt(path.display().to_string(), "a pack", "no such file")
+            }
+            _ => layout::io("open", &path, &e),
+        })?;
         let file = std::sync::Arc::new(file);
         state.readers.insert(pack, std::sync::Arc::clone(&file));
         Ok(file)
@@ -187,6 +218,23 @@ fn sync(state: &mut State) -> Result<()> {
     Ok(())
 }
 
+fn length(path: &Path, file: &File) -> Result<u64> {
+    let metadata = file.metadata();
+    Ok(metadata.map_err(|e| layout::io("read", path, &e))?.len())
+}
+
+/// A pack that lost its end. There is one copy of it.
+fn cut(path: &Path, len: u64, known: u64) -> Finding {
+    Finding {
+        place: format!("{} at byte {len}", path.display()),
+        message: format!(
+            "the pack had {known} bytes and has {len}: events and snapshots whose chunks were there \
+             cannot be read"
+        ),
+        outcome: Outcome::Left,
+    }
+}
+
 /// Walks through whole entries from `at`; gives where they end. Damage between two of them is
 /// passed over: it takes no other chunk with it.
 fn scan(
@@ -196,10 +244,7 @@ fn scan(
     mut at: u64,
     found: &mut Vec<(ChunkId, Place)>,
 ) -> Result<u64> {
-    let len = file
-        .metadata()
-        .map_err(|e| layout::io("read", path, &e))?
-        .len();
+    let len = length(path, file)?;
     while at < len {
         match whole_at(file, at) {
             Some((id, len)) => {

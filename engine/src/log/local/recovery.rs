@@ -1,358 +1,322 @@
-//! Opening: what the journal holds beyond sled comes back into the tail.
+//! What opening does about the state it finds: `docs/RECOVERY.md` has the table.
 //!
-//! Every frame is checked, every record is chained again, and heads and index entries are computed
-//! by the same code that computed them when it was committed. Where sled is empty or behind the
-//! journal's first segment, the archive is read first: so sled can always be built anew.
+//! ```text
+//! survey.rs    which frames are in which segment
+//! replay.rs    frames back into the tail
+//! heal.rs      the archive written again from sled
+//! ```
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
+use std::fs;
 
-use milepost_codec::{
-    BodyForm, Chain, Control, Error, GroupRef, Groups, Head, Header, LogId, LogKind, Origin,
-    Result, Seq, TaskNo,
-};
+use milepost_codec::{Error, ErrorKind, Result, SEGMENT_HEADER_LEN, Seq, StoreKey};
 
-use super::archive;
+use super::acked::Witness;
+use super::applied::UNKNOWN;
+use super::archive::{ArchiveSurvey, Hole};
 use super::journal::{Active, JournalEnd, Sealed};
-use super::layout;
-use super::scan::{Scanned, frames};
-use super::{Shared, applier};
-use crate::index::{Indexed, LogHead, TaskEntry, index_record, keys};
-use crate::log::{Batch, GroupMeta};
+use super::layout::{self, Layout};
+use super::replay::{Position, Replay};
+use super::settings::StoreConfig;
+use super::shared::Shared;
+use super::survey::{FrameAt, Segment, payload};
+use super::{applied::Applied, heal};
+use crate::opened::{Finding, Outcome, Progress};
 
-/// Reads the journal and gives where it ends. After an error `journal_sound` says whether it may be
-/// sled that is damaged: the journal's own frames are whole and follow each other.
-pub(crate) fn recover(shared: &Shared, journal_sound: &mut bool) -> Result<JournalEnd> {
-    let dir = shared.layout.journal();
-    shared.shelf.adopt(&dir)?;
-    let segments = layout::numbered(&dir, "seg")?;
-    let applied = shared.applied();
-    let mut replay = Replay::new(shared);
-    let mut last: Option<Scanned> = None;
-    if segments.is_empty() {
-        return empty_journal(shared, &mut replay);
-    }
-    for (_, path) in &segments {
-        *journal_sound = false;
-        let segment = Scanned::read(path, shared.config.store)?;
-        if let Some(before) = &last {
-            follows(before, &segment)?;
-            *journal_sound = true;
-            seal(shared, before);
-        } else if segment.header.first > applied + 1 {
-            let end = replay.archive(applied)?;
-            if end.0 < segment.header.first {
-                return Err(gap(applied, segment.header.first));
-            }
-        }
-        *journal_sound = true;
-        let from = replay.last.max(applied);
-        for (seq, payload) in segment.frames(from) {
-            replay.frame(seq, payload)?;
-        }
-        last = Some(segment);
-    }
-    let Some(segment) = last else {
-        return Err(Error::invalid("no journal segment"));
-    };
-    if segment.last < applied {
-        *journal_sound = false;
-        return Err(Error::corrupt(
-            "journal",
-            format!("commits up to {applied}, which sled has"),
-            format!("commits up to {}", segment.last),
-        ));
-    }
-    if replay.last < segment.last {
-        return Err(gap(replay.last, segment.last));
-    }
-    shared.set_recovered(replay.taken, segment.torn);
-    if shared.tail.read().is_empty() {
-        // Only frames that say that the store was closed came after what sled has.
-        shared.set_applied(segment.last);
-    }
-    end_at(shared, segment)
+/// Why opening does not go on.
+pub(super) enum Refusal {
+    /// sled may be to blame: it can be built anew.
+    Sled(Error),
+    Other(Error),
 }
 
-/// A store whose journal has no segment: a new one, or one whose journal was removed.
-fn empty_journal(shared: &Shared, replay: &mut Replay<'_>) -> Result<JournalEnd> {
-    let (next, check) = replay.archive(shared.applied())?;
-    let archived = next.saturating_sub(1);
-    if archived < shared.applied() {
-        return Err(gap(archived, shared.applied() + 1));
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        match error.kind() {
+            // A full disk or too many open files are no reason to build sled anew.
+            ErrorKind::Corrupt => Self::Sled(error),
+            _ => Self::Other(error),
+        }
+    }
+}
+
+/// What is in the files of journal and archive.
+#[derive(Debug)]
+pub(super) struct Survey {
+    pub(super) archive: ArchiveSurvey,
+    /// In order of their commits.
+    pub(super) segments: Vec<Segment>,
+    /// The last commit that was acknowledged, as far as is known.
+    pub(super) acked: Option<Seq>,
+}
+
+impl Survey {
+    pub(super) fn take(
+        layout: &Layout,
+        config: &StoreConfig,
+        key: Option<&StoreKey>,
+    ) -> Result<Self> {
+        let archive = ArchiveSurvey::take(&layout.archive(), config.store)?;
+        let mut segments = Vec::new();
+        for (_, path) in layout::numbered(&layout.journal(), "seg")? {
+            segments.push(Segment::survey(&path, config.store, key)?.0);
+        }
+        // A name can be wrong; what is in a segment cannot.
+        segments.sort_by_key(|segment| match (segment.header, segment.frames.first()) {
+            (Some(header), _) => (header.first, header.number),
+            (None, Some(frame)) => (frame.seq, 0),
+            (None, None) => (Seq::MAX, 0),
+        });
+        Ok(Self {
+            archive,
+            segments,
+            acked: Witness::read(&layout.acked(), config.store),
+        })
+    }
+
+    /// Whether nothing was ever committed, as far as can be seen.
+    pub(super) fn is_empty(&self) -> bool {
+        self.segments.is_empty() && self.archive.last_number == 0 && self.acked.unwrap_or(0) == 0
+    }
+
+    /// The last commit that is seen anywhere.
+    fn last_seen(&self) -> Seq {
+        let journal = self.segments.iter().filter_map(Segment::last).max();
+        let witness = self.acked.unwrap_or(0);
+        journal.unwrap_or(0).max(self.archive.end()).max(witness)
+    }
+
+    /// Whether the journal says that the store was closed.
+    pub(super) fn closed(&self) -> bool {
+        self.segments.last().is_some_and(Segment::closed)
+    }
+
+    /// What is wrong with the journal's files, from the archive's end to the commit `end`.
+    fn journal_faults(&self, end: Seq) -> Vec<Error> {
+        let mut faults = Vec::new();
+        let mut before: Option<(Seq, [u8; 16])> = None;
+        for segment in &self.segments {
+            let header = match segment.sound() {
+                Ok(header) => header,
+                Err(error) => {
+                    faults.push(error);
+                    before = None;
+                    continue;
+                }
+            };
+            if let Some((last, check)) = before
+                && (header.first, header.prev) != (last + 1, check)
+            {
+                let expected = format!("commits from {}", last + 1);
+                let found = format!("commits from {}", header.first);
+                let place = segment.path.display().to_string();
+                faults.push(Error::corrupt(place, expected, found));
+            }
+            before = segment.last().zip(segment.check());
+        }
+        let last = self.segments.last().and_then(Segment::last);
+        if last.unwrap_or(self.archive.end()) < end {
+            let found = format!("commits up to {}", last.unwrap_or(self.archive.end()));
+            faults.push(Error::corrupt(
+                "journal",
+                format!("commits up to {end}"),
+                found,
+            ));
+        }
+        faults
+    }
+
+    /// Commits between the archive and the journal's first segment that neither has.
+    fn hole_before_journal(&self) -> Option<Hole> {
+        let header = self.segments.first()?.header?;
+        let after = self.archive.end() + 1;
+        let free = self.archive.files.last().map_or(1, |file| file.number + 1);
+        (header.first > after).then(|| Hole {
+            first: after,
+            last: header.first - 1,
+            numbers: (free..header.number).collect(),
+        })
+    }
+}
+
+/// Takes back what sled does not hold and gives where the journal ends.
+pub(super) fn recover(
+    shared: &Shared,
+    survey: &Survey,
+    findings: &mut Vec<Finding>,
+    progress: Option<&dyn Fn(Progress)>,
+) -> std::result::Result<JournalEnd, Refusal> {
+    shared.shelf.adopt(&shared.layout.journal())?;
+    let Applied { seq, check, .. } = shared.position();
+    let all = survey.last_seen().saturating_sub(seq);
+    let tell = |at: Seq| {
+        if let Some(progress) = progress {
+            let done = at.saturating_sub(seq).min(all);
+            progress(Progress { done, all });
+        }
+    };
+    let mut replay = Replay::new(shared, Position { seq, check }, &tell);
+    let lost = take_all(shared, survey, &mut replay)?;
+    if let Some(error) = lost {
+        return Err(Refusal::Other(error));
+    }
+    let (end, taken) = (replay.at, replay.taken);
+    let torn = survey.segments.last().filter(|s| s.torn > 0 && !s.closed());
+    shared.set_recovered(taken, torn.is_some());
+    if let Some(segment) = torn {
+        findings.push(Finding {
+            place: format!("{} at byte {}", segment.path.display(), segment.end()),
+            message: format!(
+                "{} bytes that are no commit: a write that was cut short, which nobody was told of",
+                segment.torn
+            ),
+            outcome: Outcome::Dropped,
+        });
     }
     if shared.tail.read().is_empty() {
-        shared.set_applied(archived);
+        // Only frames that say that the store was closed came after what sled has.
+        shared.set_applied(end.seq);
     }
-    let next_number = layout::numbered(&shared.layout.archive(), "mpa")?
-        .last()
-        .map_or(1, |(n, _)| n + 1);
-    Ok(JournalEnd {
-        active: None,
-        last: archived,
-        check,
-        next_number,
-        next_size: 0,
+    let journal = survey.journal_faults(end.seq);
+    let mut holes = survey.archive.holes.clone();
+    if journal.is_empty() {
+        holes.extend(survey.hole_before_journal());
+    }
+    let archive = &survey.archive.damaged;
+    if journal.is_empty() && holes.is_empty() && archive.is_empty() {
+        return Ok(end_at(shared, survey, end)?);
+    }
+    let found = archive.iter().map(|(_, error)| error).chain(&journal);
+    let mut said: Vec<Finding> = found.map(|e| Finding::repaired("journal", e)).collect();
+    if said.is_empty() {
+        let missing =
+            |hole: &Hole| format!("commits {} to {} were not there", hole.first, hole.last);
+        said.extend(holes.iter().map(|hole| Finding {
+            place: shared.layout.archive().display().to_string(),
+            message: missing(hole),
+            outcome: Outcome::Repaired,
+        }));
+    }
+    let healed = heal::heal(shared, survey, &holes, end, !journal.is_empty())?;
+    findings.extend(said);
+    match healed {
+        Some(end) => Ok(end),
+        None => Ok(end_at(shared, survey, end)?),
+    }
+}
+
+/// Takes every commit after what sled holds, from archive and journal. Gives an error where one is
+/// seen after the end, or was acknowledged, that cannot be taken: it is lost.
+fn take_all(shared: &Shared, survey: &Survey, replay: &mut Replay<'_>) -> Result<Option<Error>> {
+    let mut later: BTreeMap<Seq, Vec<(&Segment, &FrameAt)>> = BTreeMap::new();
+    for segment in &survey.segments {
+        for frame in segment.frames.iter().filter(|f| f.seq > replay.at.seq) {
+            later.entry(frame.seq).or_default().push((segment, frame));
+        }
+    }
+    if next(&later, replay.at).is_none() {
+        replay.archive(&survey.archive.files)?;
+    }
+    let mut open: Option<(&Segment, Vec<u8>)> = None;
+    let mut last = None;
+    while let Some((segment, frame)) = next(&later, replay.at) {
+        if open.as_ref().is_none_or(|(s, _)| s.path != segment.path) {
+            let bytes =
+                fs::read(&segment.path).map_err(|e| layout::io("read", &segment.path, &e))?;
+            open = Some((segment, bytes));
+        }
+        let bytes = open.as_ref().map_or(&[][..], |(_, bytes)| bytes);
+        replay
+            .frame(frame.seq, payload(bytes, frame)?, frame.check)
+            .map_err(|e| e.at(segment.path.display()))?;
+        last = Some((segment, frame));
+    }
+    let seen = later.last_key_value().map(|(seq, _)| *seq);
+    let end = replay.at.seq;
+    let place = match last {
+        Some((segment, frame)) => format!("{} at byte {}", segment.path.display(), frame.end),
+        None => match survey.segments.first() {
+            Some(segment) => format!("{} at byte {SEGMENT_HEADER_LEN}", segment.path.display()),
+            None => shared.layout.journal().display().to_string(),
+        },
+    };
+    Ok(match (seen, survey.acked) {
+        (Some(seen), _) if seen > end => Some(Error::corrupt(
+            place,
+            format!("commit {}", end + 1),
+            format!("bytes that are none, with commit {seen} after them"),
+        )),
+        (_, Some(acked)) if acked > end => Some(Error::corrupt(
+            place,
+            format!("commits up to {acked}, which were acknowledged"),
+            format!("commits up to {end}"),
+        )),
+        _ => None,
     })
 }
 
-fn gap(have: Seq, first: Seq) -> Error {
-    Error::corrupt(
-        "journal",
-        format!("commit {}", have + 1),
-        format!("commit {first} first"),
-    )
+/// The frame that follows: by its number, and by the check it names. Where that is not known, the
+/// segment has to have a whole header, whose epoch its frames carry.
+fn next<'a>(
+    later: &BTreeMap<Seq, Vec<(&'a Segment, &'a FrameAt)>>,
+    at: Position,
+) -> Option<(&'a Segment, &'a FrameAt)> {
+    let all = later.get(&(at.seq + 1))?;
+    let follows = |(segment, frame): &&(&Segment, &FrameAt)| match at.check {
+        UNKNOWN => segment.header.is_some(),
+        check => frame.prev == check,
+    };
+    all.iter().find(follows).copied()
 }
 
-fn follows(before: &Scanned, segment: &Scanned) -> Result<()> {
-    let expected = (before.header.number + 1, before.last + 1, before.check);
-    let header = &segment.header;
-    if (header.number, header.first, header.prev) != expected {
-        return Err(Error::corrupt(
-            segment.path.display().to_string(),
-            format!("segment {} from commit {}", expected.0, expected.1),
-            format!("segment {} from commit {}", header.number, header.first),
-        ));
+fn seal(shared: &Shared, segment: &Segment) {
+    if let (Some(header), Some(last)) = (segment.header, segment.last()) {
+        shared.shelf.sealed.lock().push_back(Sealed {
+            header,
+            path: segment.path.clone(),
+            last,
+            size: segment.size,
+        });
     }
-    Ok(())
-}
-
-fn seal(shared: &Shared, segment: &Scanned) {
-    shared.shelf.sealed.lock().push_back(Sealed {
-        header: segment.header,
-        path: segment.path.clone(),
-        last: segment.last,
-        size: segment.bytes.len() as u64,
-    });
 }
 
 /// After a clean end the last segment is written on; after any other it is finished and a fresh
 /// one begun, since what was written but not synced may be anything.
-fn end_at(shared: &Shared, segment: Scanned) -> Result<JournalEnd> {
-    if !segment.closed {
+fn end_at(shared: &Shared, survey: &Survey, end: Position) -> Result<JournalEnd> {
+    let mut journal = JournalEnd {
+        active: None,
+        last: end.seq,
+        check: end.check,
+        next_number: survey.archive.last_number + 1,
+        next_size: 0,
+    };
+    let Some((segment, before)) = survey.segments.split_last() else {
+        return Ok(journal);
+    };
+    for segment in before {
+        seal(shared, segment);
+    }
+    let Some(header) = segment.header else {
+        return Ok(journal);
+    };
+    let (closed, at, size) = (segment.closed(), segment.end(), segment.size);
+    if !closed {
         segment.settle()?;
     }
-    let (last, check) = (segment.last, segment.check);
-    let size = segment.bytes.len() as u64;
-    let next_number = segment.header.number + 1;
-    let next_size = if segment.end * 2 > size {
-        size * 2
-    } else {
-        size
-    };
-    let active = if segment.closed || segment.last < segment.header.first {
+    journal.next_number = journal.next_number.max(header.number + 1);
+    journal.next_size = if at * 2 > size { size * 2 } else { size };
+    if closed || segment.frames.is_empty() {
         let file = layout::open_rw(&segment.path)?;
-        let (header, path, at) = (segment.header, segment.path, segment.end);
-        Some(Active {
+        let path = segment.path.clone();
+        journal.active = Some(Active {
             header,
             path,
             file,
             at,
             size,
-        })
-    } else {
-        seal(shared, &segment);
-        None
-    };
-    Ok(JournalEnd {
-        active,
-        last,
-        check,
-        next_number,
-        next_size,
-    })
-}
-
-/// Takes frames back in, in the order they were committed.
-struct Replay<'a> {
-    shared: &'a Shared,
-    origins: HashMap<TaskNo, Origin>,
-    heads: HashMap<LogId, LogHead>,
-    last: Seq,
-    /// Commits that were taken back, those that only say that the store was closed left out.
-    taken: u64,
-}
-
-impl<'a> Replay<'a> {
-    fn new(shared: &'a Shared) -> Self {
-        Self {
-            shared,
-            origins: HashMap::new(),
-            heads: HashMap::new(),
-            last: shared.applied(),
-            taken: 0,
-        }
-    }
-
-    /// Reads the archive from the commit after `applied`; gives the commit after its end and the
-    /// check of its last frame.
-    fn archive(&mut self, applied: Seq) -> Result<(Seq, [u8; 16])> {
-        let mut end = (1, [0; 16]);
-        for (_, path) in layout::numbered(&self.shared.layout.archive(), "mpa")? {
-            let mut reader = archive::Reader::open(&path, self.shared.config.store)?;
-            let header = reader.header.0;
-            if (header.first, header.prev) != end {
-                return Err(gap(end.0.saturating_sub(1), header.first).at(path.display()));
-            }
-            while let Some(block) = reader.next_block()? {
-                for (seq, payload) in frames(&block).filter(|(seq, _)| *seq > applied) {
-                    self.frame(seq, payload)?;
-                }
-            }
-            end = reader.position();
-        }
-        Ok(end)
-    }
-
-    /// Takes one frame into the tail, and makes room in it where it is full.
-    fn frame(&mut self, seq: Seq, payload: &[u8]) -> Result<()> {
-        if seq != self.last + 1 {
-            return Err(gap(self.last, seq));
-        }
-        if payload.is_empty() && self.shared.tail.read().is_empty() {
-            // The store was closed here, and there is nothing to apply before it.
-            self.last = seq;
-            return Ok(());
-        }
-        let mut batch = Batch::new(seq);
-        let at = batch.buf.len();
-        batch.buf.extend_from_slice(payload);
-        for group in Groups::new(payload) {
-            let group = group.map_err(|e| e.at(format!("commit {seq}")))?;
-            let section = at + group.span.0..at + group.span.1;
-            self.group(seq, &group, section, &mut batch)?;
-        }
-        self.last = seq;
-        self.taken += u64::from(!payload.is_empty());
-        let mut tail = self.shared.tail.write();
-        tail.push(batch);
-        let full = tail.bytes() > self.shared.backlog_bytes;
-        drop(tail);
-        if full {
-            applier::round(self.shared, seq)
-        } else {
-            Ok(())
-        }
-    }
-
-    fn group(
-        &mut self,
-        seq: Seq,
-        group: &GroupRef<'_>,
-        section: std::ops::Range<usize>,
-        batch: &mut Batch,
-    ) -> Result<()> {
-        let (log, first) = (group.log, group.first);
-        let origin = self.origin(log)?;
-        let chain = Chain::new(origin, log);
-        let known = match self.heads.get(&log) {
-            Some(head) => Some(*head),
-            None => self.shared.stored_head(log)?,
-        };
-        let before = match known {
-            Some(head) => head,
-            None => self.first_head(log, first, &chain, group)?,
-        };
-        if before.head.next != first {
-            return Err(Error::corrupt(
-                format!("{log} in commit {seq}"),
-                format!("offset {}", before.head.next),
-                first,
-            ));
-        }
-        let mut head = before.head;
-        for (index, record) in (0_u32..).zip(group.section.iter()) {
-            let record = record.map_err(|e| e.at(format!("commit {seq}")))?;
-            let header = record.header()?;
-            let payload = (record.form == BodyForm::Inline).then_some(record.payload);
-            let indexed = Indexed {
-                log,
-                origin,
-                offset: head.next,
-                before: head.hash,
-                seq,
-                header: &header,
-                payload,
-            };
-            index_record(&indexed, &mut batch.index)?;
-            self.learn(log, &header, payload)?;
-            let body = record.body_hash(&group.section.salt(index))?;
-            head.hash = chain.next(head.next, &head.hash, record.header, &body);
-            head.next += 1;
-        }
-        let bytes = before.bytes + group.section.records.len() as u64;
-        let after = LogHead {
-            head,
-            bytes,
-            start: before.start,
-        };
-        self.heads.insert(log, after);
-        let (count, prev) = (group.section.count, before.head.hash);
-        batch.groups.push(GroupMeta {
-            log,
-            first,
-            count,
-            prev,
-            head: after,
-            section,
         });
-        Ok(())
+    } else {
+        seal(shared, segment);
     }
-
-    /// The head before the first record of a log: its root, or the parent's hash at the fork,
-    /// which that record names.
-    fn first_head(
-        &self,
-        log: LogId,
-        first: u64,
-        chain: &Chain,
-        group: &GroupRef<'_>,
-    ) -> Result<LogHead> {
-        let mut hash = chain.root();
-        if let LogKind::Lineage(_) = log.kind
-            && let Some(record) = group.section.iter().next()
-        {
-            let record = record?;
-            let body = milepost_codec::Body::decode(record.header()?.kind, record.payload)?;
-            if let milepost_codec::Body::LineageOpened(opened) = body
-                && let Some(parent) = opened.parent
-            {
-                hash = parent.hash;
-            }
-        }
-        Ok(LogHead {
-            head: Head { next: first, hash },
-            bytes: 0,
-            start: first,
-        })
-    }
-
-    fn origin(&mut self, log: LogId) -> Result<Origin> {
-        if log.task == TaskNo::STORE {
-            return Ok(Origin(self.shared.config.store.0));
-        }
-        if let Some(origin) = self.origins.get(&log.task) {
-            return Ok(*origin);
-        }
-        let entry = self.shared.kv.get(&keys::task(log.task))?.ok_or_else(|| {
-            Error::corrupt(
-                log.to_string(),
-                "a task that was opened",
-                "none of this number",
-            )
-        })?;
-        let origin = TaskEntry::decode(&entry)?.origin;
-        self.origins.insert(log.task, origin);
-        Ok(origin)
-    }
-
-    /// Remembers the origin of a task that a record opens.
-    fn learn(&mut self, log: LogId, header: &Header, payload: Option<&[u8]>) -> Result<()> {
-        if log == LogId::STORE
-            && let Some(payload) = payload
-            && let Control::TaskOpened(opened) = Control::decode(header.kind, payload)?
-        {
-            self.origins.insert(opened.task, opened.origin);
-        }
-        Ok(())
-    }
+    Ok(journal)
 }

@@ -2,15 +2,18 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use milepost_codec::{Error, ErrorKind, LogId, Result, Seq};
+use milepost_codec::{Error, ErrorKind, LogId, Result, Seq, StoreKey};
 use parking_lot::{Condvar, Mutex, RwLock};
 
+use super::applied::Applied;
+use super::digest::Digest;
 use super::journal::{Journal, Shelf};
 use super::kv::Kv;
-use super::layout::{self, Layout, StoreConfig};
+use super::layout::{self, Layout};
 use super::packs::Packs;
+use super::settings::StoreConfig;
 use crate::index::{LogHead, keys};
-use crate::log::Tail;
+use crate::log::{IndexPut, Tail};
 
 /// What the writer, the readers and the applier share.
 pub(crate) struct Shared {
@@ -21,6 +24,12 @@ pub(crate) struct Shared {
     pub(crate) shelf: Shelf,
     pub(crate) tail: RwLock<Tail>,
     pub(crate) backlog_bytes: usize,
+    /// The key of a keyed store.
+    pub(crate) key: Option<StoreKey>,
+    /// What sled says about itself; held while that is changed.
+    pub(super) position: Mutex<Applied>,
+    /// Whether all entries of sled have been compared with its digest.
+    pub(super) audited: AtomicBool,
     pub(super) journal: Mutex<Option<Journal>>,
     pub(super) applied: AtomicU64,
     pub(super) seq: AtomicU64,
@@ -45,6 +54,63 @@ impl Shared {
 
     pub(super) fn set_applied(&self, seq: Seq) {
         self.applied.store(seq, Ordering::Release);
+    }
+
+    /// What sled says about itself.
+    pub(super) fn position(&self) -> Applied {
+        *self.position.lock()
+    }
+
+    /// Applies what a round brings, with the position it brings sled to.
+    pub(super) fn apply(&self, puts: Vec<IndexPut>, seq: Seq, check: [u8; 16]) -> Result<()> {
+        let packs = {
+            let _none_between = self.indexing.write();
+            self.packs.end()
+        };
+        let mut position = self.position.lock();
+        let mut next = Applied {
+            seq,
+            check,
+            packs,
+            ..*position
+        };
+        let mut digest = position.digest;
+        self.kv.apply_counted(puts, &mut digest, |digest| {
+            next.digest = digest;
+            next.put()
+        })?;
+        *position = next;
+        Ok(())
+    }
+
+    /// Moves the position on, where there is nothing to apply up to there.
+    pub(super) fn move_applied(&self, seq: Seq, check: [u8; 16]) -> Result<()> {
+        self.apply(Vec::new(), seq, check)
+    }
+
+    /// Reads all entries of sled and compares them with its digest, once: it loses entries without an
+    /// error where its files are damaged after an unclean stop.
+    pub(super) fn audit_once(&self) -> Result<()> {
+        if self.audited.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let expected = self.position().digest;
+        let mut found = Digest::default();
+        self.kv.walk(&mut |key, value| {
+            if keys::is_counted(key) {
+                found.add(key, value);
+            }
+        })?;
+        if found != expected {
+            let (expected, found) = (expected.count(), found.count());
+            return Err(Error::corrupt(
+                "sled",
+                format!("the {expected} entries that were put into it"),
+                format!("{found} entries, not all the same"),
+            ));
+        }
+        self.audited.store(true, Ordering::Release);
+        Ok(())
     }
 
     pub(super) fn set_recovered(&self, commits: u64, torn: bool) {

@@ -1,0 +1,54 @@
+//! The key of a store whose chains are keyed: whoever lacks it can damage the store, and cannot
+//! write a history that verifies.
+
+use std::fmt;
+
+const CONTEXT_CHAIN: &str = "milepost 1 chain";
+const CONTEXT_CHECK: &str = "milepost 1 check";
+const CONTEXT_ID: &str = "milepost 1 key id";
+
+/// The secret of a keyed store: 32 bytes that are kept outside of it.
+///
+/// Three keys are derived from it (BLAKE3, `derive_key`): one for chain hashes, one for the checks
+/// of frames and blocks, and an id that tells keys apart and gives nothing away.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct StoreKey {
+    chain: [u8; 32],
+    check: [u8; 32],
+    id: [u8; 16],
+}
+
+impl StoreKey {
+    /// The key of a secret.
+    pub fn new(secret: &[u8; 32]) -> Self {
+        let mut id = [0; 16];
+        id.copy_from_slice(blake3::derive_key(CONTEXT_ID, secret).split_at(16).0);
+        Self {
+            chain: blake3::derive_key(CONTEXT_CHAIN, secret),
+            check: blake3::derive_key(CONTEXT_CHECK, secret),
+            id,
+        }
+    }
+
+    /// What tells this key from others: it may stand in the open.
+    pub fn id(&self) -> [u8; 16] {
+        self.id
+    }
+
+    pub(crate) fn chain(&self) -> &[u8; 32] {
+        &self.chain
+    }
+
+    pub(crate) fn check(&self) -> &[u8; 32] {
+        &self.check
+    }
+}
+
+impl fmt::Debug for StoreKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let id = data_encoding::HEXLOWER.encode(&self.id);
+        f.debug_struct("StoreKey")
+            .field("id", &id)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,80 @@
+//! Healing: what archive or journal lack is written again from sled.
+
+use std::fs;
+
+use milepost_codec::{Result, Seq};
+
+use super::applied::UNKNOWN;
+use super::archive::Hole;
+use super::journal::JournalEnd;
+use super::layout;
+use super::recovery::Survey;
+use super::replay::Position;
+use super::shared::Shared;
+use super::{applier, rewrite};
+
+/// Numbers that files for the end of the archive may take: as many as are needed.
+const MANY: u64 = 1 << 20;
+
+/// Writes what is missing into the archive, from sled. Where the journal itself is damaged, all it
+/// held is archived so, its files go, and its new end is given.
+pub(super) fn heal(
+    shared: &Shared,
+    survey: &Survey,
+    holes: &[Hole],
+    end: Position,
+    journal: bool,
+) -> Result<Option<JournalEnd>> {
+    apply_all(shared)?;
+    shared.audit_once()?;
+    for (path, _) in &survey.archive.damaged {
+        layout::set_aside(&shared.layout, path)?;
+    }
+    for hole in holes {
+        rewrite::range(shared, hole.first, hole.last, &hole.numbers)?;
+    }
+    if !journal {
+        return Ok(None);
+    }
+    let archived = survey.archive.end();
+    let free = survey
+        .archive
+        .files
+        .last()
+        .map_or(1, |file| file.number + 1);
+    let numbers: Vec<u64> = (free..free + MANY).collect();
+    let last_number = rewrite::range(shared, archived + 1, end.seq, &numbers)?;
+    // The frames of the new file have other checks: what follows is told by its number.
+    shared.move_applied(end.seq, UNKNOWN)?;
+    shared.kv.sync()?;
+    for segment in &survey.segments {
+        if segment.sound().is_ok() {
+            fs::remove_file(&segment.path).map_err(|e| layout::io("remove", &segment.path, &e))?;
+        } else {
+            layout::set_aside(&shared.layout, &segment.path)?;
+        }
+    }
+    layout::sync_dir(&shared.layout.journal())?;
+    let used = survey.segments.iter().filter_map(|s| s.header);
+    let used = used.map(|header| header.number).max().unwrap_or(0);
+    Ok(Some(JournalEnd {
+        active: None,
+        last: end.seq,
+        check: UNKNOWN,
+        next_number: last_number.max(used).max(survey.archive.last_number) + 1,
+        next_size: 0,
+    }))
+}
+
+/// Applies all that came back, so that sled holds every commit, and makes it durable.
+fn apply_all(shared: &Shared) -> Result<()> {
+    loop {
+        let until: Option<Seq> = shared.tail.read().prefix(applier::ROUND_BYTES);
+        match until {
+            Some(until) => applier::round(shared, until)?,
+            None => break,
+        }
+    }
+    shared.packs.sync()?;
+    shared.kv.sync()
+}

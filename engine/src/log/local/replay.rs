@@ -1,0 +1,260 @@
+//! Replaying commits at open: each frame comes back into the tail.
+//!
+//! Every record is chained again, and heads and index entries are computed by the same code that
+//! computed them when it was committed.
+
+use std::collections::HashMap;
+
+use milepost_codec::{
+    BodyForm, Chain, Control, Error, FrameHeader, GroupRef, Groups, Head, Header, LogId, LogKind,
+    Origin, Result, Seq, StoreKey, TaskNo,
+};
+
+use super::applied::UNKNOWN;
+use super::archive::{Archived, Reader};
+use super::{Shared, applier};
+use crate::index::{Indexed, LogHead, TaskEntry, index_record, keys};
+use crate::log::{Batch, GroupMeta};
+
+/// Progress is told once for so many commits.
+const TELL_EVERY: Seq = 256;
+
+/// A place in the order of commits: the last one, and the check of its frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Position {
+    pub(super) seq: Seq,
+    pub(super) check: [u8; 16],
+}
+
+/// Takes frames back in, in the order they were committed.
+pub(super) struct Replay<'a> {
+    shared: &'a Shared,
+    /// Told of commits as they come back.
+    tell: &'a dyn Fn(Seq),
+    origins: HashMap<TaskNo, Origin>,
+    heads: HashMap<LogId, LogHead>,
+    /// The last commit that was taken, and the check of its frame.
+    pub(super) at: Position,
+    /// Commits that were taken back, those that only say that the store was closed left out.
+    pub(super) taken: u64,
+}
+
+impl<'a> Replay<'a> {
+    /// Goes on behind what sled holds.
+    pub(super) fn new(shared: &'a Shared, at: Position, tell: &'a dyn Fn(Seq)) -> Self {
+        Self {
+            shared,
+            tell,
+            origins: HashMap::new(),
+            heads: HashMap::new(),
+            at,
+            taken: 0,
+        }
+    }
+
+    /// Takes what the archive holds, from where it is on. `Corrupt` where there is a hole.
+    pub(super) fn archive(&mut self, files: &[Archived]) -> Result<()> {
+        let Shared { config, key, .. } = self.shared;
+        let applied = self.at.seq;
+        for file in files.iter().filter(|file| file.next > applied + 1) {
+            let mut reader = Reader::open(&file.path, config.store, key.as_ref())?;
+            if file.first == self.at.seq + 1 && !file.rewritten {
+                self.follows(file.first, &reader.header.prev)
+                    .map_err(|e| e.at(file.path.display()))?;
+            }
+            while let Some(block) = reader.next_block()? {
+                for (frame, payload) in frames(&block, key.as_ref()) {
+                    if frame.seq > self.at.seq {
+                        let check = if file.rewritten { UNKNOWN } else { frame.check };
+                        self.frame(frame.seq, payload, check)?;
+                    }
+                }
+            }
+            self.at.check = reader.position().1;
+        }
+        Ok(())
+    }
+
+    /// Whether a frame that names its predecessor's check follows what was taken.
+    fn follows(&self, seq: Seq, prev: &[u8; 16]) -> Result<()> {
+        if self.at.check == UNKNOWN || self.at.check == *prev {
+            return Ok(());
+        }
+        let expected = format!("commit {seq}, which follows commit {}", self.at.seq);
+        Err(Error::corrupt(
+            "journal",
+            expected,
+            "one that follows another",
+        ))
+    }
+
+    /// Takes one frame into the tail, and makes room in it where it is full.
+    pub(super) fn frame(&mut self, seq: Seq, payload: &[u8], check: [u8; 16]) -> Result<()> {
+        if seq != self.at.seq + 1 {
+            let expected = format!("commit {}", self.at.seq + 1);
+            return Err(Error::corrupt("journal", expected, format!("commit {seq}")));
+        }
+        self.at = Position { seq, check };
+        if seq.is_multiple_of(TELL_EVERY) {
+            (self.tell)(seq);
+        }
+        if payload.is_empty() && self.shared.tail.read().is_empty() {
+            // The store was closed here, and there is nothing to apply before it.
+            return Ok(());
+        }
+        let mut batch = Batch::new(seq);
+        batch.set_check(check);
+        let at = batch.buf.len();
+        batch.buf.extend_from_slice(payload);
+        for group in Groups::new(payload) {
+            let group = group.map_err(|e| e.at(format!("commit {seq}")))?;
+            let section = at + group.span.0..at + group.span.1;
+            self.group(seq, &group, section, &mut batch)?;
+        }
+        self.taken += u64::from(!payload.is_empty());
+        let mut tail = self.shared.tail.write();
+        tail.push(batch);
+        let full = tail.bytes() > self.shared.backlog_bytes;
+        drop(tail);
+        if full {
+            applier::round(self.shared, seq)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn group(
+        &mut self,
+        seq: Seq,
+        group: &GroupRef<'_>,
+        section: std::ops::Range<usize>,
+        batch: &mut Batch,
+    ) -> Result<()> {
+        let (log, first) = (group.log, group.first);
+        let origin = self.origin(log)?;
+        let chain = Chain::new(origin, log).keyed(self.shared.key.as_ref());
+        let known = match self.heads.get(&log) {
+            Some(head) => Some(*head),
+            None => self.shared.stored_head(log)?,
+        };
+        let before = match known {
+            Some(head) => head,
+            None => self.first_head(log, first, &chain, group)?,
+        };
+        if before.head.next != first {
+            return Err(Error::corrupt(
+                format!("{log} in commit {seq}"),
+                format!("offset {}", before.head.next),
+                first,
+            ));
+        }
+        let mut head = before.head;
+        for (index, record) in (0_u32..).zip(group.section.iter()) {
+            let record = record.map_err(|e| e.at(format!("commit {seq}")))?;
+            let header = record.header()?;
+            let payload = (record.form == BodyForm::Inline).then_some(record.payload);
+            let indexed = Indexed {
+                log,
+                origin,
+                offset: head.next,
+                before: head.hash,
+                seq,
+                header: &header,
+                payload,
+            };
+            index_record(&indexed, &mut batch.index)?;
+            self.learn(log, &header, payload)?;
+            let body = record.body_hash(&group.section.salt(index))?;
+            head.hash = chain.next(head.next, &head.hash, record.header, &body);
+            head.next += 1;
+        }
+        let bytes = before.bytes + group.section.records.len() as u64;
+        let after = LogHead {
+            head,
+            bytes,
+            start: before.start,
+        };
+        self.heads.insert(log, after);
+        let (count, prev) = (group.section.count, before.head.hash);
+        batch.groups.push(GroupMeta {
+            log,
+            first,
+            count,
+            prev,
+            head: after,
+            section,
+        });
+        Ok(())
+    }
+
+    /// The head before the first record of a log: its root, or the parent's hash at the fork,
+    /// which that record names.
+    fn first_head(
+        &self,
+        log: LogId,
+        first: u64,
+        chain: &Chain,
+        group: &GroupRef<'_>,
+    ) -> Result<LogHead> {
+        let mut hash = chain.root();
+        if let LogKind::Lineage(_) = log.kind
+            && let Some(record) = group.section.iter().next()
+        {
+            let record = record?;
+            let body = milepost_codec::Body::decode(record.header()?.kind, record.payload)?;
+            if let milepost_codec::Body::LineageOpened(opened) = body
+                && let Some(parent) = opened.parent
+            {
+                hash = parent.hash;
+            }
+        }
+        Ok(LogHead {
+            head: Head { next: first, hash },
+            bytes: 0,
+            start: first,
+        })
+    }
+
+    fn origin(&mut self, log: LogId) -> Result<Origin> {
+        if log.task == TaskNo::STORE {
+            return Ok(Origin(self.shared.config.store.0));
+        }
+        if let Some(origin) = self.origins.get(&log.task) {
+            return Ok(*origin);
+        }
+        let entry = self.shared.kv.get(&keys::task(log.task))?.ok_or_else(|| {
+            Error::corrupt(
+                log.to_string(),
+                "a task that was opened",
+                "none of this number",
+            )
+        })?;
+        let origin = TaskEntry::decode(&entry)?.origin;
+        self.origins.insert(log.task, origin);
+        Ok(origin)
+    }
+
+    /// Remembers the origin of a task that a record opens.
+    fn learn(&mut self, log: LogId, header: &Header, payload: Option<&[u8]>) -> Result<()> {
+        if log == LogId::STORE
+            && let Some(payload) = payload
+            && let Control::TaskOpened(opened) = Control::decode(header.kind, payload)?
+        {
+            self.origins.insert(opened.task, opened.origin);
+        }
+        Ok(())
+    }
+}
+
+/// Walks through frames that have been checked.
+pub(super) fn frames<'a>(
+    bytes: &'a [u8],
+    key: Option<&StoreKey>,
+) -> impl Iterator<Item = (FrameHeader, &'a [u8])> {
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        let (header, payload) = FrameHeader::read(rest, key).ok()?;
+        rest = rest.get(header.stride() as usize..).unwrap_or_default();
+        Some((header, payload))
+    })
+}

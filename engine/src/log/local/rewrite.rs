@@ -1,0 +1,235 @@
+//! Commits made again from sled: what an archive file is written from when it is lost.
+//!
+//! sled has each log's sections in the order of the log, and each section names its commit. So the
+//! logs are merged by commit. A frame made so has the sections of the one that was committed; their
+//! order among several logs may differ, and so does the frame's check.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+use milepost_codec::{
+    Block, Error, FRAME_HEADER_LEN, LogId, LogKind, Offset, Result, SegmentHeader, Seq,
+    begin_group, seal_frame,
+};
+
+use super::applied::UNKNOWN;
+use super::archive::Writer;
+use super::shared::Shared;
+use super::{blocks, layout};
+use crate::index::LogHead;
+use crate::index::keys::{self, Kind};
+
+/// Frames of one file, in bytes, where there is a number for the next.
+const FILE_TARGET: usize = 8 << 20;
+
+/// Unpacked blocks that are kept while logs are merged, in bytes.
+const BLOCKS_MAX: usize = 16 << 20;
+
+/// Writes the commits `first` to `last` into archive files with these numbers; gives the last number
+/// that was used.
+pub(super) fn range(shared: &Shared, first: Seq, last: Seq, numbers: &[u64]) -> Result<u64> {
+    let mut numbers = numbers.iter().copied().peekable();
+    let mut commits = Commits::from(shared, first)?;
+    let mut next = first;
+    let mut number = 0;
+    while next <= last {
+        number = numbers.next().ok_or_else(|| {
+            let dir = shared.layout.archive().display().to_string();
+            let found = "no number between those of the files beside it";
+            Error::corrupt(dir, format!("a file for commit {next}"), found)
+        })?;
+        let path = layout::numbered_path(&shared.layout.archive(), number, "mpa");
+        let header = SegmentHeader {
+            store: shared.config.store,
+            number,
+            epoch: 0,
+            first: next,
+            recycled: false,
+            prev: UNKNOWN,
+        };
+        let mut writer = Writer::create(path, header)?;
+        let (mut prev, mut bytes) = (UNKNOWN, 0);
+        while next <= last && (bytes < FILE_TARGET || numbers.peek().is_none()) {
+            let mut frame = vec![0; FRAME_HEADER_LEN];
+            commits.payload(next, &mut frame)?;
+            // A commit that left nothing says that the store was closed.
+            let closed = frame.len() == FRAME_HEADER_LEN;
+            prev = seal_frame(&mut frame, next, 0, closed, &prev, shared.key.as_ref());
+            writer.frame(&frame)?;
+            bytes += frame.len();
+            next += 1;
+        }
+        writer.finish(true)?;
+    }
+    Ok(number)
+}
+
+/// A log in the order that opens what is named before it is used: by task, its control log first.
+type Order = (u64, bool, u32);
+
+/// The logs of sled, merged by commit.
+struct Commits<'a> {
+    shared: &'a Shared,
+    /// The next section of each log, by its commit.
+    heap: BinaryHeap<Reverse<(Seq, Order)>>,
+    cursors: HashMap<Order, Cursor>,
+    held: usize,
+}
+
+/// Where a log is read.
+struct Cursor {
+    log: LogId,
+    end: Offset,
+    at: Offset,
+    /// The block with `at`, and where its section begins.
+    block: Option<(Block, usize)>,
+}
+
+impl<'a> Commits<'a> {
+    fn from(shared: &'a Shared, first: Seq) -> Result<Self> {
+        let mut commits = Self {
+            shared,
+            heap: BinaryHeap::new(),
+            cursors: HashMap::new(),
+            held: 0,
+        };
+        let prefix = keys::all(Kind::Head);
+        let to = keys::after_prefix(&prefix);
+        for (key, value) in shared.kv.scan(&prefix, &to, false, usize::MAX)? {
+            let (log, head) = (keys::log_of(&key), LogHead::decode(&value)?);
+            let cursor = Cursor {
+                log,
+                end: head.head.next,
+                at: first_with(shared, log, &head, first)?,
+                block: None,
+            };
+            let order = (
+                log.task.0,
+                matches!(log.kind, LogKind::Lineage(_)),
+                log.kind.number(),
+            );
+            commits.cursors.insert(order, cursor);
+            // The block may begin with sections of earlier commits.
+            while let Some(seq) = commits.peek(order)? {
+                if seq >= first {
+                    commits.heap.push(Reverse((seq, order)));
+                    break;
+                }
+                commits.take(order, &mut Vec::new())?;
+            }
+        }
+        Ok(commits)
+    }
+
+    /// Appends the groups of a commit: none where it left nothing.
+    fn payload(&mut self, commit: Seq, out: &mut Vec<u8>) -> Result<()> {
+        while let Some(Reverse((seq, order))) = self.heap.peek().copied() {
+            if seq != commit {
+                return Ok(());
+            }
+            self.heap.pop();
+            self.take(order, out)?;
+            if let Some(seq) = self.peek(order)? {
+                self.heap.push(Reverse((seq, order)));
+            }
+        }
+        Ok(())
+    }
+
+    /// The commit of a log's next section; nothing at its end.
+    fn peek(&mut self, order: Order) -> Result<Option<Seq>> {
+        if self.held > BLOCKS_MAX {
+            self.cursors.values_mut().for_each(|c| c.block = None);
+            self.held = 0;
+        }
+        let shared = self.shared;
+        let Some(cursor) = self.cursors.get_mut(&order) else {
+            return Ok(None);
+        };
+        if cursor.at >= cursor.end {
+            cursor.block = None;
+            return Ok(None);
+        }
+        if cursor.block.is_none() {
+            self.held += cursor.load(shared)?;
+        }
+        Ok(Some(cursor.section()?.0))
+    }
+
+    /// Moves a log on over its next section, which is appended as a group.
+    fn take(&mut self, order: Order, out: &mut Vec<u8>) -> Result<()> {
+        let Some(cursor) = self.cursors.get_mut(&order) else {
+            return Ok(());
+        };
+        let (_, count, len) = cursor.section()?;
+        if let Some((block, from)) = &mut cursor.block {
+            begin_group(out, cursor.log, cursor.at);
+            let section = block.sections.get(*from..*from + len);
+            out.extend_from_slice(section.unwrap_or_default());
+            *from += len;
+            cursor.at += u64::from(count);
+            if cursor.at >= block.end() {
+                cursor.block = None;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Cursor {
+    fn load(&mut self, shared: &Shared) -> Result<usize> {
+        let (block, _) = blocks::read(shared, self.log, self.at)?.ok_or_else(|| self.nothing())?;
+        let size = block.sections.len();
+        let (mut at, mut from) = (block.first, 0);
+        let mut sections = block.sections();
+        while at < self.at {
+            let section = sections.next().ok_or_else(|| self.nothing())??;
+            at += u64::from(section.count);
+            from = size - sections.rest().len();
+        }
+        self.block = Some((block, from));
+        Ok(size)
+    }
+
+    /// The commit, the number of records and the length of the next section.
+    fn section(&self) -> Result<(Seq, u32, usize)> {
+        let (block, from) = self.block.as_ref().ok_or_else(|| self.nothing())?;
+        let bytes = block.sections.get(*from..).unwrap_or_default();
+        let mut sections = milepost_codec::Sections::new(bytes);
+        let section = sections.next().ok_or_else(|| self.nothing())??;
+        Ok((
+            section.seq,
+            section.count,
+            bytes.len() - sections.rest().len(),
+        ))
+    }
+
+    fn nothing(&self) -> Error {
+        let expected = format!("a section with offset {}", self.at);
+        Error::corrupt(self.log.to_string(), expected, "none")
+    }
+}
+
+/// The first offset of the first block of a log that has a section of `commit` or a later one; its
+/// end where there is none.
+fn first_with(shared: &Shared, log: LogId, head: &LogHead, commit: Seq) -> Result<Offset> {
+    let (mut from, mut to) = (head.start, head.head.next);
+    let mut found = to;
+    while from < to {
+        let middle = from + (to - from) / 2;
+        let Some((block, _)) = blocks::read(shared, log, middle)? else {
+            let expected = format!("a block with offset {middle}");
+            return Err(Error::corrupt(log.to_string(), expected, "none"));
+        };
+        let mut last = 0;
+        for section in block.sections() {
+            last = section?.seq;
+        }
+        if last >= commit {
+            (found, to) = (block.first, block.first);
+        } else {
+            from = block.end();
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,208 @@
+//! Surveying the journal: which frames are in which segment, whatever state the files are in.
+
+use std::fs;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use milepost_codec::{
+    Error, ErrorKind, FRAME_HEADER_LEN, FrameHeader, Result, SEGMENT_HEADER_LEN, SegmentHeader,
+    Seq, StoreId, StoreKey,
+};
+
+use super::layout;
+
+/// Where a frame is, and what it follows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FrameAt {
+    pub(crate) seq: Seq,
+    pub(crate) at: u64,
+    pub(crate) end: u64,
+    pub(crate) check: [u8; 16],
+    pub(crate) prev: [u8; 16],
+    /// Whether it says that the store was closed.
+    pub(crate) closed: bool,
+}
+
+/// A segment, and the frames of its own that pass their checks, in order of their places.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    pub(crate) path: PathBuf,
+    pub(crate) size: u64,
+    /// Its header; nothing where that is damaged or another store's.
+    pub(crate) header: Option<SegmentHeader>,
+    /// Whether it is another store's.
+    pub(crate) foreign: bool,
+    pub(crate) frames: Vec<FrameAt>,
+    /// Bytes after the last frame that look like the beginning of another.
+    pub(crate) torn: u64,
+}
+
+impl Segment {
+    /// Reads a segment and finds its frames. Where its header is damaged, all whole frames are
+    /// given: whoever takes them has to see that each follows the one before. The bytes come with
+    /// it.
+    pub(crate) fn survey(
+        path: &Path,
+        store: StoreId,
+        key: Option<&StoreKey>,
+    ) -> Result<(Self, Vec<u8>)> {
+        let bytes = fs::read(path).map_err(|e| layout::io("read", path, &e))?;
+        let header = match SegmentHeader::decode(&bytes) {
+            Ok(header) => Some(header),
+            Err(error) if error.kind() == ErrorKind::Corrupt => None,
+            Err(error) => return Err(error.at(path.display())),
+        };
+        let foreign = header.is_some_and(|header| header.store != store);
+        let mut segment = Self {
+            path: path.to_owned(),
+            size: bytes.len() as u64,
+            header: header.filter(|_| !foreign),
+            foreign,
+            frames: Vec::new(),
+            torn: 0,
+        };
+        if !foreign {
+            segment.find_frames(&bytes, key);
+            segment.torn = segment.torn_bytes(&bytes);
+        }
+        Ok((segment, bytes))
+    }
+
+    fn find_frames(&mut self, bytes: &[u8], key: Option<&StoreKey>) {
+        let epoch = self.header.map(|header| header.epoch);
+        let mut at = SEGMENT_HEADER_LEN as u64;
+        while at < self.size {
+            let rest = from(bytes, at);
+            let mine = match epoch {
+                Some(epoch) => FrameHeader::looks_like(rest, epoch),
+                None => FrameHeader::looks_like_any(rest),
+            };
+            let frame = mine.then(|| FrameHeader::read(rest, key).ok()).flatten();
+            let Some((frame, _)) = frame else {
+                at += 8;
+                continue;
+            };
+            let end = at + frame.stride();
+            self.frames.push(FrameAt {
+                seq: frame.seq,
+                at,
+                end,
+                check: frame.check,
+                prev: frame.prev,
+                closed: frame.closed,
+            });
+            at = end;
+        }
+    }
+
+    /// Where the next frame would begin.
+    pub(crate) fn end(&self) -> u64 {
+        self.frames
+            .last()
+            .map_or(SEGMENT_HEADER_LEN as u64, |frame| frame.end)
+    }
+
+    /// How many bytes after the last frame are what is left of another: in a fresh file all that are
+    /// not zero, in a recycled one those behind a header of this use.
+    fn torn_bytes(&self, bytes: &[u8]) -> u64 {
+        let Some(header) = &self.header else { return 0 };
+        let rest = from(bytes, self.end());
+        let begun = FrameHeader::looks_like(rest, header.epoch);
+        if header.recycled {
+            return if begun { FRAME_HEADER_LEN as u64 } else { 0 };
+        }
+        rest.iter()
+            .rposition(|b| *b != 0)
+            .map_or(0, |at| at as u64 + 1)
+    }
+
+    /// The last commit; the one before its first where it has no frame.
+    pub(crate) fn last(&self) -> Option<Seq> {
+        match self.frames.last() {
+            Some(frame) => Some(frame.seq),
+            None => Some(self.header?.first.saturating_sub(1)),
+        }
+    }
+
+    /// The check of the last frame, or of the one before the first where it has none.
+    pub(crate) fn check(&self) -> Option<[u8; 16]> {
+        match self.frames.last() {
+            Some(frame) => Some(frame.check),
+            None => Some(self.header?.prev),
+        }
+    }
+
+    /// Whether it says that the store was closed after its last frame.
+    pub(crate) fn closed(&self) -> bool {
+        self.frames.last().is_some_and(|frame| frame.closed)
+    }
+
+    /// Its header, where nothing is wrong with it: each frame follows the one before, without a gap
+    /// between them, from the first on.
+    pub(crate) fn sound(&self) -> Result<&SegmentHeader> {
+        let Some(header) = &self.header else {
+            let found = if self.foreign {
+                "another store's"
+            } else {
+                "other bytes"
+            };
+            let place = self.path.display().to_string();
+            return Err(Error::corrupt(
+                place,
+                "the header of a segment of this store",
+                found,
+            ));
+        };
+        let (mut at, mut seq, mut check) = (SEGMENT_HEADER_LEN as u64, header.first, header.prev);
+        for frame in &self.frames {
+            if (frame.at, frame.seq, frame.prev) != (at, seq, check) {
+                return Err(Error::corrupt(
+                    format!("{} at byte {at}", self.path.display()),
+                    format!("commit {seq}"),
+                    format!("bytes that are none, with commit {} after them", frame.seq),
+                ));
+            }
+            (at, seq, check) = (frame.end, frame.seq + 1, frame.check);
+        }
+        Ok(header)
+    }
+
+    /// Makes what was read survive power loss. The process that wrote the last frame may have died,
+    /// or failed, before its sync was done, and what was read came from memory: so the frame is
+    /// written again, which also brings back pages that a failed sync has marked clean.
+    pub(crate) fn settle(&self) -> Result<()> {
+        let io = |e| layout::io("sync", &self.path, &e);
+        let file = layout::open_rw(&self.path)?;
+        if let Some(last) = self.frames.last() {
+            let mut frame = vec![0; (last.end - last.at).min(self.size - last.at) as usize];
+            file.read_exact_at(&mut frame, last.at)
+                .and_then(|()| file.write_all_at(&frame, last.at))
+                .map_err(io)?;
+        }
+        file.sync_data().map_err(io)?;
+        layout::sync_dir(self.path.parent().unwrap_or(&self.path))
+    }
+}
+
+/// The payload of a frame that was surveyed.
+pub(crate) fn payload<'a>(bytes: &'a [u8], frame: &FrameAt) -> Result<&'a [u8]> {
+    let start = frame.at as usize + FRAME_HEADER_LEN;
+    let len = bytes
+        .get(frame.at as usize..)
+        .and_then(FrameHeader::payload_len)
+        .unwrap_or_default();
+    bytes.get(start..start + len).ok_or_else(|| {
+        Error::corrupt(
+            format!("commit {}", frame.seq),
+            format!("{len} bytes"),
+            "the end of the file",
+        )
+    })
+}
+
+fn from(bytes: &[u8], at: u64) -> &[u8] {
+    usize::try_from(at)
+        .ok()
+        .and_then(|at| bytes.get(at..))
+        .unwrap_or_default()
+}
