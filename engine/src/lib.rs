@@ -43,6 +43,7 @@ mod catalog;
 mod checkpoint;
 mod clock;
 mod committer;
+mod digest;
 mod engine;
 mod entropy;
 mod index;

@@ -43,6 +43,23 @@ pub(crate) enum Kind {
     Snapshot = 50,
 }
 
+impl Kind {
+    /// Those whose entries follow from records, blocks and heads left out.
+    pub(crate) const OF_RECORDS: [Self; 11] = [
+        Self::TaskName,
+        Self::Task,
+        Self::Lineage,
+        Self::Activation,
+        Self::Mark,
+        Self::TaskMark,
+        Self::StoreMark,
+        Self::MarkId,
+        Self::MarkLabel,
+        Self::MarkAlias,
+        Self::Key,
+    ];
+}
+
 /// Whether records account for an entry, so that it counts in sled's digest.
 pub(crate) fn is_counted(key: &[u8]) -> bool {
     const NOTES: [u8; 3] = [Kind::Applied as u8, Kind::Chunk as u8, Kind::Snapshot as u8];

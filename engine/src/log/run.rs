@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use milepost_codec::{Block, Hash, Offset, Sections};
+use milepost_codec::{Block, Hash, Offset, SectionRef, Sections};
 
 /// Consecutive records of one log in memory: a block from sled, or a group of a frame.
 #[derive(Debug, Clone)]
@@ -23,6 +23,22 @@ pub(crate) struct Run {
 impl Run {
     pub(crate) fn end(&self) -> Offset {
         self.first + u64::from(self.count)
+    }
+
+    /// Its sections with their bytes.
+    pub(crate) fn sections_and_bytes(
+        &self,
+    ) -> impl Iterator<Item = milepost_codec::Result<(SectionRef<'_>, &[u8])>> {
+        let all = self.bytes.get(self.range.clone()).unwrap_or_default();
+        let mut sections = Sections::new(all);
+        let mut from = 0;
+        std::iter::from_fn(move || {
+            let section = sections.next()?;
+            let to = all.len() - sections.rest().len();
+            let bytes = all.get(from..to).unwrap_or_default();
+            from = to;
+            Some(section.map(|section| (section, bytes)))
+        })
     }
 
     pub(crate) fn sections(&self) -> Sections<'_> {

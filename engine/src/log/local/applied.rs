@@ -2,9 +2,9 @@
 
 use milepost_codec::{Error, Result, Seq, StoreId};
 
-use super::digest::Digest;
 use super::kv::Kv;
 use super::packs::Place;
+use crate::digest::Digest;
 use crate::index::keys::{self, Kind};
 use crate::log::IndexPut;
 

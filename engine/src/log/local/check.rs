@@ -1,46 +1,33 @@
 //! Checking what only this log knows: archive files, journal segments, packs.
 
-use milepost_codec::{Error, Result, Seq};
+use std::path::Path;
 
-use super::archive::Reader;
-use super::survey::Segment;
+use milepost_codec::{Error, ErrorKind, Result, Seq};
+
+use super::archive::{ArchiveSurvey, Reader};
+use super::replay::frames;
+use super::survey::{Segment, payload};
 use super::{Shared, layout, packs};
 use crate::verify::StorageCheck;
 
 /// Reads and checks every file but sled's, whose blocks are checked with the chains.
 pub(crate) fn check(shared: &Shared, storage: &mut StorageCheck) -> Result<()> {
-    let sealed = shared.shelf.sealed.lock().clone();
-    let (store, key) = (shared.config.store, shared.key.as_ref());
     let mut next: Seq = 1;
-    for (_, path) in layout::numbered(&shared.layout.archive(), "mpa")? {
-        match check_archive(shared, &path, next) {
-            Ok(end) => {
-                storage.frames += end.saturating_sub(next);
-                next = end;
-            }
-            Err(error) => storage.fault(&error),
+    let mut first_look = true;
+    // A segment may be archived while it is looked for: then it is in the archive.
+    loop {
+        let before = next;
+        next = check_archive(shared, storage, next, first_look)?;
+        next = check_journal(shared, storage, next, first_look)?;
+        first_look = false;
+        if next == before || next > storage.until {
+            break;
         }
     }
-    for segment in sealed.iter().filter(|s| s.header.first >= next) {
-        // The active segment is checked at open; a finished one may have been hit since.
-        let found = Segment::survey(&segment.path, store, key);
-        let checked = found.and_then(|(found, _)| {
-            found.sound()?;
-            match found.last() {
-                Some(last) if last == segment.last => Ok(()),
-                last => Err(Error::corrupt(
-                    segment.path.display().to_string(),
-                    format!("commits up to {}", segment.last),
-                    format!("commits up to {last:?}"),
-                )),
-            }
-        });
-        match checked {
-            Ok(()) => storage.frames += (segment.last + 1).saturating_sub(segment.header.first),
-            // The archiver may have taken it away meanwhile.
-            Err(error) if segment.path.exists() => storage.fault(&error),
-            Err(_) => {}
-        }
+    if next <= storage.until {
+        let expected = format!("commits up to {}", storage.until);
+        let found = format!("commits up to {}", next - 1);
+        storage.fault(&Error::corrupt("archive and journal", expected, found));
     }
     packs::check_all(&shared.layout.packs(), &mut |chunk| match chunk {
         Ok(_) => storage.chunks += 1,
@@ -48,13 +35,78 @@ pub(crate) fn check(shared: &Shared, storage: &mut StorageCheck) -> Result<()> {
     })
 }
 
-fn check_archive(shared: &Shared, path: &std::path::Path, next: Seq) -> Result<Seq> {
-    let mut reader = Reader::open(path, shared.config.store, shared.key.as_ref())?;
-    if reader.header.first != next {
-        let expected = format!("commits from {next}");
-        let found = format!("commits from {}", reader.header.first);
-        return Err(Error::corrupt(path.display().to_string(), expected, found));
+/// Reads archive files from the commit `next` on; gives the commit after the last.
+fn check_archive(
+    shared: &Shared,
+    storage: &mut StorageCheck,
+    mut next: Seq,
+    first_look: bool,
+) -> Result<Seq> {
+    let dir = shared.layout.archive();
+    let survey = ArchiveSurvey::take(&dir, shared.config.store)?;
+    if first_look {
+        for (_, error) in &survey.damaged {
+            storage.fault(error);
+        }
+        for hole in &survey.holes {
+            storage.fault(&Error::corrupt(
+                dir.display().to_string(),
+                format!("commits {} to {}", hole.first, hole.last),
+                "no file that has them",
+            ));
+        }
     }
-    while reader.next_block()?.is_some() {}
-    Ok(reader.position().0)
+    for file in &survey.files {
+        if file.next <= next {
+            continue;
+        }
+        match check_file(shared, storage, &file.path, next) {
+            Err(error) if error.kind() == ErrorKind::Corrupt => storage.fault(&error),
+            done => done?,
+        }
+        next = file.next;
+    }
+    Ok(next)
+}
+
+fn check_file(shared: &Shared, storage: &mut StorageCheck, path: &Path, next: Seq) -> Result<()> {
+    let mut reader = Reader::open(path, shared.config.store, shared.key.as_ref())?;
+    while let Some(block) = reader.next_block()? {
+        for (frame, payload) in frames(&block, shared.key.as_ref()) {
+            if frame.seq >= next {
+                storage.frame(frame.seq, payload)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reads journal segments from the commit `next` on; gives the commit after the last.
+fn check_journal(
+    shared: &Shared,
+    storage: &mut StorageCheck,
+    mut next: Seq,
+    first_look: bool,
+) -> Result<Seq> {
+    let (store, key) = (shared.config.store, shared.key.as_ref());
+    for (_, path) in layout::numbered(&shared.layout.journal(), "seg")? {
+        let (segment, bytes) = match Segment::survey(&path, store, key) {
+            Ok(found) => found,
+            // The archiver has taken it away meanwhile.
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        if let Err(error) = segment.sound()
+            && first_look
+        {
+            storage.fault(&error);
+        }
+        for frame in &segment.frames {
+            if frame.seq == next && frame.seq <= storage.until {
+                storage.frame(frame.seq, payload(&bytes, frame)?)?;
+                next += 1;
+            }
+        }
+    }
+    Ok(next)
 }

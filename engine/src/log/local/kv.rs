@@ -14,8 +14,8 @@ use std::time::Duration;
 use milepost_codec::{Error, ErrorKind, Result};
 use parking_lot::RwLock;
 
-use super::digest::Digest;
 use super::layout;
+use crate::digest::Digest;
 use crate::log::{Entry, IndexPut};
 
 /// The most bytes of a value.

@@ -10,7 +10,7 @@
 //! applier.rs   moves commits from the tail into sled     applied.rs how far it is
 //! recovery.rs  what opening brings back                  replay.rs  frames into the tail
 //! heal.rs      what is damaged, written again            rewrite.rs commits out of sled
-//! digest.rs    whether sled lost entries                 closed.rs  or its files changed
+//! applied.rs   how far sled is, and its digest           closed.rs  whether its files changed
 //! ```
 //!
 //! # Sync
@@ -25,7 +25,6 @@ mod archive;
 mod blocks;
 mod check;
 mod closed;
-mod digest;
 mod heal;
 mod journal;
 mod kv;

@@ -6,12 +6,12 @@ use milepost_codec::{Error, ErrorKind, LogId, Result, Seq, StoreKey};
 use parking_lot::{Condvar, Mutex, RwLock};
 
 use super::applied::Applied;
-use super::digest::Digest;
 use super::journal::{Journal, Shelf};
 use super::kv::Kv;
 use super::layout::{self, Layout};
 use super::packs::Packs;
 use super::settings::StoreConfig;
+use crate::digest::Digest;
 use crate::index::{LogHead, keys};
 use crate::log::{IndexPut, Tail};
 

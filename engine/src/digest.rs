@@ -1,5 +1,5 @@
-//! The digest of what sled holds: how many entries, and the sum of a hash of each. sled loses
-//! entries without an error where its files are damaged after an unclean stop; they show here.
+//! Digests of sets: how many entries, and the sum of a hash of each. They show what sled lost, and
+//! whether two copies hold the same.
 
 use milepost_codec::{Error, Result};
 
@@ -26,6 +26,14 @@ impl Digest {
         self.count = self.count.wrapping_sub(1);
         for (sum, part) in self.sum.iter_mut().zip(words(key, value)) {
             *sum = sum.wrapping_sub(part);
+        }
+    }
+
+    /// Adds all entries of another.
+    pub(crate) fn join(&mut self, other: &Self) {
+        self.count = self.count.wrapping_add(other.count);
+        for (sum, part) in self.sum.iter_mut().zip(other.sum) {
+            *sum = sum.wrapping_add(part);
         }
     }
 

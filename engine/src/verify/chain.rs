@@ -1,0 +1,305 @@
+//! A range of one log: its chain computed again, and what its records refer to.
+
+use milepost_codec::{
+    Body, BodyForm, Chain, ChunkList, Error, Hash, Head, LogId, LogKind, Offset, Origin, RecordRef,
+    Result, Seq, checkpoint_id,
+};
+use milepost_replay::Verifier;
+
+use super::Fault;
+use crate::catalog::Catalog;
+use crate::digest::Digest;
+use crate::index::{Indexed, index_record};
+use crate::log::{IndexPut, Run};
+
+/// Records of a log, from the first run that begins in them to the last.
+pub(super) struct Range<'a> {
+    pub(super) catalog: &'a Catalog,
+    pub(super) id: LogId,
+    pub(super) from: Offset,
+    pub(super) to: Offset,
+    pub(super) until: Seq,
+}
+
+/// What was found in a range.
+#[derive(Debug, Default)]
+pub(super) struct Ranged {
+    pub(super) from: Offset,
+    /// Where its first run begins and its last ends; nothing where none begins in it.
+    pub(super) span: Option<(Head, Head)>,
+    pub(super) events: u64,
+    pub(super) bytes: u64,
+    pub(super) blocks: u64,
+    pub(super) checkpoints: u64,
+    /// Entries of the index that follow from it, by kind.
+    pub(super) entries: Box<Kinds>,
+    /// The digest of its sections, of commits up to the last that is compared.
+    pub(super) sections: Digest,
+    pub(super) faults: Vec<Fault>,
+    /// Whether it could not be read to its end.
+    pub(super) broken: bool,
+}
+
+/// A number for each kind of entry.
+#[derive(Debug)]
+pub(super) struct Kinds([u64; 256]);
+
+impl Default for Kinds {
+    fn default() -> Self {
+        Self([0; 256])
+    }
+}
+
+impl std::ops::Deref for Kinds {
+    type Target = [u64; 256];
+    fn deref(&self) -> &[u64; 256] {
+        &self.0
+    }
+}
+
+impl Ranged {
+    pub(super) fn failed(error: Error) -> Self {
+        Self {
+            faults: vec![Fault::of("index", &error)],
+            broken: true,
+            ..Self::default()
+        }
+    }
+}
+
+impl Range<'_> {
+    pub(super) fn verify(&self, origin: Origin) -> Ranged {
+        let mut ranged = Ranged {
+            from: self.from,
+            ..Ranged::default()
+        };
+        if let Err(error) = self.walk(origin, &mut ranged) {
+            ranged.faults.push(Fault::of(self.id, &error));
+            ranged.broken = true;
+        }
+        ranged
+    }
+
+    fn walk(&self, origin: Origin, ranged: &mut Ranged) -> Result<()> {
+        let chain = self.catalog.chain(origin, self.id);
+        let mut at = self.from;
+        let mut verifier: Option<Verifier> = None;
+        while at < self.to {
+            let run = self.catalog.log().run(self.id, at)?;
+            let run = run.ok_or_else(|| {
+                Error::corrupt(self.id.to_string(), format!("offset {at}"), "nothing")
+            })?;
+            let from = match &mut verifier {
+                // One that begins before is the range's before.
+                None if run.first < self.from => {
+                    at = run.end();
+                    continue;
+                }
+                None => {
+                    let start = Head {
+                        next: run.first,
+                        hash: run.prev,
+                    };
+                    ranged.span = Some((start, start));
+                    verifier = Some(Verifier::new(chain, start));
+                    0
+                }
+                Some(verifier) => self.follow(chain, verifier, &run)?,
+            };
+            let Some(verifier) = verifier.as_mut() else {
+                break;
+            };
+            self.sections(origin, verifier, &run, from, ranged)?;
+            ranged.blocks += 1;
+            at = verifier.head().next;
+            if let Some((_, end)) = &mut ranged.span {
+                *end = verifier.head();
+            }
+        }
+        Ok(())
+    }
+
+    /// How many sections of a run were seen already: the applier may have packed them into one block
+    /// with what comes next.
+    fn follow(&self, chain: Chain, verifier: &Verifier, run: &Run) -> Result<usize> {
+        let mut skipped = Verifier::new(
+            chain,
+            Head {
+                next: run.first,
+                hash: run.prev,
+            },
+        );
+        let mut count = 0;
+        for section in run.sections() {
+            if skipped.head().next >= verifier.head().next {
+                break;
+            }
+            skipped.section(skipped.head().next, &section?)?;
+            count += 1;
+        }
+        if skipped.head() == verifier.head() {
+            return Ok(count);
+        }
+        let name = |head: Head| format!("offset {} after {}", head.next, head.hash);
+        Err(Error::corrupt(
+            self.id.to_string(),
+            name(verifier.head()),
+            name(skipped.head()),
+        ))
+    }
+
+    fn sections(
+        &self,
+        origin: Origin,
+        verifier: &mut Verifier,
+        run: &Run,
+        skip: usize,
+        ranged: &mut Ranged,
+    ) -> Result<()> {
+        for (n, section) in run.sections_and_bytes().enumerate() {
+            let (section, bytes) = section?;
+            if n < skip {
+                continue;
+            }
+            let first = verifier.head().next;
+            if section.seq <= self.until {
+                ranged.sections.add(&super::copies::place(first), bytes);
+            }
+            ranged.events += u64::from(section.count);
+            ranged.bytes += section.records.len() as u64;
+            let (mut puts, mut marks, mut faults) = (Vec::new(), 0, Vec::new());
+            verifier.section_with(first, &section, &mut |offset, record, before, _| {
+                let record = Placed {
+                    range: self,
+                    origin,
+                    offset,
+                    seq: section.seq,
+                    record,
+                    before,
+                };
+                // What a record refers to may be damaged, and its chain whole.
+                match record.check(&mut puts) {
+                    Ok(mark) => marks += u64::from(mark),
+                    Err(error) => {
+                        let place = format!("{} at offset {offset}", self.id);
+                        faults.push(Fault::of(place, &error));
+                    }
+                }
+                Ok(())
+            })?;
+            ranged.checkpoints += marks;
+            ranged.faults.append(&mut faults);
+            self.entries(&puts, ranged)?;
+        }
+        Ok(())
+    }
+
+    /// Compares entries that follow from records with those that are stored.
+    fn entries(&self, puts: &[IndexPut], ranged: &mut Ranged) -> Result<()> {
+        for (key, value) in puts {
+            let found = self.catalog.log().get(key)?;
+            if found != *value {
+                let kind = key.first().copied().unwrap_or_default();
+                let found = if found.is_some() { "another" } else { "none" };
+                let error = Error::corrupt(
+                    format!("index of {}", self.id),
+                    format!("the entry of kind {kind} that follows from an event"),
+                    found,
+                );
+                ranged.faults.push(Fault::of(self.id, &error));
+            }
+            if let Some(count) = key
+                .first()
+                .and_then(|kind| ranged.entries.0.get_mut(*kind as usize))
+            {
+                *count += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A record in its place.
+struct Placed<'a> {
+    range: &'a Range<'a>,
+    origin: Origin,
+    offset: Offset,
+    seq: Seq,
+    record: &'a RecordRef<'a>,
+    before: &'a Hash,
+}
+
+impl Placed<'_> {
+    /// Checks what a record refers to, and adds the entries that follow from it; says whether it is a
+    /// checkpoint.
+    fn check(&self, puts: &mut Vec<IndexPut>) -> Result<bool> {
+        let (catalog, id, record) = (self.range.catalog, self.range.id, self.record);
+        let header = record.header()?;
+        if record.form == BodyForm::Chunked {
+            let list = ChunkList::decode(record.payload)?;
+            let content = crate::read::read_chunks(catalog.log(), &list)?;
+            Body::decode(header.kind, &content)?;
+        }
+        let payload = (record.form == BodyForm::Inline).then_some(record.payload);
+        let marks = header.kind == 17 && payload.is_some();
+        let control = matches!(id.kind, LogKind::Control);
+        if !marks && !control && header.key.is_none() {
+            return Ok(false);
+        }
+        index_record(
+            &Indexed {
+                log: id,
+                origin: self.origin,
+                offset: self.offset,
+                before: *self.before,
+                seq: self.seq,
+                header: &header,
+                payload,
+            },
+            puts,
+        )?;
+        let (true, LogKind::Lineage(lineage), Some(payload)) = (marks, id.kind, payload) else {
+            return Ok(false);
+        };
+        let Body::CheckpointMarked(mark) = Body::decode(header.kind, payload)? else {
+            return Ok(false);
+        };
+        if let Some(at) = mark.at {
+            let ancestry = crate::read::Ancestry::of(catalog, id.task, lineage)?;
+            let owner = ancestry.hash_owner(at.next).unwrap_or(lineage);
+            let log = LogId::lineage(id.task, owner);
+            let hash = crate::read::hash_at(catalog, self.origin, log, at.next)?;
+            if hash != at.hash {
+                let head = Head {
+                    next: self.offset,
+                    hash: *self.before,
+                };
+                let digest = checkpoint_id(self.origin, lineage, head, header.time_us, &mark);
+                let place = format!("checkpoint {digest} of {id} at offset {}", self.offset);
+                return Err(Error::corrupt(place, hash, at.hash));
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// The hash a log begins with: its root's, or its parent's at the fork.
+pub(super) fn start_hash(catalog: &Catalog, origin: Origin, id: LogId) -> Result<Hash> {
+    let chain = catalog.chain(origin, id);
+    let LogKind::Lineage(lineage) = id.kind else {
+        return Ok(chain.root());
+    };
+    let Some(parent) = catalog.lineage(id.task, lineage)?.parent else {
+        return Ok(chain.root());
+    };
+    let owner = crate::read::Ancestry::of(catalog, id.task, parent.lineage)?
+        .hash_owner(parent.offset)
+        .unwrap_or(parent.lineage);
+    let log = LogId::lineage(id.task, owner);
+    let hash = crate::read::hash_at(catalog, origin, log, parent.offset)?;
+    if hash != parent.hash {
+        let place = format!("{id}, fork at {}", parent.offset);
+        return Err(Error::corrupt(place, hash, parent.hash));
+    }
+    Ok(hash)
+}

@@ -1,0 +1,419 @@
+//! Verification: every chain computed again, every copy compared, every entry of the index, every
+//! checkpoint's digest, every snapshot and every file.
+//!
+//! ```text
+//! chain.rs     a range of one log: its chain, its marks, its index entries, its sections
+//! copies.rs    what the other copy holds, to be compared
+//! ```
+
+mod chain;
+mod copies;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use milepost_codec::{Error, Head, LogId, LogKind, Offset, Origin, Result, Seq, Snapshot, TaskNo};
+
+use self::chain::{Range, Ranged};
+pub(crate) use self::copies::StorageCheck;
+use crate::catalog::Catalog;
+use crate::digest::Digest;
+use crate::index::keys::{self, Kind};
+use crate::index::{LogHead, SnapshotNote};
+
+/// Events of one log that are verified together, so that the parts of a long log are verified side
+/// by side.
+const RANGE: u64 = 1 << 14;
+
+/// One thing that is not as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// Which log or file.
+    pub place: String,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+impl Fault {
+    fn of(place: impl ToString, error: &Error) -> Self {
+        Self {
+            place: place.to_string(),
+            message: error.to_string(),
+        }
+    }
+}
+
+/// What a verification saw.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct VerifyReport {
+    /// Tasks.
+    pub tasks: u64,
+    /// Lineages.
+    pub lineages: u64,
+    /// Events, those of control logs included.
+    pub events: u64,
+    /// Bytes of their records.
+    pub bytes: u64,
+    /// Checkpoints whose digest was computed again.
+    pub checkpoints: u64,
+    /// Runs of events whose block was checked.
+    pub blocks: u64,
+    /// Entries of the index that follow from events, each compared.
+    pub entries: u64,
+    /// Snapshots that were read.
+    pub snapshots: u64,
+    /// Journal frames, archived or not, beside the chains; not where one task was asked for.
+    pub frames: u64,
+    /// Chunks in packs; not where one task was asked for.
+    pub chunks: u64,
+    /// What is wrong. Empty: everything is as it was written.
+    pub faults: Vec<Fault>,
+}
+
+impl VerifyReport {
+    /// Whether everything is as it was written.
+    pub fn is_clean(&self) -> bool {
+        self.faults.is_empty()
+    }
+}
+
+/// A log to be verified.
+#[derive(Debug, Clone, Copy)]
+struct Target {
+    id: LogId,
+    head: LogHead,
+}
+
+/// Verifies one task, or all and the store's own log and files. `progress` is told how many events
+/// were seen, and how many there are.
+pub(crate) fn verify(
+    catalog: &Catalog,
+    store: Origin,
+    task: Option<TaskNo>,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<VerifyReport> {
+    let mut verification = Verification::new(catalog, store, task)?;
+    verification.run(progress);
+    verification.finish()
+}
+
+struct Verification<'a> {
+    catalog: &'a Catalog,
+    store: Origin,
+    whole: bool,
+    /// Commits up to here are compared with the other copy.
+    until: Seq,
+    targets: Vec<Target>,
+    work: Vec<Work>,
+    report: VerifyReport,
+    /// What was found of each log, by the first offset of each range.
+    ranged: HashMap<LogId, BTreeMap<Offset, Ranged>>,
+    storage: StorageCheck,
+}
+
+/// A piece of work.
+#[derive(Debug, Clone, Copy)]
+enum Work {
+    /// The files that only the log knows, and the other copy in them.
+    Storage,
+    Range(LogId, Offset, Offset),
+    Snapshots(LogId),
+}
+
+/// What came of it.
+enum Done {
+    Storage(Result<()>, Box<StorageCheck>),
+    Range(LogId, Box<Ranged>),
+    Snapshots(u64, Vec<Fault>),
+}
+
+impl<'a> Verification<'a> {
+    fn new(catalog: &'a Catalog, store: Origin, task: Option<TaskNo>) -> Result<Self> {
+        let until = catalog.log().seq();
+        let prefix = match task {
+            Some(task) => keys::of_task(Kind::Head, task),
+            None => keys::all(Kind::Head),
+        };
+        let end = keys::after_prefix(&prefix);
+        let (mut targets, mut work) = (Vec::new(), Vec::new());
+        if task.is_none() {
+            work.push(Work::Storage);
+        }
+        let mut report = VerifyReport::default();
+        for (key, value) in catalog.log().scan(&prefix, &end, false, usize::MAX)? {
+            let (id, head) = (keys::log_of(&key), LogHead::decode(&value)?);
+            match id.kind {
+                LogKind::Control => report.tasks += u64::from(id.task != TaskNo::STORE),
+                LogKind::Lineage(_) => report.lineages += 1,
+            }
+            let mut from = head.start;
+            while from < head.head.next {
+                let to = from.saturating_add(RANGE).min(head.head.next);
+                work.push(Work::Range(id, from, to));
+                from = to;
+            }
+            if let LogKind::Lineage(_) = id.kind {
+                work.push(Work::Snapshots(id));
+            }
+            targets.push(Target { id, head });
+        }
+        Ok(Self {
+            catalog,
+            store,
+            whole: task.is_none(),
+            until,
+            targets,
+            work,
+            report,
+            ranged: HashMap::new(),
+            storage: StorageCheck::new(until),
+        })
+    }
+
+    /// Does all work, on as many threads as there are processors.
+    fn run(&mut self, progress: &mut dyn FnMut(u64, u64)) {
+        let all = (self.targets.iter())
+            .map(|t| t.head.head.next - t.head.start)
+            .sum();
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let (done, results) = crossbeam_channel::unbounded();
+        let next = AtomicUsize::new(0);
+        let work = std::mem::take(&mut self.work);
+        std::thread::scope(|scope| {
+            for _ in 0..threads.min(work.len()) {
+                let (done, next, work, this) = (done.clone(), &next, &work, &*self);
+                scope.spawn(move || {
+                    while let Some(work) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        let _ = done.send(this.one(*work));
+                    }
+                });
+            }
+            drop(done);
+            let (mut seen, mut kept) = (0, Vec::new());
+            for result in results {
+                if let Done::Range(_, ranged) = &result {
+                    seen += ranged.events;
+                    progress(seen, all);
+                }
+                kept.push(result);
+            }
+            kept
+        })
+        .into_iter()
+        .for_each(|result| self.take(result));
+    }
+
+    fn one(&self, work: Work) -> Done {
+        match work {
+            Work::Storage => {
+                let mut check = StorageCheck::new(self.until);
+                let result = self.catalog.log().check_storage(&mut check);
+                Done::Storage(result, Box::new(check))
+            }
+            Work::Range(id, from, to) => {
+                let range = Range {
+                    catalog: self.catalog,
+                    id,
+                    from,
+                    to,
+                    until: self.until,
+                };
+                let origin = self.origin(id);
+                let ranged = origin.map_or_else(Ranged::failed, |origin| range.verify(origin));
+                Done::Range(id, Box::new(ranged))
+            }
+            Work::Snapshots(id) => {
+                let mut faults = Vec::new();
+                let count = self.snapshots(id, &mut faults).unwrap_or_else(|error| {
+                    faults.push(Fault::of(id, &error));
+                    0
+                });
+                Done::Snapshots(count, faults)
+            }
+        }
+    }
+
+    fn take(&mut self, done: Done) {
+        match done {
+            Done::Storage(result, check) => {
+                self.storage = *check;
+                if let Err(error) = result {
+                    self.storage.fault(&error);
+                }
+            }
+            Done::Range(id, ranged) => {
+                self.ranged
+                    .entry(id)
+                    .or_default()
+                    .insert(ranged.from, *ranged);
+            }
+            Done::Snapshots(count, faults) => {
+                self.report.snapshots += count;
+                self.report.faults.extend(faults);
+            }
+        }
+    }
+
+    fn origin(&self, id: LogId) -> Result<Origin> {
+        if id.task == TaskNo::STORE {
+            return Ok(self.store);
+        }
+        Ok(self.catalog.task(id.task)?.origin)
+    }
+
+    /// Reads the snapshots of a lineage: each has to be whole, and of the point it says.
+    fn snapshots(&self, id: LogId, faults: &mut Vec<Fault>) -> Result<u64> {
+        let LogKind::Lineage(lineage) = id.kind else {
+            return Ok(0);
+        };
+        let (log, origin) = (self.catalog.log(), self.origin(id)?);
+        let prefix = keys::of_lineage(Kind::Snapshot, id.task, lineage);
+        let mut count = 0;
+        for (key, value) in log.scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)? {
+            let at = keys::tail_u64(&key);
+            let check = || -> Result<()> {
+                let note = SnapshotNote::decode(&value)?;
+                let content = log.get_chunk(&note.chunk)?;
+                let content = content.ok_or_else(|| {
+                    Error::corrupt(format!("chunk {}", note.chunk), "it", "nothing")
+                })?;
+                let snapshot = Snapshot::decode(&content)?;
+                crate::read::read_chunks(log, &snapshot.state)?;
+                let hash = crate::read::hash_at(self.catalog, origin, id, at)?;
+                let head = Head { next: at, hash };
+                if snapshot.head == head {
+                    return Ok(());
+                }
+                Err(Error::corrupt("its point", hash, snapshot.head.hash))
+            };
+            match check() {
+                Ok(()) => count += 1,
+                Err(error) => {
+                    let place = format!("snapshot of {id} at offset {at}");
+                    faults.push(Fault::of(place, &error));
+                }
+            }
+        }
+        Ok(count)
+    }
+
+    fn finish(mut self) -> Result<VerifyReport> {
+        let mut kinds = [0; 256];
+        let mut differ = HashSet::new();
+        for target in std::mem::take(&mut self.targets) {
+            let ranged = self.ranged.remove(&target.id).unwrap_or_default();
+            let mut digest = Digest::default();
+            for one in ranged.values() {
+                self.report.events += one.events;
+                self.report.bytes += one.bytes;
+                self.report.blocks += one.blocks;
+                self.report.checkpoints += one.checkpoints;
+                self.report.entries += one.entries.iter().sum::<u64>();
+                for (all, new) in kinds.iter_mut().zip(one.entries.iter()) {
+                    *all += new;
+                }
+                digest.join(&one.sections);
+                self.report.faults.extend(one.faults.iter().cloned());
+            }
+            if let Err(error) = self.link(&target, &ranged) {
+                self.report.faults.push(Fault::of(target.id, &error));
+            }
+            if self.storage.has_copy() && self.storage.digest(target.id) != digest {
+                differ.insert(target.id);
+            }
+        }
+        if self.whole {
+            self.finish_whole(&kinds, differ)?;
+        }
+        Ok(self.report)
+    }
+
+    /// The ranges of a log one after another: each begins where the one before ended, the first where
+    /// the log does, and the last ends at the head.
+    fn link(&self, target: &Target, ranged: &BTreeMap<Offset, Ranged>) -> Result<()> {
+        if ranged.values().any(|one| one.broken) {
+            return Ok(());
+        }
+        let Target { id, head } = *target;
+        let origin = self.origin(id)?;
+        let hash = chain::start_hash(self.catalog, origin, id)?;
+        let mut at = Head {
+            next: head.start,
+            hash,
+        };
+        let mut bytes = 0;
+        for one in ranged.values() {
+            // A range in which no run begins has nothing of its own.
+            let Some((start, end)) = one.span else {
+                continue;
+            };
+            if start != at {
+                return Err(Error::corrupt(
+                    format!("{id} at offset {}", at.next),
+                    format!("chain hash {} at {}", at.hash, at.next),
+                    format!("{} at {}", start.hash, start.next),
+                ));
+            }
+            at = end;
+            bytes += one.bytes;
+        }
+        if at != head.head || bytes != head.bytes {
+            return Err(Error::corrupt(
+                id.to_string(),
+                format!(
+                    "head {} {}, {} bytes",
+                    head.head.next, head.head.hash, head.bytes
+                ),
+                format!("head {} {}, {bytes} bytes", at.next, at.hash),
+            ));
+        }
+        Ok(())
+    }
+
+    fn finish_whole(&mut self, kinds: &[u64; 256], differ: HashSet<LogId>) -> Result<()> {
+        let log = self.catalog.log();
+        self.report.frames = self.storage.frames;
+        self.report.chunks = self.storage.chunks;
+        let storage = self.storage.take_faults();
+        // Where a file of the other copy is damaged, what is in it is missing, which is said already.
+        let compared = storage.is_empty();
+        self.report.faults.extend(storage);
+        if compared && !differ.is_empty() {
+            copies::locate(self.catalog, self.until, &differ, &mut self.report.faults)?;
+        }
+        // Entries that no event accounts for: only where nothing was appended meanwhile.
+        if log.seq() == self.until && self.report.faults.is_empty() {
+            self.forged_entries(kinds)?;
+        }
+        Ok(())
+    }
+
+    fn forged_entries(&mut self, kinds: &[u64; 256]) -> Result<()> {
+        let log = self.catalog.log();
+        for kind in Kind::OF_RECORDS {
+            let prefix = keys::all(kind);
+            let mut count = 0;
+            let mut from = prefix.clone();
+            loop {
+                let found = log.scan(&from, &keys::after_prefix(&prefix), false, 1024)?;
+                count += found.len() as u64;
+                let Some((last, _)) = found.into_iter().next_back() else {
+                    break;
+                };
+                from = last;
+                from.push(0);
+            }
+            let expected = kinds.get(kind as usize).copied().unwrap_or_default();
+            if count != expected {
+                let error = Error::corrupt(
+                    "index",
+                    format!("{expected} entries of kind {kind:?}, which follow from events"),
+                    count,
+                );
+                self.report.faults.push(Fault::of("index", &error));
+            }
+        }
+        Ok(())
+    }
+}
