@@ -38,6 +38,14 @@ pub struct Args {
     /// Open the store even if it belongs to another user.
     #[arg(long, global = true)]
     pub trust: bool,
+    /// The key of a keyed store: a file with 64 hexadecimal digits. Default: MILEPOST_KEY_FILE, or the
+    /// digits themselves in MILEPOST_KEY.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub key_file: Option<PathBuf>,
+    /// Keep an anchor up to date in this file, on another disk if it can be; a store that is behind it
+    /// is not opened.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub anchor_to: Option<PathBuf>,
     #[command(subcommand)]
     pub command: Command,
 }
@@ -82,6 +90,10 @@ pub enum Command {
     Diff(Diff),
     /// Check every hash and both copies of every event.
     Verify(Verify),
+    /// Print the heads of the store, to be kept somewhere else and verified against later.
+    Anchor,
+    /// Make a new key for keyed stores in a file.
+    Key(Key),
     /// Print counts and sizes of the store.
     Stats,
 }
@@ -246,4 +258,13 @@ pub struct Diff {
 pub struct Verify {
     /// Only this task.
     pub task: Option<String>,
+    /// Compare with an anchor that was taken earlier, too.
+    #[arg(long, value_name = "FILE", conflicts_with = "task")]
+    pub anchor: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Key {
+    /// The file, which must not be there.
+    pub file: PathBuf,
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use indicatif::ProgressBar;
-use milepost::{Engine, ErrorKind, Options, Progress};
+use milepost::{Engine, ErrorKind, Options, Progress, StoreKey};
 
 use crate::error::{Failure, Result};
 use crate::output::{bar, printable};
@@ -19,6 +19,10 @@ pub struct Choice {
     pub dir: Option<PathBuf>,
     /// Whether a store of another user is opened.
     pub trust: bool,
+    /// `--key-file`.
+    pub key_file: Option<PathBuf>,
+    /// `--anchor-to`.
+    pub anchor_to: Option<PathBuf>,
 }
 
 impl Choice {
@@ -40,7 +44,7 @@ impl Choice {
             );
         }
         self.check_owner(&dir)?;
-        open_at(&dir, Options::default().create(false))
+        open_at(&dir, self.options(Options::default().create(false))?)
     }
 
     /// Opens the store, and makes one where there is none.
@@ -53,7 +57,30 @@ impl Choice {
             },
         };
         self.check_owner(&dir)?;
-        open_at(&dir, options.create(true))
+        open_at(&dir, self.options(options.create(true))?)
+    }
+
+    /// The options with the key and the anchor that were asked for.
+    fn options(&self, mut options: Options) -> Result<Options> {
+        let file = self.key_file.clone();
+        let file = file.or_else(|| std::env::var_os("MILEPOST_KEY_FILE").map(PathBuf::from));
+        let text = match file.filter(|file| !file.as_os_str().is_empty()) {
+            Some(file) => {
+                let read = std::fs::read_to_string(&file);
+                let place = file.display();
+                Some(
+                    read.map_err(|e| Failure::new(format!("cannot read the key in {place}: {e}")))?,
+                )
+            }
+            None => std::env::var("MILEPOST_KEY").ok(),
+        };
+        if let Some(text) = text.filter(|text| !text.trim().is_empty()) {
+            options = options.key(text.parse::<StoreKey>()?);
+        }
+        Ok(match &self.anchor_to {
+            Some(path) => options.anchor_to(path),
+            None => options,
+        })
     }
 
     fn named(&self) -> Option<PathBuf> {

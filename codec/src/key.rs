@@ -2,12 +2,24 @@
 //! write a history that verifies.
 
 use std::fmt;
+use std::str::FromStr;
+
+use crate::error::{Error, Result};
 
 const CONTEXT_CHAIN: &str = "milepost 1 chain";
 const CONTEXT_CHECK: &str = "milepost 1 check";
 const CONTEXT_ID: &str = "milepost 1 key id";
 
 /// The secret of a keyed store: 32 bytes that are kept outside of it.
+///
+/// ```
+/// use milepost_codec::StoreKey;
+///
+/// let key: StoreKey = "07".repeat(32).parse()?;
+/// assert_eq!(key, StoreKey::new(&[7; 32]));
+/// assert!(!format!("{key:?}").contains("0707"), "it is never printed");
+/// # Ok::<(), milepost_codec::Error>(())
+/// ```
 ///
 /// Three keys are derived from it (BLAKE3, `derive_key`): one for chain hashes, one for the checks
 /// of frames and blocks, and an id that tells keys apart and gives nothing away.
@@ -41,6 +53,23 @@ impl StoreKey {
 
     pub(crate) fn check(&self) -> &[u8; 32] {
         &self.check
+    }
+}
+
+impl FromStr for StoreKey {
+    type Err = Error;
+
+    /// Reads a secret: 64 hexadecimal digits, white space around them allowed. `Invalid` for anything
+    /// else, which the error does not repeat.
+    fn from_str(text: &str) -> Result<Self> {
+        let bytes = data_encoding::HEXLOWER_PERMISSIVE.decode(text.trim().as_bytes());
+        match bytes
+            .ok()
+            .and_then(|bytes| <[u8; 32]>::try_from(bytes).ok())
+        {
+            Some(secret) => Ok(Self::new(&secret)),
+            None => Err(Error::invalid("a key is 64 hexadecimal digits")),
+        }
     }
 }
 

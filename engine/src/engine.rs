@@ -14,6 +14,7 @@ use milepost_replay::{Chunks, Event, Reducer, RunReducer, RunState};
 use parking_lot::Mutex;
 
 use crate::address::Address;
+use crate::anchor::{Anchor, Keeper};
 use crate::catalog::Catalog;
 use crate::checkpoint::Checkpoint;
 use crate::committer::{Activate, Committer, Done, Errand, PartBuilder, Request};
@@ -27,7 +28,7 @@ use crate::point::Point;
 use crate::state::{LogChunks, state_at};
 use crate::stats::Stats;
 use crate::task::Task;
-use crate::verify::{VerifyReport, verify};
+use crate::verify::{Fault, VerifyReport, verify};
 
 /// A store that is open. Cheap to clone, `Send` and `Sync`; works from plain threads.
 ///
@@ -64,7 +65,15 @@ pub(crate) struct Inner {
     /// Held while tasks and lineages are opened and activated, so that numbers are given once.
     pub(crate) structure: Mutex<()>,
     errands: Sender<Errand>,
+    anchor: Mutex<Option<Anchoring>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// The thread that keeps an anchor up to date.
+struct Anchoring {
+    keeper: Arc<Keeper>,
+    stop: Sender<()>,
+    thread: JoinHandle<()>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -142,13 +151,29 @@ impl Engine {
             store,
             structure: Mutex::new(()),
             errands,
+            anchor: Mutex::new(None),
             threads: Mutex::new(threads),
         };
         let engine = Self {
             inner: Arc::new(inner),
         };
         engine.create_store_log()?;
+        engine.start_anchoring()?;
         Ok(engine)
+    }
+
+    fn start_anchoring(&self) -> Result<()> {
+        let inner = &self.inner;
+        if let Some(path) = inner.options.anchor.clone() {
+            let (catalog, clock) = (inner.catalog.clone(), Arc::clone(&inner.options.clock));
+            let (keeper, stop, thread) = Keeper::start(path, catalog, inner.store, clock)?;
+            *inner.anchor.lock() = Some(Anchoring {
+                keeper,
+                stop,
+                thread,
+            });
+        }
+        Ok(())
     }
 
     fn create_store_log(&self) -> Result<()> {
@@ -362,6 +387,28 @@ impl Engine {
         verify(&self.inner.catalog, self.inner.store, task, progress)
     }
 
+    /// The heads of the store now, to be kept somewhere else.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` where the store is closed, `Corrupt` where its index is damaged.
+    pub fn anchor(&self) -> Result<Anchor> {
+        let inner = &self.inner;
+        Anchor::take(&inner.catalog, inner.store, inner.now_us())
+    }
+
+    /// What of the store is not as it was when an anchor was taken: logs that are gone, shorter, or
+    /// another history. Empty where the store has only grown since. It reads the heads and one block
+    /// of each log: with [`Engine::verify`], which computes the chains, everything up to the anchor
+    /// is proved.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`: the anchor is of another store.
+    pub fn verify_anchor(&self, anchor: &Anchor) -> Result<Vec<Fault>> {
+        anchor.check(&self.inner.catalog, self.inner.store)
+    }
+
     /// What the store holds, in numbers. No event is read.
     ///
     /// # Errors
@@ -375,6 +422,9 @@ impl Engine {
         stats.disk = log.disk_bytes()?;
         if let Some(local) = &self.inner.local {
             (stats.recovered, stats.torn) = local.recovered();
+        }
+        if let Some(anchoring) = self.inner.anchor.lock().as_ref() {
+            stats.anchored = anchoring.keeper.anchored();
         }
         Ok(stats)
     }
@@ -434,7 +484,15 @@ impl Inner {
         for thread in threads.drain(..).skip(1) {
             let _ = thread.join();
         }
-        self.catalog.log().close()
+        let anchored = match self.anchor.lock().take() {
+            Some(anchoring) => {
+                let _ = anchoring.stop.send(());
+                let _ = anchoring.thread.join();
+                anchoring.keeper.write()
+            }
+            None => Ok(()),
+        };
+        self.catalog.log().close().and(anchored)
     }
 }
 

@@ -4,6 +4,23 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use milepost_codec::{Error, ErrorKind, Result, Seed};
 
+/// 32 random bytes of the system's, for a [`StoreKey`](milepost_codec::StoreKey).
+///
+/// # Errors
+///
+/// `Unavailable`: the system gives none.
+#[expect(clippy::disallowed_methods, reason = "this is the injected entropy")]
+pub fn new_secret() -> Result<[u8; 32]> {
+    let mut secret = [0; 32];
+    match getrandom::fill(&mut secret) {
+        Ok(()) => Ok(secret),
+        Err(e) => Err(Error::new(
+            ErrorKind::Unavailable,
+            format!("the system gives no random bytes: {e}"),
+        )),
+    }
+}
+
 /// A stream of unguessable bytes: BLAKE3 keyed by a secret of the system's, over a counter. So a
 /// seed for each append costs a hash and no system call.
 #[derive(Debug)]
@@ -13,17 +30,9 @@ pub(crate) struct Entropy {
 }
 
 impl Entropy {
-    #[expect(clippy::disallowed_methods, reason = "this is the injected entropy")]
     pub(crate) fn from_system() -> Result<Self> {
-        let mut key = [0; 32];
-        getrandom::fill(&mut key).map_err(|e| {
-            Error::new(
-                ErrorKind::Unavailable,
-                format!("the system gives no random bytes: {e}"),
-            )
-        })?;
         Ok(Self {
-            key,
+            key: new_secret()?,
             counter: AtomicU64::new(0),
         })
     }

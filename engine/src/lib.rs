@@ -38,6 +38,7 @@
 //! ```
 
 mod address;
+mod anchor;
 mod append;
 mod catalog;
 mod checkpoint;
@@ -46,6 +47,7 @@ mod committer;
 mod digest;
 mod engine;
 mod entropy;
+mod files;
 mod index;
 mod lineage;
 mod log;
@@ -63,10 +65,12 @@ mod task;
 mod verify;
 
 pub use address::{Address, Place};
+pub use anchor::{Anchor, AnchoredLog};
 pub use append::{Append, Appended, Ticket};
 pub use checkpoint::{Checkpoint, Mark};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use engine::Engine;
+pub use entropy::new_secret;
 pub use lineage::{Lineage, LineageInfo};
 pub use opened::{Finding, OpenReport, Outcome, Progress};
 pub use options::Options;

@@ -1,5 +1,6 @@
 //! How a store is opened.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use milepost_codec::StoreKey;
@@ -19,6 +20,7 @@ pub struct Options {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) snapshots: bool,
     pub(crate) key: Option<StoreKey>,
+    pub(crate) anchor: Option<PathBuf>,
     pub(crate) progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
     pub(crate) reducers: Vec<Arc<dyn DynReducer>>,
 }
@@ -33,6 +35,7 @@ impl Default for Options {
             clock: Arc::new(SystemClock),
             snapshots: true,
             key: None,
+            anchor: None,
             progress: None,
             reducers: vec![Arc::new(Registered(RunReducer))],
         }
@@ -101,6 +104,15 @@ impl Options {
     #[must_use]
     pub fn key(mut self, key: StoreKey) -> Self {
         self.key = Some(key);
+        self
+    }
+
+    /// Where an anchor is kept up to date: a file on another disk, or of another user. Opening
+    /// compares the store with the anchor that is there, and fails with `Corrupt` where it is behind
+    /// it, or another than it was. It is written anew at most once a second, and at close.
+    #[must_use]
+    pub fn anchor_to(mut self, path: impl Into<PathBuf>) -> Self {
+        self.anchor = Some(path.into());
         self
     }
 

@@ -38,6 +38,8 @@ pub struct Stats {
     pub seq: Seq,
     /// The last commit that is where it stays.
     pub applied: Seq,
+    /// The last commit in the anchor that is kept up to date; 0 where none is.
+    pub anchored: Seq,
     /// Commits that opening took back from the journal.
     pub recovered: u64,
     /// Whether the journal ended in bytes that are no commit when it was opened: a write that was

@@ -87,3 +87,8 @@ pub fn body(kind: u8, salt: u64, size: usize) -> Body {
         _ => Message::text("assistant", &text(salt, size)).into(),
     }
 }
+
+/// A message of a few hundred bytes.
+pub fn text_message(salt: u64) -> Message {
+    Message::text("assistant", &text(salt, 300))
+}

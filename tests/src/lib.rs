@@ -4,6 +4,7 @@ pub mod bodies;
 pub mod folder;
 pub mod model;
 pub mod seed;
+pub mod sweep;
 pub mod world;
 
 /// The README's example compiles.

@@ -1,8 +1,10 @@
 //! The commands, one file each, and what several of them need.
 
+mod anchor;
 mod checkpoints;
 mod diff;
 mod forms;
+mod key;
 mod lineages;
 mod log;
 mod mark;
@@ -29,11 +31,14 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
     let store = Choice {
         dir: args.store,
         trust: args.trust,
+        key_file: args.key_file,
+        anchor_to: args.anchor_to,
     };
     match args.command {
         Command::Demo(args) => demo::run(&store, &args, out),
         Command::DemoWorker(args) => demo::worker(&store, &args),
         Command::Record(args) => record::run(&store, &args, out),
+        Command::Key(args) => key::run(&args.file, out),
         command => {
             let engine = store.open()?;
             let done = on_store(&engine, command, out);
@@ -47,7 +52,8 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
 
 fn on_store(engine: &Engine, command: Command, out: &mut Out) -> Result<()> {
     match command {
-        Command::Demo(_) | Command::DemoWorker(_) | Command::Record(_) => Ok(()),
+        Command::Demo(_) | Command::DemoWorker(_) | Command::Record(_) | Command::Key(_) => Ok(()),
+        Command::Anchor => anchor::run(engine, out),
         Command::Tasks(args) => tasks::run(engine, &args, out),
         Command::Lineages(args) => lineages::run(engine, &args.task, out),
         Command::Log(args) => log::run(engine, &args, out),
@@ -58,7 +64,7 @@ fn on_store(engine: &Engine, command: Command, out: &mut Out) -> Result<()> {
         Command::Restore(args) => restore::run(engine, &args, out),
         Command::Undo(args) => undo::run(engine, &args.task, out),
         Command::Diff(args) => diff::run(engine, &args, out),
-        Command::Verify(args) => verify::run(engine, args.task.as_deref(), out),
+        Command::Verify(args) => verify::run(engine, &args, out),
         Command::Stats => stats::run(engine, out),
     }
 }

@@ -1,31 +1,45 @@
 //! `verify`: every hash, and both copies of every event.
 
-use milepost::Engine;
+use milepost::{Anchor, Engine};
 use serde_json::json;
 
 use super::task;
+use crate::args::Verify;
 use crate::error::{CORRUPT, Failure, Result};
 use crate::output::{Look, Out, bar, big, printable};
 
 /// A bar is shown from so many events on.
 const LONG: u64 = 100_000;
 
-pub fn run(engine: &Engine, id: Option<&str>, out: &mut Out) -> Result<()> {
-    let task = id.map(|id| task(engine, id)).transpose()?;
+pub fn run(engine: &Engine, args: &Verify, out: &mut Out) -> Result<()> {
+    // What it is compared with is read first: a wrong file is no reason to wait for the rest.
+    let anchor = args.anchor.as_deref().map(Anchor::read).transpose()?;
+    let task = args
+        .task
+        .as_deref()
+        .map(|id| task(engine, id))
+        .transpose()?;
     let mut shown = None;
-    let report = engine.verify(task.as_ref().map(|task| task.id()), &mut |done, all| {
+    let mut report = engine.verify(task.as_ref().map(|task| task.id()), &mut |done, all| {
         let bar = shown.get_or_insert_with(|| bar(all, "verify", all >= LONG, false));
         bar.set_position(done);
     })?;
     if let Some(bar) = shown {
         bar.finish_and_clear();
     }
+    let anchored = match &anchor {
+        Some(anchor) => engine.verify_anchor(anchor)?,
+        None => Vec::new(),
+    };
+    report.faults.extend(anchored);
     let counts = [
         ("tasks", report.tasks),
         ("lineages", report.lineages),
         ("events", report.events),
         ("checkpoints", report.checkpoints),
         ("blocks", report.blocks),
+        ("entries", report.entries),
+        ("snapshots", report.snapshots),
         ("frames", report.frames),
         ("chunks", report.chunks),
     ];
@@ -39,6 +53,11 @@ pub fn run(engine: &Engine, id: Option<&str>, out: &mut Out) -> Result<()> {
             .map(|f| json!({"place": f.place, "message": f.message}))
             .collect();
         form.insert("faults".into(), faults);
+        if let Some(anchor) = &anchor {
+            let form_of =
+                json!({"digest": anchor.digest, "seq": big(anchor.seq), "logs": anchor.logs.len()});
+            form.insert("anchor".into(), form_of);
+        }
         form.insert("ok".into(), report.faults.is_empty().into());
         out.json(&form)?;
     } else {
@@ -46,6 +65,13 @@ pub fn run(engine: &Engine, id: Option<&str>, out: &mut Out) -> Result<()> {
             .map(|(name, count)| format!("{count} {name}"))
             .join(", ");
         out.line(format!("checked {checked}"))?;
+        if let Some(anchor) = &anchor {
+            let logs = anchor.logs.len();
+            out.line(format!(
+                "compared with the anchor of commit {}, {logs} logs",
+                anchor.seq
+            ))?;
+        }
         for fault in &report.faults {
             let place = out.look(Look::Bad, &printable(&fault.place));
             out.line(format!("{place}: {}", printable(&fault.message)))?;

@@ -35,7 +35,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    fn of(place: impl ToString, error: &Error) -> Self {
+    pub(crate) fn of(place: impl ToString, error: &Error) -> Self {
         Self {
             place: place.to_string(),
             message: error.to_string(),

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use milepost_codec::{Acked, Result, Seq, StoreId};
 
-use super::layout;
+use crate::files;
 
 /// The file that names the last commit that was acknowledged.
 #[derive(Debug)]
@@ -21,9 +21,9 @@ impl Witness {
     pub(crate) fn open(path: &Path, store: StoreId, seq: Seq) -> Result<Self> {
         let witness = Acked { store, seq };
         if fs::read(path).ok().as_deref() != Some(&witness.encode()) {
-            layout::write_whole(path, &witness.encode())?;
+            files::write_whole(path, &witness.encode())?;
         }
-        let file = layout::open_rw(path)?;
+        let file = files::open_rw(path)?;
         Ok(Self { file, store })
     }
 

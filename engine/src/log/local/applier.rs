@@ -24,39 +24,41 @@ pub(crate) const ROUND_DUE: usize = 2 << 20;
 pub(crate) enum Wake {
     /// There is something to look at.
     Look,
-    /// Everything committed so far is to be applied.
-    Drain,
+    /// Everything up to this commit is to be applied.
+    Drain(Seq),
     /// The work is over.
     Stop,
 }
 
 /// Runs until it is told to stop. An error poisons the log: what is committed is in the journal.
 pub(crate) fn run(shared: &Arc<Shared>, wakes: &Receiver<Wake>) {
-    let mut draining = false;
+    let mut drain_to = 0;
     loop {
         let wake = match wakes.recv_timeout(std::time::Duration::from_secs(3600)) {
             Ok(wake) => wake,
             Err(RecvTimeoutError::Timeout) => Wake::Look,
             Err(RecvTimeoutError::Disconnected) => return,
         };
-        draining |= wake == Wake::Drain;
-        if wake == Wake::Stop {
-            return;
+        match wake {
+            Wake::Drain(to) => drain_to = drain_to.max(to),
+            Wake::Look => {}
+            Wake::Stop => return,
         }
         // A panic poisons too: whoever waits for the tail to shrink is told.
-        let done = catch_unwind(AssertUnwindSafe(|| work(shared, draining)));
+        let done = catch_unwind(AssertUnwindSafe(|| work(shared, drain_to)));
         let done =
             done.unwrap_or_else(|_| Err(Error::new(ErrorKind::Poisoned, "applying panicked")));
-        if let Err(error) = done {
+        // Damage that is met here is sled's: what is read else are segments, which the next opening
+        // looks at anyway.
+        if let Err(error) = shared.sled(done) {
             shared.poison(&error.at("applier"));
         }
-        draining = false;
         let _guard = shared.waiting.lock();
         shared.progress.notify_all();
     }
 }
 
-fn work(shared: &Arc<Shared>, all: bool) -> Result<()> {
+fn work(shared: &Arc<Shared>, drain_to: Seq) -> Result<()> {
     if shared.poisoned().is_some() {
         return Ok(());
     }
@@ -70,7 +72,8 @@ fn work(shared: &Arc<Shared>, all: bool) -> Result<()> {
         };
         let Some(until) = until else { break };
         // Writers wait over the backlog: what they wait for is always due.
-        if waiting < ROUND_DUE.min(shared.backlog_bytes / 2) && !all {
+        let due = ROUND_DUE.min(shared.backlog_bytes / 2);
+        if waiting < due && shared.applied() >= drain_to {
             break;
         }
         round(shared, until)?;

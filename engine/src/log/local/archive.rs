@@ -13,8 +13,8 @@ use milepost_codec::{
 
 use super::applied::UNKNOWN;
 use super::journal::Sealed;
-use super::layout;
 use super::survey::Segment;
+use crate::files;
 
 /// Frames that are compressed together: more pack better, and are held in memory at once.
 const BLOCK_TARGET: usize = 512 << 10;
@@ -26,10 +26,10 @@ pub(crate) fn write(
     store: StoreId,
     key: Option<&StoreKey>,
 ) -> Result<()> {
-    let path = layout::numbered_path(dir, sealed.header.number, "mpa");
+    let path = files::numbered_path(dir, sealed.header.number, "mpa");
     if path.exists() {
         // Whoever wrote it may have died before its name was durable.
-        return layout::sync_dir(dir);
+        return files::sync_dir(dir);
     }
     let (segment, bytes) = Segment::survey(&sealed.path, store, key)?;
     let header = *segment.sound()?;
@@ -62,7 +62,7 @@ pub(crate) struct Writer {
 impl Writer {
     pub(crate) fn create(path: PathBuf, header: SegmentHeader) -> Result<Self> {
         let beside = path.with_extension("tmp");
-        let out = File::create(&beside).map_err(|e| layout::io("create", &beside, &e))?;
+        let out = File::create(&beside).map_err(|e| files::io("create", &beside, &e))?;
         Ok(Self {
             path,
             beside,
@@ -93,7 +93,7 @@ impl Writer {
         }
         self.out
             .write_all(&self.buf)
-            .map_err(|e| layout::io("write", &self.beside, &e))?;
+            .map_err(|e| files::io("write", &self.beside, &e))?;
         self.buf.clear();
         Ok(())
     }
@@ -106,8 +106,8 @@ impl Writer {
         self.out
             .sync_all()
             .and_then(|()| fs::rename(&self.beside, &self.path))
-            .map_err(|e| layout::io("write", &self.beside, &e))?;
-        layout::sync_dir(self.path.parent().unwrap_or(&self.path))
+            .map_err(|e| files::io("write", &self.beside, &e))?;
+        files::sync_dir(self.path.parent().unwrap_or(&self.path))
     }
 }
 
@@ -125,7 +125,7 @@ pub(crate) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     pub(crate) fn open(path: &Path, store: StoreId, key: Option<&'a StoreKey>) -> Result<Self> {
-        let file = File::open(path).map_err(|e| layout::io("open", path, &e))?;
+        let file = File::open(path).map_err(|e| files::io("open", path, &e))?;
         let mut file = BufReader::with_capacity(256 << 10, file);
         let mut header = [0; ArchiveHeader::LEN];
         file.read_exact(&mut header).map_err(|_| short(path))?;
@@ -251,7 +251,7 @@ impl ArchiveSurvey {
         let mut survey = Self::default();
         let mut free = Vec::new();
         let mut number = 1;
-        for (named, path) in layout::numbered(dir, "mpa")? {
+        for (named, path) in files::numbered(dir, "mpa")? {
             free.extend(number..named);
             number = named + 1;
             survey.last_number = named;
@@ -287,7 +287,7 @@ impl ArchiveSurvey {
 }
 
 fn look(path: &Path, store: StoreId, number: u64) -> Result<Archived> {
-    let file = File::open(path).map_err(|e| layout::io("open", path, &e))?;
+    let file = File::open(path).map_err(|e| files::io("open", path, &e))?;
     let mut bytes = [0; ArchiveHeader::LEN];
     file.read_exact_at(&mut bytes, 0).map_err(|_| short(path))?;
     let header = decode_header(path, &bytes, store)?;
@@ -301,7 +301,7 @@ fn look(path: &Path, store: StoreId, number: u64) -> Result<Archived> {
     }
     let len = file
         .metadata()
-        .map_err(|e| layout::io("read", path, &e))?
+        .map_err(|e| files::io("read", path, &e))?
         .len();
     let mut end = [0; ArchiveBlock::HEADER_LEN];
     let at = len

@@ -7,7 +7,8 @@ use milepost_codec::{Error, ErrorKind, Result, Seq};
 use super::archive::{ArchiveSurvey, Reader};
 use super::replay::frames;
 use super::survey::{Segment, payload};
-use super::{Shared, layout, packs};
+use super::{Shared, packs};
+use crate::files;
 use crate::verify::StorageCheck;
 
 /// Reads and checks every file but sled's, whose blocks are checked with the chains.
@@ -89,7 +90,7 @@ fn check_journal(
     first_look: bool,
 ) -> Result<Seq> {
     let (store, key) = (shared.config.store, shared.key.as_ref());
-    for (_, path) in layout::numbered(&shared.layout.journal(), "seg")? {
+    for (_, path) in files::numbered(&shared.layout.journal(), "seg")? {
         let (segment, bytes) = match Segment::survey(&path, store, key) {
             Ok(found) => found,
             // The archiver has taken it away meanwhile.

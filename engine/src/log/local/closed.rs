@@ -7,7 +7,8 @@ use std::path::Path;
 use milepost_codec::Result;
 use serde::{Deserialize, Serialize};
 
-use super::layout::{self, Layout};
+use super::layout::Layout;
+use crate::files;
 
 /// Files up to this size are hashed; of a larger one only the length is kept.
 const HASHED_MAX: u64 = 1 << 20;
@@ -23,7 +24,7 @@ struct FileState {
 /// Takes note of sled's files, after sled has let go of them.
 pub(super) fn note(layout: &Layout) -> Result<()> {
     let text = serde_json::to_vec(&state(layout)).unwrap_or_default();
-    layout::write_whole(&layout.sled_closed(), &text)
+    files::write_whole(&layout.sled_closed(), &text)
 }
 
 /// Whether sled's files are those that were noted.

@@ -12,6 +12,7 @@ use super::recovery::Survey;
 use super::replay::Position;
 use super::shared::Shared;
 use super::{applier, rewrite};
+use crate::files;
 
 /// Numbers that files for the end of the archive may take: as many as are needed.
 const MANY: u64 = 1 << 20;
@@ -49,17 +50,18 @@ pub(super) fn heal(
     shared.kv.sync()?;
     for segment in &survey.segments {
         if segment.sound().is_ok() {
-            fs::remove_file(&segment.path).map_err(|e| layout::io("remove", &segment.path, &e))?;
+            fs::remove_file(&segment.path).map_err(|e| files::io("remove", &segment.path, &e))?;
         } else {
             layout::set_aside(&shared.layout, &segment.path)?;
         }
     }
-    layout::sync_dir(&shared.layout.journal())?;
+    files::sync_dir(&shared.layout.journal())?;
     let used = survey.segments.iter().filter_map(|s| s.header);
     let used = used.map(|header| header.number).max().unwrap_or(0);
     Ok(Some(JournalEnd {
         active: None,
         last: end.seq,
+        closed: false,
         check: UNKNOWN,
         next_number: last_number.max(used).max(survey.archive.last_number) + 1,
         next_size: 0,

@@ -23,7 +23,7 @@ use milepost_codec::{
 };
 use parking_lot::Mutex;
 
-use super::layout;
+use crate::files;
 
 /// Segments start at this size, so that a small store is small, and grow to the largest.
 const SEGMENT_MIN: u64 = 256 << 10;
@@ -88,9 +88,18 @@ struct Spare {
 pub(crate) struct JournalEnd {
     pub(crate) active: Option<Active>,
     pub(crate) last: Seq,
+    /// Whether the last commit only says that the store was closed.
+    pub(crate) closed: bool,
     pub(crate) check: [u8; 16],
     pub(crate) next_number: u64,
     pub(crate) next_size: u64,
+}
+
+impl JournalEnd {
+    /// The last commit that somebody may have been told of.
+    pub(crate) fn acked(&self) -> Seq {
+        self.last - Seq::from(self.closed)
+    }
 }
 
 impl Journal {
@@ -129,7 +138,7 @@ impl Journal {
             .file
             .write_all_at(buf, active.at)
             .and_then(|()| active.file.sync_data())
-            .map_err(|e| layout::io("write", &active.path, &e))?;
+            .map_err(|e| files::io("write", &active.path, &e))?;
         active.at += buf.len() as u64;
         self.last = seq;
         self.check = check;
@@ -155,7 +164,7 @@ impl Journal {
             });
         }
         let size = self.next_size.max(need + SEGMENT_HEADER_LEN as u64);
-        let path = layout::numbered_path(&self.dir, self.next_number, "seg");
+        let path = files::numbered_path(&self.dir, self.next_number, "seg");
         let spare = match shelf.take_spare(size) {
             Some(spare) => spare,
             None => shelf.make_spare(&self.dir, size)?,
@@ -169,13 +178,13 @@ impl Journal {
             prev: self.check,
         };
         let (from, size) = (spare.path, spare.size);
-        let file = layout::open_rw(&from)?;
+        let file = files::open_rw(&from)?;
         // The header is synced under the spare name: once the name is a segment's, so is the file.
         file.write_all_at(&header.encode(), 0)
             .and_then(|()| file.sync_data())
             .and_then(|()| fs::rename(&from, &path))
-            .map_err(|e| layout::io("begin", &path, &e))?;
-        layout::sync_dir(&self.dir)?;
+            .map_err(|e| files::io("begin", &path, &e))?;
+        files::sync_dir(&self.dir)?;
         self.next_number += 1;
         self.active = Some(Active {
             header,
@@ -218,21 +227,21 @@ impl Shelf {
         let keep = sealed.size == SEGMENT_MAX && self.spare.lock().is_empty();
         if keep {
             let path = dir.join(format!("spare-{:010}.seg", sealed.header.number));
-            fs::rename(&sealed.path, &path).map_err(|e| layout::io("recycle", &path, &e))?;
+            fs::rename(&sealed.path, &path).map_err(|e| files::io("recycle", &path, &e))?;
             // The name first: once the file is written to, its old name must not come back.
-            layout::sync_dir(dir)?;
+            files::sync_dir(dir)?;
             let (size, used) = (sealed.size, true);
             self.spare.lock().push(Spare { path, size, used });
             return Ok(());
         }
-        fs::remove_file(&sealed.path).map_err(|e| layout::io("remove", &sealed.path, &e))?;
-        layout::sync_dir(dir)
+        fs::remove_file(&sealed.path).map_err(|e| files::io("remove", &sealed.path, &e))?;
+        files::sync_dir(dir)
     }
 
     /// Takes in what is left of spares from before, and removes all but one of the largest size.
     pub(crate) fn adopt(&self, dir: &Path) -> Result<()> {
         for entry in fs::read_dir(dir)
-            .map_err(|e| layout::io("list", dir, &e))?
+            .map_err(|e| files::io("list", dir, &e))?
             .flatten()
         {
             let path = entry.path();
@@ -246,10 +255,10 @@ impl Shelf {
                 let used = !name.to_string_lossy().starts_with("spare-new");
                 spare.push(Spare { path, size, used });
             } else {
-                fs::remove_file(&path).map_err(|e| layout::io("remove", &path, &e))?;
+                fs::remove_file(&path).map_err(|e| files::io("remove", &path, &e))?;
             }
         }
-        layout::sync_dir(dir)
+        files::sync_dir(dir)
     }
 
     /// Makes a file of zeros, written and synced, so that writing into it changes no metadata.
@@ -262,7 +271,7 @@ impl Shelf {
                 break path;
             }
         };
-        let file = layout::open_rw(&path)?;
+        let file = files::open_rw(&path)?;
         let zeros = vec![0_u8; 256 << 10];
         let mut at = 0;
         while at < size {
@@ -270,10 +279,10 @@ impl Shelf {
                 .unwrap_or(usize::MAX)
                 .min(zeros.len());
             file.write_all_at(zeros.split_at(len).0, at)
-                .map_err(|e| layout::io("write", &path, &e))?;
+                .map_err(|e| files::io("write", &path, &e))?;
             at += len as u64;
         }
-        file.sync_all().map_err(|e| layout::io("sync", &path, &e))?;
+        file.sync_all().map_err(|e| files::io("sync", &path, &e))?;
         let used = false;
         Ok(Spare { path, size, used })
     }

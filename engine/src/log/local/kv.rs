@@ -14,8 +14,8 @@ use std::time::Duration;
 use milepost_codec::{Error, ErrorKind, Result};
 use parking_lot::RwLock;
 
-use super::layout;
 use crate::digest::Digest;
+use crate::files;
 use crate::log::{Entry, IndexPut};
 
 /// The most bytes of a value.
@@ -38,6 +38,9 @@ const LOCK_PATIENCE: Duration = Duration::from_millis(50);
 const OPEN_PATIENCE: Duration = Duration::from_secs(30);
 const OPEN_BYTES_PER_SEC: u64 = 10 << 20;
 
+/// How long a sled that is not sound may take to be dropped.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(5);
+
 /// Entries that are read at once while all are read.
 const WALK: usize = 256;
 
@@ -59,7 +62,7 @@ impl Kv {
     /// sled is opened on a thread of its own: where damage makes it hang, that thread is left alone.
     pub(crate) fn open(dir: &Path, cache_bytes: usize, segment_size: u32) -> Result<Self> {
         let limit =
-            OPEN_PATIENCE + Duration::from_secs(layout::disk_bytes(dir) / OPEN_BYTES_PER_SEC);
+            OPEN_PATIENCE + Duration::from_secs(files::disk_bytes(dir) / OPEN_BYTES_PER_SEC);
         let (sender, opened) = crossbeam_channel::bounded(1);
         let path = dir.to_owned();
         let thread = std::thread::Builder::new().name("milepost-sled".into());
@@ -97,7 +100,7 @@ impl Kv {
                 opened => break opened?,
             }
         };
-        let file = File::open(dir.join("db")).map_err(|e| layout::io("open", dir, &e))?;
+        let file = File::open(dir.join("db")).map_err(|e| files::io("open", dir, &e))?;
         let kv = Self {
             db: RwLock::new(Some(db)),
             dir: dir.to_owned(),
@@ -106,20 +109,28 @@ impl Kv {
         };
         if fresh {
             kv.sync()?;
-            layout::sync_dir(dir)?;
-            layout::sync_dir(dir.parent().unwrap_or(dir))?;
+            files::sync_dir(dir)?;
+            files::sync_dir(dir.parent().unwrap_or(dir))?;
         }
         Ok(kv)
     }
 
-    /// Lets go of the folder, so that it can be opened again though readers still hold the log.
-    /// sled is dropped only where it is `sound`: after a failed write that may never end.
+    /// Lets go of the folder, so that it can be opened again though readers still hold the log. After
+    /// a failed write (`sound` is false) dropping sled may never end: it is waited for a while only.
     pub(crate) fn close(&self, sound: bool) {
         let db = self.db.write().take();
         if sound {
             drop(db);
-        } else {
-            std::mem::forget(db);
+            return;
+        }
+        let (sender, dropped) = crossbeam_channel::bounded(1);
+        let thread = std::thread::Builder::new().name("milepost-sled".into());
+        let spawned = thread.spawn(move || {
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(db)));
+            let _ = sender.send(());
+        });
+        if spawned.is_ok() {
+            let _ = dropped.recv_timeout(CLOSE_PATIENCE);
         }
     }
 
@@ -231,7 +242,7 @@ impl Kv {
         self.with("flush", |db| db.flush().map(|_| ()))?;
         self.file
             .sync_data()
-            .map_err(|e| layout::io("sync", &self.dir, &e))?;
+            .map_err(|e| files::io("sync", &self.dir, &e))?;
         self.check_blobs()
     }
 

@@ -16,14 +16,13 @@
 //!   damaged/                 what was set aside
 //! ```
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use milepost_codec::{Error, ErrorKind, Result};
+use milepost_codec::{Error, Result};
 
 use super::settings::StoreConfig;
+use crate::files;
 
 /// Where things are in a store.
 #[derive(Debug, Clone)]
@@ -114,7 +113,7 @@ impl Layout {
 
     /// Refuses to make a store over one whose settings are gone.
     fn check_empty(&self, dir: &Path) -> Result<()> {
-        let mut files = fs::read_dir(dir).map_err(|e| io("list", dir, &e))?;
+        let mut files = fs::read_dir(dir).map_err(|e| files::io("list", dir, &e))?;
         if files.next().is_none() {
             return Ok(());
         }
@@ -133,10 +132,10 @@ impl Layout {
             self.archive(),
             self.packs(),
         ] {
-            make_dir(&dir)?;
+            files::make_dir(&dir)?;
         }
-        write_whole(&self.root.join(".gitignore"), b"*\n")?;
-        sync_dir(
+        files::write_whole(&self.root.join(".gitignore"), b"*\n")?;
+        files::sync_dir(
             self.root
                 .parent()
                 .filter(|p| !p.as_os_str().is_empty())
@@ -146,50 +145,10 @@ impl Layout {
     }
 }
 
-/// An error of the file system as one of ours.
-pub(crate) fn io(what: &str, path: &Path, error: &io::Error) -> Error {
-    let kind = match error.kind() {
-        io::ErrorKind::NotFound => ErrorKind::NotFound,
-        _ => ErrorKind::Unavailable,
-    };
-    Error::new(kind, format!("cannot {what} {}: {error}", path.display()))
-}
-
-pub(crate) fn make_dir(dir: &Path) -> Result<()> {
-    match fs::DirBuilder::new()
-        .mode(0o700)
-        .recursive(false)
-        .create(dir)
-    {
-        Err(e) if e.kind() == io::ErrorKind::AlreadyExists && dir.is_dir() => Ok(()),
-        Err(e) => Err(io("create", dir, &e)),
-        Ok(()) => Ok(()),
-    }
-}
-
-/// Makes the names in a folder survive power loss.
-pub(crate) fn sync_dir(dir: &Path) -> Result<()> {
-    File::open(dir)
-        .and_then(|d| d.sync_all())
-        .map_err(|e| io("sync", dir, &e))
-}
-
-/// Opens a file for writing and reading, making it where it is not there.
-pub(crate) fn open_rw(path: &Path) -> Result<File> {
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(path)
-        .map_err(|e| io("open", path, &e))
-}
-
 /// Moves a file or folder to where damaged ones are kept, over one of the same name.
 pub(crate) fn set_aside(layout: &Layout, path: &Path) -> Result<PathBuf> {
     let dir = layout.damaged();
-    make_dir(&dir)?;
+    files::make_dir(&dir)?;
     let name = path.file_name().unwrap_or_default();
     let aside = dir.join(name);
     let moved = match fs::symlink_metadata(&aside) {
@@ -199,66 +158,9 @@ pub(crate) fn set_aside(layout: &Layout, path: &Path) -> Result<PathBuf> {
     };
     moved
         .and_then(|()| fs::rename(path, &aside))
-        .map_err(|e| io("set aside", path, &e))?;
-    sync_dir(&dir)?;
-    sync_dir(path.parent().unwrap_or(path))?;
-    sync_dir(&layout.root)?;
+        .map_err(|e| files::io("set aside", path, &e))?;
+    files::sync_dir(&dir)?;
+    files::sync_dir(path.parent().unwrap_or(path))?;
+    files::sync_dir(&layout.root)?;
     Ok(aside)
-}
-
-/// Writes a file beside its place, syncs it, and moves it there: it is there whole or not at all.
-pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".tmp");
-    let beside = PathBuf::from(beside);
-    let write = || {
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&beside)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&beside, path)
-    };
-    write().map_err(|e| io("write", path, &e))?;
-    sync_dir(path.parent().unwrap_or(path))
-}
-
-/// The numbered files of a folder, in order: `0000000012.seg` is 12.
-pub(crate) fn numbered(dir: &Path, extension: &str) -> Result<Vec<(u64, PathBuf)>> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(dir).map_err(|e| io("list", dir, &e))? {
-        let path = entry.map_err(|e| io("list", dir, &e))?.path();
-        let number = path
-            .file_stem()
-            .and_then(|s| s.to_str())
-            .and_then(|s| s.parse().ok());
-        if let (Some(number), true) = (number, path.extension().is_some_and(|e| e == extension)) {
-            files.push((number, path));
-        }
-    }
-    files.sort();
-    Ok(files)
-}
-
-pub(crate) fn numbered_path(dir: &Path, number: u64, extension: &str) -> PathBuf {
-    dir.join(format!("{number:010}.{extension}"))
-}
-
-/// Bytes a folder's files take on disk, by blocks, not by lengths.
-pub(crate) fn disk_bytes(dir: &Path) -> u64 {
-    use std::os::unix::fs::MetadataExt;
-    let Ok(entries) = fs::read_dir(dir) else {
-        return 0;
-    };
-    entries
-        .flatten()
-        .map(|entry| match entry.metadata() {
-            Ok(meta) if meta.is_dir() => disk_bytes(&entry.path()),
-            Ok(meta) => meta.blocks() * 512,
-            Err(_) => 0,
-        })
-        .sum()
 }

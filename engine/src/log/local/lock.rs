@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use milepost_codec::{Error, ErrorKind, Result};
 
-use super::layout;
+use crate::files;
 
 /// A lock that is held until it is dropped, or the process dies.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ const TRIES: u32 = 20;
 impl StoreLock {
     /// Takes the lock; `Unavailable` with the holder's pid where another process has it.
     pub(crate) fn take(path: &Path, now_us: u64) -> Result<Self> {
-        let mut file = layout::open_rw(path)?;
+        let mut file = files::open_rw(path)?;
         let mut tries = 0;
         loop {
             match file.try_lock() {
@@ -33,14 +33,14 @@ impl StoreLock {
                     thread::sleep(PATIENCE);
                 }
                 Err(TryLockError::WouldBlock) => return Err(held(path, &mut file)),
-                Err(TryLockError::Error(e)) => return Err(layout::io("lock", path, &e)),
+                Err(TryLockError::Error(e)) => return Err(files::io("lock", path, &e)),
             }
         }
         let text = format!("{} {now_us}\n", std::process::id());
         file.set_len(0)
             .and_then(|()| file.rewind())
             .and_then(|()| file.write_all(text.as_bytes()))
-            .map_err(|e| layout::io("write", path, &e))?;
+            .map_err(|e| files::io("write", path, &e))?;
         Ok(Self { _file: file })
     }
 }

@@ -61,6 +61,7 @@ use self::shared::Shared;
 use super::tail::merge;
 use super::{Batch, Entry, Log, Run};
 use crate::entropy::Entropy;
+use crate::files;
 use crate::index::{LogHead, keys};
 use crate::opened::{Finding, OpenReport};
 use crate::options::Options;
@@ -112,7 +113,7 @@ impl LocalLog {
         {
             log::warn!("{}: {place}: {message} ({outcome})", root.display());
         }
-        let witness = Witness::open(&layout.acked(), config.store, end.last)?;
+        let witness = Witness::open(&layout.acked(), config.store, end.acked())?;
         shared.seq.store(end.last, Ordering::Release);
         let closed_at = end
             .active
@@ -195,7 +196,7 @@ impl LocalLog {
         if self.whole.lock().contains(id) {
             return Ok(true);
         }
-        let Some(place) = self.shared.kv.get(&keys::chunk(id))? else {
+        let Some(place) = self.shared.sled(self.shared.kv.get(&keys::chunk(id)))? else {
             return Ok(false);
         };
         let place = Place::decode(&place)?;
@@ -232,7 +233,10 @@ impl LocalLog {
             .inspect_err(|error| {
                 self.shared.poison(error);
             })?;
-        self.witness.note(seq);
+        // Nobody is told of the frame that says that the store was closed.
+        if !closed {
+            self.witness.note(seq);
+        }
         Ok(())
     }
 }
@@ -311,7 +315,8 @@ impl Log for LocalLog {
     }
 
     fn put_note(&self, key: Vec<u8>, value: Vec<u8>) -> Result<()> {
-        self.shared.kv.apply(vec![(key, Some(value))])
+        self.shared
+            .sled(self.shared.kv.apply(vec![(key, Some(value))]))
     }
 
     fn put_chunk(&self, content: &[u8], pieces: bool) -> Result<ChunkId> {
@@ -334,7 +339,7 @@ impl Log for LocalLog {
 
     fn get_chunk(&self, id: &ChunkId) -> Result<Option<Vec<u8>>> {
         self.shared.check_open()?;
-        let Some(place) = self.shared.kv.get(&keys::chunk(id))? else {
+        let Some(place) = self.shared.sled(self.shared.kv.get(&keys::chunk(id)))? else {
             return Ok(None);
         };
         let read = self.shared.packs.read(id, Place::decode(&place)?);
@@ -361,7 +366,7 @@ impl Log for LocalLog {
 
     fn drain(&self) -> Result<()> {
         let until = self.seq();
-        let _ = self.wakes.send(Wake::Drain);
+        let _ = self.wakes.send(Wake::Drain(until));
         let mut guard = self.shared.waiting.lock();
         while self.shared.applied() < until {
             if let Some(error) = self.shared.poisoned() {
@@ -369,7 +374,7 @@ impl Log for LocalLog {
             }
             let again = std::time::Duration::from_millis(100);
             if self.shared.progress.wait_for(&mut guard, again).timed_out() {
-                let _ = self.wakes.send(Wake::Drain);
+                let _ = self.wakes.send(Wake::Drain(until));
             }
         }
         Ok(())
@@ -386,11 +391,11 @@ impl Log for LocalLog {
     fn disk_bytes(&self) -> Result<DiskBytes> {
         let layout = &self.shared.layout;
         Ok(DiskBytes {
-            journal: layout::disk_bytes(&layout.journal()),
-            archive: layout::disk_bytes(&layout.archive()),
-            sled: layout::disk_bytes(&layout.sled()),
-            packs: layout::disk_bytes(&layout.packs()),
-            total: layout::disk_bytes(&layout.root),
+            journal: files::disk_bytes(&layout.journal()),
+            archive: files::disk_bytes(&layout.archive()),
+            sled: files::disk_bytes(&layout.sled()),
+            packs: files::disk_bytes(&layout.packs()),
+            total: files::disk_bytes(&layout.root),
         })
     }
 

@@ -18,6 +18,7 @@ use super::recovery::{self, Refusal, Survey};
 use super::settings::StoreConfig;
 use super::shared::Shared;
 use crate::entropy::Entropy;
+use crate::files;
 use crate::index::keys;
 use crate::opened::{Finding, Outcome, Progress};
 use crate::options::Options;
@@ -37,7 +38,7 @@ pub(super) fn prepare(layout: &Layout, options: &Options, entropy: &Entropy) -> 
             let message = format!("there is no Milepost store in {}", root.display());
             return Err(Error::not_found(message));
         }
-        layout::make_dir(root)?;
+        files::make_dir(root)?;
     }
     let lock = StoreLock::take(&layout.lock(), options.clock.now_us())?;
     if !layout.exists() {
@@ -163,7 +164,7 @@ impl Opening<'_> {
         let applied = Applied::read(&kv, self.config.store)?;
         *reached = applied.seq;
         let (packs, chunks) =
-            Packs::open(&layout.packs(), applied.packs, findings).map_err(Refusal::Other)?;
+            Packs::open(layout, applied.packs, findings).map_err(Refusal::Other)?;
         kv.apply(
             chunks
                 .iter()
@@ -222,7 +223,7 @@ impl Opening<'_> {
             Ok((shared, end)) if end.last >= reached => {
                 let suspect = self.layout.suspect();
                 if suspect.exists() {
-                    fs::remove_file(&suspect).map_err(|e| layout::io("remove", &suspect, &e))?;
+                    fs::remove_file(&suspect).map_err(|e| files::io("remove", &suspect, &e))?;
                 }
                 findings.push(Finding::repaired("sled", &error));
                 findings.append(&mut found);
@@ -249,12 +250,12 @@ impl Opening<'_> {
 
     fn put_back(&self, aside: &std::path::Path) -> Result<()> {
         let sled = self.layout.sled();
-        let io = |e| layout::io("put back", &sled, &e);
+        let io = |e| files::io("put back", &sled, &e);
         if sled.exists() {
             fs::remove_dir_all(&sled).map_err(io)?;
         }
         fs::rename(aside, &sled).map_err(io)?;
-        layout::sync_dir(&self.layout.root)
+        files::sync_dir(&self.layout.root)
     }
 }
 

@@ -8,11 +8,15 @@ use std::path::{Path, PathBuf};
 use milepost_codec::{CHUNK_RAW_MAX, ChunkEntry, ChunkId, Error, Result};
 use parking_lot::Mutex;
 
-use super::layout;
+use super::layout::Layout;
+use crate::files;
 use crate::opened::{Finding, Outcome};
 
 /// A pack is followed by another when it has grown to this.
 const PACK_MAX: u64 = 256 << 20;
+
+/// Bytes of a torn end that are kept, at most: two chunks of the largest size.
+const CUT_MAX: u64 = 2 << 20;
 
 /// Where a chunk is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -65,54 +69,50 @@ struct State {
 impl Packs {
     /// Opens the packs and gives the chunks found after `known`, which the index has already.
     pub(crate) fn open(
-        dir: &Path,
+        layout: &Layout,
         known: Place,
         findings: &mut Vec<Finding>,
     ) -> Result<(Self, Vec<(ChunkId, Place)>)> {
+        let dir = &layout.packs();
         let mut state = State::default();
         let mut found = Vec::new();
-        for (number, path) in layout::numbered(dir, "pack")? {
+        for (number, path) in files::numbered(dir, "pack")? {
             let number = u32::try_from(number).unwrap_or(u32::MAX);
             state.last = number;
             if number < known.pack {
                 continue;
             }
             let from = if number == known.pack { known.at } else { 0 };
-            let file = layout::open_rw(&path)?;
+            let file = files::open_rw(&path)?;
             let len = length(&path, &file)?;
             if len < from {
                 findings.push(cut(&path, len, from));
             }
             let end = scan(&path, &file, number, from.min(len), &mut found)?;
-            // A torn entry at the end was never named by a record.
-            file.set_len(end)
-                .map_err(|e| layout::io("cut", &path, &e))?;
+            if end < len {
+                findings.push(cut_end(layout, &path, &file, end, len)?);
+            }
             // What was read may have come from memory: from here on it counts as stored.
-            file.sync_data()
-                .map_err(|e| layout::io("sync", &path, &e))?;
+            file.sync_data().map_err(|e| files::io("sync", &path, &e))?;
             if end < PACK_MAX {
                 state.open = Some((number, file, end));
             }
         }
-        let named: Vec<u64> = (layout::numbered(dir, "pack")?.iter())
+        let named: Vec<u64> = (files::numbered(dir, "pack")?.iter())
             .map(|(number, _)| *number)
             .collect();
         for number in (1..known.pack).map(u64::from) {
             if !named.contains(&number) {
-                findings.push(cut(
-                    &layout::numbered_path(dir, number, "pack"),
-                    0,
-                    PACK_MAX,
-                ));
+                findings.push(cut(&files::numbered_path(dir, number, "pack"), 0, PACK_MAX));
             }
         }
         if state.last < known.pack {
-            let path = layout::numbered_path(dir, u64::from(known.pack), "pack");
+            let path = files::numbered_path(dir, u64::from(known.pack), "pack");
             findings.push(cut(&path, 0, known.at));
             state.last = known.pack;
         }
         if state.last > 0 {
-            layout::sync_dir(dir)?;
+            files::sync_dir(dir)?;
         }
         Ok((
             Self {
@@ -142,10 +142,10 @@ impl Packs {
                 sync(&mut state)?;
             }
             let number = state.last + 1;
-            let path = layout::numbered_path(&self.dir, u64::from(number), "pack");
-            let file = layout::open_rw(&path)?;
-            file.sync_all().map_err(|e| layout::io("sync", &path, &e))?;
-            layout::sync_dir(&self.dir)?;
+            let path = files::numbered_path(&self.dir, u64::from(number), "pack");
+            let file = files::open_rw(&path)?;
+            file.sync_all().map_err(|e| files::io("sync", &path, &e))?;
+            files::sync_dir(&self.dir)?;
             state.last = number;
             state.open = Some((number, file, 0));
         }
@@ -153,7 +153,7 @@ impl Packs {
             return Err(Error::invalid("no pack is open"));
         };
         file.write_all_at(entry, *at)
-            .map_err(|e| layout::io("write", &self.dir, &e))?;
+            .map_err(|e| files::io("write", &self.dir, &e))?;
         let place = Place {
             pack: *pack,
             at: *at,
@@ -196,12 +196,12 @@ impl Packs {
         if let Some(file) = state.readers.get(&pack) {
             return Ok(std::sync::Arc::clone(file));
         }
-        let path = layout::numbered_path(&self.dir, u64::from(pack), "pack");
+        let path = files::numbered_path(&self.dir, u64::from(pack), "pack");
         let file = File::open(&path).map_err(|e| match e.kind() {
             std::io::ErrorKind::NotFound => {
                 Error::corrupt(path.display().to_string(), "a pack", "no such file")
             }
-            _ => layout::io("open", &path, &e),
+            _ => files::io("open", &path, &e),
         })?;
         let file = std::sync::Arc::new(file);
         state.readers.insert(pack, std::sync::Arc::clone(&file));
@@ -212,15 +212,37 @@ impl Packs {
 fn sync(state: &mut State) -> Result<()> {
     if let Some((_, file, _)) = &state.open {
         file.sync_data()
-            .map_err(|e| layout::io("sync", Path::new("pack"), &e))?;
+            .map_err(|e| files::io("sync", Path::new("pack"), &e))?;
     }
     state.dirty = false;
     Ok(())
 }
 
+/// Cuts a pack behind its last whole entry. What was there was never named by a record, unless it is
+/// damaged: so it is kept aside.
+fn cut_end(layout: &Layout, path: &Path, file: &File, end: u64, len: u64) -> Result<Finding> {
+    let io = |e| files::io("cut", path, &e);
+    let mut rest = vec![0; (len - end).min(CUT_MAX) as usize];
+    file.read_exact_at(&mut rest, end).map_err(io)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    files::make_dir(&layout.damaged())?;
+    let kept = layout.damaged().join(format!("{name}.from-{end}"));
+    files::write_whole(&kept, &rest)?;
+    file.set_len(end).map_err(io)?;
+    Ok(Finding {
+        place: format!("{} at byte {end}", path.display()),
+        message: format!(
+            "{} bytes that are no whole chunk, now in {}",
+            len - end,
+            kept.display()
+        ),
+        outcome: Outcome::Dropped,
+    })
+}
+
 fn length(path: &Path, file: &File) -> Result<u64> {
     let metadata = file.metadata();
-    Ok(metadata.map_err(|e| layout::io("read", path, &e))?.len())
+    Ok(metadata.map_err(|e| files::io("read", path, &e))?.len())
 }
 
 /// A pack that lost its end. There is one copy of it.
@@ -279,7 +301,7 @@ fn next_whole(path: &Path, file: &File, mut at: u64) -> Result<Option<u64>> {
     loop {
         let read = file
             .read_at(&mut window, at)
-            .map_err(|e| layout::io("read", path, &e))?;
+            .map_err(|e| files::io("read", path, &e))?;
         let bytes = window.get(..read).unwrap_or_default();
         for (place, four) in (at..).zip(bytes.windows(magic.len())) {
             if four == magic && whole_at(file, place).is_some() {
@@ -295,11 +317,11 @@ fn next_whole(path: &Path, file: &File, mut at: u64) -> Result<Option<u64>> {
 
 /// Reads every chunk of every pack; `on_chunk` is told of each, or of the damage that ends a pack.
 pub(crate) fn check_all(dir: &Path, on_chunk: &mut dyn FnMut(Result<ChunkId>)) -> Result<()> {
-    for (number, path) in layout::numbered(dir, "pack")? {
-        let file = File::open(&path).map_err(|e| layout::io("open", &path, &e))?;
+    for (number, path) in files::numbered(dir, "pack")? {
+        let file = File::open(&path).map_err(|e| files::io("open", &path, &e))?;
         let len = file
             .metadata()
-            .map_err(|e| layout::io("read", &path, &e))?
+            .map_err(|e| files::io("read", &path, &e))?
             .len();
         let mut found = Vec::new();
         let pack = u32::try_from(number).unwrap_or(u32::MAX);
@@ -314,7 +336,7 @@ pub(crate) fn check_all(dir: &Path, on_chunk: &mut dyn FnMut(Result<ChunkId>)) -
             let mut entry = vec![0; place.len as usize];
             let read = file
                 .read_exact_at(&mut entry, place.at)
-                .map_err(|e| layout::io("read", &path, &e));
+                .map_err(|e| files::io("read", &path, &e));
             on_chunk(read.and_then(|()| ChunkEntry::decode(&entry)).map(|_| id));
         }
         if end < len {

@@ -15,12 +15,13 @@ use super::acked::Witness;
 use super::applied::UNKNOWN;
 use super::archive::{ArchiveSurvey, Hole};
 use super::journal::{Active, JournalEnd, Sealed};
-use super::layout::{self, Layout};
+use super::layout::Layout;
 use super::replay::{Position, Replay};
 use super::settings::StoreConfig;
 use super::shared::Shared;
 use super::survey::{FrameAt, Segment, payload};
 use super::{applied::Applied, heal};
+use crate::files;
 use crate::opened::{Finding, Outcome, Progress};
 
 /// Why opening does not go on.
@@ -58,7 +59,7 @@ impl Survey {
     ) -> Result<Self> {
         let archive = ArchiveSurvey::take(&layout.archive(), config.store)?;
         let mut segments = Vec::new();
-        for (_, path) in layout::numbered(&layout.journal(), "seg")? {
+        for (_, path) in files::numbered(&layout.journal(), "seg")? {
             segments.push(Segment::survey(&path, config.store, key)?.0);
         }
         // A name can be wrong; what is in a segment cannot.
@@ -173,6 +174,11 @@ pub(super) fn recover(
             outcome: Outcome::Dropped,
         });
     }
+    if survey.acked.is_none() && !survey.is_empty() {
+        let place = shared.layout.acked().display().to_string();
+        let error = Error::corrupt(place, "the last acknowledged commit", "no such thing");
+        findings.push(Finding::repaired("acked", &error));
+    }
     if shared.tail.read().is_empty() {
         // Only frames that say that the store was closed came after what sled has.
         shared.set_applied(end.seq);
@@ -222,7 +228,7 @@ fn take_all(shared: &Shared, survey: &Survey, replay: &mut Replay<'_>) -> Result
     while let Some((segment, frame)) = next(&later, replay.at) {
         if open.as_ref().is_none_or(|(s, _)| s.path != segment.path) {
             let bytes =
-                fs::read(&segment.path).map_err(|e| layout::io("read", &segment.path, &e))?;
+                fs::read(&segment.path).map_err(|e| files::io("read", &segment.path, &e))?;
             open = Some((segment, bytes));
         }
         let bytes = open.as_ref().map_or(&[][..], |(_, bytes)| bytes);
@@ -286,6 +292,7 @@ fn end_at(shared: &Shared, survey: &Survey, end: Position) -> Result<JournalEnd>
     let mut journal = JournalEnd {
         active: None,
         last: end.seq,
+        closed: survey.closed(),
         check: end.check,
         next_number: survey.archive.last_number + 1,
         next_size: 0,
@@ -306,7 +313,7 @@ fn end_at(shared: &Shared, survey: &Survey, end: Position) -> Result<JournalEnd>
     journal.next_number = journal.next_number.max(header.number + 1);
     journal.next_size = if at * 2 > size { size * 2 } else { size };
     if closed || segment.frames.is_empty() {
-        let file = layout::open_rw(&segment.path)?;
+        let file = files::open_rw(&segment.path)?;
         let path = segment.path.clone();
         journal.active = Some(Active {
             header,

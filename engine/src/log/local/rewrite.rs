@@ -14,8 +14,9 @@ use milepost_codec::{
 
 use super::applied::UNKNOWN;
 use super::archive::Writer;
+use super::blocks;
 use super::shared::Shared;
-use super::{blocks, layout};
+use crate::files;
 use crate::index::LogHead;
 use crate::index::keys::{self, Kind};
 
@@ -38,7 +39,7 @@ pub(super) fn range(shared: &Shared, first: Seq, last: Seq, numbers: &[u64]) -> 
             let found = "no number between those of the files beside it";
             Error::corrupt(dir, format!("a file for commit {next}"), found)
         })?;
-        let path = layout::numbered_path(&shared.layout.archive(), number, "mpa");
+        let path = files::numbered_path(&shared.layout.archive(), number, "mpa");
         let header = SegmentHeader {
             store: shared.config.store,
             number,

@@ -7,7 +7,8 @@ use std::path::Path;
 use milepost_codec::{Error, ErrorKind, Result, StoreId};
 use serde::{Deserialize, Serialize};
 
-use super::layout::{self, Layout};
+use super::layout::Layout;
+use crate::files;
 
 /// The version of the store's layout. A reader refuses a higher one.
 const LAYOUT_VERSION: u32 = 1;
@@ -45,8 +46,8 @@ impl StoreConfig {
     /// Writes both files. The second makes the folder a store.
     pub(crate) fn write(&self, layout: &Layout) -> Result<()> {
         let text = self.encode()?;
-        layout::write_whole(&layout.config_copy(), &text)?;
-        layout::write_whole(&layout.config(), &text)
+        files::write_whole(&layout.config_copy(), &text)?;
+        files::write_whole(&layout.config(), &text)
     }
 
     /// Reads the settings, and writes a file again that is damaged or gone; says which, and what
@@ -71,7 +72,7 @@ impl StoreConfig {
         if !matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::NotFound) {
             return Err(error);
         }
-        layout::write_whole(path, &self.encode()?)?;
+        files::write_whole(path, &self.encode()?)?;
         Ok((self, Some(as_damage(path, error))))
     }
 
@@ -100,7 +101,7 @@ fn as_damage(path: &Path, error: Error) -> Error {
 }
 
 fn read_one(path: &Path) -> Result<StoreConfig> {
-    let text = fs::read(path).map_err(|e| layout::io("read", path, &e))?;
+    let text = fs::read(path).map_err(|e| files::io("read", path, &e))?;
     #[derive(Deserialize)]
     struct Version {
         milepost: u32,

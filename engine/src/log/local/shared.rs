@@ -8,10 +8,11 @@ use parking_lot::{Condvar, Mutex, RwLock};
 use super::applied::Applied;
 use super::journal::{Journal, Shelf};
 use super::kv::Kv;
-use super::layout::{self, Layout};
+use super::layout::Layout;
 use super::packs::Packs;
 use super::settings::StoreConfig;
 use crate::digest::Digest;
+use crate::files;
 use crate::index::{LogHead, keys};
 use crate::log::{IndexPut, Tail};
 
@@ -151,7 +152,7 @@ impl Shared {
                 return error;
             }
             if !self.suspect.swap(true, Ordering::AcqRel) {
-                let _ = layout::write_whole(&self.layout.suspect(), b"");
+                let _ = files::write_whole(&self.layout.suspect(), b"");
             }
             error.at("sled is damaged, open the store again to have it rebuilt")
         })

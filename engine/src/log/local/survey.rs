@@ -9,7 +9,7 @@ use milepost_codec::{
     Seq, StoreId, StoreKey,
 };
 
-use super::layout;
+use crate::files;
 
 /// Where a frame is, and what it follows.
 #[derive(Debug, Clone, Copy)]
@@ -46,7 +46,7 @@ impl Segment {
         store: StoreId,
         key: Option<&StoreKey>,
     ) -> Result<(Self, Vec<u8>)> {
-        let bytes = fs::read(path).map_err(|e| layout::io("read", path, &e))?;
+        let bytes = fs::read(path).map_err(|e| files::io("read", path, &e))?;
         let header = match SegmentHeader::decode(&bytes) {
             Ok(header) => Some(header),
             Err(error) if error.kind() == ErrorKind::Corrupt => None,
@@ -171,8 +171,8 @@ impl Segment {
     /// or failed, before its sync was done, and what was read came from memory: so the frame is
     /// written again, which also brings back pages that a failed sync has marked clean.
     pub(crate) fn settle(&self) -> Result<()> {
-        let io = |e| layout::io("sync", &self.path, &e);
-        let file = layout::open_rw(&self.path)?;
+        let io = |e| files::io("sync", &self.path, &e);
+        let file = files::open_rw(&self.path)?;
         if let Some(last) = self.frames.last() {
             let mut frame = vec![0; (last.end - last.at).min(self.size - last.at) as usize];
             file.read_exact_at(&mut frame, last.at)
@@ -180,7 +180,7 @@ impl Segment {
                 .map_err(io)?;
         }
         file.sync_data().map_err(io)?;
-        layout::sync_dir(self.path.parent().unwrap_or(&self.path))
+        files::sync_dir(self.path.parent().unwrap_or(&self.path))
     }
 }
 

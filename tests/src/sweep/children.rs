@@ -1,0 +1,167 @@
+//! Cases in a process of their own: one that hangs or ends is known by what it was asked last.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use super::cases::Case;
+use super::judge::{Judge, Outcome, Verdict};
+use super::stores::Stores;
+
+/// Where the stores are: tells a process that it is a child.
+const STORES: &str = "MILEPOST_SWEEP_CHILD_STORES";
+
+/// How long a case may take.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// A child does so many cases: what sled leaks when it panics is freed with it.
+const CASES: usize = 250;
+
+/// Carries out the cases that the parent names, where this process is a child.
+pub fn work() {
+    let Ok(root) = std::env::var(STORES) else {
+        return;
+    };
+    let root = PathBuf::from(root);
+    let work = root.join(format!("work of {}", std::process::id()));
+    let mut judge = Judge::new(Stores::at(&root), &work, false);
+    for line in std::io::stdin().lines() {
+        let case = Case::named(&line.unwrap()).unwrap();
+        let Verdict { outcome, reason } = judge.judge(&case);
+        let reason = reason.replace(['\n', '\t'], " ");
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "\nverdict\t{}\t{reason}", outcome.name()).unwrap();
+        out.flush().unwrap();
+    }
+    fs::remove_dir_all(&work).unwrap();
+}
+
+/// A child, and how far it is.
+struct Running {
+    child: Child,
+    stdin: ChildStdin,
+    lines: Receiver<String>,
+    done: usize,
+}
+
+/// Gives cases to children, one after another.
+pub struct Children {
+    root: PathBuf,
+    test: &'static str,
+    running: Option<Running>,
+}
+
+impl Children {
+    /// `test` is the name of the test that calls [`work`].
+    pub fn new(root: &Path, test: &'static str) -> Self {
+        Self {
+            root: root.to_owned(),
+            test,
+            running: None,
+        }
+    }
+
+    fn stderr(&self) -> PathBuf {
+        self.root.join("stderr")
+    }
+
+    fn start(&self) -> Running {
+        let stderr = File::options()
+            .append(true)
+            .create(true)
+            .open(self.stderr())
+            .unwrap();
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", self.test, "--nocapture"])
+            .env(STORES, &self.root)
+            .env("RUST_BACKTRACE", "0")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(stderr)
+            .spawn()
+            .unwrap();
+        let stdin = child.stdin.take().unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        let (said, lines) = channel();
+        std::thread::spawn(move || {
+            for line in out.lines().map_while(Result::ok) {
+                if line.starts_with("verdict\t") && said.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        Running {
+            child,
+            stdin,
+            lines,
+            done: 0,
+        }
+    }
+
+    /// Has a child carry out a case.
+    pub fn judge(&mut self, case: &Case) -> Verdict {
+        // What was printed before is of no interest any more.
+        let stderr = File::options().write(true).open(self.stderr());
+        if let Ok(file) = stderr {
+            file.set_len(0).unwrap();
+        }
+        let mut running = self.running.take().unwrap_or_else(|| self.start());
+        writeln!(running.stdin, "{case}").unwrap();
+        match running.lines.recv_timeout(LIMIT) {
+            Ok(line) => {
+                let mut words = line.split('\t').skip(1);
+                let outcome = Outcome::named(words.next().unwrap()).unwrap();
+                let mut verdict = Verdict::new(outcome, words.next().unwrap_or_default());
+                running.done += 1;
+                if outcome == Outcome::Panic {
+                    verdict.reason = format!("{}: {}", verdict.reason, self.printed());
+                }
+                // After a panic nothing is sure of the process.
+                if running.done >= CASES || outcome == Outcome::Panic {
+                    end(running);
+                } else {
+                    self.running = Some(running);
+                }
+                verdict
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                running.child.kill().unwrap();
+                end(running);
+                Verdict::new(Outcome::Hang, self.printed())
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                let status = running.child.wait().unwrap();
+                let reason = format!("the process ended: {status}: {}", self.printed());
+                Verdict::new(Outcome::Panic, reason)
+            }
+        }
+    }
+
+    /// The end of what the child printed of its panics.
+    fn printed(&self) -> String {
+        let bytes = fs::read(self.stderr()).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let lines: Vec<_> = text.lines().filter(|l| !l.is_empty()).collect();
+        lines[lines.len().saturating_sub(6)..].join(" | ")
+    }
+}
+
+/// Lets a child finish, if it can.
+fn end(running: Running) {
+    let Running {
+        mut child, stdin, ..
+    } = running;
+    drop(stdin);
+    child.wait().unwrap();
+}
+
+impl Drop for Children {
+    fn drop(&mut self) {
+        if let Some(running) = self.running.take() {
+            end(running);
+        }
+    }
+}
