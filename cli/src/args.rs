@@ -90,6 +90,8 @@ pub enum Command {
     Diff(Diff),
     /// Check every hash and both copies of every event.
     Verify(Verify),
+    /// Mend what is damaged, and say what is lost.
+    Repair(Repair),
     /// Print the heads of the store, to be kept somewhere else and verified against later.
     Anchor,
     /// Make a new key for keyed stores in a file.
@@ -261,6 +263,13 @@ pub struct Verify {
     /// Compare with an anchor that was taken earlier, too.
     #[arg(long, value_name = "FILE", conflicts_with = "task")]
     pub anchor: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Repair {
+    /// Change nothing: work on a copy, which needs as much room, and say what would be done.
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -141,7 +141,7 @@ fn remedy(kind: ErrorKind) -> (u8, Option<&'static str>) {
         ),
         ErrorKind::Corrupt => (
             CORRUPT,
-            Some("`milepost verify` checks the whole store and lists all damage"),
+            Some("`milepost repair --dry-run` says what can be mended and what is lost"),
         ),
         ErrorKind::Diverged => (CORRUPT, Some("`milepost verify` checks the whole store")),
         ErrorKind::Unsupported => (

@@ -28,6 +28,12 @@ pub struct Choice {
 impl Choice {
     /// Opens the store that is there.
     pub fn open(&self) -> Result<Engine> {
+        let (dir, options) = self.there()?;
+        open_at(&dir, options)
+    }
+
+    /// The folder of the store that is there, and how it is opened.
+    pub fn there(&self) -> Result<(PathBuf, Options)> {
         let dir = match self.named() {
             Some(dir) => dir,
             None => nearest()?.ok_or_else(|| {
@@ -44,7 +50,7 @@ impl Choice {
             );
         }
         self.check_owner(&dir)?;
-        open_at(&dir, self.options(Options::default().create(false))?)
+        Ok((dir, self.options(Options::default().create(false))?))
     }
 
     /// Opens the store, and makes one where there is none.

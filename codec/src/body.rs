@@ -127,8 +127,10 @@ impl Serialize for Data {
 impl<'de> Deserialize<'de> for Data {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         let json = Json::deserialize(d)?;
-        let bytes = serde_json::from_str::<Base64Form>(json.text())
-            .ok()
+        // An array of one text would be read as the form, too.
+        let object = json.text().starts_with('{').then(|| json.text());
+        let bytes = object
+            .and_then(|text| serde_json::from_str::<Base64Form>(text).ok())
             .and_then(|form| BASE64.decode(form.base64.as_bytes()).ok());
         Ok(bytes.map_or(Self::Json(json), Self::Bytes))
     }

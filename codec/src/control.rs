@@ -33,6 +33,8 @@ body::form::bodies! {
         265 Erased "erased",
         /// A lineage begins at a base now.
         266 Trimmed "trimmed",
+        /// Events were lost: damage took both copies of them.
+        267 Lost "lost",
     }
 }
 
@@ -155,6 +157,18 @@ pub struct Erased {
     /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+}
+
+/// Events were lost: damage took both copies of them, and a repair went on without them.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
+pub struct Lost {
+    /// The lineage; none for the control log itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lineage: Option<LineageId>,
+    /// The first offset that is lost.
+    pub from: Offset,
+    /// The offset after the last that was seen of it.
+    pub to: Offset,
 }
 
 /// A lineage begins at a base now; what was before it is gone.

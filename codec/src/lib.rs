@@ -67,8 +67,8 @@ pub use chain::{Chain, body_hash, salt};
 pub use checkpoint::{CheckpointMarked, CheckpointUnmarked, MarkCause, MarkStatus, checkpoint_id};
 pub use chunk::{CHUNK_RAW_MAX, ChunkEntry, ChunkList};
 pub use control::{
-    Activated, ActivationCause, Control, Deleted, Erased, LineageRegistered, OwnerSet, Pinned,
-    Retained, StoreCreated, TaskOpened, Trimmed, Unpinned,
+    Activated, ActivationCause, Control, Deleted, Erased, LineageRegistered, Lost, OwnerSet,
+    Pinned, Retained, StoreCreated, TaskOpened, Trimmed, Unpinned,
 };
 pub use error::{Detail, Error, ErrorKind, Result};
 pub use float::Float;

@@ -162,6 +162,11 @@ impl Engine {
         Ok(engine)
     }
 
+    /// The log in a folder, where it is one.
+    pub(crate) fn local(&self) -> Option<&LocalLog> {
+        self.inner.local.as_deref()
+    }
+
     fn start_anchoring(&self) -> Result<()> {
         let inner = &self.inner;
         if let Some(path) = inner.options.anchor.clone() {
@@ -459,7 +464,7 @@ impl Inner {
     }
 
     /// A part that opens a log at its root.
-    fn open_part(&self, log: LogId, origin: Origin) -> PartBuilder {
+    pub(crate) fn open_part(&self, log: LogId, origin: Origin) -> PartBuilder {
         let hash = self.catalog.chain(origin, log).root();
         self.part(log, origin).open(Head { next: 0, hash })
     }

@@ -35,6 +35,12 @@ pub(crate) fn sync_dir(dir: &Path) -> Result<()> {
         .map_err(|e| io("sync", dir, &e))
 }
 
+/// Makes the name of a folder itself survive power loss.
+pub(crate) fn sync_parent(dir: &Path) -> Result<()> {
+    let parent = dir.parent().filter(|p| !p.as_os_str().is_empty());
+    sync_dir(parent.unwrap_or(Path::new(".")))
+}
+
 /// Opens a file for writing and reading, making it where it is not there.
 pub(crate) fn open_rw(path: &Path) -> Result<File> {
     OpenOptions::new()

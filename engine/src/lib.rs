@@ -56,6 +56,7 @@ mod options;
 mod point;
 mod query;
 mod read;
+mod repair;
 mod restore;
 mod snapshotter;
 mod state;
@@ -77,10 +78,11 @@ pub use options::Options;
 pub use point::Point;
 pub use query::{CheckpointQuery, Page, TaskInfo, TaskQuery};
 pub use read::Events;
+pub use repair::{LostEvents, RepairReport, repair};
 pub use stats::{DiskBytes, Stats};
 pub use subscribe::{SubscribeOptions, Subscription};
 pub use task::Task;
-pub use verify::{Fault, VerifyReport};
+pub use verify::{EventPlace, Fault, VerifyReport};
 
 pub use milepost_codec::{
     Application, ArtifactsEdited, Body, CheckpointAttached, CheckpointId, CheckpointMarked,

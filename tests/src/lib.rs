@@ -1,10 +1,17 @@
-//! What the tests share: a plain model of the engine, bodies to append, folders to copy.
+//! What the tests share: a plain model of the engine, bodies to append, folders to copy; and work
+//! under faults, a simulated disk, damaged stores, and a look at what became of them.
 
+pub mod acked;
 pub mod bodies;
+pub mod disk;
+pub mod faulted;
+pub mod faults;
 pub mod folder;
 pub mod model;
+pub mod mount;
 pub mod seed;
 pub mod sweep;
+pub mod work;
 pub mod world;
 
 /// The README's example compiles.

@@ -8,6 +8,7 @@ mod key;
 mod lineages;
 mod log;
 mod mark;
+mod repair;
 mod restore;
 mod show;
 mod state;
@@ -39,6 +40,7 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
         Command::DemoWorker(args) => demo::worker(&store, &args),
         Command::Record(args) => record::run(&store, &args, out),
         Command::Key(args) => key::run(&args.file, out),
+        Command::Repair(args) => repair::run(&store, &args, out),
         command => {
             let engine = store.open()?;
             let done = on_store(&engine, command, out);
@@ -52,7 +54,11 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
 
 fn on_store(engine: &Engine, command: Command, out: &mut Out) -> Result<()> {
     match command {
-        Command::Demo(_) | Command::DemoWorker(_) | Command::Record(_) | Command::Key(_) => Ok(()),
+        Command::Demo(_)
+        | Command::DemoWorker(_)
+        | Command::Record(_)
+        | Command::Repair(_)
+        | Command::Key(_) => Ok(()),
         Command::Anchor => anchor::run(engine, out),
         Command::Tasks(args) => tasks::run(engine, &args, out),
         Command::Lineages(args) => lineages::run(engine, &args.task, out),

@@ -355,5 +355,11 @@ pub fn control() -> impl Strategy<Value = Control> {
             }
             .into()
         }),
+        (option::of(lineage()), number(), number()).prop_map(|(lineage, from, to)| Lost {
+            lineage,
+            from,
+            to
+        }
+        .into()),
     ]
 }

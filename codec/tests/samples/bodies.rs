@@ -377,6 +377,11 @@ pub fn controls() -> Vec<(&'static str, Control)> {
         policy: json(r#"{"keep":5}"#),
         removed,
     };
+    let lost = Lost {
+        lineage: Some(LineageId(3)),
+        from: 40,
+        to: 70_000,
+    };
     let trimmed = Trimmed {
         lineage: LINEAGE,
         offset: OFFSET,
@@ -409,5 +414,6 @@ pub fn controls() -> Vec<(&'static str, Control)> {
         ("all", erased(text("asked for")).into()),
         ("none", erased(None).into()),
         ("all", trimmed.into()),
+        ("all", lost.into()),
     ]
 }

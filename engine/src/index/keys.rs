@@ -262,6 +262,18 @@ pub(crate) fn second_u64(key: &[u8]) -> u64 {
         .map_or(0, |b| u64::from_be_bytes(*b))
 }
 
+/// The chunk that a key names.
+pub(crate) fn chunk_id(key: &[u8]) -> Option<ChunkId> {
+    <[u8; 32]>::try_from(key.get(1..)?).ok().map(ChunkId)
+}
+
+/// The first offset in the key of a block's part.
+pub(crate) fn block_first(key: &[u8]) -> Offset {
+    key.get(13..)
+        .and_then(|k| k.first_chunk::<8>())
+        .map_or(0, |b| u64::from_be_bytes(*b))
+}
+
 /// The task and log of a key that begins with them.
 pub(crate) fn log_of(key: &[u8]) -> LogId {
     let number = key

@@ -82,6 +82,12 @@ impl Log for MemoryLog {
         Ok(())
     }
 
+    fn drop_note(&self, key: Vec<u8>) -> Result<()> {
+        self.check_open()?;
+        self.notes.write().remove(&key);
+        Ok(())
+    }
+
     fn put_chunk(&self, content: &[u8], _pieces: bool) -> Result<ChunkId> {
         self.check_open()?;
         let id = ChunkEntry::id_of(content);

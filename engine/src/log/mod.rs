@@ -65,6 +65,9 @@ pub(crate) trait Log: Send + Sync {
     /// possible.
     fn put_note(&self, key: Vec<u8>, value: Vec<u8>) -> Result<()>;
 
+    /// Removes an entry that was put so.
+    fn drop_note(&self, key: Vec<u8>) -> Result<()>;
+
     /// Stores a chunk, once. It is durable after `sync_chunks`.
     fn put_chunk(&self, content: &[u8], pieces: bool) -> Result<ChunkId>;
 

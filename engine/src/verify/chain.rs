@@ -181,8 +181,7 @@ impl Range<'_> {
                 match record.check(&mut puts) {
                     Ok(mark) => marks += u64::from(mark),
                     Err(error) => {
-                        let place = format!("{} at offset {offset}", self.id);
-                        faults.push(Fault::of(place, &error));
+                        faults.push(Fault::of_event(self.id, offset, &error));
                     }
                 }
                 Ok(())

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use milepost_codec::{Error, GroupRef, Groups, LogId, Offset, Result, Seq};
 
-use super::Fault;
+use super::{Fault, Remedy};
 use crate::catalog::Catalog;
 use crate::digest::Digest;
 
@@ -17,6 +17,8 @@ pub(crate) struct StorageCheck {
     /// Commits up to here are looked at.
     pub(crate) until: Seq,
     faults: Vec<Fault>,
+    /// Chunks that are damaged.
+    pub(super) lost: Vec<Fault>,
     copy: Option<Sections>,
     digests: HashMap<LogId, Digest>,
 }
@@ -35,13 +37,21 @@ impl StorageCheck {
             chunks: 0,
             until,
             faults: Vec::new(),
+            lost: Vec::new(),
             copy: None,
             digests: HashMap::new(),
         }
     }
 
     pub(crate) fn fault(&mut self, error: &Error) {
-        self.faults.push(Fault::of("storage", error));
+        self.faults
+            .push(Fault::of("storage", error).mended_by(Remedy::Archive));
+    }
+
+    /// There is one copy of a chunk. Once the index does not name it, it can be stored again.
+    pub(crate) fn lost_chunk(&mut self, key: &[u8], error: &Error) {
+        let fault = Fault::of("storage", error).mended_by(Remedy::Note(key.to_vec()));
+        self.lost.push(fault);
     }
 
     pub(super) fn take_faults(&mut self) -> Vec<Fault> {
@@ -137,6 +147,8 @@ pub(super) fn locate(
         if let Some((offset, seq)) = first.min() {
             faults.push(Fault {
                 place: format!("{id} at offset {offset}"),
+                event: None,
+                remedy: Remedy::Archive,
                 message: format!(
                     "the two copies differ from offset {offset} on: what archive and journal have of \
                      commit {seq} is not what the blocks have"

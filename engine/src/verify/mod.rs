@@ -12,7 +12,9 @@ mod copies;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use milepost_codec::{Error, Head, LogId, LogKind, Offset, Origin, Result, Seq, Snapshot, TaskNo};
+use milepost_codec::{
+    Error, Head, LineageId, LogId, LogKind, Offset, Origin, Result, Seq, Snapshot, TaskNo,
+};
 
 use self::chain::{Range, Ranged};
 pub(crate) use self::copies::StorageCheck;
@@ -27,11 +29,40 @@ const RANGE: u64 = 1 << 14;
 
 /// One thing that is not as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Fault {
     /// Which log or file.
     pub place: String,
     /// What is wrong with it.
     pub message: String,
+    /// The event that it hits, where it is one.
+    pub event: Option<EventPlace>,
+    /// What it can be mended by.
+    pub(crate) remedy: Remedy,
+}
+
+/// Where an event is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EventPlace {
+    /// The task's number in the store.
+    pub task: TaskNo,
+    /// The lineage; nothing for the control log.
+    pub lineage: Option<LineageId>,
+    /// The offset.
+    pub offset: Offset,
+}
+
+/// What a fault can be mended by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Remedy {
+    /// Building sled anew.
+    Sled,
+    /// Writing the archive again.
+    Archive,
+    /// Letting go of an entry that no event accounts for, of a snapshot or a chunk: its key.
+    Note(Vec<u8>),
+    /// There is one copy of it.
+    None,
 }
 
 impl Fault {
@@ -39,6 +70,29 @@ impl Fault {
         Self {
             place: place.to_string(),
             message: error.to_string(),
+            event: None,
+            remedy: Remedy::Sled,
+        }
+    }
+
+    fn mended_by(mut self, remedy: Remedy) -> Self {
+        self.remedy = remedy;
+        self
+    }
+
+    /// An event whose body cannot be read.
+    fn of_event(id: LogId, offset: Offset, error: &Error) -> Self {
+        let lineage = match id.kind {
+            LogKind::Lineage(lineage) => Some(lineage),
+            LogKind::Control => None,
+        };
+        Self {
+            event: Some(EventPlace {
+                task: id.task,
+                lineage,
+                offset,
+            }),
+            ..Self::of(format!("{id} at offset {offset}"), error).mended_by(Remedy::None)
         }
     }
 }
@@ -291,7 +345,8 @@ impl<'a> Verification<'a> {
                 Ok(()) => count += 1,
                 Err(error) => {
                     let place = format!("snapshot of {id} at offset {at}");
-                    faults.push(Fault::of(place, &error));
+                    let remedy = Remedy::Note(key);
+                    faults.push(Fault::of(place, &error).mended_by(remedy));
                 }
             }
         }
@@ -379,6 +434,7 @@ impl<'a> Verification<'a> {
         // Where a file of the other copy is damaged, what is in it is missing, which is said already.
         let compared = storage.is_empty();
         self.report.faults.extend(storage);
+        self.report.faults.append(&mut self.storage.lost);
         if compared && !differ.is_empty() {
             copies::locate(self.catalog, self.until, &differ, &mut self.report.faults)?;
         }

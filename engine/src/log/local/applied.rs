@@ -18,6 +18,8 @@ pub(crate) struct Applied {
     pub(crate) seq: Seq,
     /// The packs' end when it was applied: later chunks are not in the index.
     pub(crate) packs: Place,
+    /// How far the packs were synced then: later chunks may be gone after a power cut.
+    pub(crate) synced: Place,
     /// The check of the frame of that commit, which the next one follows; [`UNKNOWN`] where the frame
     /// was made from blocks again.
     pub(crate) check: [u8; 16],
@@ -33,6 +35,7 @@ impl Applied {
         Self {
             seq: 0,
             packs: Place::default(),
+            synced: Place::default(),
             check: UNKNOWN,
             store,
             digest: Digest::default(),
@@ -43,6 +46,7 @@ impl Applied {
     pub(crate) fn put(&self) -> IndexPut {
         let mut value = self.seq.to_le_bytes().to_vec();
         value.extend(self.packs.encode());
+        value.extend(self.synced.encode());
         value.extend(self.check);
         value.extend(self.store.0);
         value.extend(self.digest.encode());
@@ -52,11 +56,13 @@ impl Applied {
     fn decode(value: &[u8]) -> Option<Self> {
         let (seq, rest) = value.split_first_chunk::<8>()?;
         let (packs, rest) = rest.split_first_chunk::<16>()?;
+        let (synced, rest) = rest.split_first_chunk::<16>()?;
         let (check, rest) = rest.split_first_chunk::<16>()?;
         let (store, digest) = rest.split_first_chunk::<16>()?;
         Some(Self {
             seq: u64::from_le_bytes(*seq),
             packs: Place::decode(packs).ok()?,
+            synced: Place::decode(synced).ok()?,
             check: *check,
             store: StoreId(*store),
             digest: Digest::decode(digest).ok()?,

@@ -13,12 +13,16 @@ const FILL_BELOW: usize = milepost_codec::BLOCK_RAW_TARGET / 2;
 
 /// The block that holds `offset`, and how many parts it has. It is read again where the applier has
 /// packed it anew between two of its parts.
-pub(crate) fn read(shared: &Shared, log: LogId, offset: Offset) -> Result<Option<(Block, u16)>> {
+pub(crate) fn read(
+    kv: &Kv,
+    key: Option<&StoreKey>,
+    log: LogId,
+    offset: Offset,
+) -> Result<Option<(Block, u16)>> {
     let mut before = None;
     loop {
-        let kv = &shared.kv;
         let packed = kv.packed();
-        match read_once(kv, log, offset, shared.key.as_ref()) {
+        match read_once(kv, log, offset, key) {
             Err(_) if before != Some(packed) || packed != kv.packed() => before = Some(packed),
             done => return done,
         }
@@ -36,10 +40,7 @@ fn read_once(
     let Some((found, last)) = kv.scan(&from, &to, true, 1)?.pop() else {
         return Ok(None);
     };
-    let first = found
-        .get(13..)
-        .and_then(|k| k.first_chunk::<8>())
-        .map_or(0, |b| u64::from_be_bytes(*b));
+    let first = keys::block_first(&found);
     let part = found
         .last_chunk::<2>()
         .map_or(0, |b| u16::from_be_bytes(*b));
@@ -67,7 +68,7 @@ pub(crate) fn append(
         .filter(|end| *end == front.first)
         .and_then(|end| end.checked_sub(1))
     {
-        Some(offset) => read(shared, log, offset)?,
+        Some(offset) => read(&shared.kv, shared.key.as_ref(), log, offset)?,
         None => None,
     };
     let mut stale = 0;

@@ -4,11 +4,13 @@ use std::path::Path;
 
 use milepost_codec::{Error, ErrorKind, Result, Seq};
 
+use super::Shared;
 use super::archive::{ArchiveSurvey, Reader};
+use super::packs::{self, Place};
 use super::replay::frames;
 use super::survey::{Segment, payload};
-use super::{Shared, packs};
 use crate::files;
+use crate::index::keys::{self, Kind};
 use crate::verify::StorageCheck;
 
 /// Reads and checks every file but sled's, whose blocks are checked with the chains.
@@ -30,10 +32,36 @@ pub(crate) fn check(shared: &Shared, storage: &mut StorageCheck) -> Result<()> {
         let found = format!("commits up to {}", next - 1);
         storage.fault(&Error::corrupt("archive and journal", expected, found));
     }
-    packs::check_all(&shared.layout.packs(), &mut |chunk| match chunk {
-        Ok(_) => storage.chunks += 1,
-        Err(error) => storage.fault(&error),
-    })
+    check_packs(shared, storage)
+}
+
+/// Reads every chunk that the index names.
+fn check_packs(shared: &Shared, storage: &mut StorageCheck) -> Result<()> {
+    let dir = shared.layout.packs();
+    let last = shared.packs.end().pack;
+    for pack in 1..=last {
+        let path = files::numbered_path(&dir, u64::from(pack), "pack");
+        let whole = if path.exists() {
+            packs::whole_in(&path, pack)?
+        } else {
+            Vec::new()
+        };
+        shared.kv.walk(&keys::all(Kind::Chunk), &mut |key, value| {
+            let place = Place::decode(value).unwrap_or_default();
+            if place.pack != pack {
+                return;
+            }
+            if whole.binary_search(&place.at).is_ok() {
+                storage.chunks += 1;
+                return;
+            }
+            let id = keys::chunk_id(key).map(|id| id.to_string());
+            let place = format!("{} at byte {}", path.display(), place.at);
+            let expected = format!("chunk {}", id.unwrap_or_default());
+            storage.lost_chunk(key, &Error::corrupt(place, expected, "bytes that are none"));
+        })?;
+    }
+    Ok(())
 }
 
 /// Reads archive files from the commit `next` on; gives the commit after the last.

@@ -27,6 +27,15 @@ pub(super) fn note(layout: &Layout) -> Result<()> {
     files::write_whole(&layout.sled_closed(), &text)
 }
 
+/// Forgets the note, before sled is opened.
+pub(super) fn forget(layout: &Layout) -> Result<()> {
+    let path = layout.sled_closed();
+    match fs::remove_file(&path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(files::io("remove", &path, &e)),
+        _ => Ok(()),
+    }
+}
+
 /// Whether sled's files are those that were noted.
 pub(super) fn matches(layout: &Layout) -> bool {
     let noted = fs::read(layout.sled_closed()).ok();

@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use milepost_codec::{Result, Seq};
+use milepost_codec::{ErrorKind, Result, Seq};
 
 use super::applied::UNKNOWN;
-use super::archive::Hole;
+use super::archive::{ArchiveSurvey, Hole, Reader};
 use super::journal::JournalEnd;
 use super::layout;
 use super::recovery::Survey;
@@ -13,6 +13,7 @@ use super::replay::Position;
 use super::shared::Shared;
 use super::{applier, rewrite};
 use crate::files;
+use crate::opened::Finding;
 
 /// Numbers that files for the end of the archive may take: as many as are needed.
 const MANY: u64 = 1 << 20;
@@ -66,6 +67,31 @@ pub(super) fn heal(
         next_number: last_number.max(used).max(survey.archive.last_number) + 1,
         next_size: 0,
     }))
+}
+
+/// Reads every archive file, and writes those again from sled that are damaged.
+pub(super) fn mend_archive(shared: &Shared) -> Result<Vec<Finding>> {
+    let (dir, store) = (shared.layout.archive(), shared.config.store);
+    let mut findings = Vec::new();
+    for file in ArchiveSurvey::take(&dir, store)?.files {
+        let read = || -> Result<()> {
+            let mut reader = Reader::open(&file.path, store, shared.key.as_ref())?;
+            while reader.next_block()?.is_some() {}
+            Ok(())
+        };
+        match read() {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                shared.kv.sync()?;
+                shared.audit_once()?;
+                layout::set_aside(&shared.layout, &file.path)?;
+                rewrite::range(shared, file.first, file.next - 1, &[file.number])?;
+                findings.push(Finding::repaired("archive", &error));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(findings)
 }
 
 /// Applies all that came back, so that sled holds every commit, and makes it durable.

@@ -16,6 +16,7 @@ use parking_lot::RwLock;
 
 use crate::digest::Digest;
 use crate::files;
+use crate::index::keys;
 use crate::log::{Entry, IndexPut};
 
 /// The most bytes of a value.
@@ -37,6 +38,9 @@ const LOCK_PATIENCE: Duration = Duration::from_millis(50);
 /// unclean stop.
 const OPEN_PATIENCE: Duration = Duration::from_secs(30);
 const OPEN_BYTES_PER_SEC: u64 = 10 << 20;
+
+/// How long sled may take to write out what it holds: at most its buffers and a few segments.
+const FLUSH_PATIENCE: Duration = Duration::from_secs(60);
 
 /// How long a sled that is not sound may take to be dropped.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(5);
@@ -100,7 +104,13 @@ impl Kv {
                 opened => break opened?,
             }
         };
-        let file = File::open(dir.join("db")).map_err(|e| files::io("open", dir, &e))?;
+        let file = match File::open(dir.join("db")) {
+            Ok(file) => file,
+            Err(e) => {
+                drop_caught(Some(db));
+                return Err(files::io("open", dir, &e));
+            }
+        };
         let kv = Self {
             db: RwLock::new(Some(db)),
             dir: dir.to_owned(),
@@ -120,13 +130,13 @@ impl Kv {
     pub(crate) fn close(&self, sound: bool) {
         let db = self.db.write().take();
         if sound {
-            drop(db);
+            drop_caught(db);
             return;
         }
         let (sender, dropped) = crossbeam_channel::bounded(1);
         let thread = std::thread::Builder::new().name("milepost-sled".into());
         let spawned = thread.spawn(move || {
-            let _ = catch_unwind(AssertUnwindSafe(|| drop(db)));
+            drop_caught(db);
             let _ = sender.send(());
         });
         if spawned.is_ok() {
@@ -170,11 +180,15 @@ impl Kv {
         })
     }
 
-    /// Reads all entries, in order of keys.
-    pub(crate) fn walk(&self, each: &mut dyn FnMut(&[u8], &[u8])) -> Result<()> {
-        let mut from = Vec::new();
+    /// Reads all entries whose keys begin so, in order of keys.
+    pub(crate) fn walk(&self, prefix: &[u8], each: &mut dyn FnMut(&[u8], &[u8])) -> Result<()> {
+        let mut from = prefix.to_vec();
+        let to = match prefix {
+            [] => vec![0xFF; 64],
+            prefix => keys::after_prefix(prefix),
+        };
         loop {
-            let entries = self.scan(&from, &[0xFF; 64], false, WALK)?;
+            let entries = self.scan(&from, &to, false, WALK)?;
             for (key, value) in &entries {
                 each(key, value);
             }
@@ -239,11 +253,38 @@ impl Kv {
 
     /// Makes everything applied so far survive power loss.
     pub(crate) fn sync(&self) -> Result<()> {
-        self.with("flush", |db| db.flush().map(|_| ()))?;
+        self.flush()?;
         self.file
             .sync_data()
             .map_err(|e| files::io("sync", &self.dir, &e))?;
         self.check_blobs()
+    }
+
+    /// Has sled write out what it holds. Where a write of its own threads failed, this may never end:
+    /// it is waited for with a limit, on a thread that is left alone then.
+    fn flush(&self) -> Result<()> {
+        let Some(db) = self.db.read().clone() else {
+            return Err(Error::new(ErrorKind::Unavailable, "the store is closed"));
+        };
+        let (sender, flushed) = crossbeam_channel::bounded(1);
+        let thread = std::thread::Builder::new().name("milepost-sled".into());
+        let spawned = thread.spawn(move || {
+            let done = caught("flush", || db.flush().map(|_| ()));
+            drop_caught(Some(db));
+            let _ = sender.send(done);
+        });
+        spawned.map_err(|e| {
+            Error::new(
+                ErrorKind::Unavailable,
+                format!("cannot start a thread: {e}"),
+            )
+        })?;
+        flushed.recv_timeout(FLUSH_PATIENCE).unwrap_or_else(|_| {
+            Err(Error::new(
+                ErrorKind::Unavailable,
+                format!("sled flush: not done after {} s", FLUSH_PATIENCE.as_secs()),
+            ))
+        })
     }
 
     /// Pages over 128 KiB would go to files that sled never syncs: none may be there.
@@ -264,14 +305,35 @@ impl Kv {
     }
 }
 
+impl Drop for Kv {
+    fn drop(&mut self) {
+        drop_caught(self.db.write().take());
+    }
+}
+
+/// What an input or output error of sled means. A copy of an error of the system has lost its number,
+/// and has its kind still; what sled itself thinks of its files is of few kinds.
+fn kind_of(error: &std::io::Error) -> ErrorKind {
+    use std::io::ErrorKind as Io;
+    match (error.kind(), error.raw_os_error()) {
+        (Io::NotFound | Io::UnexpectedEof | Io::InvalidData, _) => ErrorKind::Corrupt,
+        (Io::Other | Io::InvalidInput, None) => ErrorKind::Corrupt,
+        _ => ErrorKind::Unavailable,
+    }
+}
+
+/// Drops sled, which panics where a sync fails then.
+fn drop_caught(db: Option<sled::Db>) {
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(db)));
+}
+
 /// Runs a call into sled, which panics where it meets damage.
 fn caught<T>(what: &str, call: impl FnOnce() -> sled::Result<T>) -> Result<T> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => {
-            // An error of the system has its number; others are what sled thinks of its files.
             let kind = match &error {
-                sled::Error::Io(e) if e.raw_os_error().is_some() => ErrorKind::Unavailable,
+                sled::Error::Io(e) => kind_of(e),
                 _ => ErrorKind::Corrupt,
             };
             Err(Error::new(kind, format!("sled {what}: {error}")).with_source(error))

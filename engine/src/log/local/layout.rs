@@ -53,6 +53,14 @@ impl Layout {
     pub(crate) fn sled_closed(&self) -> PathBuf {
         self.root.join("sled-closed")
     }
+    /// Says that files are being moved by a repair.
+    pub(crate) fn repairing(&self) -> PathBuf {
+        self.root.join("repairing")
+    }
+    /// Where a repair writes the archive anew.
+    pub(crate) fn archive_new(&self) -> PathBuf {
+        self.root.join("archive.new")
+    }
     /// The last commit that was acknowledged.
     pub(crate) fn acked(&self) -> PathBuf {
         self.root.join("acked")
@@ -145,17 +153,25 @@ impl Layout {
     }
 }
 
-/// Moves a file or folder to where damaged ones are kept, over one of the same name.
+/// A name in a folder that is not taken: the name itself, or with a number.
+pub(crate) fn free_name(dir: &Path, name: &str) -> PathBuf {
+    let numbered = (2..).map(|n| dir.join(format!("{name}.{n}")));
+    let mut names = std::iter::once(dir.join(name)).chain(numbered);
+    names.find(|path| !path.exists()).unwrap_or_default()
+}
+
+/// Moves a file or folder to where damaged ones are kept. Of sled's folder, which is large and can be
+/// built anew, the last one is kept; anything else gets a name of its own.
 pub(crate) fn set_aside(layout: &Layout, path: &Path) -> Result<PathBuf> {
     let dir = layout.damaged();
     files::make_dir(&dir)?;
-    let name = path.file_name().unwrap_or_default();
-    let aside = dir.join(name);
-    let moved = match fs::symlink_metadata(&aside) {
-        Ok(meta) if meta.is_dir() => fs::remove_dir_all(&aside),
-        Ok(_) => fs::remove_file(&aside),
-        Err(_) => Ok(()),
-    };
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let mut aside = free_name(&dir, &name);
+    let mut moved = Ok(());
+    if *path == layout.sled() && dir.join("sled").exists() {
+        aside = dir.join("sled");
+        moved = fs::remove_dir_all(&aside);
+    }
     moved
         .and_then(|()| fs::rename(path, &aside))
         .map_err(|e| files::io("set aside", path, &e))?;

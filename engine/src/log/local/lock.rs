@@ -13,7 +13,7 @@ use crate::files;
 /// A lock that is held until it is dropped, or the process dies.
 #[derive(Debug)]
 pub(crate) struct StoreLock {
-    _file: File,
+    file: File,
 }
 
 /// The system lets go of the lock of a killed process a moment after its death.
@@ -41,7 +41,14 @@ impl StoreLock {
             .and_then(|()| file.rewind())
             .and_then(|()| file.write_all(text.as_bytes()))
             .map_err(|e| files::io("write", path, &e))?;
-        Ok(Self { _file: file })
+        Ok(Self { file })
+    }
+}
+
+impl Drop for StoreLock {
+    /// Said out loud: a child of this process that is just being started still has the file open.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
     }
 }
 

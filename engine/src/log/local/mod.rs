@@ -35,9 +35,13 @@ mod packs;
 mod recovery;
 mod replay;
 mod rewrite;
+mod salvage;
 mod settings;
 mod shared;
 mod survey;
+mod unsynced;
+
+pub(crate) use self::salvage::{LostRange, Salvaged};
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -96,6 +100,31 @@ pub(crate) struct LocalLog {
 
 /// Ids in the set of whole chunks, at most: it is begun anew then.
 const WHOLE_MAX: usize = 1 << 16;
+
+/// Does something while no other process can have the store open.
+pub(crate) fn with_lock<T>(
+    dir: &Path,
+    options: &Options,
+    work: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let layout = Layout::new(dir);
+    if !layout.exists() {
+        let message = format!("there is no Milepost store in {}", dir.display());
+        return Err(Error::not_found(message));
+    }
+    let _lock = StoreLock::take(&layout.lock(), options.clock.now_us())?;
+    work()
+}
+
+/// Salvages a store that opening refuses because of `refused`.
+pub(crate) fn salvage_store(dir: &Path, options: &Options, refused: &Error) -> Result<Salvaged> {
+    let layout = Layout::new(dir);
+    with_lock(dir, options, || {
+        let config = open::settings(&layout, options, &mut Vec::new())?;
+        log::warn!("{}: going on with what is left: {refused}", dir.display());
+        salvage::salvage(&layout, &config, options)
+    })
+}
 
 impl LocalLog {
     /// Opens the store in a folder, or makes one.
@@ -207,6 +236,11 @@ impl LocalLog {
         Ok(whole)
     }
 
+    /// A write that fails poisons: its outcome is unknown.
+    fn poisons<T>(&self, done: Result<T>) -> Result<T> {
+        done.inspect_err(|error| self.shared.poison(error))
+    }
+
     fn seen_whole(&self, id: ChunkId) {
         let mut whole = self.whole.lock();
         if whole.len() >= WHOLE_MAX {
@@ -277,7 +311,7 @@ impl Log for LocalLog {
             return Ok(Some(run));
         }
         let shared = &self.shared;
-        let read = shared.sled(blocks::read(shared, log, offset))?;
+        let read = shared.sled(blocks::read(&shared.kv, shared.key.as_ref(), log, offset))?;
         if read.is_none()
             && let Some(head) = shared.sled(shared.stored_head(log))?
             && (head.start..head.head.next).contains(&offset)
@@ -319,8 +353,15 @@ impl Log for LocalLog {
             .sled(self.shared.kv.apply(vec![(key, Some(value))]))
     }
 
+    fn drop_note(&self, key: Vec<u8>) -> Result<()> {
+        self.shared.sled(self.shared.kv.apply(vec![(key, None)]))
+    }
+
     fn put_chunk(&self, content: &[u8], pieces: bool) -> Result<ChunkId> {
         self.shared.check_open()?;
+        if let Some(error) = self.shared.poisoned() {
+            return Err(error);
+        }
         let id = ChunkEntry::id_of(content);
         if self.holds(&id)? {
             return Ok(id);
@@ -329,7 +370,7 @@ impl Log for LocalLog {
         ChunkEntry::encode(content, pieces, &mut entry)?;
         {
             let _indexing = self.shared.indexing.read();
-            let place = self.shared.packs.append(&entry)?;
+            let place = self.poisons(self.shared.packs.append(&entry))?;
             self.put_note(keys::chunk(&id), place.encode())?;
         }
         self.damaged.lock().1.remove(&id);
@@ -357,7 +398,7 @@ impl Log for LocalLog {
     }
 
     fn sync_chunks(&self) -> Result<()> {
-        self.shared.packs.sync()
+        self.poisons(self.shared.packs.sync())
     }
 
     fn applied(&self) -> Seq {
@@ -427,6 +468,17 @@ impl Log for LocalLog {
 }
 
 impl LocalLog {
+    /// Reads all of the archive, and writes again from sled what is damaged.
+    pub(crate) fn mend_archive(&self) -> Result<Vec<Finding>> {
+        self.drain()?;
+        heal::mend_archive(&self.shared)
+    }
+
+    /// Has sled built anew at the next opening.
+    pub(crate) fn distrust_sled(&self) -> Result<()> {
+        files::write_whole(&self.shared.layout.suspect(), b"")
+    }
+
     /// Syncs sled and writes the frame that says that the store was closed.
     fn finish(&self) -> Result<()> {
         if let Some(error) = self.shared.poisoned() {

@@ -15,8 +15,10 @@ use super::layout::{self, Layout};
 use super::lock::StoreLock;
 use super::packs::Packs;
 use super::recovery::{self, Refusal, Survey};
+use super::salvage;
 use super::settings::StoreConfig;
 use super::shared::Shared;
+use super::unsynced;
 use crate::entropy::Entropy;
 use crate::files;
 use crate::index::keys;
@@ -41,6 +43,9 @@ pub(super) fn prepare(layout: &Layout, options: &Options, entropy: &Entropy) -> 
         files::make_dir(root)?;
     }
     let lock = StoreLock::take(&layout.lock(), options.clock.now_us())?;
+    if layout.repairing().exists() {
+        salvage::finish_swap(layout)?;
+    }
     if !layout.exists() {
         let id = StoreId(entropy.bytes16());
         let key = options.key.as_ref().map(key_id);
@@ -105,6 +110,11 @@ pub(super) fn bring_back(
         // Before sled is opened: that changes its files.
         closed_cleanly: survey.closed() && closed::matches(layout),
     };
+    if survey.is_empty() {
+        // What an interrupted making of the store left is made durable before anything builds on it.
+        files::sync_dir(&layout.root)?;
+        files::sync_parent(&layout.root)?;
+    }
     let mut reached = 0;
     let error = match opening.reason_to_rebuild() {
         Some(error) => error,
@@ -156,6 +166,8 @@ impl Opening<'_> {
         findings: &mut Vec<Finding>,
     ) -> std::result::Result<(Arc<Shared>, JournalEnd), Refusal> {
         let (layout, options) = (self.layout, self.options);
+        // From here on its files are others. Where opening fails, the next one reads all of sled.
+        closed::forget(layout)?;
         let kv = Kv::open(
             &layout.sled(),
             options.cache_bytes,
@@ -164,13 +176,16 @@ impl Opening<'_> {
         let applied = Applied::read(&kv, self.config.store)?;
         *reached = applied.seq;
         let (packs, chunks) =
-            Packs::open(layout, applied.packs, findings).map_err(Refusal::Other)?;
+            Packs::open(layout, applied.packs, applied.synced, findings).map_err(Refusal::Other)?;
         kv.apply(
             chunks
                 .iter()
                 .map(|(id, at)| (keys::chunk(id), Some(at.encode())))
                 .collect(),
         )?;
+        if !self.closed_cleanly {
+            unsynced::forget_lost(&kv, &packs, &applied)?;
+        }
         let shared = Arc::new(Shared {
             layout: layout.clone(),
             config: self.config.clone(),

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use milepost_codec::{CHUNK_RAW_MAX, ChunkEntry, ChunkId, Error, Result};
+use milepost_codec::{CHUNK_RAW_MAX, ChunkEntry, ChunkId, Error, ErrorKind, Result};
 use parking_lot::Mutex;
 
 use super::layout::Layout;
@@ -19,7 +19,7 @@ const PACK_MAX: u64 = 256 << 20;
 const CUT_MAX: u64 = 2 << 20;
 
 /// Where a chunk is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) pack: u32,
     pub(crate) at: u64,
@@ -50,6 +50,32 @@ fn damaged() -> Error {
     Error::corrupt("place of a chunk", "16 bytes", "others")
 }
 
+impl State {
+    fn end(&self) -> Place {
+        Place {
+            pack: self.last,
+            at: self.open.as_ref().map_or(0, |(_, _, at)| *at),
+            len: 0,
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        match &self.failed {
+            Some(cause) => Err(Error::new(
+                ErrorKind::Poisoned,
+                format!("an earlier write failed, reopen the store: {cause}"),
+            )),
+            None => Ok(()),
+        }
+    }
+
+    fn note<T>(&mut self, done: Result<T>) -> Result<T> {
+        done.inspect_err(|error| {
+            self.failed.get_or_insert_with(|| error.to_string());
+        })
+    }
+}
+
 /// The packs of a store.
 #[derive(Debug)]
 pub(crate) struct Packs {
@@ -63,6 +89,10 @@ struct State {
     open: Option<(u32, File, u64)>,
     last: u32,
     dirty: bool,
+    /// How far they are synced.
+    synced: Place,
+    /// A write or sync failed: what it covered may be gone though a later sync says it went well.
+    failed: Option<String>,
     readers: HashMap<u32, std::sync::Arc<File>>,
 }
 
@@ -71,6 +101,7 @@ impl Packs {
     pub(crate) fn open(
         layout: &Layout,
         known: Place,
+        synced: Place,
         findings: &mut Vec<Finding>,
     ) -> Result<(Self, Vec<(ChunkId, Place)>)> {
         let dir = &layout.packs();
@@ -82,13 +113,16 @@ impl Packs {
             if number < known.pack {
                 continue;
             }
-            let from = if number == known.pack { known.at } else { 0 };
+            let known_at = if number == known.pack { known.at } else { 0 };
             let file = files::open_rw(&path)?;
             let len = length(&path, &file)?;
-            if len < from {
-                findings.push(cut(&path, len, from));
+            // What was not synced may be gone: nothing but snapshots refers to it.
+            let synced_at = if number == synced.pack { synced.at } else { 0 };
+            if len < synced_at {
+                findings.push(cut(&path, len, synced_at));
             }
-            let end = scan(&path, &file, number, from.min(len), &mut found)?;
+            let from = if len < known_at { 0 } else { known_at };
+            let end = scan(&path, &file, number, from, &mut found)?;
             if end < len {
                 findings.push(cut_end(layout, &path, &file, end, len)?);
             }
@@ -107,10 +141,13 @@ impl Packs {
             }
         }
         if state.last < known.pack {
-            let path = files::numbered_path(dir, u64::from(known.pack), "pack");
-            findings.push(cut(&path, 0, known.at));
+            if synced.pack == known.pack && synced.at > 0 {
+                let path = files::numbered_path(dir, u64::from(known.pack), "pack");
+                findings.push(cut(&path, 0, synced.at));
+            }
             state.last = known.pack;
         }
+        state.synced = state.end();
         if state.last > 0 {
             files::sync_dir(dir)?;
         }
@@ -125,21 +162,22 @@ impl Packs {
 
     /// How far the packs reach now.
     pub(crate) fn end(&self) -> Place {
-        let state = self.state.lock();
-        let at = state.open.as_ref().map_or(0, |(_, _, at)| *at);
-        Place {
-            pack: state.last,
-            at,
-            len: 0,
-        }
+        self.state.lock().end()
     }
 
     /// Appends a chunk's entry. It survives power loss after `sync`.
     pub(crate) fn append(&self, entry: &[u8]) -> Result<Place> {
         let mut state = self.state.lock();
+        let appended = state
+            .check()
+            .and_then(|()| self.append_to(&mut state, entry));
+        state.note(appended)
+    }
+
+    fn append_to(&self, state: &mut State, entry: &[u8]) -> Result<Place> {
         if state.open.as_ref().is_none_or(|(_, _, at)| *at >= PACK_MAX) {
             if state.dirty {
-                sync(&mut state)?;
+                sync(state)?;
             }
             let number = state.last + 1;
             let path = files::numbered_path(&self.dir, u64::from(number), "pack");
@@ -167,11 +205,16 @@ impl Packs {
     /// Makes all chunks appended so far survive power loss.
     pub(crate) fn sync(&self) -> Result<()> {
         let mut state = self.state.lock();
-        if state.dirty {
-            sync(&mut state)
-        } else {
-            Ok(())
-        }
+        let synced = match (state.check(), state.dirty) {
+            (Ok(()), true) => sync(&mut state),
+            (checked, _) => checked,
+        };
+        state.note(synced)
+    }
+
+    /// How far they are synced.
+    pub(crate) fn synced(&self) -> Place {
+        self.state.lock().synced
     }
 
     /// Reads a chunk's content and checks it.
@@ -215,6 +258,7 @@ fn sync(state: &mut State) -> Result<()> {
             .map_err(|e| files::io("sync", Path::new("pack"), &e))?;
     }
     state.dirty = false;
+    state.synced = state.end();
     Ok(())
 }
 
@@ -315,34 +359,20 @@ fn next_whole(path: &Path, file: &File, mut at: u64) -> Result<Option<u64>> {
     }
 }
 
-/// Reads every chunk of every pack; `on_chunk` is told of each, or of the damage that ends a pack.
-pub(crate) fn check_all(dir: &Path, on_chunk: &mut dyn FnMut(Result<ChunkId>)) -> Result<()> {
-    for (number, path) in files::numbered(dir, "pack")? {
-        let file = File::open(&path).map_err(|e| files::io("open", &path, &e))?;
-        let len = file
-            .metadata()
-            .map_err(|e| files::io("read", &path, &e))?
-            .len();
-        let mut found = Vec::new();
-        let pack = u32::try_from(number).unwrap_or(u32::MAX);
-        let end = scan(&path, &file, pack, 0, &mut found)?;
-        let mut next = 0;
-        for (id, place) in found {
-            if place.at > next {
-                let place = format!("{} at byte {next}", path.display());
-                on_chunk(Err(Error::corrupt(place, "a chunk", "bytes that are none")));
-            }
-            next = place.at + u64::from(place.len);
-            let mut entry = vec![0; place.len as usize];
-            let read = file
-                .read_exact_at(&mut entry, place.at)
-                .map_err(|e| files::io("read", &path, &e));
-            on_chunk(read.and_then(|()| ChunkEntry::decode(&entry)).map(|_| id));
-        }
-        if end < len {
-            let place = format!("{} at byte {end}", path.display());
-            on_chunk(Err(Error::corrupt(place, "a chunk", "bytes that are none")));
+/// Reads every chunk of a pack; gives where those begin that are whole, in order. What is between two
+/// of them is none that was finished.
+pub(crate) fn whole_in(path: &Path, pack: u32) -> Result<Vec<u64>> {
+    let file = File::open(path).map_err(|e| files::io("open", path, &e))?;
+    let mut found = Vec::new();
+    scan(path, &file, pack, 0, &mut found)?;
+    let mut whole = Vec::with_capacity(found.len());
+    for (id, place) in found {
+        let mut entry = vec![0; place.len as usize];
+        file.read_exact_at(&mut entry, place.at)
+            .map_err(|e| files::io("read", path, &e))?;
+        if ChunkEntry::decode(&entry).is_ok_and(|(header, _)| header.id == id) {
+            whole.push(place.at);
         }
     }
-    Ok(())
+    Ok(whole)
 }

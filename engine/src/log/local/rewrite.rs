@@ -8,13 +8,14 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
 use milepost_codec::{
-    Block, Error, FRAME_HEADER_LEN, LogId, LogKind, Offset, Result, SegmentHeader, Seq,
+    Block, Error, FRAME_HEADER_LEN, LogId, LogKind, Offset, Result, SegmentHeader, Seq, StoreKey,
     begin_group, seal_frame,
 };
 
 use super::applied::UNKNOWN;
 use super::archive::Writer;
 use super::blocks;
+use super::kv::Kv;
 use super::shared::Shared;
 use crate::files;
 use crate::index::LogHead;
@@ -30,7 +31,7 @@ const BLOCKS_MAX: usize = 16 << 20;
 /// that was used.
 pub(super) fn range(shared: &Shared, first: Seq, last: Seq, numbers: &[u64]) -> Result<u64> {
     let mut numbers = numbers.iter().copied().peekable();
-    let mut commits = Commits::from(shared, first)?;
+    let mut commits = Commits::of(&shared.kv, shared.key.as_ref(), first)?;
     let mut next = first;
     let mut number = 0;
     while next <= last {
@@ -69,8 +70,11 @@ pub(super) fn range(shared: &Shared, first: Seq, last: Seq, numbers: &[u64]) -> 
 type Order = (u64, bool, u32);
 
 /// The logs of sled, merged by commit.
-struct Commits<'a> {
-    shared: &'a Shared,
+pub(super) struct Commits<'a> {
+    kv: &'a Kv,
+    key: Option<&'a StoreKey>,
+    /// Whether what cannot be read is passed over.
+    tolerant: bool,
     /// The next section of each log, by its commit.
     heap: BinaryHeap<Reverse<(Seq, Order)>>,
     cursors: HashMap<Order, Cursor>,
@@ -87,31 +91,16 @@ struct Cursor {
 }
 
 impl<'a> Commits<'a> {
-    fn from(shared: &'a Shared, first: Seq) -> Result<Self> {
-        let mut commits = Self {
-            shared,
-            heap: BinaryHeap::new(),
-            cursors: HashMap::new(),
-            held: 0,
-        };
+    /// From a commit on. Everything has to be there.
+    fn of(kv: &'a Kv, key: Option<&'a StoreKey>, first: Seq) -> Result<Self> {
+        let mut commits = Self::new(kv, key, false);
         let prefix = keys::all(Kind::Head);
-        let to = keys::after_prefix(&prefix);
-        for (key, value) in shared.kv.scan(&prefix, &to, false, usize::MAX)? {
-            let (log, head) = (keys::log_of(&key), LogHead::decode(&value)?);
-            let cursor = Cursor {
-                log,
-                end: head.head.next,
-                at: first_with(shared, log, &head, first)?,
-                block: None,
-            };
-            let order = (
-                log.task.0,
-                matches!(log.kind, LogKind::Lineage(_)),
-                log.kind.number(),
-            );
-            commits.cursors.insert(order, cursor);
+        for (name, value) in kv.scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)? {
+            let (log, head) = (keys::log_of(&name), LogHead::decode(&value)?);
+            let at = first_with(kv, key, log, &head, first)?;
+            let order = commits.add(log, at, head.head.next);
             // The block may begin with sections of earlier commits.
-            while let Some(seq) = commits.peek(order)? {
+            while let Some(seq) = commits.next_of(order)? {
                 if seq >= first {
                     commits.heap.push(Reverse((seq, order)));
                     break;
@@ -122,15 +111,78 @@ impl<'a> Commits<'a> {
         Ok(commits)
     }
 
+    /// Everything that can be read, from the beginning.
+    pub(super) fn all_readable(kv: &'a Kv, key: Option<&'a StoreKey>) -> Result<Self> {
+        let mut commits = Self::new(kv, key, true);
+        let prefix = keys::all(Kind::Block);
+        let (mut from, to) = (prefix.clone(), keys::after_prefix(&prefix));
+        while let Some((name, _)) = kv.scan(&from, &to, false, 1)?.pop() {
+            let log = keys::log_of(&name);
+            from = keys::after_prefix(&keys::block(log, u64::MAX, u16::MAX));
+            let order = commits.add(log, keys::block_first(&name), Offset::MAX);
+            if let Some(seq) = commits.next_of(order)? {
+                commits.heap.push(Reverse((seq, order)));
+            }
+        }
+        Ok(commits)
+    }
+
+    fn new(kv: &'a Kv, key: Option<&'a StoreKey>, tolerant: bool) -> Self {
+        Self {
+            kv,
+            key,
+            tolerant,
+            heap: BinaryHeap::new(),
+            cursors: HashMap::new(),
+            held: 0,
+        }
+    }
+
+    fn add(&mut self, log: LogId, at: Offset, end: Offset) -> Order {
+        let order = (
+            log.task.0,
+            matches!(log.kind, LogKind::Lineage(_)),
+            log.kind.number(),
+        );
+        let block = None;
+        self.cursors.insert(
+            order,
+            Cursor {
+                log,
+                end,
+                at,
+                block,
+            },
+        );
+        order
+    }
+
+    /// The last commit of any log.
+    pub(super) fn last_commit(&self) -> Seq {
+        let last = |cursor: &Cursor| -> Option<Seq> {
+            let from = keys::block(cursor.log, 0, 0);
+            let to = keys::after_prefix(&keys::block(cursor.log, Offset::MAX, u16::MAX));
+            let (name, _) = self.kv.scan(&from, &to, true, 1).ok()?.pop()?;
+            let first = keys::block_first(&name);
+            let (block, _) = blocks::read(self.kv, self.key, cursor.log, first).ok()??;
+            block
+                .sections()
+                .filter_map(Result::ok)
+                .map(|s| s.seq)
+                .last()
+        };
+        self.cursors.values().filter_map(last).max().unwrap_or(0)
+    }
+
     /// Appends the groups of a commit: none where it left nothing.
-    fn payload(&mut self, commit: Seq, out: &mut Vec<u8>) -> Result<()> {
+    pub(super) fn payload(&mut self, commit: Seq, out: &mut Vec<u8>) -> Result<()> {
         while let Some(Reverse((seq, order))) = self.heap.peek().copied() {
-            if seq != commit {
+            if seq > commit {
                 return Ok(());
             }
             self.heap.pop();
             self.take(order, out)?;
-            if let Some(seq) = self.peek(order)? {
+            if let Some(seq) = self.next_of(order)? {
                 self.heap.push(Reverse((seq, order)));
             }
         }
@@ -138,23 +190,33 @@ impl<'a> Commits<'a> {
     }
 
     /// The commit of a log's next section; nothing at its end.
-    fn peek(&mut self, order: Order) -> Result<Option<Seq>> {
+    fn next_of(&mut self, order: Order) -> Result<Option<Seq>> {
         if self.held > BLOCKS_MAX {
             self.cursors.values_mut().for_each(|c| c.block = None);
             self.held = 0;
         }
-        let shared = self.shared;
         let Some(cursor) = self.cursors.get_mut(&order) else {
             return Ok(None);
         };
-        if cursor.at >= cursor.end {
-            cursor.block = None;
-            return Ok(None);
+        while cursor.at < cursor.end {
+            if cursor.block.is_none() {
+                match cursor.load(self.kv, self.key) {
+                    Ok(held) => self.held += held,
+                    Err(_) if self.tolerant => {
+                        cursor.pass_over(self.kv)?;
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            match cursor.section() {
+                Ok((seq, ..)) => return Ok(Some(seq)),
+                Err(_) if self.tolerant => cursor.pass_over(self.kv)?,
+                Err(error) => return Err(error),
+            }
         }
-        if cursor.block.is_none() {
-            self.held += cursor.load(shared)?;
-        }
-        Ok(Some(cursor.section()?.0))
+        cursor.block = None;
+        Ok(None)
     }
 
     /// Moves a log on over its next section, which is appended as a group.
@@ -162,6 +224,9 @@ impl<'a> Commits<'a> {
         let Some(cursor) = self.cursors.get_mut(&order) else {
             return Ok(());
         };
+        if cursor.block.is_none() {
+            self.held += cursor.load(self.kv, self.key)?;
+        }
         let (_, count, len) = cursor.section()?;
         if let Some((block, from)) = &mut cursor.block {
             begin_group(out, cursor.log, cursor.at);
@@ -178,8 +243,9 @@ impl<'a> Commits<'a> {
 }
 
 impl Cursor {
-    fn load(&mut self, shared: &Shared) -> Result<usize> {
-        let (block, _) = blocks::read(shared, self.log, self.at)?.ok_or_else(|| self.nothing())?;
+    fn load(&mut self, kv: &Kv, key: Option<&StoreKey>) -> Result<usize> {
+        let read = blocks::read(kv, key, self.log, self.at)?;
+        let (block, _) = read.ok_or_else(|| self.nothing())?;
         let size = block.sections.len();
         let (mut at, mut from) = (block.first, 0);
         let mut sections = block.sections();
@@ -205,6 +271,18 @@ impl Cursor {
         ))
     }
 
+    /// Goes on with the next block that is there.
+    fn pass_over(&mut self, kv: &Kv) -> Result<()> {
+        self.block = None;
+        let from = keys::after_prefix(&keys::block(self.log, self.at, u16::MAX));
+        let to = keys::after_prefix(&keys::block(self.log, u64::MAX, u16::MAX));
+        self.at = match kv.scan(&from, &to, false, 1)?.pop() {
+            Some((name, _)) => keys::block_first(&name).max(self.at + 1),
+            None => self.end,
+        };
+        Ok(())
+    }
+
     fn nothing(&self) -> Error {
         let expected = format!("a section with offset {}", self.at);
         Error::corrupt(self.log.to_string(), expected, "none")
@@ -213,12 +291,18 @@ impl Cursor {
 
 /// The first offset of the first block of a log that has a section of `commit` or a later one; its
 /// end where there is none.
-fn first_with(shared: &Shared, log: LogId, head: &LogHead, commit: Seq) -> Result<Offset> {
+fn first_with(
+    kv: &Kv,
+    key: Option<&StoreKey>,
+    log: LogId,
+    head: &LogHead,
+    commit: Seq,
+) -> Result<Offset> {
     let (mut from, mut to) = (head.start, head.head.next);
     let mut found = to;
     while from < to {
         let middle = from + (to - from) / 2;
-        let Some((block, _)) = blocks::read(shared, log, middle)? else {
+        let Some((block, _)) = blocks::read(kv, key, log, middle)? else {
             let expected = format!("a block with offset {middle}");
             return Err(Error::corrupt(log.to_string(), expected, "none"));
         };

@@ -73,6 +73,7 @@ impl Shared {
             seq,
             check,
             packs,
+            synced: self.packs.synced(),
             ..*position
         };
         let mut digest = position.digest;
@@ -97,7 +98,7 @@ impl Shared {
         }
         let expected = self.position().digest;
         let mut found = Digest::default();
-        self.kv.walk(&mut |key, value| {
+        self.kv.walk(&[], &mut |key, value| {
             if keys::is_counted(key) {
                 found.add(key, value);
             }
@@ -150,6 +151,10 @@ impl Shared {
         done.map_err(|error| {
             if error.kind() != ErrorKind::Corrupt {
                 return error;
+            }
+            // After a failed write sled refuses all, or has half of it.
+            if let Some(poisoned) = self.poisoned() {
+                return poisoned;
             }
             if !self.suspect.swap(true, Ordering::AcqRel) {
                 let _ = files::write_whole(&self.layout.suspect(), b"");

@@ -1,0 +1,111 @@
+//! `repair`: mends what is damaged, and says what is lost.
+
+use milepost::{LostEvents, RepairReport};
+use serde_json::json;
+
+use crate::args::Repair;
+use crate::error::{CORRUPT, Failure, Result};
+use crate::output::{Look, Out, big, printable};
+use crate::store::Choice;
+
+pub fn run(store: &Choice, args: &Repair, out: &mut Out) -> Result<()> {
+    let (dir, options) = store.there()?;
+    let report = milepost::repair(&dir, &options, args.dry_run)?;
+    if out.json {
+        print_json(&report, out)?;
+    } else {
+        print_text(&report, out)?;
+    }
+    let faults = &report.verified.faults;
+    if faults.is_empty() && report.lost.is_empty() {
+        return Ok(());
+    }
+    let what = if report.lost.is_empty() {
+        "not everything could be mended"
+    } else {
+        "events are lost"
+    };
+    Err(Failure::new(what).code_of(CORRUPT))
+}
+
+fn print_json(report: &RepairReport, out: &mut Out) -> Result<()> {
+    let mended = report.mended.iter();
+    let mended: Vec<_> = mended
+        .map(|f| json!({"place": f.place, "message": f.message, "outcome": f.outcome.to_string()}))
+        .collect();
+    let lost: Vec<_> = (report.lost.iter())
+        .map(|lost| {
+            json!({
+                "task": lost.task,
+                "lineage": lost.lineage,
+                "from": big(lost.from),
+                "to": big(lost.to),
+                "kept": big(lost.kept),
+                "message": lost.message,
+            })
+        })
+        .collect();
+    let faults = report.verified.faults.iter();
+    let faults: Vec<_> = faults
+        .map(|f| json!({"place": f.place, "message": f.message}))
+        .collect();
+    out.json(&json!({
+        "dry_run": report.dry_run,
+        "mended": mended,
+        "lost": lost,
+        "kept": report.kept,
+        "faults": faults,
+        "ok": report.lost.is_empty() && report.verified.faults.is_empty(),
+    }))
+    .map_err(Into::into)
+}
+
+fn print_text(report: &RepairReport, out: &mut Out) -> Result<()> {
+    let (mended, lost) = if report.dry_run {
+        ("would be mended", "would be lost")
+    } else {
+        ("mended", "lost")
+    };
+    for finding in &report.mended {
+        let look = out.look(Look::Good, mended);
+        let (message, outcome) = (printable(&finding.message), finding.outcome);
+        out.line(format!("{look}: {message} ({outcome})"))?;
+    }
+    for one in &report.lost {
+        let look = out.look(Look::Bad, lost);
+        out.line(format!("{look}: {}", range(one)))?;
+    }
+    for path in &report.kept {
+        out.line(format!("kept: {}", path.display()))?;
+    }
+    for fault in &report.verified.faults {
+        let look = out.look(Look::Bad, "still damaged");
+        let (place, message) = (printable(&fault.place), printable(&fault.message));
+        out.line(format!("{look}: {place}: {message}"))?;
+    }
+    if report.mended.is_empty() && report.lost.is_empty() && report.verified.faults.is_empty() {
+        out.line(out.look(Look::Good, "nothing to mend"))?;
+    }
+    Ok(())
+}
+
+fn range(lost: &LostEvents) -> String {
+    let task = match &lost.task {
+        Some(task) => format!("task {}", printable(task)),
+        None => "a task whose name is lost, or the store's own log".into(),
+    };
+    let log = match lost.lineage {
+        Some(lineage) => format!("lineage {lineage}"),
+        None => "the log of its lineages".into(),
+    };
+    let kept = match lost.kept {
+        0 => String::new(),
+        kept => format!("; {kept} of them are written down"),
+    };
+    let (from, to) = (lost.from, lost.to);
+    let message = printable(&lost.message);
+    format!(
+        "{task}, {log}, events {from} to {}{kept}: {message}",
+        to.saturating_sub(1).max(from)
+    )
+}

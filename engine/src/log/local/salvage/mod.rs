@@ -1,0 +1,152 @@
+//! Salvage: where both copies are hit, what is left of them is woven into one again.
+//!
+//! ```text
+//! sources.rs   commits out of damaged files
+//! weave.rs     which groups still fit, and what is lost
+//! ```
+//!
+//! The result is a new archive, from which opening builds sled anew. It is written beside the old
+//! one; then journal, sled and archive are moved to `damaged/` and it takes their place. A marker
+//! makes that go on after a crash.
+
+mod sources;
+mod weave;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use milepost_codec::{FRAME_HEADER_LEN, Result, SegmentHeader, Seq, StoreKey, seal_frame};
+
+use self::sources::Sources;
+pub(crate) use self::weave::LostRange;
+use self::weave::Weave;
+use super::applied::UNKNOWN;
+use super::archive::Writer;
+use super::kv::Kv;
+use super::layout::{self, Layout};
+use super::settings::StoreConfig;
+use crate::files;
+use crate::opened::Progress;
+use crate::options::Options;
+
+/// Frames of one file of the new archive, in bytes.
+const FILE_TARGET: usize = 8 << 20;
+
+/// What a salvage brought back, and what it did not.
+#[derive(Debug, Default)]
+pub(crate) struct Salvaged {
+    pub(crate) lost: Vec<LostRange>,
+    /// Where the files are that it replaced.
+    pub(crate) kept: Vec<PathBuf>,
+}
+
+/// Weaves what is left of a store into a new archive, and puts it in the old one's place. The lock has
+/// to be held.
+pub(crate) fn salvage(
+    layout: &Layout,
+    config: &StoreConfig,
+    options: &Options,
+) -> Result<Salvaged> {
+    let beside = layout.archive_new();
+    if beside.exists() {
+        fs::remove_dir_all(&beside).map_err(|e| files::io("remove", &beside, &e))?;
+    }
+    files::make_dir(&beside)?;
+    files::make_dir(&layout.damaged())?;
+    let orphans = layout::free_name(&layout.damaged(), "orphans.jsonl");
+    let mut weave = Weave::new(&orphans)?;
+    // A sled that cannot be opened has nothing to give.
+    let kv = Kv::open(&layout.sled(), options.cache_bytes, config.sled_segment).ok();
+    let key = options.key.as_ref();
+    let mut sources = Sources::of(layout, config.store, key, kv.as_ref())?;
+    write(layout, config, key, &mut sources, &mut weave, options)?;
+    drop(sources);
+    if let Some(kv) = kv {
+        kv.close(true);
+    }
+    files::sync_dir(&layout.root)?;
+    let lost = weave.finish()?;
+    files::write_whole(&layout.repairing(), b"")?;
+    let mut kept = finish_swap(layout)?;
+    if orphans.exists() {
+        kept.push(orphans);
+    }
+    Ok(Salvaged { lost, kept })
+}
+
+fn write(
+    layout: &Layout,
+    config: &StoreConfig,
+    key: Option<&StoreKey>,
+    sources: &mut Sources<'_>,
+    weave: &mut Weave,
+    options: &Options,
+) -> Result<()> {
+    let last = sources.last();
+    let (mut next, mut number): (Seq, u64) = (1, 1);
+    while next <= last {
+        let path = files::numbered_path(&layout.archive_new(), number, "mpa");
+        let header = SegmentHeader {
+            store: config.store,
+            number,
+            epoch: 0,
+            first: next,
+            recycled: false,
+            prev: UNKNOWN,
+        };
+        let mut writer = Writer::create(path, header)?;
+        let (mut prev, mut bytes) = (UNKNOWN, 0);
+        while next <= last && bytes < FILE_TARGET {
+            let payload = sources.payload(next)?;
+            let mut frame = vec![0; FRAME_HEADER_LEN];
+            weave.commit(next, &payload, &mut frame)?;
+            // A commit of which nothing is left stands as one that left nothing.
+            let empty = frame.len() == FRAME_HEADER_LEN;
+            prev = seal_frame(&mut frame, next, 0, empty, &prev, key);
+            writer.frame(&frame)?;
+            bytes += frame.len();
+            if let Some(told) = options.progress.as_deref()
+                && next.is_multiple_of(256)
+            {
+                told(Progress {
+                    done: next,
+                    all: last,
+                });
+            }
+            next += 1;
+        }
+        writer.finish(true)?;
+        number += 1;
+    }
+    Ok(())
+}
+
+/// Moves the old files away and the new archive to its place; gives where they are now. Each step may
+/// have been done before.
+pub(crate) fn finish_swap(layout: &Layout) -> Result<Vec<PathBuf>> {
+    let mut kept = Vec::new();
+    let mut aside = |path: &Path| -> Result<()> {
+        if path.exists() {
+            kept.push(layout::set_aside(layout, path)?);
+        }
+        Ok(())
+    };
+    aside(&layout.sled())?;
+    for (_, path) in files::numbered(&layout.journal(), "seg")? {
+        aside(&path)?;
+    }
+    let beside = layout.archive_new();
+    if beside.exists() {
+        aside(&layout.archive())?;
+        fs::rename(&beside, layout.archive()).map_err(|e| files::io("move", &beside, &e))?;
+        files::sync_dir(&layout.root)?;
+    }
+    // What is lost was acknowledged: the witness begins anew.
+    for path in [layout.acked(), layout.suspect(), layout.repairing()] {
+        if path.exists() {
+            fs::remove_file(&path).map_err(|e| files::io("remove", &path, &e))?;
+        }
+    }
+    files::sync_dir(&layout.root)?;
+    Ok(kept)
+}

@@ -1,0 +1,310 @@
+//! Repair: what opening does not mend by itself, and what is lost where both copies are hit.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use milepost_codec::{
+    Activated, ActivationCause, Body, Control, Error, ErrorKind, LineageId, LineageRegistered,
+    LogId, LogKind, Lost, Offset, Result, TaskNo,
+};
+
+use crate::committer::Request;
+use crate::engine::Engine;
+use crate::files;
+use crate::index::keys::{self, Kind};
+use crate::log::local::{LostRange, Salvaged, salvage_store, with_lock};
+use crate::opened::Finding;
+use crate::options::Options;
+use crate::verify::{Remedy, VerifyReport};
+
+/// What a repair did, or would do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RepairReport {
+    /// Whether nothing was changed.
+    pub dry_run: bool,
+    /// What was mended.
+    pub mended: Vec<Finding>,
+    /// What is lost.
+    pub lost: Vec<LostEvents>,
+    /// Where the files are that were replaced, and what was saved of what fits nowhere any more.
+    pub kept: Vec<PathBuf>,
+    /// What a verification says afterwards. Its faults are what could not be mended.
+    pub verified: VerifyReport,
+}
+
+/// Events that are lost: damage hit both copies of them, or the only one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LostEvents {
+    /// The task; nothing where even its name is lost.
+    pub task: Option<String>,
+    /// The lineage; nothing for the log about the task's lineages, and for the store's own.
+    pub lineage: Option<LineageId>,
+    /// The first offset.
+    pub from: Offset,
+    /// The offset after the last that was seen of it: there may have been more.
+    pub to: Offset,
+    /// How many of them are written down in a file of [`RepairReport::kept`].
+    pub kept: u64,
+    /// Why.
+    pub message: String,
+}
+
+/// How often a store is opened and verified until nothing more is mended.
+const ROUNDS: usize = 4;
+
+/// Mends a store that no process has open: what opening mends, archive files that are damaged inside,
+/// snapshots that cannot be read; and where commits are lost, it goes on with what is left of both
+/// copies. What it replaces is kept in the store's folder `damaged`.
+///
+/// With `dry_run` it works on a copy of the store, which needs as much room beside it, and removes
+/// the copy.
+///
+/// # Errors
+///
+/// `NotFound`: there is no store. `Unavailable`: a process has it open, or the disk fails.
+/// `Corrupt`: it cannot be mended, since its settings are lost.
+pub fn repair(dir: impl AsRef<Path>, options: &Options, dry_run: bool) -> Result<RepairReport> {
+    let dir = dir.as_ref();
+    let mut options = options.clone().create(false);
+    // What is lost is behind the anchor: that is for `verify` to say.
+    options.anchor = None;
+    if !dry_run {
+        return mend(dir, &options);
+    }
+    let copy = dir.join("dry-run");
+    let done = with_lock(dir, &options, || {
+        remove(&copy)?;
+        copy_store(dir, &copy, &copy)
+    });
+    let done = done.and_then(|()| mend(&copy, &options));
+    remove(&copy)?;
+    let mut report = done?;
+    report.dry_run = true;
+    for path in &mut report.kept {
+        if let Ok(inside) = path.strip_prefix(&copy) {
+            *path = dir.join(inside);
+        }
+    }
+    Ok(report)
+}
+
+fn remove(copy: &Path) -> Result<()> {
+    match fs::remove_dir_all(copy) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(files::io("remove", copy, &e)),
+        _ => Ok(()),
+    }
+}
+
+fn copy_store(from: &Path, to: &Path, except: &Path) -> Result<()> {
+    files::make_dir(to)?;
+    for entry in fs::read_dir(from).map_err(|e| files::io("list", from, &e))? {
+        let path = entry.map_err(|e| files::io("list", from, &e))?.path();
+        let name = path.file_name().unwrap_or_default();
+        if path == except || name == "damaged" {
+            continue;
+        }
+        let beside = to.join(name);
+        if path.is_dir() {
+            copy_store(&path, &beside, except)?;
+        } else {
+            fs::copy(&path, &beside).map_err(|e| files::io("copy", &path, &e))?;
+        }
+    }
+    Ok(())
+}
+
+fn mend(dir: &Path, options: &Options) -> Result<RepairReport> {
+    let mut report = RepairReport::default();
+    let mut salvaged = false;
+    for round in 1..=ROUNDS {
+        let engine = match Engine::open(dir, options.clone()) {
+            Ok(engine) => engine,
+            Err(error) if error.kind() == ErrorKind::Corrupt && !salvaged => {
+                salvaged = true;
+                let Salvaged { lost, kept } = salvage_store(dir, options, &error)?;
+                report.kept.extend(kept);
+                let engine = Engine::open(dir, options.clone())?;
+                engine.reattach(&lost)?;
+                report
+                    .lost
+                    .extend(lost.iter().map(|lost| describe(lost, &error)));
+                engine
+            }
+            Err(error) => return Err(error),
+        };
+        report
+            .mended
+            .extend(engine.opened().findings.iter().cloned());
+        report.verified = engine.verify(None, &mut |_, _| {})?;
+        let again = round < ROUNDS && engine.mend_faults(&mut report)?;
+        engine.close()?;
+        if !again {
+            break;
+        }
+    }
+    let faults = std::mem::take(&mut report.verified.faults);
+    let (events, faults): (Vec<_>, Vec<_>) = faults.into_iter().partition(|f| f.event.is_some());
+    report.lost.extend(events.iter().filter_map(|fault| {
+        let event = fault.event?;
+        Some(LostEvents {
+            task: None,
+            lineage: event.lineage,
+            from: event.offset,
+            to: event.offset + 1,
+            kept: 0,
+            message: fault.message.clone(),
+        })
+    }));
+    name_tasks(dir, options, &mut report, &events)?;
+    report.verified.faults = events.into_iter().chain(faults).collect();
+    Ok(report)
+}
+
+/// Gives the names of the tasks whose events are lost in packs.
+fn name_tasks(
+    dir: &Path,
+    options: &Options,
+    report: &mut RepairReport,
+    events: &[crate::verify::Fault],
+) -> Result<()> {
+    if events.is_empty() {
+        return Ok(());
+    }
+    let engine = Engine::open(dir, options.clone())?;
+    let from = report.lost.len() - events.len();
+    for (lost, fault) in report.lost.iter_mut().skip(from).zip(events) {
+        if let Some(event) = fault.event {
+            lost.task = engine
+                .inner
+                .catalog
+                .task(event.task)
+                .ok()
+                .map(|task| task.name);
+        }
+    }
+    engine.close()
+}
+
+fn describe(lost: &LostRange, error: &Error) -> LostEvents {
+    LostEvents {
+        task: lost.name.clone(),
+        lineage: match lost.log.kind {
+            LogKind::Lineage(lineage) => Some(lineage),
+            LogKind::Control => None,
+        },
+        from: lost.from,
+        to: lost.to,
+        kept: lost.kept,
+        message: error.to_string(),
+    }
+}
+
+impl Engine {
+    /// Mends what a verification found, as far as it can be; says whether the store is to be opened and
+    /// verified again.
+    fn mend_faults(&self, report: &mut RepairReport) -> Result<bool> {
+        let (log, Some(local)) = (self.inner.catalog.log(), self.local()) else {
+            return Ok(false);
+        };
+        let (mut archive, mut sled, mut again) = (false, false, false);
+        for fault in &report.verified.faults {
+            match &fault.remedy {
+                Remedy::Archive => archive = true,
+                Remedy::Sled => sled = true,
+                Remedy::Note(key) => {
+                    log.drop_note(key.clone())?;
+                    again = true;
+                }
+                Remedy::None => {}
+            }
+        }
+        if sled {
+            local.distrust_sled()?;
+            return Ok(true);
+        }
+        if archive {
+            let mended = local.mend_archive()?;
+            again |= !mended.is_empty();
+            report.mended.extend(mended);
+        }
+        Ok(again)
+    }
+
+    /// After a salvage: registers lineages whose registration is lost, activates one where no activation
+    /// is left, and writes down what is lost.
+    fn reattach(&self, lost: &[LostRange]) -> Result<()> {
+        let inner = &self.inner;
+        let prefix = keys::all(Kind::Task);
+        let log = inner.catalog.log();
+        for (key, _) in log.scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)? {
+            let task = TaskNo(keys::first_u64(&key));
+            let mut controls = self.registrations(task)?;
+            for lost in lost.iter().filter(|lost| lost.log.task == task) {
+                let lineage = match lost.log.kind {
+                    LogKind::Lineage(lineage) => Some(lineage),
+                    LogKind::Control => None,
+                };
+                let (from, to) = (lost.from, lost.to);
+                controls.push(Lost { lineage, from, to }.into());
+            }
+            if controls.is_empty() {
+                continue;
+            }
+            let origin = inner.catalog.task(task)?.origin;
+            let id = LogId::control(task);
+            let mut part = match log.head(id)? {
+                Some(_) => inner.part(id, origin),
+                None => inner.open_part(id, origin),
+            };
+            for control in &controls {
+                part.control(control, inner.now_us())?;
+            }
+            inner.commit(Request::of(vec![part.finish()]))?;
+        }
+        Ok(())
+    }
+
+    fn registrations(&self, task: TaskNo) -> Result<Vec<Control>> {
+        let inner = &self.inner;
+        let prefix = keys::of_task(Kind::Head, task);
+        let mut controls = Vec::new();
+        let mut newest = None;
+        let heads =
+            (inner.catalog.log()).scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)?;
+        for (key, _) in heads {
+            let LogKind::Lineage(lineage) = keys::log_of(&key).kind else {
+                continue;
+            };
+            newest = newest.max(Some(lineage));
+            if inner.catalog.lineage(task, lineage).is_ok() {
+                continue;
+            }
+            let id = LogId::lineage(task, lineage);
+            let start = inner.catalog.log().head(id)?.map_or(0, |head| head.start);
+            let mut cursor = crate::read::Cursor::new(inner.catalog.log(), id, start);
+            let opened = cursor
+                .next_record(|_, record| Body::decode(record.header()?.kind, record.payload))?;
+            if let Some(Body::LineageOpened(opened)) = opened {
+                let registered = LineageRegistered {
+                    lineage,
+                    lineage_type: opened.lineage_type,
+                    description: opened.description,
+                    parent: opened.parent,
+                };
+                controls.push(registered.into());
+            }
+        }
+        if let (Some(lineage), Err(_)) = (newest, inner.catalog.active(task)) {
+            let activated = Activated {
+                lineage,
+                epoch: 1,
+                cause: ActivationCause::Chosen,
+                back: None,
+            };
+            controls.push(activated.into());
+        }
+        Ok(controls)
+    }
+}

@@ -1,0 +1,29 @@
+//! A library that is preloaded into a process (`LD_PRELOAD`) and stands between it and the calls
+//! that change files: it writes down what they did, or makes them fail.
+//!
+//! ```text
+//! calls/       the calls of libc that it takes the place of
+//! config.rs    what the environment asks for
+//! decide.rs    which call fails, and how; the counts
+//! place.rs     which file a call is about
+//! trace.rs     what is written down
+//! sys.rs       the system calls themselves
+//! ```
+//!
+//! | variable | what it does |
+//! |---|---|
+//! | `MILEPOST_FAULTS_DIR` | only files under this folder (a path without links) are looked at |
+//! | `MILEPOST_FAULTS_RECORD` | the trace to append to |
+//! | `MILEPOST_FAULTS_FAIL` | `class:n:how:once` or `class:n:how:forever`, see `decide.rs` |
+//! | `MILEPOST_FAULTS_COUNT` | a file that holds the number of calls of each class, as `u64`s |
+//! | `MILEPOST_FAULTS_NOSYNC` | syncs do nothing and are not written down |
+//!
+//! The calls go to the kernel directly, not to the next definition of the same name: nothing here
+//! may call back into what it replaces, and looking a name up may allocate.
+
+mod calls;
+mod config;
+mod decide;
+mod place;
+mod sys;
+mod trace;

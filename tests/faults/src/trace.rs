@@ -1,0 +1,39 @@
+//! What is written down: the calls that changed something, in the order they took effect.
+//!
+//! A record is a byte for the call, a number (the inode, or zero), another (an offset or a length),
+//! and two texts of bytes, each behind its length. Numbers are `u64`, little-endian. The reader is
+//! `tests/src/disk/trace.rs`.
+
+use crate::config::Config;
+use crate::sys;
+
+/// What was done.
+#[derive(Clone, Copy)]
+#[repr(u8)]
+pub(crate) enum What {
+    Create = 1,
+    Write,
+    Truncate,
+    Sync,
+    SyncDir,
+    Rename,
+    Unlink,
+    Mkdir,
+    Rmdir,
+    /// A sync that failed: the kernel takes what it should have stored for stored from then on.
+    SyncFailed,
+}
+
+/// Appends a record, where a trace is asked for.
+pub(crate) fn note(config: &Config, what: What, numbers: (u64, u64), texts: (&[u8], &[u8])) {
+    let Some(fd) = config.record else { return };
+    let mut record = Vec::with_capacity(40 + texts.0.len() + texts.1.len());
+    record.push(what as u8);
+    record.extend_from_slice(&numbers.0.to_le_bytes());
+    record.extend_from_slice(&numbers.1.to_le_bytes());
+    for text in [texts.0, texts.1] {
+        record.extend_from_slice(&(text.len() as u64).to_le_bytes());
+        record.extend_from_slice(text);
+    }
+    sys::write_all(fd, &record);
+}

@@ -1,0 +1,248 @@
+//! A process that works on a store while calls fail or it is killed, and what must hold after it.
+#![allow(
+    clippy::unwrap_used,
+    clippy::missing_panics_doc,
+    missing_docs,
+    reason = "tests"
+)]
+
+use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use milepost::Error;
+
+use crate::acked::{Acked, WRONG, check_engine, check_store};
+use crate::faults::{self, Faults};
+use crate::work::{Kind, Step, Work, short_script};
+
+const DIR: &str = "MILEPOST_TEST_FAULTED_DIR";
+const SEED: &str = "MILEPOST_TEST_FAULTED_SEED";
+const WHAT: &str = "MILEPOST_TEST_FAULTED_WHAT";
+
+/// What is to be done to the process: class of calls, which of them, how, and for how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fail {
+    pub class: &'static str,
+    pub n: u64,
+    pub how: &'static str,
+    pub forever: bool,
+}
+
+impl std::fmt::Display for Fail {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { class, n, how, .. } = self;
+        let long = if self.forever { "forever" } else { "once" };
+        write!(f, "{class}:{n}:{how}:{long}")
+    }
+}
+
+impl Fail {
+    pub fn once(class: &'static str, n: u64, how: &'static str) -> Self {
+        Self {
+            class,
+            n,
+            how,
+            forever: false,
+        }
+    }
+}
+
+/// The process: does nothing unless it is told where. It makes a store and works on it (`Work`), opens
+/// one that another left and goes on a little (`Recover`) or reads all of it (`Read`), or works, and
+/// opens the store again itself when something has failed (`Reopen`).
+pub fn child() {
+    let (Ok(dir), Ok(seed), Ok(what)) =
+        (std::env::var(DIR), std::env::var(SEED), std::env::var(WHAT))
+    else {
+        return;
+    };
+    let (dir, seed) = (Path::new(&dir), seed.parse().unwrap());
+    let fail = std::env::var(faults::FAIL).unwrap_or_default();
+    work(dir, seed, &what, &fail);
+    // All engines are gone by now: nothing hung.
+    tell(dir, "done");
+}
+
+fn tell(dir: &Path, line: &str) {
+    let acks = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(dir.join("acks"));
+    acks.unwrap()
+        .write_all(format!("{line}\n").as_bytes())
+        .unwrap();
+}
+
+fn work(dir: &Path, seed: u64, what: &str, fail: &str) {
+    let (first, script) = match what {
+        "Recover" => (10_000, recovering_script()),
+        _ => (0, short_script()),
+    };
+    let mut work = match Work::open(dir, seed, first) {
+        Ok(work) => work,
+        Err(error) => return tell(dir, &failed("open", &error)),
+    };
+    if what == "Read" {
+        // Errors are what is expected; an answer has to be the right one.
+        let acked = Acked::read(&dir.join("acks"));
+        match check_engine(work.engine(), &acked, seed) {
+            Err(error) if error.starts_with(WRONG) => work.tell(&error),
+            Err(error) => work.tell(&format!("failed reading {error}")),
+            Ok(()) => {}
+        }
+        return;
+    }
+    for step in script {
+        let Err(error) = work.step(step) else {
+            continue;
+        };
+        work.tell(&failed(&format!("{step:?}"), &error));
+        if what != "Reopen" {
+            return after_failure(&mut work, dir, seed, fail);
+        }
+        drop(work);
+        return reopen(dir, seed);
+    }
+}
+
+/// Opens the store again in the process whose write failed.
+fn reopen(dir: &Path, seed: u64) {
+    let mut work = match Work::open(dir, seed, 30_000) {
+        Ok(work) => work,
+        Err(error) => return tell(dir, &failed("reopen", &error)),
+    };
+    let acked = Acked::read(&dir.join("acks"));
+    if let Err(error) = check_engine(work.engine(), &acked, seed) {
+        work.tell(&format!("unreadable {error}"));
+    }
+    for step in recovering_script() {
+        if let Err(error) = work.step(step) {
+            work.tell(&failed(&format!("{step:?} after reopening"), &error));
+            return;
+        }
+    }
+    if dir.join("store/sled-damaged").exists() {
+        work.tell("set aside");
+    }
+    work.tell("reopened");
+}
+
+fn failed(what: &str, error: &Error) -> String {
+    format!("failed {what}: {:?}: {error}", error.kind())
+}
+
+fn recovering_script() -> Vec<Step> {
+    vec![
+        Step::Append(Kind::Small),
+        Step::Append(Kind::Chunked),
+        Step::Append(Kind::Large),
+        Step::Drain,
+        Step::Mark,
+        Step::Append(Kind::Small),
+    ]
+}
+
+/// What must hold in the same process after a write failed.
+fn after_failure(work: &mut Work, dir: &Path, seed: u64, fail: &str) {
+    let class = fail.split(':').next().unwrap_or_default();
+    // Where something cannot be read or opened, nothing was written: the next append may do well.
+    let writes = matches!(class, "write" | "sync" | "range" | "rename" | "truncate");
+    if !work.is_open() || matches!(class, "read" | "open" | "any") {
+        return;
+    }
+    for kind in [Kind::Small, Kind::Chunked, Kind::Small] {
+        match work.step(Step::Append(kind)) {
+            Ok(()) if writes => work.tell(&format!("revived by an append of {kind:?}")),
+            Ok(()) | Err(_) => {}
+        }
+    }
+    let acked = Acked::read(&dir.join("acks"));
+    if let Err(error) = check_engine(work.engine(), &acked, seed) {
+        work.tell(&format!("unreadable {error}"));
+    }
+}
+
+/// One try: a folder, a process in it.
+#[derive(Debug)]
+pub struct Case<'a> {
+    pub faults: &'a Faults,
+    /// The name of the test that calls [`child`].
+    pub child: &'a str,
+    pub dir: PathBuf,
+    pub seed: u64,
+}
+
+impl Case<'_> {
+    /// Runs the process, and gives what it was told, or what is wrong with how it ended.
+    pub fn run(
+        &self,
+        what: &str,
+        fail: Option<Fail>,
+        count: Option<&Path>,
+    ) -> Result<Acked, String> {
+        let (seed, text) = (self.seed.to_string(), fail.map(|f| f.to_string()));
+        let mut settings = vec![
+            (DIR, self.dir.to_str().unwrap()),
+            (SEED, seed.as_str()),
+            (WHAT, what),
+        ];
+        if let Some(text) = &text {
+            settings.push((faults::FAIL, text.as_str()));
+        }
+        if let Some(count) = count {
+            settings.push((faults::COUNT, count.to_str().unwrap()));
+        }
+        let ended = faults::run(self.faults, self.child, &self.dir, &settings);
+        let killed = fail.is_some_and(|f| f.how == "kill");
+        let acked = Acked::read(&self.dir.join("acks"));
+        let place = || acked.said.join("; ");
+        if let Some(fault) = ended.fault(killed) {
+            return Err(format!("{fault}\n{}", place()));
+        }
+        if ended.status.success() && !acked.has_said("done") {
+            return Err(format!(
+                "the process did not say that it was done: {}",
+                place()
+            ));
+        }
+        Ok(acked)
+    }
+
+    /// Looks, without faults, whether the store has everything that was acknowledged.
+    pub fn check(&self) -> Result<Acked, String> {
+        let acked = Acked::read(&self.dir.join("acks"));
+        check_store(&self.dir.join("store"), &acked, self.seed)
+            .map_err(|error| format!("{error} (the process said: {})", acked.said.join("; ")))?;
+        Ok(acked)
+    }
+}
+
+/// Makes a folder that a case runs in, as a path without links.
+pub fn folder(within: &Path, name: &str) -> PathBuf {
+    let dir = within.canonicalize().unwrap().join(name);
+    std::fs::create_dir(&dir).unwrap();
+    dir
+}
+
+/// Fails with what was wrong: how often, and the first of each kind. Numbers do not make another.
+pub fn report(what: &str, seed: u64, cases: usize, failures: &[String]) {
+    println!("{what}: {cases} cases");
+    let mut kinds: BTreeMap<String, (usize, &String)> = BTreeMap::new();
+    for failure in failures {
+        let (_, error) = failure.split_once(": ").unwrap_or(("", failure));
+        let words = error.split(|c: char| !c.is_alphabetic() && c != ' ');
+        let kind: String = words.filter(|word| word.len() > 6).collect();
+        kinds.entry(kind).or_insert((0, failure)).0 += 1;
+    }
+    let shown = kinds
+        .values()
+        .map(|(count, first)| format!("{count} x {first}"));
+    let shown = shown.collect::<Vec<_>>().join("\n");
+    let count = failures.len();
+    assert!(
+        failures.is_empty(),
+        "seed {seed}: {count} of {cases} cases failed:\n{shown}"
+    );
+}
