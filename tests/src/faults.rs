@@ -25,7 +25,7 @@ pub const CLASSES: [&str; 10] = [
 ];
 
 /// How long a process may take before it counts as hung.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Whether everything is to be tried, not a sample that a plain run has time for.
 pub fn nightly() -> bool {

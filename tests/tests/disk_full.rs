@@ -43,7 +43,7 @@ fn drop_in_time(work: Work) {
         drop(work);
         let _ = done.send(());
     });
-    let dropped = waiting.recv_timeout(Duration::from_secs(20));
+    let dropped = waiting.recv_timeout(Duration::from_secs(90));
     assert!(dropped.is_ok(), "dropping the engine hung");
 }
 
@@ -187,7 +187,7 @@ fn on_a_disk_that_turned_read_only_appends_fail_and_reading_goes_on() {
         return;
     }
     child.stdin.take().unwrap().write_all(b"go on\n").unwrap();
-    let ended = faults::end(child, Duration::from_secs(40));
+    let ended = faults::end(child, Duration::from_secs(90));
     said.for_each(|line| println!("{}", line.unwrap()));
     disk.unmount().unwrap();
     disk.mount().unwrap();

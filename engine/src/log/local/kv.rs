@@ -36,11 +36,11 @@ const LOCK_PATIENCE: Duration = Duration::from_millis(50);
 
 /// How long sled may take to open: so long, and longer for a large folder, which it reads after an
 /// unclean stop.
-const OPEN_PATIENCE: Duration = Duration::from_secs(30);
+const OPEN_PATIENCE: Duration = Duration::from_secs(10);
 const OPEN_BYTES_PER_SEC: u64 = 10 << 20;
 
 /// How long sled may take to write out what it holds: at most its buffers and a few segments.
-const FLUSH_PATIENCE: Duration = Duration::from_secs(60);
+const FLUSH_PATIENCE: Duration = Duration::from_secs(30);
 
 /// How long a sled that is not sound may take to be dropped.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(5);

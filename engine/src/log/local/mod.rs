@@ -349,12 +349,13 @@ impl Log for LocalLog {
     }
 
     fn put_note(&self, key: Vec<u8>, value: Vec<u8>) -> Result<()> {
-        self.shared
-            .sled(self.shared.kv.apply(vec![(key, Some(value))]))
+        let done = self.shared.kv.apply(vec![(key, Some(value))]);
+        self.poisons(self.shared.sled(done))
     }
 
     fn drop_note(&self, key: Vec<u8>) -> Result<()> {
-        self.shared.sled(self.shared.kv.apply(vec![(key, None)]))
+        let done = self.shared.kv.apply(vec![(key, None)]);
+        self.poisons(self.shared.sled(done))
     }
 
     fn put_chunk(&self, content: &[u8], pieces: bool) -> Result<ChunkId> {
