@@ -48,6 +48,9 @@ mod digest;
 mod engine;
 mod entropy;
 mod files;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod index;
 mod lineage;
 mod log;

@@ -101,6 +101,25 @@ pub(crate) struct LocalLog {
 /// Ids in the set of whole chunks, at most: it is begun anew then.
 const WHOLE_MAX: usize = 1 << 16;
 
+/// Finds the frames of a segment, for fuzz targets.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn survey_segment(path: &Path, store: StoreId) -> Result<usize> {
+    let (segment, bytes) = survey::Segment::survey(path, store, None)?;
+    for frame in &segment.frames {
+        survey::payload(&bytes, frame)?;
+    }
+    let _ = segment.sound();
+    Ok(segment.frames.len())
+}
+
+/// Reads an archive file, for fuzz targets.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn read_archive(path: &Path, store: StoreId) -> Result<u64> {
+    let mut reader = archive::Reader::open(path, store, None)?;
+    while reader.next_block()?.is_some() {}
+    Ok(reader.position().0)
+}
+
 /// Does something while no other process can have the store open.
 pub(crate) fn with_lock<T>(
     dir: &Path,
