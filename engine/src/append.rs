@@ -98,6 +98,21 @@ impl Append {
         self
     }
 
+    pub(crate) fn has_key(&self) -> bool {
+        self.key.is_some()
+    }
+
+    /// About what it takes, in bytes: its bodies' payloads and a little for each.
+    pub(crate) fn bytes(&self) -> usize {
+        let mut scratch = Vec::new();
+        let sizes = self.bodies.iter().map(|body| {
+            scratch.clear();
+            body.encode_into(&mut scratch);
+            scratch.len() + 64
+        });
+        sizes.sum()
+    }
+
     pub(crate) fn expected(&self) -> Option<Offset> {
         self.expect
     }

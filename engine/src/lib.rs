@@ -65,6 +65,7 @@ mod snapshotter;
 mod state;
 mod stats;
 mod subscribe;
+mod supervisor;
 mod task;
 mod verify;
 
@@ -84,6 +85,7 @@ pub use read::Events;
 pub use repair::{LostEvents, RepairReport, repair};
 pub use stats::{DiskBytes, Stats};
 pub use subscribe::{SubscribeOptions, Subscription};
+pub use supervisor::{Accepted, Degraded, DegradedStats, Health, Supervisor};
 pub use task::Task;
 pub use verify::{EventPlace, Fault, VerifyReport};
 

@@ -98,7 +98,11 @@ impl Lineage {
     /// large or one that only the engine makes. `Poisoned`: a write failed now or earlier; whether
     /// the events are there shows after a reopen. `Unavailable`: the store is closed.
     pub fn append(&self, append: impl Into<Append>) -> Result<Appended> {
-        let request = self.request(&append.into())?;
+        self.append_ref(&append.into())
+    }
+
+    pub(crate) fn append_ref(&self, append: &Append) -> Result<Appended> {
+        let request = self.request(append)?;
         Appended::of(&self.engine.inner.commit(request)?)
     }
 

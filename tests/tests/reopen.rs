@@ -45,5 +45,5 @@ fn a_store_that_was_closed_is_opened_again_while_the_process_starts_others() {
         "{count} of 60 were refused: {}",
         refused[0]
     );
-    assert!(!store.join("sled-damaged").exists(), "sled was set aside");
+    assert!(!store.join("damaged/sled").exists(), "sled was set aside");
 }

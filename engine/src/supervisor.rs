@@ -1,0 +1,503 @@
+//! The degraded mode, for programs that must not stop when a disk fails: appends are held in memory,
+//! in order, and committed when the disk is back.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError};
+use milepost_codec::{Error, ErrorKind, Result};
+use parking_lot::{Condvar, Mutex};
+
+use crate::append::{Append, Appended};
+use crate::engine::Engine;
+use crate::entropy::Entropy;
+use crate::options::Options;
+
+/// Who is told how a store is.
+type Told = Arc<dyn Fn(&Health) + Send + Sync>;
+
+/// How a [`Supervisor`] holds out.
+#[derive(Clone)]
+pub struct Degraded {
+    limit_bytes: usize,
+    retry: Duration,
+    told: Option<Told>,
+}
+
+impl Default for Degraded {
+    fn default() -> Self {
+        Self {
+            limit_bytes: 16 << 20,
+            retry: Duration::from_millis(100),
+            told: None,
+        }
+    }
+}
+
+impl fmt::Debug for Degraded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Degraded")
+            .field("limit_bytes", &self.limit_bytes)
+            .field("retry", &self.retry)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Degraded {
+    /// How many bytes of events may be held in memory; over that, appends fail. Default: 16 MiB.
+    #[must_use]
+    pub fn limit_bytes(mut self, bytes: usize) -> Self {
+        self.limit_bytes = bytes;
+        self
+    }
+
+    /// How long it waits before it opens the store again; each time twice as long, up to 10 seconds.
+    /// Default: 100 ms.
+    #[must_use]
+    pub fn retry(mut self, first: Duration) -> Self {
+        self.retry = first.max(Duration::from_millis(1));
+        self
+    }
+
+    /// Who is told when the store fails, and when all is well again. Called from whatever thread
+    /// meets it; an append waits for it.
+    #[must_use]
+    pub fn on_change(mut self, told: impl Fn(&Health) + Send + Sync + 'static) -> Self {
+        self.told = Some(Arc::new(told));
+        self
+    }
+}
+
+/// How a supervised store is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Health {
+    /// Appends are durable when they return.
+    Healthy,
+    /// The store failed; appends are held in memory.
+    Degraded {
+        /// Appends that are held.
+        pending: u64,
+        /// Their bytes.
+        bytes: u64,
+        /// What failed last.
+        error: String,
+    },
+}
+
+/// What came of a supervised append.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Accepted {
+    /// It is durable.
+    Appended(Appended),
+    /// It is held in memory, behind others, and has no offset yet: it is lost if the process ends
+    /// before the disk is back.
+    Buffered {
+        /// Appends that are held, this one included.
+        pending: u64,
+    },
+}
+
+/// What a supervisor has done, in numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DegradedStats {
+    /// Appends that were held in memory.
+    pub buffered: u64,
+    /// Those of them that were committed since.
+    pub drained: u64,
+    /// Those that the store refused then: a task that was deleted meanwhile, for one.
+    pub refused: u64,
+    /// How often the store was opened again.
+    pub reopened: u64,
+}
+
+struct Held {
+    task: String,
+    append: Append,
+    bytes: usize,
+}
+
+struct State {
+    engine: Option<Engine>,
+    /// Counts openings: a failure of an earlier one says nothing of this one.
+    generation: u64,
+    /// What failed; nothing while all is well.
+    failed: Option<String>,
+    queue: VecDeque<Held>,
+    bytes: usize,
+    stats: DegradedStats,
+    closed: bool,
+}
+
+struct Inner {
+    dir: PathBuf,
+    options: Options,
+    degraded: Degraded,
+    keys: Entropy,
+    state: Mutex<State>,
+    changed: Condvar,
+    wake: Sender<()>,
+}
+
+/// An engine that is opened again when it fails.
+///
+/// An append is either durable, or `Buffered`: held in memory, in the order of the calls, up to a
+/// limit. The failed store is closed and opened again until that works; then what is held is
+/// committed. Each append gets an idempotency key, unless it has one: so one whose write failed, and
+/// that is there all the same, is not there twice. Appends that expect a head are never held.
+///
+/// ```
+/// use milepost::{Accepted, Degraded, Message, Options, Supervisor};
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let dir = dir.path().join(".milepost");
+/// let degraded = Degraded::default().on_change(|health| eprintln!("{health:?}"));
+/// let store = Supervisor::open(&dir, Options::default(), degraded)?;
+/// store.engine()?.start_task("tuning", "ana")?;
+/// match store.append("tuning", Message::text("user", "hello"))? {
+///     Accepted::Appended(done) => assert_eq!(done.first, 1),
+///     Accepted::Buffered { pending } => eprintln!("{pending} appends wait for the disk"),
+/// }
+/// store.close()?;
+/// # Ok::<(), milepost::Error>(())
+/// ```
+pub struct Supervisor {
+    inner: Arc<Inner>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl fmt::Debug for Supervisor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Supervisor")
+            .field("dir", &self.inner.dir)
+            .field("health", &self.health())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The longest wait between two tries to open the store.
+const RETRY_MAX: Duration = Duration::from_secs(10);
+
+impl Supervisor {
+    /// Opens a store.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Engine::open`]: a store that cannot be opened at first is for the caller to decide
+    /// about.
+    pub fn open(dir: impl AsRef<Path>, options: Options, degraded: Degraded) -> Result<Self> {
+        let engine = Engine::open(&dir, options.clone())?;
+        let (wake, woken) = crossbeam_channel::bounded(1);
+        let inner = Arc::new(Inner {
+            dir: dir.as_ref().to_owned(),
+            options: options.create(false),
+            degraded,
+            keys: Entropy::from_system()?,
+            state: Mutex::new(State {
+                engine: Some(engine),
+                generation: 0,
+                failed: None,
+                queue: VecDeque::new(),
+                bytes: 0,
+                stats: DegradedStats::default(),
+                closed: false,
+            }),
+            changed: Condvar::new(),
+            wake,
+        });
+        let thread = {
+            let inner = Arc::clone(&inner);
+            let thread = std::thread::Builder::new().name("milepost-supervisor".into());
+            thread.spawn(move || inner.run(&woken)).map_err(|e| {
+                Error::new(
+                    ErrorKind::Unavailable,
+                    format!("cannot start a thread: {e}"),
+                )
+            })?
+        };
+        Ok(Self {
+            inner,
+            thread: Some(thread),
+        })
+    }
+
+    /// The engine, for everything but appends that must not fail. It is another one after the store
+    /// was opened again.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` while the store has failed and is not open again.
+    pub fn engine(&self) -> Result<Engine> {
+        let state = self.inner.state.lock();
+        state.engine.clone().ok_or_else(|| {
+            let cause = state.failed.as_deref().unwrap_or("it is closed");
+            Error::new(
+                ErrorKind::Unavailable,
+                format!("the store is not open: {cause}"),
+            )
+        })
+    }
+
+    /// Appends to the active lineage of a task; holds the append in memory where the disk fails.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Task::append`](crate::Task::append) that are no failure of the disk. Where more is
+    /// held than the limit allows, or the append expects a head: the failure itself, `Poisoned` or
+    /// `Unavailable`.
+    pub fn append(&self, task: &str, append: impl Into<Append>) -> Result<Accepted> {
+        let append = self.inner.keyed(append.into());
+        loop {
+            let (engine, generation) = {
+                let mut state = self.inner.state.lock();
+                if state.closed {
+                    return Err(Error::new(ErrorKind::Unavailable, "the store is closed"));
+                }
+                match (&state.engine, &state.failed) {
+                    (Some(engine), None) => (engine.clone(), state.generation),
+                    (_, failed) => {
+                        let cause = failed.clone().unwrap_or_default();
+                        let error = Error::new(ErrorKind::Unavailable, cause);
+                        return self.inner.hold(&mut state, task, append, error);
+                    }
+                }
+            };
+            let error = match engine
+                .task(task)
+                .and_then(|task| task.lineage().append_ref(&append))
+            {
+                Ok(appended) => return Ok(Accepted::Appended(appended)),
+                Err(error) if is_of_the_disk(&error) => error,
+                Err(error) => return Err(error),
+            };
+            let mut state = self.inner.state.lock();
+            if state.generation != generation && state.failed.is_none() {
+                // It was opened again meanwhile.
+                continue;
+            }
+            self.inner.fail(&mut state, &error);
+            let held = self.inner.hold(&mut state, task, append, error);
+            drop(state);
+            self.inner.tell();
+            return held;
+        }
+    }
+
+    /// How the store is.
+    pub fn health(&self) -> Health {
+        self.inner.health(&self.inner.state.lock())
+    }
+
+    /// What was done so far.
+    pub fn stats(&self) -> DegradedStats {
+        self.inner.state.lock().stats
+    }
+
+    /// Has the store opened again now, instead of after the wait.
+    pub fn retry_now(&self) {
+        self.inner.wake();
+    }
+
+    /// Waits until the store is well, at most so long; says whether it is.
+    pub fn wait_healthy(&self, at_most: Duration) -> bool {
+        let mut state = self.inner.state.lock();
+        let failing = |state: &mut State| state.failed.is_some() && !state.closed;
+        let waited = (self.inner.changed).wait_while_for(&mut state, failing, at_most);
+        !waited.timed_out() && state.failed.is_none()
+    }
+
+    /// Closes the store.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable`: appends are held that could not be committed, which the error counts; else those
+    /// of [`Engine::close`].
+    pub fn close(mut self) -> Result<()> {
+        self.shut()
+    }
+
+    fn shut(&mut self) -> Result<()> {
+        let Some(thread) = self.thread.take() else {
+            return Ok(());
+        };
+        self.inner.state.lock().closed = true;
+        self.inner.wake();
+        let _ = thread.join();
+        let mut state = self.inner.state.lock();
+        let engine = state.engine.take();
+        if !state.queue.is_empty() {
+            let (count, bytes) = (state.queue.len(), state.bytes);
+            let cause = state.failed.clone().unwrap_or_default();
+            let message =
+                format!("{count} appends of {bytes} bytes were held and are lost: {cause}");
+            return Err(Error::new(ErrorKind::Unavailable, message));
+        }
+        drop(state);
+        engine.map_or(Ok(()), Engine::close)
+    }
+}
+
+impl Drop for Supervisor {
+    fn drop(&mut self) {
+        let _ = self.shut();
+    }
+}
+
+/// Whether an error is one that a reopen may mend, and nothing that the caller did.
+fn is_of_the_disk(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Poisoned | ErrorKind::Unavailable)
+}
+
+impl Inner {
+    /// The append with a key: what failed may be there all the same.
+    fn keyed(&self, append: Append) -> Append {
+        if append.has_key() {
+            return append;
+        }
+        let key = data_encoding::HEXLOWER.encode(&self.keys.bytes16());
+        append.key(format!("supervised-{key}"))
+    }
+
+    fn hold(
+        &self,
+        state: &mut State,
+        task: &str,
+        append: Append,
+        error: Error,
+    ) -> Result<Accepted> {
+        let bytes = append.bytes();
+        if append.expected().is_some() || state.bytes + bytes > self.degraded.limit_bytes {
+            return Err(error);
+        }
+        state.bytes += bytes;
+        state.stats.buffered += 1;
+        let task = task.to_owned();
+        state.queue.push_back(Held {
+            task,
+            append,
+            bytes,
+        });
+        Ok(Accepted::Buffered {
+            pending: state.queue.len() as u64,
+        })
+    }
+
+    fn fail(&self, state: &mut State, error: &Error) {
+        state.failed = Some(error.to_string());
+        self.wake();
+    }
+
+    fn wake(&self) {
+        match self.wake.try_send(()) {
+            Ok(()) | Err(TrySendError::Full(()) | TrySendError::Disconnected(())) => {}
+        }
+    }
+
+    fn health(&self, state: &State) -> Health {
+        match &state.failed {
+            None => Health::Healthy,
+            Some(error) => Health::Degraded {
+                pending: state.queue.len() as u64,
+                bytes: state.bytes as u64,
+                error: error.clone(),
+            },
+        }
+    }
+
+    fn tell(&self) {
+        let health = self.health(&self.state.lock());
+        match &health {
+            Health::Healthy => log::warn!("{}: the store is well again", self.dir.display()),
+            Health::Degraded { error, .. } => {
+                log::error!("{}: the store failed: {error}", self.dir.display());
+            }
+        }
+        if let Some(told) = &self.degraded.told {
+            told(&health);
+        }
+    }
+
+    /// Opens the store again whenever it has failed, until the supervisor is closed.
+    fn run(&self, woken: &Receiver<()>) {
+        let mut wait = self.degraded.retry;
+        loop {
+            let failed = self.state.lock().failed.is_some();
+            let due = if failed {
+                woken.recv_timeout(wait)
+            } else {
+                woken.recv().map_err(|_| RecvTimeoutError::Disconnected)
+            };
+            if due == Err(RecvTimeoutError::Disconnected) {
+                return;
+            }
+            let (closed, failed) = {
+                let state = self.state.lock();
+                (state.closed, state.failed.is_some())
+            };
+            if failed {
+                match self.reopen().and_then(|engine| self.drain(&engine)) {
+                    Ok(()) => wait = self.degraded.retry,
+                    Err(error) => {
+                        self.state.lock().failed = Some(error.to_string());
+                        wait = (wait * 2).min(RETRY_MAX);
+                    }
+                }
+            }
+            if closed {
+                return;
+            }
+        }
+    }
+
+    /// Closes what failed and opens the store anew. What the old engine says at its end is known.
+    fn reopen(&self) -> Result<Engine> {
+        let old = self.state.lock().engine.take();
+        if let Some(old) = old {
+            let _ = old.close();
+        }
+        let engine = Engine::open(&self.dir, self.options.clone())?;
+        let mut state = self.state.lock();
+        state.generation += 1;
+        state.stats.reopened += 1;
+        state.engine = Some(engine.clone());
+        Ok(engine)
+    }
+
+    /// Commits what is held, in order, and lets appends through again.
+    fn drain(&self, engine: &Engine) -> Result<()> {
+        loop {
+            let (task, append) = {
+                let mut state = self.state.lock();
+                let Some(held) = state.queue.front() else {
+                    state.failed = None;
+                    self.changed.notify_all();
+                    break;
+                };
+                (held.task.clone(), held.append.clone())
+            };
+            let done = engine.task(&task).and_then(|task| task.append(append));
+            let mut state = self.state.lock();
+            match done {
+                Ok(_) => state.stats.drained += 1,
+                Err(error) if is_of_the_disk(&error) => return Err(error),
+                Err(error) => {
+                    state.stats.refused += 1;
+                    log::error!(
+                        "{}: an append to {task} that was held is refused: {error}",
+                        self.dir.display()
+                    );
+                }
+            }
+            if let Some(held) = state.queue.pop_front() {
+                state.bytes -= held.bytes;
+            }
+        }
+        self.tell();
+        Ok(())
+    }
+}
