@@ -82,12 +82,27 @@ pub fn repair(dir: impl AsRef<Path>, options: &Options, dry_run: bool) -> Result
     remove(&copy)?;
     let mut report = done?;
     report.dry_run = true;
-    for path in &mut report.kept {
-        if let Ok(inside) = path.strip_prefix(&copy) {
-            *path = dir.join(inside);
+    report.rename(&copy, dir);
+    Ok(report)
+}
+
+impl RepairReport {
+    /// Says of a store what was found in a copy of it.
+    fn rename(&mut self, copy: &Path, store: &Path) {
+        for path in &mut self.kept {
+            if let Ok(inside) = path.strip_prefix(copy) {
+                *path = store.join(inside);
+            }
+        }
+        let (from, to) = (copy.display().to_string(), store.display().to_string());
+        let findings = (self.mended.iter_mut()).flat_map(|f| [&mut f.place, &mut f.message]);
+        let lost = self.lost.iter_mut().map(|lost| &mut lost.message);
+        let faults = self.verified.faults.iter_mut();
+        let faults = faults.flat_map(|fault| [&mut fault.place, &mut fault.message]);
+        for text in findings.chain(lost).chain(faults) {
+            *text = text.replace(&from, &to);
         }
     }
-    Ok(report)
 }
 
 fn remove(copy: &Path) -> Result<()> {
