@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::sync::Mutex;
 use milepost_codec::{
     Body, BodyForm, Chain, CheckpointId, CheckpointMarked, Epoch, Error, ErrorKind, Head,
     LineageId, LogId, Offset, Origin, Result, StoreKey, TaskNo,
 };
 use milepost_replay::{Reducer, RunReducer};
-use parking_lot::Mutex;
 
 use crate::committer::{Done, Part};
 use crate::index::keys::{self, Kind};

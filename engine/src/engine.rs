@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use crossbeam_channel::Sender;
+use crate::sync::channel::Sender;
 use milepost_codec::{
     Activated, ActivationCause, Body, Control, Error, ErrorKind, Hash, Head, Json, LineageId,
     LineageOpened, LineageRegistered, LineageType, LogId, Origin, Result, StoreCreated, TaskNo,
@@ -72,7 +72,7 @@ pub(crate) struct Inner {
 /// The thread that keeps an anchor up to date.
 struct Anchoring {
     keeper: Arc<Keeper>,
-    stop: Sender<()>,
+    stop: crossbeam_channel::Sender<()>,
     thread: JoinHandle<()>,
 }
 
@@ -125,9 +125,9 @@ impl Engine {
         entropy: Arc<Entropy>,
     ) -> Result<Self> {
         let catalog = Catalog::new(log, options.key);
-        let (errands, received) = crossbeam_channel::bounded(256);
-        let (committer, thread) = Committer::start(catalog.clone(), errands.clone())?;
-        let mut threads = vec![thread];
+        let (errands, received) = crate::sync::channel::bounded(256);
+        let committer = Committer::start(catalog.clone(), errands.clone())?;
+        let mut threads = Vec::new();
         if options.snapshots {
             let (catalog, reducers) = (catalog.clone(), options.reducers.clone());
             let thread = std::thread::Builder::new().name("milepost-snapshots".into());
@@ -485,8 +485,7 @@ impl Inner {
         self.committer.close();
         let _ = self.errands.send(Errand::Stop);
         let mut threads = self.threads.lock();
-        // The committer's thread ends with the committer; the snapshotter has been told.
-        for thread in threads.drain(..).skip(1) {
+        for thread in threads.drain(..) {
             let _ = thread.join();
         }
         let anchored = match self.anchor.lock().take() {

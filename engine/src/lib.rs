@@ -66,6 +66,7 @@ mod state;
 mod stats;
 mod subscribe;
 mod supervisor;
+mod sync;
 mod task;
 mod verify;
 

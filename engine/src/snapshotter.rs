@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crossbeam_channel::Receiver;
+use crate::sync::channel::Receiver;
 
 use crate::catalog::Catalog;
 use crate::committer::Errand;

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use crossbeam_channel::RecvTimeoutError;
+use crate::sync::channel::RecvTimeoutError;
 use milepost_codec::{Detail, Error, ErrorKind, Head, LogId, Offset, Result};
 use milepost_replay::Event;
 

@@ -11,6 +11,8 @@
 //! results. So a single writer never waits for another thread. What gathers meanwhile is led by
 //! the next, or by a thread kept for it.
 
+#[cfg(all(test, shuttle))]
+mod interleavings;
 mod lead;
 mod request;
 mod ticket;
@@ -18,11 +20,10 @@ mod watch;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
-use crossbeam_channel::{Receiver, Sender};
+use crate::sync::channel::{Receiver, Sender};
+use crate::sync::{Condvar, Mutex};
 use milepost_codec::{Error, ErrorKind, LogId, Result};
-use parking_lot::{Condvar, Mutex};
 
 pub(crate) use lead::{Errand, Lead};
 pub(crate) use request::{Activate, Draft, Part, PartBuilder, Request};
@@ -58,13 +59,10 @@ pub(crate) struct Committer {
 }
 
 impl Committer {
-    /// A committer over a log, and the thread that leads where no caller does. Lineages whose
-    /// snapshot is due are sent to `errands`.
-    pub(crate) fn start(
-        catalog: Catalog,
-        errands: Sender<Errand>,
-    ) -> Result<(Arc<Self>, JoinHandle<()>)> {
-        let (wake, woken) = crossbeam_channel::bounded(1);
+    /// A committer over a log, with a thread that leads where no caller does, and that ends with it.
+    /// Lineages whose snapshot is due are sent to `errands`.
+    pub(crate) fn start(catalog: Catalog, errands: Sender<Errand>) -> Result<Arc<Self>> {
+        let (wake, woken) = crate::sync::channel::bounded(1);
         let committer = Arc::new(Self {
             lead: Mutex::new(Lead::new(catalog)),
             queue: Mutex::default(),
@@ -75,19 +73,19 @@ impl Committer {
         });
         let thread = {
             let committer = Arc::downgrade(&committer);
-            std::thread::Builder::new()
+            crate::sync::thread::Builder::new()
                 .name("milepost-committer".into())
                 .spawn(move || {
                     run(&woken, &committer);
                 })
         };
-        let thread = thread.map_err(|e| {
-            Error::new(
+        match thread {
+            Ok(_) => Ok(committer),
+            Err(e) => Err(Error::new(
                 ErrorKind::Unavailable,
                 format!("cannot start a thread: {e}"),
-            )
-        })?;
-        Ok((committer, thread))
+            )),
+        }
     }
 
     /// Queues a request; the result comes through the slot.

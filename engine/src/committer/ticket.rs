@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::sync::{Condvar, Mutex};
 use milepost_codec::{CheckpointId, Head, Offset, Result, Seq};
-use parking_lot::{Condvar, Mutex};
 
 /// What came of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]

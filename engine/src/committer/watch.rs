@@ -1,11 +1,11 @@
 //! Who wants to know that a log has grown.
 
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use crossbeam_channel::{Receiver, Sender, TrySendError};
+use crate::sync::Mutex;
+use crate::sync::channel::{Receiver, Sender, TrySendError};
 use milepost_codec::LogId;
-use parking_lot::Mutex;
 
 /// A watch on one log: a signal that is up where the log has grown since it was last taken.
 pub(crate) type Watch = Receiver<()>;
@@ -21,7 +21,7 @@ pub(crate) struct Watchers {
 
 impl Watchers {
     pub(crate) fn watch(&self, log: LogId) -> Watch {
-        let (sender, watch) = crossbeam_channel::bounded(1);
+        let (sender, watch) = crate::sync::channel::bounded(1);
         let mut logs = self.logs.lock();
         if !self.closed.load(Ordering::Acquire) {
             logs.entry(log).or_default().push(sender);

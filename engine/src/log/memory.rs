@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::sync::{Mutex, RwLock};
 use milepost_codec::{ChunkEntry, ChunkId, Error, ErrorKind, LogId, Offset, Result, Seq};
-use parking_lot::{Mutex, RwLock};
 
 use super::tail::merge;
 use super::{Batch, Entry, Log, Run, Tail};
