@@ -260,6 +260,9 @@ pub struct Diff {
 pub struct Verify {
     /// Only this task.
     pub task: Option<String>,
+    /// Fold every lineage from its beginning, too, and compare the snapshots.
+    #[arg(long)]
+    pub states: bool,
     /// Compare with an anchor that was taken earlier, too.
     #[arg(long, value_name = "FILE", conflicts_with = "task")]
     pub anchor: Option<PathBuf>,

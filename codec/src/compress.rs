@@ -46,6 +46,11 @@ pub(crate) fn unpack(packed: &[u8], raw_len: usize, what: &str) -> Result<Vec<u8
 }
 
 /// The first 16 bytes of BLAKE3 over the parts: what stored pieces are checked by.
+/// The check of some bytes: the first 16 of their BLAKE3 hash, keyed in a keyed store.
+pub fn check_of(key: Option<&StoreKey>, parts: &[&[u8]]) -> [u8; 16] {
+    check_keyed(key, parts)
+}
+
 pub(crate) fn check(parts: &[&[u8]]) -> [u8; 16] {
     check_keyed(None, parts)
 }

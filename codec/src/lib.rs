@@ -66,6 +66,7 @@ pub use body::{
 pub use chain::{Chain, body_hash, salt};
 pub use checkpoint::{CheckpointMarked, CheckpointUnmarked, MarkCause, MarkStatus, checkpoint_id};
 pub use chunk::{CHUNK_RAW_MAX, ChunkEntry, ChunkList};
+pub use compress::check_of;
 pub use control::{
     Activated, ActivationCause, Control, Deleted, Erased, LineageRegistered, Lost, OwnerSet,
     Pinned, Retained, StoreCreated, TaskOpened, Trimmed, Unpinned,

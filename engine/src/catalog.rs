@@ -53,6 +53,11 @@ impl Catalog {
         Chain::new(origin, log).keyed(self.key.as_ref())
     }
 
+    /// The key of a keyed store.
+    pub(crate) fn key(&self) -> Option<&StoreKey> {
+        self.key.as_ref()
+    }
+
     pub(crate) fn log(&self) -> &Arc<dyn Log> {
         &self.log
     }

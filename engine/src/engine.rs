@@ -392,6 +392,19 @@ impl Engine {
         verify(&self.inner.catalog, self.inner.store, task, progress)
     }
 
+    /// Folds every lineage of a task, or of all, from its beginning, by each registered reducer, and
+    /// says which snapshots hold another state. [`Engine::verify`] sees that they are whole and of the
+    /// right point; whether what is in them was folded takes a fold.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: there is no such task. Else those that keep it from going on.
+    pub fn verify_states(&self, task: Option<&str>) -> Result<Vec<Fault>> {
+        let task = task.map(|id| self.task_no(id)).transpose()?;
+        let inner = &self.inner;
+        crate::verify::verify_states(&inner.catalog, &inner.options.reducers, task)
+    }
+
     /// The heads of the store now, to be kept somewhere else.
     ///
     /// # Errors

@@ -90,6 +90,11 @@ pub(crate) fn numbered(dir: &Path, extension: &str) -> Result<Vec<(u64, PathBuf)
     Ok(files)
 }
 
+/// The number in a file's name.
+pub(crate) fn number_of(path: &Path) -> Option<u64> {
+    path.file_stem()?.to_str()?.parse().ok()
+}
+
 pub(crate) fn numbered_path(dir: &Path, number: u64, extension: &str) -> PathBuf {
     dir.join(format!("{number:010}.{extension}"))
 }

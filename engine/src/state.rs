@@ -46,6 +46,10 @@ impl Chunks for LogChunks {
 pub(crate) trait DynReducer: Send + Sync {
     /// Makes a snapshot of a lineage at an offset, unless there is a later one.
     fn snapshot(&self, catalog: &Catalog, log: LogId, at: Offset, bytes: u64) -> Result<()>;
+
+    /// Folds a lineage from its beginning and gives the snapshots, by their keys, that hold another
+    /// state than the fold.
+    fn check_snapshots(&self, catalog: &Catalog, log: LogId) -> Result<Vec<(Vec<u8>, Error)>>;
 }
 
 /// A reducer that was registered.
@@ -78,15 +82,44 @@ impl<R: Reducer> DynReducer for Registered<R> {
         };
         // Nothing is synced: what a crash takes of a snapshot is found when it is read.
         let prefix = keys::snapshots(log.task, lineage, self.0.name(), self.0.version());
-        let note = SnapshotNote {
-            chunk,
-            size,
-            log_bytes: bytes,
-        };
+        let name = keys::with_offset(&prefix, at);
+        let note = SnapshotNote::sealed(&name, chunk, (size, bytes), catalog.key());
         catalog.snapshot_made(log, size);
-        catalog
-            .log()
-            .put_note(keys::with_offset(&prefix, at), note.encode())
+        catalog.log().put_note(name, note.encode())
+    }
+
+    fn check_snapshots(&self, catalog: &Catalog, log: LogId) -> Result<Vec<(Vec<u8>, Error)>> {
+        let milepost_codec::LogKind::Lineage(lineage) = log.kind else {
+            return Ok(Vec::new());
+        };
+        let (reducer, chunks) = (&self.0, LogChunks(Arc::clone(catalog.log())));
+        let prefix = keys::snapshots(log.task, lineage, reducer.name(), reducer.version());
+        let end = keys::after_prefix(&prefix);
+        let (mut state, mut from) = (reducer.initial(), 0);
+        let mut wrong = Vec::new();
+        for (name, value) in catalog.log().scan(&prefix, &end, false, usize::MAX)? {
+            let at = keys::tail_u64(&name);
+            let events = Events::new(catalog, log.task, lineage, from..at)?;
+            state = fold(reducer, state, events, &chunks)?;
+            from = at;
+            let expected = reducer.encode(&state)?;
+            let checked = content(catalog, reducer, &name, &value).and_then(|found| {
+                if found == expected {
+                    return Ok(());
+                }
+                let expected = blake3::hash(&expected).to_hex();
+                let place = format!("snapshot of {log} at offset {at}");
+                Err(Error::corrupt(
+                    place,
+                    expected,
+                    blake3::hash(&found).to_hex(),
+                ))
+            });
+            if let Err(error) = checked {
+                wrong.push((name, error));
+            }
+        }
+        Ok(wrong)
     }
 }
 
@@ -174,7 +207,7 @@ fn nearest<R: Reducer>(
             let Some((last, _)) = page.last() else { break };
             end = last.clone();
             for (key, value) in page {
-                match load(catalog, reducer, &value) {
+                match load(catalog, reducer, &key, &value) {
                     Ok(state) => return Ok(Some((keys::tail_u64(&key), state))),
                     Err(e) if e.kind() == ErrorKind::Unavailable => return Err(e),
                     Err(_) => {}
@@ -185,11 +218,31 @@ fn nearest<R: Reducer>(
     Ok(None)
 }
 
-fn load<R: Reducer>(catalog: &Catalog, reducer: &R, note: &[u8]) -> Result<R::State> {
-    let note = SnapshotNote::decode(note)?;
+fn load<R: Reducer>(catalog: &Catalog, reducer: &R, name: &[u8], note: &[u8]) -> Result<R::State> {
+    reducer.decode(&content(catalog, reducer, name, note)?)
+}
+
+/// The encoded state of a snapshot, by its note.
+fn content<R: Reducer>(
+    catalog: &Catalog,
+    reducer: &R,
+    name: &[u8],
+    note: &[u8],
+) -> Result<Vec<u8>> {
+    let note = SnapshotNote::unseal(name, note, catalog.key())?;
     let log = catalog.log();
     let content = log.get_chunk(&note.chunk)?;
     let content = content.ok_or_else(|| Error::corrupt("snapshot", "its chunk", "nothing"))?;
     let snapshot = Snapshot::decode(&content)?;
-    reducer.decode(&read_chunks(log, &snapshot.state)?)
+    let found = (
+        snapshot.head.next,
+        snapshot.reducer.as_str(),
+        snapshot.version,
+    );
+    let expected = (keys::tail_u64(name), reducer.name(), reducer.version());
+    if found != expected {
+        let (expected, found) = (format!("{expected:?}"), format!("{found:?}"));
+        return Err(Error::corrupt("snapshot", expected, found));
+    }
+    read_chunks(log, &snapshot.state)
 }

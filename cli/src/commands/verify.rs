@@ -32,6 +32,10 @@ pub fn run(engine: &Engine, args: &Verify, out: &mut Out) -> Result<()> {
         None => Vec::new(),
     };
     report.faults.extend(anchored);
+    if args.states {
+        let task = task.as_ref().map(|task| task.id());
+        report.faults.extend(engine.verify_states(task)?);
+    }
     let counts = [
         ("tasks", report.tasks),
         ("lineages", report.lineages),

@@ -3,7 +3,7 @@
 use bincode::{Decode, Encode};
 use milepost_codec::{
     CheckpointId, CheckpointMarked, ChunkId, Epoch, Error, Hash, Head, LineageId, LineageType,
-    Offset, Origin, Parent, Result, Seq, TaskNo,
+    Offset, Origin, Parent, Result, Seq, StoreKey, TaskNo,
 };
 
 macro_rules! stored {
@@ -108,4 +108,48 @@ pub(crate) struct SnapshotNote {
     pub(crate) size: u64,
     /// The lineage's own record bytes before it.
     pub(crate) log_bytes: u64,
+    /// Over its key in the index and the fields above, keyed in a keyed store: no event commits to a
+    /// snapshot, and whoever could put another in its place could choose the state.
+    pub(crate) check: [u8; 16],
+}
+
+impl SnapshotNote {
+    /// A note to be stored under a key.
+    pub(crate) fn sealed(
+        name: &[u8],
+        chunk: ChunkId,
+        (size, log_bytes): (u64, u64),
+        key: Option<&StoreKey>,
+    ) -> Self {
+        let check = Self::check(name, &chunk, (size, log_bytes), key);
+        Self {
+            chunk,
+            size,
+            log_bytes,
+            check,
+        }
+    }
+
+    fn check(
+        name: &[u8],
+        chunk: &ChunkId,
+        (size, log_bytes): (u64, u64),
+        key: Option<&StoreKey>,
+    ) -> [u8; 16] {
+        let numbers = [size.to_le_bytes(), log_bytes.to_le_bytes()].concat();
+        milepost_codec::check_of(key, &[b"milepost.note.1\0", name, &chunk.0, &numbers])
+    }
+
+    /// Reads a note that was stored under a key, and checks it.
+    pub(crate) fn unseal(name: &[u8], bytes: &[u8], key: Option<&StoreKey>) -> Result<Self> {
+        let note = Self::decode(bytes)?;
+        if note.check == Self::check(name, &note.chunk, (note.size, note.log_bytes), key) {
+            return Ok(note);
+        }
+        Err(Error::corrupt(
+            "snapshot note",
+            "a note that matches its check",
+            "another",
+        ))
+    }
 }

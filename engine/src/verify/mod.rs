@@ -10,6 +10,7 @@ mod chain;
 mod copies;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use milepost_codec::{
@@ -22,6 +23,7 @@ use crate::catalog::Catalog;
 use crate::digest::Digest;
 use crate::index::keys::{self, Kind};
 use crate::index::{LogHead, SnapshotNote};
+use crate::state::DynReducer;
 
 /// Events of one log that are verified together, so that the parts of a long log are verified side
 /// by side.
@@ -150,6 +152,35 @@ pub(crate) fn verify(
     let mut verification = Verification::new(catalog, store, task)?;
     verification.run(progress);
     verification.finish()
+}
+
+/// Folds every lineage from its beginning, by each reducer, and compares the states with the
+/// snapshots.
+pub(crate) fn verify_states(
+    catalog: &Catalog,
+    reducers: &[Arc<dyn DynReducer>],
+    task: Option<TaskNo>,
+) -> Result<Vec<Fault>> {
+    let prefix = match task {
+        Some(task) => keys::of_task(Kind::Head, task),
+        None => keys::all(Kind::Head),
+    };
+    let heads = (catalog.log()).scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)?;
+    let mut faults = Vec::new();
+    for (key, _) in heads {
+        let log = keys::log_of(&key);
+        for reducer in reducers {
+            match reducer.check_snapshots(catalog, log) {
+                Ok(wrong) => faults.extend(
+                    wrong
+                        .into_iter()
+                        .map(|(name, error)| Fault::of(log, &error).mended_by(Remedy::Note(name))),
+                ),
+                Err(error) => faults.push(Fault::of(log, &error)),
+            }
+        }
+    }
+    Ok(faults)
 }
 
 struct Verification<'a> {
@@ -327,7 +358,7 @@ impl<'a> Verification<'a> {
         for (key, value) in log.scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)? {
             let at = keys::tail_u64(&key);
             let check = || -> Result<()> {
-                let note = SnapshotNote::decode(&value)?;
+                let note = SnapshotNote::unseal(&key, &value, self.catalog.key())?;
                 let content = log.get_chunk(&note.chunk)?;
                 let content = content.ok_or_else(|| {
                     Error::corrupt(format!("chunk {}", note.chunk), "it", "nothing")
@@ -374,7 +405,8 @@ impl<'a> Verification<'a> {
             if let Err(error) = self.link(&target, &ranged) {
                 self.report.faults.push(Fault::of(target.id, &error));
             }
-            if self.storage.has_copy() && self.storage.digest(target.id) != digest {
+            let broken = ranged.values().any(|one| one.broken);
+            if !broken && self.storage.has_copy() && self.storage.digest(target.id) != digest {
                 differ.insert(target.id);
             }
         }

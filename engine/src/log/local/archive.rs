@@ -42,8 +42,10 @@ pub(crate) fn write(
     }
     let mut writer = Writer::create(path, header)?;
     for frame in &segment.frames {
-        let bytes = bytes.get(frame.at as usize..frame.end as usize);
-        writer.frame(bytes.unwrap_or_default())?;
+        // The file may end in the padding of its last frame.
+        let end = frame.end.min(bytes.len() as u64);
+        let found = bytes.get(frame.at as usize..end as usize);
+        writer.frame(found.unwrap_or_default(), frame.end - end)?;
     }
     writer.finish(false)
 }
@@ -74,12 +76,13 @@ impl Writer {
         })
     }
 
-    /// Adds a frame with its padding.
-    pub(crate) fn frame(&mut self, frame: &[u8]) -> Result<()> {
+    /// Adds a frame with its padding, of which so many zeros are to be added.
+    pub(crate) fn frame(&mut self, frame: &[u8], zeros: u64) -> Result<()> {
         if !self.raw.is_empty() && self.raw.len() + frame.len() > BLOCK_TARGET {
             self.block()?;
         }
         self.raw.extend_from_slice(frame);
+        self.raw.resize(self.raw.len() + zeros as usize, 0);
         self.frames += 1;
         Ok(())
     }

@@ -252,7 +252,7 @@ impl Shelf {
             let size = entry.metadata().map(|m| m.len()).unwrap_or(0);
             let mut spare = self.spare.lock();
             if spare.is_empty() && size == SEGMENT_MAX {
-                let used = !name.to_string_lossy().starts_with("spare-new");
+                let used = true;
                 spare.push(Spare { path, size, used });
             } else {
                 fs::remove_file(&path).map_err(|e| files::io("remove", &path, &e))?;

@@ -336,7 +336,13 @@ fn caught<T>(what: &str, call: impl FnOnce() -> sled::Result<T>) -> Result<T> {
                 sled::Error::Io(e) => kind_of(e),
                 _ => ErrorKind::Corrupt,
             };
-            Err(Error::new(kind, format!("sled {what}: {error}")).with_source(error))
+            let made = match kind {
+                ErrorKind::Corrupt => {
+                    Error::corrupt(format!("sled {what}"), "a store it can read", &error)
+                }
+                kind => Error::new(kind, format!("sled {what}: {error}")),
+            };
+            Err(made.with_source(error))
         }
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);

@@ -124,7 +124,11 @@ impl Packs {
             let from = if len < known_at { 0 } else { known_at };
             let end = scan(&path, &file, number, from, &mut found)?;
             if end < len {
-                findings.push(cut_end(layout, &path, &file, end, len)?);
+                let finding = cut_end(layout, &path, &file, end, len)?;
+                // Of a pack that lost its end that is said already.
+                if len >= synced_at {
+                    findings.push(finding);
+                }
             }
             // What was read may have come from memory: from here on it counts as stored.
             file.sync_data().map_err(|e| files::io("sync", &path, &e))?;
@@ -137,7 +141,7 @@ impl Packs {
             .collect();
         for number in (1..known.pack).map(u64::from) {
             if !named.contains(&number) {
-                findings.push(cut(&files::numbered_path(dir, number, "pack"), 0, PACK_MAX));
+                findings.push(missing(&files::numbered_path(dir, number, "pack")));
             }
         }
         if state.last < known.pack {
@@ -287,6 +291,17 @@ fn cut_end(layout: &Layout, path: &Path, file: &File, end: u64, len: u64) -> Res
 fn length(path: &Path, file: &File) -> Result<u64> {
     let metadata = file.metadata();
     Ok(metadata.map_err(|e| files::io("read", path, &e))?.len())
+}
+
+/// A pack that is not there. There is one copy of it.
+fn missing(path: &Path) -> Finding {
+    Finding {
+        place: path.display().to_string(),
+        message:
+            "the pack is not there: events and snapshots whose chunks were in it cannot be read"
+                .into(),
+        outcome: Outcome::Left,
+    }
 }
 
 /// A pack that lost its end. There is one copy of it.

@@ -89,7 +89,8 @@ impl Survey {
 
     /// Whether the journal says that the store was closed.
     pub(super) fn closed(&self) -> bool {
-        self.segments.last().is_some_and(Segment::closed)
+        let mine = self.segments.iter().rfind(|segment| !segment.foreign);
+        mine.is_some_and(Segment::closed)
     }
 
     /// What is wrong with the journal's files, from the archive's end to the commit `end`.
@@ -105,6 +106,15 @@ impl Survey {
                     continue;
                 }
             };
+            if files::number_of(&segment.path) != Some(header.number) {
+                let place = segment.path.display().to_string();
+                let expected = "the segment of that number";
+                faults.push(Error::corrupt(
+                    place,
+                    expected,
+                    format!("segment {}", header.number),
+                ));
+            }
             if let Some((last, check)) = before
                 && (header.first, header.prev) != (last + 1, check)
             {
@@ -115,7 +125,7 @@ impl Survey {
             }
             before = segment.last().zip(segment.check());
         }
-        let last = self.segments.last().and_then(Segment::last);
+        let last = self.segments.iter().filter_map(Segment::last).max();
         if last.unwrap_or(self.archive.end()) < end {
             let found = format!("commits up to {}", last.unwrap_or(self.archive.end()));
             faults.push(Error::corrupt(
@@ -147,7 +157,6 @@ pub(super) fn recover(
     findings: &mut Vec<Finding>,
     progress: Option<&dyn Fn(Progress)>,
 ) -> std::result::Result<JournalEnd, Refusal> {
-    shared.shelf.adopt(&shared.layout.journal())?;
     let Applied { seq, check, .. } = shared.position();
     let all = survey.last_seen().saturating_sub(seq);
     let tell = |at: Seq| {
@@ -161,8 +170,10 @@ pub(super) fn recover(
     if let Some(error) = lost {
         return Err(Refusal::Other(error));
     }
+    shared.shelf.adopt(&shared.layout.journal())?;
     let (end, taken) = (replay.at, replay.taken);
-    let torn = survey.segments.last().filter(|s| s.torn > 0 && !s.closed());
+    let torn = (survey.segments.last())
+        .filter(|s| s.torn > 0 && !s.closed() && s.last().is_some_and(|last| last >= end.seq));
     shared.set_recovered(taken, torn.is_some());
     if let Some(segment) = torn {
         findings.push(Finding {
@@ -239,9 +250,11 @@ fn take_all(shared: &Shared, survey: &Survey, replay: &mut Replay<'_>) -> Result
     }
     let seen = later.last_key_value().map(|(seq, _)| *seq);
     let end = replay.at.seq;
+    let begun = (survey.segments.iter()).find(|s| s.header.is_some_and(|h| h.first == end + 1));
+    let last = last.filter(|_| begun.is_none());
     let place = match last {
         Some((segment, frame)) => format!("{} at byte {}", segment.path.display(), frame.end),
-        None => match survey.segments.first() {
+        None => match begun.or(survey.segments.first()) {
             Some(segment) => format!("{} at byte {SEGMENT_HEADER_LEN}", segment.path.display()),
             None => shared.layout.journal().display().to_string(),
         },
@@ -275,7 +288,13 @@ fn next<'a>(
     all.iter().find(follows).copied()
 }
 
-fn seal(shared: &Shared, segment: &Segment) {
+fn seal(shared: &Shared, survey: &Survey, segment: &Segment) -> Result<()> {
+    if segment
+        .last()
+        .is_some_and(|last| last <= survey.archive.end())
+    {
+        return fs::remove_file(&segment.path).map_err(|e| files::io("remove", &segment.path, &e));
+    }
     if let (Some(header), Some(last)) = (segment.header, segment.last()) {
         shared.shelf.sealed.lock().push_back(Sealed {
             header,
@@ -284,6 +303,7 @@ fn seal(shared: &Shared, segment: &Segment) {
             size: segment.size,
         });
     }
+    Ok(())
 }
 
 /// After a clean end the last segment is written on; after any other it is finished and a fresh
@@ -301,7 +321,7 @@ fn end_at(shared: &Shared, survey: &Survey, end: Position) -> Result<JournalEnd>
         return Ok(journal);
     };
     for segment in before {
-        seal(shared, segment);
+        seal(shared, survey, segment)?;
     }
     let Some(header) = segment.header else {
         return Ok(journal);
@@ -323,7 +343,7 @@ fn end_at(shared: &Shared, survey: &Survey, end: Position) -> Result<JournalEnd>
             size,
         });
     } else {
-        seal(shared, segment);
+        seal(shared, survey, segment)?;
     }
     Ok(journal)
 }

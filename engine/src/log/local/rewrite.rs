@@ -57,7 +57,7 @@ pub(super) fn range(shared: &Shared, first: Seq, last: Seq, numbers: &[u64]) -> 
             // A commit that left nothing says that the store was closed.
             let closed = frame.len() == FRAME_HEADER_LEN;
             prev = seal_frame(&mut frame, next, 0, closed, &prev, shared.key.as_ref());
-            writer.frame(&frame)?;
+            writer.frame(&frame, 0)?;
             bytes += frame.len();
             next += 1;
         }

@@ -103,7 +103,7 @@ fn write(
             // A commit of which nothing is left stands as one that left nothing.
             let empty = frame.len() == FRAME_HEADER_LEN;
             prev = seal_frame(&mut frame, next, 0, empty, &prev, key);
-            writer.frame(&frame)?;
+            writer.frame(&frame, 0)?;
             bytes += frame.len();
             if let Some(told) = options.progress.as_deref()
                 && next.is_multiple_of(256)

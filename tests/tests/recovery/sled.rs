@@ -1,0 +1,290 @@
+//! sled: one test for each row.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use milepost::{Engine, ErrorKind, Outcome};
+use milepost_tests::{bodies, folder};
+
+use crate::check::{Cases, Whole, clean, files, goes_on, opens, refuses, repairs, same};
+use crate::stores::{
+    Damage, Stores, archive, cut, flip_commit, last_commit, name, open_sled, options, segments,
+};
+
+const REPAIRED: Outcome = Outcome::Repaired;
+
+/// Opens a store whose sled is built anew: the old one is kept as it was.
+fn built_anew(root: &Path, before: &Whole, how: &str) {
+    opens(root, before, &[(REPAIRED, "sled")], how);
+    // sled may have tried to open it, which changes its files.
+    assert!(root.join("damaged/sled").is_dir(), "{how}: it is kept");
+}
+
+#[test]
+fn a_sled_that_was_closed_cleanly_goes_on() {
+    let stores = Stores::make();
+    let root = stores.copy("closed", "store");
+    let before = Whole::of_store(&root);
+    let sled = files(&root.join("sled"));
+    let engine = Engine::open(&root, options()).unwrap();
+    assert!(engine.opened().findings.is_empty());
+    assert_eq!(engine.opened().recovered, 0);
+    same(&Whole::of(&engine), &before, "closed");
+    engine.close().unwrap();
+    assert_eq!(files(&root.join("sled")).len(), sled.len());
+    opens(&root, &before, &[], "closed");
+}
+
+#[test]
+fn a_sled_behind_the_journal_goes_on_with_what_journal_and_archive_bring() {
+    let stores = Stores::make();
+    let root = stores.copy("killed", "store");
+    let before = Whole::of_store(&root);
+    opens(&root, &before, &[], "behind the journal");
+    // The sled of a kill before the last archive file was written.
+    for n in [1, 2] {
+        let root = stores.copy("killed", "store");
+        fs::remove_dir_all(root.join("sled")).unwrap();
+        folder::copy(&stores.generation(n).join("sled"), &root.join("sled")).unwrap();
+        let how = format!("behind the archive, generation {n}");
+        opens(&root, &before, &[], &how);
+    }
+}
+
+#[test]
+fn a_sled_ahead_of_the_journal_repairs_it() {
+    let stores = Stores::make();
+    let before = Whole::of_store(&stores.path("held"));
+    let mut cases = Cases::default();
+    for witness in ["right", "older"] {
+        let root = stores.copy("held", "store");
+        if witness == "older" {
+            fs::copy(stores.path("closed").join("acked"), root.join("acked")).unwrap();
+        }
+        let segment = segments(&root)[1].clone();
+        cut(&segment, 5000);
+        let how = format!("the witness is {witness}");
+        cases.case(witness, || {
+            repairs(&root, &before, &[(REPAIRED, "journal")], &[], &how);
+        });
+    }
+    cases.finish();
+}
+
+#[test]
+fn a_sled_that_fails_or_panics_is_built_anew() {
+    let stores = Stores::make();
+    let damages: [Damage; 3] = [
+        ("its settings are other bytes", |sled| {
+            fs::write(sled.join("conf"), "no settings").unwrap();
+        }),
+        ("its file is full of other bytes", |sled| {
+            let len = fs::read(sled.join("db")).unwrap().len();
+            fs::write(sled.join("db"), vec![0x5A; len]).unwrap();
+        }),
+        ("its file is empty", |sled| cut(&sled.join("db"), 0)),
+    ];
+    for store in ["closed", "killed", "held"] {
+        let before = Whole::of_store(&stores.path(store));
+        for (how, damage) in damages {
+            let root = stores.copy(store, "store");
+            damage(&root.join("sled"));
+            built_anew(&root, &before, &format!("{store}, {how}"));
+        }
+    }
+}
+
+#[test]
+fn a_sled_that_lost_entries_without_an_error_is_built_anew() {
+    let stores = Stores::make();
+    for store in ["closed", "killed", "held"] {
+        let before = Whole::of_store(&stores.path(store));
+        // A block, a head, an activation, a lineage, a mark and a key: each by its kind.
+        let all = store == "closed";
+        let kinds: &[u8] = if all {
+            &[1, 2, 20, 21, 30, 40]
+        } else {
+            &[1, 30]
+        };
+        for kind in kinds.iter().copied() {
+            let root = stores.copy(store, "store");
+            let db = open_sled(&root.join("sled")).unwrap();
+            let (key, _) = db.scan_prefix([kind]).next_back().unwrap().unwrap();
+            db.remove(key).unwrap();
+            db.flush().unwrap();
+            drop(db);
+            built_anew(&root, &before, &format!("{store}, kind {kind}"));
+        }
+        let root = stores.copy(store, "store");
+        let db = open_sled(&root.join("sled")).unwrap();
+        db.insert([30, 0, 0, 0, 0, 0, 0, 0, 9], b"forged").unwrap();
+        db.flush().unwrap();
+        drop(db);
+        built_anew(&root, &before, &format!("{store}, one more"));
+    }
+}
+
+#[test]
+fn damage_in_sled_that_is_met_while_reading_is_corrupt_and_the_next_opening_repairs_it() {
+    let stores = Stores::make();
+    let root = stores.copy("closed", "store");
+    let engine = Engine::open(&root, options()).unwrap();
+    let task = engine.task("essay").unwrap();
+    let at = task.append(bodies::bytes(8888, 2000)).unwrap().first;
+    // Of a file over 1 MiB only the length is noted at close.
+    for n in 0..24 {
+        task.append(bodies::bytes(n, 100 << 10)).unwrap();
+    }
+    let before = Whole::of(&engine);
+    drop(task);
+    engine.close().unwrap();
+    // sled reads what was written since its last snapshot when it is opened: then nothing was.
+    Engine::open(&root, options()).unwrap().close().unwrap();
+    // Each copy that sled has of the event's bytes.
+    let db = root.join("sled/db");
+    let mut bytes = fs::read(&db).unwrap();
+    assert!(bytes.len() > 1 << 20);
+    let random = milepost_tests::seed::Random::new(8888).bytes(2000);
+    let needle = &random[100..132];
+    let mut found = 0;
+    for at in 0..bytes.len() - needle.len() {
+        if &bytes[at..at + needle.len()] == needle {
+            bytes[at + 7] ^= 0x10;
+            found += 1;
+        }
+    }
+    assert!(found > 0, "the event is in sled");
+    fs::write(&db, bytes).unwrap();
+    let engine = Engine::open(&root, options()).unwrap();
+    let findings = &engine.opened().findings;
+    assert!(findings.is_empty(), "it was not read yet: {findings:?}");
+    let task = engine.task("essay").unwrap();
+    let read = task.read(at..).unwrap().next().unwrap();
+    let error = read.expect_err("I4");
+    assert_eq!(error.kind(), ErrorKind::Corrupt, "I4: {error}");
+    assert!(
+        error.to_string().contains("open the store again"),
+        "{error}"
+    );
+    assert!(root.join("sled-suspect").exists());
+    drop(task);
+    let _ = engine.close();
+    // As another process finds it.
+    let again = stores.path("again");
+    folder::copy(&root, &again).unwrap();
+    built_anew(&again, &before, "met while reading");
+    assert!(!again.join("sled-suspect").exists());
+    assert!(error.detail().is_some(), "I4: it says where: {error}");
+}
+
+#[test]
+fn a_sled_that_is_missing_or_empty_is_built_anew() {
+    let stores = Stores::make();
+    for store in ["closed", "killed", "held"] {
+        let before = Whole::of_store(&stores.path(store));
+        for empty in [false, true] {
+            let root = stores.copy(store, "store");
+            fs::remove_dir_all(root.join("sled")).unwrap();
+            if empty {
+                fs::create_dir(root.join("sled")).unwrap();
+            }
+            let how = format!("{store}, empty {empty}");
+            opens(&root, &before, &[(REPAIRED, "sled")], &how);
+        }
+    }
+}
+
+#[test]
+fn a_sled_of_another_store_is_built_anew() {
+    let (stores, other) = (Stores::make(), Stores::make());
+    for store in ["closed", "killed", "held"] {
+        let before = Whole::of_store(&stores.path(store));
+        let root = stores.copy(store, "store");
+        fs::remove_dir_all(root.join("sled")).unwrap();
+        folder::copy(&other.path(store).join("sled"), &root.join("sled")).unwrap();
+        built_anew(&root, &before, store);
+    }
+}
+
+#[test]
+fn an_older_copy_of_sled_goes_on_as_one_behind_the_journal() {
+    let stores = Stores::make();
+    for store in ["closed", "killed", "held"] {
+        let before = Whole::of_store(&stores.path(store));
+        for n in [1, 3] {
+            let root = stores.copy(store, "store");
+            fs::remove_dir_all(root.join("sled")).unwrap();
+            folder::copy(&stores.generation(n).join("sled"), &root.join("sled")).unwrap();
+            opens(&root, &before, &[], &format!("{store}, generation {n}"));
+        }
+    }
+}
+
+/// A store of many commits, whose sled is gone, as a kill in the middle of building it anew leaves
+/// it.
+fn interrupted(stores: &Stores, after: u64) -> (PathBuf, Whole) {
+    let root = stores.copy("closed", "many");
+    let engine = Engine::open(&root, options()).unwrap();
+    let task = engine.task("essay").unwrap();
+    for n in 0..700 {
+        task.append(bodies::bytes(n, 4000)).unwrap();
+    }
+    let before = Whole::of(&engine);
+    drop(task);
+    engine.close().unwrap();
+    fs::write(root.join("sled-suspect"), "").unwrap();
+    let (from, to) = (root.clone(), stores.path("interrupted"));
+    let taken = std::sync::Arc::new(AtomicBool::new(false));
+    let (copy, done) = (to.clone(), std::sync::Arc::clone(&taken));
+    let told = options()
+        .backlog_bytes(1 << 20)
+        .on_progress(move |progress| {
+            assert!(progress.done <= progress.all);
+            if progress.done >= after && !done.swap(true, Ordering::Relaxed) {
+                folder::copy(&from, &copy).unwrap();
+            }
+        });
+    let engine = Engine::open(&root, told).unwrap();
+    assert!(taken.load(Ordering::Relaxed), "it was told on the way");
+    clean(&engine, "not interrupted");
+    (to, before)
+}
+
+#[test]
+fn a_sled_whose_building_was_interrupted_is_built_on() {
+    let stores = Stores::make();
+    for after in [1, 400] {
+        let (root, before) = interrupted(&stores, after);
+        assert!(root.join("damaged/sled/db").exists());
+        let engine = Engine::open(&root, options()).unwrap();
+        same(&Whole::of(&engine), &before, "interrupted");
+        clean(&engine, "interrupted");
+        goes_on(engine, &root, "interrupted");
+        fs::remove_dir_all(root).unwrap();
+    }
+}
+
+#[test]
+fn a_sled_whose_building_was_interrupted_goes_on_without_a_finding_where_none_was_suspect() {
+    let stores = Stores::make();
+    let (root, before) = interrupted(&stores, 400);
+    fs::remove_file(root.join("sled-suspect")).unwrap();
+    opens(&root, &before, &[], "interrupted");
+}
+
+#[test]
+fn a_sled_that_is_lost_with_a_commit_of_the_journal_is_refused_and_put_back() {
+    let stores = Stores::make();
+    let held = stores.path("held");
+    let before = Whole::of_store(&held);
+    let seq = last_commit(&segments(&held)[0]) - 2;
+    let damage = |root: &Path| {
+        fs::remove_dir_all(root.join("sled")).unwrap();
+        fs::create_dir(root.join("sled")).unwrap();
+        flip_commit(&segments(root)[0], seq);
+    };
+    let place = name(&segments(&held)[0]);
+    refuses(&held, &before, damage, &place, "no sled");
+    assert_eq!(archive(&held).len(), 3);
+}

@@ -1,0 +1,26 @@
+//! Somebody with full access edits the files: what shows against the checks, against `verify`, against
+//! an anchor, and against a key. Where nothing shows, that is stated too.
+//!
+//! ```text
+//! forge.rs     the forger: commits taken apart and written again with right checks, sled's entries
+//! stores.rs    the store that is edited, and what is found
+//! careless.rs  bytes changed in files
+//! history.rs   histories written anew with care: only an anchor shows it, or a key keeps it out
+//! entries.rs   sled's entries and blocks changed with care, and a snapshot
+//! keys.rs      keyed stores, and what of the key can be found
+//! anchors.rs   anchors themselves
+//! ```
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    missing_docs,
+    reason = "tests"
+)]
+
+mod anchors;
+mod careless;
+mod entries;
+mod forge;
+mod history;
+mod keys;
+mod stores;
