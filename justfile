@@ -12,6 +12,14 @@ lint:
 test:
     cargo test --workspace
 
+# The tests that inject faults, each with everything it has: hours.
+nightly:
+    MILEPOST_NIGHTLY=1 MILEPOST_CASES=20000 cargo test --package milepost-tests --release
+
+# The committer and subscribers under a scheduler that tries interleavings.
+interleavings:
+    RUSTFLAGS="--cfg shuttle" cargo test --package milepost --lib --target-dir target/shuttle interleavings
+
 # The documentation, warnings denied.
 doc:
     RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps

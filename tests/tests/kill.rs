@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex};
 
 use milepost::{Body, Engine, Mark, Message, Options};
 use milepost_tests::bodies;
+use milepost_tests::faults::nightly;
 use milepost_tests::seed::{Random, seed};
 
 const STORE: &str = "MILEPOST_TEST_KILL_STORE";
@@ -103,8 +104,9 @@ fn rounds(threads: u64) {
     let store = dir.path().join("store");
     let mut random = Random::new(seed());
     let mut acked = Vec::new();
-    for round in 0..4 {
-        let acks = 2 + random.below(if threads == 1 { 300 } else { 1500 });
+    let kills = if nightly() { 100 } else { 10 };
+    for round in 0..kills {
+        let acks = 2 + random.below(if threads == 1 { 150 } else { 600 });
         acked.extend(run_and_kill(&store, threads, acks));
         // Every other round the next process is the first to open what the kill left.
         if round % 2 == 0 {
@@ -137,6 +139,6 @@ fn one_writer_that_is_killed_loses_nothing_it_was_told_of() {
 }
 
 #[test]
-fn eight_writers_that_are_killed_lose_nothing_they_were_told_of() {
-    rounds(8);
+fn sixteen_writers_that_are_killed_lose_nothing_they_were_told_of() {
+    rounds(16);
 }
