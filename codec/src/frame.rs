@@ -75,9 +75,19 @@ impl FrameHeader {
     /// Reads a frame from the start of `bytes` and checks all of it. Whether it belongs here, by
     /// number, epoch and predecessor, is for the reader of the segment to say.
     pub fn read<'a>(bytes: &'a [u8], key: Option<&StoreKey>) -> Result<(Self, &'a [u8])> {
+        let (header, payload) = Self::read_checked(bytes)?;
+        let body = bytes.get(CHECK_LEN..FRAME_HEADER_LEN + payload.len());
+        let expected = check_keyed(key, &[body.unwrap_or_default()]);
+        if expected != header.check {
+            return Err(Error::corrupt("frame", hex(&expected), hex(&header.check)));
+        }
+        Ok((header, payload))
+    }
+
+    /// Reads a frame whose bytes have been checked before.
+    pub fn read_checked(bytes: &[u8]) -> Result<(Self, &[u8])> {
         let mut reader = Reader::new(bytes, "frame");
-        let check_found = reader.array()?;
-        let body = reader.rest();
+        let check = reader.array()?;
         if reader.array::<4>()? != *MAGIC {
             return Err(Error::corrupt("frame", "its magic", "other bytes"));
         }
@@ -89,20 +99,12 @@ impl FrameHeader {
             return Err(Error::corrupt("frame", "at most 32 MiB", payload_len));
         }
         let payload = reader.take(payload_len as usize)?;
-        let body_len = FRAME_HEADER_LEN - CHECK_LEN + payload.len();
-        let expected = check_keyed(
-            key,
-            &[body.split_at_checked(body_len).unwrap_or_default().0],
-        );
-        if expected != check_found {
-            return Err(Error::corrupt("frame", hex(&expected), hex(&check_found)));
-        }
         if flags > FLAG_CLOSED || zero != 0 {
             return Err(Error::corrupt("frame", "known flags", flags));
         }
         let closed = flags == FLAG_CLOSED;
         let header = Self {
-            check: check_found,
+            check,
             payload_len,
             seq,
             epoch,

@@ -218,3 +218,32 @@ fn what_did_not_change_in_a_large_state_is_stored_once() {
     println!("{made} snapshots of {size} bytes take {packs} bytes");
     assert!(packs < 3 * size, "the artifacts once, the prompt each time");
 }
+
+#[test]
+fn a_verification_beside_a_writer_finds_nothing_wrong() {
+    // Chunks and entries that came while it read were taken for damage.
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options::default().backlog_bytes(1 << 20);
+    let engine = Engine::open(dir.path().join("store"), options).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut n = 0;
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                let batch: Vec<Body> = (0..20).map(|i| bodies::bytes(n + i, 3000)).collect();
+                task.append(batch).unwrap();
+                task.checkpoint(milepost::Mark::new()).unwrap();
+                n += 20;
+            }
+        });
+        for _ in 0..12 {
+            let report = engine.verify(None, &mut |_, _| {}).unwrap();
+            if !report.is_clean() {
+                done.store(true, std::sync::atomic::Ordering::Relaxed);
+            }
+            assert!(report.is_clean(), "{:?}", report.faults);
+        }
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+}

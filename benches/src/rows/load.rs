@@ -44,7 +44,8 @@ pub fn bulk_load(rounds: usize, bytes: u64) {
         replay.push(size as f64 / read / 1e9);
         events_rate.push(count as f64 / read / 1e6);
         let check = seconds(|| {
-            assert!(engine.verify(None, &mut |_, _| {}).unwrap().is_clean());
+            let report = engine.verify(None, &mut |_, _| {}).unwrap();
+            assert!(report.is_clean(), "{:?}", report.faults.first());
         });
         verify.push(size as f64 / check / 1e9);
         engine.close().unwrap();

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use milepost_codec::{
     BodyForm, Chain, Control, Error, FrameHeader, GroupRef, Groups, Head, Header, LogId, LogKind,
-    Origin, Result, Seq, StoreKey, TaskNo,
+    Origin, Result, Seq, TaskNo,
 };
 
 use super::applied::UNKNOWN;
@@ -63,7 +63,7 @@ impl<'a> Replay<'a> {
                     .map_err(|e| e.at(file.path.display()))?;
             }
             while let Some(block) = reader.next_block()? {
-                for (frame, payload) in frames(&block, key.as_ref()) {
+                for (frame, payload) in frames(&block) {
                     if frame.seq > self.at.seq {
                         let check = if file.rewritten { UNKNOWN } else { frame.check };
                         self.frame(frame.seq, payload, check)?;
@@ -247,13 +247,10 @@ impl<'a> Replay<'a> {
 }
 
 /// Walks through frames that have been checked.
-pub(super) fn frames<'a>(
-    bytes: &'a [u8],
-    key: Option<&StoreKey>,
-) -> impl Iterator<Item = (FrameHeader, &'a [u8])> {
+pub(super) fn frames(bytes: &[u8]) -> impl Iterator<Item = (FrameHeader, &[u8])> {
     let mut rest = bytes;
     std::iter::from_fn(move || {
-        let (header, payload) = FrameHeader::read(rest, key).ok()?;
+        let (header, payload) = FrameHeader::read_checked(rest).ok()?;
         rest = rest.get(header.stride() as usize..).unwrap_or_default();
         Some((header, payload))
     })

@@ -8,7 +8,6 @@ use milepost_codec::{ArchiveBlock, ArchiveHeader, FrameHeader, Result, Seq, Stor
 
 use super::super::kv::Kv;
 use super::super::layout::Layout;
-use super::super::replay::frames;
 use super::super::rewrite::Commits;
 use super::super::survey::{FrameAt, Segment, payload};
 use crate::files;
@@ -139,9 +138,13 @@ impl<'a> Sources<'a> {
                 .unwrap_or_default();
             let block = ArchiveBlock::decode_header(header)?;
             let raw = block.decode(header, rest.get(..block.stored_len()).unwrap_or_default())?;
-            let held = frames(&raw, self.key);
-            let held = held.map(|(frame, payload): (FrameHeader, _)| (frame.seq, payload.to_vec()));
-            self.open = (*first, held.collect());
+            let (mut held, mut rest) = (BTreeMap::new(), raw.as_slice());
+            // The block's own check has no key: each frame has to pass its own.
+            while let Ok((frame, payload)) = FrameHeader::read(rest, self.key) {
+                held.insert(frame.seq, payload.to_vec());
+                rest = rest.get(frame.stride() as usize..).unwrap_or_default();
+            }
+            self.open = (*first, held);
         }
         Ok(self.open.1.get(&seq).cloned())
     }
