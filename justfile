@@ -24,10 +24,15 @@ interleavings:
 doc:
     RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps
 
-# Every fuzz target for a minute each (needs cargo-fuzz).
+# Every fuzz target for a minute each (needs cargo-fuzz). What is new in a corpus goes to
+# `fuzz/target/corpus`, what breaks a promise to `fuzz/artifacts`.
 fuzz-smoke:
-    for target in $(cd fuzz && cargo fuzz list); do \
-        RUSTC_BOOTSTRAP=1 cargo fuzz run --fuzz-dir fuzz $target -- -max_total_time=60; done
+    cd fuzz && for target in $(cargo fuzz list --fuzz-dir .); do \
+        mkdir -p target/corpus/$target regressions/$target && \
+        RUSTC_BOOTSTRAP=1 cargo fuzz run --fuzz-dir . --sanitizer none --features libfuzzer \
+            $target target/corpus/$target corpus/$target regressions/$target -- \
+            -max_total_time=60 -rss_limit_mb=512 -timeout=30 || exit 1; done; \
+    find regressions -type d -empty -delete
 
 # Criterion benches.
 bench:

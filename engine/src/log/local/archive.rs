@@ -118,6 +118,8 @@ impl Writer {
 pub(crate) struct Reader<'a> {
     path: PathBuf,
     file: BufReader<File>,
+    /// Bytes of the file that were not read.
+    left: u64,
     key: Option<&'a StoreKey>,
     pub(crate) header: SegmentHeader,
     next: Seq,
@@ -129,6 +131,10 @@ pub(crate) struct Reader<'a> {
 impl<'a> Reader<'a> {
     pub(crate) fn open(path: &Path, store: StoreId, key: Option<&'a StoreKey>) -> Result<Self> {
         let file = File::open(path).map_err(|e| files::io("open", path, &e))?;
+        let len = file
+            .metadata()
+            .map_err(|e| files::io("read", path, &e))?
+            .len();
         let mut file = BufReader::with_capacity(256 << 10, file);
         let mut header = [0; ArchiveHeader::LEN];
         file.read_exact(&mut header).map_err(|_| short(path))?;
@@ -136,6 +142,7 @@ impl<'a> Reader<'a> {
         Ok(Self {
             path: path.to_owned(),
             file,
+            left: len.saturating_sub(ArchiveHeader::LEN as u64),
             key,
             header,
             next: header.first,
@@ -160,6 +167,11 @@ impl<'a> Reader<'a> {
             .read_exact(&mut head)
             .map_err(|_| short(&self.path))?;
         let block = ArchiveBlock::decode_header(&head)?;
+        self.left = self.left.saturating_sub(head.len() as u64);
+        if block.stored_len() as u64 > self.left {
+            return Err(short(&self.path));
+        }
+        self.left -= block.stored_len() as u64;
         let mut payload = vec![0; block.stored_len()];
         self.file
             .read_exact(&mut payload)

@@ -16,16 +16,15 @@ use crate::verify::StorageCheck;
 /// Reads and checks every file but sled's, whose blocks are checked with the chains.
 pub(crate) fn check(shared: &Shared, storage: &mut StorageCheck) -> Result<()> {
     let mut next: Seq = 1;
-    let mut first_look = true;
-    // A segment may be archived while it is looked for: then it is in the archive.
-    loop {
+    // A segment may be archived between the look at the archive and that at the journal: then it is
+    // in the archive at the next look. So only two looks that find nothing new are the end.
+    let (mut first_look, mut without) = (true, 0);
+    while next <= storage.until && without < 2 {
         let before = next;
         next = check_archive(shared, storage, next, first_look)?;
         next = check_journal(shared, storage, next, first_look)?;
         first_look = false;
-        if next == before || next > storage.until {
-            break;
-        }
+        without = if next == before { without + 1 } else { 0 };
     }
     if next <= storage.until {
         let expected = format!("commits up to {}", storage.until);
@@ -130,6 +129,7 @@ fn check_journal(
         };
         if let Err(error) = segment.sound()
             && first_look
+            && still_damaged(shared, &path)
         {
             storage.fault(&error);
         }
@@ -141,4 +141,11 @@ fn check_journal(
         }
     }
     Ok(next)
+}
+
+/// Whether a segment is damaged that was seen so: it may have been taken away, or used again, while it
+/// was read.
+fn still_damaged(shared: &Shared, path: &Path) -> bool {
+    let again = Segment::survey(path, shared.config.store, shared.key.as_ref());
+    again.is_ok_and(|(segment, _)| segment.sound().is_err())
 }

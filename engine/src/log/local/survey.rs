@@ -11,6 +11,9 @@ use milepost_codec::{
 
 use crate::files;
 
+/// How often the bytes of a segment are hashed at most, for what looks like frames and is none.
+const HASHED_TIMES: u64 = 4;
+
 /// Where a frame is, and what it follows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FrameAt {
@@ -33,6 +36,8 @@ pub(crate) struct Segment {
     /// Whether it is another store's.
     pub(crate) foreign: bool,
     pub(crate) frames: Vec<FrameAt>,
+    /// Where looking for frames was given up: too much looks like one and is none.
+    given_up: Option<u64>,
     /// Bytes after the last frame that look like the beginning of another.
     pub(crate) torn: u64,
 }
@@ -59,6 +64,7 @@ impl Segment {
             header: header.filter(|_| !foreign),
             foreign,
             frames: Vec::new(),
+            given_up: None,
             torn: 0,
         };
         if !foreign {
@@ -71,6 +77,8 @@ impl Segment {
     fn find_frames(&mut self, bytes: &[u8], key: Option<&StoreKey>) {
         let epoch = self.header.map(|header| header.epoch);
         let mut at = SEGMENT_HEADER_LEN as u64;
+        // Bytes that say they are frames at every step would have each hash the rest of the file.
+        let mut budget = self.size.saturating_mul(HASHED_TIMES);
         while at < self.size {
             let rest = from(bytes, at);
             let mine = match epoch {
@@ -79,6 +87,13 @@ impl Segment {
             };
             let frame = mine.then(|| FrameHeader::read(rest, key).ok()).flatten();
             let Some((frame, _)) = frame else {
+                let claimed = mine.then(|| FrameHeader::read_checked(rest).ok()).flatten();
+                let hashed = claimed.map_or(0, |(frame, _)| frame.stride());
+                let Some(left) = budget.checked_sub(hashed) else {
+                    self.given_up = Some(at);
+                    return;
+                };
+                budget = left;
                 at += 8;
                 continue;
             };
@@ -153,6 +168,14 @@ impl Segment {
                 found,
             ));
         };
+        if let Some(at) = self.given_up {
+            let place = format!("{} at byte {at}", self.path.display());
+            return Err(Error::corrupt(
+                place,
+                "frames",
+                "much that looks like one and is none",
+            ));
+        }
         let (mut at, mut seq, mut check) = (SEGMENT_HEADER_LEN as u64, header.first, header.prev);
         for frame in &self.frames {
             if (frame.at, frame.seq, frame.prev) != (at, seq, check) {
@@ -205,4 +228,27 @@ fn from(bytes: &[u8], at: u64) -> &[u8] {
         .ok()
         .and_then(|at| bytes.get(at..))
         .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_looks_like_frames_everywhere_is_given_up_and_not_hashed_over_and_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("0000000001.seg");
+        let mut bytes = vec![0; SEGMENT_HEADER_LEN];
+        // Each claims to be a frame of half a MiB.
+        let mut claim = [0; 64];
+        claim[16..20].copy_from_slice(b"MPFR");
+        claim[20..24].copy_from_slice(&(512_u32 << 10).to_le_bytes());
+        while bytes.len() < 2 << 20 {
+            bytes.extend_from_slice(&claim);
+        }
+        fs::write(&path, &bytes).unwrap();
+        let (segment, _) = Segment::survey(&path, StoreId([1; 16]), None).unwrap();
+        assert!(segment.given_up.is_some() && segment.frames.is_empty());
+        assert!(segment.sound().is_err());
+    }
 }

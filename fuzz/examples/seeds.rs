@@ -1,0 +1,345 @@
+//! Writes the first inputs of each target into `corpus/`: the samples of the codec's tests, files of
+//! small stores, the fixtures of the command, and short programs. What is there under another name is
+//! left alone: what a fuzzer found lies beside them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use milepost::{Append, Engine, Mark, Options};
+use milepost_codec::{
+    ARCHIVE_BLOCK_RAW_MAX, Acked, ArchiveBlock, ArchiveHeader, FRAME_HEADER_LEN, FrameHeader,
+    SEGMENT_HEADER_LEN, SegmentHeader, StoreId,
+};
+use milepost_fuzz::selectors::{BLOCKS, LISTS, PLAIN, body_selector, control_selector};
+use milepost_tests::bodies::{body, bytes};
+use milepost_tests::folder::files;
+
+#[path = "../../codec/tests/decoders/mod.rs"]
+mod decoders;
+#[path = "../../codec/tests/samples/mod.rs"]
+mod samples;
+
+fn main() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let seeds = Seeds(root.join("corpus"));
+    seeds.codec();
+    seeds.texts();
+    seeds.imports(&root.join("../cli/tests/fixtures"));
+    seeds.files();
+    seeds.programs();
+}
+
+struct Seeds(PathBuf);
+
+impl Seeds {
+    /// A seed is a few first bytes, which say how the rest is read, and the rest.
+    fn put(&self, target: &str, name: &str, first: &[u8], rest: &[u8]) {
+        let dir = self.0.join(target);
+        fs::create_dir_all(&dir).unwrap();
+        let name = name.replace(' ', "-");
+        fs::write(dir.join(format!("seed-{name}")), [first, rest].concat()).unwrap();
+    }
+
+    /// What the codec's tests have of everything. Bodies of each kind: the one with the most in it.
+    fn codec(&self) {
+        for decoder in decoders::DECODERS.iter() {
+            let name = decoder.name;
+            let mut all = decoders::samples_of(decoder);
+            let position = |names: &[&str]| names.iter().position(|n| *n == name);
+            let kind = name.split(' ').next_back().and_then(|n| n.parse().ok());
+            let largest = |all: &[Vec<u8>]| all.iter().max_by_key(|s| s.len()).cloned();
+            if name.starts_with("event body") {
+                let first = body_selector(kind.unwrap());
+                self.put("records", name, &[first], &largest(&all).unwrap());
+            } else if name.starts_with("control event") {
+                let first = control_selector(kind.unwrap());
+                self.put("records", name, &[first], &largest(&all).unwrap());
+            } else if let Some(which) = position(&PLAIN) {
+                all.truncate(1);
+                self.put("records", name, &[which as u8], &all[0]);
+            } else if let Some(which) = position(&BLOCKS) {
+                for (n, mut sample) in all.into_iter().enumerate() {
+                    if name.ends_with("header") {
+                        sample.truncate(80);
+                    }
+                    for right in [0, 0x80] {
+                        let name = format!("{name} {n} {right:x}");
+                        self.put("blocks", &name, &[which as u8 | right], &sample);
+                    }
+                }
+            } else if let Some(which) = position(&LISTS) {
+                for (n, sample) in all.into_iter().enumerate() {
+                    self.put("lists", &format!("{name} {n}"), &[which as u8], &sample);
+                }
+            }
+        }
+        let acked = Acked {
+            store: samples::STORE,
+            seq: 12,
+        };
+        self.put("acked", "as written", &[0], &acked.encode());
+        self.put("acked", "another", &[0x80], &[0xff; 64]);
+    }
+
+    fn texts(&self) {
+        let mut seen = Vec::new();
+        for (_, body) in samples::bodies() {
+            // The first of a kind has all of its fields.
+            let kind = body.encode().0;
+            if !seen.contains(&kind) {
+                let text = body.to_json().unwrap();
+                self.put("json", &format!("kind {kind}"), &[], text.as_bytes());
+                seen.push(kind);
+            }
+        }
+        let others: [&[u8]; 5] = [
+            br#"{"kind":"mine","a":[1.0,1e400,"\ud800"]}"#,
+            br#"{"kind":"message","role":"user","content":null,"x":1,"x":2}"#,
+            br#"{"kind":"variables_patched","form":"patch","patch":[{"op":"add","path":"/a~1b","value":{}}]}"#,
+            br#"{"kind":"context_changed","patch":{"a":{"b":null}}}"#,
+            br#"{"kind":"step_finished","step":1,"metrics":{"a":"NaN","b":-0.0,"c":1e308}}"#,
+        ];
+        for (n, text) in others.into_iter().enumerate() {
+            self.put("json", &format!("other {n}"), &[], text);
+        }
+        let addresses = [
+            "t",
+            "t@40",
+            "t@v1.0",
+            "t~2",
+            "t/3~2",
+            "t/0@1",
+            "@deadbeef",
+            "a%2Fb%40@c%7E",
+            "t@18446744073709551615",
+        ];
+        for (n, text) in addresses.into_iter().enumerate() {
+            self.put("address", &n.to_string(), &[], text.as_bytes());
+        }
+        let engine = Engine::in_memory(Options::default()).unwrap();
+        let task = engine.start_task("t", "ana").unwrap();
+        task.append(body(0, 1, 20)).unwrap();
+        engine
+            .branch(&task.point(1).unwrap(), Some("aside"))
+            .unwrap();
+        let anchor = engine.anchor().unwrap().to_json();
+        for flags in 0..4 {
+            let name = format!("flags {flags}");
+            self.put("anchor", &name, &[flags], anchor.as_bytes());
+        }
+    }
+
+    fn imports(&self, fixtures: &Path) {
+        let kinds = [
+            ("run.jsonl", 0_u8),
+            ("history_only.traj", 1),
+            ("react.traj", 1),
+            ("tools.traj", 1),
+            ("airline.json", 2),
+        ];
+        for (name, kind) in kinds {
+            let text = fs::read(fixtures.join(name)).unwrap();
+            if text.len() < 40_000 {
+                self.put("imports", name, &[kind], &text);
+            }
+            self.put(
+                "imports",
+                &format!("told {name}"),
+                &[3],
+                &text[..text.len().min(500)],
+            );
+        }
+        let small: [(u8, &str); 5] = [
+            (
+                0x18,
+                "{\"kind\":\"message\",\"role\":\"user\",\"content\":\"a\"}\r\n\n[]\n{\"kind\":\"x\"}",
+            ),
+            (
+                1,
+                r#"{"trajectory":[{"action":"ls","observation":"a","response":"r","thought":"t","state":"{\"a\":1}","query":[{"role":"user","content":"q"}]}],"history":[],"info":{"exit_status":"submitted","submission":"diff","model_stats":{"api_calls":1}},"environment":"e"}"#,
+            ),
+            (
+                1,
+                r#"{"history":[{"role":"system","content":"s","message_type":"m"},{"role":"assistant","content":"c","thought":"t","action":"a","tool_calls":[{"id":"1","function":{"name":"bash","arguments":"{}"}}]},{"role":"tool","content":[{"type":"text","text":"o"}],"tool_call_ids":["1"]}]}"#,
+            ),
+            (
+                2,
+                r#"[{"task_id":1,"reward":1.0,"info":{"a":1},"traj":[{"role":"user","content":"q"},{"role":"assistant","content":null,"tool_calls":[{"id":"c","function":{"name":"f","arguments":"{\"a\":1}"}}]},{"role":"tool","tool_call_id":"c","name":"f","content":"r"}],"trial":0}]"#,
+            ),
+            (
+                3,
+                r#" [{"task_id":0,"traj":[],"trial":0},{"task_id":0,"traj":[],"trial":1}]"#,
+            ),
+        ];
+        for (n, (kind, text)) in small.into_iter().enumerate() {
+            self.put("imports", &format!("small {n}"), &[kind], text.as_bytes());
+        }
+    }
+
+    /// A segment and archive files of small stores, and what is made of them.
+    fn files(&self) {
+        let dir = tempfile::tempdir().unwrap();
+        let store = dir.path().join("store");
+        let options = || Options::default().snapshots(false);
+        let engine = Engine::open(&store, options()).unwrap();
+        let task = engine.start_task("t", "ana").unwrap();
+        for kind in 0..11 {
+            task.append(Append::from(vec![body(kind, 1, 60), body(kind, 2, 30)]))
+                .unwrap();
+        }
+        task.checkpoint(Mark::new().label("a")).unwrap();
+        let copy = dir.path().join("copy");
+        milepost_tests::folder::copy_store(&store, &copy).unwrap();
+        engine.close().unwrap();
+        for (name, from) in [("killed", &copy), ("closed", &store)] {
+            let path = files(&from.join("journal"), ".seg").unwrap().remove(0);
+            let file = ours(fs::read(path).unwrap(), SegmentHeader::encode);
+            let (header, rest) = file.split_at(SEGMENT_HEADER_LEN);
+            let end = frames(rest);
+            let input = [&header[..80], &rest[..end + 64]].concat();
+            for flags in [0, 0x80, 0xc0] {
+                self.put("segment", &format!("{name} {flags:x}"), &[flags], &input);
+            }
+        }
+        let store = dir.path().join("archived");
+        let engine = Engine::open(&store, options()).unwrap();
+        let task = engine.start_task("t", "ana").unwrap();
+        task.append(body(0, 1, 100)).unwrap();
+        // One that compresses well, so that the archive file is short.
+        for n in 0..6 {
+            let text = "milepost ".repeat(5000 + n);
+            task.append(milepost::Message::text("user", &text)).unwrap();
+        }
+        task.append(bytes(1, 400)).unwrap();
+        engine.drain().unwrap();
+        task.append(body(1, 1, 100)).unwrap();
+        engine.drain().unwrap();
+        engine.close().unwrap();
+        for path in files(&store.join("archive"), ".mpa")
+            .unwrap()
+            .iter()
+            .take(1)
+        {
+            let file = fs::read(path).unwrap();
+            let file = ours(file, |header| ArchiveHeader(*header).encode());
+            for flags in [0, 0x80] {
+                self.put("archive", &format!("packed {flags:x}"), &[flags], &file);
+            }
+        }
+        self.small_archive();
+    }
+
+    /// An archive file of two short blocks that are not packed.
+    fn small_archive(&self) {
+        let header = samples::segment();
+        let mut file = ArchiveHeader(header).encode();
+        let (mut seq, mut check) = (header.first, header.prev);
+        for block in 0..2_u8 {
+            let mut raw = Vec::new();
+            let mut count = 0;
+            for (_, _, _, payload) in samples::groups().into_iter().take(1 + usize::from(block)) {
+                let mut frame = vec![0; FRAME_HEADER_LEN];
+                frame.extend_from_slice(&payload);
+                let epoch = header.epoch;
+                check = milepost_codec::seal_frame(&mut frame, seq, epoch, false, &check, None);
+                (seq, count) = (seq + 1, count + 1);
+                raw.extend_from_slice(&frame);
+            }
+            assert!(raw.len() < ARCHIVE_BLOCK_RAW_MAX);
+            ArchiveBlock::encode(&raw, count, seq - u64::from(count), &mut file);
+        }
+        ArchiveBlock::encode_end(seq, false, &mut file);
+        for flags in [0, 0x80, 0xc0] {
+            self.put("archive", &format!("small {flags:x}"), &[flags], &file);
+        }
+    }
+
+    /// Programs: each operation is a byte modulo 20, and its arguments (`src/store/program.rs`).
+    fn programs(&self) {
+        let append: &[u8] = &[0, 0, 0x41, 100, 0, 0, 0];
+        let medium: &[u8] = &[4, 0, 0x45, 0, 80, 0, 0];
+        let large: &[u8] = &[5, 0, 1, 9, 9, 0, 0];
+        let submit: &[u8] = &[
+            6, 2, 0, 0x25, 99, 3, 0, 0, 0, 0x20, 8, 1, 0, 0, 0, 5, 0, 0, 0, 0,
+        ];
+        let (mark, branch, restore, undo): (&[u8], &[u8], &[u8], &[u8]) =
+            (&[9, 0, 1], &[10, 0, 2], &[11, 0, 3], &[12, 0]);
+        let (drain, reopen, start): (&[u8], &[u8], &[u8]) = (&[13], &[14], &[15]);
+        let (keyed, aside, again): (&[u8], &[u8], &[u8]) = (
+            &[16, 0, 1, 3, 0, 0, 0],
+            &[17, 0, 1, 2, 3, 0, 0, 0],
+            &[18, 0],
+        );
+        let crash = |how: &[u8]| [&[19], how].concat();
+        let kill = crash(&[0]);
+        let programs: [(&str, Vec<&[u8]>); 9] = [
+            ("kill", vec![append, mark, &kill, append]),
+            (
+                "kill twice",
+                vec![append, medium, &kill, medium, &kill, append],
+            ),
+            ("queued", vec![append, submit, &kill, submit, append]),
+            (
+                "lineages",
+                vec![
+                    append, mark, branch, aside, restore, append, undo, &kill, aside,
+                ],
+            ),
+            ("drained", vec![append, drain, append, &kill, append, drain]),
+            ("closed", vec![append, reopen, append, reopen]),
+            ("chunks", vec![append, large, drain, large, &kill, append]),
+            ("keys", vec![start, keyed, &kill, again, append, again]),
+            (
+                "rolled",
+                vec![
+                    medium, medium, medium, medium, medium, drain, medium, append, &kill,
+                ],
+            ),
+        ];
+        for (name, parts) in &programs {
+            self.put("reopen", name, &[], &parts.concat());
+        }
+        // Each way to tear, and each witness.
+        for how in 0..42_u8 {
+            if how % 7 >= 2 && how / 7 % 2 == 0 || how % 7 == 6 {
+                let torn = crash(&[how, 0xa5, 0x01, 0, 0, 9, 0]);
+                let program = [append, submit, &torn, append, keyed, &torn, again].concat();
+                self.put("reopen", &format!("torn {how:02}"), &[], &program);
+            }
+        }
+        // Each kind of damage: flags and kind, file, place, length, seed.
+        for kind in 0..12_u8 {
+            let (name, parts) = &programs[usize::from(kind) % programs.len()];
+            for killed in 0..2 {
+                let first = [kind << 1 | killed, kind * 5, 0x30, kind, 0, 0, 20, 0, 7];
+                let name = format!("{kind:02} {killed} {name}");
+                self.put("damage", &name, &first, &parts.concat());
+            }
+        }
+    }
+}
+
+/// A file of a store as one of the store that inputs are of.
+fn ours(mut file: Vec<u8>, encode: impl Fn(&SegmentHeader) -> Vec<u8>) -> Vec<u8> {
+    // The header is laid out alike; the magic of an archive file is put back with it.
+    let archive = file.starts_with(b"MPAR");
+    let header = match archive {
+        true => ArchiveHeader::decode(&file).unwrap().0,
+        false => SegmentHeader::decode(&file).unwrap(),
+    };
+    let header = encode(&SegmentHeader {
+        store: StoreId([5; 16]),
+        ..header
+    });
+    file[..header.len()].copy_from_slice(&header);
+    file
+}
+
+/// Where the frames end.
+fn frames(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    while let Ok((frame, _)) = FrameHeader::read(&bytes[at..], None) {
+        at += frame.stride() as usize;
+    }
+    at
+}

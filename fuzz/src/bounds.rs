@@ -1,0 +1,31 @@
+//! What holds for every input: memory, and the kinds of errors.
+
+use milepost_codec::{Error, ErrorKind};
+use peak_alloc::PeakAlloc;
+
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
+
+/// Does something, and asserts that it held no more than 64 times the input, and `more`, at once.
+///
+/// It counts for the whole process: nothing else may run at the time.
+pub(crate) fn bounded<T>(what: &str, input: usize, more: usize, work: impl FnOnce() -> T) -> T {
+    let before = MEMORY.current_usage();
+    MEMORY.reset_peak_usage();
+    let out = work();
+    let peak = MEMORY.peak_usage().saturating_sub(before);
+    assert!(
+        peak <= 64 * input + more + (64 << 10),
+        "{what}: {peak} bytes held for an input of {input}"
+    );
+    out
+}
+
+/// Stored bytes that cannot be read are damaged, or of a newer version; nothing else.
+pub(crate) fn told(what: &str, error: &Error) {
+    assert!(
+        matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported),
+        "{what}: {:?}: {error}",
+        error.kind()
+    );
+}

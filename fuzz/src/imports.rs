@@ -1,0 +1,113 @@
+//! What `milepost record` reads. Its readers are files of the command, which is no library; they are
+//! taken from where they lie.
+
+#![allow(dead_code, reason = "the command uses the rest")]
+
+#[path = "../../cli/src/record/conversation.rs"]
+mod conversation;
+#[path = "../../cli/src/record/detect.rs"]
+mod detect;
+#[path = "../../cli/src/record/jsonl.rs"]
+mod jsonl;
+#[path = "../../cli/src/record/object.rs"]
+mod object;
+#[path = "../../cli/src/record/plan.rs"]
+mod plan;
+#[path = "../../cli/src/record/swe_agent.rs"]
+mod swe_agent;
+#[path = "../../cli/src/record/tau_bench.rs"]
+mod tau_bench;
+
+use std::io::BufReader;
+
+use self::detect::{Format, detect};
+use self::jsonl::{Line, Lines};
+use self::object::{Object, compact};
+use self::plan::{Item, Plan, common_prefix};
+use crate::bounds::bounded;
+use crate::texts;
+
+/// The longest line that is read here; longer ones are skipped.
+const LINE_MAX: usize = 2000;
+
+/// What a reader may hold beside what the input gives: its buffers.
+const BUFFERS: usize = 256 << 10;
+
+/// The bytes behind a first byte that says which format they are: 0 JSON Lines, 1 SWE-agent,
+/// 2 tau-bench, otherwise what their beginning tells.
+pub fn imports(bytes: &[u8]) {
+    let Some((selector, rest)) = bytes.split_first() else {
+        return;
+    };
+    let format = match selector % 4 {
+        0 => Format::Jsonl,
+        1 => Format::SweAgent,
+        2 => Format::TauBench,
+        _ => detect(rest, Some("traj").filter(|_| selector & 4 != 0)),
+    };
+    if format == Format::Jsonl {
+        lines(rest, usize::from(selector >> 3) + 1);
+        return;
+    }
+    let Ok(text) = std::str::from_utf8(rest) else {
+        return;
+    };
+    let plans = bounded("imports", text.len(), BUFFERS, || plans(format, text));
+    for plan in plans.unwrap_or_default() {
+        for (earlier, later) in plan.runs.iter().zip(plan.runs.iter().skip(1)) {
+            let shared = common_prefix(&earlier.items, &later.items);
+            assert!(shared <= earlier.items.len().min(later.items.len()));
+        }
+        for run in &plan.runs {
+            assert!(run.event_max() <= 16 * text.len() + 1000);
+            let events = run.items.iter().filter_map(|item| match item {
+                Item::Event(body) => Some(body.clone()),
+                Item::Mark { .. } => None,
+            });
+            let events: Vec<_> = events.collect();
+            for body in &events {
+                let (kind, payload) = body.encode();
+                let decoded = milepost::Body::decode(kind, &payload);
+                assert_eq!(decoded.as_ref().ok(), Some(body), "{decoded:?}");
+            }
+            if !events.is_empty() {
+                texts::append(events);
+            }
+        }
+    }
+}
+
+/// As `document.rs` of the command does it.
+fn plans(format: Format, text: &str) -> Option<Vec<Plan>> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    serde_json::from_str::<serde::de::IgnoredAny>(text).ok()?;
+    let text = compact(text);
+    match format {
+        Format::TauBench => {
+            let entries: Vec<Object> = serde_json::from_str(&text).ok()?;
+            tau_bench::plans(entries).ok()
+        }
+        _ => {
+            let file: Object = serde_json::from_str(&text).ok()?;
+            swe_agent::plan(file).ok().map(|plan| vec![plan])
+        }
+    }
+}
+
+/// Lines, from a reader that gives a few bytes at a time.
+fn lines(bytes: &[u8], at_once: usize) {
+    let reader = BufReader::with_capacity(at_once, bytes);
+    let mut lines = Lines::new(reader, LINE_MAX, LINE_MAX);
+    loop {
+        let line = bounded("lines", LINE_MAX, 0, || lines.next_line());
+        match line.expect("bytes in memory") {
+            Line::Event(body) => {
+                texts::comes_back(&body);
+                texts::append(vec![body]);
+            }
+            Line::End => break,
+            Line::Blank | Line::Bad(_) => {}
+        }
+    }
+    assert_eq!(lines.bytes_read(), bytes.len() as u64);
+}

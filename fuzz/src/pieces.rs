@@ -1,0 +1,152 @@
+//! What carries a check of its own, and the lists that stand in chunks.
+
+use milepost_codec::{
+    ARCHIVE_BLOCK_RAW_MAX, Acked, ArchiveBlock, ArchiveHeader, BLOCK_RAW_MAX, Base, BaseKey, Block,
+    CHUNK_RAW_MAX, ChunkEntry, ChunkList, Error, FrameHeader, Groups, LineageId, LogId, LogKind,
+    Piece, Result, SegmentHeader, Snapshot, TaskNo,
+};
+
+use crate::bounds::{bounded, told};
+use crate::checks;
+use crate::records::walk_section;
+
+/// What the low bits of an input's first byte say it is; bit 7: its checks are made right first.
+pub const BLOCKS: [&str; 6] = [
+    "block",
+    "chunk",
+    "frame",
+    "segment header",
+    "archive header",
+    "archive block",
+];
+
+/// What an input's first byte says it is.
+pub const LISTS: [&str; 5] = ["chunk list", "piece list", "snapshot", "base", "base keys"];
+
+/// The log that blocks are read as those of.
+const LOG: LogId = LogId {
+    task: TaskNo(7),
+    kind: LogKind::Lineage(LineageId(3)),
+};
+
+/// Bytes as a block, chunk, frame, header or archive block.
+pub fn blocks(bytes: &[u8]) {
+    let Some((selector, rest)) = bytes.split_first() else {
+        return;
+    };
+    let mut own = rest.to_vec();
+    let bytes = own.as_mut_slice();
+    let (right, which) = (selector & 0x80 != 0, (selector & 0x7f) % BLOCKS.len() as u8);
+    if right {
+        match which {
+            0 => checks::block(LOG, bytes),
+            1 => checks::chunk(bytes),
+            2 => checks::frame(bytes),
+            3 | 4 => checks::header(bytes),
+            _ => drop(checks::archive_block(bytes)),
+        }
+    }
+    // A packed payload may claim what its limit allows: how much it unpacks to shows only then.
+    let claim = match which {
+        0 => BLOCK_RAW_MAX,
+        1 => CHUNK_RAW_MAX,
+        5 => ARCHIVE_BLOCK_RAW_MAX,
+        _ => 0,
+    };
+    let bytes = &*bytes;
+    let outcome = bounded("blocks", bytes.len(), claim, || match which {
+        0 => read_block(bytes),
+        1 => read_chunk(bytes),
+        2 => read_frame(bytes),
+        3 => SegmentHeader::decode(bytes).map(|header| {
+            assert_eq!(SegmentHeader::decode(&header.encode()).ok(), Some(header));
+        }),
+        4 => ArchiveHeader::decode(bytes).map(|header| {
+            let again = ArchiveHeader::decode(&header.encode());
+            assert_eq!(again.ok(), Some(header));
+        }),
+        _ => read_archive_block(bytes),
+    });
+    if let Err(error) = outcome {
+        told("blocks", &error);
+    }
+}
+
+fn read_block(bytes: &[u8]) -> Result<()> {
+    let block = Block::decode(LOG, bytes, None)?;
+    assert!(block.end() >= block.first);
+    let again = block.encode(LOG, None);
+    assert_eq!(Block::decode(LOG, &again, None)?, block);
+    for section in block.sections() {
+        walk_section(&section?)?;
+    }
+    Ok(())
+}
+
+fn read_chunk(bytes: &[u8]) -> Result<()> {
+    let (header, content) = ChunkEntry::decode(bytes)?;
+    assert!(content.len() <= CHUNK_RAW_MAX);
+    assert_eq!(ChunkEntry::id_of(&content), header.id);
+    Ok(())
+}
+
+fn read_frame(bytes: &[u8]) -> Result<()> {
+    FrameHeader::looks_like(bytes, 12);
+    let (header, payload) = FrameHeader::read(bytes, None)?;
+    assert!(header.stride() >= payload.len() as u64);
+    for group in Groups::new(payload) {
+        walk_section(&group?.section)?;
+    }
+    Ok(())
+}
+
+fn read_archive_block(bytes: &[u8]) -> Result<()> {
+    let block = ArchiveBlock::decode_header(bytes)?;
+    let (header, payload) = bytes.split_at(ArchiveBlock::HEADER_LEN);
+    let payload = payload.get(..block.stored_len());
+    let payload = payload.ok_or_else(|| Error::corrupt("archive block", "a payload", "less"))?;
+    block.decode(header, payload).map(drop)
+}
+
+/// Bytes as one of the lists that stand in records and chunks.
+pub fn lists(bytes: &[u8]) {
+    let Some((selector, rest)) = bytes.split_first() else {
+        return;
+    };
+    macro_rules! comes_back {
+        ($decode:expr, $encode:expr) => {
+            $decode(rest).map(|value| {
+                let again = $decode(&$encode(&value)).expect("what a writer wrote");
+                assert_eq!(again, value);
+            })
+        };
+    }
+    let which = selector % LISTS.len() as u8;
+    let outcome = bounded("lists", rest.len(), 0, || match which {
+        0 => comes_back!(ChunkList::decode, ChunkList::encode),
+        1 => comes_back!(Piece::decode_list, |list: &Vec<_>| Piece::encode_list(list)),
+        2 => comes_back!(Snapshot::decode, Snapshot::encode),
+        3 => comes_back!(Base::decode, Base::encode),
+        _ => comes_back!(BaseKey::decode_list, |list: &Vec<_>| BaseKey::encode_list(
+            list
+        )),
+    });
+    if let Err(error) = outcome {
+        told("lists", &error);
+    }
+}
+
+/// Bytes as the file that names the acknowledged commit.
+pub fn acked(bytes: &[u8]) {
+    let Some((selector, rest)) = bytes.split_first() else {
+        return;
+    };
+    let mut own = rest.to_vec();
+    if selector & 0x80 != 0 {
+        checks::acked(&mut own);
+    }
+    match bounded("acked", own.len(), 0, || Acked::decode(&own)) {
+        Ok(acked) => assert_eq!(Acked::decode(&acked.encode()).ok(), Some(acked)),
+        Err(error) => told("acked", &error),
+    }
+}
