@@ -14,7 +14,7 @@ use milepost_replay::{Chunks, Event, Reducer, RunReducer, RunState};
 use parking_lot::Mutex;
 
 use crate::address::Address;
-use crate::anchor::{Anchor, Keeper};
+use crate::anchor::Keeper;
 use crate::catalog::Catalog;
 use crate::checkpoint::Checkpoint;
 use crate::committer::{Activate, Committer, Done, Errand, PartBuilder, Request};
@@ -28,7 +28,6 @@ use crate::point::Point;
 use crate::state::{LogChunks, state_at};
 use crate::stats::Stats;
 use crate::task::Task;
-use crate::verify::{Fault, VerifyReport, verify};
 
 /// A store that is open. Cheap to clone, `Send` and `Sync`; works from plain threads.
 ///
@@ -61,7 +60,7 @@ pub(crate) struct Inner {
     pub(crate) entropy: Arc<Entropy>,
     local: Option<Arc<LocalLog>>,
     opened: OpenReport,
-    store: Origin,
+    pub(crate) store: Origin,
     /// Held while tasks and lineages are opened and activated, so that numbers are given once.
     pub(crate) structure: Mutex<()>,
     errands: Sender<Errand>,
@@ -375,56 +374,6 @@ impl Engine {
         self.inner
             .catalog
             .checkpoint_named(id.strip_prefix('@').unwrap_or(id))
-    }
-
-    /// Verifies a task, or everything: computes every chain and every checkpoint's digest again,
-    /// and reads every file. `progress` is told how many events were seen, and how many there are.
-    ///
-    /// # Errors
-    ///
-    /// Those that keep it from going on. What is found to be wrong is in the report.
-    pub fn verify(
-        &self,
-        task: Option<&str>,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<VerifyReport> {
-        let task = task.map(|id| self.task_no(id)).transpose()?;
-        verify(&self.inner.catalog, self.inner.store, task, progress)
-    }
-
-    /// Folds every lineage of a task, or of all, from its beginning, by each registered reducer, and
-    /// says which snapshots hold another state. [`Engine::verify`] sees that they are whole and of the
-    /// right point; whether what is in them was folded takes a fold.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`: there is no such task. Else those that keep it from going on.
-    pub fn verify_states(&self, task: Option<&str>) -> Result<Vec<Fault>> {
-        let task = task.map(|id| self.task_no(id)).transpose()?;
-        let inner = &self.inner;
-        crate::verify::verify_states(&inner.catalog, &inner.options.reducers, task)
-    }
-
-    /// The heads of the store now, to be kept somewhere else.
-    ///
-    /// # Errors
-    ///
-    /// `Unavailable` where the store is closed, `Corrupt` where its index is damaged.
-    pub fn anchor(&self) -> Result<Anchor> {
-        let inner = &self.inner;
-        Anchor::take(&inner.catalog, inner.store, inner.now_us())
-    }
-
-    /// What of the store is not as it was when an anchor was taken: logs that are gone, shorter, or
-    /// another history. Empty where the store has only grown since. It reads the heads and one block
-    /// of each log: with [`Engine::verify`], which computes the chains, everything up to the anchor
-    /// is proved.
-    ///
-    /// # Errors
-    ///
-    /// `Invalid`: the anchor is of another store.
-    pub fn verify_anchor(&self, anchor: &Anchor) -> Result<Vec<Fault>> {
-        anchor.check(&self.inner.catalog, self.inner.store)
     }
 
     /// What the store holds, in numbers. No event is read.

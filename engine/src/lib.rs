@@ -13,7 +13,9 @@
 //! address.rs  point.rs                naming them
 //! committer/                          many callers, one order, one sync
 //! log/                                where it is kept: the seam, in memory, in a folder
-//! snapshotter.rs  verify.rs           behind everybody's back; on request
+//! snapshotter.rs                      behind everybody's back
+//! proof.rs  verify/  anchor.rs        what proves a store
+//! opened.rs  repair.rs  supervisor/   what was damaged, and what to do when the disk fails
 //! ```
 //!
 //! # Example
@@ -57,6 +59,7 @@ mod log;
 mod opened;
 mod options;
 mod point;
+mod proof;
 mod query;
 mod read;
 mod repair;

@@ -2,23 +2,25 @@
 //! checkpoint's digest, every snapshot and every file.
 //!
 //! ```text
+//! report.rs    what is wrong, and what it can be mended by
 //! chain.rs     a range of one log: its chain, its marks, its index entries, its sections
 //! copies.rs    what the other copy holds, to be compared
 //! ```
 
 mod chain;
 mod copies;
+mod report;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use milepost_codec::{
-    Error, Head, LineageId, LogId, LogKind, Offset, Origin, Result, Seq, Snapshot, TaskNo,
-};
+use milepost_codec::{Error, Head, LogId, LogKind, Offset, Origin, Result, Seq, Snapshot, TaskNo};
 
 use self::chain::{Range, Ranged};
 pub(crate) use self::copies::StorageCheck;
+pub(crate) use self::report::Remedy;
+pub use self::report::{EventPlace, Fault, VerifyReport};
 use crate::catalog::Catalog;
 use crate::digest::Digest;
 use crate::index::keys::{self, Kind};
@@ -28,111 +30,6 @@ use crate::state::DynReducer;
 /// Events of one log that are verified together, so that the parts of a long log are verified side
 /// by side.
 const RANGE: u64 = 1 << 14;
-
-/// One thing that is not as it was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Fault {
-    /// Which log or file.
-    pub place: String,
-    /// What is wrong with it.
-    pub message: String,
-    /// The event that it hits, where it is one.
-    pub event: Option<EventPlace>,
-    /// What it can be mended by.
-    pub(crate) remedy: Remedy,
-}
-
-/// Where an event is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EventPlace {
-    /// The task's number in the store.
-    pub task: TaskNo,
-    /// The lineage; nothing for the control log.
-    pub lineage: Option<LineageId>,
-    /// The offset.
-    pub offset: Offset,
-}
-
-/// What a fault can be mended by.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Remedy {
-    /// Building sled anew.
-    Sled,
-    /// Writing the archive again.
-    Archive,
-    /// Letting go of an entry that no event accounts for, of a snapshot or a chunk: its key.
-    Note(Vec<u8>),
-    /// There is one copy of it.
-    None,
-}
-
-impl Fault {
-    pub(crate) fn of(place: impl ToString, error: &Error) -> Self {
-        Self {
-            place: place.to_string(),
-            message: error.to_string(),
-            event: None,
-            remedy: Remedy::Sled,
-        }
-    }
-
-    fn mended_by(mut self, remedy: Remedy) -> Self {
-        self.remedy = remedy;
-        self
-    }
-
-    /// An event whose body cannot be read.
-    fn of_event(id: LogId, offset: Offset, error: &Error) -> Self {
-        let lineage = match id.kind {
-            LogKind::Lineage(lineage) => Some(lineage),
-            LogKind::Control => None,
-        };
-        Self {
-            event: Some(EventPlace {
-                task: id.task,
-                lineage,
-                offset,
-            }),
-            ..Self::of(format!("{id} at offset {offset}"), error).mended_by(Remedy::None)
-        }
-    }
-}
-
-/// What a verification saw.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct VerifyReport {
-    /// Tasks.
-    pub tasks: u64,
-    /// Lineages.
-    pub lineages: u64,
-    /// Events, those of control logs included.
-    pub events: u64,
-    /// Bytes of their records.
-    pub bytes: u64,
-    /// Checkpoints whose digest was computed again.
-    pub checkpoints: u64,
-    /// Runs of events whose block was checked.
-    pub blocks: u64,
-    /// Entries of the index that follow from events, each compared.
-    pub entries: u64,
-    /// Snapshots that were read.
-    pub snapshots: u64,
-    /// Journal frames, archived or not, beside the chains; not where one task was asked for.
-    pub frames: u64,
-    /// Chunks in packs; not where one task was asked for.
-    pub chunks: u64,
-    /// What is wrong. Empty: everything is as it was written.
-    pub faults: Vec<Fault>,
-}
-
-impl VerifyReport {
-    /// Whether everything is as it was written.
-    pub fn is_clean(&self) -> bool {
-        self.faults.is_empty()
-    }
-}
 
 /// A log to be verified.
 #[derive(Debug, Clone, Copy)]

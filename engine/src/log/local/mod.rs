@@ -40,8 +40,12 @@ mod settings;
 mod shared;
 mod survey;
 mod unsynced;
+mod upkeep;
 
 pub(crate) use self::salvage::{LostRange, Salvaged};
+#[cfg(feature = "fuzzing")]
+pub(crate) use self::upkeep::{read_archive, survey_segment};
+pub(crate) use self::upkeep::{salvage_store, with_lock};
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -100,50 +104,6 @@ pub(crate) struct LocalLog {
 
 /// Ids in the set of whole chunks, at most: it is begun anew then.
 const WHOLE_MAX: usize = 1 << 16;
-
-/// Finds the frames of a segment, for fuzz targets.
-#[cfg(feature = "fuzzing")]
-pub(crate) fn survey_segment(path: &Path, store: StoreId) -> Result<usize> {
-    let (segment, bytes) = survey::Segment::survey(path, store, None)?;
-    for frame in &segment.frames {
-        survey::payload(&bytes, frame)?;
-    }
-    let _ = segment.sound();
-    Ok(segment.frames.len())
-}
-
-/// Reads an archive file, for fuzz targets.
-#[cfg(feature = "fuzzing")]
-pub(crate) fn read_archive(path: &Path, store: StoreId) -> Result<u64> {
-    let mut reader = archive::Reader::open(path, store, None)?;
-    while reader.next_block()?.is_some() {}
-    Ok(reader.position().0)
-}
-
-/// Does something while no other process can have the store open.
-pub(crate) fn with_lock<T>(
-    dir: &Path,
-    options: &Options,
-    work: impl FnOnce() -> Result<T>,
-) -> Result<T> {
-    let layout = Layout::new(dir);
-    if !layout.exists() {
-        let message = format!("there is no Milepost store in {}", dir.display());
-        return Err(Error::not_found(message));
-    }
-    let _lock = StoreLock::take(&layout.lock(), options.clock.now_us())?;
-    work()
-}
-
-/// Salvages a store that opening refuses because of `refused`.
-pub(crate) fn salvage_store(dir: &Path, options: &Options, refused: &Error) -> Result<Salvaged> {
-    let layout = Layout::new(dir);
-    with_lock(dir, options, || {
-        let config = open::settings(&layout, options, &mut Vec::new())?;
-        log::warn!("{}: going on with what is left: {refused}", dir.display());
-        salvage::salvage(&layout, &config, options)
-    })
-}
 
 impl LocalLog {
     /// Opens the store in a folder, or makes one.
@@ -488,17 +448,6 @@ impl Log for LocalLog {
 }
 
 impl LocalLog {
-    /// Reads all of the archive, and writes again from sled what is damaged.
-    pub(crate) fn mend_archive(&self) -> Result<Vec<Finding>> {
-        self.drain()?;
-        heal::mend_archive(&self.shared)
-    }
-
-    /// Has sled built anew at the next opening.
-    pub(crate) fn distrust_sled(&self) -> Result<()> {
-        files::write_whole(&self.shared.layout.suspect(), b"")
-    }
-
     /// Syncs sled and writes the frame that says that the store was closed.
     fn finish(&self) -> Result<()> {
         if let Some(error) = self.shared.poisoned() {

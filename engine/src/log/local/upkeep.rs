@@ -1,0 +1,75 @@
+//! What a repair asks of a store, open or not.
+
+use std::path::Path;
+
+#[cfg(feature = "fuzzing")]
+use milepost_codec::StoreId;
+use milepost_codec::{Error, Result};
+
+use super::layout::Layout;
+use super::lock::StoreLock;
+use super::salvage::{self, Salvaged};
+use super::{LocalLog, heal, open};
+#[cfg(feature = "fuzzing")]
+use super::{archive, survey};
+use crate::files;
+use crate::log::Log;
+use crate::opened::Finding;
+use crate::options::Options;
+
+impl LocalLog {
+    /// Reads all of the archive, and writes again from sled what is damaged.
+    pub(crate) fn mend_archive(&self) -> Result<Vec<Finding>> {
+        self.drain()?;
+        heal::mend_archive(&self.shared)
+    }
+
+    /// Has sled built anew at the next opening.
+    pub(crate) fn distrust_sled(&self) -> Result<()> {
+        files::write_whole(&self.shared.layout.suspect(), b"")
+    }
+}
+
+/// Finds the frames of a segment, for fuzz targets.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn survey_segment(path: &Path, store: StoreId) -> Result<usize> {
+    let (segment, bytes) = survey::Segment::survey(path, store, None)?;
+    for frame in &segment.frames {
+        survey::payload(&bytes, frame)?;
+    }
+    let _ = segment.sound();
+    Ok(segment.frames.len())
+}
+
+/// Reads an archive file, for fuzz targets.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn read_archive(path: &Path, store: StoreId) -> Result<u64> {
+    let mut reader = archive::Reader::open(path, store, None)?;
+    while reader.next_block()?.is_some() {}
+    Ok(reader.position().0)
+}
+
+/// Does something while no other process can have the store open.
+pub(crate) fn with_lock<T>(
+    dir: &Path,
+    options: &Options,
+    work: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let layout = Layout::new(dir);
+    if !layout.exists() {
+        let message = format!("there is no Milepost store in {}", dir.display());
+        return Err(Error::not_found(message));
+    }
+    let _lock = StoreLock::take(&layout.lock(), options.clock.now_us())?;
+    work()
+}
+
+/// Salvages a store that opening refuses because of `refused`.
+pub(crate) fn salvage_store(dir: &Path, options: &Options, refused: &Error) -> Result<Salvaged> {
+    let layout = Layout::new(dir);
+    with_lock(dir, options, || {
+        let config = open::settings(&layout, options, &mut Vec::new())?;
+        log::warn!("{}: going on with what is left: {refused}", dir.display());
+        salvage::salvage(&layout, &config, options)
+    })
+}
