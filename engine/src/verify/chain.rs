@@ -18,6 +18,8 @@ pub(super) struct Range<'a> {
     pub(super) id: LogId,
     pub(super) from: Offset,
     pub(super) to: Offset,
+    /// The head when the verification began: what came since is not looked at.
+    pub(super) limit: Offset,
     pub(super) until: Seq,
 }
 
@@ -162,6 +164,9 @@ impl Range<'_> {
                 continue;
             }
             let first = verifier.head().next;
+            if first >= self.limit {
+                break;
+            }
             if section.seq <= self.until {
                 ranged.sections.add(&super::copies::place(first), bytes);
             }

@@ -99,7 +99,8 @@ struct Verification<'a> {
 enum Work {
     /// The files that only the log knows, and the other copy in them.
     Storage,
-    Range(LogId, Offset, Offset),
+    /// Events of a log from one offset to another, and the log's head.
+    Range(LogId, Offset, Offset, Offset),
     Snapshots(LogId),
 }
 
@@ -132,7 +133,7 @@ impl<'a> Verification<'a> {
             let mut from = head.start;
             while from < head.head.next {
                 let to = from.saturating_add(RANGE).min(head.head.next);
-                work.push(Work::Range(id, from, to));
+                work.push(Work::Range(id, from, to, head.head.next));
                 from = to;
             }
             if let LogKind::Lineage(_) = id.kind {
@@ -193,12 +194,13 @@ impl<'a> Verification<'a> {
                 let result = self.catalog.log().check_storage(&mut check);
                 Done::Storage(result, Box::new(check))
             }
-            Work::Range(id, from, to) => {
+            Work::Range(id, from, to, limit) => {
                 let range = Range {
                     catalog: self.catalog,
                     id,
                     from,
                     to,
+                    limit,
                     until: self.until,
                 };
                 let origin = self.origin(id);

@@ -71,10 +71,39 @@ fn held(path: &Path, file: &mut File) -> Error {
     let store = path.parent().unwrap_or(path).display();
     let message = match holder(file) {
         Some((pid, since_us)) => format!(
-            "the store {store} is open in process {pid}, since {} s after the Unix epoch",
-            since_us / 1_000_000
+            "the store {store} is open in process {pid}, since {}",
+            utc(since_us / 1_000_000)
         ),
         None => format!("the store {store} is open in another process"),
     };
     Error::new(ErrorKind::Unavailable, message)
+}
+
+/// Seconds since the Unix epoch as a date and time in UTC. The date is Howard Hinnant's
+/// `civil_from_days`.
+fn utc(seconds: u64) -> String {
+    let (days, of_day) = (seconds / 86_400, seconds % 86_400);
+    let days = days + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = (month_from_march + 2) % 12 + 1;
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    let (hour, minute, second) = (of_day / 3_600, of_day / 60 % 60, of_day % 60);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::utc;
+
+    #[test]
+    fn seconds_are_said_as_dates() {
+        assert_eq!(utc(0), "1970-01-01 00:00:00 UTC");
+        assert_eq!(utc(951_782_400), "2000-02-29 00:00:00 UTC");
+        assert_eq!(utc(4_102_444_799), "2099-12-31 23:59:59 UTC");
+    }
 }
