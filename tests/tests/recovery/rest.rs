@@ -307,6 +307,9 @@ fn the_lock_of_a_process_that_lives_is_unavailable_with_its_pid_and_since_when()
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     let pid = std::process::id().to_string();
     assert!(error.to_string().contains(&pid), "{error}");
-    assert!(error.to_string().contains("since 2023-11-14 22:15:23 UTC"), "{error}");
+    assert!(
+        error.to_string().contains("since 2023-11-14 22:15:23 UTC"),
+        "{error}"
+    );
     engine.start_task("t", "ana").unwrap();
 }
