@@ -9,7 +9,7 @@ use crate::append::Appended;
 /// Who is told how a store is.
 type Told = Arc<dyn Fn(&Health) + Send + Sync>;
 
-/// How a [`Supervisor`] holds out.
+/// How a [`Supervisor`](crate::Supervisor) holds out.
 #[derive(Clone)]
 pub struct Degraded {
     pub(super) limit_bytes: usize,
