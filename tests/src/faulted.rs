@@ -163,11 +163,17 @@ fn after_failure(work: &mut Work, dir: &Path, seed: u64, fail: &str) {
         Ok(_) => {}
         // After a write of sled's own has failed it refuses reads as well, and says so: what is applied
         // is read again after a reopen. It must not answer.
-        Err(error) if error.contains("Unavailable: sled") || error.contains("Poisoned") => {
+        Err(error) if refused_by_sled(&error) => {
             work.tell("sled refuses reads");
         }
         Err(error) => work.tell(&format!("unreadable {error}")),
     }
+}
+
+/// Whether an answer was refused since a write of sled's own has failed: after any other, reading goes on.
+fn refused_by_sled(error: &str) -> bool {
+    let poisoned = error.contains("Poisoned") && error.contains("sled");
+    poisoned || error.contains("Unavailable: sled")
 }
 
 /// One try: a folder, a process in it.

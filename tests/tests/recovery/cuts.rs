@@ -39,7 +39,8 @@ pub fn messages(engine: &Engine) -> u64 {
     next
 }
 
-fn clean(engine: &Engine) {
+/// Verifies everything.
+pub fn clean(engine: &Engine) {
     let report = engine.verify(None, &mut |_, _| {}).unwrap();
     assert!(report.is_clean(), "{report:?}");
 }

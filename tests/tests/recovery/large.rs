@@ -8,26 +8,7 @@ use milepost_tests::seed::{Random, seed};
 use milepost_tests::{bodies, folder};
 use tempfile::TempDir;
 
-/// The numbers of the messages of task `t`, after a check that they are all there in order.
-fn messages(engine: &Engine) -> u64 {
-    let task = engine.task("t").unwrap();
-    let mut next = 0;
-    for (offset, event) in (0_u64..).zip(task.read(..).unwrap()) {
-        let event = event.unwrap();
-        assert_eq!(event.offset, offset, "I2");
-        if let Some(milepost::Body::Message(message)) = event.body {
-            let expected = Message::text("user", &format!("message {next}"));
-            assert_eq!(message, expected, "I1");
-            next += 1;
-        }
-    }
-    next
-}
-
-fn clean(engine: &Engine) {
-    let report = engine.verify(None, &mut |_, _| {}).unwrap();
-    assert!(report.is_clean(), "{report:?}");
-}
+use crate::cuts::{clean, messages};
 
 /// A store of more than 20 MiB, most of it sealed and archived: its folder, and its end.
 fn large() -> (TempDir, PathBuf) {

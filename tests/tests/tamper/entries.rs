@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use milepost::{ErrorKind, Hash, StoreKey};
+use milepost::{Engine, ErrorKind, Hash, Point, RunState, StoreKey};
 use milepost_codec::{
     Block, BodyForm, Chain, ChunkEntry, ChunkId, LogId, Reader, Salts, SectionRef, Snapshot,
     check_of, encode_record,
@@ -19,7 +19,7 @@ fn keys() -> [Option<StoreKey>; 2] {
 }
 
 /// An edit of entries shows to `verify`, and neither to opening nor to an anchor, key or not.
-fn only_verify_finds(how: &str, edit: impl Fn(&Entries), check: impl Fn(&milepost::Engine)) {
+fn only_verify_finds(how: &str, edit: impl Fn(&Entries), check: impl Fn(&Engine)) {
     for key in keys() {
         let store = Store::make(key);
         let root = store.copy("forged");
@@ -301,21 +301,27 @@ fn forge_snapshot(root: &Path) -> bool {
     forged.head.hash != Hash([0; 32])
 }
 
+/// Two tasks that are long enough for snapshots: the store, the head of the first, and the state there.
+fn with_snapshots(root: &Path, key: Option<StoreKey>) -> (Engine, Point, RunState) {
+    let engine = Engine::open(root, options(key)).unwrap();
+    for name in ["essay", "tuning"] {
+        let task = engine.start_task(name, "ana").unwrap();
+        for n in 0..600 {
+            let text = milepost_tests::bodies::text(n, 500);
+            task.append(message(&format!("{name} {text}"))).unwrap();
+        }
+    }
+    let point = engine.point("essay").unwrap();
+    let right = engine.run_state(&point).unwrap();
+    (engine, point, right)
+}
+
 #[test]
 fn a_snapshot_replaced_with_care_shows_to_a_fold_and_is_not_believed_where_there_is_a_key() {
     for key in keys() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().join("store");
-        let engine = milepost::Engine::open(&root, options(key)).unwrap();
-        for name in ["essay", "tuning"] {
-            let task = engine.start_task(name, "ana").unwrap();
-            for n in 0..600 {
-                let text = milepost_tests::bodies::text(n, 500);
-                task.append(message(&format!("{name} {text}"))).unwrap();
-            }
-        }
-        let point = engine.point("essay").unwrap();
-        let right = engine.run_state(&point).unwrap();
+        let (engine, point, right) = with_snapshots(&root, key);
         let anchor = engine.anchor().unwrap();
         engine.close().unwrap();
         assert!(forge_snapshot(&root));
@@ -354,16 +360,7 @@ fn a_snapshot_replaced_with_care_shows_to_a_fold_and_is_not_believed_where_there
 fn a_state_from_events_alone_is_right_whatever_the_snapshots_are() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("store");
-    let engine = milepost::Engine::open(&root, options(None)).unwrap();
-    for name in ["essay", "tuning"] {
-        let task = engine.start_task(name, "ana").unwrap();
-        for n in 0..600 {
-            let text = milepost_tests::bodies::text(n, 500);
-            task.append(message(&format!("{name} {text}"))).unwrap();
-        }
-    }
-    let point = engine.point("essay").unwrap();
-    let right = engine.run_state(&point).unwrap();
+    let (engine, point, right) = with_snapshots(&root, None);
     engine.close().unwrap();
     forge_snapshot(&root);
     // Snapshots are in no copy that sled is built anew from.

@@ -15,9 +15,6 @@ use super::{applier, rewrite};
 use crate::files;
 use crate::opened::Finding;
 
-/// Numbers that files for the end of the archive may take: as many as are needed.
-const MANY: u64 = 1 << 20;
-
 /// Writes what is missing into the archive, from sled. Where the journal itself is damaged, all it
 /// held is archived so, its files go, and its new end is given.
 pub(super) fn heal(
@@ -33,7 +30,7 @@ pub(super) fn heal(
         layout::set_aside(&shared.layout, path)?;
     }
     for hole in holes {
-        rewrite::range(shared, hole.first, hole.last, &hole.numbers)?;
+        rewrite::range(shared, hole.first, hole.last, hole.numbers.iter().copied())?;
     }
     if !journal {
         return Ok(None);
@@ -44,8 +41,7 @@ pub(super) fn heal(
         .files
         .last()
         .map_or(1, |file| file.number + 1);
-    let numbers: Vec<u64> = (free..free + MANY).collect();
-    let last_number = rewrite::range(shared, archived + 1, end.seq, &numbers)?;
+    let last_number = rewrite::range(shared, archived + 1, end.seq, free..)?;
     // The frames of the new file have other checks: what follows is told by its number.
     shared.move_applied(end.seq, UNKNOWN)?;
     shared.kv.sync()?;
@@ -85,7 +81,12 @@ pub(super) fn mend_archive(shared: &Shared) -> Result<Vec<Finding>> {
                 shared.kv.sync()?;
                 shared.audit_once()?;
                 layout::set_aside(&shared.layout, &file.path)?;
-                rewrite::range(shared, file.first, file.next - 1, &[file.number])?;
+                rewrite::range(
+                    shared,
+                    file.first,
+                    file.next - 1,
+                    std::iter::once(file.number),
+                )?;
                 findings.push(Finding::repaired("archive", &error));
             }
             Err(error) => return Err(error),

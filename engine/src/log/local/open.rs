@@ -183,7 +183,8 @@ impl Opening<'_> {
                 .map(|(id, at)| (keys::chunk(id), Some(at.encode())))
                 .collect(),
         )?;
-        if !self.closed_cleanly {
+        // Where it is built anew, the packs were read whole just now.
+        if sled == Sled::Kept && !self.closed_cleanly {
             unsynced::forget_lost(&kv, &packs, &applied)?;
         }
         let shared = Arc::new(Shared {

@@ -17,7 +17,7 @@ use crate::index::{Indexed, LogHead, TaskEntry, index_record, keys};
 use crate::log::{Batch, GroupMeta};
 
 /// Progress is told once for so many commits.
-const TELL_EVERY: Seq = 256;
+pub(super) const TELL_EVERY: Seq = 256;
 
 /// A place in the order of commits: the last one, and the check of its frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,10 +6,11 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
+use std::path::Path;
 
 use milepost_codec::{
-    Block, Error, FRAME_HEADER_LEN, LogId, LogKind, Offset, Result, SegmentHeader, Seq, StoreKey,
-    begin_group, seal_frame,
+    Block, Error, FRAME_HEADER_LEN, LogId, LogKind, Offset, Result, SegmentHeader, Seq, StoreId,
+    StoreKey, begin_group, seal_frame,
 };
 
 use super::applied::UNKNOWN;
@@ -27,43 +28,76 @@ const FILE_TARGET: usize = 8 << 20;
 /// Unpacked blocks that are kept while logs are merged, in bytes.
 const BLOCKS_MAX: usize = 16 << 20;
 
-/// Writes the commits `first` to `last` into archive files with these numbers; gives the last number
-/// that was used.
-pub(super) fn range(shared: &Shared, first: Seq, last: Seq, numbers: &[u64]) -> Result<u64> {
-    let mut numbers = numbers.iter().copied().peekable();
-    let mut commits = Commits::of(&shared.kv, shared.key.as_ref(), first)?;
-    let mut next = first;
-    let mut number = 0;
-    while next <= last {
-        number = numbers.next().ok_or_else(|| {
-            let dir = shared.layout.archive().display().to_string();
-            let found = "no number between those of the files beside it";
-            Error::corrupt(dir, format!("a file for commit {next}"), found)
-        })?;
-        let path = files::numbered_path(&shared.layout.archive(), number, "mpa");
-        let header = SegmentHeader {
-            store: shared.config.store,
-            number,
-            epoch: 0,
-            first: next,
-            recycled: false,
-            prev: UNKNOWN,
-        };
-        let mut writer = Writer::create(path, header)?;
-        let (mut prev, mut bytes) = (UNKNOWN, 0);
-        while next <= last && (bytes < FILE_TARGET || numbers.peek().is_none()) {
-            let mut frame = vec![0; FRAME_HEADER_LEN];
-            commits.payload(next, &mut frame)?;
-            // A commit that left nothing says that the store was closed.
-            let closed = frame.len() == FRAME_HEADER_LEN;
-            prev = seal_frame(&mut frame, next, 0, closed, &prev, shared.key.as_ref());
-            writer.frame(&frame, 0)?;
-            bytes += frame.len();
-            next += 1;
+/// Writes the commits `first` to `last` into archive files with these numbers, from what sled has;
+/// gives the last number that was used.
+pub(super) fn range(
+    shared: &Shared,
+    first: Seq,
+    last: Seq,
+    numbers: impl Iterator<Item = u64>,
+) -> Result<u64> {
+    let key = shared.key.as_ref();
+    let mut commits = Commits::of(&shared.kv, key, first)?;
+    let files = Files {
+        dir: &shared.layout.archive(),
+        store: shared.config.store,
+        key,
+    };
+    files.write(first, last, numbers, |seq, frame| {
+        commits.payload(seq, frame)
+    })
+}
+
+/// Archive files that are written again.
+pub(super) struct Files<'a> {
+    pub(super) dir: &'a Path,
+    pub(super) store: StoreId,
+    pub(super) key: Option<&'a StoreKey>,
+}
+
+impl Files<'_> {
+    /// Writes the commits `first` to `last` into files with these numbers; gives the last number that
+    /// was used. `groups` appends what is left of a commit. One that left nothing stands as one that
+    /// says that the store was closed.
+    pub(super) fn write(
+        &self,
+        first: Seq,
+        last: Seq,
+        numbers: impl Iterator<Item = u64>,
+        mut groups: impl FnMut(Seq, &mut Vec<u8>) -> Result<()>,
+    ) -> Result<u64> {
+        let mut numbers = numbers.peekable();
+        let (mut next, mut number) = (first, 0);
+        while next <= last {
+            number = numbers.next().ok_or_else(|| {
+                let found = "no number between those of the files beside it";
+                let expected = format!("a file for commit {next}");
+                Error::corrupt(self.dir.display().to_string(), expected, found)
+            })?;
+            let header = SegmentHeader {
+                store: self.store,
+                number,
+                epoch: 0,
+                first: next,
+                recycled: false,
+                prev: UNKNOWN,
+            };
+            let path = files::numbered_path(self.dir, number, "mpa");
+            let mut writer = Writer::create(path, header)?;
+            let (mut prev, mut bytes) = (UNKNOWN, 0);
+            while next <= last && (bytes < FILE_TARGET || numbers.peek().is_none()) {
+                let mut frame = vec![0; FRAME_HEADER_LEN];
+                groups(next, &mut frame)?;
+                let empty = frame.len() == FRAME_HEADER_LEN;
+                prev = seal_frame(&mut frame, next, 0, empty, &prev, self.key);
+                writer.frame(&frame, 0)?;
+                bytes += frame.len();
+                next += 1;
+            }
+            writer.finish(true)?;
         }
-        writer.finish(true)?;
+        Ok(number)
     }
-    Ok(number)
 }
 
 /// A log in the order that opens what is named before it is used: by task, its control log first.

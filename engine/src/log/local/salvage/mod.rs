@@ -15,22 +15,19 @@ mod weave;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use milepost_codec::{FRAME_HEADER_LEN, Result, SegmentHeader, Seq, StoreKey, seal_frame};
+use milepost_codec::Result;
 
 use self::sources::Sources;
 pub(crate) use self::weave::LostRange;
 use self::weave::Weave;
-use super::applied::UNKNOWN;
-use super::archive::Writer;
 use super::kv::Kv;
 use super::layout::{self, Layout};
+use super::replay::TELL_EVERY;
+use super::rewrite::Files;
 use super::settings::StoreConfig;
 use crate::files;
 use crate::opened::Progress;
 use crate::options::Options;
-
-/// Frames of one file of the new archive, in bytes.
-const FILE_TARGET: usize = 8 << 20;
 
 /// What a salvage brought back, and what it did not.
 #[derive(Debug, Default)]
@@ -59,7 +56,22 @@ pub(crate) fn salvage(
     let kv = Kv::open(&layout.sled(), options.cache_bytes, config.sled_segment).ok();
     let key = options.key.as_ref();
     let mut sources = Sources::of(layout, config.store, key, kv.as_ref())?;
-    write(layout, config, key, &mut sources, &mut weave, options)?;
+    let last = sources.last();
+    let files = Files {
+        dir: &beside,
+        store: config.store,
+        key,
+    };
+    files.write(1, last, 1.., |seq, frame| {
+        if let Some(told) = options.progress.as_deref()
+            && seq.is_multiple_of(TELL_EVERY)
+        {
+            let (done, all) = (seq, last);
+            told(Progress { done, all });
+        }
+        let payload = sources.payload(seq)?;
+        weave.commit(seq, &payload, frame)
+    })?;
     drop(sources);
     if let Some(kv) = kv {
         kv.close(true);
@@ -72,53 +84,6 @@ pub(crate) fn salvage(
         kept.push(orphans);
     }
     Ok(Salvaged { lost, kept })
-}
-
-fn write(
-    layout: &Layout,
-    config: &StoreConfig,
-    key: Option<&StoreKey>,
-    sources: &mut Sources<'_>,
-    weave: &mut Weave,
-    options: &Options,
-) -> Result<()> {
-    let last = sources.last();
-    let (mut next, mut number): (Seq, u64) = (1, 1);
-    while next <= last {
-        let path = files::numbered_path(&layout.archive_new(), number, "mpa");
-        let header = SegmentHeader {
-            store: config.store,
-            number,
-            epoch: 0,
-            first: next,
-            recycled: false,
-            prev: UNKNOWN,
-        };
-        let mut writer = Writer::create(path, header)?;
-        let (mut prev, mut bytes) = (UNKNOWN, 0);
-        while next <= last && bytes < FILE_TARGET {
-            let payload = sources.payload(next)?;
-            let mut frame = vec![0; FRAME_HEADER_LEN];
-            weave.commit(next, &payload, &mut frame)?;
-            // A commit of which nothing is left stands as one that left nothing.
-            let empty = frame.len() == FRAME_HEADER_LEN;
-            prev = seal_frame(&mut frame, next, 0, empty, &prev, key);
-            writer.frame(&frame, 0)?;
-            bytes += frame.len();
-            if let Some(told) = options.progress.as_deref()
-                && next.is_multiple_of(256)
-            {
-                told(Progress {
-                    done: next,
-                    all: last,
-                });
-            }
-            next += 1;
-        }
-        writer.finish(true)?;
-        number += 1;
-    }
-    Ok(())
 }
 
 /// Moves the old files away and the new archive to its place; gives where they are now. Each step may
