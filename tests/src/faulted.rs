@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use milepost::Error;
 
@@ -179,7 +181,6 @@ fn refused_by_sled(error: &str) -> bool {
 /// One try: a folder, a process in it.
 #[derive(Debug)]
 pub struct Case<'a> {
-    pub faults: &'a Faults,
     /// The name of the test that calls [`child`].
     pub child: &'a str,
     pub dir: PathBuf,
@@ -190,6 +191,7 @@ impl Case<'_> {
     /// Runs the process, and gives what it was told, or what is wrong with how it ended.
     pub fn run(
         &self,
+        faults: &Faults,
         what: &str,
         fail: Option<Fail>,
         count: Option<&Path>,
@@ -206,7 +208,7 @@ impl Case<'_> {
         if let Some(count) = count {
             settings.push((faults::COUNT, count.to_str().unwrap()));
         }
-        let ended = faults::run(self.faults, self.child, &self.dir, &settings);
+        let ended = faults::run(faults, self.child, &self.dir, &settings);
         let killed = fail.is_some_and(|f| f.how == "kill");
         let acked = Acked::read(&self.dir.join("acks"));
         let place = || acked.said.join("; ");
@@ -220,6 +222,29 @@ impl Case<'_> {
             ));
         }
         Ok(acked)
+    }
+
+    /// Runs the process behind a line of shell that sets limits for it, which it meets as `class` of
+    /// calls that fail. It may end by one of these signals.
+    pub fn run_limited(&self, limit: &str, class: &str, signals: &[i32]) -> Result<Acked, String> {
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", &format!("{limit}; exec \"$@\""), "sh"])
+            .arg(std::env::current_exe().unwrap())
+            .args(["--exact", self.child, "--nocapture", "--test-threads=1"])
+            .env(DIR, &self.dir)
+            .env(SEED, self.seed.to_string())
+            .env(WHAT, "Work")
+            .env(faults::FAIL, class)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        let ended = faults::end(faults::spawn(&mut command), Duration::from_secs(120));
+        let acked = Acked::read(&self.dir.join("acks"));
+        match ended.fault_but(signals) {
+            Some(fault) => Err(format!("{fault}\n{}", acked.said.join("; "))),
+            None => Ok(acked),
+        }
     }
 
     /// Looks, without faults, whether the store has everything that was acknowledged.

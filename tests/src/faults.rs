@@ -94,21 +94,29 @@ pub struct Ended {
 impl Ended {
     /// What is wrong with how it ended, if anything. A process that is to be killed has been.
     pub fn fault(&self, killed: bool) -> Option<String> {
+        self.fault_but(if killed { &[9] } else { &[] })
+    }
+
+    /// The same, of a process that may end by one of these signals.
+    pub fn fault_but(&self, signals: &[i32]) -> Option<String> {
         use std::os::unix::process::ExitStatusExt;
         if self.hung {
             return Some(format!("it hung\n{}", self.stderr));
         }
-        let as_wanted = killed && self.status.signal() == Some(9);
+        let signal = self.status.signal();
+        let as_wanted = signal.is_some_and(|signal| signals.contains(&signal));
         if !as_wanted && !self.status.success() {
             return Some(format!("it ended with {}\n{}", self.status, self.stderr));
         }
         self.panics().map(|line| format!("it panicked: {line}"))
     }
 
-    /// A panic that is not one of sled's: those are caught, and come out as errors.
+    /// A panic that is not one of sled's, or of the thread that opens it: those are caught, and come out
+    /// as errors.
     fn panics(&self) -> Option<&str> {
+        let caught = |line: &str| line.contains("/sled-") || line.contains("'milepost-sled'");
         let mut lines = self.stderr.lines();
-        lines.find(|line| line.contains("panicked at") && !line.contains("/sled-"))
+        lines.find(|line| line.contains("panicked at") && !caught(line))
     }
 }
 

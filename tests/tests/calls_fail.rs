@@ -13,6 +13,7 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
+use milepost_tests::acked::Acked;
 use milepost_tests::faulted::{self, Case, Fail, folder, report};
 use milepost_tests::faults::{self, Faults, counts, nightly, spread, temp_dir};
 use milepost_tests::folder::copy;
@@ -80,7 +81,6 @@ fn try_all(
             copy(from, &place).unwrap();
         }
         Case {
-            faults,
             child: CHILD,
             dir: place,
             seed,
@@ -88,7 +88,7 @@ fn try_all(
     };
     let count = dir.path().join("count");
     let base = make("base");
-    base.run(what, None, Some(&count)).unwrap();
+    base.run(faults, what, None, Some(&count)).unwrap();
     base.check().unwrap();
     let totals = counts(&count);
     println!("{what}: {totals}");
@@ -114,7 +114,8 @@ fn try_all(
                 };
                 let case = make(&format!("case-{}", tried.cases));
                 let _ = std::fs::remove_file(&count);
-                one(&case, what, fail, &count, &mut tried);
+                let told = case.run(faults, what, Some(fail), Some(&count));
+                one(&case, fail, told, &mut tried);
                 fired += u64::from(counts(&count).failed() > 0);
                 std::fs::remove_dir_all(&case.dir).unwrap();
             }
@@ -125,9 +126,8 @@ fn try_all(
     tried
 }
 
-fn one(case: &Case<'_>, what: &str, fail: Fail, count: &Path, tried: &mut Tried) {
+fn one(case: &Case<'_>, fail: Fail, told: Result<Acked, String>, tried: &mut Tried) {
     tried.cases += 1;
-    let told = case.run(what, Some(fail), Some(count));
     if let Ok(acked) = &told {
         let said = acked.said.join("; ");
         if acked.has_said("revived") {
@@ -166,17 +166,16 @@ fn recovering() -> Option<&'static Tried> {
         let seed = seed();
         let dir = temp_dir();
         let case = |name| Case {
-            faults,
             child: CHILD,
             dir: folder(dir.path(), name),
             seed,
         };
         let (whole, killed) = (case("whole"), case("killed"));
         let count = dir.path().join("count");
-        whole.run("Work", None, Some(&count)).unwrap();
+        whole.run(faults, "Work", None, Some(&count)).unwrap();
         let any = counts(&count).of("any");
         let kill = Fail::once("any", any * 9 / 10, "kill");
-        killed.run("Work", Some(kill), None).unwrap();
+        killed.run(faults, "Work", Some(kill), None).unwrap();
         let classes = [
             "write", "sync", "range", "open", "rename", "truncate", "read",
         ];
@@ -246,12 +245,11 @@ fn a_read_that_fails_is_an_error_and_never_a_wrong_answer() {
     let dir = temp_dir();
     // One that was closed, so that everything is read from where it stays.
     let whole = Case {
-        faults,
         child: CHILD,
         dir: folder(dir.path(), "whole"),
         seed,
     };
-    whole.run("Work", None, None).unwrap();
+    whole.run(faults, "Work", None, None).unwrap();
     let tried = try_all(faults, "Read", &["read"], 5, Some(&whole.dir), seed);
     report("wrong answers", seed, tried.cases, &tried.wrong);
     report("stores that were read", seed, tried.cases, &tried.lost);
@@ -265,13 +263,14 @@ fn a_store_whose_write_failed_can_be_opened_again_by_the_same_process() {
     let seed = seed();
     let dir = temp_dir();
     let case = |name: String| Case {
-        faults,
         child: CHILD,
         dir: folder(dir.path(), &name),
         seed,
     };
     let count = dir.path().join("count");
-    case("base".into()).run("Work", None, Some(&count)).unwrap();
+    case("base".into())
+        .run(faults, "Work", None, Some(&count))
+        .unwrap();
     let totals = counts(&count);
     let mut random = Random::new(seed);
     let sample = (!nightly()).then_some(3);
@@ -280,7 +279,7 @@ fn a_store_whose_write_failed_can_be_opened_again_by_the_same_process() {
         for n in spread(totals.of(class), sample, &mut random) {
             let fail = Fail::once(class, n, "EIO");
             let case = case(format!("{class}-{n}"));
-            let told = case.run("Reopen", Some(fail), None);
+            let told = case.run(faults, "Reopen", Some(fail), None);
             if let Ok(acked) = &told
                 && acked.has_said("failed")
                 && (!acked.has_said("reopened") || acked.has_said("unreadable"))

@@ -31,14 +31,13 @@ fn a_kill_before_any_call_loses_nothing_nor_does_one_while_that_is_recovered_fro
     let mut random = Random::new(seed);
     let dir = temp_dir();
     let make = |name: &str| Case {
-        faults,
         child: CHILD,
         dir: folder(dir.path(), name),
         seed,
     };
     let count = dir.path().join("count");
     let base = make("base");
-    base.run("Work", None, Some(&count)).unwrap();
+    base.run(faults, "Work", None, Some(&count)).unwrap();
     base.check().unwrap();
     let calls = counts(&count).of("any");
     println!("{calls} calls to be killed before");
@@ -51,7 +50,7 @@ fn a_kill_before_any_call_loses_nothing_nor_does_one_while_that_is_recovered_fro
     for n in spread(calls, first, &mut random) {
         let kill = Fail::once("any", n, "kill");
         let case = make(&format!("kill-{n}"));
-        let killed = case.run("Work", Some(kill), None);
+        let killed = case.run(faults, "Work", Some(kill), None);
         let left = make(&format!("left-{n}"));
         std::fs::remove_dir(&left.dir).unwrap();
         copy(&case.dir, &left.dir).unwrap();
@@ -64,7 +63,7 @@ fn a_kill_before_any_call_loses_nothing_nor_does_one_while_that_is_recovered_fro
         std::fs::remove_dir(&whole.dir).unwrap();
         copy(&left.dir, &whole.dir).unwrap();
         let _ = std::fs::remove_file(&count);
-        let went_on = whole.run("Recover", None, Some(&count));
+        let went_on = whole.run(faults, "Recover", None, Some(&count));
         if let Err(error) = went_on.and_then(|_| whole.check()) {
             failures.push(format!("{kill}, then opened: {error}"));
         }
@@ -74,7 +73,7 @@ fn a_kill_before_any_call_loses_nothing_nor_does_one_while_that_is_recovered_fro
             std::fs::remove_dir(&twice.dir).unwrap();
             copy(&left.dir, &twice.dir).unwrap();
             let second = Fail::once("any", m, "kill");
-            let killed = twice.run("Recover", Some(second), None);
+            let killed = twice.run(faults, "Recover", Some(second), None);
             if let Err(error) = killed.and_then(|_| twice.check()) {
                 failures.push(format!("{kill}, then {second}: {error}"));
             }

@@ -1,7 +1,7 @@
 //! Measures the design's targets, each beside its peers, and says how far each is.
 //!
 //! `cargo run --release -p milepost-benches --bin targets [-- [quick] [ROW...]]` with rows
-//! `one`, `many`, `batches`, `load`, `memory`, `marks`, `state`, `open`. Stores are made in the
+//! `one`, `many`, `batches`, `load`, `memory`, `marks`, `state`, `open`, `guards`, `verify`, `rebuild`. Stores are made in the
 //! current folder, or in `MILEPOST_BENCH_DIR`; it should be on the disk that is asked about.
 
 use milepost_benches::{measure, rows};
@@ -36,10 +36,17 @@ fn main() {
     if wanted("open") {
         rows::open(rounds);
     }
+    if wanted("guards") {
+        rows::guards(rounds, 1000 * scale);
+    }
+    let bytes = if quick { 64 << 20 } else { 256 << 20 };
+    if wanted("verify") {
+        rows::verify(rounds, bytes);
+    }
+    if wanted("rebuild") {
+        rows::rebuild(rounds, bytes);
+    }
     if wanted("load") {
-        rows::bulk_load(
-            if quick { 1 } else { 3 },
-            if quick { 64 << 20 } else { 256 << 20 },
-        );
+        rows::bulk_load(if quick { 1 } else { 3 }, bytes);
     }
 }

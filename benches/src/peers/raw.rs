@@ -13,6 +13,7 @@ const SIZE: u64 = 64 << 20;
 #[derive(Debug)]
 pub struct RawFile {
     file: File,
+    beside: File,
     state: Mutex<State>,
     turn: Condvar,
 }
@@ -25,6 +26,17 @@ struct State {
     gathering: u64,
     durable: u64,
     leading: bool,
+}
+
+impl State {
+    /// Where the next bytes go: from the start again when it is full.
+    fn place(&mut self, len: usize) -> u64 {
+        if self.at + len as u64 > SIZE {
+            self.at = 0;
+        }
+        self.at += len as u64;
+        self.at - len as u64
+    }
 }
 
 impl RawFile {
@@ -40,6 +52,7 @@ impl RawFile {
         file.sync_all().unwrap();
         Self {
             file,
+            beside: File::create(dir.join("raw-witness")).unwrap(),
             state: Mutex::default(),
             turn: Condvar::new(),
         }
@@ -61,6 +74,20 @@ impl RawFile {
         self.append(&out);
     }
 
+    /// Writes, and syncs nothing.
+    pub fn write(&self, bytes: &[u8]) {
+        let mut state = self.state.lock();
+        let at = state.place(bytes.len());
+        self.file.write_all_at(bytes, at).unwrap();
+    }
+
+    /// Says in a file beside it how far it is, without a sync.
+    pub fn witness(&self, n: u64) {
+        let mut line = [0; 64];
+        line[..8].copy_from_slice(&n.to_le_bytes());
+        self.beside.write_all_at(&line, 0).unwrap();
+    }
+
     /// Writes and syncs; what gathers while another writer syncs is written with one sync.
     pub fn append(&self, bytes: &[u8]) {
         let mut state = self.state.lock();
@@ -74,12 +101,7 @@ impl RawFile {
             state.leading = true;
             let batch = std::mem::take(&mut state.waiting);
             state.gathering += 1;
-            let at = if state.at + batch.len() as u64 > SIZE {
-                0
-            } else {
-                state.at
-            };
-            state.at = at + batch.len() as u64;
+            let at = state.place(batch.len());
             drop(state);
             self.file.write_all_at(&batch, at).unwrap();
             self.file.sync_data().unwrap();

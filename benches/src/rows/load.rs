@@ -16,7 +16,7 @@ pub fn bulk_load(rounds: usize, bytes: u64) {
     let mb = size as f64 / 1e6;
     let (mut acked, mut drained, mut disk) = (Vec::new(), Vec::new(), Vec::new());
     let mut theirs_disk = Vec::new();
-    let (mut replay, mut events_rate, mut verify) = (Vec::new(), Vec::new(), Vec::new());
+    let mut replay = Vec::new();
     let mut ours = || {
         let dir = folder();
         let (engine, task) = store(dir.path());
@@ -34,20 +34,12 @@ pub fn bulk_load(rounds: usize, bytes: u64) {
         acked.push(mb / ack);
         drained.push(mb / all);
         disk.push(engine.stats().unwrap().disk.total as f64 / size as f64);
-        let mut count = 0_u64;
         let read = seconds(|| {
             for event in task.read(..).unwrap() {
                 event.unwrap();
-                count += 1;
             }
         });
         replay.push(size as f64 / read / 1e9);
-        events_rate.push(count as f64 / read / 1e6);
-        let check = seconds(|| {
-            let report = engine.verify(None, &mut |_, _| {}).unwrap();
-            assert!(report.is_clean(), "{:?}", report.faults.first());
-        });
-        verify.push(size as f64 / check / 1e9);
         engine.close().unwrap();
         mb / all
     };
@@ -106,15 +98,6 @@ pub fn bulk_load(rounds: usize, bytes: u64) {
         String::new(),
         replay,
         1.0,
-        false,
-    );
-    let verify = median(verify);
-    row(
-        "verify of chain and files, GB/s",
-        format!("{verify:.2}"),
-        String::new(),
-        verify,
-        0.6,
         false,
     );
     small_replay();

@@ -1,10 +1,12 @@
 //! The rows of the design's table of targets, each measured beside its peers in one run.
 
 mod append;
+mod guards;
 mod history;
 mod load;
 
 pub use append::{batches, one_writer, writers_64};
+pub use guards::{guards, rebuild, verify};
 pub use history::{checkpoint_and_fork, open, state};
 pub use load::{bulk_load, memory};
 

@@ -164,13 +164,20 @@ impl<'a> Verification<'a> {
         let next = AtomicUsize::new(0);
         let work = std::mem::take(&mut self.work);
         std::thread::scope(|scope| {
-            for _ in 0..threads.min(work.len()) {
-                let (done, next, work, this) = (done.clone(), &next, &work, &*self);
-                scope.spawn(move || {
-                    while let Some(work) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        let _ = done.send(this.one(*work));
-                    }
-                });
+            let (next, work, this) = (&next, &work, &*self);
+            let take_work = |done: crossbeam_channel::Sender<Done>| {
+                while let Some(work) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let _ = done.send(this.one(*work));
+                }
+            };
+            let start = |_: &usize| {
+                let done = done.clone();
+                let thread = std::thread::Builder::new().name("milepost-verify".into());
+                thread.spawn_scoped(scope, move || take_work(done)).is_ok()
+            };
+            // Where there can be no other thread, this one does it.
+            if (0..threads.min(work.len())).filter(start).count() == 0 {
+                take_work(done.clone());
             }
             drop(done);
             let (mut seen, mut kept) = (0, Vec::new());

@@ -1,0 +1,98 @@
+//! I1, I11 in a process that may not have more files, larger ones, or more memory: each size of the
+//! limit is met somewhere else. The process gets a clean error or is ended by the system; nothing
+//! that was acknowledged goes, and without the limit the store opens without help.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    missing_docs,
+    reason = "tests"
+)]
+
+use milepost_tests::faulted::{self, Case, folder, report};
+use milepost_tests::faults::{nightly, temp_dir};
+use milepost_tests::seed::seed;
+
+/// The process: not a test of its own, it does nothing unless it is told where.
+#[test]
+fn child_that_works_within_limits() {
+    faulted::child();
+}
+
+/// Works once within each of these limits.
+fn within(name: &str, limits: impl Iterator<Item = String>, class: &str, signals: &[i32]) {
+    let (seed, dir) = (seed(), temp_dir());
+    let (mut failures, mut cases) = (Vec::new(), 0);
+    let (mut stopped, mut done) = (0, 0);
+    for (n, limit) in limits.enumerate() {
+        cases += 1;
+        let case = Case {
+            child: "child_that_works_within_limits",
+            dir: folder(dir.path(), &n.to_string()),
+            seed,
+        };
+        let result = case.run_limited(&limit, class, signals).and_then(|acked| {
+            if acked.has_said("done") && !acked.has_said("failed") {
+                done += 1;
+            } else {
+                stopped += 1;
+            }
+            if let Some(bad) = acked.said.iter().find(|line| is_bad(line)) {
+                return Err(bad.clone());
+            }
+            case.check().map(|_| ())
+        });
+        if let Err(error) = result {
+            failures.push(format!("{limit}: {error}"));
+        }
+        std::fs::remove_dir_all(&case.dir).unwrap();
+    }
+    println!("{stopped} met the limit, {done} were done within it");
+    report(name, seed, cases, &failures);
+    assert!(stopped > 0, "no limit was met");
+}
+
+/// What a process says that must not be: an error of another kind than the limit gives, an append
+/// that follows one whose outcome is unknown, an answer that is wrong.
+fn is_bad(line: &str) -> bool {
+    // Where sled panics for want of memory, it cannot be told from one that is damaged.
+    let kinds = ["Unavailable", "Poisoned", "Corrupt: sled is damaged"];
+    let failed = line.starts_with("failed") && !kinds.iter().any(|kind| line.contains(kind));
+    failed || line.starts_with("revived") || line.starts_with("unreadable")
+}
+
+#[test]
+fn a_process_that_may_open_few_files_loses_nothing() {
+    let every = if nightly() { 1 } else { 3 };
+    let limits = (4..60).step_by(every).map(|n| format!("ulimit -n {n}"));
+    within("files", limits, "open", &[]);
+}
+
+#[test]
+fn a_process_whose_files_may_not_grow_loses_nothing() {
+    let every = if nightly() { 1 } else { 4 };
+    // In units of 512 bytes. The signal is ignored: the call fails with EFBIG, or is short.
+    let limits = (6..16 * 4).step_by(every).map(|n| {
+        let blocks = (1_u64 << (n / 4)) * (4 + n % 4) / 4;
+        format!("trap '' XFSZ; ulimit -f {blocks}")
+    });
+    within("sizes", limits, "write", &[]);
+}
+
+#[test]
+fn a_process_that_is_ended_since_a_file_may_not_grow_loses_nothing() {
+    const SIGXFSZ: i32 = 25;
+    let limits = (6..16).map(|n| format!("ulimit -f {}", 1 << n));
+    within("ended", limits, "write", &[SIGXFSZ]);
+}
+
+#[test]
+fn a_process_that_runs_out_of_memory_loses_nothing() {
+    const SIGABRT: i32 = 6;
+    let every = if nightly() { 1 } else { 6 };
+    // In KiB, of address space. The process aborts where no memory is left; a process with less than
+    // the first of these does not begin.
+    let limits = (12..50)
+        .step_by(every)
+        .map(|n| format!("ulimit -v {}", n * 2048));
+    within("memory", limits, "any", &[SIGABRT]);
+}
