@@ -66,10 +66,11 @@ impl Digest {
 
 fn words(key: &[u8], value: &[u8]) -> [u64; 4] {
     let mut hasher = blake3::Hasher::new();
+    // The value first: what begins at the beginning of a chunk is hashed many chunks at a time.
     hasher
-        .update(&(key.len() as u64).to_le_bytes())
+        .update(value)
         .update(key)
-        .update(value);
+        .update(&(key.len() as u64).to_le_bytes());
     let mut out = [0; 4];
     for (out, bytes) in out
         .iter_mut()

@@ -76,7 +76,8 @@ fn work(shared: &Arc<Shared>, drain_to: Seq) -> Result<()> {
         if waiting < due && shared.applied() >= drain_to {
             break;
         }
-        round(shared, until)?;
+        // Who appends has the others.
+        round(shared, until, 1)?;
         release_segments(shared)?;
         // Writers and drains wait for the tail to shrink.
         let _guard = shared.waiting.lock();
@@ -85,8 +86,8 @@ fn work(shared: &Arc<Shared>, drain_to: Seq) -> Result<()> {
     release_segments(shared)
 }
 
-/// Applies the tail up to a commit.
-pub(crate) fn round(shared: &Shared, until: Seq) -> Result<()> {
+/// Applies the tail up to a commit, with blocks packed on so many processors.
+pub(crate) fn round(shared: &Shared, until: Seq, processors: usize) -> Result<()> {
     let (logs, mut puts, check) = {
         let tail = shared.tail.read();
         let (logs, puts) = tail.up_to(until);
@@ -94,7 +95,8 @@ pub(crate) fn round(shared: &Shared, until: Seq) -> Result<()> {
     };
     for brought in &logs {
         let end = shared.stored_head(brought.log)?.map(|head| head.head.next);
-        blocks::append(shared, brought.log, end, &brought.runs, &mut puts)?;
+        let runs = &brought.runs;
+        blocks::append(shared, brought.log, end, runs, processors, &mut puts)?;
         // A head of a later commit is still in the tail; sled gets the one as of `until`.
         puts.push((keys::head(brought.log), Some(brought.head.encode())));
     }

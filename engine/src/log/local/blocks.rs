@@ -53,12 +53,14 @@ fn read_once(
     Ok((block.end() > offset).then_some((block, part + 1)))
 }
 
-/// The changes that add runs to a log whose sled part ends at `end`; gives how many blocks.
+/// The changes that add runs to a log whose sled part ends at `end`. Blocks are packed on so many
+/// processors.
 pub(crate) fn append(
     shared: &Shared,
     log: LogId,
     end: Option<Offset>,
     runs: &[Run],
+    processors: usize,
     puts: &mut Vec<IndexPut>,
 ) -> Result<()> {
     let Some(front) = runs.first() else {
@@ -84,8 +86,9 @@ pub(crate) fn append(
             builder.push(&section?, run.prev);
         }
     }
-    for (n, block) in builder.finish().into_iter().enumerate() {
-        let bytes = block.encode(log, shared.key.as_ref());
+    let blocks = builder.finish();
+    let packed = pack(log, &blocks, shared.key.as_ref(), processors);
+    for (n, (block, bytes)) in blocks.iter().zip(packed).enumerate() {
         let mut parts = 0;
         for (part, bytes) in (0_u16..).zip(bytes.chunks(VALUE_MAX)) {
             puts.push((keys::block(log, block.first, part), Some(bytes.to_vec())));
@@ -97,4 +100,30 @@ pub(crate) fn append(
         }
     }
     Ok(())
+}
+
+/// Blocks that one more thread is worth starting for.
+const BLOCKS_EACH: usize = 16;
+
+/// The stored bytes of blocks, in their order.
+fn pack(log: LogId, blocks: &[Block], key: Option<&StoreKey>, processors: usize) -> Vec<Vec<u8>> {
+    let pack = |blocks: &[Block]| -> Vec<Vec<u8>> {
+        let packed = blocks.iter().map(|block| block.encode(log, key));
+        packed.collect()
+    };
+    let half = blocks.len() / 2;
+    if processors < 2 || half < BLOCKS_EACH {
+        return pack(blocks);
+    }
+    let (front, back) = blocks.split_at(half);
+    let halves = [front, back].map(|half| move || self::pack(log, half, key, processors / 2));
+    let [front, back] = halves;
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("milepost-packing".into());
+        let beside = thread.spawn_scoped(scope, back);
+        let mut packed = front();
+        let rest = beside.ok().and_then(|thread| thread.join().ok());
+        packed.extend(rest.unwrap_or_else(back));
+        packed
+    })
 }

@@ -100,7 +100,7 @@ fn apply_all(shared: &Shared) -> Result<()> {
     loop {
         let until: Option<Seq> = shared.tail.read().prefix(applier::ROUND_BYTES);
         match until {
-            Some(until) => applier::round(shared, until)?,
+            Some(until) => applier::round(shared, until, 1)?,
             None => break,
         }
     }

@@ -1,16 +1,18 @@
 //! A log in a folder.
 //!
 //! ```text
-//! layout.rs    the files of a store and its settings     lock.rs    one process at a time
-//! settings.rs  what a store was made with                 acked.rs   what was acknowledged
-//! journal.rs   appends frames, one sync each             survey.rs  finds them again
-//! archive.rs   finished segments, compressed             packs.rs   chunks
-//! open.rs      opening; setting a bad sled aside       shared.rs  what all of these share
-//! kv.rs        sled                                      blocks.rs  blocks in it
-//! applier.rs   moves commits from the tail into sled     applied.rs how far it is
-//! recovery.rs  what opening brings back                  replay.rs  frames into the tail
-//! heal.rs      what is damaged, written again            rewrite.rs commits out of sled
-//! applied.rs   how far sled is, and its digest           closed.rs  whether its files changed
+//! layout.rs    the files of a store                      lock.rs     one process at a time
+//! settings.rs  what a store was made with                acked.rs    what was acknowledged
+//! journal.rs   appends frames, one sync each             survey.rs   finds them again
+//! archive.rs   finished segments, compressed             packs.rs    chunks
+//! kv.rs        sled                                      blocks.rs   blocks in it
+//! applier.rs   moves commits from the tail into sled     applied.rs  how far it is, and the digest
+//! open.rs      opening; setting a bad sled aside         closed.rs   whether sled's files changed
+//! recovery.rs  what opening brings back                  replay.rs   frames into the tail
+//! beside.rs    applying meanwhile                        unsynced.rs chunks that a power cut took
+//! heal.rs      what is damaged, written again            rewrite.rs  commits out of sled
+//! salvage/     what is left of both copies               check.rs    what verifying reads
+//! upkeep.rs    what repairing asks for                   shared.rs   what all of these share
 //! ```
 //!
 //! # Sync
@@ -22,6 +24,7 @@ mod acked;
 mod applied;
 mod applier;
 mod archive;
+mod beside;
 mod blocks;
 mod check;
 mod closed;

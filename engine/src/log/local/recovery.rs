@@ -14,6 +14,7 @@ use milepost_codec::{Error, ErrorKind, Result, SEGMENT_HEADER_LEN, Seq, StoreKey
 use super::acked::Witness;
 use super::applied::UNKNOWN;
 use super::archive::{ArchiveSurvey, Hole};
+use super::beside::Beside;
 use super::journal::{Active, JournalEnd, Sealed};
 use super::layout::Layout;
 use super::replay::{Position, Replay};
@@ -165,13 +166,16 @@ pub(super) fn recover(
             progress(Progress { done, all });
         }
     };
-    let mut replay = Replay::new(shared, Position { seq, check }, &tell);
-    let lost = take_all(shared, survey, &mut replay)?;
+    let (lost, (end, taken)) = std::thread::scope(|scope| -> Result<_> {
+        let beside = Beside::start(scope, shared);
+        let mut replay = Replay::new(shared, beside, Position { seq, check }, &tell);
+        let lost = take_all(shared, survey, &mut replay)?;
+        Ok((lost, replay.finish()?))
+    })?;
     if let Some(error) = lost {
         return Err(Refusal::Other(error));
     }
     shared.shelf.adopt(&shared.layout.journal())?;
-    let (end, taken) = (replay.at, replay.taken);
     let torn = (survey.segments.last())
         .filter(|s| s.torn > 0 && !s.closed() && s.last().is_some_and(|last| last >= end.seq));
     shared.set_recovered(taken, torn.is_some());

@@ -12,6 +12,7 @@ use milepost_codec::{
 
 use super::applied::UNKNOWN;
 use super::archive::{Archived, Reader};
+use super::beside::Beside;
 use super::{Shared, applier};
 use crate::index::{Indexed, LogHead, TaskEntry, index_record, keys};
 use crate::log::{Batch, GroupMeta};
@@ -29,6 +30,8 @@ pub(super) struct Position {
 /// Takes frames back in, in the order they were committed.
 pub(super) struct Replay<'a> {
     shared: &'a Shared,
+    /// What makes room in the tail meanwhile; where there is none, it is made in between.
+    beside: Option<Beside>,
     /// Told of commits as they come back.
     tell: &'a dyn Fn(Seq),
     origins: HashMap<TaskNo, Origin>,
@@ -36,14 +39,20 @@ pub(super) struct Replay<'a> {
     /// The last commit that was taken, and the check of its frame.
     pub(super) at: Position,
     /// Commits that were taken back, those that only say that the store was closed left out.
-    pub(super) taken: u64,
+    taken: u64,
 }
 
 impl<'a> Replay<'a> {
     /// Goes on behind what sled holds.
-    pub(super) fn new(shared: &'a Shared, at: Position, tell: &'a dyn Fn(Seq)) -> Self {
+    pub(super) fn new(
+        shared: &'a Shared,
+        beside: Option<Beside>,
+        at: Position,
+        tell: &'a dyn Fn(Seq),
+    ) -> Self {
         Self {
             shared,
+            beside,
             tell,
             origins: HashMap::new(),
             heads: HashMap::new(),
@@ -114,13 +123,25 @@ impl<'a> Replay<'a> {
         self.taken += u64::from(!payload.is_empty());
         let mut tail = self.shared.tail.write();
         tail.push(batch);
-        let full = tail.bytes() > self.shared.backlog_bytes;
+        let (bytes, full) = (tail.bytes(), self.shared.backlog_bytes);
         drop(tail);
-        if full {
-            applier::round(self.shared, seq)
-        } else {
-            Ok(())
+        match &mut self.beside {
+            None if bytes > full => applier::round(self.shared, seq, 1),
+            None => Ok(()),
+            // Not for every commit: blocks fill better the more there is.
+            Some(beside) => match bytes > full || (bytes > full / 4 && beside.is_idle()?) {
+                true => beside.apply(seq),
+                false => Ok(()),
+            },
         }
+    }
+
+    /// Ends it: nothing is applied any more. Gives where it is, and how many commits were taken.
+    pub(super) fn finish(mut self) -> Result<(Position, u64)> {
+        if let Some(beside) = &mut self.beside {
+            beside.wait()?;
+        }
+        Ok((self.at, self.taken))
     }
 
     fn group(
