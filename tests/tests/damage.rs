@@ -14,6 +14,8 @@
 )]
 
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use milepost_tests::seed::{number, seed};
 use milepost_tests::sweep::cases::{Case, Damage};
@@ -61,15 +63,17 @@ fn damage_is_repaired_or_told_and_never_believed() {
     }
     let (seed, nightly) = (seed(), std::env::var("MILEPOST_NIGHTLY").is_ok());
     let times = number("MILEPOST_SWEEP_TIMES").unwrap_or(1) as usize;
-    let mut children = Children::new(&root, "child_that_opens_damaged_stores");
-    let mut table = Table::default();
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let new = |number| Children::new(&root, number, "child_that_opens_damaged_stores");
+    let mut children: Vec<Children> = (0..processors).map(new).collect();
+    let table = Mutex::new(Table::default());
     for left in Left::ALL {
         let whole = Case {
             left,
             file: "store".into(),
             damage: Damage::Nothing,
         };
-        let verdict = children.judge(&whole);
+        let verdict = children[0].judge(&whole);
         assert_eq!(verdict.outcome, Outcome::Whole, "{}", verdict.reason);
         let all = list::all(&stores, left, seed);
         println!("{} store: {} cases", left.name(), all.len());
@@ -79,12 +83,26 @@ fn damage_is_repaired_or_told_and_never_believed() {
             list::sample(all, seed, times)
         };
         println!("{} of them are done", cases.len());
-        for case in cases {
-            let verdict = children.judge(&case);
-            table.add(&case, verdict);
-        }
+        let next = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for children in &mut children {
+                let (next, cases, table) = (&next, &cases, &table);
+                scope.spawn(move || {
+                    loop {
+                        let n = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(case) = cases.get(n) else { return };
+                        let verdict = children.judge(case);
+                        table.lock().unwrap().add(case, verdict);
+                        if n > 0 && n.is_multiple_of(1000) {
+                            println!("{n} cases");
+                        }
+                    }
+                });
+            }
+        });
     }
     drop(children);
+    let table = table.into_inner().unwrap();
     println!("{table}");
     if table.is_bad() {
         if root.starts_with(temporary.path()) {

@@ -50,22 +50,25 @@ struct Running {
 /// Gives cases to children, one after another.
 pub struct Children {
     root: PathBuf,
+    /// Which of those that work side by side.
+    number: usize,
     test: &'static str,
     running: Option<Running>,
 }
 
 impl Children {
     /// `test` is the name of the test that calls [`work`].
-    pub fn new(root: &Path, test: &'static str) -> Self {
+    pub fn new(root: &Path, number: usize, test: &'static str) -> Self {
         Self {
             root: root.to_owned(),
+            number,
             test,
             running: None,
         }
     }
 
     fn stderr(&self) -> PathBuf {
-        self.root.join("stderr")
+        self.root.join(format!("stderr {}", self.number))
     }
 
     fn start(&self) -> Running {
