@@ -17,9 +17,9 @@ use std::path::Path;
 
 use data_encoding::HEXLOWER;
 use milepost_codec::{
-    ArchiveBlock, ArchiveHeader, Base, BaseKey, Block, Body, ChunkEntry, ChunkList, Control,
-    FrameHeader, Groups, Header, Piece, Records, SEGMENT_HEADER_LEN, Sections, SegmentHeader,
-    Snapshot,
+    Acked, ArchiveBlock, ArchiveHeader, Base, BaseKey, Block, Body, Chain, ChunkEntry, ChunkList,
+    Control, FrameHeader, Groups, Hash, Header, Origin, Piece, Records, SEGMENT_HEADER_LEN,
+    Sections, SegmentHeader, Snapshot, StoreKey,
 };
 
 /// Compares named bytes with `golden/NAME.hex`, in which each stands on a line of its own.
@@ -208,7 +208,17 @@ fn frames_and_segments_are_stored_as_ever() {
         ArchiveHeader::decode(&archive).unwrap(),
         ArchiveHeader(header)
     );
-    let cases = [("segment", bytes[..80].to_vec()), ("archive", archive)];
+    let recycled = SegmentHeader {
+        recycled: true,
+        ..header
+    };
+    let again = recycled.encode();
+    assert_eq!(SegmentHeader::decode(&again).unwrap(), recycled);
+    let cases = [
+        ("segment", bytes[..80].to_vec()),
+        ("archive", archive),
+        ("used again", again[..80].to_vec()),
+    ];
     golden(
         "segment",
         "headers of segments (zeros follow) and archives",
@@ -252,6 +262,10 @@ fn blocks_and_archive_blocks_are_stored_as_ever() {
         assert_eq!(read.decode(header, payload).unwrap(), raw);
         cases.push((name.to_owned(), bytes));
     }
+    let mut bytes = Vec::new();
+    ArchiveBlock::encode_end(12, true, &mut bytes);
+    assert!(ArchiveBlock::decode_header(&bytes).unwrap().rewritten);
+    cases.push(("last, written again".to_owned(), bytes));
     golden(
         "archive_block",
         "archive blocks that are not packed",
@@ -318,4 +332,38 @@ fn snapshots_and_bases_are_stored_as_ever() {
         "a list of keys",
         &[("two keys".to_owned(), bytes)],
     );
+}
+
+#[test]
+fn the_acknowledged_commit_is_stored_as_ever() {
+    let acked = Acked {
+        store: samples::segment().store,
+        seq: 12,
+    };
+    let bytes = acked.encode();
+    assert_eq!(Acked::decode(&bytes).unwrap(), acked);
+    let cases = [("commit 12".to_owned(), bytes.to_vec())];
+    golden("acked", "acknowledged commits", &cases);
+}
+
+#[test]
+fn with_a_key_chains_frames_and_blocks_are_stored_as_ever() {
+    let key = StoreKey::new(&[9; 32]);
+    let chain = Chain::new(Origin([1; 16]), samples::log()).keyed(Some(&key));
+    let next = chain.next(3, &chain.root(), b"header", &Hash([4; 32]));
+    let frame = samples::frame_with(&[1], false, Some(&key));
+    let block = samples::block().encode(samples::log(), Some(&key));
+    assert!(FrameHeader::read(&frame, Some(&key)).is_ok());
+    assert!(FrameHeader::read(&frame, None).is_err());
+    assert!(Block::decode(samples::log(), &block, Some(&key)).is_ok());
+    assert!(Block::decode(samples::log(), &block, None).is_err());
+    let cases = [
+        ("id of the key", key.id().to_vec()),
+        ("chain, root", chain.root().0.to_vec()),
+        ("chain, next", next.0.to_vec()),
+        ("frame", frame),
+        ("block", block),
+    ];
+    let about = "what a key of 32 bytes, each 9, changes";
+    golden("keyed", about, &named(&cases, Vec::clone));
 }

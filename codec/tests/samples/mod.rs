@@ -11,7 +11,7 @@ pub use bodies::{bodies, controls};
 use milepost_codec::{
     Base, BaseKey, Block, BodyForm, CheckpointId, ChunkId, ChunkList, FRAME_HEADER_LEN, Hash, Head,
     Header, LineageId, LogId, Offset, Origin, Piece, ReducerState, Salts, SectionRef, Seed,
-    SegmentHeader, Snapshot, StoreId, TaskNo, begin_group, encode_record, seal_frame,
+    SegmentHeader, Snapshot, StoreId, StoreKey, TaskNo, begin_group, encode_record, seal_frame,
 };
 
 pub const ORIGIN: Origin = Origin([0x0A; 16]);
@@ -143,6 +143,10 @@ pub fn groups() -> Vec<(&'static str, LogId, Offset, Vec<u8>)> {
 }
 
 pub fn frame(payload: &[u8], closed: bool) -> Vec<u8> {
+    frame_with(payload, closed, None)
+}
+
+pub fn frame_with(payload: &[u8], closed: bool, key: Option<&StoreKey>) -> Vec<u8> {
     let mut frame = vec![0; FRAME_HEADER_LEN];
     frame.extend_from_slice(payload);
     seal_frame(
@@ -151,7 +155,7 @@ pub fn frame(payload: &[u8], closed: bool) -> Vec<u8> {
         0x0123_4567_89AB_CDEF,
         closed,
         &[0xFA; 16],
-        None,
+        key,
     );
     frame
 }
