@@ -98,8 +98,27 @@ impl Append {
         self
     }
 
+    /// With an actor and a correlation id where it has none.
+    pub(crate) fn unless_given(mut self, actor: Option<&str>, correlation: Option<&str>) -> Self {
+        self.actor = self.actor.or_else(|| actor.map(str::to_owned));
+        self.correlation = self.correlation.or_else(|| correlation.map(str::to_owned));
+        self
+    }
+
     pub(crate) fn has_key(&self) -> bool {
         self.key.is_some()
+    }
+
+    pub(crate) fn key_given(&self) -> Option<&str> {
+        self.key.as_deref()
+    }
+
+    /// The changes of control among the events.
+    pub(crate) fn control_changes(&self) -> impl Iterator<Item = &ControlChanged> {
+        self.bodies.iter().filter_map(|body| match body {
+            Body::ControlChanged(change) => Some(change),
+            _ => None,
+        })
     }
 
     /// About what it takes, in bytes: its bodies' payloads and a little for each.

@@ -213,38 +213,51 @@ impl Catalog {
     /// append had the same bodies; `Conflict` where it had others.
     pub(crate) fn seen(&self, part: &Part, lineage: LineageId, key: &str) -> Result<Option<Done>> {
         let task = part.log.task;
+        let Some((owner, to, entry)) = self.keyed(task, lineage, key)? else {
+            return Ok(None);
+        };
+        let conflict = |why: String| {
+            Error::new(
+                ErrorKind::Conflict,
+                format!("the key `{key}` was used for {why}"),
+            )
+        };
+        let end = entry.first + u64::from(entry.count);
+        if end > to {
+            return Err(conflict(format!(
+                "{} events of which the fork at {to} kept a part",
+                entry.count
+            )));
+        }
+        if !self.same_bodies(part, owner, &entry)? {
+            return Err(conflict(format!("other events, at offset {}", entry.first)));
+        }
+        let hash = crate::read::hash_at(self, part.origin, LogId::lineage(task, owner), end)?;
+        Ok(Some(Done {
+            parts: vec![(entry.first, Head { next: end, hash })],
+            seq: entry.seq,
+            repeated: Some(entry.count),
+            checkpoint: None,
+        }))
+    }
+
+    /// Where a key was used, in a lineage or its ancestors before the forks: the lineage, how far it
+    /// is an ancestor, and the events.
+    pub(crate) fn keyed(
+        &self,
+        task: TaskNo,
+        lineage: LineageId,
+        key: &str,
+    ) -> Result<Option<(LineageId, Offset, KeyEntry)>> {
         let ancestry = Ancestry::of(self, task, lineage)?;
         for (owner, _, to) in ancestry.newest_first(Offset::MAX) {
             let Some(bytes) = self.log.get(&keys::idempotency(task, owner, key))? else {
                 continue;
             };
             let entry = KeyEntry::decode(&bytes)?;
-            let end = entry.first + u64::from(entry.count);
-            if entry.first >= to {
-                continue;
+            if entry.first < to {
+                return Ok(Some((owner, to, entry)));
             }
-            let conflict = |why: String| {
-                Error::new(
-                    ErrorKind::Conflict,
-                    format!("the key `{key}` was used for {why}"),
-                )
-            };
-            if end > to {
-                return Err(conflict(format!(
-                    "{} events of which the fork at {to} kept a part",
-                    entry.count
-                )));
-            }
-            if !self.same_bodies(part, owner, &entry)? {
-                return Err(conflict(format!("other events, at offset {}", entry.first)));
-            }
-            let hash = crate::read::hash_at(self, part.origin, LogId::lineage(task, owner), end)?;
-            return Ok(Some(Done {
-                parts: vec![(entry.first, Head { next: end, hash })],
-                seq: entry.seq,
-                repeated: Some(entry.count),
-                checkpoint: None,
-            }));
         }
         Ok(None)
     }

@@ -106,6 +106,23 @@ impl Mark {
         self
     }
 
+    /// The label it has.
+    pub fn label_given(&self) -> Option<&str> {
+        self.body.label.as_deref()
+    }
+
+    /// The cause it has.
+    pub fn cause_given(&self) -> MarkCause {
+        self.body.cause
+    }
+
+    /// With an actor and a correlation id where it has none.
+    pub(crate) fn unless_given(mut self, actor: Option<&str>, correlation: Option<&str>) -> Self {
+        self.actor = self.actor.or_else(|| actor.map(str::to_owned));
+        self.correlation = self.correlation.or_else(|| correlation.map(str::to_owned));
+        self
+    }
+
     pub(crate) fn offset(&self) -> Option<Offset> {
         self.at
     }

@@ -18,6 +18,7 @@ use crate::anchor::Keeper;
 use crate::catalog::Catalog;
 use crate::checkpoint::Checkpoint;
 use crate::committer::{Activate, Committer, Done, Errand, PartBuilder, Request};
+use crate::control::Controls;
 use crate::entropy::Entropy;
 use crate::lineage::Lineage;
 use crate::log::local::LocalLog;
@@ -63,6 +64,7 @@ pub(crate) struct Inner {
     pub(crate) store: Origin,
     /// Held while tasks and lineages are opened and activated, so that numbers are given once.
     pub(crate) structure: Mutex<()>,
+    pub(crate) controls: Controls,
     errands: Sender<Errand>,
     anchor: Mutex<Option<Anchoring>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -149,6 +151,7 @@ impl Engine {
             local,
             store,
             structure: Mutex::new(()),
+            controls: Controls::default(),
             errands,
             anchor: Mutex::new(None),
             threads: Mutex::new(threads),
@@ -458,7 +461,9 @@ impl Inner {
             }
             None => Ok(()),
         };
-        self.catalog.log().close().and(anchored)
+        let closed = self.catalog.log().close();
+        self.controls.wake_all();
+        closed.and(anchored)
     }
 }
 

@@ -9,6 +9,7 @@
 //! append.rs  checkpoint.rs            what goes in
 //! read.rs  subscribe.rs  state.rs     what comes out
 //! restore.rs                          going back
+//! control.rs  run/  hook.rs           what an iteration engine needs around its log
 //! query.rs  catalog.rs  index/        finding things
 //! address.rs  point.rs                naming them
 //! committer/                          many callers, one order, one sync
@@ -46,6 +47,7 @@ mod catalog;
 mod checkpoint;
 mod clock;
 mod committer;
+mod control;
 mod digest;
 mod engine;
 mod entropy;
@@ -53,6 +55,7 @@ mod files;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+mod hook;
 mod index;
 mod lineage;
 mod log;
@@ -64,6 +67,7 @@ mod query;
 mod read;
 mod repair;
 mod restore;
+mod run;
 mod snapshotter;
 mod state;
 mod stats;
@@ -80,6 +84,7 @@ pub use checkpoint::{Checkpoint, Mark};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use engine::Engine;
 pub use entropy::new_secret;
+pub use hook::{Alert, AlertKind, Hook};
 pub use lineage::{Lineage, LineageInfo};
 pub use opened::{Finding, OpenReport, Outcome, Progress};
 pub use options::Options;
@@ -87,6 +92,10 @@ pub use point::Point;
 pub use query::{CheckpointQuery, Page, TaskInfo, TaskQuery};
 pub use read::Events;
 pub use repair::{LostEvents, RepairReport, repair};
+pub use run::{
+    Access, EverySteps, FailedSave, Moment, Never, Occasion, Policy, Risk, Run, RunOptions,
+    RunStats, Touches, Turn,
+};
 pub use stats::{DiskBytes, Stats};
 pub use subscribe::{SubscribeOptions, Subscription};
 pub use supervisor::{Accepted, Degraded, DegradedStats, Health, Supervisor};

@@ -9,7 +9,7 @@ use milepost_codec::{
 use crate::append::{Append, Appended, Ticket};
 use crate::checkpoint::{Checkpoint, Mark};
 use crate::committer::Request;
-use crate::engine::Engine;
+use crate::engine::{Engine, Inner};
 use crate::index::LineageEntry;
 use crate::point::Point;
 use crate::read::Events;
@@ -85,6 +85,14 @@ impl Lineage {
         &self.name
     }
 
+    pub(crate) fn task(&self) -> TaskNo {
+        self.task
+    }
+
+    pub(crate) fn inner(&self) -> &Inner {
+        &self.engine.inner
+    }
+
     fn log(&self) -> LogId {
         LogId::lineage(self.task, self.id)
     }
@@ -93,6 +101,7 @@ impl Lineage {
     ///
     /// # Errors
     ///
+    /// `Invalid`: a change of control that the run's control does not allow.
     /// `Conflict`: the head is not the expected one (it is the error's detail), the key was used
     /// for other events, or the handle is of an earlier activation. `Invalid`: an event is too
     /// large or one that only the engine makes. `Poisoned`: a write failed now or earlier; whether
@@ -102,6 +111,14 @@ impl Lineage {
     }
 
     pub(crate) fn append_ref(&self, append: &Append) -> Result<Appended> {
+        if append.control_changes().next().is_some() {
+            return crate::control::append(self, append);
+        }
+        self.commit_append(append)
+    }
+
+    /// Appends without a look at run control.
+    pub(crate) fn commit_append(&self, append: &Append) -> Result<Appended> {
         let request = self.request(append)?;
         Appended::of(&self.engine.inner.commit(request)?)
     }
@@ -111,9 +128,16 @@ impl Lineage {
     ///
     /// # Errors
     ///
-    /// `Invalid` and `Unavailable` as [`Lineage::append`]; the others come through the ticket.
+    /// `Invalid` and `Unavailable` as [`Lineage::append`]; the others come through the ticket. A change
+    /// of control is `Invalid` here: whether it is legal shows when it is committed.
     pub fn submit(&self, append: impl Into<Append>) -> Result<Ticket> {
-        let request = self.request(&append.into())?;
+        let append = append.into();
+        if append.control_changes().next().is_some() {
+            return Err(Error::invalid(
+                "a change of control is not queued: use append or change_control",
+            ));
+        }
+        let request = self.request(&append)?;
         self.engine.inner.committer.submit(request).map(Ticket)
     }
 
@@ -174,6 +198,17 @@ impl Lineage {
             Ok(body.status == milepost_codec::MarkStatus::Success)
         };
         let found = catalog.newest_mark(self.task, self.id, Offset::MAX, &mut wanted)?;
+        let checkpoint = |(owner, offset, entry)| {
+            catalog.checkpoint(self.task, &self.name, owner, offset, &entry)
+        };
+        found.map(checkpoint).transpose()
+    }
+
+    /// The newest checkpoint, on the lineage or its ancestors before the forks.
+    pub(crate) fn newest_checkpoint(&self) -> Result<Option<Checkpoint>> {
+        let catalog = &self.engine.inner.catalog;
+        let mut any = |_, _, _: &_| Ok(true);
+        let found = catalog.newest_mark(self.task, self.id, Offset::MAX, &mut any)?;
         let checkpoint = |(owner, offset, entry)| {
             catalog.checkpoint(self.task, &self.name, owner, offset, &entry)
         };

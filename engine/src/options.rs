@@ -7,6 +7,7 @@ use milepost_codec::StoreKey;
 use milepost_replay::{Reducer, RunReducer};
 
 use crate::clock::{Clock, SystemClock};
+use crate::hook::{Hook, Hooks};
 use crate::opened::Progress;
 use crate::state::{DynReducer, Registered};
 
@@ -23,6 +24,7 @@ pub struct Options {
     pub(crate) anchor: Option<PathBuf>,
     pub(crate) progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
     pub(crate) reducers: Vec<Arc<dyn DynReducer>>,
+    pub(crate) hooks: Hooks,
 }
 
 impl Default for Options {
@@ -38,6 +40,7 @@ impl Default for Options {
             anchor: None,
             progress: None,
             reducers: vec![Arc::new(Registered(RunReducer))],
+            hooks: Hooks::default(),
         }
     }
 }
@@ -121,6 +124,13 @@ impl Options {
     #[must_use]
     pub fn on_progress(mut self, told: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.progress = Some(Arc::new(told));
+        self
+    }
+
+    /// Adds a hook, after those that are there.
+    #[must_use]
+    pub fn hook(mut self, hook: Arc<dyn Hook>) -> Self {
+        self.hooks.add(hook);
         self
     }
 

@@ -1,4 +1,4 @@
-//! Reading events back: through a lineage's ancestors, one run in memory at a time.
+//! Reading events back: through a lineage's ancestors, one stretch in memory at a time.
 
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use milepost_codec::{
 use milepost_replay::Event;
 
 use crate::catalog::Catalog;
-use crate::log::{Log, Run};
+use crate::log::{Log, Stretch};
 
 /// A lineage and what it inherits: for each owner, from which offset and up to which.
 #[derive(Debug, Clone)]
@@ -87,13 +87,13 @@ pub(crate) struct Cursor<'a> {
     log: &'a Arc<dyn Log>,
     id: LogId,
     next: Offset,
-    run: Option<RunCursor>,
+    stretch: Option<StretchCursor>,
 }
 
-/// A place in a run.
-struct RunCursor {
-    run: Run,
-    /// Sections of the run that are not begun.
+/// A place in a stretch.
+struct StretchCursor {
+    stretch: Stretch,
+    /// Sections of the stretch that are not begun.
     sections: (usize, usize),
     /// Records of the section that are left, and where they are.
     records: (usize, usize),
@@ -101,11 +101,11 @@ struct RunCursor {
     at: Offset,
 }
 
-impl RunCursor {
-    fn new(run: Run) -> Self {
-        let (start, end, at) = (run.range.start, run.range.end, run.first);
+impl StretchCursor {
+    fn new(stretch: Stretch) -> Self {
+        let (start, end, at) = (stretch.range.start, stretch.range.end, stretch.first);
         Self {
-            run,
+            stretch,
             sections: (start, end),
             records: (0, 0),
             left: 0,
@@ -113,9 +113,9 @@ impl RunCursor {
         }
     }
 
-    /// The next record; nothing at the end of the run.
+    /// The next record; nothing at the end of the stretch.
     fn next(&mut self) -> Result<Option<(Offset, RecordRef<'_>)>> {
-        let bytes: &[u8] = &self.run.bytes;
+        let bytes: &[u8] = &self.stretch.bytes;
         let slice = |(from, to): (usize, usize)| bytes.get(from..to).unwrap_or_default();
         while self.left == 0 {
             let mut sections = milepost_codec::Sections::new(slice(self.sections));
@@ -149,7 +149,7 @@ impl<'a> Cursor<'a> {
             log,
             id,
             next: from,
-            run: None,
+            stretch: None,
         }
     }
 
@@ -159,7 +159,7 @@ impl<'a> Cursor<'a> {
         take: impl FnOnce(Offset, &RecordRef<'_>) -> Result<T>,
     ) -> Result<Option<T>> {
         let (id, next) = (self.id, self.next);
-        step(self.log, id, &mut self.next, &mut self.run, take)
+        step(self.log, id, &mut self.next, &mut self.stretch, take)
             .map_err(|e| e.at(format!("{id} at offset {next}")))
     }
 }
@@ -168,23 +168,23 @@ fn step<T>(
     log: &Arc<dyn Log>,
     id: LogId,
     next: &mut Offset,
-    place: &mut Option<RunCursor>,
+    place: &mut Option<StretchCursor>,
     take: impl FnOnce(Offset, &RecordRef<'_>) -> Result<T>,
 ) -> Result<Option<T>> {
     loop {
         if place
             .as_ref()
-            .is_none_or(|place| !(place.at..place.run.end()).contains(next))
+            .is_none_or(|place| !(place.at..place.stretch.end()).contains(next))
         {
-            match log.run(id, *next)? {
-                Some(run) => *place = Some(RunCursor::new(run)),
+            match log.stretch(id, *next)? {
+                Some(stretch) => *place = Some(StretchCursor::new(stretch)),
                 None => return Ok(None),
             }
         }
-        let Some(run) = place.as_mut() else {
+        let Some(stretch) = place.as_mut() else {
             return Ok(None);
         };
-        match run.next()? {
+        match stretch.next()? {
             Some((at, record)) if at == *next => {
                 // Only what was taken is passed: what could not be read is tried again.
                 let taken = take(at, &record)?;
@@ -194,7 +194,7 @@ fn step<T>(
             Some(_) => {}
             None => {
                 return Err(Error::corrupt(
-                    "run",
+                    "stretch",
                     format!("offset {next}"),
                     "fewer records",
                 ));
@@ -203,7 +203,7 @@ fn step<T>(
     }
 }
 
-/// The chain hash of a log before `offset`: from the run that holds the record before it.
+/// The chain hash of a log before `offset`: from the stretch that holds the record before it.
 pub(crate) fn hash_at(
     catalog: &Catalog,
     origin: Origin,
@@ -219,11 +219,11 @@ pub(crate) fn hash_at(
     {
         return Ok(head.head.hash);
     }
-    let run = log
-        .run(id, before)?
+    let stretch = log
+        .stretch(id, before)?
         .ok_or_else(|| Error::not_found(format!("{id} has no event at offset {before}")))?;
-    let (mut at, mut hash) = (run.first, run.prev);
-    for section in run.sections() {
+    let (mut at, mut hash) = (stretch.first, stretch.prev);
+    for section in stretch.sections() {
         let section = section?;
         for (index, record) in (0_u32..).zip(section.iter()) {
             let record = record?;
@@ -291,7 +291,7 @@ pub struct Events {
     next: Offset,
     end: Offset,
     owner: Option<LineageId>,
-    place: Option<RunCursor>,
+    place: Option<StretchCursor>,
 }
 
 impl std::fmt::Debug for Events {

@@ -23,9 +23,11 @@ impl Engine {
     /// # Errors
     ///
     /// `Corrupt` where the history before the point cannot be read; `Invalid` where the description
-    /// has more than 1,024 bytes.
+    /// has more than 1,024 bytes, or a hook refuses.
     pub fn restore(&self, point: &Point, description: Option<&str>) -> Result<Task> {
         let inner = &self.inner;
+        let hooks = &inner.options.hooks;
+        hooks.ask("a restore", |hook| hook.before_restore(point))?;
         let structure = inner.structure.lock();
         let (epoch, active) = inner.catalog.active(point.no)?;
         let from = inner
@@ -49,7 +51,9 @@ impl Engine {
         };
         self.activate(point.no, activated, &mut parts)?;
         drop(structure);
-        Task::of(self, point.no)
+        let task = Task::of(self, point.no)?;
+        hooks.tell("a restore", |hook| hook.after_restore(&task));
+        Ok(task)
     }
 
     /// Opens a new lineage at a point, beside what the task goes on with.
@@ -172,7 +176,9 @@ impl Engine {
             epoch,
             lineage,
         });
-        inner.commit(Request { parts, activates }).map(|_| ())
+        let done = inner.commit(Request { parts, activates });
+        inner.controls.wake(task);
+        done.map(|_| ())
     }
 }
 

@@ -56,6 +56,10 @@ impl Task {
         self.no
     }
 
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
     /// The activation that the handle was taken in.
     pub fn epoch(&self) -> Epoch {
         self.epoch
@@ -98,9 +102,17 @@ impl Task {
         self.lineage.submit(append)
     }
 
-    /// See [`Lineage::checkpoint`].
+    /// Marks a checkpoint, as [`Lineage::checkpoint`], with the hooks of the engine before and after it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Lineage::checkpoint`]; `Invalid` where a hook refuses.
     pub fn checkpoint(&self, mark: Mark) -> Result<Checkpoint> {
-        self.lineage.checkpoint(mark)
+        let hooks = &self.engine.inner.options.hooks;
+        hooks.ask("a checkpoint", |hook| hook.before_checkpoint(self, &mark))?;
+        let checkpoint = self.lineage.checkpoint(mark)?;
+        hooks.tell("a checkpoint", |hook| hook.after_checkpoint(&checkpoint));
+        Ok(checkpoint)
     }
 
     /// See [`Lineage::last_successful`].

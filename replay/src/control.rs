@@ -23,19 +23,9 @@ pub fn transition(from: RunControl, to: RunControl) -> Result<RunControl> {
         | (Stopped, Running | Idle) => Ok(to),
         _ => Err(Error::invalid(format!(
             "a run cannot go from {} to {}",
-            control_name(from),
-            control_name(to)
+            from.name(),
+            to.name()
         ))),
-    }
-}
-
-/// The name of a control, as its JSON form has it.
-pub(crate) fn control_name(control: RunControl) -> &'static str {
-    match control {
-        RunControl::Idle => "idle",
-        RunControl::Running => "running",
-        RunControl::Paused => "paused",
-        RunControl::Stopped => "stopped",
     }
 }
 
@@ -67,8 +57,8 @@ mod tests {
                     Err(error) => {
                         assert!(!legal.contains(&(from, to)), "{from:?} to {to:?}");
                         let message = error.to_string();
-                        assert!(message.contains(control_name(from)), "{message}");
-                        assert!(message.contains(control_name(to)), "{message}");
+                        assert!(message.contains(from.name()), "{message}");
+                        assert!(message.contains(to.name()), "{message}");
                     }
                 }
             }
@@ -79,7 +69,7 @@ mod tests {
     fn names_are_those_of_the_json_form() {
         for control in [Idle, Running, Paused, Stopped] {
             let json = serde_json::to_string(&control).unwrap();
-            assert_eq!(json, format!("\"{}\"", control_name(control)));
+            assert_eq!(json, format!("\"{}\"", control.name()));
         }
     }
 }

@@ -136,6 +136,18 @@ pub enum RunControl {
     Stopped,
 }
 
+impl RunControl {
+    /// Its name, as the JSON form has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Running => "running",
+            Self::Paused => "paused",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
 /// The run was started, paused, resumed or stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct ControlChanged {

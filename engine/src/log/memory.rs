@@ -7,7 +7,7 @@ use crate::sync::{Mutex, RwLock};
 use milepost_codec::{ChunkEntry, ChunkId, Error, ErrorKind, LogId, Offset, Result, Seq};
 
 use super::tail::merge;
-use super::{Batch, Entry, Log, Run, Tail};
+use super::{Batch, Entry, Log, Stretch, Tail};
 use crate::index::{LogHead, keys};
 use crate::stats::DiskBytes;
 use crate::verify::StorageCheck;
@@ -51,9 +51,9 @@ impl Log for MemoryLog {
             .transpose()
     }
 
-    fn run(&self, log: LogId, offset: Offset) -> Result<Option<Run>> {
+    fn stretch(&self, log: LogId, offset: Offset) -> Result<Option<Stretch>> {
         self.check_open()?;
-        Ok(self.tail.read().run(log, offset))
+        Ok(self.tail.read().stretch(log, offset))
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! batch.rs    what one commit brings: chained records, index entries
-//! run.rs      what a read gets: some sections of one log, unpacked
+//! stretch.rs      what a read gets: some sections of one log, unpacked
 //! tail.rs     what is committed but not applied yet; all there is in memory
 //! memory.rs   a log that forgets, for tests and trials
 //! local/      a log in a folder: journal, sled, archive, packs
@@ -15,7 +15,7 @@
 mod batch;
 pub(crate) mod local;
 mod memory;
-mod run;
+mod stretch;
 #[cfg(test)]
 mod suite;
 mod tail;
@@ -24,7 +24,7 @@ use milepost_codec::{ChunkId, LogId, Offset, Result, Seq};
 
 pub(crate) use batch::{Batch, GroupMeta, IndexPut};
 pub(crate) use memory::MemoryLog;
-pub(crate) use run::Run;
+pub(crate) use stretch::Stretch;
 pub(crate) use tail::Tail;
 
 use crate::index::LogHead;
@@ -50,9 +50,9 @@ pub(crate) trait Log: Send + Sync {
     /// Where a log ends; nothing where there is no such log.
     fn head(&self, log: LogId) -> Result<Option<LogHead>>;
 
-    /// A run that holds the record at `offset` of `log` itself, ancestors not included; nothing
+    /// A stretch that holds the record at `offset` of `log` itself, ancestors not included; nothing
     /// where it has no such record.
-    fn run(&self, log: LogId, offset: Offset) -> Result<Option<Run>>;
+    fn stretch(&self, log: LogId, offset: Offset) -> Result<Option<Stretch>>;
 
     /// One entry of the index.
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>>;

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use milepost_codec::{LogId, Offset, Seq};
 
-use super::{Batch, Entry, Run};
+use super::{Batch, Entry, Stretch};
 use crate::index::{LogHead, keys};
 
-/// A run, the commit it came with, and its log's head after it.
-type Held = (Seq, Run, LogHead);
+/// A stretch, the commit it came with, and its log's head after it.
+type Held = (Seq, Stretch, LogHead);
 
 /// A value of the index, or its removal, and the commit it came with.
 type Pending = (Seq, Option<Vec<u8>>);
@@ -20,14 +20,14 @@ type Pending = (Seq, Option<Vec<u8>>);
 #[derive(Debug)]
 pub(crate) struct LogRuns {
     pub(crate) log: LogId,
-    pub(crate) runs: Vec<Run>,
+    pub(crate) stretches: Vec<Stretch>,
     pub(crate) head: LogHead,
 }
 
 /// What is committed but not applied yet.
 #[derive(Debug, Default)]
 pub(crate) struct Tail {
-    runs: HashMap<LogId, VecDeque<Held>>,
+    stretches: HashMap<LogId, VecDeque<Held>>,
     index: BTreeMap<Vec<u8>, Pending>,
     /// Bytes of each commit, and the check of its frame, oldest first.
     commits: VecDeque<(Seq, usize, [u8; 16])>,
@@ -49,17 +49,17 @@ impl Tail {
         let size = buf.len() + index.iter().map(|(k, _)| k.len() + 64).sum::<usize>();
         let bytes = Arc::new(buf);
         for group in groups {
-            let run = Run {
+            let stretch = Stretch {
                 first: group.first,
                 count: group.count,
                 prev: group.prev,
                 range: group.section,
                 bytes: Arc::clone(&bytes),
             };
-            self.runs
+            self.stretches
                 .entry(group.log)
                 .or_default()
-                .push_back((seq, run, group.head));
+                .push_back((seq, stretch, group.head));
             self.index
                 .insert(keys::head(group.log), (seq, Some(group.head.encode())));
         }
@@ -102,12 +102,13 @@ impl Tail {
         found.map_or([0; 16], |(.., check)| *check)
     }
 
-    pub(crate) fn run(&self, log: LogId, offset: Offset) -> Option<Run> {
-        let runs = self.runs.get(&log)?;
-        let at = runs.partition_point(|(_, run, _)| run.end() <= offset);
-        runs.get(at)
-            .map(|(_, run, _)| run.clone())
-            .filter(|run| run.first <= offset)
+    pub(crate) fn stretch(&self, log: LogId, offset: Offset) -> Option<Stretch> {
+        let stretches = self.stretches.get(&log)?;
+        let at = stretches.partition_point(|(_, stretch, _)| stretch.end() <= offset);
+        stretches
+            .get(at)
+            .map(|(_, stretch, _)| stretch.clone())
+            .filter(|stretch| stretch.first <= offset)
     }
 
     /// Nothing: not here. `Some(None)`: removed.
@@ -145,15 +146,16 @@ impl Tail {
         }
     }
 
-    /// What commits up to `seq` bring: runs and the head after them by log, and index entries.
+    /// What commits up to `seq` bring: stretches and the head after them by log, and index entries.
     pub(crate) fn up_to(&self, seq: Seq) -> (Vec<LogRuns>, Vec<super::IndexPut>) {
-        let logs = self.runs.iter().filter_map(|(log, queue)| {
+        let logs = self.stretches.iter().filter_map(|(log, queue)| {
             let held = queue.iter().take_while(|(at, ..)| *at <= seq);
-            let (runs, heads): (Vec<Run>, Vec<LogHead>) =
-                held.map(|(_, run, head)| (run.clone(), *head)).unzip();
+            let (stretches, heads): (Vec<Stretch>, Vec<LogHead>) = held
+                .map(|(_, stretch, head)| (stretch.clone(), *head))
+                .unzip();
             heads.last().map(|head| LogRuns {
                 log: *log,
-                runs,
+                stretches,
                 head: *head,
             })
         });
@@ -164,7 +166,7 @@ impl Tail {
 
     /// Lets go of what is applied now.
     pub(crate) fn release(&mut self, seq: Seq) {
-        self.runs.retain(|_, queue| {
+        self.stretches.retain(|_, queue| {
             while queue.front().is_some_and(|(at, ..)| *at <= seq) {
                 queue.pop_front();
             }

@@ -10,9 +10,9 @@ use super::Fault;
 use crate::catalog::Catalog;
 use crate::digest::Digest;
 use crate::index::{Indexed, index_record};
-use crate::log::{IndexPut, Run};
+use crate::log::{IndexPut, Stretch};
 
-/// Records of a log, from the first run that begins in them to the last.
+/// Records of a log, from the first stretch that begins in them to the last.
 pub(super) struct Range<'a> {
     pub(super) catalog: &'a Catalog,
     pub(super) id: LogId,
@@ -27,7 +27,7 @@ pub(super) struct Range<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Ranged {
     pub(super) from: Offset,
-    /// Where its first run begins and its last ends; nothing where none begins in it.
+    /// Where its first stretch begins and its last ends; nothing where none begins in it.
     pub(super) span: Option<(Head, Head)>,
     pub(super) events: u64,
     pub(super) bytes: u64,
@@ -87,31 +87,31 @@ impl Range<'_> {
         let mut at = self.from;
         let mut verifier: Option<Verifier> = None;
         while at < self.to {
-            let run = self.catalog.log().run(self.id, at)?;
-            let run = run.ok_or_else(|| {
+            let stretch = self.catalog.log().stretch(self.id, at)?;
+            let stretch = stretch.ok_or_else(|| {
                 Error::corrupt(self.id.to_string(), format!("offset {at}"), "nothing")
             })?;
             let from = match &mut verifier {
                 // One that begins before is the range's before.
-                None if run.first < self.from => {
-                    at = run.end();
+                None if stretch.first < self.from => {
+                    at = stretch.end();
                     continue;
                 }
                 None => {
                     let start = Head {
-                        next: run.first,
-                        hash: run.prev,
+                        next: stretch.first,
+                        hash: stretch.prev,
                     };
                     ranged.span = Some((start, start));
                     verifier = Some(Verifier::new(chain, start));
                     0
                 }
-                Some(verifier) => self.follow(chain, verifier, &run)?,
+                Some(verifier) => self.follow(chain, verifier, &stretch)?,
             };
             let Some(verifier) = verifier.as_mut() else {
                 break;
             };
-            self.sections(origin, verifier, &run, from, ranged)?;
+            self.sections(origin, verifier, &stretch, from, ranged)?;
             ranged.blocks += 1;
             at = verifier.head().next;
             if let Some((_, end)) = &mut ranged.span {
@@ -121,18 +121,18 @@ impl Range<'_> {
         Ok(())
     }
 
-    /// How many sections of a run were seen already: the applier may have packed them into one block
+    /// How many sections of a stretch were seen already: the applier may have packed them into one block
     /// with what comes next.
-    fn follow(&self, chain: Chain, verifier: &Verifier, run: &Run) -> Result<usize> {
+    fn follow(&self, chain: Chain, verifier: &Verifier, stretch: &Stretch) -> Result<usize> {
         let mut skipped = Verifier::new(
             chain,
             Head {
-                next: run.first,
-                hash: run.prev,
+                next: stretch.first,
+                hash: stretch.prev,
             },
         );
         let mut count = 0;
-        for section in run.sections() {
+        for section in stretch.sections() {
             if skipped.head().next >= verifier.head().next {
                 break;
             }
@@ -154,11 +154,11 @@ impl Range<'_> {
         &self,
         origin: Origin,
         verifier: &mut Verifier,
-        run: &Run,
+        stretch: &Stretch,
         skip: usize,
         ranged: &mut Ranged,
     ) -> Result<()> {
-        for (n, section) in run.sections_and_bytes().enumerate() {
+        for (n, section) in stretch.sections_and_bytes().enumerate() {
             let (section, bytes) = section?;
             if n < skip {
                 continue;

@@ -127,18 +127,18 @@ pub(super) fn locate(
         };
         let mut at = head.start;
         while at < head.head.next {
-            let Some(run) = catalog.log().run(*id, at)? else {
+            let Some(stretch) = catalog.log().stretch(*id, at)? else {
                 break;
             };
-            let mut first = run.first;
-            for section in run.sections_and_bytes() {
+            let mut first = stretch.first;
+            for section in stretch.sections_and_bytes() {
                 let (section, bytes) = section?;
                 if section.seq <= until {
                     mine.insert(first, (section.seq, blake3::hash(bytes)));
                 }
                 first += u64::from(section.count);
             }
-            at = run.end();
+            at = stretch.end();
         }
         let first = mine.iter().chain(&theirs).filter_map(|(offset, found)| {
             let same = mine.get(offset) == theirs.get(offset);

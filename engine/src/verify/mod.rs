@@ -337,7 +337,7 @@ impl<'a> Verification<'a> {
         };
         let mut bytes = 0;
         for one in ranged.values() {
-            // A range in which no run begins has nothing of its own.
+            // A range in which no stretch begins has nothing of its own.
             let Some((start, end)) = one.span else {
                 continue;
             };

@@ -86,7 +86,7 @@ pub struct VerifyReport {
     pub bytes: u64,
     /// Checkpoints whose digest was computed again.
     pub checkpoints: u64,
-    /// Runs of events whose block was checked.
+    /// Stretches of events whose block was checked.
     pub blocks: u64,
     /// Entries of the index that follow from events, each compared.
     pub entries: u64,

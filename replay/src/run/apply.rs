@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use super::entry::{Entry, encode_body};
 use super::state::{LastError, OpenCall, RunState, Step, StepStatus};
 use crate::chunks::Chunks;
-use crate::control::{control_name, transition};
+use crate::control::transition;
 use crate::document::Document;
 use crate::event::Event;
 use crate::reducer::Reducer;
@@ -239,7 +239,7 @@ impl RunState {
 
     fn change_control(&mut self, changed: &ControlChanged) -> Result<()> {
         if changed.from != self.control {
-            let (from, is) = (control_name(changed.from), control_name(self.control));
+            let (from, is) = (changed.from.name(), self.control.name());
             return Err(Error::invalid(format!("the run is {is}, not {from}")));
         }
         self.control = transition(changed.from, changed.to)?;

@@ -9,7 +9,6 @@ use serde_json::{Map, Value, json};
 use super::entry::{Entry, Guidance};
 use super::state::{RunState, StepStatus};
 use crate::chunks::Chunks;
-use crate::control::control_name;
 use crate::document::text_value;
 use crate::sequence::{Item, Sequence};
 
@@ -60,7 +59,7 @@ impl RunState {
         let last_error =
             last_error.map(|error| json!({"offset": error.offset, "message": error.message}));
         let fields = [
-            ("control", json!(control_name(self.control))),
+            ("control", json!(self.control.name())),
             ("phase", json!(self.phase)),
             ("previous_phase", json!(self.previous_phase)),
             ("iteration", json!(self.iteration)),

@@ -5,9 +5,9 @@ use milepost_codec::{Block, BlockBuilder, LogId, Offset, Result, StoreKey};
 use super::kv::{Kv, VALUE_MAX};
 use super::shared::Shared;
 use crate::index::keys;
-use crate::log::{IndexPut, Run};
+use crate::log::{IndexPut, Stretch};
 
-/// A new run is packed into the last block where that has at most this many bytes: a lineage that
+/// A new stretch is packed into the last block where that has at most this many bytes: a lineage that
 /// is written to now and then is packed anew a few times, not at every round.
 const FILL_BELOW: usize = milepost_codec::BLOCK_RAW_TARGET / 2;
 
@@ -53,17 +53,17 @@ fn read_once(
     Ok((block.end() > offset).then_some((block, part + 1)))
 }
 
-/// The changes that add runs to a log whose sled part ends at `end`. Blocks are packed on so many
+/// The changes that add stretches to a log whose sled part ends at `end`. Blocks are packed on so many
 /// processors.
 pub(crate) fn append(
     shared: &Shared,
     log: LogId,
     end: Option<Offset>,
-    runs: &[Run],
+    stretches: &[Stretch],
     processors: usize,
     puts: &mut Vec<IndexPut>,
 ) -> Result<()> {
-    let Some(front) = runs.first() else {
+    let Some(front) = stretches.first() else {
         return Ok(());
     };
     let last = match end
@@ -81,9 +81,9 @@ pub(crate) fn append(
         }
         _ => BlockBuilder::at(front.first, front.prev),
     };
-    for run in runs {
-        for section in run.sections() {
-            builder.push(&section?, run.prev);
+    for stretch in stretches {
+        for section in stretch.sections() {
+            builder.push(&section?, stretch.prev);
         }
     }
     let blocks = builder.finish();

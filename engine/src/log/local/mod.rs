@@ -70,7 +70,7 @@ use self::lock::StoreLock;
 use self::packs::Place;
 use self::shared::Shared;
 use super::tail::merge;
-use super::{Batch, Entry, Log, Run};
+use super::{Batch, Entry, Log, Stretch};
 use crate::entropy::Entropy;
 use crate::files;
 use crate::index::{LogHead, keys};
@@ -287,10 +287,10 @@ impl Log for LocalLog {
             .transpose()
     }
 
-    fn run(&self, log: LogId, offset: Offset) -> Result<Option<Run>> {
+    fn stretch(&self, log: LogId, offset: Offset) -> Result<Option<Stretch>> {
         self.shared.check_open()?;
-        if let Some(run) = self.shared.tail.read().run(log, offset) {
-            return Ok(Some(run));
+        if let Some(stretch) = self.shared.tail.read().stretch(log, offset) {
+            return Ok(Some(stretch));
         }
         let shared = &self.shared;
         let read = shared.sled(blocks::read(&shared.kv, shared.key.as_ref(), log, offset))?;

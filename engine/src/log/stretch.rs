@@ -7,7 +7,7 @@ use milepost_codec::{Block, Hash, Offset, SectionRef, Sections};
 
 /// Consecutive records of one log in memory: a block from sled, or a group of a frame.
 #[derive(Debug, Clone)]
-pub(crate) struct Run {
+pub(crate) struct Stretch {
     /// The offset of the first record.
     pub(crate) first: Offset,
     /// How many records it has.
@@ -20,7 +20,7 @@ pub(crate) struct Run {
     pub(crate) bytes: Arc<Vec<u8>>,
 }
 
-impl Run {
+impl Stretch {
     pub(crate) fn end(&self) -> Offset {
         self.first + u64::from(self.count)
     }
@@ -46,7 +46,7 @@ impl Run {
     }
 }
 
-impl From<Block> for Run {
+impl From<Block> for Stretch {
     fn from(block: Block) -> Self {
         let range = 0..block.sections.len();
         Self {

@@ -1,0 +1,292 @@
+//! A run: what an iteration engine does with a task. `docs/RUNS.md` says why each part is as it is.
+//!
+//! ```text
+//! mod.rs      the handle: control, safe points, steps
+//! options.rs  how it behaves
+//! policy.rs   when it marks a checkpoint by itself
+//! saves.rs    marking them, and what becomes of it where that fails
+//! autosave.rs when nothing happens
+//! once.rs     steps that are not done twice
+//! tools.rs    tool calls, side by side or alone
+//! ```
+
+mod autosave;
+mod once;
+mod options;
+mod policy;
+mod saves;
+mod tools;
+
+use std::sync::Arc;
+
+use milepost_codec::{
+    Body, LineageId, PhaseChanged, Result, RunControl, StepFailed, StepFinished, StepStarted,
+};
+use milepost_replay::RunState;
+use parking_lot::{Mutex, RwLock};
+
+use self::autosave::{Idle, Watcher};
+use self::once::Keys;
+pub use self::options::{FailedSave, RunOptions};
+pub use self::policy::{EverySteps, Moment, Never, Occasion, Policy, Risk};
+use self::saves::Gathered;
+pub use self::saves::RunStats;
+pub use self::tools::{Access, Touches};
+use crate::append::{Append, Appended};
+use crate::checkpoint::Checkpoint;
+use crate::control;
+use crate::task::Task;
+
+/// What a safe point says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// Go on.
+    Go,
+    /// The run was stopped, ended, or never begun.
+    Stop(RunControl),
+    /// The task goes on with this lineage, since somebody went back. The run is on it now: take its
+    /// state and go on from there.
+    Elsewhere(LineageId),
+}
+
+/// A run of a task: control, safe points, steps that save themselves, work that is not done twice.
+/// `Send` and `Sync`: share it by reference or in an `Arc`.
+///
+/// ```
+/// use milepost::{Engine, Options, Run, RunOptions, StepFinished, StepStarted, Turn};
+///
+/// let engine = Engine::in_memory(Options::default())?;
+/// let run = Run::of(engine.start_task("tuning", "ana")?, RunOptions::default())?;
+/// run.begin()?;
+/// for step in 1..=3 {
+///     if run.safe_point()? != Turn::Go {
+///         break;
+///     }
+///     run.start_step(StepStarted { step, ..Default::default() })?;
+///     run.finish_step(StepFinished { step, ..Default::default() })?; // and a checkpoint
+/// }
+/// run.end()?;
+/// assert_eq!(run.stats().saved, 3);
+/// # Ok::<(), milepost::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Run {
+    shared: Arc<Shared>,
+    watcher: Option<Watcher>,
+}
+
+/// What the run's thread knows too.
+#[derive(Debug)]
+struct Shared {
+    task: Mutex<Task>,
+    options: RunOptions,
+    gathered: Mutex<Gathered>,
+    idle: Mutex<Idle>,
+    keys: Keys,
+    gate: RwLock<()>,
+}
+
+impl Run {
+    /// A run of a task, as it stands: what its control was, it is.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` where the store is closed, or no thread can be started.
+    pub fn of(task: Task, options: RunOptions) -> Result<Self> {
+        let gathered = Gathered::of(&task)?;
+        let after = options.autosave_after;
+        let shared = Arc::new(Shared {
+            task: Mutex::new(task),
+            options,
+            gathered: Mutex::new(gathered),
+            idle: Mutex::default(),
+            keys: Keys::default(),
+            gate: RwLock::default(),
+        });
+        let watcher = match after {
+            Some(after) => Some(Watcher::start(&shared, after)?),
+            None => None,
+        };
+        Ok(Self { shared, watcher })
+    }
+
+    /// The handle that the run goes on with.
+    pub fn task(&self) -> Task {
+        self.shared.task()
+    }
+
+    /// The state at the head.
+    ///
+    /// # Errors
+    ///
+    /// As [`crate::Engine::run_state`].
+    pub fn state(&self) -> Result<RunState> {
+        let task = self.task();
+        let point = task.point(task.head()?.next)?;
+        task.engine().run_state(&point)
+    }
+
+    /// Begins the run, or begins it again after it was stopped.
+    ///
+    /// # Errors
+    ///
+    /// As [`Task::change_control`].
+    pub fn begin(&self) -> Result<()> {
+        self.change(RunControl::Running, None)
+    }
+
+    /// Asks the run to wait at its next safe point.
+    ///
+    /// # Errors
+    ///
+    /// As [`Task::change_control`].
+    pub fn pause(&self, reason: &str) -> Result<()> {
+        self.change(RunControl::Paused, Some(reason))
+    }
+
+    /// Lets it go on.
+    ///
+    /// # Errors
+    ///
+    /// As [`Task::change_control`].
+    pub fn resume(&self) -> Result<()> {
+        self.change(RunControl::Running, None)
+    }
+
+    /// Asks it to stop at its next safe point.
+    ///
+    /// # Errors
+    ///
+    /// As [`Task::change_control`].
+    pub fn stop(&self, reason: &str) -> Result<()> {
+        self.change(RunControl::Stopped, Some(reason))
+    }
+
+    /// Says that it came to its end.
+    ///
+    /// # Errors
+    ///
+    /// As [`Task::change_control`].
+    pub fn end(&self) -> Result<()> {
+        self.change(RunControl::Idle, None)
+    }
+
+    fn change(&self, to: RunControl, reason: Option<&str>) -> Result<()> {
+        let dress = |append| self.shared.dressed(append);
+        self.task().change_control_as(to, reason, dress).map(|_| ())
+    }
+
+    /// Where the run can be held: returns at once while it is going, waits while it is paused. Any
+    /// thread with a handle on the task pauses and resumes it.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` where the store was closed, also while it waits.
+    pub fn safe_point(&self) -> Result<Turn> {
+        let task = self.task();
+        let inner = task.lineage().inner();
+        let waited = inner.controls.of(task.no());
+        let mut known = waited.lock();
+        loop {
+            let (epoch, active) = inner.catalog.active(task.no())?;
+            if epoch != task.epoch() {
+                drop(known);
+                let now = Task::of(task.engine(), task.no())?;
+                self.shared.take_up(now)?;
+                return Ok(Turn::Elsewhere(active.lineage));
+            }
+            match control::current(inner, &mut known, task.no(), task.lineage().id())? {
+                RunControl::Running => return Ok(Turn::Go),
+                RunControl::Paused => waited.wait(&mut known),
+                control => return Ok(Turn::Stop(control)),
+            }
+        }
+    }
+
+    /// Appends events, with the run's actor and correlation id where they have none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Task::append`].
+    pub fn append(&self, append: impl Into<Append>) -> Result<Appended> {
+        self.task().append(self.shared.dressed(append.into()))
+    }
+
+    /// A step began.
+    ///
+    /// # Errors
+    ///
+    /// As [`Task::append`].
+    pub fn start_step(&self, started: StepStarted) -> Result<Appended> {
+        self.append(started)
+    }
+
+    /// A step ended well. Gives the checkpoint, where the policy wants one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Task::append`], and those of the checkpoint unless the run goes on without.
+    pub fn finish_step(&self, finished: StepFinished) -> Result<Option<Checkpoint>> {
+        self.append(finished)?;
+        self.shared.gathered.lock().steps += 1;
+        self.consider(Occasion::StepFinished)
+    }
+
+    /// A step ended badly.
+    ///
+    /// # Errors
+    ///
+    /// As [`Run::finish_step`].
+    pub fn fail_step(&self, failed: StepFailed) -> Result<Option<Checkpoint>> {
+        self.append(failed)?;
+        self.shared.gathered.lock().steps += 1;
+        self.consider(Occasion::StepFailed)
+    }
+
+    /// The iteration goes from one state to the next.
+    ///
+    /// # Errors
+    ///
+    /// As [`Run::finish_step`].
+    pub fn enter_phase(&self, phase: &str, iteration: u64) -> Result<Option<Checkpoint>> {
+        let previous = self.state()?.phase;
+        let phase = phase.to_owned();
+        self.append(Body::from(PhaseChanged {
+            previous,
+            phase,
+            iteration,
+        }))?;
+        self.consider(Occasion::PhaseChanged)
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        if let Some(watcher) = self.watcher.take() {
+            watcher.stop();
+        }
+    }
+}
+
+impl Shared {
+    fn task(&self) -> Task {
+        self.task.lock().clone()
+    }
+
+    /// Goes on with another lineage.
+    fn take_up(&self, task: Task) -> Result<()> {
+        let gathered = Gathered::of(&task)?;
+        let mut now = self.gathered.lock();
+        now.on(gathered);
+        *self.idle.lock() = Idle::default();
+        *self.task.lock() = task;
+        Ok(())
+    }
+
+    fn dressed(&self, append: Append) -> Append {
+        append.unless_given(
+            self.options.actor.as_deref(),
+            self.options.correlation.as_deref(),
+        )
+    }
+}

@@ -1,0 +1,97 @@
+//! How a run behaves.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::policy::{EverySteps, Policy};
+
+/// What becomes of a run where a checkpoint that its policy wants cannot be saved.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum FailedSave {
+    /// The error comes back.
+    #[default]
+    Stop,
+    /// The run goes on: the error is logged, alerted and counted.
+    GoOn,
+}
+
+/// How a run behaves.
+///
+/// ```
+/// use std::time::Duration;
+/// use milepost::{FailedSave, Risk, RunOptions};
+///
+/// let options = RunOptions::default()
+///     .policy(Risk::default())
+///     .failed_save(FailedSave::GoOn)
+///     .autosave_after(Some(Duration::from_secs(60)))
+///     .actor("optimizer");
+/// # let _ = options;
+/// ```
+#[derive(Clone)]
+pub struct RunOptions {
+    pub(super) policy: Arc<dyn Policy>,
+    pub(super) failed_save: FailedSave,
+    pub(super) autosave_after: Option<Duration>,
+    pub(super) actor: Option<String>,
+    pub(super) correlation: Option<String>,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self {
+            policy: Arc::new(EverySteps(1)),
+            failed_save: FailedSave::default(),
+            autosave_after: Some(Duration::from_secs(5 * 60)),
+            actor: None,
+            correlation: None,
+        }
+    }
+}
+
+impl std::fmt::Debug for RunOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RunOptions")
+            .field("failed_save", &self.failed_save)
+            .field("autosave_after", &self.autosave_after)
+            .finish_non_exhaustive()
+    }
+}
+
+impl RunOptions {
+    /// When checkpoints are marked by themselves. Default: at the end of each step.
+    #[must_use]
+    pub fn policy(mut self, policy: impl Policy + 'static) -> Self {
+        self.policy = Arc::new(policy);
+        self
+    }
+
+    /// What becomes of the run where such a checkpoint cannot be saved. Default: the error comes back.
+    #[must_use]
+    pub fn failed_save(mut self, failed_save: FailedSave) -> Self {
+        self.failed_save = failed_save;
+        self
+    }
+
+    /// After how long without an event a run that is not going is saved; never, where it is nothing.
+    /// Default: five minutes.
+    #[must_use]
+    pub fn autosave_after(mut self, idle: Option<Duration>) -> Self {
+        self.autosave_after = idle;
+        self
+    }
+
+    /// Who or what does what the run records.
+    #[must_use]
+    pub fn actor(mut self, actor: impl Into<String>) -> Self {
+        self.actor = Some(actor.into());
+        self
+    }
+
+    /// What ties all that the run records to work elsewhere.
+    #[must_use]
+    pub fn correlation(mut self, correlation: impl Into<String>) -> Self {
+        self.correlation = Some(correlation.into());
+        self
+    }
+}

@@ -1,0 +1,174 @@
+//! Checkpoints of a run: when one is due, marking it, and what becomes of it where that fails.
+
+use milepost_codec::{ErrorKind, Json, MarkCause, MarkStatus, Offset, Result};
+
+use super::options::FailedSave;
+use super::policy::{Moment, Occasion};
+use super::{Run, Shared};
+use crate::checkpoint::{Checkpoint, Mark};
+use crate::hook::{Alert, AlertKind};
+use crate::task::Task;
+
+/// What a run counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RunStats {
+    /// Checkpoints that were marked by the run, by its policy, when it was idle or since somebody
+    /// called [`Run::checkpoint`].
+    pub saved: u64,
+    /// Of them those that were marked since nothing happened.
+    pub autosaved: u64,
+    /// Checkpoints that could not be saved, and the run went on.
+    pub failed_saves: u64,
+}
+
+/// What gathered since the last checkpoint.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    pub(super) steps: u64,
+    files: u64,
+    destructive: bool,
+    asked: bool,
+    /// When the last checkpoint was, and where the events behind it begin.
+    last_us: Option<u64>,
+    saved_to: Offset,
+    stats: RunStats,
+}
+
+impl Gathered {
+    /// As the lineage of a task has it. What a process before this one gathered is not known: steps
+    /// and files count from here on.
+    pub(super) fn of(task: &Task) -> Result<Self> {
+        let last = task.lineage().newest_checkpoint()?;
+        Ok(Self {
+            last_us: last.as_ref().map(|last| last.time_us),
+            saved_to: last.map_or(0, |last| last.mark + 1),
+            ..Self::default()
+        })
+    }
+
+    /// The same run on another lineage.
+    pub(super) fn on(&mut self, other: Self) {
+        let stats = self.stats;
+        *self = Self { stats, ..other };
+    }
+
+    /// Where the events behind the last checkpoint begin.
+    pub(super) fn saved_to(&self) -> Offset {
+        self.saved_to
+    }
+}
+
+impl Run {
+    /// Says that the work since the last checkpoint touched so many files more, and whether it did
+    /// something destructive: for policies that ask.
+    pub fn touched(&self, files: u64, destructive: bool) {
+        let mut gathered = self.shared.gathered.lock();
+        gathered.files = gathered.files.saturating_add(files);
+        gathered.destructive |= destructive;
+    }
+
+    /// Says that the user wants a checkpoint: for policies that ask.
+    pub fn ask_for_checkpoint(&self) {
+        self.shared.gathered.lock().asked = true;
+    }
+
+    /// Marks a checkpoint now.
+    ///
+    /// # Errors
+    ///
+    /// As [`Task::checkpoint`].
+    pub fn checkpoint(&self, mark: Mark) -> Result<Checkpoint> {
+        self.shared.save(mark)
+    }
+
+    /// What the run counted.
+    pub fn stats(&self) -> RunStats {
+        self.shared.gathered.lock().stats
+    }
+
+    /// Asks the policy, and marks a checkpoint where it wants one.
+    pub(super) fn consider(&self, occasion: Occasion) -> Result<Option<Checkpoint>> {
+        self.shared.consider(occasion, 0, false)
+    }
+}
+
+impl Shared {
+    /// Asks the policy about what is there and what is about to be touched.
+    pub(super) fn consider(
+        &self,
+        occasion: Occasion,
+        files: u64,
+        destructive: bool,
+    ) -> Result<Option<Checkpoint>> {
+        let now = self.task().lineage().inner().now_us();
+        let moment = {
+            let gathered = self.gathered.lock();
+            Moment {
+                occasion,
+                steps: gathered.steps,
+                files: gathered.files.saturating_add(files),
+                destructive: gathered.destructive || destructive,
+                asked: gathered.asked,
+                since_us: gathered.last_us.map(|last| now.saturating_sub(last)),
+            }
+        };
+        if !self.options.policy.marks(&moment) {
+            return Ok(None);
+        }
+        let mark = Mark::new()
+            .cause(match occasion {
+                Occasion::BeforeTool => MarkCause::BeforeTool,
+                _ => MarkCause::Step,
+            })
+            .status(match occasion {
+                Occasion::StepFailed => MarkStatus::Failure,
+                _ => MarkStatus::Success,
+            })
+            .metadata(Json::from_value(&serde_json::json!({
+                "steps": moment.steps,
+                "files": moment.files,
+            }))?);
+        self.save_if_possible(mark)
+    }
+
+    /// Marks a checkpoint; where that fails, does what the options say.
+    pub(super) fn save_if_possible(&self, mark: Mark) -> Result<Option<Checkpoint>> {
+        let error = match self.save(mark) {
+            Ok(checkpoint) => return Ok(Some(checkpoint)),
+            Err(error) => error,
+        };
+        // A handle of an earlier activation is no failure of a save: the run has to look where it is.
+        if self.options.failed_save == FailedSave::Stop || error.kind() == ErrorKind::Conflict {
+            return Err(error);
+        }
+        self.gathered.lock().stats.failed_saves += 1;
+        let task = self.task();
+        task.lineage().inner().options.hooks.alert(&Alert {
+            kind: AlertKind::SaveFailed,
+            task: Some(task.id().to_owned()),
+            message: format!(
+                "task `{}`: a checkpoint could not be saved: {error}",
+                task.id()
+            ),
+        });
+        Ok(None)
+    }
+
+    pub(super) fn save(&self, mark: Mark) -> Result<Checkpoint> {
+        let (actor, correlation) = (&self.options.actor, &self.options.correlation);
+        let mark = mark.unless_given(actor.as_deref(), correlation.as_deref());
+        let checkpoint = self.task().checkpoint(mark)?;
+        let mut gathered = self.gathered.lock();
+        let mut stats = gathered.stats;
+        stats.saved += 1;
+        stats.autosaved += u64::from(checkpoint.cause == MarkCause::Idle);
+        *gathered = Gathered {
+            last_us: Some(checkpoint.time_us),
+            saved_to: checkpoint.mark + 1,
+            stats,
+            ..Gathered::default()
+        };
+        Ok(checkpoint)
+    }
+}

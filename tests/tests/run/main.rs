@@ -1,0 +1,35 @@
+//! What an iteration engine gets around its log: control, checkpoints by themselves, autosave,
+//! durable steps, tools, hooks. The acceptance criteria of a checkpoint that saves itself are here
+//! by their sentences.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    missing_docs,
+    reason = "tests"
+)]
+
+mod autosave;
+mod control;
+mod hooks;
+mod once;
+mod saves;
+mod tools;
+
+use std::sync::Arc;
+
+use milepost::{Engine, ManualClock, Options, Run, RunOptions};
+
+pub const MINUTE: u64 = 60 * 1_000_000;
+
+/// An engine in memory whose clock the test moves.
+pub fn engine() -> (Engine, Arc<ManualClock>) {
+    let clock = Arc::new(ManualClock::at(1_700_000_000_000_000));
+    let options = Options::default().clock(clock.clone());
+    (Engine::in_memory(options).unwrap(), clock)
+}
+
+/// A run of a new task `t` that nobody autosaves.
+pub fn run(engine: &Engine, options: RunOptions) -> Run {
+    let task = engine.start_task("t", "ana").unwrap();
+    Run::of(task, options.autosave_after(None)).unwrap()
+}
