@@ -21,6 +21,9 @@ use crate::read::{Ancestry, Cursor};
 /// than the events.
 const SNAPSHOT_SLACK: u64 = 64 << 10;
 
+/// Who looks: a user, who sees their own tasks only, or whoever sees all.
+pub(crate) type Viewer<'a> = Option<&'a str>;
+
 /// Reads the index.
 #[derive(Clone)]
 pub(crate) struct Catalog {
@@ -68,6 +71,23 @@ impl Catalog {
         entry
             .map(|bytes| number(&bytes, "task name entry").map(TaskNo))
             .transpose()
+    }
+
+    /// The number of a task that somebody may see; everybody's, where nobody is named. One of somebody
+    /// else is as good as none.
+    pub(crate) fn find_for(&self, name: &str, viewer: Viewer<'_>) -> Result<TaskNo> {
+        match self.find(name)? {
+            Some(task) if self.shows(task, viewer)? => Ok(task),
+            _ => Err(Error::not_found(format!("there is no task `{name}`"))),
+        }
+    }
+
+    /// Whether a task is the viewer's.
+    pub(crate) fn shows(&self, task: TaskNo, viewer: Viewer<'_>) -> Result<bool> {
+        match viewer {
+            Some(user) => Ok(self.task(task)?.user == user),
+            None => Ok(true),
+        }
     }
 
     pub(crate) fn task(&self, task: TaskNo) -> Result<TaskEntry> {

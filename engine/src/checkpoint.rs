@@ -6,7 +6,7 @@ use milepost_codec::{
 };
 
 use crate::address::ID_PREFIX_MIN;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Viewer};
 use crate::committer::Draft;
 use crate::index::keys::{self, Kind};
 use crate::index::{MarkEntry, MarkPlace};
@@ -237,7 +237,7 @@ impl Catalog {
     }
 
     /// The checkpoint whose id begins with `prefix`: `NotFound` for none, `Invalid` for several.
-    pub(crate) fn checkpoint_named(&self, prefix: &str) -> Result<Checkpoint> {
+    pub(crate) fn checkpoint_named(&self, prefix: &str, viewer: Viewer<'_>) -> Result<Checkpoint> {
         let prefix = prefix.to_ascii_lowercase();
         if prefix.len() < ID_PREFIX_MIN || prefix.len() > 64 || !crate::address::is_hex(&prefix) {
             return Err(Error::invalid(format!(
@@ -254,22 +254,27 @@ impl Catalog {
         let page = self
             .log()
             .scan(&start, &keys::after_prefix(&start), false, 1000)?;
-        let mut found = page.into_iter().filter(|(key, _)| {
+        let mut found = Vec::new();
+        for (key, place) in page {
             let id = key.get(1..).unwrap_or_default();
-            data_encoding::HEXLOWER.encode(id).starts_with(&prefix)
-        });
-        let Some((_, place)) = found.next() else {
+            let place = MarkPlace::decode(&place)?;
+            if data_encoding::HEXLOWER.encode(id).starts_with(&prefix)
+                && self.shows(place.task, viewer)?
+            {
+                found.push((key, place));
+            }
+        }
+        let Some((_, place)) = found.first() else {
             return Err(Error::not_found(format!(
                 "there is no checkpoint @{prefix}"
             )));
         };
-        if let Some((other, _)) = found.next() {
+        if let Some((other, _)) = found.get(1) {
             let other = data_encoding::HEXLOWER.encode(other.get(1..).unwrap_or_default());
             return Err(Error::invalid(format!(
                 "@{prefix} names several checkpoints, one of them @{other}: give more digits"
             )));
         }
-        let place = MarkPlace::decode(&place)?;
         self.checkpoint_at(place.task, place.lineage, place.offset)
     }
 }

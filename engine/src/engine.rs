@@ -13,7 +13,6 @@ use milepost_codec::{
 use milepost_replay::{Chunks, Event, Reducer, RunReducer, RunState};
 use parking_lot::Mutex;
 
-use crate::address::Address;
 use crate::anchor::Keeper;
 use crate::catalog::Catalog;
 use crate::checkpoint::Checkpoint;
@@ -293,8 +292,7 @@ impl Engine {
     }
 
     pub(crate) fn task_no(&self, id: &str) -> Result<TaskNo> {
-        let found = self.inner.catalog.find(id)?;
-        found.ok_or_else(|| Error::not_found(format!("there is no task `{id}`")))
+        self.inner.catalog.find_for(id, None)
     }
 
     /// The point that an address names.
@@ -304,12 +302,7 @@ impl Engine {
     /// `Invalid`: it is no address, several checkpoints have that beginning, or the offset is past
     /// the head. `NotFound`: the task, lineage, label or checkpoint is not there.
     pub fn point(&self, address: &str) -> Result<Point> {
-        // A plain checkpoint id is taken for one where no task has that name.
-        let plain = address.len() >= 8 && crate::address::is_hex(address) && address.len() <= 64;
-        if plain && self.inner.catalog.find(address)?.is_none() {
-            return self.resolve(&Address::Checkpoint(address.to_ascii_lowercase()));
-        }
-        self.resolve(&address.parse()?)
+        self.inner.catalog.point(address, None)
     }
 
     /// The state of a point, by a reducer.
@@ -376,7 +369,7 @@ impl Engine {
     pub fn checkpoint(&self, id: &str) -> Result<Checkpoint> {
         self.inner
             .catalog
-            .checkpoint_named(id.strip_prefix('@').unwrap_or(id))
+            .checkpoint_named(id.strip_prefix('@').unwrap_or(id), None)
     }
 
     /// What the store holds, in numbers. No event is read.

@@ -12,6 +12,7 @@
 //! control.rs  run/  hook.rs           what an iteration engine needs around its log
 //! query.rs  catalog.rs  index/        finding things
 //! address.rs  point.rs                naming them
+//! scoped.rs                           what one user sees of them
 //! committer/                          many callers, one order, one sync
 //! log/                                where it is kept: the seam, in memory, in a folder
 //! snapshotter.rs                      behind everybody's back
@@ -68,6 +69,7 @@ mod read;
 mod repair;
 mod restore;
 mod run;
+mod scoped;
 mod snapshotter;
 mod state;
 mod stats;
@@ -96,6 +98,7 @@ pub use run::{
     Access, EverySteps, FailedSave, Moment, Never, Occasion, Policy, Risk, Run, RunOptions,
     RunStats, Touches, Turn,
 };
+pub use scoped::Scoped;
 pub use stats::{DiskBytes, Stats};
 pub use subscribe::{SubscribeOptions, Subscription};
 pub use supervisor::{Accepted, Degraded, DegradedStats, Health, Supervisor};

@@ -5,6 +5,7 @@ use std::fmt;
 use milepost_codec::{CheckpointId, Error, LineageId, LogId, Offset, Result, TaskNo};
 
 use crate::address::{Address, Place};
+use crate::catalog::{Catalog, Viewer};
 use crate::engine::Engine;
 use crate::index::keys::{self, Kind};
 
@@ -39,10 +40,26 @@ impl fmt::Display for Point {
 impl Engine {
     /// The point that an address names. Errors are those of [`Engine::point`].
     pub fn resolve(&self, address: &Address) -> Result<Point> {
+        self.inner.catalog.resolve(address, None)
+    }
+}
+
+impl Catalog {
+    /// The point that an address names, for somebody who may see it.
+    pub(crate) fn point(&self, address: &str, viewer: Viewer<'_>) -> Result<Point> {
+        // A plain checkpoint id is taken for one where no task has that name.
+        let plain = address.len() >= 8 && crate::address::is_hex(address) && address.len() <= 64;
+        if plain && self.find_for(address, viewer).is_err() {
+            return self.resolve(&Address::Checkpoint(address.to_ascii_lowercase()), viewer);
+        }
+        self.resolve(&address.parse()?, viewer)
+    }
+
+    pub(crate) fn resolve(&self, address: &Address, viewer: Viewer<'_>) -> Result<Point> {
         match address {
             Address::Checkpoint(id) => {
-                let found = self.checkpoint(id)?;
-                let no = self.task_no(&found.task)?;
+                let found = self.checkpoint_named(id, viewer)?;
+                let no = self.find_for(&found.task, viewer)?;
                 Ok(Point {
                     no,
                     task: found.task,
@@ -56,16 +73,14 @@ impl Engine {
                 lineage,
                 place,
             } => {
-                let no = self.task_no(task)?;
-                let catalog = &self.inner.catalog;
+                let no = self.find_for(task, viewer)?;
                 let lineage = match lineage {
                     Some(lineage) => {
-                        catalog
-                            .lineage(no, *lineage)
+                        self.lineage(no, *lineage)
                             .map_err(|e| Error::not_found(format!("task `{task}`: {e}")))?;
                         *lineage
                     }
-                    None => catalog.active(no)?.1.lineage,
+                    None => self.active(no)?.1.lineage,
                 };
                 let (offset, checkpoint) = self.place(task, no, lineage, place)?;
                 Ok(Point {
@@ -86,8 +101,7 @@ impl Engine {
         lineage: LineageId,
         place: &Place,
     ) -> Result<(Offset, Option<CheckpointId>)> {
-        let catalog = &self.inner.catalog;
-        let head = catalog.head(LogId::lineage(no, lineage))?;
+        let head = self.head(LogId::lineage(no, lineage))?;
         let mark = match place {
             Place::Head => return Ok((head.next, None)),
             Place::Offset(offset) if *offset > head.next => {
@@ -106,7 +120,7 @@ impl Engine {
             Place::Back(0) => return Ok((head.next, None)),
             Place::Back(back) => {
                 let mut left = *back;
-                let found = catalog.newest_mark(no, lineage, Offset::MAX, &mut |_, _, _| {
+                let found = self.newest_mark(no, lineage, Offset::MAX, &mut |_, _, _| {
                     left -= 1;
                     Ok(left == 0)
                 })?;
@@ -118,7 +132,7 @@ impl Engine {
                 })?
             }
         };
-        let checkpoint = catalog.checkpoint_at(no, mark.0, mark.1)?;
+        let checkpoint = self.checkpoint_at(no, mark.0, mark.1)?;
         Ok((checkpoint.at, Some(checkpoint.id)))
     }
 
@@ -129,14 +143,13 @@ impl Engine {
         lineage: LineageId,
         name: &str,
     ) -> Result<Option<(LineageId, Offset)>> {
-        let catalog = &self.inner.catalog;
-        let ancestry = crate::read::Ancestry::of(catalog, no, lineage)?;
+        let ancestry = crate::read::Ancestry::of(self, no, lineage)?;
         for (owner, from, to) in ancestry.newest_first(Offset::MAX) {
             let mut newest = None;
             for kind in [Kind::MarkLabel, Kind::MarkAlias] {
                 let start = keys::named_mark(kind, no, name, owner, from);
                 let end = keys::named_mark(kind, no, name, owner, to);
-                let found = catalog.log().scan(&start, &end, true, 1)?.pop();
+                let found = self.log().scan(&start, &end, true, 1)?.pop();
                 newest = newest.max(found.map(|(key, _)| keys::mark_place(&key).1));
             }
             if let Some(offset) = newest {

@@ -2,7 +2,7 @@
 
 use milepost_codec::{Epoch, Error, LineageId, LogId, MarkStatus, Offset, Result, TaskNo};
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Viewer};
 use crate::checkpoint::Checkpoint;
 use crate::engine::Engine;
 use crate::index::keys::{self, Kind};
@@ -142,8 +142,18 @@ impl Engine {
     /// `NotFound` where there is no such task; `Invalid` where the cursor is not one of a page of
     /// this list.
     pub fn checkpoints(&self, query: &CheckpointQuery) -> Result<Page<Checkpoint>> {
+        self.checkpoints_for(query, None)
+    }
+
+    /// The same, of the tasks that somebody may see.
+    pub(crate) fn checkpoints_for(
+        &self,
+        query: &CheckpointQuery,
+        viewer: Viewer<'_>,
+    ) -> Result<Page<Checkpoint>> {
         let catalog = &self.inner.catalog;
-        let task = query.task.as_ref().map(|id| self.task_no(id)).transpose()?;
+        let named = query.task.as_ref().map(|id| catalog.find_for(id, viewer));
+        let task = named.transpose()?;
         let prefix = match task {
             Some(task) => keys::of_task(Kind::TaskMark, task),
             None => keys::all(Kind::StoreMark),
@@ -151,7 +161,7 @@ impl Engine {
         let wanted = |key: &[u8], _: &[u8]| {
             let (lineage, offset) = keys::mark_place(key);
             let owner = task.unwrap_or_else(|| TaskNo(keys::second_u64(key)));
-            if query.lineage.is_some_and(|only| only != lineage) {
+            if query.lineage.is_some_and(|only| only != lineage) || !catalog.shows(owner, viewer)? {
                 return Ok(None);
             }
             let Some(entry) = catalog.log().get(&keys::mark(owner, lineage, offset))? else {

@@ -1,0 +1,155 @@
+//! Owners: a user sees their own tasks, and somebody else's answers exactly like one that is not
+//! there.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    missing_docs,
+    reason = "tests"
+)]
+
+use milepost::{
+    CheckpointQuery, Engine, Error, ErrorKind, Mark, Message, Options, Result, Scoped, TaskQuery,
+};
+
+/// Ana has `diary` with a checkpoint, Bob has `notes` with one.
+fn two_users() -> (Engine, String, String) {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let mut ids = Vec::new();
+    for (task, user) in [("diary", "ana"), ("notes", "bob")] {
+        let task = engine.for_user(user).start_task(task).unwrap();
+        task.append(Message::text("user", user)).unwrap();
+        let mark = task.checkpoint(Mark::new().label("first")).unwrap();
+        ids.push(mark.id.to_string());
+    }
+    let bobs = ids.pop().unwrap();
+    (engine, ids.pop().unwrap(), bobs)
+}
+
+/// What a question about a name gives, with the name taken out of the error.
+fn asked<T>(name: &str, answer: Result<T>) -> Option<(ErrorKind, String)> {
+    let error: Error = answer.err()?;
+    Some((error.kind(), error.to_string().replace(name, "NAME")))
+}
+
+fn all(user: &Scoped, name: &str) -> Vec<Option<(ErrorKind, String)>> {
+    let query = CheckpointQuery {
+        task: Some(name.to_owned()),
+        ..CheckpointQuery::default()
+    };
+    vec![
+        asked(name, user.task(name)),
+        asked(name, user.point(name)),
+        asked(name, user.point(&format!("{name}@1"))),
+        asked(name, user.point(&format!("{name}@999"))),
+        asked(name, user.point(&format!("{name}@first"))),
+        asked(name, user.point(&format!("{name}~1"))),
+        asked(name, user.point(&format!("{name}/0"))),
+        asked(name, user.undo(name)),
+        asked(name, user.checkpoints(&query)),
+    ]
+}
+
+#[test]
+fn somebody_elses_task_answers_exactly_like_one_that_does_not_exist() {
+    let (engine, _, _) = two_users();
+    let ana = engine.for_user("ana");
+    let (theirs, none) = (all(&ana, "notes"), all(&ana, "nobody"));
+    assert_eq!(theirs, none);
+    assert!(
+        theirs
+            .iter()
+            .all(|answer| answer.as_ref().unwrap().0 == ErrorKind::NotFound)
+    );
+    let own = all(&ana, "diary");
+    assert!(own[0].is_none() && own[8].is_none());
+}
+
+#[test]
+fn somebody_elses_checkpoint_answers_exactly_like_one_that_does_not_exist() {
+    let (engine, anas, bobs) = two_users();
+    let ana = engine.for_user("ana");
+    let none = "0".repeat(64);
+    assert!(ana.checkpoint(&anas).is_ok());
+    for digits in [8, 20, 64] {
+        let (bobs, none) = (&bobs[..digits], &none[..digits]);
+        let at = |name: &str| format!("@{name}");
+        assert_eq!(
+            asked(bobs, ana.checkpoint(bobs)),
+            asked(none, ana.checkpoint(none))
+        );
+        let theirs = asked(bobs, ana.point(&at(bobs)));
+        assert_eq!(theirs, asked(none, ana.point(&at(none))));
+        assert_eq!(asked(bobs, ana.point(bobs)), asked(none, ana.point(none)));
+        assert_eq!(theirs.unwrap().0, ErrorKind::NotFound);
+    }
+}
+
+#[test]
+fn lists_have_the_users_own_whatever_is_asked_for() {
+    let (engine, anas, _) = two_users();
+    let ana = engine.for_user("ana");
+    let query = TaskQuery {
+        user: Some("bob".into()),
+        ..TaskQuery::default()
+    };
+    let tasks = ana.tasks(&query).unwrap().items;
+    assert_eq!(
+        tasks
+            .iter()
+            .map(|task| task.id.as_str())
+            .collect::<Vec<_>>(),
+        ["diary"]
+    );
+    let marks = ana.checkpoints(&CheckpointQuery::default()).unwrap().items;
+    assert_eq!(
+        marks
+            .iter()
+            .map(|mark| mark.id.to_string())
+            .collect::<Vec<_>>(),
+        [anas]
+    );
+    assert_eq!(engine.tasks(&TaskQuery::default()).unwrap().items.len(), 2);
+    assert!(
+        engine
+            .for_user("carl")
+            .tasks(&TaskQuery::default())
+            .unwrap()
+            .items
+            .is_empty()
+    );
+}
+
+#[test]
+fn a_point_from_elsewhere_is_refused() {
+    let (engine, _, _) = two_users();
+    let ana = engine.for_user("ana");
+    let bobs = engine.point("notes@1").unwrap();
+    // A task's number cannot be smuggled in under a name of one's own.
+    let mut mixed = engine.point("diary@1").unwrap();
+    mixed.no = bobs.no;
+    for point in [&bobs, &mixed] {
+        let refused = [
+            ana.run_state(point).map(drop),
+            ana.event(point).map(drop),
+            ana.restore(point, None).map(drop),
+            ana.branch(point, None).map(drop),
+        ];
+        for refused in refused {
+            assert_eq!(refused.unwrap_err().kind(), ErrorKind::NotFound);
+        }
+    }
+    assert_eq!(engine.task("notes").unwrap().lineages().unwrap().len(), 1);
+    let own = ana.point("diary@1").unwrap();
+    assert!(ana.run_state(&own).is_ok());
+    ana.restore(&own, None).unwrap();
+    ana.undo("diary").unwrap();
+}
+
+#[test]
+fn a_checkpoint_id_is_one_where_only_somebody_else_has_a_task_of_that_name() {
+    let (engine, anas, _) = two_users();
+    engine.for_user("bob").start_task(&anas).unwrap();
+    let point = engine.for_user("ana").point(&anas).unwrap();
+    assert_eq!(point.task, "diary");
+    assert_eq!(engine.for_user("bob").point(&anas).unwrap().task, anas);
+}
