@@ -19,13 +19,15 @@ use crate::checkpoint::Checkpoint;
 use crate::committer::{Activate, Committer, Done, Errand, PartBuilder, Request};
 use crate::control::Controls;
 use crate::entropy::Entropy;
+use crate::hook::{Alert, AlertKind};
+use crate::kept::Kept;
 use crate::lineage::Lineage;
 use crate::log::local::LocalLog;
 use crate::log::{Log, MemoryLog};
 use crate::opened::OpenReport;
 use crate::options::Options;
 use crate::point::Point;
-use crate::state::{LogChunks, state_at};
+use crate::state::{LogChunks, state_at, state_from};
 use crate::stats::Stats;
 use crate::task::Task;
 
@@ -64,6 +66,7 @@ pub(crate) struct Inner {
     /// Held while tasks and lineages are opened and activated, so that numbers are given once.
     pub(crate) structure: Mutex<()>,
     pub(crate) controls: Controls,
+    kept: Kept,
     errands: Sender<Errand>,
     anchor: Mutex<Option<Anchoring>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -141,6 +144,7 @@ impl Engine {
             })?);
         }
         let opened = local.as_ref().map(|local| local.opened());
+        let kept = Kept::new(options.keep_states);
         let inner = Inner {
             catalog,
             committer,
@@ -151,6 +155,7 @@ impl Engine {
             store,
             structure: Mutex::new(()),
             controls: Controls::default(),
+            kept,
             errands,
             anchor: Mutex::new(None),
             threads: Mutex::new(threads),
@@ -320,13 +325,32 @@ impl Engine {
         )
     }
 
-    /// The state of a point, by the built-in reducer.
+    /// The state of a point, by the built-in reducer. Those of checkpoints are kept for the next time:
+    /// see [`Options::keep_states`].
     ///
     /// # Errors
     ///
     /// As [`Engine::state`].
     pub fn run_state(&self, point: &Point) -> Result<RunState> {
-        self.state(&RunReducer, point)
+        let inner = &self.inner;
+        let place = (point.no, point.lineage, point.offset);
+        if point.checkpoint.is_none() {
+            let seed = inner.kept.before(place);
+            return state_from(&inner.catalog, &RunReducer, place, seed);
+        }
+        if let Some(state) = inner.kept.get(place) {
+            return Ok(state);
+        }
+        let seed = inner.kept.before(place);
+        let state = state_from(&inner.catalog, &RunReducer, place, seed)?;
+        if let Some(bytes) = inner.kept.put(place, &state) {
+            inner.options.hooks.alert(&Alert {
+                kind: AlertKind::StatesKept,
+                task: None,
+                message: format!("the kept states of checkpoints take {bytes} bytes"),
+            });
+        }
+        Ok(state)
     }
 
     /// Where a state's sequences are read from.
@@ -383,6 +407,7 @@ impl Engine {
         stats.seq = log.seq();
         stats.applied = log.applied();
         stats.disk = log.disk_bytes()?;
+        stats.kept = self.inner.kept.counts();
         if let Some(local) = &self.inner.local {
             (stats.recovered, stats.torn) = local.recovered();
         }

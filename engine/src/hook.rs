@@ -27,6 +27,8 @@ pub struct Alert {
 pub enum AlertKind {
     /// A checkpoint could not be saved, and the run goes on.
     SaveFailed,
+    /// The states of checkpoints that are kept in memory take more than was said.
+    StatesKept,
 }
 
 /// What is told of checkpoints, restores and alerts. It is called on the thread that asks for the

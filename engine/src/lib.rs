@@ -15,7 +15,7 @@
 //! scoped.rs                           what one user sees of them
 //! committer/                          many callers, one order, one sync
 //! log/                                where it is kept: the seam, in memory, in a folder
-//! snapshotter.rs                      behind everybody's back
+//! snapshotter.rs  kept.rs             states that are nearer: on disk, in memory
 //! proof.rs  verify/  anchor.rs        what proves a store
 //! opened.rs  repair.rs  supervisor/   what was damaged, and what to do when the disk fails
 //! ```
@@ -58,6 +58,7 @@ mod files;
 pub mod fuzzing;
 mod hook;
 mod index;
+mod kept;
 mod lineage;
 mod log;
 mod opened;
@@ -87,6 +88,7 @@ pub use clock::{Clock, ManualClock, SystemClock};
 pub use engine::Engine;
 pub use entropy::new_secret;
 pub use hook::{Alert, AlertKind, Hook};
+pub use kept::{KeepStates, KeptStates};
 pub use lineage::{Lineage, LineageInfo};
 pub use opened::{Finding, OpenReport, Outcome, Progress};
 pub use options::Options;

@@ -8,6 +8,7 @@ use milepost_replay::{Reducer, RunReducer};
 
 use crate::clock::{Clock, SystemClock};
 use crate::hook::{Hook, Hooks};
+use crate::kept::KeepStates;
 use crate::opened::Progress;
 use crate::state::{DynReducer, Registered};
 
@@ -25,6 +26,7 @@ pub struct Options {
     pub(crate) progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
     pub(crate) reducers: Vec<Arc<dyn DynReducer>>,
     pub(crate) hooks: Hooks,
+    pub(crate) keep_states: KeepStates,
 }
 
 impl Default for Options {
@@ -41,6 +43,7 @@ impl Default for Options {
             progress: None,
             reducers: vec![Arc::new(Registered(RunReducer))],
             hooks: Hooks::default(),
+            keep_states: KeepStates::default(),
         }
     }
 }
@@ -124,6 +127,13 @@ impl Options {
     #[must_use]
     pub fn on_progress(mut self, told: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.progress = Some(Arc::new(told));
+        self
+    }
+
+    /// How many states of checkpoints are kept in memory. Default: 10, and 64 MiB.
+    #[must_use]
+    pub fn keep_states(mut self, keep: KeepStates) -> Self {
+        self.keep_states = keep;
         self
     }
 

@@ -147,14 +147,28 @@ pub(crate) fn state_at<R: Reducer>(
     lineage: LineageId,
     offset: Offset,
 ) -> Result<R::State> {
+    state_from(catalog, reducer, (task, lineage, offset), None)
+}
+
+/// The same, with a state at an offset before it that is known. Where a chunk is damaged it is not used,
+/// as little as a snapshot.
+pub(crate) fn state_from<R: Reducer>(
+    catalog: &Catalog,
+    reducer: &R,
+    (task, lineage, offset): (TaskNo, LineageId, Offset),
+    mut seed: Option<(Offset, R::State)>,
+) -> Result<R::State> {
     loop {
         let (found, damaged) = catalog.log().damaged_chunks();
         // While a chunk is damaged no snapshot is preferred, since each may refer to it.
         let from_zero = damaged > 0;
-        match fold_to(catalog, reducer, task, lineage, offset, from_zero) {
+        let seed = seed.take().filter(|_| !from_zero);
+        match fold_to(catalog, reducer, task, lineage, offset, from_zero, seed) {
             Err(_) if catalog.log().damaged_chunks().0 > found => {}
             // The body of an event is damaged: a snapshot behind it may do.
-            Err(_) if from_zero => return fold_to(catalog, reducer, task, lineage, offset, false),
+            Err(_) if from_zero => {
+                return fold_to(catalog, reducer, task, lineage, offset, false, None);
+            }
             done => return done,
         }
     }
@@ -167,10 +181,12 @@ fn fold_to<R: Reducer>(
     lineage: LineageId,
     offset: Offset,
     from_zero: bool,
+    seed: Option<(Offset, R::State)>,
 ) -> Result<R::State> {
-    let snapshot = match from_zero {
-        true => None,
-        false => nearest(catalog, reducer, task, lineage, offset)?,
+    let snapshot = match (from_zero, seed) {
+        (true, _) => None,
+        (false, Some(seed)) => Some(seed),
+        (false, None) => nearest(catalog, reducer, task, lineage, offset)?,
     };
     let (from, state) = match snapshot {
         Some((from, state)) => (from, state),

@@ -2,6 +2,8 @@
 
 use milepost_codec::Seq;
 
+use crate::kept::KeptStates;
+
 /// What a store takes on disk, in bytes of blocks as `du` counts them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -47,4 +49,6 @@ pub struct Stats {
     pub torn: bool,
     /// What it takes on disk.
     pub disk: DiskBytes,
+    /// States of checkpoints that are kept in memory.
+    pub kept: KeptStates,
 }

@@ -11,6 +11,7 @@
 mod autosave;
 mod control;
 mod hooks;
+mod kept;
 mod once;
 mod saves;
 mod tools;

@@ -1,0 +1,131 @@
+//! States of the last checkpoints, kept in memory: looking at one again folds nothing, and the state
+//! of the next is folded from the one before.
+
+use std::collections::VecDeque;
+
+use milepost_codec::{LineageId, Offset, TaskNo};
+use milepost_replay::{Reducer, RunReducer, RunState};
+use parking_lot::Mutex;
+
+/// A state is folded on from a kept one where that is at most so many events before it. From
+/// further back a snapshot is nearer, or as good.
+const NEAR: Offset = 1024;
+
+/// How many states of checkpoints are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeepStates {
+    /// At most so many. Default: 10.
+    pub count: usize,
+    /// At most so many bytes, as the states are encoded; one that is larger alone is not kept. Default:
+    /// 64 MiB.
+    pub bytes: usize,
+    /// An alert is raised where they have more bytes than this, and again only after they had fewer
+    /// than half of it. Default: never.
+    pub alert_bytes: usize,
+}
+
+impl Default for KeepStates {
+    fn default() -> Self {
+        Self {
+            count: 10,
+            bytes: 64 << 20,
+            alert_bytes: usize::MAX,
+        }
+    }
+}
+
+/// What keeping states came to since the store was opened.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KeptStates {
+    /// How many are kept.
+    pub states: u64,
+    /// Their bytes, as they are encoded.
+    pub bytes: u64,
+    /// States of checkpoints that were asked for and were there.
+    pub hits: u64,
+    /// Those that had to be folded.
+    pub misses: u64,
+    /// Those that were let go of to make room.
+    pub evictions: u64,
+}
+
+type Place = (TaskNo, LineageId, Offset);
+
+#[derive(Debug, Default)]
+struct Inner {
+    /// The last one that was asked for is at the back.
+    states: VecDeque<(Place, RunState, usize)>,
+    counts: KeptStates,
+    alerted: bool,
+}
+
+/// The states that an engine keeps.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    limits: KeepStates,
+    inner: Mutex<Inner>,
+}
+
+impl Kept {
+    pub(crate) fn new(limits: KeepStates) -> Self {
+        Self {
+            limits,
+            inner: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn counts(&self) -> KeptStates {
+        self.inner.lock().counts
+    }
+
+    /// The state at a place.
+    pub(crate) fn get(&self, place: Place) -> Option<RunState> {
+        let mut inner = self.inner.lock();
+        let found = inner.states.iter().position(|(at, ..)| *at == place);
+        let Some(kept) = found.and_then(|found| inner.states.remove(found)) else {
+            inner.counts.misses += 1;
+            return None;
+        };
+        inner.counts.hits += 1;
+        let state = kept.1.clone();
+        inner.states.push_back(kept);
+        Some(state)
+    }
+
+    /// The nearest state before a place, on the same lineage.
+    pub(crate) fn before(&self, (task, lineage, offset): Place) -> Option<(Offset, RunState)> {
+        let inner = self.inner.lock();
+        let near = inner.states.iter().filter(|((t, l, at), ..)| {
+            *t == task && *l == lineage && *at <= offset && offset - *at <= NEAR
+        });
+        let nearest = near.max_by_key(|((.., at), ..)| *at);
+        nearest.map(|((.., at), state, _)| (*at, state.clone()))
+    }
+
+    /// Keeps a state. Gives how many bytes are kept, where that is to be alerted.
+    pub(crate) fn put(&self, place: Place, state: &RunState) -> Option<u64> {
+        let encoded = RunReducer
+            .encode(state)
+            .map_or(usize::MAX, |bytes| bytes.len());
+        let mut inner = self.inner.lock();
+        if encoded > self.limits.bytes || self.limits.count == 0 {
+            return None;
+        }
+        inner.states.retain(|(at, ..)| *at != place);
+        inner.states.push_back((place, state.clone(), encoded));
+        let mut bytes: usize = inner.states.iter().map(|(.., bytes)| bytes).sum();
+        while inner.states.len() > self.limits.count || bytes > self.limits.bytes {
+            let Some((.., freed)) = inner.states.pop_front() else {
+                break;
+            };
+            bytes -= freed;
+            inner.counts.evictions += 1;
+        }
+        inner.counts.states = inner.states.len() as u64;
+        inner.counts.bytes = bytes as u64;
+        let alert = bytes > self.limits.alert_bytes && !inner.alerted;
+        inner.alerted = alert || (inner.alerted && bytes >= self.limits.alert_bytes / 2);
+        alert.then_some(bytes as u64)
+    }
+}
