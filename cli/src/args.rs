@@ -68,6 +68,8 @@ pub enum Command {
     DemoWorker(DemoWorker),
     /// Record runs of other programs: SWE-agent, tau-bench, JSON Lines.
     Record(Record),
+    /// Import a folder of JSON checkpoint files: each execution becomes a task.
+    Import(Import),
     /// List the tasks, newest first.
     Tasks(Tasks),
     /// Draw the lineages of a task as a tree.
@@ -155,6 +157,17 @@ pub struct Record {
     /// The largest event, in bytes.
     #[arg(long, value_name = "BYTES", default_value_t = 64 << 20)]
     pub event_max: usize,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Import {
+    /// A project's folder with `persistence/checkpoint/` in it, that `persistence` folder, or the
+    /// folder of the ckpt-*.json files.
+    #[arg(value_name = "FOLDER")]
+    pub folder: PathBuf,
+    /// Whose the tasks are. Default: the current user.
+    #[arg(long)]
+    pub user: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]

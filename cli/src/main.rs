@@ -5,6 +5,7 @@
 //! store      which store is meant, and whether it may be opened
 //! commands/  one file a command
 //! record/    recorded runs of other programs, mapped to events
+//! import/    checkpoint files of other programs, mapped to events and marks
 //! demo/      an iteration engine that records itself, is killed and goes on
 //! output     tables, JSON, colour and bars
 //! error      what went wrong, what to do next, and the exit code
@@ -14,6 +15,7 @@ mod args;
 mod commands;
 mod demo;
 mod error;
+mod import;
 mod output;
 mod record;
 mod store;

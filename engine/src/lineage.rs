@@ -204,6 +204,20 @@ impl Lineage {
         found.map(checkpoint).transpose()
     }
 
+    /// The offsets of the events that were appended under a key, on the lineage or its ancestors
+    /// before the forks.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` where the store is closed.
+    pub fn appended_under(&self, key: &str) -> Result<Option<std::ops::Range<Offset>>> {
+        let found = self.engine.inner.catalog.keyed(self.task, self.id, key)?;
+        Ok(found.map(|(_, to, entry)| {
+            let end = entry.first + u64::from(entry.count);
+            entry.first..end.min(to)
+        }))
+    }
+
     /// The newest checkpoint, on the lineage or its ancestors before the forks.
     pub(crate) fn newest_checkpoint(&self) -> Result<Option<Checkpoint>> {
         let catalog = &self.engine.inner.catalog;

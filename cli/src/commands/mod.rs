@@ -23,7 +23,7 @@ use crate::args::{Args, Command, Status};
 use crate::error::{Failure, Result};
 use crate::output::Out;
 use crate::store::Choice;
-use crate::{demo, record};
+use crate::{demo, import, record};
 pub use forms::lineage as lineage_form;
 pub use lineages::{describe, tree};
 
@@ -39,6 +39,7 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
         Command::Demo(args) => demo::run(&store, &args, out),
         Command::DemoWorker(args) => demo::worker(&store, &args),
         Command::Record(args) => record::run(&store, &args, out),
+        Command::Import(args) => import::run(&store, &args, out),
         Command::Key(args) => key::run(&args.file, out),
         Command::Repair(args) => repair::run(&store, &args, out),
         command => {
@@ -57,6 +58,7 @@ fn on_store(engine: &Engine, command: Command, out: &mut Out) -> Result<()> {
         Command::Demo(_)
         | Command::DemoWorker(_)
         | Command::Record(_)
+        | Command::Import(_)
         | Command::Repair(_)
         | Command::Key(_) => Ok(()),
         Command::Anchor => anchor::run(engine, out),

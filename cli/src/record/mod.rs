@@ -17,7 +17,7 @@ mod conversation;
 mod detect;
 mod document;
 mod jsonl;
-mod object;
+pub mod object;
 mod plan;
 mod stream;
 mod swe_agent;
@@ -201,7 +201,8 @@ impl Input<'_> {
     }
 }
 
-fn current_user() -> String {
+/// Who runs the command, as far as the environment tells.
+pub fn current_user() -> String {
     let named = ["USER", "USERNAME"]
         .iter()
         .filter_map(|name| std::env::var(name).ok());

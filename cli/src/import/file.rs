@@ -1,0 +1,199 @@
+//! One checkpoint file: read, and checked for all that importing it needs.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use milepost::{CheckpointMarked, Json};
+use serde::Deserialize;
+use serde_json::error::Category;
+
+use super::goal::Goal;
+use crate::record::object::{as_text, compact};
+
+/// The largest file, in bytes.
+pub const FILE_MAX: u64 = 64 << 20;
+/// The most bytes of metadata that a mark takes.
+const METADATA_MAX: usize = 64 << 10;
+/// The most bytes of an id.
+const ID_MAX: usize = 200;
+
+/// A checkpoint as it was saved.
+#[derive(Debug, PartialEq)]
+pub struct Saved {
+    pub id: String,
+    pub execution: String,
+    pub step_name: String,
+    pub step: u64,
+    pub time_us: u64,
+    pub goal: Goal,
+    pub success: bool,
+    /// The word for how it went.
+    pub status: String,
+    pub error: Option<String>,
+    /// A JSON object, where the file has one.
+    pub metadata: Option<Json>,
+}
+
+/// The file as it is written. Other fields are left alone.
+#[derive(Deserialize)]
+struct Form {
+    id: String,
+    execution_id: String,
+    step_name: String,
+    step_index: u64,
+    timestamp: String,
+    state: Json,
+    context: Json,
+    variables: Json,
+    status: String,
+    error: Option<Json>,
+    metadata: Option<Json>,
+}
+
+/// Reads a checkpoint, or says what is wrong with the file.
+pub fn read(path: &Path) -> Result<Saved, String> {
+    parse(&text(path)?)
+}
+
+fn text(path: &Path) -> Result<String, String> {
+    let failed = |error: std::io::Error| error.to_string();
+    let irregular = || "not a regular file".to_owned();
+    // Before it is opened: a pipe would keep whoever opens it waiting.
+    if !fs::symlink_metadata(path).map_err(failed)?.is_file() {
+        return Err(irregular());
+    }
+    let file = File::open(path).map_err(failed)?;
+    let found = file.metadata().map_err(failed)?;
+    if !found.is_file() {
+        return Err(irregular());
+    }
+    let too_large = || format!("over {} MiB", FILE_MAX >> 20);
+    if found.len() > FILE_MAX {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::new();
+    // It may grow while it is read.
+    let mut limited = file.take(FILE_MAX + 1);
+    limited.read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > FILE_MAX {
+        return Err(too_large());
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        format!("invalid UTF-8 at byte {at}")
+    })
+}
+
+fn parse(text: &str) -> Result<Saved, String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text).trim();
+    if text.is_empty() {
+        return Err("empty".into());
+    }
+    // An array of eleven values would be read as the form, too.
+    if !text.starts_with('{') {
+        return Err("not a JSON object".into());
+    }
+    let form: Form = serde_json::from_str(text).map_err(|error| match error.classify() {
+        Category::Data => error.to_string(),
+        Category::Eof => format!("cut off: {error}"),
+        _ => format!("not JSON: {error}"),
+    })?;
+    check_id("id", &form.id)?;
+    check_id("execution_id", &form.execution_id)?;
+    let time_us = time(&form.timestamp)
+        .ok_or_else(|| format!("`timestamp` is no time since 1970: {:?}", form.timestamp))?;
+    let metadata = form.metadata.as_ref().map(plain).transpose()?;
+    let metadata = metadata.filter(|json| json.text().starts_with('{'));
+    let size = metadata.as_ref().map_or(0, |json| json.text().len());
+    if size > METADATA_MAX {
+        return Err(format!(
+            "`metadata` of {size} bytes is over the limit of {METADATA_MAX}"
+        ));
+    }
+    let goal = Goal::new(
+        plain(&form.variables)?,
+        plain(&form.context)?,
+        plain(&form.state)?,
+    )?;
+    Ok(Saved {
+        id: form.id,
+        execution: form.execution_id,
+        step_name: form.step_name,
+        step: form.step_index,
+        time_us,
+        goal,
+        success: form.status == "success",
+        status: form.status,
+        error: form
+            .error
+            .map(|json| as_text(&json).unwrap_or_else(|| json.text().to_owned())),
+        metadata,
+    })
+}
+
+/// The JSON without its white space; numbers and strings stay word for word.
+fn plain(json: &Json) -> Result<Json, String> {
+    Json::new(compact(json.text())).map_err(|error| error.to_string())
+}
+
+/// Ids of tasks and of checkpoints have the same limits.
+fn check_id(name: &str, id: &str) -> Result<(), String> {
+    if id.is_empty() || id.len() > ID_MAX {
+        let len = id.len();
+        return Err(format!("`{name}` has 1 to {ID_MAX} bytes, not {len}"));
+    }
+    if id.chars().any(char::is_control) {
+        return Err(format!("`{name}` has a control character: {id:?}"));
+    }
+    Ok(())
+}
+
+/// Microseconds since the Unix epoch of an ISO 8601 time. Without a zone it is UTC.
+fn time(text: &str) -> Option<u64> {
+    let stamp = match text.parse::<Timestamp>() {
+        Ok(stamp) => stamp,
+        Err(_) => {
+            let civil: DateTime = text.parse().ok()?;
+            civil.to_zoned(TimeZone::UTC).ok()?.timestamp()
+        }
+    };
+    u64::try_from(stamp.as_microsecond()).ok()
+}
+
+impl Saved {
+    /// The step's name as a label, where a label may be that.
+    pub fn label(&self) -> Option<&str> {
+        let mark = CheckpointMarked {
+            label: Some(self.step_name.clone()),
+            ..CheckpointMarked::default()
+        };
+        mark.check().is_ok().then_some(self.step_name.as_str())
+    }
+
+    /// What went wrong, for a step that did.
+    pub fn failure(&self) -> String {
+        self.error.clone().unwrap_or_else(|| self.status.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_with_and_without_a_zone() {
+        let noon = Some(1_731_753_045_123_456);
+        assert_eq!(time("2024-11-16T10:30:45.123456"), noon);
+        assert_eq!(time("2024-11-16 10:30:45.123456"), noon);
+        assert_eq!(time("2024-11-16T10:30:45.123456Z"), noon);
+        assert_eq!(time("2024-11-16T12:30:45.123456+02:00"), noon);
+        assert_eq!(time("2024-11-16T10:30:45"), Some(1_731_753_045_000_000));
+        assert_eq!(time("1969-12-31T23:59:59"), None);
+        assert_eq!(time("yesterday"), None);
+        assert_eq!(time(""), None);
+    }
+}

@@ -1,0 +1,150 @@
+//! The state that a checkpoint file has, and the events that lead to it.
+//!
+//! A checkpoint file holds whole documents. A merge patch could not set the nulls in them, so a
+//! document that differs is replaced by a JSON patch as a whole.
+
+use std::collections::BTreeMap;
+
+use milepost::{
+    ArtifactsEdited, Body, ContextChanged, Error, Json, PatchForm, Result, RunState,
+    VariablesPatched,
+};
+
+/// The artifact that a file's `state` becomes. A state of `null` is no artifact.
+const STATE: &str = "state";
+/// How deep a document may nest: a patch puts two levels around it.
+const DEPTH_MAX: u32 = 98;
+
+/// What variables, context and state are to be.
+#[derive(Debug, PartialEq)]
+pub struct Goal {
+    variables: Json,
+    context: Json,
+    /// The same as a run's state, which tells equal documents from others.
+    state: RunState,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Document {
+    Variables,
+    Context,
+}
+
+impl Goal {
+    /// The goal of three JSON values, or which of them no state can hold.
+    pub fn new(variables: Json, context: Json, state: Json) -> Result<Self, String> {
+        let mut goal = RunState::default();
+        let set = |goal: &mut RunState, document, name: &str, value: &Json| {
+            replace(goal, document, value).map_err(|error| format!("`{name}`: {error}"))
+        };
+        set(&mut goal, Document::Variables, "variables", &variables)?;
+        set(&mut goal, Document::Context, "context", &context)?;
+        if !state.is_null() {
+            goal.artifacts.insert(STATE.to_owned(), state);
+        }
+        Ok(Self {
+            variables,
+            context,
+            state: goal,
+        })
+    }
+
+    /// Whether a run's state is there.
+    pub fn is_met_by(&self, now: &RunState) -> bool {
+        now.variables == self.state.variables
+            && now.context == self.state.context
+            && now.artifacts.get(STATE) == self.state.artifacts.get(STATE)
+    }
+
+    /// The events that lead from a run's state to the goal, which `now` is then at. Where this
+    /// fails `now` may be anywhere between.
+    pub fn reach(&self, now: &mut RunState) -> Result<Vec<Body>> {
+        let form = PatchForm::Patch;
+        let mut bodies = Vec::new();
+        if now.variables != self.state.variables {
+            let patch = replace(now, Document::Variables, &self.variables)?;
+            bodies.push(VariablesPatched { form, patch }.into());
+        }
+        if now.context != self.state.context {
+            let patch = replace(now, Document::Context, &self.context)?;
+            bodies.push(ContextChanged { form, patch }.into());
+        }
+        let state = self.state.artifacts.get(STATE);
+        if now.artifacts.get(STATE) != state {
+            let value = state.cloned().unwrap_or_else(Json::null);
+            match state {
+                Some(_) => now.artifacts.insert(STATE.to_owned(), value.clone()),
+                None => now.artifacts.remove(STATE),
+            };
+            let artifacts = BTreeMap::from([(STATE.to_owned(), value)]);
+            bodies.push(ArtifactsEdited { artifacts }.into());
+        }
+        Ok(bodies)
+    }
+}
+
+/// Makes a document `value` by a patch, and gives the patch.
+fn replace(state: &mut RunState, document: Document, value: &Json) -> Result<Json> {
+    let mut apply = |patch: &Json| match document {
+        Document::Variables => state.variables.patch(patch),
+        Document::Context => state.context.patch(patch),
+    };
+    let whole = format!(r#"{{"op":"replace","path":"","value":{value}}}"#);
+    let too_deep = |_| Error::invalid(format!("it nests deeper than {DEPTH_MAX} levels"));
+    let patch = Json::new(format!("[{whole}]")).map_err(too_deep)?;
+    if apply(&patch).is_ok() {
+        return Ok(patch);
+    }
+    // While a document is replaced the old one counts, too: two that are heavy do not go together.
+    let empty = r#"{"op":"replace","path":"","value":null}"#;
+    let patch = Json::new(format!("[{empty},{whole}]")).map_err(too_deep)?;
+    apply(&patch).map(|()| patch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn goal(variables: &str, context: &str, state: &str) -> Goal {
+        let json = |text: &str| Json::new(text).unwrap();
+        Goal::new(json(variables), json(context), json(state)).unwrap()
+    }
+
+    #[test]
+    fn what_is_the_same_already_needs_no_event() {
+        let mut now = RunState::default();
+        assert!(goal("{}", "{}", "null").reach(&mut now).unwrap().is_empty());
+        let some = goal(r#"{"a":null,"b":1.50}"#, "{}", "[1]");
+        assert_eq!(some.reach(&mut now).unwrap().len(), 2);
+        assert!(some.is_met_by(&now));
+        let other_order = goal(r#"{"b":1.50,"a":null}"#, "{}", "[1]");
+        assert!(other_order.is_met_by(&now));
+        let other_number = goal(r#"{"a":null,"b":1.5}"#, "{}", "[1]");
+        assert_eq!(other_number.reach(&mut now).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_state_of_null_takes_the_artifact_away() {
+        let mut now = RunState::default();
+        goal("{}", "{}", "{}").reach(&mut now).unwrap();
+        assert!(now.artifacts.contains_key(STATE));
+        let none = goal("{}", "{}", "null");
+        assert_eq!(none.reach(&mut now).unwrap().len(), 1);
+        assert!(none.is_met_by(&now) && now.artifacts.is_empty());
+    }
+
+    #[test]
+    fn a_heavy_document_takes_the_place_of_another() {
+        // An object weighs hundreds of bytes: 200 MiB of the 256 that a document may have.
+        let heavy = |last: u8| {
+            let objects = "{},".repeat(320_000);
+            goal(&format!("[{objects}{last}]"), "{}", "null")
+        };
+        let mut now = RunState::default();
+        for last in [1, 2] {
+            let goal = heavy(last);
+            assert_eq!(goal.reach(&mut now).unwrap().len(), 1);
+            assert!(goal.is_met_by(&now));
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! `import`: folders of JSON checkpoint files become tasks.
+//!
+//! ```text
+//! folder  which files are checkpoints
+//! file    one file, read and checked
+//! goal    the state that a file has, and the events that lead to it
+//! plan    which checkpoints go into which task, and in which order
+//! write   plans into the store
+//! ```
+//!
+//! A file becomes events, durable as one, and a mark:
+//!
+//! ```text
+//! execution_id           the task
+//! step_index, step_name  StepStarted; the name is the mark's label where it can be one
+//! variables, context     VariablesPatched, ContextChanged, where they differ from before
+//! state                  ArtifactsEdited: the artifact `state`
+//! status, error          StepFinished or StepFailed; the mark's status
+//! id, metadata           the mark's alias and metadata
+//! timestamp              the time of all of them
+//! ```
+
+mod file;
+mod folder;
+mod goal;
+mod plan;
+mod write;
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use milepost::Options;
+use serde_json::{Value, json};
+
+use crate::args;
+use crate::error::{Failure, Result};
+use crate::output::{Out, bar, big, printable};
+use crate::record::current_user;
+use crate::store::Choice;
+use plan::TaskPlan;
+use write::Written;
+
+/// A bar is shown from so many files on.
+const LONG: u64 = 200;
+/// The largest event: a file's largest field, and what a patch adds to it.
+const EVENT_MAX: usize = file::FILE_MAX as usize + 4096;
+
+/// A file that was not imported.
+#[derive(Debug)]
+pub struct Skipped {
+    pub path: String,
+    pub reason: String,
+}
+
+impl Skipped {
+    pub fn new(path: &Path, reason: impl Into<String>) -> Self {
+        Self {
+            path: path.display().to_string(),
+            reason: reason.into(),
+        }
+    }
+}
+
+pub fn run(store: &Choice, args: &args::Import, out: &mut Out) -> Result<()> {
+    let files = folder::files(&folder::find(&args.folder)?)?;
+    let count = files.len() as u64;
+    let mut skipped = Vec::new();
+    let mut skip = |file: Skipped| {
+        say(&file);
+        skipped.push(file);
+    };
+    let reading = bar(count, "read", count >= LONG && !out.json, false);
+    let plans = plan::plans(&files, &mut skip, &|done| reading.inc(done));
+    reading.finish_and_clear();
+    let mut written = Vec::new();
+    // Nothing is made where nothing can be imported.
+    let done = if plans.is_empty() {
+        Ok(())
+    } else {
+        let writing = bar(count, "import", count >= LONG && !out.json, false);
+        let progress = |done| writing.inc(done);
+        let done = write_all(store, args, &plans, &mut written, &mut skip, &progress);
+        writing.finish_and_clear();
+        done
+    };
+    if done.is_ok() || !written.is_empty() {
+        report(&written, &skipped, out)?;
+    }
+    done?;
+    if skipped.is_empty() {
+        return Ok(());
+    }
+    Err(some_skipped(skipped.len()))
+}
+
+fn write_all(
+    store: &Choice,
+    args: &args::Import,
+    plans: &[TaskPlan],
+    written: &mut Vec<Written>,
+    skip: &mut dyn FnMut(Skipped),
+    progress: &dyn Fn(u64),
+) -> Result<()> {
+    let user = args.user.clone().unwrap_or_else(current_user);
+    let engine = store.open_or_create(Options::default().event_max(EVENT_MAX))?;
+    let mut done = Ok(());
+    for plan in plans {
+        match write::write(&engine, &user, plan, skip, progress) {
+            Ok(task) => written.extend(task),
+            Err(failure) => {
+                done = Err(failure);
+                break;
+            }
+        }
+    }
+    let closed = engine.close();
+    done?;
+    Ok(closed?)
+}
+
+/// Says on standard error that a file is not imported.
+fn say(file: &Skipped) {
+    let text = format!("{}: {}", file.path, file.reason);
+    // Where standard error is closed there is nobody to tell.
+    let _ = writeln!(io::stderr().lock(), "{}", printable(&text));
+}
+
+fn some_skipped(count: usize) -> Failure {
+    let files = if count == 1 {
+        "1 file".into()
+    } else {
+        format!("{count} files")
+    };
+    Failure::new(format!("{files} could not be imported"))
+        .hint("mend them and import the folder again: what is in already stays as it is")
+}
+
+fn report(written: &[Written], skipped: &[Skipped], out: &mut Out) -> Result<()> {
+    if out.json {
+        let tasks: Vec<Value> = written.iter().map(form).collect();
+        let skipped: Vec<Value> = skipped
+            .iter()
+            .map(|file| json!({"path": file.path, "reason": file.reason}))
+            .collect();
+        return Ok(out.json(&json!({"tasks": tasks, "skipped": skipped}))?);
+    }
+    if written.is_empty() {
+        return Ok(());
+    }
+    let row = |w: &Written| {
+        vec![
+            printable(&w.task).into_owned(),
+            w.events.to_string(),
+            w.checkpoints.to_string(),
+            w.repeated.to_string(),
+            format!("@{}", w.head),
+        ]
+    };
+    let rows: Vec<Vec<String>> = written.iter().map(row).collect();
+    Ok(out.table(
+        &["TASK", "EVENTS", "CHECKPOINTS", "REPEATED", "HEAD"],
+        &rows,
+    )?)
+}
+
+fn form(written: &Written) -> Value {
+    json!({
+        "id": written.task,
+        "events": big(written.events),
+        "checkpoints": big(written.checkpoints),
+        "repeated": big(written.repeated),
+        "head": big(written.head),
+    })
+}

@@ -1,0 +1,125 @@
+//! Which checkpoints go into which task, and in which order.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use super::Skipped;
+use super::file::{self, Saved};
+
+/// A checkpoint that is to be imported. The file is read again when its turn comes: all of them
+/// together may be larger than memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    pub path: PathBuf,
+    pub execution: String,
+    pub step: u64,
+    pub time_us: u64,
+    pub id: String,
+}
+
+/// The checkpoints of one execution, in their order.
+#[derive(Debug)]
+pub struct TaskPlan {
+    pub task: String,
+    pub entries: Vec<Entry>,
+}
+
+impl Entry {
+    pub fn of(path: &Path, saved: &Saved) -> Self {
+        Self {
+            path: path.to_owned(),
+            execution: saved.execution.clone(),
+            step: saved.step,
+            time_us: saved.time_us,
+            id: saved.id.clone(),
+        }
+    }
+}
+
+/// The plans of files, the execution that began first in front; `skip` hears of each file that
+/// cannot be imported.
+pub fn plans(
+    files: &[PathBuf],
+    skip: &mut dyn FnMut(Skipped),
+    read: &dyn Fn(u64),
+) -> Vec<TaskPlan> {
+    let mut tasks: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
+    for path in files {
+        match file::read(path) {
+            Ok(saved) => {
+                let entries = tasks.entry(saved.execution.clone()).or_default();
+                entries.push(Entry::of(path, &saved));
+            }
+            Err(reason) => skip(Skipped::new(path, reason)),
+        }
+        read(1);
+    }
+    let mut plans: Vec<TaskPlan> = tasks
+        .into_iter()
+        .map(|(task, entries)| TaskPlan {
+            task,
+            entries: ordered(entries, skip),
+        })
+        .collect();
+    let began = |plan: &TaskPlan| plan.entries.iter().map(|entry| entry.time_us).min();
+    plans.sort_by_key(began);
+    plans
+}
+
+/// Names do not tell the order: by name, step 10 stands before step 9.
+fn ordered(mut entries: Vec<Entry>, skip: &mut dyn FnMut(Skipped)) -> Vec<Entry> {
+    // The file that bears its checkpoint's name is the checkpoint; others are copies of it.
+    entries.sort_by_key(|entry| (Reverse(is_named_by_id(entry)), entry.path.clone()));
+    let mut known: HashMap<String, PathBuf> = HashMap::new();
+    entries.retain(|entry| match known.get(&entry.id) {
+        Some(first) => {
+            let reason = format!("the id `{}` is that of {}, too", entry.id, first.display());
+            skip(Skipped::new(&entry.path, reason));
+            false
+        }
+        None => {
+            known.insert(entry.id.clone(), entry.path.clone());
+            true
+        }
+    });
+    entries.sort_by(|a, b| (a.step, a.time_us, &a.id).cmp(&(b.step, b.time_us, &b.id)));
+    entries
+}
+
+fn is_named_by_id(entry: &Entry) -> bool {
+    entry
+        .path
+        .file_stem()
+        .is_some_and(|stem| stem == entry.id.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(path: &str, id: &str, step: u64, time_us: u64) -> Entry {
+        Entry {
+            path: path.into(),
+            execution: "x".into(),
+            step,
+            time_us,
+            id: id.into(),
+        }
+    }
+
+    #[test]
+    fn steps_go_before_times_and_copies_are_left_out() {
+        let entries = vec![
+            entry("ckpt-a copy.json", "ckpt-a", 10, 1),
+            entry("ckpt-a.json", "ckpt-a", 10, 1),
+            entry("ckpt-b.json", "ckpt-b", 9, 3),
+            entry("ckpt-c.json", "ckpt-c", 9, 2),
+        ];
+        let mut skipped = Vec::new();
+        let ordered = ordered(entries, &mut |file| skipped.push(file.path));
+        let ids: Vec<&str> = ordered.iter().map(|entry| entry.id.as_str()).collect();
+        assert_eq!(ids, ["ckpt-c", "ckpt-b", "ckpt-a"]);
+        assert_eq!(skipped, ["ckpt-a copy.json"]);
+    }
+}

@@ -1,0 +1,250 @@
+//! A plan into the store.
+//!
+//! A checkpoint is two commits: its events under a key, and the mark. Killed between the two, the
+//! next import finds the events by their key and makes the mark that is missing. A checkpoint is
+//! known by its mark's alias, on whatever lineage: going back does not bring it in again.
+
+use std::collections::HashSet;
+
+use milepost::{
+    Append, Body, CheckpointQuery, Engine, ErrorKind, Lineage, LineageId, Mark, MarkCause,
+    MarkStatus, Offset, RunState, StepFailed, StepFinished, StepStarted, Task,
+};
+use serde_json::json;
+
+use super::Skipped;
+use super::file::{self, Saved};
+use super::plan::{Entry, TaskPlan};
+use crate::error::Result;
+
+/// Who the events and marks are by.
+const ACTOR: &str = "import";
+/// What the keys of imported checkpoints begin with.
+const KEY: &str = "import:";
+/// How many checkpoints are asked for at once.
+const PAGE: usize = 1000;
+
+/// What became of one task.
+#[derive(Debug)]
+pub struct Written {
+    pub task: String,
+    pub events: u64,
+    pub checkpoints: u64,
+    /// Checkpoints that were there already.
+    pub repeated: u64,
+    pub head: Offset,
+}
+
+/// Writes the checkpoints that are not there yet. `skip` hears of each file that could not be
+/// imported, `progress` how many files are done. Nothing where the task may not be written to.
+pub fn write(
+    engine: &Engine,
+    user: &str,
+    plan: &TaskPlan,
+    skip: &mut dyn FnMut(Skipped),
+    progress: &dyn Fn(u64),
+) -> Result<Option<Written>> {
+    let Some(task) = task(engine, user, &plan.task)? else {
+        let reason = format!(
+            "the task `{}` is there already, and does not come from an import",
+            plan.task
+        );
+        for entry in &plan.entries {
+            skip(Skipped::new(&entry.path, reason.clone()));
+            progress(1);
+        }
+        return Ok(None);
+    };
+    let known = known(engine, &plan.task)?;
+    let mut writer = Writer {
+        engine,
+        lineage: task.lineage().clone(),
+        now: None,
+        events: 0,
+    };
+    let (mut checkpoints, mut repeated) = (0, 0);
+    for entry in &plan.entries {
+        if known.contains(&entry.id) {
+            repeated += 1;
+        } else {
+            let put = writer.entry(entry);
+            match put.map_err(|failure| failure.at(entry.path.display()))? {
+                Ok(()) => checkpoints += 1,
+                Err(reason) => skip(Skipped::new(&entry.path, reason)),
+            }
+        }
+        progress(1);
+    }
+    Ok(Some(Written {
+        task: plan.task.clone(),
+        events: writer.events,
+        checkpoints,
+        repeated,
+        head: task.head()?.next,
+    }))
+}
+
+/// The task of an execution, started where there is none. Nothing where there is one that
+/// something else than an import began.
+fn task(engine: &Engine, user: &str, id: &str) -> Result<Option<Task>> {
+    let task = match engine.task(id) {
+        Ok(task) => task,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Ok(Some(engine.start_task(id, user)?));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let root = task.lineage_named(LineageId(0))?;
+    // Behind the event that opened it.
+    let first = root.read(1..2)?.next().transpose()?;
+    let ours = first.is_none_or(|event| event.header.key.is_some_and(|key| key.starts_with(KEY)));
+    Ok(ours.then_some(task))
+}
+
+/// The ids of the checkpoints that were imported into a task.
+fn known(engine: &Engine, task: &str) -> Result<HashSet<String>> {
+    let mut known = HashSet::new();
+    let mut query = CheckpointQuery {
+        task: Some(task.to_owned()),
+        limit: Some(PAGE),
+        ..CheckpointQuery::default()
+    };
+    loop {
+        let page = engine.checkpoints(&query)?;
+        let imported = page
+            .items
+            .into_iter()
+            .filter(|checkpoint| checkpoint.cause == MarkCause::Imported);
+        known.extend(imported.flat_map(|checkpoint| checkpoint.aliases));
+        if page.next.is_none() {
+            return Ok(known);
+        }
+        query.cursor = page.next;
+    }
+}
+
+/// Why a file is not imported, where it is not.
+type Put = std::result::Result<(), String>;
+
+struct Writer<'a> {
+    engine: &'a Engine,
+    lineage: Lineage,
+    /// The state at the head, where it is known.
+    now: Option<RunState>,
+    events: u64,
+}
+
+impl Writer<'_> {
+    fn entry(&mut self, entry: &Entry) -> Result<Put> {
+        let saved = match file::read(&entry.path) {
+            Ok(saved) => saved,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        if Entry::of(&entry.path, &saved) != *entry {
+            return Ok(Err("it was changed during the import".into()));
+        }
+        self.put(&saved)
+    }
+
+    fn put(&mut self, saved: &Saved) -> Result<Put> {
+        let mut now = match self.now.take() {
+            Some(now) => now,
+            None => self.state_at(self.lineage.head()?.next)?,
+        };
+        let bodies = match bodies(saved, &mut now) {
+            Ok(bodies) => bodies,
+            Err(error) => return Ok(Err(error.to_string())),
+        };
+        let key = format!("{KEY}{}", saved.id);
+        let append = Append::batch(bodies)
+            .key(key.as_str())
+            .actor(ACTOR)
+            .time_us(saved.time_us);
+        match self.lineage.append(append) {
+            Ok(appended) if appended.repeated => self.adopt(saved, appended.head.next),
+            Ok(appended) => {
+                self.events += u64::from(appended.count);
+                self.lineage.checkpoint(mark(saved))?;
+                self.now = Some(now);
+                Ok(Ok(()))
+            }
+            Err(error) if error.kind() == ErrorKind::Invalid => Ok(Err(error.to_string())),
+            // The events are there and others than these would be: they led from another state.
+            Err(error) if error.kind() == ErrorKind::Conflict => {
+                match self.lineage.appended_under(&key)? {
+                    Some(events) => self.adopt(saved, events.end),
+                    None => Err(error.into()),
+                }
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Marks events that an earlier import appended, if they lead to what the file says now.
+    fn adopt(&mut self, saved: &Saved, end: Offset) -> Result<Put> {
+        if !saved.goal.is_met_by(&self.state_at(end)?) {
+            return Ok(Err(format!(
+                "its events are in the task already, before @{end}, with another content"
+            )));
+        }
+        let mark = match self.lineage.head()?.next {
+            head if head == end => mark(saved),
+            _ => mark(saved).at(end),
+        };
+        self.lineage.checkpoint(mark)?;
+        Ok(Ok(()))
+    }
+
+    fn state_at(&self, offset: Offset) -> Result<RunState> {
+        Ok(self.engine.run_state(&self.lineage.point(offset)?)?)
+    }
+}
+
+/// The events of a checkpoint, from the state before it; `now` is the state after them.
+fn bodies(saved: &Saved, now: &mut RunState) -> milepost::Result<Vec<Body>> {
+    let step = saved.step;
+    let started = StepStarted {
+        step,
+        name: Some(saved.step_name.clone()),
+        ..StepStarted::default()
+    };
+    let mut bodies = vec![Body::from(started)];
+    bodies.extend(saved.goal.reach(now)?);
+    bodies.push(if saved.success {
+        // An error of a step that went well all the same has its place in the result.
+        let error = saved.error.as_ref().map(|error| json!({"error": error}));
+        let result = error.as_ref().map(milepost::Json::from_value).transpose()?;
+        let metrics = Default::default();
+        StepFinished {
+            step,
+            result,
+            metrics,
+        }
+        .into()
+    } else {
+        let error = saved.failure();
+        StepFailed { step, error }.into()
+    });
+    Ok(bodies)
+}
+
+fn mark(saved: &Saved) -> Mark {
+    let status = if saved.success {
+        MarkStatus::Success
+    } else {
+        MarkStatus::Failure
+    };
+    let mut mark = Mark::new()
+        .cause(MarkCause::Imported)
+        .status(status)
+        .alias(saved.id.as_str())
+        .actor(ACTOR)
+        .time_us(saved.time_us);
+    if let Some(label) = saved.label() {
+        mark = mark.label(label);
+    }
+    if let Some(metadata) = &saved.metadata {
+        mark = mark.metadata(metadata.clone());
+    }
+    mark
+}
