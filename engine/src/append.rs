@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use milepost_codec::{
-    Application, ArtifactsEdited, Body, BodyForm, CheckpointAttached, ChunkList, ContextChanged,
-    ControlChanged, Error, GuidanceGiven, Head, Header, Message, Offset, PhaseChanged,
-    PromptChanged, Result, RulesChanged, Seq, StepFailed, StepFinished, StepStarted, ToolCalled,
-    ToolReturned, VariablesPatched, WorkspaceCaptured,
+    Application, ArtifactsEdited, Body, BodyForm, CheckpointAttached, CheckpointId, ChunkList,
+    ContextChanged, ControlChanged, Error, GuidanceGiven, Head, Header, Message, Offset,
+    PhaseChanged, PromptChanged, Result, RulesChanged, Seq, StepFailed, StepFinished, StepStarted,
+    ToolCalled, ToolReturned, VariablesPatched, WorkspaceCaptured,
 };
 
+use crate::checkpoint::Mark;
 use crate::committer::{Done, PartBuilder, Slot};
 use crate::log::Log;
 
@@ -44,6 +45,7 @@ pub struct Append {
     user: Option<String>,
     correlation: Option<String>,
     time_us: Option<u64>,
+    mark: Option<Mark>,
 }
 
 impl Append {
@@ -98,10 +100,33 @@ impl Append {
         self
     }
 
+    /// With a checkpoint right behind the events: both are there or neither, for one sync.
+    ///
+    /// ```
+    /// use milepost::{Append, Engine, Mark, Message, Options};
+    ///
+    /// let engine = Engine::in_memory(Options::default())?;
+    /// let task = engine.start_task("essay", "ana")?;
+    /// let draft = Append::from(Message::text("assistant", "a draft")).mark(Mark::new().label("draft"));
+    /// let appended = task.append(draft)?;
+    /// assert_eq!(task.last_successful()?.map(|mark| mark.id), appended.checkpoint);
+    /// # Ok::<(), milepost::Error>(())
+    /// ```
+    #[must_use]
+    pub fn mark(mut self, mark: Mark) -> Self {
+        self.mark = Some(mark);
+        self
+    }
+
+    pub(crate) fn marked(&self) -> Option<&Mark> {
+        self.mark.as_ref()
+    }
+
     /// With an actor and a correlation id where it has none.
     pub(crate) fn unless_given(mut self, actor: Option<&str>, correlation: Option<&str>) -> Self {
         self.actor = self.actor.or_else(|| actor.map(str::to_owned));
         self.correlation = self.correlation.or_else(|| correlation.map(str::to_owned));
+        self.mark = self.mark.map(|mark| mark.unless_given(actor, correlation));
         self
     }
 
@@ -279,10 +304,12 @@ from_bodies! {
 pub struct Appended {
     /// The offset of the first event.
     pub first: Offset,
-    /// How many events there were.
+    /// How many events there were, the checkpoint not counted.
     pub count: u32,
-    /// The head after the last of them.
+    /// The head after the last of them, and after the checkpoint where there is one.
     pub head: Head,
+    /// The checkpoint behind them.
+    pub checkpoint: Option<CheckpointId>,
     /// The commit that made them durable.
     pub seq: Seq,
     /// Whether they had been appended before, under the same key.
@@ -294,13 +321,15 @@ impl Appended {
         let Some((first, head)) = done.parts.first().copied() else {
             return Err(Error::invalid("an append without events"));
         };
-        let count = done.repeated.unwrap_or((head.next - first) as u32);
+        let marks = u64::from(done.checkpoint.is_some());
+        let count = done.repeated.unwrap_or((head.next - first - marks) as u32);
         let repeated = done.repeated.is_some();
         Ok(Self {
             first,
             count,
             head,
             seq: done.seq,
+            checkpoint: done.checkpoint,
             repeated,
         })
     }

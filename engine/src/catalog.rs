@@ -10,7 +10,7 @@ use milepost_codec::{
 };
 use milepost_replay::{Reducer, RunReducer};
 
-use crate::committer::{Done, Part};
+use crate::committer::{Done, Draft, Part};
 use crate::index::keys::{self, Kind};
 use crate::index::{ActivationEntry, KeyEntry, LineageEntry, MarkEntry, SnapshotNote, TaskEntry};
 use crate::log::Log;
@@ -252,13 +252,43 @@ impl Catalog {
         if !self.same_bodies(part, owner, &entry)? {
             return Err(conflict(format!("other events, at offset {}", entry.first)));
         }
-        let hash = crate::read::hash_at(self, part.origin, LogId::lineage(task, owner), end)?;
+        let checkpoint = match &part.mark {
+            Some(draft) => Some(
+                self.marked_behind(task, owner, end, to, draft)?
+                    .ok_or_else(|| {
+                        conflict(
+                            "events that another checkpoint, or none, stands behind".to_owned(),
+                        )
+                    })?,
+            ),
+            None => None,
+        };
+        let next = end + u64::from(checkpoint.is_some());
+        let hash = crate::read::hash_at(self, part.origin, LogId::lineage(task, owner), next)?;
         Ok(Some(Done {
-            parts: vec![(entry.first, Head { next: end, hash })],
+            parts: vec![(entry.first, Head { next, hash })],
             seq: entry.seq,
             repeated: Some(entry.count),
-            checkpoint: None,
+            checkpoint,
         }))
+    }
+
+    /// The checkpoint at an offset, where it says what a draft does.
+    fn marked_behind(
+        &self,
+        task: TaskNo,
+        lineage: LineageId,
+        offset: Offset,
+        to: Offset,
+        draft: &Draft,
+    ) -> Result<Option<CheckpointId>> {
+        let Some(entry) = self.log.get(&keys::mark(task, lineage, offset))? else {
+            return Ok(None);
+        };
+        let entry = MarkEntry::decode(&entry)?;
+        let mut body = self.mark_body(task, lineage, offset, &entry)?;
+        body.parent = body.parent.filter(|_| draft.mark.parent.is_some());
+        Ok((offset < to && body == draft.mark).then_some(entry.id))
     }
 
     /// Where a key was used, in a lineage or its ancestors before the forks: the lineage, how far it

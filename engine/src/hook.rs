@@ -107,6 +107,10 @@ pub trait Hook: Send + Sync {
 pub(crate) struct Hooks(Vec<Arc<dyn Hook>>);
 
 impl Hooks {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(crate) fn add(&mut self, hook: Arc<dyn Hook>) {
         self.0.push(hook);
     }

@@ -147,6 +147,13 @@ impl Lineage {
         let mut part = part.epoch(self.epoch).expect(append.expected());
         let event_max = inner.options.event_max;
         append.encode(&mut part, inner.catalog.log(), inner.now_us(), event_max)?;
+        if let Some(mark) = append.marked() {
+            if mark.offset().is_some() {
+                let why = "a mark that goes with events stands behind them, not at an offset";
+                return Err(Error::invalid(why));
+            }
+            part = part.mark(mark.clone().draft(None, inner.now_us())?);
+        }
         Ok(Request::of(vec![part.finish()]))
     }
 
@@ -216,6 +223,12 @@ impl Lineage {
             let end = entry.first + u64::from(entry.count);
             entry.first..end.min(to)
         }))
+    }
+
+    /// The checkpoint that went with an append.
+    pub(crate) fn checkpoint_behind(&self, appended: &Appended) -> Result<Checkpoint> {
+        let mark = appended.head.next.saturating_sub(1);
+        self.inner().catalog.checkpoint_at(self.task, self.id, mark)
     }
 
     /// The newest checkpoint, on the lineage or its ancestors before the forks.

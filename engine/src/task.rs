@@ -92,14 +92,44 @@ impl Task {
             .collect()
     }
 
-    /// See [`Lineage::append`].
+    /// Appends events, as [`Lineage::append`], with the hooks of the engine before and after a
+    /// checkpoint that goes with them.
+    ///
+    /// # Errors
+    ///
+    /// As [`Lineage::append`]; `Invalid` where a hook refuses.
     pub fn append(&self, append: impl Into<Append>) -> Result<Appended> {
-        self.lineage.append(append)
+        let append = append.into();
+        self.ask_hooks(append.marked())?;
+        let appended = self.lineage.append_ref(&append)?;
+        if let (Some(_), false) = (appended.checkpoint, appended.repeated) {
+            let hooks = &self.engine.inner.options.hooks;
+            if !hooks.is_empty() {
+                let checkpoint = self.lineage.checkpoint_behind(&appended)?;
+                hooks.tell("a checkpoint", |hook| hook.after_checkpoint(&checkpoint));
+            }
+        }
+        Ok(appended)
     }
 
-    /// See [`Lineage::submit`].
+    /// See [`Lineage::submit`]. Hooks may refuse a checkpoint that goes with the events; they are not
+    /// told when it is there.
+    ///
+    /// # Errors
+    ///
+    /// As there; `Invalid` where a hook refuses.
     pub fn submit(&self, append: impl Into<Append>) -> Result<Ticket> {
+        let append = append.into();
+        self.ask_hooks(append.marked())?;
         self.lineage.submit(append)
+    }
+
+    fn ask_hooks(&self, mark: Option<&Mark>) -> Result<()> {
+        let Some(mark) = mark else {
+            return Ok(());
+        };
+        let hooks = &self.engine.inner.options.hooks;
+        hooks.ask("a checkpoint", |hook| hook.before_checkpoint(self, mark))
     }
 
     /// Marks a checkpoint, as [`Lineage::checkpoint`], with the hooks of the engine before and after it.
@@ -108,9 +138,9 @@ impl Task {
     ///
     /// As [`Lineage::checkpoint`]; `Invalid` where a hook refuses.
     pub fn checkpoint(&self, mark: Mark) -> Result<Checkpoint> {
-        let hooks = &self.engine.inner.options.hooks;
-        hooks.ask("a checkpoint", |hook| hook.before_checkpoint(self, &mark))?;
+        self.ask_hooks(Some(&mark))?;
         let checkpoint = self.lineage.checkpoint(mark)?;
+        let hooks = &self.engine.inner.options.hooks;
         hooks.tell("a checkpoint", |hook| hook.after_checkpoint(&checkpoint));
         Ok(checkpoint)
     }

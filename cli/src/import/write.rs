@@ -1,8 +1,8 @@
 //! A plan into the store.
 //!
-//! A checkpoint is two commits: its events under a key, and the mark. Killed between the two, the
-//! next import finds the events by their key and makes the mark that is missing. A checkpoint is
-//! known by its mark's alias, on whatever lineage: going back does not bring it in again.
+//! A checkpoint is one commit: its events under a key, and the mark behind them. It is known by its
+//! mark's alias, on whatever lineage: going back does not bring it in again. Where only its events are
+//! there, the mark that is missing is made.
 
 use std::collections::HashSet;
 
@@ -159,17 +159,19 @@ impl Writer<'_> {
         let append = Append::batch(bodies)
             .key(key.as_str())
             .actor(ACTOR)
-            .time_us(saved.time_us);
+            .time_us(saved.time_us)
+            .mark(mark(saved));
         match self.lineage.append(append) {
-            Ok(appended) if appended.repeated => self.adopt(saved, appended.head.next),
             Ok(appended) => {
-                self.events += u64::from(appended.count);
-                self.lineage.checkpoint(mark(saved))?;
-                self.now = Some(now);
+                if !appended.repeated {
+                    self.events += u64::from(appended.count);
+                    self.now = Some(now);
+                }
                 Ok(Ok(()))
             }
             Err(error) if error.kind() == ErrorKind::Invalid => Ok(Err(error.to_string())),
-            // The events are there and others than these would be: they led from another state.
+            // The events are there without the mark, since the task was restored to between the two,
+            // or others than these would be: they led from another state.
             Err(error) if error.kind() == ErrorKind::Conflict => {
                 match self.lineage.appended_under(&key)? {
                     Some(events) => self.adopt(saved, events.end),

@@ -218,6 +218,14 @@ impl Lead {
             return Ok(Some(seen));
         }
         let head = self.known(part)?.head.head;
+        if let (Some(draft), LogKind::Lineage(lineage)) = (&part.mark, part.log.kind)
+            && draft.mark.parent.is_none()
+            && self.known(part)?.last_mark.is_none()
+        {
+            // Read here, where it may fail: behind the part's records a mark must not.
+            let last = self.catalog.last_mark(part.log.task, lineage)?;
+            self.known(part)?.last_mark = Some(last);
+        }
         match part.expect {
             Some(expect) if expect != head.next => Err(Error::new(
                 ErrorKind::Conflict,
@@ -346,10 +354,7 @@ impl Lead {
         };
         let mut body = draft.mark.clone();
         if body.parent.is_none() {
-            body.parent = match self.known(part)?.last_mark {
-                Some(last) => last,
-                None => self.catalog.last_mark(part.log.task, lineage)?,
-            };
+            body.parent = self.known(part)?.last_mark.flatten();
         }
         let head = self.known(part)?.head.head;
         let id = checkpoint_id(part.origin, lineage, head, draft.header.time_us, &body);

@@ -20,7 +20,7 @@ mod tools;
 use std::sync::Arc;
 
 use milepost_codec::{
-    Body, LineageId, PhaseChanged, Result, RunControl, StepFailed, StepFinished, StepStarted,
+    LineageId, PhaseChanged, Result, RunControl, StepFailed, StepFinished, StepStarted,
 };
 use milepost_replay::RunState;
 use parking_lot::{Mutex, RwLock};
@@ -221,15 +221,13 @@ impl Run {
         self.append(started)
     }
 
-    /// A step ended well. Gives the checkpoint, where the policy wants one.
+    /// A step ended well. Gives the checkpoint, where the policy wants one: both are one commit.
     ///
     /// # Errors
     ///
     /// As [`Task::append`], and those of the checkpoint unless the run goes on without.
     pub fn finish_step(&self, finished: StepFinished) -> Result<Option<Checkpoint>> {
-        self.append(finished)?;
-        self.shared.gathered.lock().steps += 1;
-        self.consider(Occasion::StepFinished)
+        self.record(finished.into(), Occasion::StepFinished)
     }
 
     /// A step ended badly.
@@ -238,9 +236,7 @@ impl Run {
     ///
     /// As [`Run::finish_step`].
     pub fn fail_step(&self, failed: StepFailed) -> Result<Option<Checkpoint>> {
-        self.append(failed)?;
-        self.shared.gathered.lock().steps += 1;
-        self.consider(Occasion::StepFailed)
+        self.record(failed.into(), Occasion::StepFailed)
     }
 
     /// The iteration goes from one state to the next.
@@ -251,12 +247,12 @@ impl Run {
     pub fn enter_phase(&self, phase: &str, iteration: u64) -> Result<Option<Checkpoint>> {
         let previous = self.state()?.phase;
         let phase = phase.to_owned();
-        self.append(Body::from(PhaseChanged {
+        let changed = PhaseChanged {
             previous,
             phase,
             iteration,
-        }))?;
-        self.consider(Occasion::PhaseChanged)
+        };
+        self.record(changed.into(), Occasion::PhaseChanged)
     }
 }
 

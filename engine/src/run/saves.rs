@@ -1,10 +1,12 @@
 //! Checkpoints of a run: when one is due, marking it, and what becomes of it where that fails.
 
-use milepost_codec::{ErrorKind, Json, MarkCause, MarkStatus, Offset, Result};
+use milepost_codec::{Error, ErrorKind, Json, MarkCause, MarkStatus, Offset, Result};
 
 use super::options::FailedSave;
 use super::policy::{Moment, Occasion};
+use super::tools::Touches;
 use super::{Run, Shared};
+use crate::append::Append;
 use crate::checkpoint::{Checkpoint, Mark};
 use crate::hook::{Alert, AlertKind};
 use crate::task::Task;
@@ -87,57 +89,85 @@ impl Run {
         self.shared.gathered.lock().stats
     }
 
-    /// Asks the policy, and marks a checkpoint where it wants one.
-    pub(super) fn consider(&self, occasion: Occasion) -> Result<Option<Checkpoint>> {
-        self.shared.consider(occasion, 0, false)
+    /// Appends an event after which the policy is asked, with the checkpoint that it wants.
+    pub(super) fn record(&self, append: Append, occasion: Occasion) -> Result<Option<Checkpoint>> {
+        let (shared, task) = (&self.shared, self.task());
+        let append = shared.dressed(append);
+        let ended = matches!(occasion, Occasion::StepFinished | Occasion::StepFailed);
+        let moment = shared.moment(occasion, u64::from(ended), Touches::default());
+        let count = || shared.gathered.lock().steps += u64::from(ended);
+        if !shared.options.policy.marks(&moment) {
+            task.append(append)?;
+            count();
+            return Ok(None);
+        }
+        let marked = shared.dressed(append.clone().mark(mark(&moment)?));
+        match task.append(marked) {
+            Ok(appended) => {
+                let checkpoint = task.lineage().checkpoint_behind(&appended)?;
+                shared.saved(&checkpoint);
+                Ok(Some(checkpoint))
+            }
+            // A hook refused: what happened is recorded all the same.
+            Err(error) if error.kind() == ErrorKind::Invalid => {
+                task.append(append)?;
+                count();
+                shared.not_saved(error).map(|()| None)
+            }
+            Err(error) => Err(error),
+        }
     }
 }
 
+/// The mark of a moment that the policy wants one for.
+fn mark(moment: &Moment) -> Result<Mark> {
+    let cause = match moment.occasion {
+        Occasion::BeforeTool => MarkCause::BeforeTool,
+        _ => MarkCause::Step,
+    };
+    let status = match moment.occasion {
+        Occasion::StepFailed => MarkStatus::Failure,
+        _ => MarkStatus::Success,
+    };
+    let metadata = serde_json::json!({"steps": moment.steps, "files": moment.files});
+    let mark = Mark::new().cause(cause).status(status);
+    Ok(mark.metadata(Json::from_value(&metadata)?))
+}
+
 impl Shared {
-    /// Asks the policy about what is there and what is about to be touched.
-    pub(super) fn consider(
-        &self,
-        occasion: Occasion,
-        files: u64,
-        destructive: bool,
-    ) -> Result<Option<Checkpoint>> {
+    /// What the policy decides by, with what just ended or is about to be touched.
+    fn moment(&self, occasion: Occasion, steps: u64, touches: Touches) -> Moment {
         let now = self.task().lineage().inner().now_us();
-        let moment = {
-            let gathered = self.gathered.lock();
-            Moment {
-                occasion,
-                steps: gathered.steps,
-                files: gathered.files.saturating_add(files),
-                destructive: gathered.destructive || destructive,
-                asked: gathered.asked,
-                since_us: gathered.last_us.map(|last| now.saturating_sub(last)),
-            }
-        };
-        if !self.options.policy.marks(&moment) {
-            return Ok(None);
+        let gathered = self.gathered.lock();
+        Moment {
+            occasion,
+            steps: gathered.steps + steps,
+            files: gathered.files.saturating_add(touches.files),
+            destructive: gathered.destructive || touches.destructive,
+            asked: gathered.asked,
+            since_us: gathered.last_us.map(|last| now.saturating_sub(last)),
         }
-        let mark = Mark::new()
-            .cause(match occasion {
-                Occasion::BeforeTool => MarkCause::BeforeTool,
-                _ => MarkCause::Step,
-            })
-            .status(match occasion {
-                Occasion::StepFailed => MarkStatus::Failure,
-                _ => MarkStatus::Success,
-            })
-            .metadata(Json::from_value(&serde_json::json!({
-                "steps": moment.steps,
-                "files": moment.files,
-            }))?);
-        self.save_if_possible(mark)
+    }
+
+    /// Asks the policy before a tool is called, and marks a checkpoint where it wants one.
+    pub(super) fn before_tool(&self, touches: Touches) -> Result<()> {
+        let moment = self.moment(Occasion::BeforeTool, 0, touches);
+        if self.options.policy.marks(&moment) {
+            self.save_if_possible(mark(&moment)?)?;
+        }
+        Ok(())
     }
 
     /// Marks a checkpoint; where that fails, does what the options say.
     pub(super) fn save_if_possible(&self, mark: Mark) -> Result<Option<Checkpoint>> {
-        let error = match self.save(mark) {
-            Ok(checkpoint) => return Ok(Some(checkpoint)),
-            Err(error) => error,
-        };
+        match self.save(mark) {
+            Ok(checkpoint) => Ok(Some(checkpoint)),
+            Err(error) => self.not_saved(error).map(|()| None),
+        }
+    }
+
+    /// What becomes of the run where a checkpoint could not be saved.
+    fn not_saved(&self, error: Error) -> Result<()> {
         // A handle of an earlier activation is no failure of a save: the run has to look where it is.
         if self.options.failed_save == FailedSave::Stop || error.kind() == ErrorKind::Conflict {
             return Err(error);
@@ -152,13 +182,18 @@ impl Shared {
                 task.id()
             ),
         });
-        Ok(None)
+        Ok(())
     }
 
     pub(super) fn save(&self, mark: Mark) -> Result<Checkpoint> {
         let (actor, correlation) = (&self.options.actor, &self.options.correlation);
         let mark = mark.unless_given(actor.as_deref(), correlation.as_deref());
         let checkpoint = self.task().checkpoint(mark)?;
+        self.saved(&checkpoint);
+        Ok(checkpoint)
+    }
+
+    fn saved(&self, checkpoint: &Checkpoint) {
         let mut gathered = self.gathered.lock();
         let mut stats = gathered.stats;
         stats.saved += 1;
@@ -169,6 +204,5 @@ impl Shared {
             stats,
             ..Gathered::default()
         };
-        Ok(checkpoint)
     }
 }

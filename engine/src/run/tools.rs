@@ -3,7 +3,6 @@
 use milepost_codec::{Error, Json, Result, ToolCalled, ToolReturned};
 
 use super::Run;
-use super::policy::Occasion;
 
 /// What a call is going to touch, as far as that is known before it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -69,12 +68,10 @@ impl Run {
                 touches
             }
         };
-        let Touches { files, destructive } = touches;
-        self.shared
-            .consider(Occasion::BeforeTool, files, destructive)?;
+        self.shared.before_tool(touches)?;
         let (id, tool) = (call.call.clone(), Some(call.tool.clone()));
         self.append(call)?;
-        self.touched(files, destructive);
+        self.touched(touches.files, touches.destructive);
         let done = work();
         let (ok, output) = match &done {
             Ok(output) => (true, output.clone()),

@@ -2,7 +2,7 @@
 
 use argmin::core::checkpointing::{Checkpoint, CheckpointingFrequency};
 use argmin::core::{ArgminFloat, Error, State};
-use milepost::{Application, Body, Data, Json, Lineage, Mark, MarkCause, Offset};
+use milepost::{Append, Application, Body, Data, Json, Lineage, Mark, MarkCause, Offset};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -13,8 +13,8 @@ pub const EVENT_NAME: &str = "argmin.state";
 
 /// Keeps a solver's checkpoints in a lineage of a Milepost store.
 ///
-/// Each save is one event, with the solver and the state, and a mark behind it. Both are durable
-/// when argmin goes on. A load takes the state of the newest mark of a success, on the lineage or
+/// Each save is one event, with the solver and the state, and a mark behind it, in one commit. Both
+/// are durable when argmin goes on. A load takes the state of the newest mark of a success, on the lineage or
 /// on those it came from: after a restore the solver goes on from where the task was restored to.
 ///
 /// What is loaded replaces what the executor was configured with, the limit of iterations too. A
@@ -99,18 +99,15 @@ where
             iteration,
             cost: finite(state.get_best_cost()),
         };
-        self.lineage.append(Application {
+        let event = Application {
             name: EVENT_NAME.to_owned(),
             data: Data::Bytes(form::encode(&(solver, state))?),
-        })?;
-        // A crash before the mark is no harm: the state before it is still marked. The mark is on
-        // the present, not set back to the state with `Mark::at`, where another thread appended in
-        // between: a restore takes only a mark that stands at its own point into the new lineage.
+        };
         let mark = Mark::new()
             .cause(MarkCause::Step)
             .label(format!("iteration-{iteration}"))
             .metadata(Json::from_value(&metadata)?);
-        self.lineage.checkpoint(mark)?;
+        self.lineage.append(Append::from(event).mark(mark))?;
         Ok(())
     }
 

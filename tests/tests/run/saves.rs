@@ -59,7 +59,9 @@ fn each_finished_layer_is_a_checkpoint_with_everything_in_the_state_there() {
                 .append(GuidanceGiven { text, data })
                 .unwrap();
         }
+        let commits = engine.stats().unwrap().seq;
         marks.push(run.finish_step(finished(layer)).unwrap().unwrap());
+        assert_eq!(engine.stats().unwrap().seq, commits + 1, "one sync");
     }
     let last = marks.last().unwrap();
     assert_eq!(

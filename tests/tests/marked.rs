@@ -1,0 +1,135 @@
+//! Events with a checkpoint behind them: one commit, both or neither.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    missing_docs,
+    reason = "tests"
+)]
+
+use milepost::{Append, Engine, ErrorKind, Mark, Message, Options};
+use milepost_tests::{bodies, folder};
+
+fn message(n: u64, bytes: usize) -> Message {
+    Message::text("user", &bodies::text(n, bytes))
+}
+
+#[test]
+fn events_and_their_checkpoint_are_one_commit_and_there_after_a_kill() {
+    let dir = tempfile::tempdir().unwrap();
+    let (root, killed) = (dir.path().join("store"), dir.path().join("killed"));
+    let engine = Engine::open(&root, Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    let mut ids = Vec::new();
+    for n in 0..20 {
+        let before = engine.stats().unwrap().seq;
+        // Some are larger than a section.
+        let events = (0..=n % 4).map(|k| message(n * 10 + k, 6000));
+        let label = format!("c-{n}");
+        let done = task
+            .append(Append::batch(events).mark(Mark::new().label(label)))
+            .unwrap();
+        assert_eq!(engine.stats().unwrap().seq, before + 1);
+        assert_eq!(u64::from(done.count), n % 4 + 1);
+        assert_eq!(done.head.next, done.first + u64::from(done.count) + 1);
+        assert_eq!(done.head, task.head().unwrap());
+        ids.push(done.checkpoint.unwrap());
+    }
+    folder::copy_store(&root, &killed).unwrap();
+    for root in [&root, &killed] {
+        let other = (root == &killed).then(|| Engine::open(root, Options::default()).unwrap());
+        let engine = other.as_ref().unwrap_or(&engine);
+        for (n, id) in ids.iter().enumerate() {
+            let mark = engine.checkpoint(&id.to_string()).unwrap();
+            assert_eq!(mark.label, Some(format!("c-{n}")));
+            assert_eq!(mark.parent, n.checked_sub(1).map(|before| ids[before]));
+            assert_eq!(mark.at, mark.mark, "it stands on its own offset");
+        }
+        assert!(engine.verify(None, &mut |_, _| {}).unwrap().is_clean());
+    }
+}
+
+#[test]
+fn where_the_events_are_refused_there_is_no_checkpoint_and_the_other_way_round() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    let head = task.head().unwrap();
+    let marked = |mark| Append::from(message(1, 10)).mark(mark);
+    let refused = [
+        (marked(Mark::new()).expect_head(99), ErrorKind::Conflict),
+        (marked(Mark::new().label("123")), ErrorKind::Invalid),
+        (marked(Mark::new().at(0)), ErrorKind::Invalid),
+        (Append::default().mark(Mark::new()), ErrorKind::Invalid),
+    ];
+    for (append, kind) in refused {
+        let error = task.append(append.clone()).unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+        let ticket = task.submit(append).and_then(|ticket| ticket.wait());
+        assert_eq!(ticket.unwrap_err().kind(), kind);
+    }
+    assert_eq!(task.head().unwrap(), head);
+    assert!(task.last_successful().unwrap().is_none());
+    let done = task.submit(marked(Mark::new())).unwrap().wait().unwrap();
+    assert_eq!(
+        task.last_successful().unwrap().unwrap().id,
+        done.checkpoint.unwrap()
+    );
+}
+
+#[test]
+fn under_a_key_the_same_events_and_checkpoint_come_back_and_others_are_a_conflict() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    let keyed = |key: &str| Append::from(message(1, 10)).key(key);
+    let mark = |label: &str| Mark::new().label(label);
+    task.checkpoint(mark("before")).unwrap();
+    let first = task.append(keyed("k").mark(mark("a"))).unwrap();
+    task.append(message(2, 10)).unwrap();
+    let head = task.head().unwrap();
+    let again = task.append(keyed("k").mark(mark("a"))).unwrap();
+    assert!(again.repeated);
+    assert_eq!(
+        (again.first, again.head, again.count),
+        (first.first, first.head, first.count)
+    );
+    assert_eq!(again.checkpoint, first.checkpoint);
+    let other = task.append(keyed("k").mark(mark("b"))).unwrap_err();
+    assert_eq!(other.kind(), ErrorKind::Conflict, "{other}");
+    // Events that were appended under the key without one.
+    task.append(keyed("plain")).unwrap();
+    let other = task.append(keyed("plain").mark(mark("a"))).unwrap_err();
+    assert_eq!(other.kind(), ErrorKind::Conflict, "{other}");
+    assert_eq!(task.head().unwrap().next, head.next + 1);
+}
+
+#[test]
+fn many_threads_append_with_checkpoints_and_the_parents_are_one_chain() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    std::thread::scope(|scope| {
+        for n in 0..8 {
+            let task = &task;
+            scope.spawn(move || {
+                for k in 0..20 {
+                    task.append(Append::from(message(n * 100 + k, 50)).mark(Mark::new()))
+                        .unwrap();
+                }
+            });
+        }
+    });
+    let mut mark = task.last_successful().unwrap();
+    let mut count = 0;
+    while let Some(found) = mark {
+        count += 1;
+        let parent = found
+            .parent
+            .map(|id| engine.checkpoint(&id.to_string()).unwrap());
+        assert!(
+            parent
+                .as_ref()
+                .is_none_or(|parent| parent.mark + 2 == found.mark)
+        );
+        mark = parent;
+    }
+    assert_eq!(count, 160);
+    assert!(engine.verify(None, &mut |_, _| {}).unwrap().is_clean());
+}
