@@ -322,7 +322,7 @@ impl Keeper {
             let begun = Instant::now();
             // Appends go on without an anchor; it is tried again, and the log says so.
             if let Err(error) = self.write() {
-                log::warn!("the anchor is not up to date: {error}");
+                tracing::warn!("the anchor is not up to date: {error}");
             }
             wait = EVERY.max(begun.elapsed() * SHARE);
         }

@@ -134,6 +134,22 @@ impl Append {
         self.key.is_some()
     }
 
+    pub(crate) fn user_given(&self) -> Option<&str> {
+        self.user.as_deref()
+    }
+
+    pub(crate) fn correlation_given(&self) -> Option<&str> {
+        self.correlation.as_deref()
+    }
+
+    /// The last phase among the events.
+    pub(crate) fn phase_entered(&self) -> Option<&str> {
+        self.bodies.iter().rev().find_map(|body| match body {
+            Body::PhaseChanged(changed) => Some(changed.phase.as_str()),
+            _ => None,
+        })
+    }
+
     pub(crate) fn key_given(&self) -> Option<&str> {
         self.key.as_deref()
     }

@@ -116,6 +116,10 @@ impl Mark {
         self.body.cause
     }
 
+    pub(crate) fn correlation_given(&self) -> Option<&str> {
+        self.correlation.as_deref()
+    }
+
     /// With an actor and a correlation id where it has none.
     pub(crate) fn unless_given(mut self, actor: Option<&str>, correlation: Option<&str>) -> Self {
         self.actor = self.actor.or_else(|| actor.map(str::to_owned));

@@ -2,6 +2,7 @@
 //! whoever waits at a safe point is told.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use milepost_codec::{ControlChanged, Error, LineageId, Result, RunControl, TaskNo};
@@ -9,6 +10,7 @@ use milepost_replay::{RunReducer, transition};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::append::{Append, Appended};
+use crate::audit;
 use crate::engine::Inner;
 use crate::lineage::Lineage;
 use crate::state::state_at;
@@ -31,7 +33,14 @@ pub(crate) struct TaskControl {
     changed: Condvar,
 }
 
-pub(crate) type Known = HashMap<LineageId, RunControl>;
+pub(crate) type Known = HashMap<LineageId, Standing>;
+
+/// How a run stands: what is known of its state without folding it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Standing {
+    pub(crate) control: RunControl,
+    pub(crate) phase: Option<String>,
+}
 
 impl Controls {
     pub(crate) fn of(&self, task: TaskNo) -> Arc<TaskControl> {
@@ -80,15 +89,43 @@ pub(crate) fn current(
     task: TaskNo,
     lineage: LineageId,
 ) -> Result<RunControl> {
-    if let Some(control) = known.get(&lineage) {
-        return Ok(*control);
+    look(inner, known, task, lineage).map(|standing| standing.control)
+}
+
+fn look<'a>(
+    inner: &Inner,
+    known: &'a mut Known,
+    task: TaskNo,
+    lineage: LineageId,
+) -> Result<&'a mut Standing> {
+    match known.entry(lineage) {
+        Entry::Occupied(found) => Ok(found.into_mut()),
+        Entry::Vacant(place) => {
+            let log = milepost_codec::LogId::lineage(task, lineage);
+            let head = inner.catalog.head(log)?.next;
+            // What comes meanwhile is no change of control: those take the lock.
+            let state = state_at(&inner.catalog, &RunReducer, task, lineage, head)?;
+            let (control, phase) = (state.control, state.phase);
+            Ok(place.insert(Standing { control, phase }))
+        }
     }
-    let log = milepost_codec::LogId::lineage(task, lineage);
-    let head = inner.catalog.head(log)?.next;
-    // What comes meanwhile is no change of control: those take the lock.
-    let control = state_at(&inner.catalog, &RunReducer, task, lineage, head)?.control;
-    known.insert(lineage, control);
-    Ok(control)
+}
+
+/// How the run of a lineage stands.
+pub(crate) fn standing(inner: &Inner, task: TaskNo, lineage: LineageId) -> Result<Standing> {
+    let control = inner.controls.of(task);
+    let mut known = control.lock();
+    look(inner, &mut known, task, lineage).cloned()
+}
+
+/// Takes in that a lineage is in another phase.
+pub(crate) fn entered(inner: &Inner, task: TaskNo, lineage: LineageId, phase: &str) {
+    let control = inner.controls.tasks.lock().get(&task).cloned();
+    if let Some(control) = control
+        && let Some(standing) = control.lock().get_mut(&lineage)
+    {
+        standing.phase = Some(phase.to_owned());
+    }
 }
 
 /// Commits events of which some change the control.
@@ -96,6 +133,7 @@ pub(crate) fn append(lineage: &Lineage, append: &Append) -> Result<Appended> {
     let inner = lineage.inner();
     let control = inner.controls.of(lineage.task());
     let mut known = control.lock();
+    let mut before = None;
     // Where the key was used the events are there, or it is a conflict: nothing changes.
     let used = match append.key_given() {
         Some(key) => inner.catalog.keyed(lineage.task(), lineage.id(), key)?,
@@ -103,6 +141,7 @@ pub(crate) fn append(lineage: &Lineage, append: &Append) -> Result<Appended> {
     };
     if used.is_none() {
         let mut now = current(inner, &mut known, lineage.task(), lineage.id())?;
+        before = Some(now);
         for change in append.control_changes() {
             now = checked(now, change)?;
         }
@@ -111,7 +150,20 @@ pub(crate) fn append(lineage: &Lineage, append: &Append) -> Result<Appended> {
     known.remove(&lineage.id());
     let done = lineage.commit_append(append)?;
     control.changed.notify_all();
+    drop(known);
+    lineage.appended(append, &done);
+    audit(lineage, append, before);
     Ok(done)
+}
+
+fn audit(lineage: &Lineage, append: &Append, before: Option<RunControl>) {
+    let done = audit::Done {
+        before,
+        user: append.user_given(),
+        correlation: append.correlation_given(),
+        ..audit::Done::of("control_changed", lineage.task(), lineage.id())
+    };
+    done.tell(lineage.inner());
 }
 
 fn checked(now: RunControl, change: &ControlChanged) -> Result<RunControl> {
@@ -173,11 +225,17 @@ impl Task {
         let from = current(inner, &mut known, self.no(), self.lineage().id())?;
         transition(from, to)?;
         let reason = reason.map(str::to_owned);
-        let change = ControlChanged { from, to, reason };
-        known.remove(&self.lineage().id());
-        self.lineage().commit_append(&dress(Append::from(change)))?;
-        known.insert(self.lineage().id(), to);
+        let change = dress(Append::from(ControlChanged { from, to, reason }));
+        let standing = known.remove(&self.lineage().id()).unwrap_or_default();
+        self.lineage().commit_append(&change)?;
+        let standing = Standing {
+            control: to,
+            ..standing
+        };
+        known.insert(self.lineage().id(), standing);
         control.changed.notify_all();
+        drop(known);
+        audit(self.lineage(), &change, Some(from));
         Ok(from)
     }
 }

@@ -283,6 +283,7 @@ impl Engine {
         });
         inner.committer.commit(Request { parts, activates })?;
         drop(_structure);
+        crate::audit::Done::of("task_started", task, lineage).tell(inner);
         self.task(id)
     }
 

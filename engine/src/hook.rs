@@ -139,7 +139,7 @@ impl Hooks {
     }
 
     pub(crate) fn alert(&self, alert: &Alert) {
-        log::error!("{}", alert.message);
+        tracing::error!("{}", alert.message);
         self.tell("an alert", |hook| hook.on_alert(alert));
     }
 }
@@ -147,7 +147,7 @@ impl Hooks {
 fn caught<T>(what: &str, hook: &dyn Hook, call: impl Fn(&dyn Hook) -> T) -> Option<T> {
     let done = catch_unwind(AssertUnwindSafe(|| call(hook)));
     if done.is_err() {
-        log::error!("the hook {} panicked at {what}", hook.name());
+        tracing::error!("the hook {} panicked at {what}", hook.name());
     }
     done.ok()
 }

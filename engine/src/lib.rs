@@ -10,6 +10,7 @@
 //! read.rs  subscribe.rs  state.rs     what comes out
 //! restore.rs                          going back
 //! control.rs  run/  hook.rs           what an iteration engine needs around its log
+//! audit.rs                            who did what, for those who listen
 //! query.rs  catalog.rs  index/        finding things
 //! address.rs  point.rs                naming them
 //! scoped.rs                           what one user sees of them
@@ -44,6 +45,7 @@
 mod address;
 mod anchor;
 mod append;
+mod audit;
 mod catalog;
 mod checkpoint;
 mod clock;

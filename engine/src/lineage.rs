@@ -7,6 +7,7 @@ use milepost_codec::{
 };
 
 use crate::append::{Append, Appended, Ticket};
+use crate::audit::Done;
 use crate::checkpoint::{Checkpoint, Mark};
 use crate::committer::Request;
 use crate::engine::{Engine, Inner};
@@ -114,13 +115,33 @@ impl Lineage {
         if append.control_changes().next().is_some() {
             return crate::control::append(self, append);
         }
-        self.commit_append(append)
+        let appended = self.commit_append(append)?;
+        self.appended(append, &appended);
+        Ok(appended)
     }
 
-    /// Appends without a look at run control.
+    /// Appends without a look at run control, and tells nobody.
     pub(crate) fn commit_append(&self, append: &Append) -> Result<Appended> {
         let request = self.request(append)?;
         Appended::of(&self.engine.inner.commit(request)?)
+    }
+
+    /// What follows from an append. It takes the task's control: not while that is held.
+    pub(crate) fn appended(&self, append: &Append, appended: &Appended) {
+        if let Some(phase) = append.phase_entered() {
+            crate::control::entered(self.inner(), self.task, self.id, phase);
+        }
+        if appended.checkpoint.is_some() && !appended.repeated {
+            self.tell_marked(append.marked());
+        }
+    }
+
+    fn tell_marked(&self, mark: Option<&Mark>) {
+        let done = Done {
+            correlation: mark.and_then(Mark::correlation_given),
+            ..Done::of("checkpoint_marked", self.task, self.id)
+        };
+        done.tell(self.inner());
     }
 
     /// Queues events, in the order of calls from one thread. They survive power loss when the
@@ -181,7 +202,7 @@ impl Lineage {
                 })
             }
         };
-        let draft = mark.draft(at, inner.now_us())?;
+        let draft = mark.clone().draft(at, inner.now_us())?;
         let part = inner
             .part(self.log(), self.origin)
             .epoch(self.epoch)
@@ -190,6 +211,7 @@ impl Lineage {
         let Some((first, _)) = done.parts.first() else {
             return Err(Error::invalid("a mark without an event"));
         };
+        self.tell_marked(Some(&mark));
         inner.catalog.checkpoint_at(self.task, self.id, *first)
     }
 

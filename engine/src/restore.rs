@@ -5,7 +5,9 @@ use milepost_codec::{
     LogId, Offset, Origin, Parent, Restored, Result, Scope,
 };
 
+use crate::audit::{self, Done};
 use crate::committer::{Activate, Part, Request};
+use crate::control;
 use crate::engine::{Engine, Inner, registered};
 use crate::index::{MarkEntry, keys};
 use crate::lineage::Lineage;
@@ -52,6 +54,7 @@ impl Engine {
         self.activate(point.no, activated, &mut parts)?;
         drop(structure);
         let task = Task::of(self, point.no)?;
+        self.tell_gone("restored", &task, active.lineage);
         hooks.tell("a restore", |hook| hook.after_restore(&task));
         Ok(task)
     }
@@ -67,6 +70,7 @@ impl Engine {
         let (lineage, parts) = self.fork(point, LineageType::Branch, description, None)?;
         inner.commit(Request::of(parts))?;
         drop(structure);
+        Done::of("branched", point.no, lineage).tell(inner);
         Lineage::new(self, point.no, lineage, None)
     }
 
@@ -95,7 +99,20 @@ impl Engine {
         };
         self.activate(no, activated, &mut Vec::new())?;
         drop(structure);
-        Task::of(self, no)
+        let task = Task::of(self, no)?;
+        self.tell_gone("undone", &task, active.lineage);
+        Ok(task)
+    }
+
+    /// Tells that a task goes on elsewhere than with this lineage.
+    fn tell_gone(&self, action: &'static str, task: &Task, before: LineageId) {
+        let inner = &self.inner;
+        let before = || control::standing(inner, task.no(), before).ok();
+        let done = Done {
+            before: audit::is_heard().then(before).flatten().map(|s| s.control),
+            ..Done::of(action, task.no(), task.lineage().id())
+        };
+        done.tell(inner);
     }
 
     /// The parts that open a lineage at a point.

@@ -102,7 +102,7 @@ impl Watcher {
                     match error.kind() {
                         // The store is closed, or the run has to look where it is.
                         ErrorKind::Unavailable | ErrorKind::Conflict => {}
-                        _ => log::error!("an idle run could not be saved: {error}"),
+                        _ => tracing::error!("an idle run could not be saved: {error}"),
                     }
                 }
             }

@@ -7,6 +7,7 @@ use super::policy::{Moment, Occasion};
 use super::tools::Touches;
 use super::{Run, Shared};
 use crate::append::Append;
+use crate::audit::Done;
 use crate::checkpoint::{Checkpoint, Mark};
 use crate::hook::{Alert, AlertKind};
 use crate::task::Task;
@@ -174,6 +175,11 @@ impl Shared {
         }
         self.gathered.lock().stats.failed_saves += 1;
         let task = self.task();
+        let failed = Done {
+            correlation: self.options.correlation.as_deref(),
+            ..Done::of("checkpoint_failed", task.no(), task.lineage().id())
+        };
+        failed.tell_failed(task.lineage().inner(), &error);
         task.lineage().inner().options.hooks.alert(&Alert {
             kind: AlertKind::SaveFailed,
             task: Some(task.id().to_owned()),

@@ -316,9 +316,9 @@ impl Inner {
     fn tell(&self) {
         let health = self.health(&self.state.lock());
         match &health {
-            Health::Healthy => log::warn!("{}: the store is well again", self.dir.display()),
+            Health::Healthy => tracing::warn!("{}: the store is well again", self.dir.display()),
             Health::Degraded { error, .. } => {
-                log::error!("{}: the store failed: {error}", self.dir.display());
+                tracing::error!("{}: the store failed: {error}", self.dir.display());
             }
         }
         if let Some(told) = &self.degraded.told {
@@ -391,7 +391,7 @@ impl Inner {
                 Err(error) if is_of_the_disk(&error) => return Err(error),
                 Err(error) => {
                     state.stats.refused += 1;
-                    log::error!(
+                    tracing::error!(
                         "{}: an append to {task} that was held is refused: {error}",
                         self.dir.display()
                     );

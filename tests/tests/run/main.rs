@@ -8,6 +8,7 @@
     reason = "tests"
 )]
 
+mod audit;
 mod autosave;
 mod control;
 mod hooks;

@@ -122,7 +122,7 @@ impl LocalLog {
             outcome,
         } in &findings
         {
-            log::warn!("{}: {place}: {message} ({outcome})", root.display());
+            tracing::warn!("{}: {place}: {message} ({outcome})", root.display());
         }
         let witness = Witness::open(&layout.acked(), config.store, end.acked())?;
         shared.seq.store(end.last, Ordering::Release);

@@ -69,7 +69,7 @@ pub(crate) fn salvage_store(dir: &Path, options: &Options, refused: &Error) -> R
     let layout = Layout::new(dir);
     with_lock(dir, options, || {
         let config = open::settings(&layout, options, &mut Vec::new())?;
-        log::warn!("{}: going on with what is left: {refused}", dir.display());
+        tracing::warn!("{}: going on with what is left: {refused}", dir.display());
         salvage::salvage(&layout, &config, options)
     })
 }

@@ -1,0 +1,185 @@
+//! Audit: each operation is told to `tracing` with who, what, from where to where; payloads are not.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use milepost::{
+    Append, Engine, FailedSave, GuidanceGiven, Hook, Mark, Options, PhaseChanged, Run, RunControl,
+    RunOptions, StepFinished, Task,
+};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Level, Metadata, Subscriber};
+
+type Fields = BTreeMap<String, String>;
+
+/// Keeps the events of the audit.
+#[derive(Clone, Default)]
+struct Listener(Arc<Mutex<Vec<Fields>>>);
+
+struct Reader<'a>(&'a mut Fields);
+
+impl Visit for Reader<'_> {
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        self.0.insert(field.name().to_owned(), format!("{value:?}"));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.insert(field.name().to_owned(), value.to_owned());
+    }
+}
+
+impl Subscriber for Listener {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() == "milepost::audit"
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let level = event.metadata().level();
+        let mut fields = Fields::from([("level".to_owned(), level.to_string())]);
+        event.record(&mut Reader(&mut fields));
+        self.0.lock().unwrap().push(fields);
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+/// What is told while something is done.
+fn told(work: impl FnOnce()) -> Vec<Fields> {
+    let listener = Listener::default();
+    tracing::subscriber::with_default(listener.clone(), work);
+    let told = listener.0.lock().unwrap();
+    told.clone()
+}
+
+fn brief(told: &[Fields]) -> Vec<String> {
+    let line = |fields: &Fields| {
+        let [action, before, after, phase] =
+            ["action", "prev_state", "new_state", "iteration_state"].map(|name| &fields[name]);
+        format!("{action}: {before} -> {after} [{phase}]")
+    };
+    told.iter().map(line).collect()
+}
+
+#[test]
+fn each_operation_is_told_with_its_states_and_whose_it_is() {
+    let (engine, _) = crate::engine();
+    let told = told(|| {
+        let options = RunOptions::default()
+            .correlation("req-7")
+            .autosave_after(None);
+        let run = Run::of(engine.start_task("t", "ana").unwrap(), options).unwrap();
+        run.begin().unwrap();
+        run.enter_phase("search", 1).unwrap();
+        run.checkpoint(Mark::new().label("good")).unwrap();
+        let (text, data) = ("the secret word is plum".to_owned(), None);
+        run.append(GuidanceGiven { text, data }).unwrap();
+        run.pause("look").unwrap();
+        engine
+            .restore(&engine.point("t@good").unwrap(), None)
+            .unwrap();
+        run.safe_point().unwrap();
+        run.stop("enough").unwrap();
+        engine.undo("t").unwrap();
+        engine
+            .branch(&engine.point("t@good").unwrap(), None)
+            .unwrap();
+        // Control, phase and checkpoint in one append.
+        let batch = Append::batch([milepost::Body::from(PhaseChanged {
+            phase: "end".into(),
+            ..Default::default()
+        })]);
+        let task = engine.task("t").unwrap();
+        task.append(batch.mark(Mark::new())).unwrap();
+    });
+    let expected = [
+        "task_started: idle -> idle []",
+        "control_changed: idle -> running []",
+        "checkpoint_marked: running -> running [search]",
+        "checkpoint_marked: running -> running [search]",
+        "control_changed: running -> paused [search]",
+        "restored: paused -> running [search]",
+        "control_changed: running -> stopped [search]",
+        "undone: stopped -> paused [search]",
+        "branched: running -> running [search]",
+        "checkpoint_marked: paused -> paused [end]",
+    ];
+    assert_eq!(brief(&told), expected);
+    for fields in &told {
+        assert_eq!(
+            (fields["task_id"].as_str(), fields["user_id"].as_str()),
+            ("t", "ana")
+        );
+        assert_eq!(fields["level"], "INFO");
+        assert_eq!(fields["timestamp"], "1700000000000000");
+        assert!(
+            !format!("{fields:?}").contains("plum"),
+            "a payload: {fields:?}"
+        );
+    }
+    let runs: Vec<_> = told[1..5]
+        .iter()
+        .map(|fields| fields["correlation_id"].as_str())
+        .collect();
+    assert_eq!(runs, ["req-7"; 4]);
+}
+
+#[test]
+fn one_append_may_change_control_and_phase_and_be_marked() {
+    let (engine, _) = crate::engine();
+    let task = engine.start_task("t", "ana").unwrap();
+    let told = told(|| {
+        let change = milepost::ControlChanged {
+            from: RunControl::Idle,
+            to: RunControl::Running,
+            reason: None,
+        };
+        let phase = PhaseChanged {
+            phase: "search".into(),
+            ..Default::default()
+        };
+        let bodies: [milepost::Body; 2] = [change.into(), phase.into()];
+        let append = Append::batch(bodies).mark(Mark::new()).user("bob");
+        task.append(append).unwrap();
+    });
+    let expected = [
+        "checkpoint_marked: running -> running [search]",
+        "control_changed: idle -> running [search]",
+    ];
+    assert_eq!(brief(&told), expected);
+    assert_eq!(told[1]["user_id"], "bob");
+}
+
+struct Refusing;
+
+impl Hook for Refusing {
+    fn name(&self) -> &str {
+        "refusing"
+    }
+
+    fn before_checkpoint(&self, _: &Task, _: &Mark) -> Result<(), String> {
+        Err("the disk is full".into())
+    }
+}
+
+#[test]
+fn a_failed_save_is_told_as_an_error() {
+    let engine = Engine::in_memory(Options::default().hook(Arc::new(Refusing))).unwrap();
+    let run = crate::run(&engine, RunOptions::default().failed_save(FailedSave::GoOn));
+    let told = told(|| {
+        run.finish_step(StepFinished::default()).unwrap();
+    });
+    assert_eq!(brief(&told), ["checkpoint_failed: idle -> idle []"]);
+    assert_eq!(told[0]["level"], Level::ERROR.to_string());
+    assert!(told[0]["error"].contains("the disk is full"));
+}
