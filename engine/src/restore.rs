@@ -1,11 +1,12 @@
 //! Going back: restore, branch and undo. Nothing is overwritten, so each can be undone.
 
 use milepost_codec::{
-    Activated, ActivationCause, Body, Control, Error, Head, LineageId, LineageOpened, LineageType,
-    LogId, Offset, Origin, Parent, Restored, Result, Scope,
+    Activated, ActivationCause, Body, Control, Error, Hash, Head, LineageId, LineageOpened,
+    LineageType, LogId, Offset, Origin, Parent, Restored, Result, Scope,
 };
 
 use crate::audit::{self, Done};
+use crate::checkpoint::Mark;
 use crate::committer::{Activate, Part, Request};
 use crate::control;
 use crate::engine::{Engine, Inner, registered};
@@ -170,6 +171,9 @@ impl Engine {
         if let Some(restored) = restored {
             events.body(&Body::from(restored), now)?;
         }
+        if let Some(mark) = inner.left_behind(point, offset, hash)? {
+            events = events.mark(mark.draft(Some(at), now)?);
+        }
         Ok((lineage, vec![control.finish(), events.finish()]))
     }
 
@@ -216,5 +220,29 @@ impl Inner {
             None => false,
         };
         Ok(point.offset + u64::from(stands_there))
+    }
+
+    /// The mark that a new lineage gets where it goes back to a checkpoint whose own mark stands further
+    /// on, and so is none of its own: the same, with the other as its parent. So the checkpoint gone back
+    /// to is found there, by its label and as the last one.
+    fn left_behind(&self, point: &Point, offset: Offset, hash: Hash) -> Result<Option<Mark>> {
+        let Some(id) = point.checkpoint else {
+            return Ok(None);
+        };
+        let checkpoint = self.catalog.checkpoint_named(&id.to_string(), None)?;
+        if offset != point.offset || checkpoint.mark < offset || checkpoint.hash != hash {
+            return Ok(None);
+        }
+        let mut mark = Mark::new()
+            .cause(checkpoint.cause)
+            .status(checkpoint.status)
+            .parent(id);
+        if let Some(label) = checkpoint.label {
+            mark = mark.label(label);
+        }
+        if let Some(metadata) = checkpoint.metadata {
+            mark = mark.metadata(metadata);
+        }
+        Ok(Some(mark))
     }
 }

@@ -336,8 +336,9 @@ impl World {
             .model
             .marks
             .iter()
-            .find(|m| Some(m.id) == from.checkpoint);
-        let offset = from.offset + u64::from(mark.is_some_and(|m| m.mark == m.at));
+            .find(|m| Some(m.id) == from.checkpoint)
+            .cloned();
+        let offset = from.offset + u64::from(mark.as_ref().is_some_and(|m| m.mark == m.at));
         let mut at = from.clone();
         at.offset = offset;
         let hash = self.engine.hash_at(&at).unwrap();
@@ -374,7 +375,32 @@ impl World {
         };
         model.push(new, opened.into(), header.clone());
         if lineage_type == LineageType::Restore {
-            model.push(new, restored.into(), header);
+            model.push(new, restored.into(), header.clone());
+        }
+        // One whose mark stands further on is marked again.
+        if let Some(old) = mark.filter(|m| m.mark != m.at) {
+            let body = CheckpointMarked {
+                at: Some(Head { next: offset, hash }),
+                parent: Some(old.id),
+                ..old.body
+            };
+            let query = CheckpointQuery {
+                task: Some(model.name.clone()),
+                lineage: Some(LineageId(new as u32)),
+                ..CheckpointQuery::default()
+            };
+            let made = self.engine.checkpoints(&query).unwrap().items.remove(0);
+            let new = MarkModel {
+                task,
+                lineage: new,
+                mark: model.head(new),
+                at: offset,
+                id: made.id,
+                body: body.clone(),
+            };
+            model.push(new.lineage, body.into(), header);
+            check_mark(&made, &new);
+            self.model.marks.push(new);
         }
     }
 

@@ -133,3 +133,47 @@ fn many_threads_append_with_checkpoints_and_the_parents_are_one_chain() {
     assert_eq!(count, 160);
     assert!(engine.verify(None, &mut |_, _| {}).unwrap().is_clean());
 }
+
+#[test]
+fn gone_back_to_a_checkpoint_of_an_earlier_point_it_is_the_last_one_there_too() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    task.checkpoint(Mark::new().label("a")).unwrap();
+    task.append(message(1, 10)).unwrap();
+    let between = task.head().unwrap().next;
+    task.append(message(2, 10)).unwrap();
+    let metadata = milepost::Json::new(r#"{"score": 3}"#).unwrap();
+    let mark = Mark::new()
+        .label("b")
+        .metadata(metadata.clone())
+        .at(between);
+    let first = task.checkpoint(mark).unwrap();
+    let state = engine.run_state(&engine.point("t@b").unwrap()).unwrap();
+    let mut before = first.clone();
+    for again in 0..3 {
+        let point = engine.point("t@b").unwrap();
+        let back = match again {
+            // Beside the active lineage, and then on.
+            2 => engine.branch(&point, None).unwrap(),
+            _ => engine.restore(&point, None).unwrap().lineage().clone(),
+        };
+        let last = back.last_successful().unwrap().unwrap();
+        assert_eq!(last.label.as_deref(), Some("b"), "restore {again}");
+        assert_eq!((last.lineage, last.parent), (back.id(), Some(before.id)));
+        assert_eq!((last.at, last.hash), (first.at, first.hash));
+        assert_eq!(last.metadata.as_ref(), Some(&metadata));
+        let now = engine.run_state(&engine.point(&format!("t/{}@b", back.id().0)).unwrap());
+        assert_eq!(now.unwrap(), state);
+        before = last;
+    }
+    // One that stands on its own offset comes along as it is.
+    let own = engine
+        .restore(&engine.point("t/0@a").unwrap(), None)
+        .unwrap();
+    assert_eq!(
+        own.last_successful().unwrap().unwrap().label.as_deref(),
+        Some("a")
+    );
+    assert_eq!(engine.stats().unwrap().checkpoints, 5);
+    assert!(engine.verify(None, &mut |_, _| {}).unwrap().is_clean());
+}

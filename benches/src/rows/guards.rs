@@ -2,9 +2,12 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use milepost::{Append, Degraded, Engine, Options, StoreKey, Supervisor, Task};
+use milepost::{
+    Append, Degraded, Engine, Hook, Options, Run, RunOptions, StoreKey, Supervisor, Task,
+};
 
 use super::{folder, store};
 use crate::corpus::{generated, repeated};
@@ -12,6 +15,15 @@ use crate::measure::{alternate, median, row, seconds};
 use crate::peers::RawFile;
 
 const EVENT: usize = 200;
+
+/// A hook that does nothing.
+struct Quiet;
+
+impl Hook for Quiet {
+    fn name(&self) -> &str {
+        "quiet"
+    }
+}
 
 /// One writer, one event at a time, in stores that differ by one guard.
 pub fn guards(rounds: usize, count: u64) {
@@ -36,6 +48,10 @@ pub fn guards(rounds: usize, count: u64) {
     )
     .unwrap();
     assert!(supervisor.wait_healthy(Duration::from_secs(10)));
+    let options = Options::default().hook(Arc::new(Quiet));
+    let (_driven, driven) = open("driven", options);
+    let options = RunOptions::default().actor("bench").correlation("bench-1");
+    let run = Run::of(driven, options).unwrap();
     let body = generated(1, EVENT);
     let rate = |time: f64| count as f64 / time;
     let each = |task: &Task| {
@@ -45,7 +61,7 @@ pub fn guards(rounds: usize, count: u64) {
             }
         }))
     };
-    let [base, keyed, anchored, bare, supervised] = alternate(
+    let [base, keyed, anchored, bare, supervised, driven] = alternate(
         rounds,
         [
             &mut || each(&plain),
@@ -59,6 +75,13 @@ pub fn guards(rounds: usize, count: u64) {
                     }
                 }))
             },
+            &mut || {
+                rate(seconds(|| {
+                    for _ in 0..count {
+                        run.append(body.clone()).unwrap();
+                    }
+                }))
+            },
         ],
     );
     let against = |name: &str, guarded: f64| {
@@ -69,6 +92,7 @@ pub fn guards(rounds: usize, count: u64) {
     against("append with a key", keyed);
     against("append with an anchor kept up to date", anchored);
     against("append through a supervisor", supervised);
+    against("append by a run: hooks, autosave, audit", driven);
     let figure = format!("{base:.0}/s");
     let peer = format!("without {bare:.0}/s");
     row(
