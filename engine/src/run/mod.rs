@@ -173,7 +173,10 @@ impl Run {
 
     fn change(&self, to: RunControl, reason: Option<&str>) -> Result<()> {
         let dress = |append| self.shared.dressed(append);
-        self.task().change_control_as(to, reason, dress).map(|_| ())
+        // On what the task goes on with, also where the run has not looked yet that somebody went back.
+        let task = self.task();
+        let now = Task::of(task.engine(), task.no())?;
+        now.change_control_as(to, reason, dress).map(|_| ())
     }
 
     /// Where the run can be held: returns at once while it is going, waits while it is paused. Any

@@ -231,3 +231,20 @@ fn a_restore_has_the_control_of_its_point_and_the_lineage_before_keeps_its_own()
     let undone = engine.undo("t").unwrap();
     assert_eq!(undone.control().unwrap(), RunControl::Paused);
 }
+
+#[test]
+fn a_run_is_paused_and_stopped_where_its_task_is_also_before_it_has_looked() {
+    let (engine, _) = engine();
+    let run = run(&engine, RunOptions::default());
+    run.begin().unwrap();
+    let point = run.task().point(2).unwrap();
+    let back = engine.restore(&point, None).unwrap();
+    run.pause("the wrong way").unwrap();
+    assert_eq!(back.control().unwrap(), RunControl::Paused);
+    assert_eq!(
+        run.safe_point().unwrap(),
+        Turn::Elsewhere(back.lineage().id())
+    );
+    run.stop("enough").unwrap();
+    assert_eq!(run.safe_point().unwrap(), Turn::Stop(RunControl::Stopped));
+}
