@@ -1,7 +1,8 @@
 //! Audit: each operation is told to `tracing` with who, what, from where to where; payloads are not.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Once};
 
 use milepost::{
     Append, Engine, FailedSave, GuidanceGiven, Hook, Mark, Options, PhaseChanged, Run, RunControl,
@@ -13,9 +14,14 @@ use tracing::{Event, Level, Metadata, Subscriber};
 
 type Fields = BTreeMap<String, String>;
 
-/// Keeps the events of the audit.
-#[derive(Clone, Default)]
-struct Listener(Arc<Mutex<Vec<Fields>>>);
+thread_local! {
+    /// What was told on this thread, where somebody wants to know.
+    static TOLD: RefCell<Option<Vec<Fields>>> = const { RefCell::new(None) };
+}
+
+/// Keeps the events of the audit, by threads: one for the whole process, since one that comes and goes
+/// is not seen at once by what other threads are told.
+struct Listener;
 
 struct Reader<'a>(&'a mut Fields);
 
@@ -46,7 +52,11 @@ impl Subscriber for Listener {
         let level = event.metadata().level();
         let mut fields = Fields::from([("level".to_owned(), level.to_string())]);
         event.record(&mut Reader(&mut fields));
-        self.0.lock().unwrap().push(fields);
+        TOLD.with_borrow_mut(|told| {
+            if let Some(told) = told {
+                told.push(fields);
+            }
+        });
     }
 
     fn enter(&self, _: &Id) {}
@@ -56,10 +66,11 @@ impl Subscriber for Listener {
 
 /// What is told while something is done.
 fn told(work: impl FnOnce()) -> Vec<Fields> {
-    let listener = Listener::default();
-    tracing::subscriber::with_default(listener.clone(), work);
-    let told = listener.0.lock().unwrap();
-    told.clone()
+    static LISTENING: Once = Once::new();
+    LISTENING.call_once(|| tracing::subscriber::set_global_default(Listener).unwrap());
+    TOLD.set(Some(Vec::new()));
+    work();
+    TOLD.take().unwrap()
 }
 
 fn brief(told: &[Fields]) -> Vec<String> {
