@@ -81,19 +81,30 @@ impl Writer {
         if batch.is_empty() {
             return Ok(());
         }
-        let bodies = batch.iter().map(|(_, body)| body.clone());
-        let ticket = self.lineage.submit(Append::batch(bodies));
+        let append = Append::batch(batch.iter().map(|(_, body)| body.clone()));
+        // Changes of control are not queued.
+        let control = |(_, body): &(u64, Body)| matches!(body, Body::ControlChanged(_));
+        if batch.iter().any(control) {
+            let done = self.lineage.append(append);
+            return self.settled(batch, done);
+        }
+        let ticket = self.lineage.submit(append);
         self.under_way = Some((batch, ticket));
         Ok(())
     }
 
-    /// Waits for the batch that is under way. An event that the engine refuses does not keep the
-    /// others out: nothing of a refused batch is written, so each is tried alone, in order.
+    /// Waits for the batch that is under way.
     fn settle(&mut self) -> Result<()> {
-        let Some((batch, ticket)) = self.under_way.take() else {
-            return Ok(());
-        };
-        match ticket.and_then(Ticket::wait) {
+        match self.under_way.take() {
+            Some((batch, ticket)) => self.settled(batch, ticket.and_then(Ticket::wait)),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes what came of a batch. An event that the engine refuses does not keep the others out:
+    /// nothing of a refused batch is written, so each is tried alone, in order.
+    fn settled(&mut self, batch: Vec<(u64, Body)>, done: milepost::Result<Appended>) -> Result<()> {
+        match done {
             Ok(appended) => {
                 self.count(&appended);
                 return Ok(());
