@@ -59,10 +59,9 @@ fn json_lines_get_a_checkpoint_behind_each_step_and_at_the_end() {
     // Into a task that exists the lines go on its active lineage. The run was not ended, so the line
     // that begins it is refused: the others are not.
     let again = place.run([OsStr::new("record"), file.as_os_str()]);
-    again.failed(
-        1,
-        "run.jsonl:1: the change of control is from idle, and the run is running",
-    );
+    let why = "run.jsonl:1: the change of control is from idle, and the run is running";
+    assert_eq!(again.code, 1);
+    assert!(again.err.contains(why), "{}", again.err);
     assert_eq!(place.lines("log run").len(), 32);
     assert_eq!(place.json("lineages run").as_array().unwrap().len(), 1);
 }

@@ -99,8 +99,8 @@ pub use query::{CheckpointQuery, Page, TaskInfo, TaskQuery};
 pub use read::Events;
 pub use repair::{LostEvents, RepairReport, repair};
 pub use run::{
-    Access, EverySteps, FailedSave, Moment, Never, Occasion, Policy, Risk, Run, RunOptions,
-    RunStats, Touches, Turn,
+    Access, EveryPhase, EverySteps, FailedSave, Moment, Never, Occasion, Policy, Risk, Run,
+    RunOptions, RunStats, Touches, Turn,
 };
 pub use scoped::Scoped;
 pub use stats::{DiskBytes, Stats};
@@ -119,6 +119,7 @@ pub use milepost_codec::{
     VariablesPatched, WorkspaceCaptured,
 };
 pub use milepost_replay::{
-    Change, ChangeKind, Chunks, Entry, Event, MemoryChunks, MessageRange, Reducer, RunReducer,
-    RunState, Sequence, diff, diff_states, fold, to_patch, transition,
+    Change, ChangeKind, Chunks, Entry, Event, Guidance, LastError, MemoryChunks, MessageRange,
+    OpenCall, Reducer, RunReducer, RunState, Sequence, Step, StepStatus, diff, diff_states, fold,
+    to_patch, transition,
 };

@@ -253,15 +253,23 @@ impl Lineage {
         self.inner().catalog.checkpoint_at(self.task, self.id, mark)
     }
 
-    /// The newest checkpoint, on the lineage or its ancestors before the forks.
-    pub(crate) fn newest_checkpoint(&self) -> Result<Option<Checkpoint>> {
+    /// The offset and time of the newest mark, on the lineage or its ancestors before the forks.
+    pub(crate) fn newest_mark(&self) -> Result<Option<(Offset, u64)>> {
         let catalog = &self.engine.inner.catalog;
         let mut any = |_, _, _: &_| Ok(true);
         let found = catalog.newest_mark(self.task, self.id, Offset::MAX, &mut any)?;
-        let checkpoint = |(owner, offset, entry)| {
-            catalog.checkpoint(self.task, &self.name, owner, offset, &entry)
-        };
-        found.map(checkpoint).transpose()
+        Ok(found.map(|(_, offset, entry)| (offset, entry.time_us)))
+    }
+
+    /// The first offset behind the events that opened the lineage.
+    pub(crate) fn first_behind_opening(&self) -> Result<Offset> {
+        let entry = self.engine.inner.catalog.lineage(self.task, self.id)?;
+        let start = entry.parent.map_or(0, |parent| parent.offset);
+        let restored = matches!(
+            entry.lineage_type,
+            LineageType::Restore | LineageType::Rollback
+        );
+        Ok(start + 1 + u64::from(restored))
     }
 
     /// Where the lineage ends.

@@ -56,6 +56,11 @@ impl Task {
         self.no
     }
 
+    /// Where the sequences of its states are read from: see [`Engine::chunks`].
+    pub fn chunks(&self) -> std::sync::Arc<dyn milepost_replay::Chunks> {
+        self.engine.chunks()
+    }
+
     pub(crate) fn engine(&self) -> &Engine {
         &self.engine
     }

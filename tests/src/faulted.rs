@@ -174,8 +174,8 @@ fn after_failure(work: &mut Work, dir: &Path, seed: u64, fail: &str) {
 
 /// Whether an answer was refused since a write of sled's own has failed: after any other, reading goes on.
 fn refused_by_sled(error: &str) -> bool {
-    let poisoned = error.contains("Poisoned") && error.contains("sled");
-    poisoned || error.contains("Unavailable: sled")
+    let refused = error.contains("Unavailable") || error.contains("Poisoned");
+    refused && error.contains("sled")
 }
 
 /// One try: a folder, a process in it.

@@ -60,7 +60,12 @@ impl Shared {
         let Some(last) = head.checked_sub(1) else {
             return Ok(None);
         };
-        if task.control()? == RunControl::Running || last < self.gathered.lock().saved_to() {
+        let unsaved = {
+            let mut gathered = self.gathered.lock();
+            gathered.look(&task)?;
+            last >= gathered.saved_to()
+        };
+        if !unsaved || task.control()? == RunControl::Running {
             return Ok(None);
         }
         let mut idle = self.idle.lock();

@@ -24,11 +24,12 @@ use milepost_codec::{
 };
 use milepost_replay::RunState;
 use parking_lot::{Mutex, RwLock};
+use serde_json::json;
 
 use self::autosave::{Idle, Watcher};
 use self::once::Keys;
 pub use self::options::{FailedSave, RunOptions};
-pub use self::policy::{EverySteps, Moment, Never, Occasion, Policy, Risk};
+pub use self::policy::{EveryPhase, EverySteps, Moment, Never, Occasion, Policy, Risk};
 use self::saves::Gathered;
 pub use self::saves::RunStats;
 pub use self::tools::{Access, Touches};
@@ -230,7 +231,8 @@ impl Run {
     ///
     /// As [`Task::append`], and those of the checkpoint unless the run goes on without.
     pub fn finish_step(&self, finished: StepFinished) -> Result<Option<Checkpoint>> {
-        self.record(finished.into(), Occasion::StepFinished)
+        let about = json!({"step": finished.step});
+        self.record(finished.into(), Occasion::StepFinished, about)
     }
 
     /// A step ended badly.
@@ -239,7 +241,8 @@ impl Run {
     ///
     /// As [`Run::finish_step`].
     pub fn fail_step(&self, failed: StepFailed) -> Result<Option<Checkpoint>> {
-        self.record(failed.into(), Occasion::StepFailed)
+        let about = json!({"step": failed.step});
+        self.record(failed.into(), Occasion::StepFailed, about)
     }
 
     /// The iteration goes from one state to the next.
@@ -249,13 +252,14 @@ impl Run {
     /// As [`Run::finish_step`].
     pub fn enter_phase(&self, phase: &str, iteration: u64) -> Result<Option<Checkpoint>> {
         let previous = self.state()?.phase;
+        let about = json!({"phase": phase, "iteration": iteration});
         let phase = phase.to_owned();
         let changed = PhaseChanged {
             previous,
             phase,
             iteration,
         };
-        self.record(changed.into(), Occasion::PhaseChanged)
+        self.record(changed.into(), Occasion::PhaseChanged, about)
     }
 }
 

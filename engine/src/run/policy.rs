@@ -44,7 +44,7 @@ impl<F: Fn(&Moment) -> bool + Send + Sync> Policy for F {
     }
 }
 
-/// Marks at the end of each n-th step, failed or not, and at each change of phase.
+/// Marks at the end of each n-th step, failed or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EverySteps(
     /// How many steps from one checkpoint to the next; 0 counts as 1.
@@ -55,9 +55,18 @@ impl Policy for EverySteps {
     fn marks(&self, moment: &Moment) -> bool {
         match moment.occasion {
             Occasion::StepFinished | Occasion::StepFailed => moment.steps >= self.0.max(1),
-            Occasion::PhaseChanged => true,
-            Occasion::BeforeTool => false,
+            Occasion::PhaseChanged | Occasion::BeforeTool => false,
         }
+    }
+}
+
+/// Marks at each change of phase, for engines whose layers are phases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EveryPhase;
+
+impl Policy for EveryPhase {
+    fn marks(&self, moment: &Moment) -> bool {
+        moment.occasion == Occasion::PhaseChanged
     }
 }
 
@@ -159,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn every_n_steps_marks_at_the_nth_end_and_at_each_phase() {
+    fn every_n_steps_marks_at_the_nth_end_and_every_phase_at_each_change() {
         let at = |occasion, steps| Moment {
             occasion,
             steps,
@@ -172,7 +181,9 @@ mod tests {
         assert!(!policy.marks(&at(Occasion::StepFinished, 2)));
         assert!(policy.marks(&at(Occasion::StepFinished, 3)));
         assert!(policy.marks(&at(Occasion::StepFailed, 3)));
-        assert!(policy.marks(&at(Occasion::PhaseChanged, 0)));
+        assert!(!policy.marks(&at(Occasion::PhaseChanged, 9)));
+        assert!(EveryPhase.marks(&at(Occasion::PhaseChanged, 0)));
+        assert!(!EveryPhase.marks(&at(Occasion::StepFinished, 9)));
         assert!(!policy.marks(&at(Occasion::BeforeTool, 9)));
         assert!(EverySteps(0).marks(&at(Occasion::StepFinished, 1)));
         assert!(!Never.marks(&at(Occasion::PhaseChanged, 9)));

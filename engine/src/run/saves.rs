@@ -1,6 +1,7 @@
 //! Checkpoints of a run: when one is due, marking it, and what becomes of it where that fails.
 
 use milepost_codec::{Error, ErrorKind, Json, MarkCause, MarkStatus, Offset, Result};
+use serde_json::{Value, json};
 
 use super::options::FailedSave;
 use super::policy::{Moment, Occasion};
@@ -42,12 +43,27 @@ impl Gathered {
     /// As the lineage of a task has it. What a process before this one gathered is not known: steps
     /// and files count from here on.
     pub(super) fn of(task: &Task) -> Result<Self> {
-        let last = task.lineage().newest_checkpoint()?;
-        Ok(Self {
-            last_us: last.as_ref().map(|last| last.time_us),
-            saved_to: last.map_or(0, |last| last.mark + 1),
+        let mut gathered = Self {
+            saved_to: task.lineage().first_behind_opening()?,
             ..Self::default()
-        })
+        };
+        gathered.look(task)?;
+        Ok(gathered)
+    }
+
+    /// Takes in a checkpoint that was marked by another handle than the run's.
+    pub(super) fn look(&mut self, task: &Task) -> Result<()> {
+        if let Some((mark, time_us)) = task.lineage().newest_mark()?
+            && (mark >= self.saved_to || self.last_us.is_none())
+        {
+            *self = Self {
+                last_us: Some(time_us),
+                saved_to: self.saved_to.max(mark + 1),
+                stats: self.stats,
+                ..Self::default()
+            };
+        }
+        Ok(())
     }
 
     /// The same run on another lineage.
@@ -90,27 +106,33 @@ impl Run {
         self.shared.gathered.lock().stats
     }
 
-    /// Appends an event after which the policy is asked, with the checkpoint that it wants.
-    pub(super) fn record(&self, append: Append, occasion: Occasion) -> Result<Option<Checkpoint>> {
+    /// Appends an event after which the policy is asked, with the checkpoint that it wants. `about` goes
+    /// into the checkpoint's metadata.
+    pub(super) fn record(
+        &self,
+        append: Append,
+        occasion: Occasion,
+        about: Value,
+    ) -> Result<Option<Checkpoint>> {
         let (shared, task) = (&self.shared, self.task());
         let append = shared.dressed(append);
         let ended = matches!(occasion, Occasion::StepFinished | Occasion::StepFailed);
-        let moment = shared.moment(occasion, u64::from(ended), Touches::default());
+        let moment = shared.moment(occasion, u64::from(ended), Touches::default())?;
         let count = || shared.gathered.lock().steps += u64::from(ended);
         if !shared.options.policy.marks(&moment) {
             task.append(append)?;
             count();
             return Ok(None);
         }
-        let marked = shared.dressed(append.clone().mark(mark(&moment)?));
+        let marked = shared.dressed(append.clone().mark(mark(&moment, about)?));
         match task.append(marked) {
             Ok(appended) => {
                 let checkpoint = task.lineage().checkpoint_behind(&appended)?;
                 shared.saved(&checkpoint);
                 Ok(Some(checkpoint))
             }
-            // A hook refused: what happened is recorded all the same.
-            Err(error) if error.kind() == ErrorKind::Invalid => {
+            // What happened is recorded all the same, where that is possible without the checkpoint.
+            Err(error) if shared.goes_on(&error) => {
                 task.append(append)?;
                 count();
                 shared.not_saved(error).map(|()| None)
@@ -121,7 +143,7 @@ impl Run {
 }
 
 /// The mark of a moment that the policy wants one for.
-fn mark(moment: &Moment) -> Result<Mark> {
+fn mark(moment: &Moment, about: Value) -> Result<Mark> {
     let cause = match moment.occasion {
         Occasion::BeforeTool => MarkCause::BeforeTool,
         _ => MarkCause::Step,
@@ -130,31 +152,36 @@ fn mark(moment: &Moment) -> Result<Mark> {
         Occasion::StepFailed => MarkStatus::Failure,
         _ => MarkStatus::Success,
     };
-    let metadata = serde_json::json!({"steps": moment.steps, "files": moment.files});
+    let mut metadata = json!({"steps": moment.steps, "files": moment.files});
+    if let (Value::Object(metadata), Value::Object(about)) = (&mut metadata, about) {
+        metadata.extend(about);
+    }
     let mark = Mark::new().cause(cause).status(status);
     Ok(mark.metadata(Json::from_value(&metadata)?))
 }
 
 impl Shared {
     /// What the policy decides by, with what just ended or is about to be touched.
-    fn moment(&self, occasion: Occasion, steps: u64, touches: Touches) -> Moment {
-        let now = self.task().lineage().inner().now_us();
-        let gathered = self.gathered.lock();
-        Moment {
+    fn moment(&self, occasion: Occasion, steps: u64, touches: Touches) -> Result<Moment> {
+        let task = self.task();
+        let now = task.lineage().inner().now_us();
+        let mut gathered = self.gathered.lock();
+        gathered.look(&task)?;
+        Ok(Moment {
             occasion,
             steps: gathered.steps + steps,
             files: gathered.files.saturating_add(touches.files),
             destructive: gathered.destructive || touches.destructive,
             asked: gathered.asked,
             since_us: gathered.last_us.map(|last| now.saturating_sub(last)),
-        }
+        })
     }
 
     /// Asks the policy before a tool is called, and marks a checkpoint where it wants one.
-    pub(super) fn before_tool(&self, touches: Touches) -> Result<()> {
-        let moment = self.moment(Occasion::BeforeTool, 0, touches);
+    pub(super) fn before_tool(&self, tool: &str, touches: Touches) -> Result<()> {
+        let moment = self.moment(Occasion::BeforeTool, 0, touches)?;
         if self.options.policy.marks(&moment) {
-            self.save_if_possible(mark(&moment)?)?;
+            self.save_if_possible(mark(&moment, json!({"tool": tool}))?)?;
         }
         Ok(())
     }
@@ -167,10 +194,15 @@ impl Shared {
         }
     }
 
+    /// Whether the run goes on without a checkpoint. A handle of an earlier activation is no failure of a
+    /// save: the run has to look where it is.
+    fn goes_on(&self, error: &Error) -> bool {
+        self.options.failed_save == FailedSave::GoOn && error.kind() != ErrorKind::Conflict
+    }
+
     /// What becomes of the run where a checkpoint could not be saved.
     fn not_saved(&self, error: Error) -> Result<()> {
-        // A handle of an earlier activation is no failure of a save: the run has to look where it is.
-        if self.options.failed_save == FailedSave::Stop || error.kind() == ErrorKind::Conflict {
+        if !self.goes_on(&error) {
             return Err(error);
         }
         self.gathered.lock().stats.failed_saves += 1;

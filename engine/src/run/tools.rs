@@ -68,7 +68,7 @@ impl Run {
                 touches
             }
         };
-        self.shared.before_tool(touches)?;
+        self.shared.before_tool(&call.tool, touches)?;
         let (id, tool) = (call.call.clone(), Some(call.tool.clone()));
         self.append(call)?;
         self.touched(touches.files, touches.destructive);

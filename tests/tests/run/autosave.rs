@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use milepost::{ArtifactsEdited, Engine, MarkCause, Message, Options, Run, RunControl, RunOptions};
+use milepost::{
+    ArtifactsEdited, Engine, Mark, MarkCause, Message, Options, Run, RunControl, RunOptions,
+};
 
 use crate::{MINUTE, engine};
 
@@ -114,13 +116,43 @@ fn the_run_looks_by_itself_and_a_store_that_is_closed_ends_that_quietly() {
     let dir = tempfile::tempdir().unwrap();
     let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
-    let mut events = task.subscribe(0, Default::default()).unwrap();
+    task.append(Message::text("user", "hello")).unwrap();
+    let mut events = task.subscribe(1, Default::default()).unwrap();
     let soon = Some(Duration::from_millis(1));
     let run = Run::of(task, RunOptions::default().autosave_after(soon)).unwrap();
-    // The first event opened the lineage; the next one is the mark, whenever it comes.
+    // Behind the message comes the mark, whenever that is.
     events.next().unwrap();
     let mark = events.next().unwrap();
     assert_eq!(mark.body.unwrap().kind_name(), "checkpoint_marked");
     engine.close().unwrap();
     drop(run);
+}
+
+#[test]
+fn nothing_is_unsaved_in_a_task_that_was_only_started_restored_or_saved_by_another_handle() {
+    let (engine, clock) = engine();
+    let run = idle(&engine);
+    clock.advance(60 * MINUTE);
+    assert!(!saved(&run), "only started");
+    run.append(Message::text("user", "hello")).unwrap();
+    engine
+        .task("t")
+        .unwrap()
+        .checkpoint(Mark::new().label("good"))
+        .unwrap();
+    clock.advance(60 * MINUTE);
+    assert!(!saved(&run), "saved by another handle");
+    run.append(Message::text("user", "more")).unwrap();
+    engine
+        .restore(&engine.point("t@good").unwrap(), None)
+        .unwrap();
+    assert!(matches!(
+        run.safe_point().unwrap(),
+        milepost::Turn::Elsewhere(_)
+    ));
+    clock.advance(60 * MINUTE);
+    assert!(!saved(&run), "only restored");
+    run.append(Message::text("user", "again")).unwrap();
+    clock.advance(5 * MINUTE);
+    assert!(saved(&run));
 }

@@ -112,3 +112,24 @@ fn threads_that_ask_for_one_key_do_its_work_once() {
     });
     assert_eq!(done.load(Ordering::Relaxed), 2);
 }
+
+#[test]
+fn what_comes_back_the_first_time_is_what_comes_back_later() {
+    #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+    struct Result {
+        kept: u64,
+        #[serde(skip)]
+        left_out: u64,
+    }
+    let (engine, _) = engine();
+    let run = run(&engine, RunOptions::default());
+    let work = || {
+        Ok::<_, Error>(Result {
+            kept: 1,
+            left_out: 2,
+        })
+    };
+    let first = run.once("k", work).unwrap();
+    assert_eq!((first.kept, first.left_out), (1, 0));
+    assert_eq!(run.once("k", work).unwrap(), first);
+}

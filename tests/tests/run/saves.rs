@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use milepost::{
-    Alert, AlertKind, ArtifactsEdited, CheckpointQuery, Engine, ErrorKind, EverySteps, FailedSave,
-    GuidanceGiven, Hook, Json, Mark, MarkCause, MarkStatus, Moment, Occasion, Options,
+    Alert, AlertKind, ArtifactsEdited, CheckpointQuery, Engine, ErrorKind, EveryPhase, EverySteps,
+    FailedSave, GuidanceGiven, Hook, Json, Mark, MarkCause, MarkStatus, Moment, Occasion, Options,
     PromptChanged, Risk, RulesChanged, RunControl, RunOptions, StepFailed, StepFinished,
     StepStarted, Task,
 };
@@ -45,7 +45,7 @@ fn each_finished_layer_is_a_checkpoint_with_everything_in_the_state_there() {
     run.append(artifacts).unwrap();
     let mut marks = Vec::new();
     for (layer, phase) in (1..).zip(["patterns", "candidates", "evaluation", "selection"]) {
-        marks.push(run.enter_phase(phase, 1).unwrap().unwrap());
+        assert!(run.enter_phase(phase, 1).unwrap().is_none());
         run.start_step(StepStarted {
             step: layer,
             ..Default::default()
@@ -231,9 +231,10 @@ fn a_failed_save_comes_back_or_is_alerted_and_the_run_goes_on() {
         let expected = u64::from(go_on);
         assert_eq!(run.stats().failed_saves, expected);
         assert_eq!(hook.alerts.load(Ordering::Relaxed), expected);
-        // The step is there all the same, and the next save takes it in.
+        // The step is there where the run goes on; else nothing is, and it can be tried again.
         hook.refuse.store(false, Ordering::Relaxed);
-        assert_eq!(run.state().unwrap().step.unwrap().number, 1);
+        let step = run.state().unwrap().step.map(|step| step.number);
+        assert_eq!(step, go_on.then_some(1));
         assert!(run.finish_step(finished(2)).unwrap().is_some());
     }
 }
@@ -256,4 +257,39 @@ fn what_was_gathered_before_a_restore_counts_no_more() {
     let second = run.finish_step(finished(2)).unwrap().unwrap();
     assert_eq!(second.parent, Some(good.id));
     assert_eq!(run.stats().saved, 2, "counts go on");
+}
+
+#[test]
+fn a_checkpoint_of_another_handle_counts_like_one_of_the_run() {
+    let (engine, clock) = engine();
+    let run = run(&engine, RunOptions::default().policy(EverySteps(2)));
+    run.finish_step(finished(1)).unwrap();
+    clock.advance(MINUTE);
+    engine.task("t").unwrap().checkpoint(Mark::new()).unwrap();
+    assert!(
+        run.finish_step(finished(2)).unwrap().is_none(),
+        "the first behind it"
+    );
+    let mark = run.finish_step(finished(3)).unwrap().unwrap();
+    assert_eq!(run.stats().saved, 1);
+    // Lists can be filtered by the step.
+    let query = CheckpointQuery {
+        filter: vec![("step".into(), 3.into())],
+        ..CheckpointQuery::default()
+    };
+    let found = engine.checkpoints(&query).unwrap().items;
+    assert_eq!(found.iter().map(|m| m.id).collect::<Vec<_>>(), [mark.id]);
+}
+
+#[test]
+fn each_change_of_phase_is_a_checkpoint_where_layers_are_phases() {
+    let (engine, _) = engine();
+    let run = run(&engine, RunOptions::default().policy(EveryPhase));
+    assert!(run.finish_step(finished(1)).unwrap().is_none());
+    let mark = run.enter_phase("next", 4).unwrap().unwrap();
+    let metadata = mark.metadata.unwrap().value().unwrap();
+    assert_eq!(
+        (&metadata["phase"], &metadata["iteration"]),
+        (&"next".into(), &4.into())
+    );
 }

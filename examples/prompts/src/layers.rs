@@ -1,0 +1,120 @@
+//! What each layer asks the model, and the events it makes of the answers.
+//!
+//! All events of a layer are one append, and set what they say whatever was there. With the number of the
+//! step among them it shows afterwards whether they are in the state.
+
+use std::collections::BTreeMap;
+
+use milepost::{
+    ArtifactsEdited, Body, Error, Json, PatchForm, PromptChanged, Result, RulesChanged,
+    VariablesPatched,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::model::{Model, Reflection};
+use crate::place::{Layer, Place};
+use crate::view::{CANDIDATES, PATTERNS, Rules, View};
+
+/// Asks the model, unless the answer is in the log.
+pub(crate) trait Ask {
+    /// The answer to a question, which is everything that it depends on.
+    fn ask<Q: Serialize, A: Serialize + DeserializeOwned>(
+        &mut self,
+        place: Place,
+        question: &Q,
+        answer: impl FnOnce() -> A,
+    ) -> Result<A>;
+}
+
+/// What a layer makes of a state.
+pub(crate) fn work(view: &View, place: Place, asked: &mut impl Ask) -> Result<Vec<Body>> {
+    let model = Model::seeded(view.variables.seed);
+    let (mut bodies, mut patch) = match place.layer {
+        Layer::Extract => extract(view, place, model, asked)?,
+        Layer::Generate => generate(view, place, model, asked)?,
+        Layer::Evaluate => evaluate(view, place, model, asked)?,
+        Layer::Reflect => reflect(view, place, model, asked)?,
+    };
+    patch.push(set("done", &view.step));
+    bodies.push(Body::from(VariablesPatched {
+        form: PatchForm::Patch,
+        patch: Json::from_value(&patch)?,
+    }));
+    Ok(bodies)
+}
+
+/// Events, and what of the variables is set.
+type Outcome = (Vec<Body>, Vec<serde_json::Value>);
+
+fn extract(view: &View, place: Place, model: Model, asked: &mut impl Ask) -> Result<Outcome> {
+    let set_aside = view.rules.set_aside.as_deref();
+    let question = (&view.prompt, set_aside);
+    let find = || model.patterns(&view.prompt, place.round, set_aside);
+    let patterns = asked.ask(place, &question, find)?;
+    Ok((vec![artifact(PATTERNS, &patterns)?], Vec::new()))
+}
+
+/// Candidates go behind those that are there: somebody put them in.
+fn generate(view: &View, place: Place, model: Model, asked: &mut impl Ask) -> Result<Outcome> {
+    let (prompt, patterns, guidance) = (&view.prompt, &view.patterns, &view.guidance);
+    let write = || model.candidates(prompt, patterns, guidance);
+    let mut candidates = view.candidates.clone();
+    candidates.extend(asked.ask(place, &(prompt, patterns, guidance), write)?);
+    Ok((vec![artifact(CANDIDATES, &candidates)?], Vec::new()))
+}
+
+/// The prompt too: the candidates have to be better than it is now.
+fn evaluate(view: &View, place: Place, model: Model, asked: &mut impl Ask) -> Result<Outcome> {
+    let mut scores = BTreeMap::new();
+    for prompt in std::iter::once(&view.prompt).chain(&view.candidates) {
+        if !scores.contains_key(prompt) {
+            let points = asked.ask(place, prompt, || model.score(prompt, place.round))?;
+            scores.insert(prompt.clone(), points);
+        }
+    }
+    let score = scores.get(&view.prompt);
+    let patch = vec![set("scores", &scores), set("score", &score)];
+    Ok((Vec::new(), patch))
+}
+
+/// The best one is the prompt from here on. What was put in after the evaluation waits for the next.
+fn reflect(view: &View, place: Place, model: Model, asked: &mut impl Ask) -> Result<Outcome> {
+    let scores = &view.variables.scores;
+    let scored = |prompt: &String| Some((prompt.clone(), *scores.get(prompt)?));
+    let candidates: Vec<_> = view.candidates.iter().filter_map(scored).collect();
+    let think = || model.reflection(&view.prompt, &candidates);
+    let Reflection { learned, set_aside } =
+        asked.ask(place, &(&view.prompt, &candidates), think)?;
+    let mut rules = Rules {
+        learned: view.rules.learned.clone(),
+        set_aside,
+    };
+    rules.learned.push(learned);
+    let waiting = view.candidates.iter().filter(|c| !scores.contains_key(*c));
+    let waiting: Vec<_> = waiting.collect();
+    let rules = Json::from_value(&rules)?;
+    let mut bodies = vec![
+        Body::from(RulesChanged { rules }),
+        artifact(CANDIDATES, &waiting)?,
+    ];
+    let mut patch = Vec::new();
+    // Of two that are as good the first.
+    let best = candidates.iter().rev().max_by_key(|(_, points)| points);
+    if let Some((prompt, points)) = best.filter(|(_, points)| Some(*points) > view.score()) {
+        let prompt = prompt.clone();
+        bodies.push(Body::from(PromptChanged { prompt }));
+        patch.push(set("score", points));
+    }
+    Ok((bodies, patch))
+}
+
+fn artifact<T: Serialize>(name: &str, value: &T) -> Result<Body, Error> {
+    let artifacts = BTreeMap::from([(name.to_owned(), Json::from_value(value)?)]);
+    Ok(Body::from(ArtifactsEdited { artifacts }))
+}
+
+/// An operation of a JSON patch that sets a variable.
+fn set<T: Serialize>(name: &str, value: &T) -> serde_json::Value {
+    serde_json::json!({"op": "add", "path": format!("/{name}"), "value": value})
+}
