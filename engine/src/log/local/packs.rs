@@ -130,7 +130,11 @@ impl Packs {
                     findings.push(finding);
                 }
             }
-            // What was read may have come from memory: from here on it counts as stored.
+            // What was read may have come from memory, and a sync that failed may have taken it for stored:
+            // written again it is stored by this one.
+            if number >= synced.pack {
+                write_again(&path, &file, synced_at, end)?;
+            }
             file.sync_data().map_err(|e| files::io("sync", &path, &e))?;
             if end < PACK_MAX {
                 state.open = Some((number, file, end));
@@ -390,4 +394,19 @@ pub(crate) fn whole_in(path: &Path, pack: u32) -> Result<Vec<u64>> {
         }
     }
     Ok(whole)
+}
+
+/// Writes the bytes from one place to another again, as they are.
+fn write_again(path: &Path, file: &File, from: u64, to: u64) -> Result<()> {
+    let mut piece = vec![0; 1 << 20];
+    let mut at = from;
+    while at < to {
+        let len = usize::try_from(to - at).unwrap_or(piece.len());
+        let (bytes, _) = piece.split_at_mut(len.min(1 << 20));
+        file.read_exact_at(bytes, at)
+            .and_then(|()| file.write_all_at(bytes, at))
+            .map_err(|e| files::io("write", path, &e))?;
+        at += bytes.len() as u64;
+    }
+    Ok(())
 }
