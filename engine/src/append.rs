@@ -100,7 +100,8 @@ impl Append {
         self
     }
 
-    /// With a checkpoint right behind the events: both are there or neither, for one sync.
+    /// With a checkpoint right behind the events: both are there or neither, for one sync. Actor,
+    /// correlation id and time are those of the events where the mark has none.
     ///
     /// ```
     /// use milepost::{Append, Engine, Mark, Message, Options};
@@ -118,15 +119,17 @@ impl Append {
         self
     }
 
-    pub(crate) fn marked(&self) -> Option<&Mark> {
-        self.mark.as_ref()
+    /// The checkpoint behind the events: by whom, for what and when they are, where it does not say.
+    pub(crate) fn marked(&self) -> Option<Mark> {
+        let mark = self.mark.clone()?;
+        let (actor, correlation) = (self.actor.as_deref(), self.correlation.as_deref());
+        Some(mark.unless_given(actor, correlation, self.time_us))
     }
 
     /// With an actor and a correlation id where it has none.
     pub(crate) fn unless_given(mut self, actor: Option<&str>, correlation: Option<&str>) -> Self {
         self.actor = self.actor.or_else(|| actor.map(str::to_owned));
         self.correlation = self.correlation.or_else(|| correlation.map(str::to_owned));
-        self.mark = self.mark.map(|mark| mark.unless_given(actor, correlation));
         self
     }
 

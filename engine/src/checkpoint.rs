@@ -120,8 +120,14 @@ impl Mark {
         self.correlation.as_deref()
     }
 
-    /// With an actor and a correlation id where it has none.
-    pub(crate) fn unless_given(mut self, actor: Option<&str>, correlation: Option<&str>) -> Self {
+    /// With an actor, a correlation id and a time where it has none.
+    pub(crate) fn unless_given(
+        mut self,
+        actor: Option<&str>,
+        correlation: Option<&str>,
+        time_us: Option<u64>,
+    ) -> Self {
+        self.time_us = self.time_us.or(time_us);
         self.actor = self.actor.or_else(|| actor.map(str::to_owned));
         self.correlation = self.correlation.or_else(|| correlation.map(str::to_owned));
         self

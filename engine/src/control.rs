@@ -133,37 +133,45 @@ pub(crate) fn append(lineage: &Lineage, append: &Append) -> Result<Appended> {
     let inner = lineage.inner();
     let control = inner.controls.of(lineage.task());
     let mut known = control.lock();
-    let mut before = None;
     // Where the key was used the events are there, or it is a conflict: nothing changes.
-    let used = match append.key_given() {
-        Some(key) => inner.catalog.keyed(lineage.task(), lineage.id(), key)?,
-        None => None,
-    };
-    if used.is_none() {
-        let mut now = current(inner, &mut known, lineage.task(), lineage.id())?;
-        before = Some(now);
-        for change in append.control_changes() {
-            now = checked(now, change)?;
-        }
+    if let Some(key) = append.key_given()
+        && let Some(_used) = inner.catalog.keyed(lineage.task(), lineage.id(), key)?
+    {
+        return lineage.commit_append(append);
     }
-    // Whether a failed write is there is not known.
-    known.remove(&lineage.id());
+    let from = current(inner, &mut known, lineage.task(), lineage.id())?;
+    let to = append.control_changes().try_fold(from, checked)?;
+    commit(lineage, &control, known, append, from, to)
+}
+
+/// Commits events that lead from one control to another, which was checked.
+fn commit(
+    lineage: &Lineage,
+    control: &TaskControl,
+    mut known: MutexGuard<'_, Known>,
+    append: &Append,
+    from: RunControl,
+    to: RunControl,
+) -> Result<Appended> {
+    // Whether a failed write is there is not known: then it is looked up again.
+    let standing = known.remove(&lineage.id()).unwrap_or_default();
     let done = lineage.commit_append(append)?;
+    let standing = Standing {
+        control: to,
+        ..standing
+    };
+    known.insert(lineage.id(), standing);
     control.changed.notify_all();
     drop(known);
     lineage.appended(append, &done);
-    audit(lineage, append, before);
-    Ok(done)
-}
-
-fn audit(lineage: &Lineage, append: &Append, before: Option<RunControl>) {
-    let done = audit::Done {
-        before,
+    let told = audit::Done {
+        before: Some(from),
         user: append.user_given(),
         correlation: append.correlation_given(),
         ..audit::Done::of("control_changed", lineage.task(), lineage.id())
     };
-    done.tell(lineage.inner());
+    told.tell(lineage.inner());
+    Ok(done)
 }
 
 fn checked(now: RunControl, change: &ControlChanged) -> Result<RunControl> {
@@ -226,16 +234,7 @@ impl Task {
         transition(from, to)?;
         let reason = reason.map(str::to_owned);
         let change = dress(Append::from(ControlChanged { from, to, reason }));
-        let standing = known.remove(&self.lineage().id()).unwrap_or_default();
-        self.lineage().commit_append(&change)?;
-        let standing = Standing {
-            control: to,
-            ..standing
-        };
-        known.insert(self.lineage().id(), standing);
-        control.changed.notify_all();
-        drop(known);
-        audit(self.lineage(), &change, Some(from));
+        commit(self.lineage(), &control, known, &change, from, to)?;
         Ok(from)
     }
 }

@@ -102,10 +102,10 @@ impl Lineage {
     ///
     /// # Errors
     ///
-    /// `Invalid`: a change of control that the run's control does not allow.
     /// `Conflict`: the head is not the expected one (it is the error's detail), the key was used
     /// for other events, or the handle is of an earlier activation. `Invalid`: an event is too
-    /// large or one that only the engine makes. `Poisoned`: a write failed now or earlier; whether
+    /// large, one that only the engine makes, or a change of control that the run does not allow.
+    /// `Poisoned`: a write failed now or earlier; whether
     /// the events are there shows after a reopen. `Unavailable`: the store is closed.
     pub fn append(&self, append: impl Into<Append>) -> Result<Appended> {
         self.append_ref(&append.into())
@@ -132,7 +132,7 @@ impl Lineage {
             crate::control::entered(self.inner(), self.task, self.id, phase);
         }
         if appended.checkpoint.is_some() && !appended.repeated {
-            self.tell_marked(append.marked());
+            self.tell_marked(append.marked().as_ref());
         }
     }
 
@@ -173,7 +173,7 @@ impl Lineage {
                 let why = "a mark that goes with events stands behind them, not at an offset";
                 return Err(Error::invalid(why));
             }
-            part = part.mark(mark.clone().draft(None, inner.now_us())?);
+            part = part.mark(mark.draft(None, inner.now_us())?);
         }
         Ok(Request::of(vec![part.finish()]))
     }

@@ -105,7 +105,7 @@ impl Task {
     /// As [`Lineage::append`]; `Invalid` where a hook refuses.
     pub fn append(&self, append: impl Into<Append>) -> Result<Appended> {
         let append = append.into();
-        self.ask_hooks(append.marked())?;
+        self.ask_hooks(append.marked().as_ref())?;
         let appended = self.lineage.append_ref(&append)?;
         if let (Some(_), false) = (appended.checkpoint, appended.repeated) {
             let hooks = &self.engine.inner.options.hooks;
@@ -125,7 +125,7 @@ impl Task {
     /// As there; `Invalid` where a hook refuses.
     pub fn submit(&self, append: impl Into<Append>) -> Result<Ticket> {
         let append = append.into();
-        self.ask_hooks(append.marked())?;
+        self.ask_hooks(append.marked().as_ref())?;
         self.lineage.submit(append)
     }
 

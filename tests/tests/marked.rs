@@ -177,3 +177,35 @@ fn gone_back_to_a_checkpoint_of_an_earlier_point_it_is_the_last_one_there_too() 
     assert_eq!(engine.stats().unwrap().checkpoints, 5);
     assert!(engine.verify(None, &mut |_, _| {}).unwrap().is_clean());
 }
+
+#[test]
+fn a_checkpoint_is_by_whom_for_what_and_when_its_events_are() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    let append = Append::from(message(1, 10))
+        .actor("bob")
+        .correlation("req-7")
+        .time_us(42);
+    let of_events = task.append(append.clone().mark(Mark::new())).unwrap();
+    let own = Mark::new().actor("eve").correlation("req-8").time_us(43);
+    let of_its_own = task.append(append.mark(own)).unwrap();
+    for (done, expected) in [
+        (of_events, ("bob", "req-7", 42)),
+        (of_its_own, ("eve", "req-8", 43)),
+    ] {
+        let mark = done.head.next - 1;
+        let header = task
+            .read(mark..=mark)
+            .unwrap()
+            .next()
+            .unwrap()
+            .unwrap()
+            .header;
+        let found = (
+            header.actor.as_deref(),
+            header.correlation.as_deref(),
+            header.time_us,
+        );
+        assert_eq!(found, (Some(expected.0), Some(expected.1), expected.2));
+    }
+}

@@ -192,12 +192,13 @@ impl Run {
         let waited = inner.controls.of(task.no());
         let mut known = waited.lock();
         loop {
-            let (epoch, active) = inner.catalog.active(task.no())?;
+            let (epoch, _) = inner.catalog.active(task.no())?;
             if epoch != task.epoch() {
                 drop(known);
                 let now = Task::of(task.engine(), task.no())?;
+                let lineage = now.lineage().id();
                 self.shared.take_up(now)?;
-                return Ok(Turn::Elsewhere(active.lineage));
+                return Ok(Turn::Elsewhere(lineage));
             }
             match control::current(inner, &mut known, task.no(), task.lineage().id())? {
                 RunControl::Running => return Ok(Turn::Go),

@@ -115,17 +115,15 @@ impl Run {
         about: Value,
     ) -> Result<Option<Checkpoint>> {
         let (shared, task) = (&self.shared, self.task());
-        let append = shared.dressed(append);
         let ended = matches!(occasion, Occasion::StepFinished | Occasion::StepFailed);
         let moment = shared.moment(occasion, u64::from(ended), Touches::default())?;
         let count = || shared.gathered.lock().steps += u64::from(ended);
         if !shared.options.policy.marks(&moment) {
-            task.append(append)?;
+            self.append(append)?;
             count();
             return Ok(None);
         }
-        let marked = shared.dressed(append.clone().mark(mark(&moment, about)?));
-        match task.append(marked) {
+        match self.append(append.clone().mark(mark(&moment, about)?)) {
             Ok(appended) => {
                 let checkpoint = task.lineage().checkpoint_behind(&appended)?;
                 shared.saved(&checkpoint);
@@ -133,7 +131,7 @@ impl Run {
             }
             // What happened is recorded all the same, where that is possible without the checkpoint.
             Err(error) if shared.goes_on(&error) => {
-                task.append(append)?;
+                self.append(append)?;
                 count();
                 shared.not_saved(error).map(|()| None)
             }
@@ -225,7 +223,7 @@ impl Shared {
 
     pub(super) fn save(&self, mark: Mark) -> Result<Checkpoint> {
         let (actor, correlation) = (&self.options.actor, &self.options.correlation);
-        let mark = mark.unless_given(actor.as_deref(), correlation.as_deref());
+        let mark = mark.unless_given(actor.as_deref(), correlation.as_deref(), None);
         let checkpoint = self.task().checkpoint(mark)?;
         self.saved(&checkpoint);
         Ok(checkpoint)

@@ -162,6 +162,17 @@ fn one_append_may_change_control_and_phase_and_be_marked() {
         let append = Append::batch(bodies).mark(Mark::new()).user("bob");
         task.append(append).unwrap();
     });
+    // Asked again under its key nothing is done, and nothing told.
+    let keyed = || {
+        let change = milepost::ControlChanged {
+            from: RunControl::Running,
+            to: RunControl::Paused,
+            reason: None,
+        };
+        task.append(Append::from(change).key("pause")).unwrap();
+    };
+    keyed();
+    assert!(self::told(keyed).is_empty());
     let expected = [
         "checkpoint_marked: running -> running [search]",
         "control_changed: idle -> running [search]",

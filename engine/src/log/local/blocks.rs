@@ -107,23 +107,18 @@ const BLOCKS_EACH: usize = 16;
 
 /// The stored bytes of blocks, in their order.
 fn pack(log: LogId, blocks: &[Block], key: Option<&StoreKey>, processors: usize) -> Vec<Vec<u8>> {
-    let pack = |blocks: &[Block]| -> Vec<Vec<u8>> {
-        let packed = blocks.iter().map(|block| block.encode(log, key));
-        packed.collect()
-    };
     let half = blocks.len() / 2;
     if processors < 2 || half < BLOCKS_EACH {
-        return pack(blocks);
+        return blocks.iter().map(|block| block.encode(log, key)).collect();
     }
     let (front, back) = blocks.split_at(half);
-    let halves = [front, back].map(|half| move || self::pack(log, half, key, processors / 2));
-    let [front, back] = halves;
+    let rest = || pack(log, back, key, processors / 2);
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("milepost-packing".into());
-        let beside = thread.spawn_scoped(scope, back);
-        let mut packed = front();
-        let rest = beside.ok().and_then(|thread| thread.join().ok());
-        packed.extend(rest.unwrap_or_else(back));
+        let beside = thread.spawn_scoped(scope, rest);
+        let mut packed = pack(log, front, key, processors / 2);
+        let done = beside.ok().and_then(|thread| thread.join().ok());
+        packed.extend(done.unwrap_or_else(rest));
         packed
     })
 }

@@ -398,11 +398,11 @@ pub(crate) fn whole_in(path: &Path, pack: u32) -> Result<Vec<u64>> {
 
 /// Writes the bytes from one place to another again, as they are.
 fn write_again(path: &Path, file: &File, from: u64, to: u64) -> Result<()> {
-    let mut piece = vec![0; 1 << 20];
+    const PIECE: u64 = 1 << 20;
+    let mut piece = vec![0; to.saturating_sub(from).min(PIECE) as usize];
     let mut at = from;
     while at < to {
-        let len = usize::try_from(to - at).unwrap_or(piece.len());
-        let (bytes, _) = piece.split_at_mut(len.min(1 << 20));
+        let (bytes, _) = piece.split_at_mut((to - at).min(PIECE) as usize);
         file.read_exact_at(bytes, at)
             .and_then(|()| file.write_all_at(bytes, at))
             .map_err(|e| files::io("write", path, &e))?;
