@@ -324,6 +324,9 @@ fn end_at(shared: &Shared, survey: &Survey, end: Position) -> Result<JournalEnd>
     let Some((segment, before)) = survey.segments.split_last() else {
         return Ok(journal);
     };
+    // The archive stands for segments that are removed now; whoever wrote it may have died before its
+    // name was durable.
+    files::sync_dir(&shared.layout.archive())?;
     for segment in before {
         seal(shared, survey, segment)?;
     }
