@@ -64,10 +64,19 @@ pub struct CheckpointMarked {
     pub aliases: Vec<String>,
 }
 
+/// How many aliases a mark may have: what an index keeps of it has to stay small.
+const ALIASES_MAX: usize = 8;
+
 impl CheckpointMarked {
     /// Refuses what could not be addressed or listed later: a label of digits only, or with a
-    /// character that has a meaning in an address; metadata that is not an object.
+    /// character that has a meaning in an address; more than 8 aliases; metadata that is not an object.
     pub fn check(&self) -> Result<()> {
+        if self.aliases.len() > ALIASES_MAX {
+            return Err(Error::invalid(format!(
+                "a checkpoint has at most {ALIASES_MAX} aliases, not {}",
+                self.aliases.len()
+            )));
+        }
         for name in self.label.iter().chain(&self.aliases) {
             if name.is_empty() || name.len() > 200 {
                 return Err(Error::invalid(format!(

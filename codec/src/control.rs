@@ -35,6 +35,8 @@ body::form::bodies! {
         266 Trimmed "trimmed",
         /// Events were lost: damage took both copies of them.
         267 Lost "lost",
+        /// A lineage is gone, since nothing needed it.
+        268 Dropped "dropped",
     }
 }
 
@@ -63,10 +65,14 @@ pub struct TaskOpened {
 }
 
 /// A task was deleted. Its number stays dead; the name may be used again.
-#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct Deleted {
     /// The task.
     pub task: TaskNo,
+    /// Where the store's log said that it began: the body of that event is erased with it.
+    pub opened: Offset,
+    /// The origin of its history.
+    pub origin: Origin,
 }
 
 /// A lineage was opened.
@@ -142,7 +148,26 @@ pub struct Retained {
     /// The policy, as JSON.
     pub policy: Json,
     /// The checkpoints whose marks went.
-    pub removed: Vec<CheckpointId>,
+    pub removed: Vec<RemovedMark>,
+}
+
+/// A checkpoint whose mark went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
+pub struct RemovedMark {
+    /// The lineage it was marked on.
+    pub lineage: LineageId,
+    /// The offset of the mark's own event.
+    pub offset: Offset,
+    /// The checkpoint.
+    pub checkpoint: CheckpointId,
+}
+
+/// A lineage is gone: the task does not go on with it, and nothing that is kept needs it. Its number
+/// is not used again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
+pub struct Dropped {
+    /// The lineage.
+    pub lineage: LineageId,
 }
 
 /// The body of an event was erased for good; its header and body hash stay.

@@ -68,8 +68,8 @@ pub use checkpoint::{CheckpointMarked, CheckpointUnmarked, MarkCause, MarkStatus
 pub use chunk::{CHUNK_RAW_MAX, ChunkEntry, ChunkList};
 pub use compress::check_of;
 pub use control::{
-    Activated, ActivationCause, Control, Deleted, Erased, LineageRegistered, Lost, OwnerSet,
-    Pinned, Retained, StoreCreated, TaskOpened, Trimmed, Unpinned,
+    Activated, ActivationCause, Control, Deleted, Dropped, Erased, LineageRegistered, Lost,
+    OwnerSet, Pinned, RemovedMark, Retained, StoreCreated, TaskOpened, Trimmed, Unpinned,
 };
 pub use error::{Detail, Error, ErrorKind, Result};
 pub use float::Float;

@@ -325,7 +325,8 @@ pub struct Appended {
     pub first: Offset,
     /// How many events there were, the checkpoint not counted.
     pub count: u32,
-    /// The head after the last of them, and after the checkpoint where there is one.
+    /// The head after the last of them, and after the checkpoint where there is one. The hash is zeros
+    /// where they had been appended before and were trimmed since.
     pub head: Head,
     /// The checkpoint behind them.
     pub checkpoint: Option<CheckpointId>,

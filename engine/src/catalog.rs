@@ -9,12 +9,17 @@ use milepost_codec::{
     LineageId, LogId, Offset, Origin, Result, StoreKey, TaskNo,
 };
 use milepost_replay::{Reducer, RunReducer};
+use parking_lot::RwLock;
 
+use crate::base::KeyDigest;
 use crate::committer::{Done, Draft, Part};
 use crate::index::keys::{self, Kind};
-use crate::index::{ActivationEntry, KeyEntry, LineageEntry, MarkEntry, SnapshotNote, TaskEntry};
+use crate::index::{
+    ActivationEntry, BaseEntry, KeyEntry, LineageEntry, MarkEntry, SnapshotNote, Tally, TaskEntry,
+};
 use crate::log::Log;
 use crate::read::{Ancestry, Cursor};
+use crate::retention::ErasedEvents;
 
 /// A snapshot is due when the log has grown by the spacing of the last one and this much, in bytes.
 /// So a state is read from at most twice its size and twice this, and snapshots take no more
@@ -32,6 +37,8 @@ pub(crate) struct Catalog {
     key: Option<StoreKey>,
     /// The spacing of the newest snapshot of a lineage, where one was made since the store is open.
     sizes: Arc<Mutex<HashMap<LogId, u64>>>,
+    /// Events that were erased: few tasks have any.
+    pub(crate) erased: Arc<RwLock<HashMap<TaskNo, ErasedEvents>>>,
 }
 
 impl std::fmt::Debug for Catalog {
@@ -48,6 +55,7 @@ impl Catalog {
             log,
             key,
             sizes: Arc::default(),
+            erased: Arc::default(),
         }
     }
 
@@ -82,28 +90,56 @@ impl Catalog {
         }
     }
 
-    /// Whether a task is the viewer's.
+    /// Whether a task is there, and the viewer's.
     pub(crate) fn shows(&self, task: TaskNo, viewer: Viewer<'_>) -> Result<bool> {
-        match viewer {
-            Some(user) => Ok(self.task(task)?.user == user),
-            None => Ok(true),
+        let entry = self.task_ever(task)?;
+        Ok(entry.deleted_us.is_none() && viewer.is_none_or(|user| entry.user == user))
+    }
+
+    /// A task that is there.
+    pub(crate) fn task(&self, task: TaskNo) -> Result<TaskEntry> {
+        match self.task_ever(task) {
+            Ok(entry) if entry.deleted_us.is_some() => Err(no_task(task)),
+            entry => entry,
         }
     }
 
-    pub(crate) fn task(&self, task: TaskNo) -> Result<TaskEntry> {
+    /// A task that is there, or was until it was deleted.
+    pub(crate) fn task_ever(&self, task: TaskNo) -> Result<TaskEntry> {
         match self.log.get(&keys::task(task))? {
             Some(bytes) => TaskEntry::decode(&bytes),
-            None => Err(Error::not_found(format!("there is no task #{}", task.0))),
+            None => Err(no_task(task)),
         }
     }
 
+    /// A lineage that is there.
     pub(crate) fn lineage(&self, task: TaskNo, lineage: LineageId) -> Result<LineageEntry> {
+        match self.lineage_ever(task, lineage) {
+            Ok(entry) if entry.dropped => Err(Error::not_found(format!(
+                "retention dropped lineage {lineage} of the task"
+            ))),
+            entry => entry,
+        }
+    }
+
+    /// A lineage that is there, or was until it was dropped.
+    pub(crate) fn lineage_ever(&self, task: TaskNo, lineage: LineageId) -> Result<LineageEntry> {
         match self.log.get(&keys::lineage(task, lineage))? {
             Some(bytes) => LineageEntry::decode(&bytes),
             None => Err(Error::not_found(format!(
                 "the task has no lineage {lineage}"
             ))),
         }
+    }
+
+    /// `NotFound` where a point is of a deleted task, a dropped lineage, or before a base.
+    pub(crate) fn readable(
+        &self,
+        (task, lineage, offset): (TaskNo, LineageId, Offset),
+    ) -> Result<()> {
+        self.task(task)?;
+        self.lineage(task, lineage)?;
+        Ancestry::of(self, task, lineage)?.check(offset)
     }
 
     pub(crate) fn head(&self, log: LogId) -> Result<Head> {
@@ -125,7 +161,7 @@ impl Catalog {
     pub(crate) fn active(&self, task: TaskNo) -> Result<(Epoch, ActivationEntry)> {
         match self.last(&keys::of_task(Kind::Activation, task))? {
             Some((key, value)) => Ok((keys::tail_u64(&key), ActivationEntry::decode(&value)?)),
-            None => Err(Error::not_found(format!("there is no task #{}", task.0))),
+            None => Err(no_task(task)),
         }
     }
 
@@ -135,6 +171,20 @@ impl Catalog {
             None => Err(Error::not_found(format!(
                 "the task has no activation {epoch}"
             ))),
+        }
+    }
+
+    /// Where a lineage begins, if it was trimmed.
+    pub(crate) fn base(&self, task: TaskNo, lineage: LineageId) -> Result<Option<BaseEntry>> {
+        let entry = self.log.get(&keys::base(task, lineage))?;
+        entry.map(|bytes| BaseEntry::decode(&bytes)).transpose()
+    }
+
+    /// How many checkpoints a task has.
+    pub(crate) fn tally(&self, task: TaskNo) -> Result<u64> {
+        match self.log.get(&keys::tally(task))? {
+            Some(bytes) => Ok(Tally::decode(&bytes)?.0),
+            None => Ok(0),
         }
     }
 
@@ -165,7 +215,11 @@ impl Catalog {
                 .map_or(0, |bytes| u32::from_be_bytes(*bytes));
             LineageEntry::decode(&value).map(|entry| (LineageId(number), entry))
         };
-        all.into_iter().map(lineage).collect()
+        let dropped = |found: &Result<(LineageId, LineageEntry)>| {
+            found.as_ref().is_ok_and(|(_, entry)| entry.dropped)
+        };
+        let all = all.into_iter().map(lineage);
+        all.filter(|found| !dropped(found)).collect()
     }
 
     /// The newest mark before `before` in a lineage or its ancestors that `wanted` takes.
@@ -213,8 +267,8 @@ impl Catalog {
         offset: Offset,
         entry: &MarkEntry,
     ) -> Result<CheckpointMarked> {
-        if let Some(body) = &entry.body {
-            return Ok(body.clone());
+        if !entry.elided {
+            return Ok(entry.body.clone());
         }
         let mut cursor = Cursor::new(&self.log, LogId::lineage(task, lineage), offset);
         let found =
@@ -243,6 +297,12 @@ impl Catalog {
             )
         };
         let end = entry.first + u64::from(entry.count);
+        if let Some((salt, digest)) = entry.trimmed {
+            return match digest == digest_of(part, &salt)? {
+                true => Ok(Some(trimmed(&entry, end))),
+                false => Err(conflict(format!("other events, at offset {}", entry.first))),
+            };
+        }
         if end > to {
             return Err(conflict(format!(
                 "{} events of which the fork at {to} kept a part",
@@ -300,7 +360,11 @@ impl Catalog {
         key: &str,
     ) -> Result<Option<(LineageId, Offset, KeyEntry)>> {
         let ancestry = Ancestry::of(self, task, lineage)?;
-        for (owner, _, to) in ancestry.newest_first(Offset::MAX) {
+        let based = ancestry
+            .base()
+            .map(|(owner, base)| (owner, 0, base.head.next));
+        // A base keeps keys also where nothing of its lineage is inherited but the base.
+        for (owner, _, to) in ancestry.newest_first(Offset::MAX).chain(based) {
             let Some(bytes) = self.log.get(&keys::idempotency(task, owner, key))? else {
                 continue;
             };
@@ -316,6 +380,7 @@ impl Catalog {
         if part.records.len() != entry.count as usize {
             return Ok(false);
         }
+        let erased = self.erased_of(part.log.task);
         let log = LogId::lineage(part.log.task, lineage);
         let mut cursor = Cursor::new(&self.log, log, entry.first);
         for meta in &part.records {
@@ -323,7 +388,13 @@ impl Catalog {
             let Some(new) = new.transpose()? else {
                 return Ok(false);
             };
-            let same = cursor.next_record(|_, old| {
+            let same = cursor.next_record(|at, old| {
+                if erased
+                    .as_ref()
+                    .is_some_and(|all| all.contains(&(lineage, at)))
+                {
+                    return Ok(false);
+                }
                 let same_kind = old.header()?.kind == new.header()?.kind;
                 Ok(old.form != BodyForm::Erased && same_kind && old.payload == new.payload)
             })?;
@@ -365,6 +436,36 @@ impl Catalog {
         let made_at = note.map_or(0, |note| note.log_bytes);
         Ok(made_at + self.snapshot_distance(log))
     }
+}
+
+/// What an append is answered with whose events were trimmed.
+fn trimmed(entry: &KeyEntry, end: Offset) -> Done {
+    let head = Head {
+        next: end,
+        hash: milepost_codec::Hash::ZERO,
+    };
+    Done {
+        parts: vec![(entry.first, head)],
+        seq: entry.seq,
+        repeated: Some(entry.count),
+        checkpoint: None,
+    }
+}
+
+/// The digest of a part's bodies, as a base keeps it.
+fn digest_of(part: &Part, salt: &[u8; 16]) -> Result<milepost_codec::Hash> {
+    let mut digest = KeyDigest::new(salt);
+    for meta in &part.records {
+        for record in milepost_codec::Records::new(part.slice((meta.start, meta.end))) {
+            let record = record?;
+            digest.take(record.header()?.kind, &record);
+        }
+    }
+    Ok(digest.finish())
+}
+
+fn no_task(task: TaskNo) -> Error {
+    Error::not_found(format!("there is no task #{}", task.0))
 }
 
 fn number(bytes: &[u8], what: &str) -> Result<u64> {

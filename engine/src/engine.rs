@@ -66,7 +66,7 @@ pub(crate) struct Inner {
     /// Held while tasks and lineages are opened and activated, so that numbers are given once.
     pub(crate) structure: Mutex<()>,
     pub(crate) controls: Controls,
-    kept: Kept,
+    pub(crate) kept: Kept,
     errands: Sender<Errand>,
     anchor: Mutex<Option<Anchoring>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -128,6 +128,7 @@ impl Engine {
         entropy: Arc<Entropy>,
     ) -> Result<Self> {
         let catalog = Catalog::new(log, options.key);
+        catalog.load_erased()?;
         let (errands, received) = crate::sync::channel::bounded(256);
         let committer = Committer::start(catalog.clone(), errands.clone())?;
         let mut threads = Vec::new();
@@ -281,7 +282,11 @@ impl Engine {
             epoch: 1,
             lineage,
         });
-        inner.committer.commit(Request { parts, activates })?;
+        let request = Request {
+            activates,
+            ..Request::of(parts)
+        };
+        inner.committer.commit(request)?;
         drop(_structure);
         crate::audit::Done::of("task_started", task, lineage).tell(inner);
         self.task(id)
@@ -335,6 +340,8 @@ impl Engine {
     pub fn run_state(&self, point: &Point) -> Result<RunState> {
         let inner = &self.inner;
         let place = (point.no, point.lineage, point.offset);
+        inner.catalog.readable(place)?;
+        let forgotten = inner.kept.forgotten();
         if point.checkpoint.is_none() {
             let seed = inner.kept.before(place);
             return state_from(&inner.catalog, &RunReducer, place, seed);
@@ -344,7 +351,7 @@ impl Engine {
         }
         let seed = inner.kept.before(place);
         let state = state_from(&inner.catalog, &RunReducer, place, seed)?;
-        if let Some(bytes) = inner.kept.put(place, &state) {
+        if let Some(bytes) = inner.kept.put(place, &state, forgotten) {
             inner.options.hooks.alert(&Alert {
                 kind: AlertKind::StatesKept,
                 task: None,
@@ -403,7 +410,7 @@ impl Engine {
     ///
     /// `Unavailable` where the store is closed.
     pub fn stats(&self) -> Result<Stats> {
-        let mut stats = crate::query::count(&self.inner.catalog)?;
+        let mut stats = crate::stats::count(&self.inner.catalog)?;
         let log = self.inner.catalog.log();
         stats.seq = log.seq();
         stats.applied = log.applied();

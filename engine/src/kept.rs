@@ -58,6 +58,8 @@ struct Inner {
     states: VecDeque<(Place, RunState, usize)>,
     counts: KeptStates,
     alerted: bool,
+    /// How often states were forgotten: one that was folded before that is not kept after it.
+    forgotten: u64,
 }
 
 /// The states that an engine keeps.
@@ -103,13 +105,30 @@ impl Kept {
         nearest.map(|((.., at), state, _)| (*at, state.clone()))
     }
 
-    /// Keeps a state. Gives how many bytes are kept, where that is to be alerted.
-    pub(crate) fn put(&self, place: Place, state: &RunState) -> Option<u64> {
+    /// How often states were forgotten.
+    pub(crate) fn forgotten(&self) -> u64 {
+        self.inner.lock().forgotten
+    }
+
+    /// Lets go of the states of a task: they may hold what is gone.
+    pub(crate) fn forget(&self, task: TaskNo) {
+        let mut inner = self.inner.lock();
+        inner.forgotten += 1;
+        inner.states.retain(|((of, ..), ..)| *of != task);
+        inner.counts.states = inner.states.len() as u64;
+        let bytes: usize = inner.states.iter().map(|(.., bytes)| bytes).sum();
+        inner.counts.bytes = bytes as u64;
+    }
+
+    /// Keeps a state, unless states were forgotten since it was begun to be folded. Gives how many bytes
+    /// are kept, where that is to be alerted.
+    pub(crate) fn put(&self, place: Place, state: &RunState, forgotten: u64) -> Option<u64> {
         let encoded = RunReducer
             .encode(state)
             .map_or(usize::MAX, |bytes| bytes.len());
         let mut inner = self.inner.lock();
-        if encoded > self.limits.bytes || self.limits.count == 0 {
+        let stale = inner.forgotten != forgotten;
+        if stale || encoded > self.limits.bytes || self.limits.count == 0 {
             return None;
         }
         inner.states.retain(|(at, ..)| *at != place);

@@ -9,6 +9,7 @@
 //! append.rs  checkpoint.rs            what goes in
 //! read.rs  subscribe.rs  state.rs     what comes out
 //! restore.rs                          going back
+//! retention/  base.rs                 what is kept, and what goes
 //! control.rs  run/  hook.rs           what an iteration engine needs around its log
 //! audit.rs                            who did what, for those who listen
 //! query.rs  catalog.rs  index/        finding things
@@ -46,6 +47,7 @@ mod address;
 mod anchor;
 mod append;
 mod audit;
+mod base;
 mod catalog;
 mod checkpoint;
 mod clock;
@@ -71,6 +73,7 @@ mod query;
 mod read;
 mod repair;
 mod restore;
+mod retention;
 mod run;
 mod scoped;
 mod snapshotter;
@@ -98,12 +101,13 @@ pub use point::Point;
 pub use query::{CheckpointQuery, Page, TaskInfo, TaskQuery};
 pub use read::Events;
 pub use repair::{LostEvents, RepairReport, repair};
+pub use retention::{Pin, Retention, RetentionPlan, RetentionReport, TaskPlan, TaskRetained};
 pub use run::{
     Access, EveryPhase, EverySteps, FailedSave, Moment, Never, Occasion, Policy, Risk, Run,
     RunOptions, RunStats, Touches, Turn,
 };
 pub use scoped::Scoped;
-pub use stats::{DiskBytes, Stats};
+pub use stats::{DiskBytes, Stats, TaskStats};
 pub use subscribe::{SubscribeOptions, Subscription};
 pub use supervisor::{Accepted, Degraded, DegradedStats, Health, Supervisor};
 pub use task::Task;

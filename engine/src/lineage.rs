@@ -276,9 +276,11 @@ impl Lineage {
     ///
     /// # Errors
     ///
-    /// `Unavailable` where the store is closed.
+    /// `Unavailable` where the store is closed; `NotFound` where the task was deleted.
     pub fn head(&self) -> Result<Head> {
-        self.engine.inner.catalog.head(self.log())
+        let catalog = &self.engine.inner.catalog;
+        catalog.task(self.task)?;
+        catalog.head(self.log())
     }
 
     /// The events of a range of offsets, through the ancestors, up to the head there is now.

@@ -7,7 +7,6 @@ use crate::checkpoint::Checkpoint;
 use crate::engine::Engine;
 use crate::index::keys::{self, Kind};
 use crate::index::{LogHead, MarkEntry, TaskEntry};
-use crate::stats::Stats;
 
 /// Items of a page where no limit is given.
 const LIMIT_DEFAULT: usize = 20;
@@ -86,7 +85,8 @@ impl Engine {
         let prefix = keys::all(Kind::Task);
         let wanted = |key: &[u8], value: &[u8]| {
             let entry = TaskEntry::decode(value)?;
-            if query.user.as_ref().is_some_and(|user| *user != entry.user) {
+            let others = query.user.as_ref().is_some_and(|user| *user != entry.user);
+            if others || entry.deleted_us.is_some() {
                 return Ok(None);
             }
             self.task_info(TaskNo(keys::first_u64(key)), entry)
@@ -239,52 +239,5 @@ fn page<T>(
             }
             end = key;
         }
-    }
-}
-
-/// Counts tasks, lineages, events and checkpoints from the index.
-pub(crate) fn count(catalog: &Catalog) -> Result<Stats> {
-    let mut stats = Stats::default();
-    let prefix = keys::all(Kind::Head);
-    let mut from = prefix.clone();
-    let end = keys::after_prefix(&prefix);
-    loop {
-        let page = catalog.log().scan(&from, &end, false, 1024)?;
-        let Some((last, _)) = page.last() else { break };
-        from = last.iter().copied().chain([0]).collect();
-        for (key, value) in &page {
-            let head = LogHead::decode(value)?;
-            match keys::log_of(key) {
-                LogId {
-                    task: TaskNo::STORE,
-                    ..
-                } => {}
-                LogId {
-                    kind: milepost_codec::LogKind::Control,
-                    ..
-                } => stats.tasks += 1,
-                _ => {
-                    stats.lineages += 1;
-                    stats.events += head.head.next - head.start;
-                    stats.event_bytes += head.bytes;
-                }
-            }
-        }
-    }
-    stats.checkpoints = count_keys(catalog, Kind::StoreMark)?;
-    stats.snapshots = count_keys(catalog, Kind::Snapshot)?;
-    Ok(stats)
-}
-
-fn count_keys(catalog: &Catalog, kind: Kind) -> Result<u64> {
-    let start = keys::all(kind);
-    let (mut end, mut count) = (keys::after_prefix(&start), 0);
-    loop {
-        let page = catalog.log().scan(&start, &end, true, 4096)?;
-        let Some((last, _)) = page.last() else {
-            return Ok(count);
-        };
-        end = last.clone();
-        count += page.len() as u64;
     }
 }

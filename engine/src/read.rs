@@ -4,19 +4,23 @@ use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 use milepost_codec::{
-    Body, BodyForm, ChunkList, Error, Hash, LineageId, LogId, Offset, Origin, RecordRef, Records,
-    Result, TaskNo,
+    Body, BodyForm, ChunkList, Error, Hash, LineageId, LogId, LogKind, Offset, Origin, RecordRef,
+    Records, Result, TaskNo,
 };
 use milepost_replay::Event;
 
 use crate::catalog::Catalog;
+use crate::index::BaseEntry;
 use crate::log::{Log, Stretch};
+use crate::retention::ErasedEvents;
 
 /// A lineage and what it inherits: for each owner, from which offset and up to which.
 #[derive(Debug, Clone)]
 pub(crate) struct Ancestry {
     /// Oldest first.
     spans: Vec<(LineageId, Offset, Offset)>,
+    /// Where the oldest of them begins since it was trimmed.
+    base: Option<BaseEntry>,
 }
 
 impl Ancestry {
@@ -24,8 +28,12 @@ impl Ancestry {
     pub(crate) fn of(catalog: &Catalog, task: TaskNo, lineage: LineageId) -> Result<Self> {
         let mut spans = Vec::new();
         let (mut at, mut to) = (lineage, Offset::MAX);
-        loop {
-            let entry = catalog.lineage(task, at)?;
+        let base = loop {
+            let entry = catalog.lineage_ever(task, at)?;
+            if let Some(base) = catalog.base(task, at)? {
+                spans.push((at, base.head.next, to));
+                break Some(base);
+            }
             let from = entry.parent.map_or(0, |parent| parent.offset);
             if from > to {
                 return Err(Error::corrupt(
@@ -46,11 +54,33 @@ impl Ancestry {
                         found,
                     ));
                 }
-                None => break,
+                None => break None,
             }
-        }
+        };
         spans.reverse();
-        Ok(Self { spans })
+        Ok(Self { spans, base })
+    }
+
+    /// The first offset that is there.
+    pub(crate) fn begin(&self) -> Offset {
+        self.base.map_or(0, |base| base.head.next)
+    }
+
+    /// The base it begins with, and whose that is.
+    pub(crate) fn base(&self) -> Option<(LineageId, BaseEntry)> {
+        let (owner, ..) = self.spans.first()?;
+        Some((*owner, self.base?))
+    }
+
+    /// `NotFound` where an offset is before what is there.
+    pub(crate) fn check(&self, offset: Offset) -> Result<()> {
+        let begin = self.begin();
+        if offset >= begin {
+            return Ok(());
+        }
+        Err(Error::not_found(format!(
+            "offset {offset} is gone: retention trimmed what is before offset {begin}"
+        )))
     }
 
     /// The owners of offsets before `before`, newest first: lineage, from, to.
@@ -75,7 +105,7 @@ impl Ancestry {
 
     /// The lineage whose chain has a hash at an offset: the owner of the event before it.
     pub(crate) fn hash_owner(&self, offset: Offset) -> Option<LineageId> {
-        match offset.checked_sub(1) {
+        match offset.checked_sub(1).filter(|_| offset > self.begin()) {
             Some(before) => self.owner(before),
             None => self.spans.first().map(|(owner, ..)| *owner),
         }
@@ -211,6 +241,12 @@ pub(crate) fn hash_at(
     offset: Offset,
 ) -> Result<Hash> {
     let (log, chain) = (catalog.log(), catalog.chain(origin, id));
+    if let LogKind::Lineage(lineage) = id.kind
+        && let Some(base) = catalog.base(id.task, lineage)?
+        && base.head.next == offset
+    {
+        return Ok(base.head.hash);
+    }
     let Some(before) = offset.checked_sub(1) else {
         return Ok(chain.root());
     };
@@ -238,15 +274,18 @@ pub(crate) fn hash_at(
     Ok(hash)
 }
 
-/// An event of a record: its body read from chunks where it is not inline.
+/// An event of a record: its body read from chunks where it is not inline. One that was erased has none,
+/// though its bytes may be there until the store is compacted.
 pub(crate) fn event(
     log: &Arc<dyn Log>,
     lineage: LineageId,
     offset: Offset,
     record: &RecordRef<'_>,
+    erased: bool,
 ) -> Result<Event> {
     let header = record.header()?;
     let body = match record.form {
+        _ if erased => None,
         BodyForm::Inline => Some(Body::decode(header.kind, record.payload)?),
         BodyForm::Erased => None,
         BodyForm::Chunked => {
@@ -283,10 +322,12 @@ pub(crate) fn read_chunks(log: &Arc<dyn Log>, list: &ChunkList) -> Result<Vec<u8
 /// Events of a lineage and its ancestors, in order. It holds one block at a time, whatever the
 /// length of the range.
 ///
-/// The range ends where the lineage ended when it was asked for.
+/// The range ends where the lineage ended when it was asked for. One that begins at 0 begins at the
+/// first event that is there: retention may have trimmed what came before it.
 pub struct Events {
     log: Arc<dyn Log>,
     task: TaskNo,
+    erased: Option<ErasedEvents>,
     ancestry: Ancestry,
     next: Offset,
     end: Offset,
@@ -327,12 +368,17 @@ impl Events {
                 head.next
             )));
         }
+        // What is left of a deleted task is not shown.
+        catalog.task(task)?;
         let ancestry = Ancestry::of(catalog, task, lineage)?;
+        let next = if next == 0 { ancestry.begin() } else { next };
+        ancestry.check(next)?;
         let log = Arc::clone(catalog.log());
-        let end = end.min(head.next);
+        let end = end.min(head.next).max(next);
         Ok(Self {
             log,
             task,
+            erased: catalog.erased_of(task),
             ancestry,
             next,
             end,
@@ -370,9 +416,12 @@ impl Events {
             self.place = None;
         }
         let id = LogId::lineage(self.task, owner);
-        let log = &self.log;
+        let (log, erased) = (&self.log, &self.erased);
         step(log, id, &mut self.next, &mut self.place, |at, record| {
-            event(log, owner, at, record)
+            let gone = erased
+                .as_ref()
+                .is_some_and(|all| all.contains(&(owner, at)));
+            event(log, owner, at, record, gone)
         })
     }
 }

@@ -26,7 +26,7 @@ impl Engine {
     /// # Errors
     ///
     /// `Corrupt` where the history before the point cannot be read; `Invalid` where the description
-    /// has more than 1,024 bytes, or a hook refuses.
+    /// has more than 1,024 bytes, or a hook refuses; `NotFound` where retention trimmed the point.
     pub fn restore(&self, point: &Point, description: Option<&str>) -> Result<Task> {
         let inner = &self.inner;
         let hooks = &inner.options.hooks;
@@ -80,7 +80,8 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// `Invalid` where there is no restore to undo.
+    /// `Invalid` where there is no restore to undo; `NotFound` where retention dropped the lineage
+    /// that it would go back to.
     pub fn undo(&self, task: &str) -> Result<Task> {
         let inner = &self.inner;
         let structure = inner.structure.lock();
@@ -92,6 +93,7 @@ impl Engine {
             )));
         };
         let before = inner.catalog.activation(no, back)?;
+        inner.catalog.lineage(no, before.lineage)?;
         let activated = Activated {
             lineage: before.lineage,
             epoch: epoch + 1,
@@ -141,9 +143,11 @@ impl Engine {
                 "offset {offset} is past the head, {head}"
             )));
         }
+        inner.catalog.lineage(point.no, point.lineage)?;
         let lineage = inner.catalog.next_lineage(point.no)?;
         let now = inner.now_us();
         let ancestry = Ancestry::of(&inner.catalog, point.no, point.lineage)?;
+        ancestry.check(point.offset)?;
         let offset = inner.fork_offset(point, &ancestry)?;
         // A fork before the first own event of a lineage is one of the lineage it came from.
         let owner = ancestry.hash_owner(offset).unwrap_or(point.lineage);
@@ -197,7 +201,10 @@ impl Engine {
             epoch,
             lineage,
         });
-        let done = inner.commit(Request { parts, activates });
+        let done = inner.commit(Request {
+            activates,
+            ..Request::of(parts)
+        });
         inner.controls.wake(task);
         done.map(|_| ())
     }

@@ -186,6 +186,17 @@ impl Scoped {
         self.engine.undo(task)
     }
 
+    /// See [`Engine::delete_task`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn delete_task(&self, task: &str) -> Result<()> {
+        let catalog = &self.engine.inner.catalog;
+        catalog.find_for(task, Some(&self.user))?;
+        self.engine.delete_task(task)
+    }
+
     /// A point may come from elsewhere: its task has to be the user's, by name and number.
     fn own(&self, point: &Point) -> Result<()> {
         let catalog = &self.engine.inner.catalog;

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use fastcdc::v2020::FastCDC;
 use milepost_codec::{
-    ChunkId, ChunkList, Error, ErrorKind, Head, LineageId, LogId, Offset, Result, Snapshot, TaskNo,
+    ChunkId, ChunkList, Error, ErrorKind, Head, LineageId, LogId, Offset, ReducerState, Result,
+    Snapshot, TaskNo,
 };
 use milepost_replay::{Chunks, Reducer, fold};
 
 use crate::append::put_chunks;
+use crate::base;
 use crate::catalog::Catalog;
 use crate::index::SnapshotNote;
 use crate::index::keys;
@@ -47,10 +49,19 @@ pub(crate) trait DynReducer: Send + Sync {
     /// Makes a snapshot of a lineage at an offset, unless there is a later one.
     fn snapshot(&self, catalog: &Catalog, log: LogId, at: Offset, bytes: u64) -> Result<()>;
 
+    /// Its name and version.
+    fn id(&self) -> (&str, u32);
+
+    /// The state of a lineage before an offset, as a base keeps it.
+    fn kept(&self, catalog: &Catalog, place: Place) -> Result<ReducerState>;
+
     /// Folds a lineage from its beginning and gives the snapshots, by their keys, that hold another
     /// state than the fold.
     fn check_snapshots(&self, catalog: &Catalog, log: LogId) -> Result<Vec<(Vec<u8>, Error)>>;
 }
+
+/// A point: a task, a lineage and an offset.
+pub(crate) type Place = (TaskNo, LineageId, Offset);
 
 /// A reducer that was registered.
 pub(crate) struct Registered<R>(pub(crate) R);
@@ -60,6 +71,8 @@ impl<R: Reducer> DynReducer for Registered<R> {
         let milepost_codec::LogKind::Lineage(lineage) = log.kind else {
             return Ok(());
         };
+        let ancestry = Ancestry::of(catalog, log.task, lineage)?;
+        let erased = catalog.erased_before(log.task, &ancestry, at);
         let state = state_at(catalog, &self.0, log.task, lineage, at)?;
         let encoded = self.0.encode(&state)?;
         let encoded_len = encoded.len() as u64;
@@ -83,9 +96,30 @@ impl<R: Reducer> DynReducer for Registered<R> {
         // Nothing is synced: what a crash takes of a snapshot is found when it is read.
         let prefix = keys::snapshots(log.task, lineage, self.0.name(), self.0.version());
         let name = keys::with_offset(&prefix, at);
-        let note = SnapshotNote::sealed(&name, chunk, (size, bytes), catalog.key());
+        let note = SnapshotNote {
+            chunk,
+            size,
+            log_bytes: bytes,
+            erased,
+            check: [0; 16],
+        };
+        let note = note.sealed(&name, catalog.key());
         catalog.snapshot_made(log, size);
         catalog.log().put_note(name, note.encode())
+    }
+
+    fn id(&self) -> (&str, u32) {
+        (self.0.name(), self.0.version())
+    }
+
+    fn kept(&self, catalog: &Catalog, (task, lineage, offset): Place) -> Result<ReducerState> {
+        let state = state_at(catalog, &self.0, task, lineage, offset)?;
+        Ok(ReducerState {
+            reducer: self.0.name().to_owned(),
+            version: self.0.version(),
+            state: put_cut(catalog.log(), &self.0.encode(&state)?)?,
+            refers: self.0.refers(&state),
+        })
     }
 
     fn check_snapshots(&self, catalog: &Catalog, log: LogId) -> Result<Vec<(Vec<u8>, Error)>> {
@@ -94,15 +128,22 @@ impl<R: Reducer> DynReducer for Registered<R> {
         };
         let (reducer, chunks) = (&self.0, LogChunks(Arc::clone(catalog.log())));
         let prefix = keys::snapshots(log.task, lineage, reducer.name(), reducer.version());
+        let ancestry = Ancestry::of(catalog, log.task, lineage)?;
         let end = keys::after_prefix(&prefix);
-        let (mut state, mut from) = (reducer.initial(), 0);
+        let begin = keys::with_offset(&prefix, ancestry.begin());
+        let (mut from, mut state) = beginning(catalog, reducer, &ancestry)?;
         let mut wrong = Vec::new();
-        for (name, value) in catalog.log().scan(&prefix, &end, false, usize::MAX)? {
+        for (name, value) in catalog.log().scan(&begin, &end, false, usize::MAX)? {
             let at = keys::tail_u64(&name);
             let events = Events::new(catalog, log.task, lineage, from..at)?;
             state = fold(reducer, state, events, &chunks)?;
             from = at;
             let expected = reducer.encode(&state)?;
+            let note = SnapshotNote::decode(&value)?;
+            if note.erased != catalog.erased_before(log.task, &ancestry, at) {
+                // An event was erased since: nobody uses it.
+                continue;
+            }
             let checked = content(catalog, reducer, &name, &value).and_then(|found| {
                 if found == expected {
                     return Ok(());
@@ -162,7 +203,8 @@ pub(crate) fn state_from<R: Reducer>(
         let (found, damaged) = catalog.log().damaged_chunks();
         // While a chunk is damaged no snapshot is preferred, since each may refer to it.
         let from_zero = damaged > 0;
-        let seed = seed.take().filter(|_| !from_zero);
+        let begin = Ancestry::of(catalog, task, lineage)?.begin();
+        let seed = seed.take().filter(|(at, _)| !from_zero && *at >= begin);
         match fold_to(catalog, reducer, task, lineage, offset, from_zero, seed) {
             Err(_) if catalog.log().damaged_chunks().0 > found => {}
             // The body of an event is damaged: a snapshot behind it may do.
@@ -188,9 +230,11 @@ fn fold_to<R: Reducer>(
         (false, Some(seed)) => Some(seed),
         (false, None) => nearest(catalog, reducer, task, lineage, offset)?,
     };
+    let ancestry = Ancestry::of(catalog, task, lineage)?;
+    ancestry.check(offset)?;
     let (from, state) = match snapshot {
         Some((from, state)) => (from, state),
-        None => (0, reducer.initial()),
+        None => beginning(catalog, reducer, &ancestry)?,
     };
     let chunks = LogChunks(Arc::clone(catalog.log()));
     let events = Events::new(catalog, task, lineage, from..offset)?;
@@ -201,6 +245,18 @@ fn fold_to<R: Reducer>(
         )));
     }
     fold(reducer, state, events, &chunks)
+}
+
+/// What a fold begins with: nothing, or the state of the base where the history was trimmed.
+fn beginning<R: Reducer>(
+    catalog: &Catalog,
+    reducer: &R,
+    ancestry: &Ancestry,
+) -> Result<(Offset, R::State)> {
+    match ancestry.base() {
+        Some((_, entry)) => Ok((entry.head.next, base::state(catalog, reducer, &entry)?)),
+        None => Ok((0, reducer.initial())),
+    }
 }
 
 /// The newest snapshot at or before an offset, of the lineage or an ancestor. One that is damaged
@@ -223,6 +279,11 @@ fn nearest<R: Reducer>(
             let Some((last, _)) = page.last() else { break };
             end = last.clone();
             for (key, value) in page {
+                let at = keys::tail_u64(&key);
+                let erased = catalog.erased_before(task, &ancestry, at);
+                if SnapshotNote::decode(&value).is_ok_and(|note| note.erased != erased) {
+                    continue;
+                }
                 match load(catalog, reducer, &key, &value) {
                     Ok(state) => return Ok(Some((keys::tail_u64(&key), state))),
                     Err(e) if e.kind() == ErrorKind::Unavailable => return Err(e),

@@ -1,8 +1,17 @@
 //! What a store holds, in numbers.
 
-use milepost_codec::Seq;
+use std::collections::{BTreeMap, HashMap};
 
+use milepost_codec::{LogId, LogKind, Offset, Result, Seq, TaskNo};
+
+use crate::catalog::Catalog;
+use crate::engine::Engine;
+use crate::index::keys::{self, Kind};
+use crate::index::{BaseEntry, LineageEntry, LogHead, Tally, TaskEntry};
 use crate::kept::KeptStates;
+
+/// Entries that are looked at together.
+const STRIDE: usize = 4096;
 
 /// What a store takes on disk, in bytes of blocks as `du` counts them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -51,4 +60,144 @@ pub struct Stats {
     pub disk: DiskBytes,
     /// States of checkpoints that are kept in memory.
     pub kept: KeptStates,
+}
+
+/// What one task holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TaskStats {
+    /// The task.
+    pub task: String,
+    /// Whose it is.
+    pub user: String,
+    /// Its lineages, those that retention dropped not counted.
+    pub lineages: u64,
+    /// Events of all its lineages, each counted where it was appended.
+    pub events: u64,
+    /// Its checkpoints.
+    pub checkpoints: u64,
+    /// Bytes of its events' records; about, where a lineage was trimmed since the last compaction.
+    pub bytes: u64,
+    /// About how many bytes that takes on disk: its share of what the store takes.
+    pub disk: u64,
+}
+
+impl Engine {
+    /// What each task holds, or each of one user's, in the order they were started. No event is read.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` where the store is closed.
+    pub fn task_stats(&self, user: Option<&str>) -> Result<Vec<TaskStats>> {
+        let catalog = &self.inner.catalog;
+        let mut tasks = by_task(catalog)?;
+        let all: u64 = tasks.values().map(|task| task.bytes).sum();
+        let disk = catalog.log().disk_bytes()?;
+        let data = disk.archive + disk.sled + disk.packs;
+        for task in tasks.values_mut() {
+            task.disk = share(data, task.bytes, all);
+        }
+        let mut found: Vec<_> = tasks.into_values().collect();
+        found.retain(|task| user.is_none_or(|user| task.user == user));
+        Ok(found)
+    }
+}
+
+fn share(whole: u64, part: u64, of: u64) -> u64 {
+    match of {
+        0 => 0,
+        of => (u128::from(whole) * u128::from(part) / u128::from(of)) as u64,
+    }
+}
+
+/// What each task holds that is not deleted.
+fn by_task(catalog: &Catalog) -> Result<BTreeMap<TaskNo, TaskStats>> {
+    let mut tasks: BTreeMap<TaskNo, TaskStats> = BTreeMap::new();
+    each(catalog, Kind::Task, &mut |key, value| {
+        let entry = TaskEntry::decode(value)?;
+        if entry.deleted_us.is_none() {
+            let task = TaskStats {
+                task: entry.name,
+                user: entry.user,
+                ..TaskStats::default()
+            };
+            tasks.insert(TaskNo(keys::first_u64(key)), task);
+        }
+        Ok(())
+    })?;
+    let gone = retained(catalog)?;
+    each(catalog, Kind::Head, &mut |key, value| {
+        let log = keys::log_of(key);
+        if let (LogKind::Lineage(_), Some(task)) = (log.kind, tasks.get_mut(&log.task)) {
+            let head = LogHead::decode(value)?;
+            let begin = gone.get(&log).copied().unwrap_or_default();
+            if begin < Offset::MAX {
+                let all = head.head.next - head.start;
+                let left = head.head.next.saturating_sub(begin.max(head.start));
+                task.lineages += 1;
+                task.events += left;
+                task.bytes += share(head.bytes, left, all);
+            }
+        }
+        Ok(())
+    })?;
+    each(catalog, Kind::Tally, &mut |key, value| {
+        if let Some(task) = tasks.get_mut(&TaskNo(keys::first_u64(key))) {
+            task.checkpoints = Tally::decode(value)?.0;
+        }
+        Ok(())
+    })?;
+    Ok(tasks)
+}
+
+/// Where lineages begin that retention let go of a part of; behind all of it for those it dropped.
+fn retained(catalog: &Catalog) -> Result<HashMap<LogId, Offset>> {
+    let mut begins = HashMap::new();
+    each(catalog, Kind::Base, &mut |key, value| {
+        begins.insert(keys::log_of(key), BaseEntry::decode(value)?.head.next);
+        Ok(())
+    })?;
+    each(catalog, Kind::Lineage, &mut |key, value| {
+        if LineageEntry::decode(value)?.dropped {
+            begins.insert(keys::log_of(key), Offset::MAX);
+        }
+        Ok(())
+    })?;
+    Ok(begins)
+}
+
+/// What is done with an entry: its key and value.
+type Shown<'a> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'a;
+
+/// Shows every entry of a kind.
+fn each(catalog: &Catalog, kind: Kind, show: &mut Shown<'_>) -> Result<()> {
+    let prefix = keys::all(kind);
+    let (mut from, end) = (prefix.clone(), keys::after_prefix(&prefix));
+    loop {
+        let page = catalog.log().scan(&from, &end, false, STRIDE)?;
+        for (key, value) in &page {
+            show(key, value)?;
+        }
+        match page.into_iter().next_back() {
+            Some((last, _)) => from = [last, vec![0]].concat(),
+            None => return Ok(()),
+        }
+    }
+}
+
+/// Counts tasks, lineages, events and checkpoints from the index.
+pub(crate) fn count(catalog: &Catalog) -> Result<Stats> {
+    let mut stats = Stats::default();
+    for task in by_task(catalog)?.into_values() {
+        stats.tasks += 1;
+        stats.lineages += task.lineages;
+        stats.events += task.events;
+        stats.checkpoints += task.checkpoints;
+        stats.event_bytes += task.bytes;
+    }
+    each(catalog, Kind::Snapshot, &mut |_, _| {
+        stats.snapshots += 1;
+        Ok(())
+    })?;
+    Ok(stats)
 }

@@ -1,6 +1,6 @@
 //! The fold: what turns events into a state.
 
-use milepost_codec::{ChunkId, Result};
+use milepost_codec::{ChunkId, Error, ErrorKind, Result};
 
 use crate::chunks::Chunks;
 use crate::event::Event;
@@ -66,6 +66,26 @@ pub trait Reducer: Send + Sync + 'static {
 
     /// Reads a state. `Corrupt` where the bytes are not one.
     fn decode(&self, bytes: &[u8]) -> Result<Self::State>;
+
+    /// Reads a state that another version encoded. Retention keeps the state that trimmed events led
+    /// to, and those cannot be folded again: whoever changes a version reads the states of the one
+    /// before here.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where it is not overridden.
+    fn upgrade(&self, version: u32, bytes: &[u8]) -> Result<Self::State> {
+        let _ = bytes;
+        Err(Error::new(
+            ErrorKind::Unsupported,
+            format!(
+                "the state of reducer {} was kept by its version {version}, and version {} does not \
+                 read it: implement Reducer::upgrade",
+                self.name(),
+                self.version()
+            ),
+        ))
+    }
 
     /// Bytes of the state that are in chunks and not in its encoding: with it, the size of the
     /// whole state, by which snapshots are spaced.

@@ -65,6 +65,14 @@ fn data() -> impl Strategy<Value = Data> {
     ]
 }
 
+fn removed() -> impl Strategy<Value = RemovedMark> {
+    (lineage(), number(), checkpoint()).prop_map(|(lineage, offset, checkpoint)| RemovedMark {
+        lineage,
+        offset,
+        checkpoint,
+    })
+}
+
 fn lineage_type() -> impl Strategy<Value = LineageType> {
     use LineageType::*;
     prop::sample::select(vec![Root, Automatic, Manual, Restore, Rollback, Branch])
@@ -307,7 +315,16 @@ pub fn control() -> impl Strategy<Value = Control> {
             }
             .into()
         }),
-        number().prop_map(|task| Deleted { task: TaskNo(task) }.into()),
+        (number(), number(), origin()).prop_map(|(task, opened, origin)| {
+            let task = TaskNo(task);
+            Deleted {
+                task,
+                opened,
+                origin,
+            }
+            .into()
+        }),
+        lineage().prop_map(|lineage| Dropped { lineage }.into()),
         (lineage(), lineage_type(), words(), option::of(parent())).prop_map(
             |(lineage, lineage_type, description, parent)| {
                 LineageRegistered {
@@ -332,11 +349,8 @@ pub fn control() -> impl Strategy<Value = Control> {
             .prop_map(|(checkpoint, reason)| Pinned { checkpoint, reason }.into()),
         checkpoint().prop_map(|checkpoint| Unpinned { checkpoint }.into()),
         text().prop_map(|user| OwnerSet { user }.into()),
-        (json(), vec(checkpoint(), 0..4)).prop_map(|(policy, removed)| Retained {
-            policy,
-            removed
-        }
-        .into()),
+        (json(), vec(removed(), 0..4))
+            .prop_map(|(policy, removed)| Retained { policy, removed }.into()),
         (lineage(), number(), hash(), words()).prop_map(|(lineage, offset, body_hash, reason)| {
             Erased {
                 lineage,

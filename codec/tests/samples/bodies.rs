@@ -373,6 +373,11 @@ pub fn controls() -> Vec<(&'static str, Control)> {
         checkpoint: checkpoint(0xCC),
         reason,
     };
+    let removed = |byte| RemovedMark {
+        lineage: LINEAGE,
+        offset: OFFSET,
+        checkpoint: checkpoint(byte),
+    };
     let retained = |removed| Retained {
         policy: json(r#"{"keep":5}"#),
         removed,
@@ -391,7 +396,15 @@ pub fn controls() -> Vec<(&'static str, Control)> {
     vec![
         ("all", created.into()),
         ("all", opened.into()),
-        ("all", Deleted { task: TaskNo(7) }.into()),
+        (
+            "all",
+            Deleted {
+                task: TaskNo(7),
+                opened: OFFSET,
+                origin: ORIGIN,
+            }
+            .into(),
+        ),
         ("all", registered(text("a try"), Some(parent())).into()),
         ("none", registered(None, None).into()),
         ("all", activated(ActivationCause::Chosen, Some(1)).into()),
@@ -406,14 +419,12 @@ pub fn controls() -> Vec<(&'static str, Control)> {
             .into(),
         ),
         ("all", OwnerSet { user: "li".into() }.into()),
-        (
-            "all",
-            retained(vec![checkpoint(0xC1), checkpoint(0xC2)]).into(),
-        ),
+        ("all", retained(vec![removed(0xC1), removed(0xC2)]).into()),
         ("none", retained(vec![]).into()),
         ("all", erased(text("asked for")).into()),
         ("none", erased(None).into()),
         ("all", trimmed.into()),
         ("all", lost.into()),
+        ("all", Dropped { lineage: LINEAGE }.into()),
     ]
 }

@@ -12,7 +12,7 @@ use milepost_codec::{
 use super::request::{Draft, Part, PartBuilder, Request};
 use super::ticket::{Done, Results, Slot};
 use crate::catalog::Catalog;
-use crate::index::{Indexed, LogHead, index_record};
+use crate::index::{Before, Indexed, LogHead, index_record};
 use crate::log::{Batch, GroupMeta};
 
 /// A snapshot of a lineage is due at an offset.
@@ -50,6 +50,10 @@ pub(crate) struct Lead {
     seq: Seq,
     logs: HashMap<LogId, Known>,
     active: HashMap<TaskNo, (Epoch, LineageId)>,
+    /// How many checkpoints tasks have.
+    marks: HashMap<TaskNo, u64>,
+    /// Tasks that were deleted in the batch that is being made: the index does not say so yet.
+    deleted: HashSet<TaskNo>,
     /// Keys in the batch that is being made: they are not in the index yet.
     keys: HashSet<(TaskNo, String)>,
 }
@@ -74,6 +78,8 @@ impl Lead {
             seq,
             logs: HashMap::new(),
             active: HashMap::new(),
+            marks: HashMap::new(),
+            deleted: HashSet::new(),
             keys: HashSet::new(),
         }
     }
@@ -86,10 +92,10 @@ impl Lead {
         results: &mut Results,
     ) -> Vec<(LogId, Option<Due>)> {
         if self.logs.len() > KNOWN_MAX {
-            self.logs.clear();
-            self.active.clear();
+            self.forget();
         }
         self.keys.clear();
+        self.deleted.clear();
         let mut batch = Batch::new(self.seq + 1);
         let bytes: usize = queue.iter().map(|(request, _)| request.bytes()).sum();
         // Sections add less than a sixty-fourth. Room that is short by a little would be doubled, and
@@ -122,14 +128,20 @@ impl Lead {
             }
             Err(error) => {
                 // What is cached counts the batch as there, which is unknown now.
-                self.logs.clear();
-                self.active.clear();
+                self.forget();
                 for (slot, _) in admitted {
                     results.push((slot, Err(unknown(&error))));
                 }
                 Vec::new()
             }
         }
+    }
+
+    /// Lets go of all that can be read again.
+    fn forget(&mut self) {
+        self.logs.clear();
+        self.active.clear();
+        self.marks.clear();
     }
 
     fn due(&mut self, log: LogId) -> Option<Due> {
@@ -176,6 +188,11 @@ impl Lead {
             let head = self.known(part)?.head.head;
             done.parts.push((first, head));
         }
+        if let Some(task) = request.changes {
+            // Marks of it may be gone, and the next is not their child; or all of it is.
+            self.logs.retain(|log, _| log.task != task);
+        }
+        self.deleted.extend(request.deletes);
         if let Some(activate) = request.activates {
             self.active
                 .insert(activate.task, (activate.epoch, activate.lineage));
@@ -185,6 +202,10 @@ impl Lead {
 
     /// Everything that can be refused is refused here, before anything is changed.
     fn check(&mut self, part: &Part) -> Result<Option<Done>> {
+        if self.deleted.contains(&part.log.task) {
+            let task = part.log.task.0;
+            return Err(Error::not_found(format!("there is no task #{task}")));
+        }
         if part.open.is_some() {
             let there =
                 self.logs.contains_key(&part.log) || self.catalog.log().head(part.log)?.is_some();
@@ -264,6 +285,10 @@ impl Lead {
                     }
                 }
                 None => {
+                    if part.log.task != TaskNo::STORE {
+                        // A deleted one does not come back.
+                        self.catalog.task(part.log.task)?;
+                    }
                     let head = self
                         .catalog
                         .log()
@@ -287,7 +312,20 @@ impl Lead {
 
     /// Chains a part's records into sections of the batch.
     fn chain(&mut self, part: &Part, batch: &mut Batch) -> Result<()> {
+        let mut marks = std::mem::take(&mut self.marks);
+        let chained = self.chain_into(part, batch, &mut marks);
+        self.marks = marks;
+        chained
+    }
+
+    fn chain_into(
+        &mut self,
+        part: &Part,
+        batch: &mut Batch,
+        marks: &mut HashMap<TaskNo, u64>,
+    ) -> Result<()> {
         let seq = batch.seq;
+        let log = Arc::clone(self.catalog.log());
         let known = self.known(part)?;
         let (mut from, mut prev, mut first) = (0, known.head.head.hash, known.head.head.next);
         for (at, meta) in part.records.iter().enumerate() {
@@ -297,19 +335,21 @@ impl Lead {
                 .next(next, &hash, part.slice(meta.header), &meta.body);
             if let Some((_, header)) = part.indexed.iter().find(|(n, _)| *n as usize == at) {
                 let payload = meta.payload.map(|span| part.slice(span));
-                let (log, origin) = (part.log, part.origin);
-                let before = hash;
-                let offset = next;
                 let indexed = Indexed {
-                    log,
-                    origin,
-                    offset,
-                    before,
+                    log: part.log,
+                    origin: part.origin,
+                    offset: next,
+                    before: hash,
                     seq,
                     header,
                     payload,
                 };
-                index_record(&indexed, &mut batch.index)?;
+                let mut before = Before {
+                    entry: &|key| log.get(key),
+                    chunk: &|id| log.get_chunk(id),
+                    marks,
+                };
+                index_record(&indexed, &mut before, &mut batch.index)?;
             }
             known.head.head = Head {
                 next: next + 1,

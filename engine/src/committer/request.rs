@@ -12,6 +12,10 @@ pub(crate) struct Request {
     pub(crate) parts: Vec<Part>,
     /// The activation that it is, if it is one.
     pub(crate) activates: Option<Activate>,
+    /// The task whose lineages are others behind it: what is known of them is read again.
+    pub(crate) changes: Option<TaskNo>,
+    /// The task that is gone behind it.
+    pub(crate) deletes: Option<TaskNo>,
 }
 
 /// A task goes on with another lineage.
@@ -64,7 +68,21 @@ impl Request {
         Self {
             parts,
             activates: None,
+            changes: None,
+            deletes: None,
         }
+    }
+
+    /// It leaves the lineages of a task as others than they were.
+    pub(crate) fn changing(mut self, task: TaskNo) -> Self {
+        self.changes = Some(task);
+        self
+    }
+
+    /// It deletes a task.
+    pub(crate) fn deleting(mut self, task: TaskNo) -> Self {
+        self.deletes = Some(task);
+        self.changing(task)
     }
 
     pub(crate) fn bytes(&self) -> usize {

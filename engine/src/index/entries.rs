@@ -36,6 +36,9 @@ stored! {
     MarkEntry "checkpoint entry"
     MarkPlace "checkpoint place"
     KeyEntry "idempotency key entry"
+    BaseEntry "base entry"
+    PinEntry "pin entry"
+    Tally "tally"
     SnapshotNote "snapshot note"
 }
 
@@ -55,7 +58,15 @@ pub(crate) struct TaskEntry {
     pub(crate) user: String,
     pub(crate) origin: Origin,
     pub(crate) created_us: u64,
+    /// Where the store's log says so.
+    pub(crate) opened: Offset,
+    /// When it was deleted; name and user are empty then.
+    pub(crate) deleted_us: Option<u64>,
 }
+
+/// How many checkpoints a task has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct Tally(pub(crate) u64);
 
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct LineageEntry {
@@ -63,6 +74,23 @@ pub(crate) struct LineageEntry {
     pub(crate) description: Option<String>,
     pub(crate) parent: Option<Parent>,
     pub(crate) opened_us: u64,
+    /// Whether retention let go of it.
+    pub(crate) dropped: bool,
+}
+
+/// Where a lineage begins since it was trimmed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct BaseEntry {
+    pub(crate) head: Head,
+    /// The chunk that holds the base.
+    pub(crate) chunk: ChunkId,
+}
+
+/// A checkpoint that is kept whatever a policy says.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct PinEntry {
+    pub(crate) time_us: u64,
+    pub(crate) reason: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
@@ -79,8 +107,10 @@ pub(crate) struct MarkEntry {
     pub(crate) seq: Seq,
     /// The chain hash before the mark's own event.
     pub(crate) hash: Hash,
-    /// The mark; absent where it is too large for an entry and has to be read from the log.
-    pub(crate) body: Option<CheckpointMarked>,
+    /// The mark.
+    pub(crate) body: CheckpointMarked,
+    /// Whether its metadata is too large for an entry and has to be read from the log.
+    pub(crate) elided: bool,
 }
 
 /// Where the event of a mark is.
@@ -97,6 +127,8 @@ pub(crate) struct KeyEntry {
     pub(crate) first: Offset,
     pub(crate) count: u32,
     pub(crate) seq: Seq,
+    /// Where the append was trimmed away: a salt, and the digest of its bodies.
+    pub(crate) trimmed: Option<([u8; 16], Hash)>,
 }
 
 /// A snapshot that was made.
@@ -108,42 +140,35 @@ pub(crate) struct SnapshotNote {
     pub(crate) size: u64,
     /// The lineage's own record bytes before it.
     pub(crate) log_bytes: u64,
+    /// How many events before it were erased when it was made: with more it is of no use.
+    pub(crate) erased: u64,
     /// Over its key in the index and the fields above, keyed in a keyed store: no event commits to a
     /// snapshot, and whoever could put another in its place could choose the state.
     pub(crate) check: [u8; 16],
 }
 
 impl SnapshotNote {
-    /// A note to be stored under a key.
-    pub(crate) fn sealed(
-        name: &[u8],
-        chunk: ChunkId,
-        (size, log_bytes): (u64, u64),
-        key: Option<&StoreKey>,
-    ) -> Self {
-        let check = Self::check(name, &chunk, (size, log_bytes), key);
-        Self {
-            chunk,
-            size,
-            log_bytes,
-            check,
-        }
+    /// The note as it is stored under a key.
+    pub(crate) fn sealed(mut self, name: &[u8], key: Option<&StoreKey>) -> Self {
+        self.check = self.check_under(name, key);
+        self
     }
 
-    fn check(
-        name: &[u8],
-        chunk: &ChunkId,
-        (size, log_bytes): (u64, u64),
-        key: Option<&StoreKey>,
-    ) -> [u8; 16] {
-        let numbers = [size.to_le_bytes(), log_bytes.to_le_bytes()].concat();
-        milepost_codec::check_of(key, &[b"milepost.note.1\0", name, &chunk.0, &numbers])
+    fn check_under(&self, name: &[u8], key: Option<&StoreKey>) -> [u8; 16] {
+        let numbers = [self.size, self.log_bytes, self.erased].map(u64::to_le_bytes);
+        let parts: [&[u8]; 4] = [
+            b"milepost.note.1\0",
+            name,
+            &self.chunk.0,
+            numbers.as_flattened(),
+        ];
+        milepost_codec::check_of(key, &parts)
     }
 
     /// Reads a note that was stored under a key, and checks it.
     pub(crate) fn unseal(name: &[u8], bytes: &[u8], key: Option<&StoreKey>) -> Result<Self> {
         let note = Self::decode(bytes)?;
-        if note.check == Self::check(name, &note.chunk, (note.size, note.log_bytes), key) {
+        if note.check == note.check_under(name, key) {
             return Ok(note);
         }
         Err(Error::corrupt(

@@ -1,13 +1,19 @@
 //! Records to entries: one function, used when a record is committed and when the index is built
 //! anew, so that both give the same.
 
+use std::collections::HashMap;
+
 use milepost_codec::{
-    Body, CheckpointMarked, Control, Hash, Head, Header, LogId, LogKind, Offset, Origin, Result,
-    Seq, TaskNo, checkpoint_id,
+    Base, BaseKey, Body, CheckpointMarked, ChunkId, Control, Deleted, Error, Hash, Head, Header,
+    LineageId, LogId, LogKind, Offset, Origin, RemovedMark, Result, Seq, TaskNo, Trimmed,
+    checkpoint_id,
 };
 
 use super::keys::{self, Kind};
-use super::{ActivationEntry, KeyEntry, LineageEntry, MarkEntry, MarkPlace, TaskEntry};
+use super::{
+    ActivationEntry, BaseEntry, KeyEntry, LineageEntry, MarkEntry, MarkPlace, PinEntry, Tally,
+    TaskEntry,
+};
 use crate::log::IndexPut;
 
 /// A mark larger than this is read from the log when it is listed: an entry has to stay small.
@@ -26,10 +32,50 @@ pub(crate) struct Indexed<'a> {
     pub(crate) payload: Option<&'a [u8]>,
 }
 
+/// Finds bytes by what names them.
+pub(crate) type Lookup<'a, K> = dyn Fn(&K) -> Result<Option<Vec<u8>>> + 'a;
+
+/// What is there before a record is indexed: some records change what others gave.
+pub(crate) struct Before<'a> {
+    /// An entry of an earlier commit.
+    pub(crate) entry: &'a Lookup<'a, [u8]>,
+    /// A chunk's content.
+    pub(crate) chunk: &'a Lookup<'a, ChunkId>,
+    /// How many checkpoints tasks have, of this commit and earlier ones, as far as it was asked for.
+    pub(crate) marks: &'a mut HashMap<TaskNo, u64>,
+}
+
+impl Before<'_> {
+    /// Counts checkpoints that come and go.
+    fn count(
+        &mut self,
+        task: TaskNo,
+        change: impl FnOnce(u64) -> u64,
+        puts: &mut Vec<IndexPut>,
+    ) -> Result<()> {
+        let key = keys::tally(task);
+        let known = match self.marks.get(&task) {
+            Some(known) => *known,
+            None => match (self.entry)(&key)? {
+                Some(entry) => Tally::decode(&entry)?.0,
+                None => 0,
+            },
+        };
+        let now = change(known);
+        self.marks.insert(task, now);
+        puts.push((key, Some(Tally(now).encode())));
+        Ok(())
+    }
+}
+
 /// The entries that follow from a record.
-pub(crate) fn index_record(record: &Indexed<'_>, puts: &mut Vec<IndexPut>) -> Result<()> {
+pub(crate) fn index_record(
+    record: &Indexed<'_>,
+    before: &mut Before<'_>,
+    puts: &mut Vec<IndexPut>,
+) -> Result<()> {
     match record.log.kind {
-        LogKind::Control => index_control(record, puts),
+        LogKind::Control => index_control(record, before, puts),
         LogKind::Lineage(lineage) => {
             let task = record.log.task;
             if let Some(key) = &record.header.key {
@@ -37,6 +83,7 @@ pub(crate) fn index_record(record: &Indexed<'_>, puts: &mut Vec<IndexPut>) -> Re
                     first: record.offset,
                     count: record.header.batch,
                     seq: record.seq,
+                    trimmed: None,
                 };
                 puts.push((keys::idempotency(task, lineage, key), Some(entry.encode())));
             }
@@ -45,75 +92,95 @@ pub(crate) fn index_record(record: &Indexed<'_>, puts: &mut Vec<IndexPut>) -> Re
             };
             if let Body::CheckpointMarked(mark) = Body::decode(record.header.kind, payload)? {
                 index_mark(record, mark, payload.len(), puts);
+                before.count(task, |known| known + 1, puts)?;
             }
             Ok(())
         }
     }
 }
 
-fn index_mark(record: &Indexed<'_>, mark: CheckpointMarked, size: usize, puts: &mut Vec<IndexPut>) {
+fn index_mark(
+    record: &Indexed<'_>,
+    mut mark: CheckpointMarked,
+    size: usize,
+    puts: &mut Vec<IndexPut>,
+) {
     let LogKind::Lineage(lineage) = record.log.kind else {
         return;
     };
-    let (task, offset, seq) = (record.log.task, record.offset, record.seq);
     let head = Head {
-        next: offset,
+        next: record.offset,
         hash: record.before,
     };
     let id = checkpoint_id(record.origin, lineage, head, record.header.time_us, &mark);
-    for (kind, names) in [
-        (Kind::MarkLabel, mark.label.as_slice()),
-        (Kind::MarkAlias, mark.aliases.as_slice()),
-    ] {
-        for name in names {
-            puts.push((
-                keys::named_mark(kind, task, name, lineage, offset),
-                Some(Vec::new()),
-            ));
-        }
+    let elided = size > MARK_INLINE_MAX;
+    if elided {
+        mark.metadata = None;
     }
     let entry = MarkEntry {
         id,
         time_us: record.header.time_us,
-        seq,
+        seq: record.seq,
         hash: record.before,
-        body: (size <= MARK_INLINE_MAX).then_some(mark),
+        body: mark,
+        elided,
     };
-    puts.push((keys::mark(task, lineage, offset), Some(entry.encode())));
-    puts.push((
-        keys::task_mark(task, seq, lineage, offset),
-        Some(Vec::new()),
-    ));
-    puts.push((
-        keys::store_mark(seq, task, lineage, offset),
-        Some(Vec::new()),
-    ));
     let place = MarkPlace {
+        task: record.log.task,
+        lineage,
+        offset: record.offset,
+    };
+    puts.extend(mark_puts(place, &entry));
+}
+
+/// The entries of a checkpoint.
+fn mark_puts(place: MarkPlace, entry: &MarkEntry) -> Vec<IndexPut> {
+    let MarkPlace {
         task,
         lineage,
         offset,
-    };
-    puts.push((keys::mark_id(&id), Some(place.encode())));
+    } = place;
+    let named = |kind, name: &String| keys::named_mark(kind, task, name, lineage, offset);
+    let label = entry.body.label.iter().map(|l| named(Kind::MarkLabel, l));
+    let aliases = entry.body.aliases.iter();
+    let names = label.chain(aliases.map(|alias| named(Kind::MarkAlias, alias)));
+    let mut puts: Vec<IndexPut> = names.map(|key| (key, Some(Vec::new()))).collect();
+    puts.push((keys::mark(task, lineage, offset), Some(entry.encode())));
+    let by_commit = [
+        keys::task_mark(task, entry.seq, lineage, offset),
+        keys::store_mark(entry.seq, task, lineage, offset),
+    ];
+    puts.extend(by_commit.map(|key| (key, Some(Vec::new()))));
+    puts.push((keys::mark_id(&entry.id), Some(place.encode())));
+    puts
 }
 
-fn index_control(record: &Indexed<'_>, puts: &mut Vec<IndexPut>) -> Result<()> {
+fn index_control(
+    record: &Indexed<'_>,
+    before: &mut Before<'_>,
+    puts: &mut Vec<IndexPut>,
+) -> Result<()> {
     let Some(payload) = record.payload else {
         return Ok(());
     };
     let (task, time_us) = (record.log.task, record.header.time_us);
+    let mut put = |key: Vec<u8>, value: Vec<u8>| puts.push((key, Some(value)));
     match Control::decode(record.header.kind, payload)? {
         Control::TaskOpened(opened) if task == TaskNo::STORE => {
-            puts.push((
-                keys::task_name(&opened.name),
-                Some(opened.task.0.to_be_bytes().to_vec()),
-            ));
+            let number = opened.task.0.to_be_bytes().to_vec();
+            put(keys::task_name(&opened.name), number);
             let entry = TaskEntry {
                 name: opened.name,
                 user: opened.user,
                 origin: opened.origin,
                 created_us: time_us,
+                opened: record.offset,
+                deleted_us: None,
             };
-            puts.push((keys::task(opened.task), Some(entry.encode())));
+            put(keys::task(opened.task), entry.encode());
+        }
+        Control::Deleted(deleted) if task == TaskNo::STORE => {
+            bury(&deleted, time_us, before, puts)?;
         }
         Control::LineageRegistered(opened) => {
             let entry = LineageEntry {
@@ -121,8 +188,9 @@ fn index_control(record: &Indexed<'_>, puts: &mut Vec<IndexPut>) -> Result<()> {
                 description: opened.description,
                 parent: opened.parent,
                 opened_us: time_us,
+                dropped: false,
             };
-            puts.push((keys::lineage(task, opened.lineage), Some(entry.encode())));
+            put(keys::lineage(task, opened.lineage), entry.encode());
         }
         Control::Activated(activated) => {
             let entry = ActivationEntry {
@@ -130,12 +198,157 @@ fn index_control(record: &Indexed<'_>, puts: &mut Vec<IndexPut>) -> Result<()> {
                 back: activated.back,
                 time_us,
             };
-            puts.push((
-                keys::activation(task, activated.epoch),
-                Some(entry.encode()),
-            ));
+            put(keys::activation(task, activated.epoch), entry.encode());
         }
+        Control::Pinned(pinned) => {
+            let reason = pinned.reason;
+            let entry = PinEntry { time_us, reason };
+            put(keys::pin(task, &pinned.checkpoint), entry.encode());
+        }
+        Control::Unpinned(unpinned) => puts.push((keys::pin(task, &unpinned.checkpoint), None)),
+        Control::Retained(retained) => remove_marks(task, &retained.removed, before, puts)?,
+        Control::Trimmed(trimmed) => index_base(task, &trimmed, before, puts)?,
+        Control::Dropped(dropped) => drop_lineage(task, dropped.lineage, before, puts)?,
+        Control::Erased(erased) => put(
+            keys::erased(task, erased.lineage, erased.offset),
+            erased.body_hash.0.to_vec(),
+        ),
         _ => {}
     }
     Ok(())
+}
+
+/// A task is deleted: what stays is a tombstone without names.
+fn bury(
+    deleted: &Deleted,
+    time_us: u64,
+    before: &Before<'_>,
+    puts: &mut Vec<IndexPut>,
+) -> Result<()> {
+    let key = keys::task(deleted.task);
+    if let Some(entry) = (before.entry)(&key)? {
+        let name = keys::task_name(&TaskEntry::decode(&entry)?.name);
+        // The name may belong to a later incarnation.
+        let number = deleted.task.0.to_be_bytes();
+        if (before.entry)(&name)?.is_some_and(|found| found == number) {
+            puts.push((name, None));
+        }
+    }
+    let tombstone = TaskEntry {
+        name: String::new(),
+        user: String::new(),
+        origin: deleted.origin,
+        created_us: 0,
+        opened: deleted.opened,
+        deleted_us: Some(time_us),
+    };
+    puts.push((key, Some(tombstone.encode())));
+    Ok(())
+}
+
+fn remove_marks(
+    task: TaskNo,
+    removed: &[RemovedMark],
+    before: &mut Before<'_>,
+    puts: &mut Vec<IndexPut>,
+) -> Result<()> {
+    let mut gone = 0;
+    for mark in removed {
+        let place = MarkPlace {
+            task,
+            lineage: mark.lineage,
+            offset: mark.offset,
+        };
+        let key = keys::mark(task, mark.lineage, mark.offset);
+        // What was trimmed and compacted away has no entry any more.
+        if let Some(entry) = (before.entry)(&key)? {
+            let entry = MarkEntry::decode(&entry)?;
+            puts.extend(
+                mark_puts(place, &entry)
+                    .into_iter()
+                    .map(|(key, _)| (key, None)),
+            );
+            gone += 1;
+        }
+    }
+    before.count(task, |known| known.saturating_sub(gone), puts)
+}
+
+fn drop_lineage(
+    task: TaskNo,
+    lineage: LineageId,
+    before: &Before<'_>,
+    puts: &mut Vec<IndexPut>,
+) -> Result<()> {
+    puts.push((keys::base(task, lineage), None));
+    let key = keys::lineage(task, lineage);
+    if let Some(entry) = (before.entry)(&key)? {
+        let dropped = LineageEntry {
+            dropped: true,
+            description: None,
+            ..LineageEntry::decode(&entry)?
+        };
+        puts.push((key, Some(dropped.encode())));
+    }
+    Ok(())
+}
+
+/// A lineage begins at a base: so do the keys that were used before it.
+fn index_base(
+    task: TaskNo,
+    trimmed: &Trimmed,
+    before: &Before<'_>,
+    puts: &mut Vec<IndexPut>,
+) -> Result<()> {
+    let head = Head {
+        next: trimmed.offset,
+        hash: trimmed.hash,
+    };
+    let entry = BaseEntry {
+        head,
+        chunk: trimmed.base,
+    };
+    puts.push((keys::base(task, trimmed.lineage), Some(entry.encode())));
+    for key in base_keys(before.chunk, &trimmed.base)? {
+        let entry = KeyEntry {
+            first: key.first,
+            count: key.count,
+            seq: 0,
+            trimmed: Some((key.salt, key.digest)),
+        };
+        let name = keys::idempotency(task, trimmed.lineage, &key.key);
+        puts.push((name, Some(entry.encode())));
+    }
+    Ok(())
+}
+
+/// The keys that a base holds. A base that cannot be read is missed where a state is asked for; here
+/// it takes nothing with it.
+fn base_keys(chunk: &Lookup<'_, ChunkId>, base: &ChunkId) -> Result<Vec<BaseKey>> {
+    let read = |id: &ChunkId| -> Result<Vec<u8>> {
+        let missing = || Error::corrupt(format!("chunk {id}"), "it", "nothing");
+        chunk(id)?.ok_or_else(missing)
+    };
+    let keys = || -> Result<Vec<BaseKey>> {
+        // One that another has followed may be gone.
+        let Some(base) = chunk(base)? else {
+            return Ok(Vec::new());
+        };
+        let base = Base::decode(&base)?;
+        let mut content = Vec::new();
+        for id in &base.keys.chunks {
+            content.extend(read(id)?);
+        }
+        match content.is_empty() {
+            true => Ok(Vec::new()),
+            false => BaseKey::decode_list(&content),
+        }
+    };
+    match keys() {
+        Err(error) if error.kind() == milepost_codec::ErrorKind::Corrupt => {
+            tracing::error!("the keys of a base are not known: {error}");
+            Ok(Vec::new())
+        }
+        keys => keys,
+    }
 }

@@ -12,14 +12,18 @@ use milepost_codec::{CheckpointId, ChunkId, Epoch, LineageId, LogId, Offset, Seq
 /// | `Chunk` | id 32 | place in a pack, of the local log |
 /// | `TaskName` | name | task u64 of its newest incarnation |
 /// | `Task` | task u64 | `TaskEntry` |
+/// | `Tally` | task u64 | how many checkpoints it has, u64 |
 /// | `Lineage` | task u64, lineage u32 | `LineageEntry` |
 /// | `Activation` | task u64, epoch u64 | `ActivationEntry` |
+/// | `Base` | task u64, lineage u32 | `BaseEntry` |
+/// | `Erased` | task u64, lineage u32, offset u64 | body hash 32 |
 /// | `Mark` | task u64, lineage u32, offset u64 | `MarkEntry` |
 /// | `TaskMark` | task u64, commit u64, lineage u32, offset u64 | nothing |
 /// | `StoreMark` | commit u64, task u64, lineage u32, offset u64 | nothing |
 /// | `MarkId` | id 32 | `MarkPlace` |
 /// | `MarkLabel` | task u64, label, 0, lineage u32, offset u64 | nothing |
 /// | `MarkAlias` | task u64, alias, 0, lineage u32, offset u64 | nothing |
+/// | `Pin` | task u64, id 32 | `PinEntry` |
 /// | `Key` | task u64, lineage u32, first 16 bytes of BLAKE3 of the key | `KeyEntry` |
 /// | `Snapshot` | task u64, lineage u32, reducer 8, offset u64 | `SnapshotNote`; no record accounts for it |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,31 +35,38 @@ pub(crate) enum Kind {
     Chunk = 4,
     TaskName = 16,
     Task = 17,
+    Tally = 18,
     Lineage = 20,
     Activation = 21,
+    Base = 22,
+    Erased = 23,
     Mark = 30,
     TaskMark = 31,
     StoreMark = 32,
     MarkId = 33,
     MarkLabel = 34,
     MarkAlias = 35,
+    Pin = 36,
     Key = 40,
     Snapshot = 50,
 }
 
 impl Kind {
-    /// Those whose entries follow from records, blocks and heads left out.
-    pub(crate) const OF_RECORDS: [Self; 11] = [
+    /// Those whose entries follow from records, each from one; blocks, heads and tallies left out.
+    pub(crate) const OF_RECORDS: [Self; 14] = [
         Self::TaskName,
         Self::Task,
         Self::Lineage,
         Self::Activation,
+        Self::Base,
+        Self::Erased,
         Self::Mark,
         Self::TaskMark,
         Self::StoreMark,
         Self::MarkId,
         Self::MarkLabel,
         Self::MarkAlias,
+        Self::Pin,
         Self::Key,
     ];
 }
@@ -138,6 +149,22 @@ pub(crate) fn task_name(name: &str) -> Vec<u8> {
 
 pub(crate) fn task(task: TaskNo) -> Vec<u8> {
     of_task(Kind::Task, task)
+}
+
+pub(crate) fn tally(task: TaskNo) -> Vec<u8> {
+    of_task(Kind::Tally, task)
+}
+
+pub(crate) fn base(task: TaskNo, lineage: LineageId) -> Vec<u8> {
+    of_lineage(Kind::Base, task, lineage)
+}
+
+pub(crate) fn erased(task: TaskNo, lineage: LineageId, offset: Offset) -> Vec<u8> {
+    with_offset(&of_lineage(Kind::Erased, task, lineage), offset)
+}
+
+pub(crate) fn pin(task: TaskNo, checkpoint: &CheckpointId) -> Vec<u8> {
+    Builder(of_task(Kind::Pin, task)).bytes(&checkpoint.0).0
 }
 
 pub(crate) fn lineage(task: TaskNo, lineage: LineageId) -> Vec<u8> {

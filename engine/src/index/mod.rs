@@ -12,6 +12,7 @@ mod indexer;
 pub(crate) mod keys;
 
 pub(crate) use entries::{
-    ActivationEntry, KeyEntry, LineageEntry, LogHead, MarkEntry, MarkPlace, SnapshotNote, TaskEntry,
+    ActivationEntry, BaseEntry, KeyEntry, LineageEntry, LogHead, MarkEntry, MarkPlace, PinEntry,
+    SnapshotNote, Tally, TaskEntry,
 };
-pub(crate) use indexer::{Indexed, index_record};
+pub(crate) use indexer::{Before, Indexed, index_record};

@@ -1,15 +1,18 @@
 //! A range of one log: its chain computed again, and what its records refer to.
 
+use std::collections::HashMap;
+
 use milepost_codec::{
-    Body, BodyForm, Chain, ChunkList, Error, Hash, Head, LogId, LogKind, Offset, Origin, RecordRef,
-    Result, Seq, checkpoint_id,
+    Body, BodyForm, Chain, ChunkList, Control, Error, Hash, Head, LogId, LogKind, Offset, Origin,
+    RecordRef, Result, Seq, checkpoint_id,
 };
 use milepost_replay::Verifier;
 
 use super::Fault;
 use crate::catalog::Catalog;
 use crate::digest::Digest;
-use crate::index::{Indexed, index_record};
+use crate::index::keys::Kind;
+use crate::index::{Before, Indexed, index_record};
 use crate::log::{IndexPut, Stretch};
 
 /// Records of a log, from the first stretch that begins in them to the last.
@@ -21,6 +24,8 @@ pub(super) struct Range<'a> {
     /// The head when the verification began: what came since is not looked at.
     pub(super) limit: Offset,
     pub(super) until: Seq,
+    /// Where the log begins since it was trimmed: what is before it is gone for all but the files.
+    pub(super) begin: Offset,
 }
 
 /// What was found in a range.
@@ -33,6 +38,10 @@ pub(super) struct Ranged {
     pub(super) bytes: u64,
     pub(super) blocks: u64,
     pub(super) checkpoints: u64,
+    /// Checkpoints that are listed.
+    pub(super) listed: Vec<Offset>,
+    /// Checkpoints that have no entry: retention has to account for them.
+    pub(super) unlisted: Vec<Offset>,
     /// Entries of the index that follow from it, by kind.
     pub(super) entries: Box<Kinds>,
     /// The digest of its sections, of commits up to the last that is compared.
@@ -172,7 +181,7 @@ impl Range<'_> {
             }
             ranged.events += u64::from(section.count);
             ranged.bytes += section.records.len() as u64;
-            let (mut puts, mut marks, mut faults) = (Vec::new(), 0, Vec::new());
+            let (mut puts, mut marks, mut faults) = (Vec::new(), Vec::new(), Vec::new());
             verifier.section_with(first, &section, &mut |offset, record, before, _| {
                 let record = Placed {
                     range: self,
@@ -184,18 +193,37 @@ impl Range<'_> {
                 };
                 // What a record refers to may be damaged, and its chain whole.
                 match record.check(&mut puts) {
-                    Ok(mark) => marks += u64::from(mark),
+                    Ok(None) => {}
+                    Ok(Some(entries)) => marks.push((offset, entries)),
                     Err(error) => {
                         faults.push(Fault::of_event(self.id, offset, &error));
                     }
                 }
                 Ok(())
             })?;
-            ranged.checkpoints += marks;
+            ranged.checkpoints += marks.len() as u64;
             ranged.faults.append(&mut faults);
+            for (offset, entries) in marks {
+                if self.is_listed(&entries)? {
+                    ranged.listed.push(offset);
+                    puts.extend(entries);
+                } else {
+                    ranged.unlisted.push(offset);
+                }
+            }
             self.entries(&puts, ranged)?;
         }
         Ok(())
+    }
+
+    /// Whether a checkpoint has any entry.
+    fn is_listed(&self, entries: &[IndexPut]) -> Result<bool> {
+        for (key, _) in entries {
+            if self.catalog.log().get(key)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Compares entries that follow from records with those that are stored.
@@ -234,9 +262,9 @@ struct Placed<'a> {
 }
 
 impl Placed<'_> {
-    /// Checks what a record refers to, and adds the entries that follow from it; says whether it is a
-    /// checkpoint.
-    fn check(&self, puts: &mut Vec<IndexPut>) -> Result<bool> {
+    /// Checks what a record refers to, and adds the entries that follow from it; gives those of a
+    /// checkpoint where it is one. What follows from a control log is seen in the order of all of it.
+    fn check(&self, puts: &mut Vec<IndexPut>) -> Result<Option<Vec<IndexPut>>> {
         let (catalog, id, record) = (self.range.catalog, self.range.id, self.record);
         let header = record.header()?;
         if record.form == BodyForm::Chunked {
@@ -245,11 +273,17 @@ impl Placed<'_> {
             Body::decode(header.kind, &content)?;
         }
         let payload = (record.form == BodyForm::Inline).then_some(record.payload);
-        let marks = header.kind == 17 && payload.is_some();
-        let control = matches!(id.kind, LogKind::Control);
-        if !marks && !control && header.key.is_none() {
-            return Ok(false);
+        if matches!(id.kind, LogKind::Control) {
+            return match payload {
+                Some(payload) => Control::decode(header.kind, payload).map(|_| None),
+                None => Ok(None),
+            };
         }
+        let marks = header.kind == 17 && payload.is_some();
+        if (!marks && header.key.is_none()) || self.offset < self.range.begin {
+            return Ok(None);
+        }
+        let mut found = Vec::new();
         index_record(
             &Indexed {
                 log: id,
@@ -260,16 +294,30 @@ impl Placed<'_> {
                 header: &header,
                 payload,
             },
-            puts,
+            &mut Before {
+                entry: &|_| Ok(None),
+                chunk: &|_| Ok(None),
+                marks: &mut HashMap::new(),
+            },
+            &mut found,
         )?;
-        let (true, LogKind::Lineage(lineage), Some(payload)) = (marks, id.kind, payload) else {
-            return Ok(false);
+        // How many there are is compared with what is listed.
+        found.retain(|(key, _)| key.first() != Some(&(Kind::Tally as u8)));
+        if !marks {
+            puts.append(&mut found);
+            return Ok(None);
+        }
+        let (LogKind::Lineage(lineage), Some(payload)) = (id.kind, payload) else {
+            return Ok(None);
         };
         let Body::CheckpointMarked(mark) = Body::decode(header.kind, payload)? else {
-            return Ok(false);
+            return Ok(None);
         };
         if let Some(at) = mark.at {
             let ancestry = crate::read::Ancestry::of(catalog, id.task, lineage)?;
+            if at.next < ancestry.begin() {
+                return Ok(Some(found));
+            }
             let owner = ancestry.hash_owner(at.next).unwrap_or(lineage);
             let log = LogId::lineage(id.task, owner);
             let hash = crate::read::hash_at(catalog, self.origin, log, at.next)?;
@@ -283,23 +331,48 @@ impl Placed<'_> {
                 return Err(Error::corrupt(place, hash, at.hash));
             }
         }
-        Ok(true)
+        Ok(Some(found))
     }
 }
 
-/// The hash a log begins with: its root's, or its parent's at the fork.
-pub(super) fn start_hash(catalog: &Catalog, origin: Origin, id: LogId) -> Result<Hash> {
+/// The hash a log begins with: its root's, its parent's at the fork, or its base's.
+pub(super) fn start_hash(
+    catalog: &Catalog,
+    origin: Origin,
+    id: LogId,
+    start: Offset,
+) -> Result<Hash> {
     let chain = catalog.chain(origin, id);
     let LogKind::Lineage(lineage) = id.kind else {
         return Ok(chain.root());
     };
-    let Some(parent) = catalog.lineage(id.task, lineage)?.parent else {
+    if let Some(base) = catalog.base(id.task, lineage)?
+        && base.head.next == start
+    {
+        return Ok(base.head.hash);
+    }
+    let Some(parent) = catalog.lineage_ever(id.task, lineage)?.parent else {
         return Ok(chain.root());
     };
-    let owner = crate::read::Ancestry::of(catalog, id.task, parent.lineage)?
-        .hash_owner(parent.offset)
-        .unwrap_or(parent.lineage);
-    let log = LogId::lineage(id.task, owner);
+    let cut = catalog.base(id.task, parent.lineage)?.is_some()
+        || catalog.lineage_ever(id.task, parent.lineage)?.dropped;
+    let log = LogId::lineage(id.task, parent.lineage);
+    let start = catalog
+        .log()
+        .head(log)?
+        .map_or(Offset::MAX, |head| head.start);
+    if cut && start >= parent.offset {
+        // What it forked from is gone: its own beginning is what there is.
+        return Ok(parent.hash);
+    }
+    let log = match cut {
+        true => log,
+        false => {
+            let ancestry = crate::read::Ancestry::of(catalog, id.task, parent.lineage)?;
+            let owner = ancestry.hash_owner(parent.offset);
+            LogId::lineage(id.task, owner.unwrap_or(parent.lineage))
+        }
+    };
     let hash = crate::read::hash_at(catalog, origin, log, parent.offset)?;
     if hash != parent.hash {
         let place = format!("{id}, fork at {}", parent.offset);

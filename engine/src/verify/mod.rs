@@ -4,10 +4,12 @@
 //! ```text
 //! report.rs    what is wrong, and what it can be mended by
 //! chain.rs     a range of one log: its chain, its marks, its index entries, its sections
+//! control.rs   what follows from control logs, as all of it left the index
 //! copies.rs    what the other copy holds, to be compared
 //! ```
 
 mod chain;
+mod control;
 mod copies;
 mod report;
 
@@ -202,16 +204,19 @@ impl<'a> Verification<'a> {
                 Done::Storage(result, Box::new(check))
             }
             Work::Range(id, from, to, limit) => {
-                let range = Range {
-                    catalog: self.catalog,
-                    id,
-                    from,
-                    to,
-                    limit,
-                    until: self.until,
+                let verified = || -> Result<Ranged> {
+                    let range = Range {
+                        catalog: self.catalog,
+                        id,
+                        from,
+                        to,
+                        limit,
+                        until: self.until,
+                        begin: self.begin(id)?,
+                    };
+                    Ok(range.verify(self.origin(id)?))
                 };
-                let origin = self.origin(id);
-                let ranged = origin.map_or_else(Ranged::failed, |origin| range.verify(origin));
+                let ranged = verified().unwrap_or_else(Ranged::failed);
                 Done::Range(id, Box::new(ranged))
             }
             Work::Snapshots(id) => {
@@ -250,7 +255,19 @@ impl<'a> Verification<'a> {
         if id.task == TaskNo::STORE {
             return Ok(self.store);
         }
-        Ok(self.catalog.task(id.task)?.origin)
+        Ok(self.catalog.task_ever(id.task)?.origin)
+    }
+
+    /// Where a log begins since it was trimmed; behind all of it where it was dropped.
+    fn begin(&self, id: LogId) -> Result<Offset> {
+        let LogKind::Lineage(lineage) = id.kind else {
+            return Ok(0);
+        };
+        if self.catalog.lineage_ever(id.task, lineage)?.dropped {
+            return Ok(Offset::MAX);
+        }
+        let base = self.catalog.base(id.task, lineage)?;
+        Ok(base.map_or(0, |base| base.head.next))
     }
 
     /// Reads the snapshots of a lineage: each has to be whole, and of the point it says.
@@ -261,8 +278,12 @@ impl<'a> Verification<'a> {
         let (log, origin) = (self.catalog.log(), self.origin(id)?);
         let prefix = keys::of_lineage(Kind::Snapshot, id.task, lineage);
         let mut count = 0;
+        let begin = self.begin(id)?;
         for (key, value) in log.scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)? {
             let at = keys::tail_u64(&key);
+            if at < begin {
+                continue;
+            }
             let check = || -> Result<()> {
                 let note = SnapshotNote::unseal(&key, &value, self.catalog.key())?;
                 let content = log.get_chunk(&note.chunk)?;
@@ -293,7 +314,9 @@ impl<'a> Verification<'a> {
     fn finish(mut self) -> Result<VerifyReport> {
         let mut kinds = [0; 256];
         let mut differ = HashSet::new();
-        for target in std::mem::take(&mut self.targets) {
+        let targets = std::mem::take(&mut self.targets);
+        self.controls(&targets, &mut kinds);
+        for target in targets {
             let ranged = self.ranged.remove(&target.id).unwrap_or_default();
             let mut digest = Digest::default();
             for one in ranged.values() {
@@ -330,7 +353,7 @@ impl<'a> Verification<'a> {
         }
         let Target { id, head } = *target;
         let origin = self.origin(id)?;
-        let hash = chain::start_hash(self.catalog, origin, id)?;
+        let hash = chain::start_hash(self.catalog, origin, id, head.start)?;
         let mut at = Head {
             next: head.start,
             hash,
@@ -381,6 +404,28 @@ impl<'a> Verification<'a> {
             self.forged_entries(kinds)?;
         }
         Ok(())
+    }
+
+    /// Compares what the control logs left in the index, and which checkpoints they account for.
+    fn controls(&mut self, targets: &[Target], kinds: &mut [u64; 256]) {
+        let controls = targets.iter().filter(|t| t.id.kind == LogKind::Control);
+        for target in controls {
+            let task = target.id.task;
+            let marks: Vec<_> = (self.ranged.iter())
+                .filter(|(id, _)| id.task == task)
+                .flat_map(|(id, ranged)| ranged.values().map(|one| (*id, one)))
+                .collect();
+            if marks.iter().any(|(_, one)| one.broken) {
+                continue;
+            }
+            match control::check(self.catalog, task, &marks, kinds) {
+                Ok((entries, faults)) => {
+                    self.report.entries += entries;
+                    self.report.faults.extend(faults);
+                }
+                Err(error) => self.report.faults.push(Fault::of(target.id, &error)),
+            }
+        }
     }
 
     fn forged_entries(&mut self, kinds: &[u64; 256]) -> Result<()> {

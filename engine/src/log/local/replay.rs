@@ -14,7 +14,7 @@ use super::applied::UNKNOWN;
 use super::archive::{Archived, Reader};
 use super::beside::Beside;
 use super::{Shared, applier};
-use crate::index::{Indexed, LogHead, TaskEntry, index_record, keys};
+use crate::index::{Before, Indexed, LogHead, TaskEntry, index_record, keys};
 use crate::log::{Batch, GroupMeta};
 
 /// Progress is told once for so many commits.
@@ -36,6 +36,8 @@ pub(super) struct Replay<'a> {
     tell: &'a dyn Fn(Seq),
     origins: HashMap<TaskNo, Origin>,
     heads: HashMap<LogId, LogHead>,
+    /// How many checkpoints tasks have.
+    marks: HashMap<TaskNo, u64>,
     /// The last commit that was taken, and the check of its frame.
     pub(super) at: Position,
     /// Commits that were taken back, those that only say that the store was closed left out.
@@ -56,6 +58,7 @@ impl<'a> Replay<'a> {
             tell,
             origins: HashMap::new(),
             heads: HashMap::new(),
+            marks: HashMap::new(),
             at,
             taken: 0,
         }
@@ -183,7 +186,12 @@ impl<'a> Replay<'a> {
                 header: &header,
                 payload,
             };
-            index_record(&indexed, &mut batch.index)?;
+            let mut before = Before {
+                entry: &|key| self.shared.entry(key),
+                chunk: &|id| self.shared.chunk(id),
+                marks: &mut self.marks,
+            };
+            index_record(&indexed, &mut before, &mut batch.index)?;
             self.learn(log, &header, payload)?;
             let body = record.body_hash(&group.section.salt(index))?;
             head.hash = chain.next(head.next, &head.hash, record.header, &body);

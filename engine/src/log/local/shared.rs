@@ -2,14 +2,14 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use milepost_codec::{Error, ErrorKind, LogId, Result, Seq, StoreKey};
+use milepost_codec::{ChunkId, Error, ErrorKind, LogId, Result, Seq, StoreKey};
 use parking_lot::{Condvar, Mutex, RwLock};
 
 use super::applied::Applied;
 use super::journal::{Journal, Shelf};
 use super::kv::Kv;
 use super::layout::Layout;
-use super::packs::Packs;
+use super::packs::{Packs, Place};
 use super::settings::StoreConfig;
 use crate::digest::Digest;
 use crate::files;
@@ -118,6 +118,23 @@ impl Shared {
     pub(super) fn set_recovered(&self, commits: u64, torn: bool) {
         self.recovered.store(commits, Ordering::Relaxed);
         self.torn.store(torn, Ordering::Relaxed);
+    }
+
+    /// An entry of the index, whether it was applied already or not.
+    pub(super) fn entry(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        let waiting = self.tail.read().get(key);
+        match waiting {
+            Some(value) => Ok(value),
+            None => self.kv.get(key),
+        }
+    }
+
+    /// A chunk's content.
+    pub(super) fn chunk(&self, id: &ChunkId) -> Result<Option<Vec<u8>>> {
+        match self.kv.get(&keys::chunk(id))? {
+            Some(place) => self.packs.read(id, Place::decode(&place)?).map(Some),
+            None => Ok(None),
+        }
     }
 
     pub(super) fn stored_head(&self, log: LogId) -> Result<Option<LogHead>> {

@@ -1,0 +1,205 @@
+//! Bases: what a lineage begins with once the events before it are gone.
+
+use std::sync::Arc;
+
+use milepost_codec::{
+    Base, BaseKey, BodyForm, ChunkId, ChunkList, Error, ErrorKind, Hash, Head, LineageId, LogId,
+    Offset, RecordRef, Result, TaskNo,
+};
+use milepost_replay::Reducer;
+
+use crate::append::put_chunks;
+use crate::catalog::Catalog;
+use crate::entropy::Entropy;
+use crate::index::keys::{self, Kind};
+use crate::index::{BaseEntry, KeyEntry};
+use crate::read::{Ancestry, Cursor, read_chunks};
+use crate::state::{DynReducer, Place};
+
+/// Reads a base.
+pub(crate) fn read(catalog: &Catalog, entry: &BaseEntry) -> Result<Base> {
+    let missing = |what: &str| Error::corrupt(format!("base {}", entry.chunk), "it", what);
+    let content = catalog.log().get_chunk(&entry.chunk)?;
+    let base = Base::decode(&content.ok_or_else(|| missing("nothing"))?)?;
+    if base.head == entry.head {
+        return Ok(base);
+    }
+    Err(missing("one of another point"))
+}
+
+/// The state that a base keeps for a reducer.
+pub(crate) fn state<R: Reducer>(
+    catalog: &Catalog,
+    reducer: &R,
+    entry: &BaseEntry,
+) -> Result<R::State> {
+    let base = read(catalog, entry)?;
+    let (name, version) = (reducer.name(), reducer.version());
+    let Some(kept) = base.states.iter().find(|state| state.reducer == name) else {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            format!(
+                "the events before offset {} were trimmed while the reducer {name} was not \
+                 registered: no state of it was kept",
+                entry.head.next
+            ),
+        ));
+    };
+    let bytes = read_chunks(catalog.log(), &kept.state)?;
+    match kept.version == version {
+        true => reducer.decode(&bytes),
+        false => reducer.upgrade(kept.version, &bytes),
+    }
+}
+
+/// Makes the base of a lineage at an offset, and its chunks durable. Gives its point and its chunk.
+///
+/// # Errors
+///
+/// `Unsupported` where a reducer has a state there and is not registered.
+pub(crate) fn make(
+    catalog: &Catalog,
+    reducers: &[Arc<dyn DynReducer>],
+    entropy: &Entropy,
+    place: Place,
+) -> Result<(Head, ChunkId)> {
+    let (task, lineage, offset) = place;
+    let origin = catalog.task(task)?.origin;
+    let ancestry = Ancestry::of(catalog, task, lineage)?;
+    let before = match ancestry.base() {
+        Some((_, entry)) => Some(read(catalog, &entry)?),
+        None => None,
+    };
+    for old in before.iter().flat_map(|base| &base.states) {
+        if !reducers.iter().any(|reducer| reducer.id().0 == old.reducer) {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                format!(
+                    "the reducer {} has a state in lineage {lineage} and is not registered: trimming \
+                     would lose it. Open the store with it",
+                    old.reducer
+                ),
+            ));
+        }
+    }
+    let owner = ancestry.hash_owner(offset).unwrap_or(lineage);
+    let hash = crate::read::hash_at(catalog, origin, LogId::lineage(task, owner), offset)?;
+    let head = Head { next: offset, hash };
+    let states = reducers.iter().map(|reducer| reducer.kept(catalog, place));
+    let old_keys = match &before {
+        Some(base) if base.keys.len > 0 => {
+            BaseKey::decode_list(&read_chunks(catalog.log(), &base.keys)?)?
+        }
+        _ => Vec::new(),
+    };
+    let keys = keys_before(catalog, entropy, &ancestry, (task, offset), old_keys)?;
+    let keys = match keys.is_empty() {
+        true => ChunkList::default(),
+        false => put_chunks(catalog.log(), &BaseKey::encode_list(&keys))?,
+    };
+    let base = Base {
+        origin,
+        lineage,
+        head,
+        states: states.collect::<Result<_>>()?,
+        keys,
+    };
+    let chunk = match put_chunks(catalog.log(), &base.encode())?.chunks.as_slice() {
+        [chunk] => *chunk,
+        _ => {
+            return Err(Error::invalid(format!(
+                "the state of lineage {lineage} at offset {offset} is too large for a base"
+            )));
+        }
+    };
+    catalog.log().sync_chunks()?;
+    Ok((head, chunk))
+}
+
+/// The keys that were used before an offset.
+fn keys_before(
+    catalog: &Catalog,
+    entropy: &Entropy,
+    ancestry: &Ancestry,
+    (task, offset): (TaskNo, Offset),
+    old: Vec<BaseKey>,
+) -> Result<Vec<BaseKey>> {
+    let mut found = old;
+    for (owner, from, to) in ancestry.newest_first(offset) {
+        let prefix = keys::of_lineage(Kind::Key, task, owner);
+        let end = keys::after_prefix(&prefix);
+        for (_, value) in catalog.log().scan(&prefix, &end, false, usize::MAX)? {
+            let entry = KeyEntry::decode(&value)?;
+            if entry.trimmed.is_some() || !(from..to).contains(&entry.first) {
+                continue;
+            }
+            let mut key = base_key(catalog, entropy.bytes16(), (task, owner), &entry)?;
+            if let Some(key) = &mut key
+                && to < offset
+                && key.first + u64::from(key.count) > to
+            {
+                // The fork kept a part of it: no append is the same.
+                key.digest = Hash::ZERO;
+            }
+            found.extend(key);
+        }
+    }
+    found.sort_by_key(|key| key.first);
+    Ok(found)
+}
+
+fn base_key(
+    catalog: &Catalog,
+    salt: [u8; 16],
+    (task, owner): (TaskNo, LineageId),
+    entry: &KeyEntry,
+) -> Result<Option<BaseKey>> {
+    let mut cursor = Cursor::new(catalog.log(), LogId::lineage(task, owner), entry.first);
+    let (mut key, mut digest) = (None, KeyDigest::new(&salt));
+    let (all, mut erased) = (catalog.erased_of(task), false);
+    for _ in 0..entry.count {
+        cursor.next_record(|at, record| {
+            let header = record.header()?;
+            let gone = all.as_ref().is_some_and(|all| all.contains(&(owner, at)));
+            erased |= gone || record.form == BodyForm::Erased;
+            key = key.take().or(header.key);
+            digest.take(header.kind, record);
+            Ok(())
+        })?;
+    }
+    Ok(key.map(|key| BaseKey {
+        key,
+        first: entry.first,
+        count: entry.count,
+        salt,
+        // Of what was erased nothing is kept, not even a hash that it could be guessed by.
+        digest: if erased { Hash::ZERO } else { digest.finish() },
+    }))
+}
+
+/// The digest of an append's bodies: what another append is compared with once they are gone.
+pub(crate) struct KeyDigest(blake3::Hasher);
+
+impl KeyDigest {
+    pub(crate) fn new(salt: &[u8; 16]) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(salt);
+        Self(hasher)
+    }
+
+    pub(crate) fn take(&mut self, kind: u16, record: &RecordRef<'_>) {
+        let form = match record.form {
+            BodyForm::Inline => 0,
+            BodyForm::Chunked => 1,
+            BodyForm::Erased => 2,
+        };
+        self.0.update(&kind.to_le_bytes());
+        self.0.update(&[form]);
+        self.0.update(&(record.payload.len() as u64).to_le_bytes());
+        self.0.update(record.payload);
+    }
+
+    pub(crate) fn finish(&self) -> Hash {
+        Hash(*self.0.finalize().as_bytes())
+    }
+}

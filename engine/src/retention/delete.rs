@@ -1,0 +1,67 @@
+//! Tasks that are deleted.
+
+use milepost_codec::{Deleted, LineageId, LogId, Result};
+
+use super::plan::each_task;
+use crate::audit;
+use crate::committer::Request;
+use crate::engine::Engine;
+
+impl Engine {
+    /// Deletes a task: from now on it answers like one that was never there, and another may have its
+    /// name. A tombstone without the name stays. Its bytes leave the disk at the next compaction.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` where there is no such task.
+    pub fn delete_task(&self, id: &str) -> Result<()> {
+        let inner = &self.inner;
+        let structure = inner.structure.lock();
+        let task = self.task_no(id)?;
+        let entry = inner.catalog.task(task)?;
+        let mut part = inner.part(LogId::STORE, inner.store);
+        let deleted = Deleted {
+            task,
+            opened: entry.opened,
+            origin: entry.origin,
+        };
+        part.control(&deleted.into(), inner.now_us())?;
+        // While its name is known still.
+        audit::Done::of("task_deleted", task, LineageId(0)).tell(inner);
+        inner.commit(Request::of(vec![part.finish()]).deleting(task))?;
+        drop(structure);
+        inner.kept.forget(task);
+        inner.controls.wake(task);
+        Ok(())
+    }
+
+    /// Deletes all tasks of a user; gives how many. `progress` is told how many are done, and of how
+    /// many.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` where the store is closed; `Poisoned` where a write failed. Those that are done stay
+    /// done.
+    pub fn delete_user(&self, user: &str, progress: &mut dyn FnMut(u64, u64)) -> Result<u64> {
+        let mut names = Vec::new();
+        each_task(&self.inner.catalog, &mut |_, entry| {
+            if entry.deleted_us.is_none() && entry.user == user {
+                names.push(entry.name.clone());
+            }
+        })?;
+        let all = names.len() as u64;
+        let mut count = 0;
+        for (done, name) in (1..).zip(&names) {
+            match self.delete_task(name) {
+                // Somebody else deleted it.
+                Err(e) if e.kind() == milepost_codec::ErrorKind::NotFound => {}
+                other => {
+                    other?;
+                    count += 1;
+                }
+            }
+            progress(done, all);
+        }
+        Ok(count)
+    }
+}

@@ -1,0 +1,186 @@
+//! Bodies that are erased.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use milepost_codec::{Erased, Error, ErrorKind, Hash, LineageId, LogId, Offset, Result, TaskNo};
+
+use crate::audit;
+use crate::catalog::Catalog;
+use crate::engine::Engine;
+use crate::index::keys::{self, Kind};
+use crate::point::Point;
+use crate::read::Ancestry;
+
+/// The most bytes of a reason.
+const REASON_MAX: usize = 1024;
+
+/// Kinds that others build on: lineages opened, changes of control, checkpoints and what was done to
+/// them, restores.
+const NEEDED: [u16; 6] = [1, 6, 17, 18, 19, 20];
+
+/// The erased events of one task.
+pub(crate) type ErasedEvents = Arc<BTreeSet<(LineageId, Offset)>>;
+
+impl Engine {
+    /// Erases the body of the event at a point, for good: its header and the hash of its body stay, so
+    /// the chain verifies. The bytes leave the disk at the next compaction. Nothing where it was erased
+    /// before.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` where there is no event; `Invalid` where it is one that others build on, or the reason
+    /// has more than 1,024 bytes; `Conflict` where a lineage begins with a base that was made of it.
+    pub fn erase(&self, point: &Point, reason: Option<&str>) -> Result<()> {
+        let size = reason.map_or(0, str::len);
+        if size > REASON_MAX {
+            return Err(Error::invalid(format!(
+                "a reason of {size} bytes is over the limit of {REASON_MAX}"
+            )));
+        }
+        let inner = &self.inner;
+        let catalog = &inner.catalog;
+        let _structure = inner.structure.lock();
+        let (task, offset) = (point.no, point.offset);
+        catalog.readable((task, point.lineage, offset))?;
+        let ancestry = Ancestry::of(catalog, task, point.lineage)?;
+        let nothing = || Error::not_found(format!("there is no event at {point}"));
+        let owner = ancestry.owner(offset).ok_or_else(nothing)?;
+        if catalog
+            .erased_of(task)
+            .is_some_and(|all| all.contains(&(owner, offset)))
+        {
+            return Ok(());
+        }
+        let (kind, body_hash) = body_of(catalog, task, owner, offset)?.ok_or_else(nothing)?;
+        if NEEDED.contains(&kind) {
+            let name = milepost_codec::Body::name_of(kind);
+            return Err(Error::invalid(format!(
+                "an event `{name}` cannot be erased, since others build on it"
+            )));
+        }
+        if let Some((lineage, base)) = catalog.based_on(task, owner, offset)? {
+            return Err(Error::new(
+                ErrorKind::Conflict,
+                format!(
+                    "lineage {lineage} begins with a base at offset {base}, whose state was made of \
+                     the event at offset {offset}: it cannot be taken out of that"
+                ),
+            ));
+        }
+        let erased = Erased {
+            lineage: owner,
+            offset,
+            body_hash,
+            reason: reason.map(str::to_owned),
+        };
+        self.commit_control(task, vec![erased.into()])?;
+        catalog.now_erased(task, owner, offset);
+        inner.kept.forget(task);
+        audit::Done::of("event_erased", task, owner).tell(inner);
+        Ok(())
+    }
+}
+
+/// The kind of an event, and the hash of its body.
+fn body_of(
+    catalog: &Catalog,
+    task: TaskNo,
+    lineage: LineageId,
+    offset: Offset,
+) -> Result<Option<(u16, Hash)>> {
+    let Some(stretch) = catalog
+        .log()
+        .stretch(LogId::lineage(task, lineage), offset)?
+    else {
+        return Ok(None);
+    };
+    let mut at = stretch.first;
+    for section in stretch.sections() {
+        let section = section?;
+        for (index, record) in (0_u32..).zip(section.iter()) {
+            let record = record?;
+            if at == offset {
+                let hash = record.body_hash(&section.salt(index))?;
+                return Ok(Some((record.header()?.kind, hash)));
+            }
+            at += 1;
+        }
+    }
+    Ok(None)
+}
+
+impl Catalog {
+    /// Reads which events were erased, when the store is opened.
+    pub(crate) fn load_erased(&self) -> Result<()> {
+        let prefix = keys::all(Kind::Erased);
+        let end = keys::after_prefix(&prefix);
+        for (key, _) in self.log().scan(&prefix, &end, false, usize::MAX)? {
+            let (lineage, offset) = keys::mark_place(&key);
+            self.now_erased(TaskNo(keys::first_u64(&key)), lineage, offset);
+        }
+        Ok(())
+    }
+
+    /// Remembers that an event was erased.
+    fn now_erased(&self, task: TaskNo, lineage: LineageId, offset: Offset) {
+        let mut all = self.erased.write();
+        let of_task = all.entry(task).or_default();
+        Arc::make_mut(of_task).insert((lineage, offset));
+    }
+
+    /// The erased events of a task, where there are any.
+    pub(crate) fn erased_of(&self, task: TaskNo) -> Option<ErasedEvents> {
+        self.erased.read().get(&task).cloned()
+    }
+
+    /// How many erased events a lineage sees before an offset.
+    pub(crate) fn erased_before(&self, task: TaskNo, ancestry: &Ancestry, offset: Offset) -> u64 {
+        let Some(all) = self.erased_of(task) else {
+            return 0;
+        };
+        let spans = ancestry.newest_first(offset);
+        let seen = |(owner, from, to)| all.range((owner, from)..(owner, to)).count() as u64;
+        spans.map(seen).sum()
+    }
+
+    /// A lineage that begins with a base behind an event that it inherited before, and where.
+    fn based_on(
+        &self,
+        task: TaskNo,
+        owner: LineageId,
+        offset: Offset,
+    ) -> Result<Option<(LineageId, Offset)>> {
+        for (lineage, _) in self.lineages(task)? {
+            let Some(base) = self.base(task, lineage)? else {
+                continue;
+            };
+            if base.head.next > offset && self.descends(task, lineage, owner, offset)? {
+                return Ok(Some((lineage, base.head.next)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether a lineage inherited an event, whatever was trimmed since.
+    fn descends(
+        &self,
+        task: TaskNo,
+        lineage: LineageId,
+        owner: LineageId,
+        offset: Offset,
+    ) -> Result<bool> {
+        let (mut at, mut to) = (lineage, Offset::MAX);
+        loop {
+            let entry = self.lineage_ever(task, at)?;
+            let from = entry.parent.map_or(0, |parent| parent.offset);
+            if at == owner {
+                return Ok((from..to).contains(&offset));
+            }
+            match entry.parent {
+                Some(parent) if parent.lineage < at => (at, to) = (parent.lineage, parent.offset),
+                _ => return Ok(false),
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Checkpoints that are kept whatever a policy says.
+
+use milepost_codec::{CheckpointId, Control, Error, LogId, Pinned, Result, TaskNo, Unpinned};
+
+use crate::catalog::Catalog;
+use crate::checkpoint::Checkpoint;
+use crate::committer::Request;
+use crate::engine::Engine;
+use crate::index::PinEntry;
+use crate::index::keys::{self, Kind};
+
+/// The most bytes of a pin's reason: its entry in the index has to stay small.
+const REASON_MAX: usize = 1024;
+
+/// A checkpoint that is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Pin {
+    /// The checkpoint.
+    pub checkpoint: CheckpointId,
+    /// Why it is kept.
+    pub reason: Option<String>,
+    /// When it was pinned, in microseconds since the Unix epoch.
+    pub time_us: u64,
+}
+
+impl Engine {
+    /// Keeps a checkpoint, and what it needs, whatever a policy says.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` where the checkpoint is not there; `Invalid` where the reason has more than 1,024
+    /// bytes.
+    pub fn pin(&self, checkpoint: &CheckpointId, reason: Option<&str>) -> Result<()> {
+        let size = reason.map_or(0, str::len);
+        if size > REASON_MAX {
+            return Err(Error::invalid(format!(
+                "a reason of {size} bytes is over the limit of {REASON_MAX}"
+            )));
+        }
+        // What is pinned now is not removed meanwhile.
+        let _structure = self.inner.structure.lock();
+        let (task, found) = self.pinnable(checkpoint)?;
+        let pinned = Pinned {
+            checkpoint: found.id,
+            reason: reason.map(str::to_owned),
+        };
+        self.commit_control(task, vec![pinned.into()])
+    }
+
+    /// No longer keeps a checkpoint whatever a policy says. Nothing where it was not pinned.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` where the checkpoint is not there.
+    pub fn unpin(&self, checkpoint: &CheckpointId) -> Result<()> {
+        let _structure = self.inner.structure.lock();
+        let (task, found) = self.pinnable(checkpoint)?;
+        if !self.inner.catalog.is_pinned(task, &found.id)? {
+            return Ok(());
+        }
+        let unpinned = Unpinned {
+            checkpoint: found.id,
+        };
+        self.commit_control(task, vec![unpinned.into()])
+    }
+
+    /// The pinned checkpoints of a task.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` where there is no such task.
+    pub fn pins(&self, task: &str) -> Result<Vec<Pin>> {
+        self.inner.catalog.pins(self.task_no(task)?)
+    }
+
+    fn pinnable(&self, checkpoint: &CheckpointId) -> Result<(TaskNo, Checkpoint)> {
+        let catalog = &self.inner.catalog;
+        let found = catalog.checkpoint_named(&checkpoint.to_string(), None)?;
+        Ok((catalog.find_for(&found.task, None)?, found))
+    }
+
+    /// Commits events of a task's control log.
+    pub(super) fn commit_control(&self, task: TaskNo, events: Vec<Control>) -> Result<()> {
+        let inner = &self.inner;
+        let origin = inner.catalog.task(task)?.origin;
+        let mut part = inner.part(LogId::control(task), origin);
+        for event in events {
+            part.control(&event, inner.now_us())?;
+        }
+        let request = Request::of(vec![part.finish()]).changing(task);
+        inner.commit(request).map(|_| ())
+    }
+}
+
+impl Catalog {
+    /// Whether a checkpoint is pinned.
+    pub(crate) fn is_pinned(&self, task: TaskNo, checkpoint: &CheckpointId) -> Result<bool> {
+        Ok(self.log().get(&keys::pin(task, checkpoint))?.is_some())
+    }
+
+    /// The pinned checkpoints of a task.
+    pub(crate) fn pins(&self, task: TaskNo) -> Result<Vec<Pin>> {
+        let prefix = keys::of_task(Kind::Pin, task);
+        let all = self
+            .log()
+            .scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)?;
+        let pin = |(key, value): (Vec<u8>, Vec<u8>)| {
+            let entry = PinEntry::decode(&value)?;
+            let id = key.last_chunk::<32>().copied().unwrap_or_default();
+            Ok(Pin {
+                checkpoint: CheckpointId(id),
+                reason: entry.reason,
+                time_us: entry.time_us,
+            })
+        };
+        all.into_iter().map(pin).collect()
+    }
+}

@@ -1,0 +1,250 @@
+//! Which checkpoints go by a policy, and what that frees.
+
+use std::collections::{BTreeSet, HashSet};
+
+use milepost_codec::{CheckpointId, LineageId, LogId, Offset, RemovedMark, Result, TaskNo};
+
+use super::needs::{Beginning, Fates, KeptMark, Lineages};
+use super::policy::{Retention, Scope};
+use crate::catalog::Catalog;
+use crate::engine::Engine;
+use crate::index::keys::{self, Kind};
+use crate::index::{MarkEntry, TaskEntry};
+
+/// Entries that are looked at together.
+const STRIDE: usize = 1024;
+
+/// What a cleanup would do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RetentionPlan {
+    /// The policy it follows.
+    pub policy: Retention,
+    /// Each task of its scope, those too of which nothing goes.
+    pub tasks: Vec<TaskPlan>,
+}
+
+/// What a cleanup would do to one task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TaskPlan {
+    /// The task.
+    pub task: String,
+    /// Whose it is.
+    pub user: String,
+    /// How many checkpoints it has.
+    pub checkpoints: u64,
+    /// How many of them are pinned.
+    pub pinned: u64,
+    /// Those that go, newest first.
+    pub removed: Vec<CheckpointId>,
+    /// Lineages that would begin with a base, and at which offset.
+    pub trimmed: Vec<(LineageId, Offset)>,
+    /// Lineages that would go.
+    pub dropped: Vec<LineageId>,
+    /// Events that would go.
+    pub events: u64,
+    /// About how many bytes of records those are. They leave the disk at the next compaction.
+    pub bytes: u64,
+    pub(super) no: TaskNo,
+    pub(super) places: Vec<RemovedMark>,
+}
+
+impl TaskPlan {
+    /// Whether nothing would go.
+    pub fn is_empty(&self) -> bool {
+        self.removed.is_empty() && self.trimmed.is_empty() && self.dropped.is_empty()
+    }
+
+    /// How many checkpoints stay.
+    pub fn remaining(&self) -> u64 {
+        self.checkpoints.saturating_sub(self.removed.len() as u64)
+    }
+}
+
+impl Engine {
+    /// What a cleanup by this policy would do. Nothing is changed.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` where the policy names a task that is not there.
+    pub fn plan_retention(&self, policy: &Retention) -> Result<RetentionPlan> {
+        let catalog = &self.inner.catalog;
+        let mut tasks = Vec::new();
+        match &policy.scope {
+            Scope::Task(name) => tasks.push(self.task_no(name)?),
+            scope => each_task(catalog, &mut |no, entry| {
+                let fits = match scope {
+                    Scope::User(user) => entry.user == *user,
+                    _ => true,
+                };
+                if fits && entry.deleted_us.is_none() {
+                    tasks.push(no);
+                }
+            })?,
+        }
+        let now = self.inner.now_us();
+        let planned = tasks.into_iter().map(|no| plan(catalog, policy, no, now));
+        Ok(RetentionPlan {
+            policy: policy.clone(),
+            tasks: planned.collect::<Result<_>>()?,
+        })
+    }
+}
+
+pub(super) fn each_task(catalog: &Catalog, each: &mut dyn FnMut(TaskNo, &TaskEntry)) -> Result<()> {
+    let prefix = keys::all(Kind::Task);
+    let (mut from, end) = (prefix.clone(), keys::after_prefix(&prefix));
+    loop {
+        let page = catalog.log().scan(&from, &end, false, STRIDE)?;
+        for (key, value) in &page {
+            each(TaskNo(keys::first_u64(key)), &TaskEntry::decode(value)?);
+        }
+        match page.into_iter().next_back() {
+            Some((last, _)) => from = [last, vec![0]].concat(),
+            None => return Ok(()),
+        }
+    }
+}
+
+fn plan(catalog: &Catalog, policy: &Retention, no: TaskNo, now_us: u64) -> Result<TaskPlan> {
+    let entry = catalog.task(no)?;
+    let pins: HashSet<CheckpointId> = catalog.pins(no)?.iter().map(|p| p.checkpoint).collect();
+    let since = policy
+        .younger_than
+        .map(|s| now_us.saturating_sub(s.saturating_mul(1_000_000)));
+    let (mut checkpoints, mut pinned, mut newest) = (0, 0, policy.newest());
+    let mut places = Vec::new();
+    each_mark(catalog, no, &mut |place, entry| {
+        checkpoints += 1;
+        if pins.contains(&entry.id) {
+            pinned += 1;
+            return Ok(());
+        }
+        let is_newest = newest > 0;
+        newest = newest.saturating_sub(1);
+        if !is_newest && since.is_none_or(|since| entry.time_us < since) {
+            places.push(place);
+        }
+        Ok(())
+    })?;
+    let mut plan = TaskPlan {
+        task: entry.name,
+        user: entry.user,
+        checkpoints,
+        pinned,
+        removed: places.iter().map(|place| place.checkpoint).collect(),
+        trimmed: Vec::new(),
+        dropped: Vec::new(),
+        events: 0,
+        bytes: 0,
+        no,
+        places,
+    };
+    if !policy.marks_only {
+        let removed = plan.places.iter().map(|p| (p.lineage, p.offset)).collect();
+        let fates = fates(catalog, no, &removed, policy.undo)?;
+        (plan.events, plan.bytes) = freed(catalog, no, &fates)?;
+        plan.trimmed = fates.trims.into_iter().collect();
+        plan.dropped = fates.dropped.into_iter().collect();
+    }
+    Ok(plan)
+}
+
+/// Shows every checkpoint of a task, newest first.
+fn each_mark(
+    catalog: &Catalog,
+    task: TaskNo,
+    each: &mut dyn FnMut(RemovedMark, &MarkEntry) -> Result<()>,
+) -> Result<()> {
+    let prefix = keys::of_task(Kind::TaskMark, task);
+    let mut end = keys::after_prefix(&prefix);
+    loop {
+        let page = catalog.log().scan(&prefix, &end, true, STRIDE)?;
+        let Some((last, _)) = page.last() else {
+            return Ok(());
+        };
+        end = last.clone();
+        for (key, _) in page {
+            let (lineage, offset) = keys::mark_place(&key);
+            let Some(entry) = catalog.log().get(&keys::mark(task, lineage, offset))? else {
+                continue;
+            };
+            let entry = MarkEntry::decode(&entry)?;
+            let checkpoint = entry.id;
+            let place = RemovedMark {
+                lineage,
+                offset,
+                checkpoint,
+            };
+            each(place, &entry)?;
+        }
+    }
+}
+
+/// What becomes of a task's lineages once these marks are gone.
+pub(super) fn fates(
+    catalog: &Catalog,
+    task: TaskNo,
+    removed: &HashSet<(LineageId, Offset)>,
+    undo: u32,
+) -> Result<Fates> {
+    let mut lineages = Lineages::default();
+    for (id, entry) in catalog.lineages(task)? {
+        let beginning = match (catalog.base(task, id)?, entry.parent) {
+            (Some(base), _) => Beginning::Base(base.head.next),
+            (None, Some(parent)) => Beginning::Fork(parent.lineage, parent.offset),
+            (None, None) => Beginning::Root,
+        };
+        lineages.0.insert(id, beginning);
+    }
+    let mut kept = Vec::new();
+    each_mark(catalog, task, &mut |place, entry| {
+        let RemovedMark {
+            lineage, offset, ..
+        } = place;
+        if !removed.contains(&(lineage, offset)) {
+            let at = entry.body.at.map_or(offset, |at| at.next);
+            kept.push(KeptMark {
+                lineage,
+                offset,
+                at,
+            });
+        }
+        Ok(())
+    })?;
+    Ok(lineages.fates(&going(catalog, task, undo)?, &kept))
+}
+
+/// The lineage a task goes on with, and those that so many undos lead back to.
+fn going(catalog: &Catalog, task: TaskNo, undo: u32) -> Result<BTreeSet<LineageId>> {
+    let (_, mut active) = catalog.active(task)?;
+    let mut going = BTreeSet::from([active.lineage]);
+    for _ in 0..undo {
+        let Some(back) = active.back else { break };
+        active = catalog.activation(task, back)?;
+        going.insert(active.lineage);
+    }
+    Ok(going)
+}
+
+/// How many events go, and about how many bytes.
+fn freed(catalog: &Catalog, task: TaskNo, fates: &Fates) -> Result<(u64, u64)> {
+    let (mut events, mut bytes) = (0, 0);
+    let ends = fates.trims.iter().map(|(id, at)| (*id, Some(*at)));
+    for (id, end) in ends.chain(fates.dropped.iter().map(|id| (*id, None))) {
+        let Some(head) = catalog.log().head(LogId::lineage(task, id))? else {
+            continue;
+        };
+        let base = catalog.base(task, id)?.map_or(0, |base| base.head.next);
+        let start = head.start.max(base);
+        let all = head.head.next.saturating_sub(head.start);
+        let gone = end.unwrap_or(head.head.next).saturating_sub(start);
+        events += gone;
+        bytes += match all {
+            0 => 0,
+            all => (u128::from(head.bytes) * u128::from(gone) / u128::from(all)) as u64,
+        };
+    }
+    Ok((events, bytes))
+}

@@ -1,0 +1,184 @@
+//! What follows from a control log. Its events change what earlier ones gave, so they are taken in
+//! order, and what all of them left is compared with the index.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use milepost_codec::{
+    BodyForm, Control, Error, Hash, LineageId, LogId, LogKind, Offset, Origin, Result, TaskNo,
+};
+
+use super::Fault;
+use super::chain::Ranged;
+use crate::catalog::Catalog;
+use crate::index::keys::{self, Kind};
+use crate::index::{Before, Indexed, LineageEntry, index_record};
+use crate::read::Cursor;
+
+/// How often a control log is read again that has grown meanwhile.
+const TRIES: usize = 3;
+
+/// What a control log says.
+#[derive(Default)]
+struct Said {
+    /// Entries it left in the index; nothing for those it removed.
+    entries: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+    /// Checkpoints that retention removed.
+    removed: HashSet<(LineageId, Offset)>,
+}
+
+/// Compares the index with what a task's control log left in it, and the checkpoints that were found
+/// in its lineages with those that it removed. Gives how many entries were compared, by kind too.
+pub(super) fn check(
+    catalog: &Catalog,
+    task: TaskNo,
+    lineages: &[(LogId, &Ranged)],
+    kinds: &mut [u64; 256],
+) -> Result<(u64, Vec<Fault>)> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let seq = catalog.log().seq();
+        let said = Said::read(catalog, task)?;
+        let mut faults = said.compare(catalog, task)?;
+        faults.extend(said.marks(catalog, task, lineages)?);
+        if !faults.is_empty() && tries < TRIES && catalog.log().seq() != seq {
+            continue;
+        }
+        let mut count = 0;
+        for (key, _) in said.entries.iter().filter(|(_, value)| value.is_some()) {
+            count += 1;
+            if let Some(kind) = key.first().and_then(|kind| kinds.get_mut(*kind as usize)) {
+                *kind += 1;
+            }
+        }
+        let [.., keys] = kinds.split_at_mut(Kind::Key as usize + 1).0 else {
+            return Ok((count, faults));
+        };
+        *keys += said.keys_of_dropped(catalog, task)?;
+        return Ok((count, faults));
+    }
+}
+
+impl Said {
+    fn read(catalog: &Catalog, task: TaskNo) -> Result<Self> {
+        let log = LogId::control(task);
+        let mut said = Self::default();
+        let mut cursor = Cursor::new(catalog.log(), log, 0);
+        while cursor
+            .next_record(|offset, record| {
+                let header = record.header()?;
+                let payload = (record.form == BodyForm::Inline).then_some(record.payload);
+                let record = Indexed {
+                    log,
+                    origin: Origin([0; 16]),
+                    offset,
+                    before: Hash::ZERO,
+                    seq: 0,
+                    header: &header,
+                    payload,
+                };
+                said.take(catalog, &record)
+            })?
+            .is_some()
+        {}
+        Ok(said)
+    }
+
+    fn take(&mut self, catalog: &Catalog, record: &Indexed<'_>) -> Result<()> {
+        if let Some(payload) = record.payload
+            && let Control::Retained(retained) = Control::decode(record.header.kind, payload)?
+        {
+            let places = retained.removed.iter().map(|m| (m.lineage, m.offset));
+            self.removed.extend(places);
+            return Ok(());
+        }
+        let entries = RefCell::new(std::mem::take(&mut self.entries));
+        let mut puts = Vec::new();
+        let done = index_record(
+            record,
+            &mut Before {
+                entry: &|key| Ok(entries.borrow().get(key).cloned().flatten()),
+                chunk: &|id| catalog.log().get_chunk(id),
+                marks: &mut HashMap::new(),
+            },
+            &mut puts,
+        );
+        self.entries = entries.into_inner();
+        self.entries.extend(puts);
+        done
+    }
+
+    fn compare(&self, catalog: &Catalog, task: TaskNo) -> Result<Vec<Fault>> {
+        let mut faults = Vec::new();
+        for (key, value) in &self.entries {
+            let found = catalog.log().get(key)?;
+            if found == *value {
+                continue;
+            }
+            let kind = key.first().copied().unwrap_or_default();
+            let log = LogId::control(task);
+            let (expected, found) = match (value, found) {
+                (None, _) => ("no entry of a kind, since an event took it back", "one"),
+                (_, None) => ("an entry that follows from an event", "none"),
+                _ => ("the entry that follows from an event", "another"),
+            };
+            let error = Error::corrupt(format!("index of {log}, kind {kind}"), expected, found);
+            faults.push(Fault::of(log, &error));
+        }
+        Ok(faults)
+    }
+
+    /// A checkpoint is listed, or an event removed it; and the tally is right.
+    fn marks(
+        &self,
+        catalog: &Catalog,
+        task: TaskNo,
+        lineages: &[(LogId, &Ranged)],
+    ) -> Result<Vec<Fault>> {
+        let (mut faults, mut count) = (Vec::new(), 0);
+        for (id, ranged) in lineages {
+            let LogKind::Lineage(lineage) = id.kind else {
+                continue;
+            };
+            let fault = |offset: &Offset, expected: &str, found: &str| {
+                let place = format!("checkpoint of {id} at offset {offset}");
+                Fault::of(id, &Error::corrupt(place, expected, found))
+            };
+            let is_removed = |offset: &&Offset| self.removed.contains(&(lineage, **offset));
+            count += ranged.listed.len() as u64;
+            let back = ranged.listed.iter().filter(is_removed);
+            faults.extend(back.map(|o| fault(o, "none, since retention removed it", "one")));
+            let gone = ranged.unlisted.iter().filter(|o| !is_removed(o));
+            faults.extend(gone.map(|o| fault(o, "its entries in the index", "none")));
+        }
+        let tally = catalog.tally(task)?;
+        if tally != count && task != TaskNo::STORE {
+            let place = format!("number of checkpoints of {}", LogId::control(task));
+            faults.push(Fault::of("index", &Error::corrupt(place, count, tally)));
+        }
+        Ok(faults)
+    }
+
+    /// Keys of lineages that were dropped: they go with the events, when the store is compacted.
+    fn keys_of_dropped(&self, catalog: &Catalog, task: TaskNo) -> Result<u64> {
+        let mut count = 0;
+        for (key, value) in &self.entries {
+            let (Some(kind), Some(value)) = (key.first(), value) else {
+                continue;
+            };
+            if *kind != Kind::Lineage as u8 || !LineageEntry::decode(value)?.dropped {
+                continue;
+            }
+            let lineage = key.last_chunk::<4>().map_or(0, |b| u32::from_be_bytes(*b));
+            let prefix = keys::of_lineage(Kind::Key, task, LineageId(lineage));
+            let end = keys::after_prefix(&prefix);
+            let found = catalog.log().scan(&prefix, &end, false, usize::MAX)?;
+            let others = found
+                .iter()
+                .filter(|(key, _)| !self.entries.contains_key(key));
+            count += others.count() as u64;
+        }
+        Ok(count)
+    }
+}

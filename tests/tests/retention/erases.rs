@@ -1,0 +1,159 @@
+//! Bodies that are erased.
+
+use milepost::{Append, Body, Engine, Entry, ErrorKind, Mark, Options, Retention};
+use milepost_tests::{bodies, folder};
+
+use super::{assert_clean, message, state, step};
+
+#[test]
+fn an_erased_body_cannot_be_read_and_everything_else_is_as_it_was() {
+    let dir = tempfile::tempdir().unwrap();
+    let (root, killed) = (dir.path().join("store"), dir.path().join("killed"));
+    let engine = Engine::open(&root, Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    step(&task, 1);
+    let secret = task.append(message(99)).unwrap().first;
+    let mark = step(&task, 2);
+    let branch = engine.branch(&engine.point("t").unwrap(), None).unwrap();
+    let head = task.head().unwrap();
+    let point = task.point(secret).unwrap();
+    let hash = engine.event(&point).unwrap().1;
+    // In memory and in a snapshot it is to be gone too.
+    let before = state(&engine, "t@c-2");
+    engine.erase(&point, Some("asked for")).unwrap();
+    engine.erase(&point, None).unwrap();
+    folder::copy_store(&root, &killed).unwrap();
+
+    let check = |engine: &Engine| {
+        let task = engine.task("t").unwrap();
+        let (event, after) = engine.event(&point).unwrap();
+        assert_eq!((event.body, after), (None, hash));
+        assert_eq!(event.header.kind, 13, "its header stays");
+        assert_eq!(task.head().unwrap(), head);
+        let bodies = task
+            .read(..)
+            .unwrap()
+            .filter(|e| e.as_ref().unwrap().body.is_none());
+        assert_eq!(bodies.count(), 1);
+        let branch = task.lineage_named(branch.id()).unwrap();
+        let erased = branch
+            .read(secret..=secret)
+            .unwrap()
+            .next()
+            .unwrap()
+            .unwrap();
+        assert_eq!(erased.body, None, "nor is it there where it was inherited");
+        let now = state(engine, "t@c-2");
+        assert_ne!(now, before);
+        let run = engine.run_state(&engine.point("t@c-2").unwrap()).unwrap();
+        let chunks = engine.chunks();
+        let entries = run.messages.iter(&*chunks).map(Result::unwrap);
+        assert_eq!(
+            entries
+                .filter(|e| matches!(e, Entry::Erased { .. }))
+                .count(),
+            1
+        );
+        assert_eq!(engine.checkpoint(&mark.id.to_string()).unwrap(), mark);
+        assert_clean(engine);
+        now
+    };
+    let now = check(&engine);
+    for sled in [true, false] {
+        if !sled {
+            std::fs::remove_dir_all(killed.join("sled")).unwrap();
+        }
+        let engine = Engine::open(&killed, Options::default()).unwrap();
+        assert_eq!(check(&engine), now);
+        engine.close().unwrap();
+    }
+}
+
+#[test]
+fn snapshots_that_were_made_with_an_erased_body_are_not_used() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    let secret = task.append(message(99)).unwrap().first;
+    // Enough for some snapshots.
+    for n in 0..400 {
+        task.append(bodies::body(0, n, 299)).unwrap();
+        task.append(bodies::bytes(n, 2000)).unwrap();
+    }
+    let waits = std::time::Instant::now();
+    while engine.stats().unwrap().snapshots < 2 && waits.elapsed().as_secs() < 60 {
+        std::thread::yield_now();
+    }
+    assert!(engine.stats().unwrap().snapshots >= 2);
+    engine.erase(&task.point(secret).unwrap(), None).unwrap();
+    let run = engine.run_state(&engine.point("t").unwrap()).unwrap();
+    let chunks = engine.chunks();
+    let first = run.messages.iter(&*chunks).next().unwrap().unwrap();
+    assert!(matches!(first, Entry::Erased { .. }));
+    assert_clean(&engine);
+    assert!(engine.verify_states(None).unwrap().is_empty());
+}
+
+#[test]
+fn what_others_build_on_cannot_be_erased() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    task.append(message(1)).unwrap();
+    task.checkpoint(Mark::new().label("m")).unwrap();
+    let task = engine.restore(&engine.point("t@m").unwrap(), None).unwrap();
+    let events: Vec<_> = task.read(..).unwrap().map(Result::unwrap).collect();
+    let mut refused = 0;
+    for event in events {
+        let erased = engine.erase(&task.point(event.offset).unwrap(), None);
+        match event.body.unwrap() {
+            Body::Message(_) => erased.unwrap(),
+            _ => {
+                assert_eq!(erased.unwrap_err().kind(), ErrorKind::Invalid);
+                refused += 1;
+            }
+        }
+    }
+    assert_eq!(refused, 4);
+    let head = engine.erase(&engine.point("t").unwrap(), None).unwrap_err();
+    assert_eq!(head.kind(), ErrorKind::NotFound);
+}
+
+#[test]
+fn what_is_in_a_base_cannot_be_erased_and_the_error_names_the_lineage() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    step(&task, 1);
+    let secret = task.append(message(9)).unwrap().first;
+    engine.pin(&step(&task, 2).id, None).unwrap();
+    let branch = engine.branch(&engine.point("t").unwrap(), None).unwrap();
+    engine
+        .pin(&branch.checkpoint(Mark::new()).unwrap().id, None)
+        .unwrap();
+    engine.retain(&Retention::new().keep(0)).unwrap();
+    let trimmed = engine.erase(&task.point(secret).unwrap(), None);
+    assert_eq!(trimmed.unwrap_err().kind(), ErrorKind::NotFound);
+    // Behind the base it can be.
+    let late = task.append(message(10)).unwrap().first;
+    engine.erase(&task.point(late).unwrap(), None).unwrap();
+    assert_clean(&engine);
+}
+
+#[test]
+fn a_key_whose_event_was_erased_stays_taken() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    let append = || Append::from(message(1)).key("once");
+    let first = task.append(append()).unwrap().first;
+    engine.erase(&task.point(first).unwrap(), None).unwrap();
+    assert_eq!(
+        task.append(append()).unwrap_err().kind(),
+        ErrorKind::Conflict
+    );
+    (0..3).for_each(|n| drop(step(&task, n)));
+    engine.retain(&Retention::new().keep(1)).unwrap();
+    assert_eq!(
+        task.append(append()).unwrap_err().kind(),
+        ErrorKind::Conflict
+    );
+    assert_clean(&engine);
+}
