@@ -80,11 +80,9 @@ fn snapshots_that_were_made_with_an_erased_body_are_not_used() {
         task.append(bodies::body(0, n, 299)).unwrap();
         task.append(bodies::bytes(n, 2000)).unwrap();
     }
-    let waits = std::time::Instant::now();
-    while engine.stats().unwrap().snapshots < 2 && waits.elapsed().as_secs() < 60 {
+    while engine.stats().unwrap().snapshots < 2 {
         std::thread::yield_now();
     }
-    assert!(engine.stats().unwrap().snapshots >= 2);
     engine.erase(&task.point(secret).unwrap(), None).unwrap();
     let run = engine.run_state(&engine.point("t").unwrap()).unwrap();
     let chunks = engine.chunks();
