@@ -17,7 +17,7 @@
 use crate::chain;
 use crate::error::{Error, Result};
 use crate::id::{Seed, Seq};
-use crate::record::{RecordRef, Records};
+use crate::record::{BodyForm, RecordRef, Records, encode_record};
 use crate::wire::{Reader, put_varint};
 
 /// What the salts of a section come from.
@@ -139,6 +139,39 @@ impl<'a> SectionRef<'a> {
         }
         Ok(section)
     }
+
+    /// Appends the section to `out` with the bodies of some records erased: their hashes stand in their
+    /// place, and their salts and the seed are gone. What was erased before stays so.
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt` where the section is damaged.
+    pub fn encode_erased(&self, erases: &dyn Fn(u32) -> bool, out: &mut Vec<u8>) -> Result<()> {
+        let (mut salts, mut records) = (Vec::new(), Vec::new());
+        for (index, record) in (0_u32..).zip(self.iter()) {
+            let record = record?;
+            let salt = self.salt(index);
+            if record.form == BodyForm::Erased {
+                salts.extend_from_slice(&[0; 16]);
+                encode_record(&mut records, record.header, record.form, record.payload);
+            } else if erases(index) {
+                let body = record.body_hash(&salt)?;
+                salts.extend_from_slice(&[0; 16]);
+                encode_record(&mut records, record.header, BodyForm::Erased, &body.0);
+            } else {
+                salts.extend_from_slice(&salt);
+                encode_record(&mut records, record.header, record.form, record.payload);
+            }
+        }
+        let section = SectionRef {
+            seq: self.seq,
+            salts: Salts::Explicit(&salts),
+            count: self.count,
+            records: &records,
+        };
+        section.encode(out);
+        Ok(())
+    }
 }
 
 /// Walks through sections that stand one after another.
@@ -214,7 +247,6 @@ impl<'a> Iterator for Sections<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{BodyForm, encode_record};
 
     fn records(count: u8) -> Vec<u8> {
         let mut out = Vec::new();
@@ -251,6 +283,51 @@ mod tests {
             let read: Vec<_> = Sections::new(&out).map(Result::unwrap).collect();
             assert_eq!(read, [front, back]);
         }
+    }
+
+    #[test]
+    fn an_erased_body_leaves_its_hash_and_no_salt_to_guess_it_by() {
+        let mut bytes = Vec::new();
+        for n in 0..3_u8 {
+            let header = crate::Header {
+                kind: 13,
+                ..Default::default()
+            };
+            encode_record(&mut bytes, &header.encode(), BodyForm::Inline, &[n; 3]);
+        }
+        let seed = Seed([3; 16]);
+        let section = SectionRef {
+            seq: 9,
+            salts: Salts::Seeded(seed, 7),
+            count: 3,
+            records: &bytes,
+        };
+        let hashes = |section: &SectionRef<'_>| -> Vec<_> {
+            let records = (0_u32..).zip(section.iter());
+            let hash = |(n, record): (u32, Result<RecordRef<'_>>)| {
+                record.unwrap().body_hash(&section.salt(n)).unwrap()
+            };
+            records.map(hash).collect()
+        };
+        let mut out = Vec::new();
+        section.encode_erased(&|n| n == 1, &mut out).unwrap();
+        let erased = Sections::new(&out).next().unwrap().unwrap();
+        assert_eq!(hashes(&erased), hashes(&section));
+        let forms: Vec<_> = erased.iter().map(|r| r.unwrap().form).collect();
+        assert_eq!(
+            forms,
+            [BodyForm::Inline, BodyForm::Erased, BodyForm::Inline]
+        );
+        assert_eq!(erased.salt(1), [0; 16]);
+        let gone = [&seed.0[..], &section.salt(1), &[1; 3]];
+        assert!(
+            gone.iter()
+                .all(|gone| !out.windows(gone.len()).any(|part| part == *gone))
+        );
+        // Again it is the same.
+        let mut again = Vec::new();
+        erased.encode_erased(&|_| false, &mut again).unwrap();
+        assert_eq!(again, out);
     }
 
     #[test]

@@ -221,6 +221,9 @@ impl Append {
             if payload.len() > INLINE_MAX {
                 chunked = true;
                 form = BodyForm::Chunked;
+                if !chunked {
+                    part.storing(log.storing());
+                }
                 payload = put_chunks(log, &payload)?.encode();
             }
             if let (0, Some(key)) = (index, &self.key) {

@@ -1,6 +1,6 @@
 //! Tasks, lineages and checkpoints as the index has them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::sync::Mutex;
@@ -20,6 +20,7 @@ use crate::index::{
 use crate::log::Log;
 use crate::read::{Ancestry, Cursor};
 use crate::retention::ErasedEvents;
+use crate::state::Pieces;
 
 /// A snapshot is due when the log has grown by the spacing of the last one and this much, in bytes.
 /// So a state is read from at most twice its size and twice this, and snapshots take no more
@@ -39,6 +40,8 @@ pub(crate) struct Catalog {
     sizes: Arc<Mutex<HashMap<LogId, u64>>>,
     /// Events that were erased: few tasks have any.
     pub(crate) erased: Arc<RwLock<HashMap<TaskNo, ErasedEvents>>>,
+    /// Chunks of states that somebody may hold.
+    pub(crate) pieces: Pieces,
 }
 
 impl std::fmt::Debug for Catalog {
@@ -56,6 +59,7 @@ impl Catalog {
             key,
             sizes: Arc::default(),
             erased: Arc::default(),
+            pieces: Pieces::default(),
         }
     }
 
@@ -130,6 +134,16 @@ impl Catalog {
                 "the task has no lineage {lineage}"
             ))),
         }
+    }
+
+    /// Lets go of what is in memory of a task's states: they may hold what is gone.
+    pub(crate) fn forget_pieces(&self, task: TaskNo) {
+        self.pieces.lock().remove(&task);
+    }
+
+    /// Pieces of states that somebody may hold.
+    pub(crate) fn all_pieces(&self) -> HashSet<milepost_codec::ChunkId> {
+        self.pieces.lock().values().flatten().copied().collect()
     }
 
     /// `NotFound` where a point is of a deleted task, a dropped lineage, or before a base.

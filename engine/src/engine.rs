@@ -363,7 +363,7 @@ impl Engine {
 
     /// Where a state's sequences are read from.
     pub fn chunks(&self) -> Arc<dyn Chunks> {
-        Arc::new(LogChunks(Arc::clone(self.inner.catalog.log())))
+        Arc::new(LogChunks::reading(self.inner.catalog.log()))
     }
 
     /// The event at a point, and the chain hash after it.
@@ -466,6 +466,12 @@ impl Inner {
         let owner = ancestry.hash_owner(offset).unwrap_or(lineage);
         let origin = self.catalog.task(task)?.origin;
         crate::read::hash_at(&self.catalog, origin, LogId::lineage(task, owner), offset)
+    }
+
+    /// Lets go of a task's states in memory: they may hold what is gone.
+    pub(crate) fn forget_states(&self, task: TaskNo) {
+        self.kept.forget(task);
+        self.catalog.forget_pieces(task);
     }
 
     pub(crate) fn commit(&self, request: Request) -> Result<Done> {

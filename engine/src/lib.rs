@@ -9,7 +9,7 @@
 //! append.rs  checkpoint.rs            what goes in
 //! read.rs  subscribe.rs  state.rs     what comes out
 //! restore.rs                          going back
-//! retention/  base.rs                 what is kept, and what goes
+//! retention/  base.rs  live.rs        what is kept, and what goes
 //! control.rs  run/  hook.rs           what an iteration engine needs around its log
 //! audit.rs                            who did what, for those who listen
 //! query.rs  catalog.rs  index/        finding things
@@ -64,6 +64,7 @@ mod hook;
 mod index;
 mod kept;
 mod lineage;
+mod live;
 mod log;
 mod opened;
 mod options;
@@ -95,13 +96,17 @@ pub use entropy::new_secret;
 pub use hook::{Alert, AlertKind, Hook};
 pub use kept::{KeepStates, KeptStates};
 pub use lineage::{Lineage, LineageInfo};
+pub use log::CompactionStep;
 pub use opened::{Finding, OpenReport, Outcome, Progress};
 pub use options::Options;
 pub use point::Point;
 pub use query::{CheckpointQuery, Page, TaskInfo, TaskQuery};
 pub use read::Events;
 pub use repair::{LostEvents, RepairReport, repair};
-pub use retention::{Pin, Retention, RetentionPlan, RetentionReport, TaskPlan, TaskRetained};
+pub use retention::{
+    CompactionPlan, CompactionReport, Pin, Retention, RetentionPlan, RetentionReport, TaskPlan,
+    TaskRetained,
+};
 pub use run::{
     Access, EveryPhase, EverySteps, FailedSave, Moment, Never, Occasion, Policy, Risk, Run,
     RunOptions, RunStats, Touches, Turn,

@@ -1,5 +1,6 @@
 //! States: the nearest snapshot, folded on to the point that was asked for.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use fastcdc::v2020::FastCDC;
@@ -8,6 +9,7 @@ use milepost_codec::{
     Snapshot, TaskNo,
 };
 use milepost_replay::{Chunks, Reducer, fold};
+use parking_lot::Mutex;
 
 use crate::append::put_chunks;
 use crate::base;
@@ -28,16 +30,43 @@ const CUT_MAX: u32 = 64 << 10;
 /// further from a snapshot.
 const SPACING_IN_CHUNKS: u64 = 1 << 20;
 
-/// The chunks of a log, as a fold wants them.
-pub(crate) struct LogChunks(pub(crate) Arc<dyn Log>);
+/// Pieces of states that were folded since the store is open: somebody may hold such a state.
+pub(crate) type Pieces = Arc<Mutex<HashMap<TaskNo, HashSet<ChunkId>>>>;
+
+/// The chunks of a log, as a fold of a task wants them.
+pub(crate) struct LogChunks {
+    log: Arc<dyn Log>,
+    task: Option<(TaskNo, Pieces)>,
+}
+
+impl LogChunks {
+    /// To read what is there.
+    pub(crate) fn reading(log: &Arc<dyn Log>) -> Self {
+        Self {
+            log: Arc::clone(log),
+            task: None,
+        }
+    }
+
+    fn folding(catalog: &Catalog, task: TaskNo) -> Self {
+        Self {
+            log: Arc::clone(catalog.log()),
+            task: Some((task, Arc::clone(&catalog.pieces))),
+        }
+    }
+}
 
 impl Chunks for LogChunks {
     fn put(&self, content: &[u8], pieces: bool) -> Result<ChunkId> {
-        self.0.put_chunk(content, pieces)
+        let id = self.log.put_chunk(content, pieces)?;
+        if let Some((task, pieces)) = &self.task {
+            pieces.lock().entry(*task).or_default().insert(id);
+        }
+        Ok(id)
     }
 
     fn get(&self, id: &ChunkId) -> Result<Arc<[u8]>> {
-        match self.0.get_chunk(id)? {
+        match self.log.get_chunk(id)? {
             Some(content) => Ok(content.into()),
             None => Err(Error::corrupt(format!("chunk {id}"), "it", "nothing")),
         }
@@ -71,6 +100,7 @@ impl<R: Reducer> DynReducer for Registered<R> {
         let milepost_codec::LogKind::Lineage(lineage) = log.kind else {
             return Ok(());
         };
+        let _storing = catalog.log().storing();
         let ancestry = Ancestry::of(catalog, log.task, lineage)?;
         let erased = catalog.erased_before(log.task, &ancestry, at);
         let state = state_at(catalog, &self.0, log.task, lineage, at)?;
@@ -126,7 +156,7 @@ impl<R: Reducer> DynReducer for Registered<R> {
         let milepost_codec::LogKind::Lineage(lineage) = log.kind else {
             return Ok(Vec::new());
         };
-        let (reducer, chunks) = (&self.0, LogChunks(Arc::clone(catalog.log())));
+        let (reducer, chunks) = (&self.0, LogChunks::folding(catalog, log.task));
         let prefix = keys::snapshots(log.task, lineage, reducer.name(), reducer.version());
         let ancestry = Ancestry::of(catalog, log.task, lineage)?;
         let end = keys::after_prefix(&prefix);
@@ -236,7 +266,7 @@ fn fold_to<R: Reducer>(
         Some((from, state)) => (from, state),
         None => beginning(catalog, reducer, &ancestry)?,
     };
-    let chunks = LogChunks(Arc::clone(catalog.log()));
+    let chunks = LogChunks::folding(catalog, task);
     let events = Events::new(catalog, task, lineage, from..offset)?;
     if let Some(short) = offset.checked_sub(1).filter(|last| !events.reaches(*last)) {
         return Err(Error::invalid(format!(

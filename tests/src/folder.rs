@@ -30,13 +30,16 @@ pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
 pub fn copy_store(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     let acked = fs::read(from.join("acked"))?;
-    for name in ["sled", "packs", "journal", "archive"] {
+    for name in ["sled", "sled.next", "packs", "journal", "archive"] {
         if from.join(name).exists() {
             copy(&from.join(name), &to.join(name))?;
         }
     }
     for name in ["store", "store.copy", ".gitignore", "lock"] {
         fs::copy(from.join(name), to.join(name))?;
+    }
+    if from.join("sled-now").exists() {
+        fs::copy(from.join("sled-now"), to.join("sled-now"))?;
     }
     fs::write(to.join("acked"), acked)
 }
@@ -63,4 +66,19 @@ pub fn flip(path: &Path, at: u64) -> io::Result<()> {
         *byte ^= 0x10;
     }
     fs::write(path, bytes)
+}
+
+/// Removes sled from a store that is not open, whichever of its folders is in use.
+pub fn remove_sled(root: &Path) -> io::Result<()> {
+    let mut removed = 0;
+    for name in ["sled", "sled.next"] {
+        match fs::remove_dir_all(root.join(name)) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+            done => removed += u8::from(done.is_ok()),
+        }
+    }
+    match removed {
+        0 => Err(io::ErrorKind::NotFound.into()),
+        _ => Ok(()),
+    }
 }

@@ -138,7 +138,7 @@ impl Lead {
     }
 
     /// Lets go of all that can be read again.
-    fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.logs.clear();
         self.active.clear();
         self.marks.clear();

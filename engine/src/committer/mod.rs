@@ -163,6 +163,16 @@ impl Committer {
         results
     }
 
+    /// Does something while nothing is committed, after which all that is known of logs is read again.
+    pub(crate) fn hold<T>(&self, work: impl FnOnce() -> T) -> T {
+        let mut lead = self.lead.lock();
+        let done = work();
+        lead.forget();
+        drop(lead);
+        self.pass_on();
+        done
+    }
+
     /// Tells whoever watches a log of every commit to it.
     pub(crate) fn watch(&self, log: LogId) -> Watch {
         self.watchers.watch(log)

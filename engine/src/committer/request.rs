@@ -43,6 +43,8 @@ pub(crate) struct Part {
     pub(crate) indexed: Vec<(u32, Header)>,
     /// A mark to be made after the records: its parent is known only when it is committed.
     pub(crate) mark: Option<Draft>,
+    /// Where it names chunks: they stay until it is committed.
+    pub(crate) storing: Option<Box<dyn std::any::Any + Send>>,
 }
 
 /// One encoded record of a part.
@@ -115,6 +117,7 @@ impl PartBuilder {
             records: Vec::new(),
             indexed: Vec::new(),
             mark: None,
+            storing: None,
         })
     }
 
@@ -183,6 +186,11 @@ impl PartBuilder {
             body,
         });
         Ok(())
+    }
+
+    /// Takes what keeps the chunks that it names.
+    pub(crate) fn storing(&mut self, storing: Option<Box<dyn std::any::Any + Send>>) {
+        self.0.storing = storing;
     }
 
     /// Makes room for `records` of about `bytes` in all.

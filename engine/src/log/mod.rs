@@ -22,6 +22,8 @@ mod tail;
 
 use milepost_codec::{ChunkId, LogId, Offset, Result, Seq};
 
+pub use local::CompactionStep;
+
 pub(crate) use batch::{Batch, GroupMeta, IndexPut};
 pub(crate) use memory::MemoryLog;
 pub(crate) use stretch::Stretch;
@@ -77,6 +79,12 @@ pub(crate) trait Log: Send + Sync {
     /// Chunks that were found damaged since the log is open, and how many of them have not been
     /// stored again.
     fn damaged_chunks(&self) -> (u64, usize);
+
+    /// Says that chunks are being stored that nothing names yet: until what it gives is dropped, they
+    /// stay.
+    fn storing(&self) -> Option<Box<dyn std::any::Any + Send>> {
+        None
+    }
 
     /// Makes all chunks stored so far durable.
     fn sync_chunks(&self) -> Result<()>;

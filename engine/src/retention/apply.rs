@@ -158,7 +158,7 @@ impl Engine {
         if !policy.marks_only {
             let _structure = inner.structure.lock();
             self.trim(no, policy.undo, done)?;
-            inner.kept.forget(no);
+            inner.forget_states(no);
         }
         self.tell("retained", no);
         Ok(())
@@ -195,6 +195,7 @@ impl Engine {
         let fates = fates(&inner.catalog, task, &HashSet::new(), undo)?;
         // Children first: a base is made of what the parent has still.
         for (lineage, offset) in fates.trims.iter().rev() {
+            let _storing = inner.catalog.log().storing();
             let place = (task, *lineage, *offset);
             let reducers = &inner.options.reducers;
             let (head, base) = base::make(&inner.catalog, reducers, &inner.entropy, place)?;

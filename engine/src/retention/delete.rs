@@ -30,7 +30,7 @@ impl Engine {
         audit::Done::of("task_deleted", task, LineageId(0)).tell(inner);
         inner.commit(Request::of(vec![part.finish()]).deleting(task))?;
         drop(structure);
-        inner.kept.forget(task);
+        inner.forget_states(task);
         inner.controls.wake(task);
         Ok(())
     }

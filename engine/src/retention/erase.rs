@@ -76,7 +76,7 @@ impl Engine {
         };
         self.commit_control(task, vec![erased.into()])?;
         catalog.now_erased(task, owner, offset);
-        inner.kept.forget(task);
+        inner.forget_states(task);
         audit::Done::of("event_erased", task, owner).tell(inner);
         Ok(())
     }

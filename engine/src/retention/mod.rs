@@ -8,9 +8,11 @@
 //! pins.rs     checkpoints that are kept whatever a policy says
 //! delete.rs   tasks that are deleted
 //! erase.rs    bodies that are erased
+//! compact.rs  what went leaves the disk
 //! ```
 
 mod apply;
+mod compact;
 mod delete;
 mod erase;
 mod needs;
@@ -19,6 +21,7 @@ mod plan;
 mod policy;
 
 pub use apply::{RetentionReport, TaskRetained};
+pub use compact::{CompactionPlan, CompactionReport};
 pub(crate) use erase::ErasedEvents;
 pub use pins::Pin;
 pub use plan::{RetentionPlan, TaskPlan};

@@ -13,6 +13,7 @@ use crate::catalog::Catalog;
 use crate::digest::Digest;
 use crate::index::keys::Kind;
 use crate::index::{Before, Indexed, index_record};
+use crate::live::{Live, Part};
 use crate::log::{IndexPut, Stretch};
 
 /// Records of a log, from the first stretch that begins in them to the last.
@@ -26,6 +27,7 @@ pub(super) struct Range<'a> {
     pub(super) until: Seq,
     /// Where the log begins since it was trimmed: what is before it is gone for all but the files.
     pub(super) begin: Offset,
+    pub(super) live: &'a Live,
 }
 
 /// What was found in a range.
@@ -177,12 +179,18 @@ impl Range<'_> {
                 break;
             }
             if section.seq <= self.until {
-                ranged.sections.add(&super::copies::place(first), bytes);
+                let place = super::copies::place;
+                match self.live.part(self.id, first, &section)? {
+                    Part::Nothing => {}
+                    Part::Whole => ranged.sections.add(&place(first), bytes),
+                    Part::Other(first, bytes) => ranged.sections.add(&place(first), &bytes),
+                }
             }
             ranged.events += u64::from(section.count);
             ranged.bytes += section.records.len() as u64;
             let (mut puts, mut marks, mut faults) = (Vec::new(), Vec::new(), Vec::new());
             verifier.section_with(first, &section, &mut |offset, record, before, _| {
+                self.check_base(offset, before)?;
                 let record = Placed {
                     range: self,
                     origin,
@@ -214,6 +222,18 @@ impl Range<'_> {
             self.entries(&puts, ranged)?;
         }
         Ok(())
+    }
+
+    /// The chain leads to the base that stands for what is before it.
+    fn check_base(&self, offset: Offset, hash: &Hash) -> Result<()> {
+        match self.live.base(self.id) {
+            Some(base) if base.next == offset && base.hash != *hash => Err(Error::corrupt(
+                format!("base of {} at offset {offset}", self.id),
+                *hash,
+                base.hash,
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// Whether a checkpoint has any entry.
@@ -271,6 +291,13 @@ impl Placed<'_> {
             let list = ChunkList::decode(record.payload)?;
             let content = crate::read::read_chunks(catalog.log(), &list)?;
             Body::decode(header.kind, &content)?;
+        }
+        if record.form == BodyForm::Erased && !self.range.live.is_erased(id, self.offset) {
+            return Err(Error::corrupt(
+                "its body",
+                "a body, or an event that erased it",
+                "an erased one",
+            ));
         }
         let payload = (record.form == BodyForm::Inline).then_some(record.payload);
         if matches!(id.kind, LogKind::Control) {
@@ -346,12 +373,18 @@ pub(super) fn start_hash(
     let LogKind::Lineage(lineage) = id.kind else {
         return Ok(chain.root());
     };
-    if let Some(base) = catalog.base(id.task, lineage)?
-        && base.head.next == start
-    {
+    let entry = catalog.lineage_ever(id.task, lineage)?;
+    let (parent, base) = (entry.parent, catalog.base(id.task, lineage)?);
+    if let Some(base) = base.filter(|base| base.head.next == start) {
         return Ok(base.head.hash);
     }
-    let Some(parent) = catalog.lineage_ever(id.task, lineage)?.parent else {
+    // What is left of a lineage that was dropped, or trimmed again, begins where an earlier base was. It
+    // is gone for all but the files, and the chain from there to the base is checked.
+    if (base.is_some() || entry.dropped) && start > parent.map_or(0, |parent| parent.offset) {
+        let stretch = catalog.log().stretch(id, start)?;
+        return Ok(stretch.map_or_else(|| chain.root(), |stretch| stretch.prev));
+    }
+    let Some(parent) = parent else {
         return Ok(chain.root());
     };
     let cut = catalog.base(id.task, parent.lineage)?.is_some()

@@ -2,12 +2,14 @@
 //! chains were computed over.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use milepost_codec::{Error, GroupRef, Groups, LogId, Offset, Result, Seq};
 
 use super::{Fault, Remedy};
 use crate::catalog::Catalog;
 use crate::digest::Digest;
+use crate::live::{Live, Part};
 
 /// What a log's own check of its files saw.
 #[derive(Debug)]
@@ -21,6 +23,8 @@ pub(crate) struct StorageCheck {
     pub(super) lost: Vec<Fault>,
     copy: Option<Sections>,
     digests: HashMap<LogId, Digest>,
+    /// What retention let go of may be there in one copy and not in the other.
+    live: Arc<Live>,
 }
 
 /// The sections of some logs, by their first offsets: the commit, and the hash of the bytes.
@@ -31,7 +35,7 @@ pub(crate) struct Sections {
 }
 
 impl StorageCheck {
-    pub(super) fn new(until: Seq) -> Self {
+    pub(super) fn new(until: Seq, live: Arc<Live>) -> Self {
         Self {
             frames: 0,
             chunks: 0,
@@ -40,6 +44,7 @@ impl StorageCheck {
             lost: Vec::new(),
             copy: None,
             digests: HashMap::new(),
+            live,
         }
     }
 
@@ -75,9 +80,18 @@ impl StorageCheck {
         }
         for group in Groups::new(payload) {
             let GroupRef {
-                log, first, span, ..
+                log,
+                first,
+                span,
+                section,
             } = group?;
+            let part = self.live.part(log, first, &section)?;
             let bytes = payload.get(span.0..span.1).unwrap_or_default();
+            let (first, bytes) = match &part {
+                Part::Nothing => continue,
+                Part::Whole => (first, bytes),
+                Part::Other(first, bytes) => (*first, bytes.as_slice()),
+            };
             match &mut self.copy {
                 None => self
                     .digests
@@ -112,7 +126,8 @@ pub(super) fn locate(
     differ: &HashSet<LogId>,
     faults: &mut Vec<Fault>,
 ) -> Result<()> {
-    let mut check = StorageCheck::new(until);
+    let live = Arc::new(Live::of(catalog.log().as_ref())?);
+    let mut check = StorageCheck::new(until, Arc::clone(&live));
     check.copy = Some(Sections {
         wanted: differ.clone(),
         found: HashMap::new(),
@@ -134,7 +149,12 @@ pub(super) fn locate(
             for section in stretch.sections_and_bytes() {
                 let (section, bytes) = section?;
                 if section.seq <= until {
-                    mine.insert(first, (section.seq, blake3::hash(bytes)));
+                    let hashed = |bytes: &[u8]| (section.seq, blake3::hash(bytes));
+                    match live.part(*id, first, &section)? {
+                        Part::Nothing => {}
+                        Part::Whole => drop(mine.insert(first, hashed(bytes))),
+                        Part::Other(at, bytes) => drop(mine.insert(at, hashed(&bytes))),
+                    }
                 }
                 first += u64::from(section.count);
             }

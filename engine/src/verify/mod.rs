@@ -27,6 +27,7 @@ use crate::catalog::Catalog;
 use crate::digest::Digest;
 use crate::index::keys::{self, Kind};
 use crate::index::{LogHead, SnapshotNote};
+use crate::live::Live;
 use crate::state::DynReducer;
 
 /// Events of one log that are verified together, so that the parts of a long log are verified side
@@ -94,6 +95,7 @@ struct Verification<'a> {
     /// What was found of each log, by the first offset of each range.
     ranged: HashMap<LogId, BTreeMap<Offset, Ranged>>,
     storage: StorageCheck,
+    live: Arc<Live>,
 }
 
 /// A piece of work.
@@ -143,6 +145,7 @@ impl<'a> Verification<'a> {
             }
             targets.push(Target { id, head });
         }
+        let live = Arc::new(Live::of(catalog.log().as_ref())?);
         Ok(Self {
             catalog,
             store,
@@ -152,7 +155,8 @@ impl<'a> Verification<'a> {
             work,
             report,
             ranged: HashMap::new(),
-            storage: StorageCheck::new(until),
+            storage: StorageCheck::new(until, Arc::clone(&live)),
+            live,
         })
     }
 
@@ -199,7 +203,7 @@ impl<'a> Verification<'a> {
     fn one(&self, work: Work) -> Done {
         match work {
             Work::Storage => {
-                let mut check = StorageCheck::new(self.until);
+                let mut check = StorageCheck::new(self.until, Arc::clone(&self.live));
                 let result = self.catalog.log().check_storage(&mut check);
                 Done::Storage(result, Box::new(check))
             }
@@ -213,6 +217,7 @@ impl<'a> Verification<'a> {
                         limit,
                         until: self.until,
                         begin: self.begin(id)?,
+                        live: &self.live,
                     };
                     Ok(range.verify(self.origin(id)?))
                 };

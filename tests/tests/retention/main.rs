@@ -5,6 +5,7 @@
 //! trims.rs   which events go, and what is left in their place
 //! deletes.rs tasks that are deleted
 //! erases.rs  bodies that are erased
+//! compacts.rs what leaves the disk
 //! model.rs   random runs against a plain model
 //! ```
 #![allow(
@@ -14,6 +15,7 @@
     reason = "tests"
 )]
 
+mod compacts;
 mod deletes;
 mod erases;
 mod marks;

@@ -73,6 +73,7 @@ impl World {
             14 => self.pin(random),
             15 => self.branch(random),
             16 | 17 => self.retain(random),
+            18 => self.compact(),
             _ => self.reopen(random),
         }
     }
@@ -202,6 +203,13 @@ impl World {
         self.check();
     }
 
+    fn compact(&self) {
+        let before = self.state("t");
+        self.engine().compact(&mut |_| {}).unwrap();
+        assert_eq!(self.state("t"), before);
+        self.check();
+    }
+
     fn reopen(&mut self, random: &mut Random) {
         let closes = random.below(2) == 0;
         if closes {
@@ -214,7 +222,7 @@ impl World {
             self.root = killed;
         }
         if random.below(3) == 0 {
-            std::fs::remove_dir_all(self.root.join("sled")).unwrap();
+            folder::remove_sled(&self.root).unwrap();
         }
         self.engine = Some(Engine::open(&self.root, Options::default()).unwrap());
         self.check();

@@ -22,8 +22,8 @@ struct FileState {
 }
 
 /// Takes note of sled's files, after sled has let go of them.
-pub(super) fn note(layout: &Layout) -> Result<()> {
-    let text = serde_json::to_vec(&state(layout)).unwrap_or_default();
+pub(super) fn note(layout: &Layout, sled: &Path) -> Result<()> {
+    let text = serde_json::to_vec(&state(sled)).unwrap_or_default();
     files::write_whole(&layout.sled_closed(), &text)
 }
 
@@ -40,11 +40,11 @@ pub(super) fn forget(layout: &Layout) -> Result<()> {
 pub(super) fn matches(layout: &Layout) -> bool {
     let noted = fs::read(layout.sled_closed()).ok();
     let noted = noted.and_then(|text| serde_json::from_slice::<Vec<FileState>>(&text).ok());
-    noted.is_some_and(|noted| !noted.is_empty() && noted == state(layout))
+    noted.is_some_and(|noted| !noted.is_empty() && noted == state(&layout.sled()))
 }
 
-fn state(layout: &Layout) -> Vec<FileState> {
-    let Ok(entries) = fs::read_dir(layout.sled()) else {
+fn state(sled: &Path) -> Vec<FileState> {
+    let Ok(entries) = fs::read_dir(sled) else {
         return Vec::new();
     };
     let files = entries.flatten().map(|entry| entry.path());

@@ -145,6 +145,15 @@ impl Journal {
         Ok(())
     }
 
+    /// Finishes the segment that is written to, where it holds anything, and begins the next.
+    pub(crate) fn finish_segment(&mut self, epoch: u64, shelf: &Shelf) -> Result<()> {
+        let begun = self.active.as_ref().map_or(0, |active| active.at);
+        if begun > SEGMENT_HEADER_LEN as u64 {
+            return self.roll(0, epoch, shelf);
+        }
+        Ok(())
+    }
+
     /// The check of the last frame.
     pub(crate) fn check(&self) -> [u8; 16] {
         self.check
@@ -235,6 +244,15 @@ impl Shelf {
             return Ok(());
         }
         fs::remove_file(&sealed.path).map_err(|e| files::io("remove", &sealed.path, &e))?;
+        files::sync_dir(dir)
+    }
+
+    /// Removes all free segments: they may hold old frames.
+    pub(crate) fn discard(&self, dir: &Path) -> Result<()> {
+        for spare in std::mem::take(&mut *self.spare.lock()) {
+            let path = &spare.path;
+            fs::remove_file(path).map_err(|e| files::io("remove", path, &e))?;
+        }
         files::sync_dir(dir)
     }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -52,11 +53,17 @@ const WALK: usize = 256;
 #[derive(Debug)]
 pub(crate) struct Kv {
     /// Nothing once the store is closed: sled keeps its folder locked until it is dropped.
-    db: RwLock<Option<sled::Db>>,
-    dir: PathBuf,
-    file: File,
+    open: RwLock<Option<Opened>>,
     /// How many batches were applied: what is read in several steps may have changed between them.
     packed: AtomicU64,
+}
+
+/// One that is open.
+#[derive(Debug, Clone)]
+struct Opened {
+    db: sled::Db,
+    dir: PathBuf,
+    file: Arc<File>,
 }
 
 impl Kv {
@@ -111,10 +118,13 @@ impl Kv {
                 return Err(files::io("open", dir, &e));
             }
         };
-        let kv = Self {
-            db: RwLock::new(Some(db)),
+        let opened = Opened {
+            db,
             dir: dir.to_owned(),
-            file,
+            file: Arc::new(file),
+        };
+        let kv = Self {
+            open: RwLock::new(Some(opened)),
             packed: AtomicU64::new(0),
         };
         if fresh {
@@ -128,7 +138,7 @@ impl Kv {
     /// Lets go of the folder, so that it can be opened again though readers still hold the log. After
     /// a failed write (`sound` is false) dropping sled may never end: it is waited for a while only.
     pub(crate) fn close(&self, sound: bool) {
-        let db = self.db.write().take();
+        let db = self.open.write().take().map(|opened| opened.db);
         if sound {
             drop_caught(db);
             return;
@@ -144,9 +154,21 @@ impl Kv {
         }
     }
 
+    /// The folder.
+    pub(crate) fn dir(&self) -> Option<PathBuf> {
+        self.open.read().as_ref().map(|opened| opened.dir.clone())
+    }
+
+    /// Goes on with another folder, which holds the same. The other one is left with this one's.
+    pub(crate) fn exchange(&self, other: &Self) {
+        let mut theirs = other.open.write();
+        std::mem::swap(&mut *self.open.write(), &mut *theirs);
+        self.packed.fetch_add(1, Ordering::AcqRel);
+    }
+
     fn with<T>(&self, what: &str, call: impl FnOnce(&sled::Db) -> sled::Result<T>) -> Result<T> {
-        match self.db.read().as_ref() {
-            Some(db) => caught(what, || call(db)),
+        match self.open.read().as_ref() {
+            Some(opened) => caught(what, || call(&opened.db)),
             None => Err(Error::new(ErrorKind::Unavailable, "the store is closed")),
         }
     }
@@ -253,61 +275,59 @@ impl Kv {
 
     /// Makes everything applied so far survive power loss.
     pub(crate) fn sync(&self) -> Result<()> {
-        self.flush()?;
-        self.file
-            .sync_data()
-            .map_err(|e| files::io("sync", &self.dir, &e))?;
-        self.check_blobs()
-    }
-
-    /// Has sled write out what it holds. Where a write of its own threads failed, this may never end:
-    /// it is waited for with a limit, on a thread that is left alone then.
-    fn flush(&self) -> Result<()> {
-        let Some(db) = self.db.read().clone() else {
+        let Some(Opened { db, dir, file }) = self.open.read().clone() else {
             return Err(Error::new(ErrorKind::Unavailable, "the store is closed"));
         };
-        let (sender, flushed) = crossbeam_channel::bounded(1);
-        let thread = std::thread::Builder::new().name("milepost-sled".into());
-        let spawned = thread.spawn(move || {
-            let done = caught("flush", || db.flush().map(|_| ()));
-            drop_caught(Some(db));
-            let _ = sender.send(done);
-        });
-        spawned.map_err(|e| {
-            Error::new(
-                ErrorKind::Unavailable,
-                format!("cannot start a thread: {e}"),
-            )
-        })?;
-        flushed.recv_timeout(FLUSH_PATIENCE).unwrap_or_else(|_| {
-            Err(Error::new(
-                ErrorKind::Unavailable,
-                format!("sled flush: not done after {} s", FLUSH_PATIENCE.as_secs()),
-            ))
-        })
+        flush(db)?;
+        file.sync_data().map_err(|e| files::io("sync", &dir, &e))?;
+        check_blobs(&dir)
     }
+}
 
-    /// Pages over 128 KiB would go to files that sled never syncs: none may be there.
-    fn check_blobs(&self) -> Result<()> {
-        let blob = fs::read_dir(self.dir.join("blobs"))
-            .ok()
-            .and_then(|mut all| all.next());
-        match blob {
-            None => Ok(()),
-            Some(_) => Err(Error::new(
-                ErrorKind::Unavailable,
-                format!(
-                    "sled wrote a blob in {}, which it does not sync",
-                    self.dir.display()
-                ),
-            )),
-        }
+/// Has sled write out what it holds. Where a write of its own threads failed, this may never end: it is
+/// waited for with a limit, on a thread that is left alone then.
+fn flush(db: sled::Db) -> Result<()> {
+    let (sender, flushed) = crossbeam_channel::bounded(1);
+    let thread = std::thread::Builder::new().name("milepost-sled".into());
+    let spawned = thread.spawn(move || {
+        let done = caught("flush", || db.flush().map(|_| ()));
+        drop_caught(Some(db));
+        let _ = sender.send(done);
+    });
+    spawned.map_err(|e| {
+        Error::new(
+            ErrorKind::Unavailable,
+            format!("cannot start a thread: {e}"),
+        )
+    })?;
+    flushed.recv_timeout(FLUSH_PATIENCE).unwrap_or_else(|_| {
+        Err(Error::new(
+            ErrorKind::Unavailable,
+            format!("sled flush: not done after {} s", FLUSH_PATIENCE.as_secs()),
+        ))
+    })
+}
+
+/// Pages over 128 KiB would go to files that sled never syncs: none may be there.
+fn check_blobs(dir: &Path) -> Result<()> {
+    let blob = fs::read_dir(dir.join("blobs"))
+        .ok()
+        .and_then(|mut all| all.next());
+    match blob {
+        None => Ok(()),
+        Some(_) => Err(Error::new(
+            ErrorKind::Unavailable,
+            format!(
+                "sled wrote a blob in {}, which it does not sync",
+                dir.display()
+            ),
+        )),
     }
 }
 
 impl Drop for Kv {
     fn drop(&mut self) {
-        drop_caught(self.db.write().take());
+        drop_caught(self.open.write().take().map(|opened| opened.db));
     }
 }
 

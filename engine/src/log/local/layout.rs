@@ -10,6 +10,8 @@
 //!   journal/spare-*.seg      a segment that is free to be used again
 //!   archive/0000000001.mpa   finished segments, compressed
 //!   sled/                    blocks and the index
+//!   sled.next/               the same, built by a compaction
+//!   sled-now                 which of the two is in use; none: the first
 //!   packs/0000000001.pack    chunks
 //!   sled-closed              what sled's files were when the store was closed
 //!   sled-suspect             damage was met in sled: the next open builds it anew
@@ -44,6 +46,14 @@ impl Layout {
     }
     pub(crate) fn sled(&self) -> PathBuf {
         self.root.join("sled")
+    }
+    /// Where a compaction builds sled, where the folder in use is the other.
+    pub(crate) fn sled_next(&self) -> PathBuf {
+        self.root.join("sled.next")
+    }
+    /// Says which of the two sled folders is in use, where it may be the second.
+    pub(crate) fn sled_now(&self) -> PathBuf {
+        self.root.join("sled-now")
     }
     /// Where what is damaged is moved to.
     pub(crate) fn damaged(&self) -> PathBuf {

@@ -28,6 +28,7 @@ mod beside;
 mod blocks;
 mod check;
 mod closed;
+mod compact;
 mod heal;
 mod journal;
 mod kv;
@@ -45,6 +46,8 @@ mod survey;
 mod unsynced;
 mod upkeep;
 
+pub(crate) use self::compact::Above;
+pub use self::compact::CompactionStep;
 pub(crate) use self::salvage::{LostRange, Salvaged};
 #[cfg(feature = "fuzzing")]
 pub(crate) use self::upkeep::{read_archive, survey_segment};
@@ -68,7 +71,7 @@ use self::journal::Journal;
 use self::layout::Layout;
 use self::lock::StoreLock;
 use self::packs::Place;
-use self::shared::Shared;
+use self::shared::{Shared, UnderWay};
 use super::tail::merge;
 use super::{Batch, Entry, Log, Stretch};
 use crate::entropy::Entropy;
@@ -331,11 +334,13 @@ impl Log for LocalLog {
     }
 
     fn put_note(&self, key: Vec<u8>, value: Vec<u8>) -> Result<()> {
+        let _here = self.shared.switching.read();
         let done = self.shared.kv.apply(vec![(key, Some(value))]);
         self.poisons(self.shared.sled(done))
     }
 
     fn drop_note(&self, key: Vec<u8>) -> Result<()> {
+        let _here = self.shared.switching.read();
         let done = self.shared.kv.apply(vec![(key, None)]);
         self.poisons(self.shared.sled(done))
     }
@@ -346,6 +351,8 @@ impl Log for LocalLog {
             return Err(error);
         }
         let id = ChunkEntry::id_of(content);
+        let _here = self.shared.switching.read();
+        self.shared.fresh.used(id);
         if self.holds(&id)? {
             return Ok(id);
         }
@@ -354,7 +361,9 @@ impl Log for LocalLog {
         {
             let _indexing = self.shared.indexing.read();
             let place = self.poisons(self.shared.packs.append(&entry))?;
-            self.put_note(keys::chunk(&id), place.encode())?;
+            let put = vec![(keys::chunk(&id), Some(place.encode()))];
+            self.poisons(self.shared.sled(self.shared.kv.apply(put)))?;
+            self.shared.fresh.stored(id, place);
         }
         self.damaged.lock().1.remove(&id);
         self.seen_whole(id);
@@ -363,10 +372,19 @@ impl Log for LocalLog {
 
     fn get_chunk(&self, id: &ChunkId) -> Result<Option<Vec<u8>>> {
         self.shared.check_open()?;
-        let Some(place) = self.shared.sled(self.shared.kv.get(&keys::chunk(id)))? else {
-            return Ok(None);
+        self.shared.fresh.used(*id);
+        let mut before = None;
+        let read = loop {
+            let Some(place) = self.shared.sled(self.shared.kv.get(&keys::chunk(id)))? else {
+                return Ok(None);
+            };
+            let read = self.shared.packs.read(id, Place::decode(&place)?);
+            // A compaction may have moved it meanwhile.
+            if read.is_ok() || before.as_ref() == Some(&place) {
+                break read;
+            }
+            before = Some(place);
         };
-        let read = self.shared.packs.read(id, Place::decode(&place)?);
         if read.is_err() {
             let mut damaged = self.damaged.lock();
             damaged.0 += u64::from(damaged.1.insert(*id));
@@ -378,6 +396,10 @@ impl Log for LocalLog {
     fn damaged_chunks(&self) -> (u64, usize) {
         let damaged = self.damaged.lock();
         (damaged.0, damaged.1.len())
+    }
+
+    fn storing(&self) -> Option<Box<dyn std::any::Any + Send>> {
+        Some(Box::new(UnderWay::begin(&self.shared)))
     }
 
     fn sync_chunks(&self) -> Result<()> {
@@ -417,7 +439,11 @@ impl Log for LocalLog {
         Ok(DiskBytes {
             journal: files::disk_bytes(&layout.journal()),
             archive: files::disk_bytes(&layout.archive()),
-            sled: files::disk_bytes(&layout.sled()),
+            sled: self
+                .shared
+                .kv
+                .dir()
+                .map_or(0, |dir| files::disk_bytes(&dir)),
             packs: files::disk_bytes(&layout.packs()),
             total: files::disk_bytes(&layout.root),
         })
@@ -440,10 +466,11 @@ impl Log for LocalLog {
         let done = drained.and_then(|()| self.finish());
         self.shared.journal.lock().take();
         let sound = self.shared.poisoned().is_none();
+        let sled = self.shared.kv.dir().unwrap_or_default();
         self.shared.kv.close(sound);
         if done.is_ok() {
             // Without it the next opening reads all of sled.
-            let _ = closed::note(&self.shared.layout);
+            let _ = closed::note(&self.shared.layout, &sled);
         }
         self.lock.lock().take();
         done

@@ -9,6 +9,7 @@ use parking_lot::{Condvar, Mutex, RwLock};
 
 use super::applied::Applied;
 use super::closed;
+use super::compact;
 use super::journal::{JournalEnd, Shelf};
 use super::kv::Kv;
 use super::layout::{self, Layout};
@@ -17,7 +18,7 @@ use super::packs::Packs;
 use super::recovery::{self, Refusal, Survey};
 use super::salvage;
 use super::settings::StoreConfig;
-use super::shared::Shared;
+use super::shared::{Fresh, Shared};
 use super::unsynced;
 use crate::entropy::Entropy;
 use crate::files;
@@ -46,6 +47,7 @@ pub(super) fn prepare(layout: &Layout, options: &Options, entropy: &Entropy) -> 
     if layout.repairing().exists() {
         salvage::finish_swap(layout)?;
     }
+    compact::finish_switch(layout)?;
     if !layout.exists() {
         let id = StoreId(entropy.bytes16());
         let key = options.key.as_ref().map(key_id);
@@ -191,7 +193,7 @@ impl Opening<'_> {
             layout: layout.clone(),
             config: self.config.clone(),
             kv,
-            packs,
+            packs: Arc::new(packs),
             shelf: Shelf::default(),
             tail: RwLock::default(),
             backlog_bytes: options.backlog_bytes,
@@ -207,6 +209,9 @@ impl Opening<'_> {
             torn: AtomicBool::new(false),
             suspect: AtomicBool::new(false),
             indexing: RwLock::new(()),
+            switching: RwLock::new(()),
+            fresh: Fresh::default(),
+            compacting: Mutex::new(()),
             waiting: Mutex::new(()),
             progress: Condvar::new(),
         });

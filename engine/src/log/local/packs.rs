@@ -182,18 +182,38 @@ impl Packs {
         state.note(appended)
     }
 
+    /// Begins another pack, unless the last one is empty; gives the number of the one that is appended
+    /// to now.
+    pub(crate) fn begin_another(&self) -> Result<u32> {
+        let mut state = self.state.lock();
+        state.check()?;
+        let empty = state.open.as_ref().is_some_and(|(_, _, at)| *at == 0);
+        let begun = if empty {
+            Ok(())
+        } else {
+            self.begin(&mut state)
+        };
+        state.note(begun)?;
+        Ok(state.last)
+    }
+
+    fn begin(&self, state: &mut State) -> Result<()> {
+        if state.dirty {
+            sync(state)?;
+        }
+        let number = state.last + 1;
+        let path = files::numbered_path(&self.dir, u64::from(number), "pack");
+        let file = files::open_rw(&path)?;
+        file.sync_all().map_err(|e| files::io("sync", &path, &e))?;
+        files::sync_dir(&self.dir)?;
+        state.last = number;
+        state.open = Some((number, file, 0));
+        Ok(())
+    }
+
     fn append_to(&self, state: &mut State, entry: &[u8]) -> Result<Place> {
         if state.open.as_ref().is_none_or(|(_, _, at)| *at >= PACK_MAX) {
-            if state.dirty {
-                sync(state)?;
-            }
-            let number = state.last + 1;
-            let path = files::numbered_path(&self.dir, u64::from(number), "pack");
-            let file = files::open_rw(&path)?;
-            file.sync_all().map_err(|e| files::io("sync", &path, &e))?;
-            files::sync_dir(&self.dir)?;
-            state.last = number;
-            state.open = Some((number, file, 0));
+            self.begin(state)?;
         }
         let Some((pack, file, at)) = state.open.as_mut() else {
             return Err(Error::invalid("no pack is open"));
@@ -227,6 +247,43 @@ impl Packs {
 
     /// Reads a chunk's content and checks it.
     pub(crate) fn read(&self, id: &ChunkId, place: Place) -> Result<Vec<u8>> {
+        self.read_flagged(id, place).map(|(content, _)| content)
+    }
+
+    /// The same, and whether it lists pieces.
+    pub(crate) fn read_flagged(&self, id: &ChunkId, place: Place) -> Result<(Vec<u8>, bool)> {
+        let entry = self.read_bytes(id, place)?;
+        let what = || format!("pack {} at byte {}", place.pack, place.at);
+        let (header, content) = ChunkEntry::decode(&entry).map_err(|e| e.at(what()))?;
+        if header.id != *id {
+            return Err(Error::corrupt(what(), format!("chunk {id}"), header.id));
+        }
+        Ok((content, header.pieces))
+    }
+
+    /// Bytes of a pack's file.
+    pub(crate) fn length_of(&self, pack: u32) -> Result<u64> {
+        let path = files::numbered_path(&self.dir, u64::from(pack), "pack");
+        match std::fs::metadata(&path) {
+            Ok(metadata) => Ok(metadata.len()),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(0),
+            Err(e) => Err(files::io("read", &path, &e)),
+        }
+    }
+
+    /// Takes the bytes of a pack away: nothing names a chunk in it any more. The file stays, so that none
+    /// is missed.
+    pub(crate) fn empty(&self, pack: u32) -> Result<()> {
+        let path = files::numbered_path(&self.dir, u64::from(pack), "pack");
+        let file = files::open_rw(&path)?;
+        self.state.lock().readers.remove(&pack);
+        file.set_len(0)
+            .and_then(|()| file.sync_all())
+            .map_err(|e| files::io("empty", &path, &e))
+    }
+
+    /// The bytes of a chunk's entry.
+    pub(crate) fn read_bytes(&self, id: &ChunkId, place: Place) -> Result<Vec<u8>> {
         let file = self.reader(place.pack)?;
         let what = || format!("pack {} at byte {}", place.pack, place.at);
         if place.len as usize > ChunkEntry::HEADER_LEN + CHUNK_RAW_MAX {
@@ -235,11 +292,7 @@ impl Packs {
         let mut entry = vec![0; place.len as usize];
         file.read_exact_at(&mut entry, place.at)
             .map_err(|_| Error::corrupt(what(), format!("chunk {id}"), "the end of the file"))?;
-        let (header, content) = ChunkEntry::decode(&entry).map_err(|e| e.at(what()))?;
-        if header.id != *id {
-            return Err(Error::corrupt(what(), format!("chunk {id}"), header.id));
-        }
-        Ok(content)
+        Ok(entry)
     }
 
     fn reader(&self, pack: u32) -> Result<std::sync::Arc<File>> {

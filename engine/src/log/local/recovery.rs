@@ -13,16 +13,17 @@ use milepost_codec::{Error, ErrorKind, Result, SEGMENT_HEADER_LEN, Seq, StoreKey
 
 use super::acked::Witness;
 use super::applied::UNKNOWN;
-use super::archive::{ArchiveSurvey, Hole};
+use super::archive::{ArchiveSurvey, Hole, Reader};
 use super::beside::Beside;
 use super::journal::{Active, JournalEnd, Sealed};
 use super::layout::Layout;
-use super::replay::{Position, Replay};
+use super::replay::{Position, Replay, frames};
 use super::settings::StoreConfig;
 use super::shared::Shared;
 use super::survey::{FrameAt, Segment, payload};
 use super::{applied::Applied, heal};
 use crate::files;
+use crate::live::Live;
 use crate::opened::{Finding, Outcome, Progress};
 
 /// Why opening does not go on.
@@ -166,9 +167,10 @@ pub(super) fn recover(
             progress(Progress { done, all });
         }
     };
+    let live = live(shared, survey)?;
     let (lost, (end, taken)) = std::thread::scope(|scope| -> Result<_> {
         let beside = Beside::start(scope, shared);
-        let mut replay = Replay::new(shared, beside, Position { seq, check }, &tell);
+        let mut replay = Replay::new(shared, beside, Position { seq, check }, &tell, &live);
         let lost = take_all(shared, survey, &mut replay)?;
         Ok((lost, replay.finish()?))
     })?;
@@ -224,6 +226,31 @@ pub(super) fn recover(
         Some(end) => Ok(end),
         None => Ok(end_at(shared, survey, end)?),
     }
+}
+
+/// What retention let go of, where files of the archive were written again: they may be without it.
+/// The events that say so come after what they are about, so all are read before.
+fn live(shared: &Shared, survey: &Survey) -> Result<Live> {
+    let mut live = Live::default();
+    if !survey.archive.files.iter().any(|file| file.rewritten) {
+        return Ok(live);
+    }
+    let (store, key) = (shared.config.store, shared.key.as_ref());
+    for file in &survey.archive.files {
+        let mut reader = Reader::open(&file.path, store, key)?;
+        while let Some(block) = reader.next_block()? {
+            for (_, payload) in frames(&block) {
+                live.take_frame(payload)?;
+            }
+        }
+    }
+    for segment in &survey.segments {
+        let bytes = fs::read(&segment.path).map_err(|e| files::io("read", &segment.path, &e))?;
+        for frame in &segment.frames {
+            live.take_frame(payload(&bytes, frame)?)?;
+        }
+    }
+    Ok(live)
 }
 
 /// Takes every commit after what sled holds, from archive and journal. Gives an error where one is
@@ -342,6 +369,8 @@ fn end_at(shared: &Shared, survey: &Survey, end: Position) -> Result<JournalEnd>
     if closed || segment.frames.is_empty() {
         let file = files::open_rw(&segment.path)?;
         let path = segment.path.clone();
+        // What the archive has of the frame before may have been written again.
+        journal.check = segment.check().unwrap_or(end.check);
         journal.active = Some(Active {
             header,
             path,

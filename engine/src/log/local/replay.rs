@@ -3,11 +3,11 @@
 //! Every record is chained again, and heads and index entries are computed by the same code that
 //! computed them when it was committed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use milepost_codec::{
-    BodyForm, Chain, Control, Error, FrameHeader, GroupRef, Groups, Head, Header, LogId, LogKind,
-    Origin, Result, Seq, TaskNo,
+    BodyForm, Chain, ChunkId, ChunkList, Control, Error, FrameHeader, GroupRef, Groups, Head,
+    Header, LogId, LogKind, Offset, Origin, Result, SectionRef, Sections, Seq, TaskNo,
 };
 
 use super::applied::UNKNOWN;
@@ -15,6 +15,7 @@ use super::archive::{Archived, Reader};
 use super::beside::Beside;
 use super::{Shared, applier};
 use crate::index::{Before, Indexed, LogHead, TaskEntry, index_record, keys};
+use crate::live::{Live, Part};
 use crate::log::{Batch, GroupMeta};
 
 /// Progress is told once for so many commits.
@@ -42,6 +43,10 @@ pub(super) struct Replay<'a> {
     pub(super) at: Position,
     /// Commits that were taken back, those that only say that the store was closed left out.
     taken: u64,
+    /// What retention let go of is not taken.
+    live: &'a Live,
+    /// Chunks that the records name.
+    chunks: HashSet<ChunkId>,
 }
 
 impl<'a> Replay<'a> {
@@ -51,6 +56,7 @@ impl<'a> Replay<'a> {
         beside: Option<Beside>,
         at: Position,
         tell: &'a dyn Fn(Seq),
+        live: &'a Live,
     ) -> Self {
         Self {
             shared,
@@ -61,6 +67,8 @@ impl<'a> Replay<'a> {
             marks: HashMap::new(),
             at,
             taken: 0,
+            live,
+            chunks: HashSet::new(),
         }
     }
 
@@ -120,8 +128,27 @@ impl<'a> Replay<'a> {
         batch.buf.extend_from_slice(payload);
         for group in Groups::new(payload) {
             let group = group.map_err(|e| e.at(format!("commit {seq}")))?;
-            let section = at + group.span.0..at + group.span.1;
-            self.group(seq, &group, section, &mut batch)?;
+            let GroupRef {
+                log,
+                first,
+                section,
+                span,
+            } = group;
+            match self.live.part(log, first, &section)? {
+                Part::Whole => {
+                    let span = at + span.0..at + span.1;
+                    self.group(seq, log, first, &section, span, &mut batch)?;
+                }
+                Part::Other(first, bytes) => {
+                    let start = batch.buf.len();
+                    batch.buf.extend_from_slice(&bytes);
+                    let span = start..batch.buf.len();
+                    if let Some(section) = Sections::new(&bytes).next() {
+                        self.group(seq, log, first, &section?, span, &mut batch)?;
+                    }
+                }
+                Part::Nothing => {}
+            }
         }
         self.taken += u64::from(!payload.is_empty());
         let mut tail = self.shared.tail.write();
@@ -140,30 +167,37 @@ impl<'a> Replay<'a> {
     }
 
     /// Ends it: nothing is applied any more. Gives where it is, and how many commits were taken.
-    pub(super) fn finish(mut self) -> Result<(Position, u64)> {
+    pub(super) fn finish(self) -> Result<(Position, u64)> {
+        self.finish_with_chunks().map(|(at, taken, _)| (at, taken))
+    }
+
+    /// The same, with the chunks that the records name.
+    pub(super) fn finish_with_chunks(mut self) -> Result<(Position, u64, HashSet<ChunkId>)> {
         if let Some(beside) = &mut self.beside {
             beside.wait()?;
         }
-        Ok((self.at, self.taken))
+        Ok((self.at, self.taken, self.chunks))
     }
 
     fn group(
         &mut self,
         seq: Seq,
-        group: &GroupRef<'_>,
+        log: LogId,
+        first: Offset,
+        records: &SectionRef<'_>,
         section: std::ops::Range<usize>,
         batch: &mut Batch,
     ) -> Result<()> {
-        let (log, first) = (group.log, group.first);
         let origin = self.origin(log)?;
         let chain = Chain::new(origin, log).keyed(self.shared.key.as_ref());
         let known = match self.heads.get(&log) {
             Some(head) => Some(*head),
             None => self.shared.stored_head(log)?,
         };
+        let begins = self.live.base(log).is_some_and(|base| base.next == first);
         let before = match known {
-            Some(head) => head,
-            None => self.first_head(log, first, &chain, group)?,
+            Some(head) if head.head.next == first || !begins => head,
+            _ => self.first_head(log, first, &chain, records)?,
         };
         if before.head.next != first {
             return Err(Error::corrupt(
@@ -173,7 +207,7 @@ impl<'a> Replay<'a> {
             ));
         }
         let mut head = before.head;
-        for (index, record) in (0_u32..).zip(group.section.iter()) {
+        for (index, record) in (0_u32..).zip(records.iter()) {
             let record = record.map_err(|e| e.at(format!("commit {seq}")))?;
             let header = record.header()?;
             let payload = (record.form == BodyForm::Inline).then_some(record.payload);
@@ -193,18 +227,22 @@ impl<'a> Replay<'a> {
             };
             index_record(&indexed, &mut before, &mut batch.index)?;
             self.learn(log, &header, payload)?;
-            let body = record.body_hash(&group.section.salt(index))?;
+            if record.form == BodyForm::Chunked {
+                self.chunks
+                    .extend(ChunkList::decode(record.payload)?.chunks);
+            }
+            let body = record.body_hash(&records.salt(index))?;
             head.hash = chain.next(head.next, &head.hash, record.header, &body);
             head.next += 1;
         }
-        let bytes = before.bytes + group.section.records.len() as u64;
+        let bytes = before.bytes + records.records.len() as u64;
         let after = LogHead {
             head,
             bytes,
             start: before.start,
         };
         self.heads.insert(log, after);
-        let (count, prev) = (group.section.count, before.head.hash);
+        let (count, prev) = (records.count, before.head.hash);
         batch.groups.push(GroupMeta {
             log,
             first,
@@ -216,18 +254,20 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// The head before the first record of a log: its root, or the parent's hash at the fork,
+    /// The head before the first record of a log: its root, its base, or the parent's hash at the fork,
     /// which that record names.
     fn first_head(
         &self,
         log: LogId,
-        first: u64,
+        first: Offset,
         chain: &Chain,
-        group: &GroupRef<'_>,
+        records: &SectionRef<'_>,
     ) -> Result<LogHead> {
         let mut hash = chain.root();
-        if let LogKind::Lineage(_) = log.kind
-            && let Some(record) = group.section.iter().next()
+        if let Some(base) = self.live.base(log).filter(|base| base.next == first) {
+            hash = base.hash;
+        } else if let LogKind::Lineage(_) = log.kind
+            && let Some(record) = records.iter().next()
         {
             let record = record?;
             let body = milepost_codec::Body::decode(record.header()?.kind, record.payload)?;

@@ -1,5 +1,7 @@
 //! What the writer, the readers and the applier of a folder share.
 
+use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use milepost_codec::{ChunkId, Error, ErrorKind, LogId, Result, Seq, StoreKey};
@@ -21,7 +23,7 @@ pub(crate) struct Shared {
     pub(crate) layout: Layout,
     pub(crate) config: StoreConfig,
     pub(crate) kv: Kv,
-    pub(crate) packs: Packs,
+    pub(crate) packs: Arc<Packs>,
     pub(crate) shelf: Shelf,
     pub(crate) tail: RwLock<Tail>,
     pub(crate) backlog_bytes: usize,
@@ -43,9 +45,111 @@ pub(crate) struct Shared {
     /// Held for reading while a chunk is stored and indexed, for writing while it is looked how far
     /// the packs are indexed.
     pub(super) indexing: RwLock<()>,
+    /// Held for reading while a note is put, for writing while sled's folder is switched.
+    pub(super) switching: RwLock<()>,
+    /// What a compaction has to know of chunks meanwhile.
+    pub(super) fresh: Fresh,
+    /// Held by a compaction: one at a time.
+    pub(super) compacting: Mutex<()>,
     /// Guards the wait for the tail to shrink.
     pub(super) waiting: Mutex<()>,
     pub(super) progress: Condvar,
+}
+
+/// Chunks that are stored or used while a compaction is under way, and appends that have stored chunks
+/// and are not committed.
+#[derive(Debug, Default)]
+pub(crate) struct Fresh {
+    inner: Mutex<FreshInner>,
+    /// Told when an append is done.
+    done: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct FreshInner {
+    /// Where chunks are that were stored since it began, in order; nothing while there is none.
+    stored: Option<Vec<(ChunkId, Place)>>,
+    /// Chunks that were there already and were stored again, or read.
+    used: HashSet<ChunkId>,
+    /// Appends under way, by whether they began before the last compaction.
+    under_way: [usize; 2],
+    turn: usize,
+}
+
+/// An append that stores chunks is under way until this is dropped.
+pub(crate) struct UnderWay {
+    shared: Arc<Shared>,
+    turn: usize,
+}
+
+impl UnderWay {
+    pub(super) fn begin(shared: &Arc<Shared>) -> Self {
+        let mut inner = shared.fresh.inner.lock();
+        let turn = inner.turn;
+        if let Some(count) = inner.under_way.get_mut(turn) {
+            *count += 1;
+        }
+        Self {
+            shared: Arc::clone(shared),
+            turn,
+        }
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        let mut inner = self.shared.fresh.inner.lock();
+        if let Some(count) = inner.under_way.get_mut(self.turn) {
+            *count -= 1;
+        }
+        self.shared.fresh.done.notify_all();
+    }
+}
+
+impl Fresh {
+    /// Begins to take note, and waits for appends that began before.
+    pub(super) fn begin(&self) {
+        let mut inner = self.inner.lock();
+        inner.stored = Some(Vec::new());
+        inner.used.clear();
+        let before = inner.turn;
+        inner.turn = 1 - before;
+        while inner.under_way.get(before).is_some_and(|count| *count > 0) {
+            self.done.wait(&mut inner);
+        }
+    }
+
+    /// A chunk was stored.
+    pub(super) fn stored(&self, id: ChunkId, place: Place) {
+        if let Some(stored) = &mut self.inner.lock().stored {
+            stored.push((id, place));
+        }
+    }
+
+    /// A chunk that was there is needed.
+    pub(super) fn used(&self, id: ChunkId) {
+        let mut inner = self.inner.lock();
+        if inner.stored.is_some() {
+            inner.used.insert(id);
+        }
+    }
+
+    /// What was stored so far.
+    pub(super) fn all_stored(&self) -> Vec<(ChunkId, Place)> {
+        self.inner.lock().stored.clone().unwrap_or_default()
+    }
+
+    /// Whether a chunk was used.
+    pub(super) fn is_used(&self, id: &ChunkId) -> bool {
+        self.inner.lock().used.contains(id)
+    }
+
+    /// Ends taking note.
+    pub(super) fn end(&self) {
+        let mut inner = self.inner.lock();
+        inner.stored = None;
+        inner.used = HashSet::new();
+    }
 }
 
 impl Shared {

@@ -1,0 +1,192 @@
+//! What is live: which records retention let go of, though their bytes may be there until the store is
+//! compacted. Compaction writes what is live, a rebuild reads it, verification compares it.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use milepost_codec::{
+    BodyForm, Control, Error, GroupRef, Groups, Head, LogId, LogKind, Offset, Result, SectionRef,
+    TaskNo,
+};
+
+use crate::index::keys::{self, Kind};
+use crate::index::{BaseEntry, LineageEntry, TaskEntry};
+use crate::log::{Entry, Log};
+
+/// What retention let go of.
+#[derive(Debug, Default)]
+pub(crate) struct Live {
+    /// Tasks that were deleted.
+    deleted: HashSet<TaskNo>,
+    /// Lineages that were dropped.
+    dropped: HashSet<LogId>,
+    /// Where lineages begin that were trimmed.
+    bases: HashMap<LogId, Head>,
+    /// Events that were erased.
+    erased: HashMap<LogId, BTreeSet<Offset>>,
+}
+
+/// What is live of a section.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// All of it, as it is.
+    Whole,
+    /// Nothing.
+    Nothing,
+    /// This: the offset of its first record, and the section's bytes.
+    Other(Offset, Vec<u8>),
+}
+
+/// Scans entries of an index in order of keys, at most so many.
+type Scan<'a> = dyn Fn(&[u8], &[u8], usize) -> Result<Vec<Entry>> + 'a;
+
+impl Live {
+    /// What the index says.
+    pub(crate) fn of(log: &dyn Log) -> Result<Self> {
+        Self::scanned(&|from, to, limit| log.scan(from, to, false, limit))
+    }
+
+    /// The same, by whatever scans the index.
+    pub(crate) fn scanned(scan: &Scan<'_>) -> Result<Self> {
+        let mut live = Self::default();
+        for kind in [Kind::Task, Kind::Lineage, Kind::Base, Kind::Erased] {
+            let prefix = keys::all(kind);
+            let (mut from, end) = (prefix.clone(), keys::after_prefix(&prefix));
+            loop {
+                let page = scan(&from, &end, 1024)?;
+                for (key, value) in &page {
+                    live.take_entry(kind, key, value)?;
+                }
+                match page.into_iter().next_back() {
+                    Some((last, _)) => from = [last, vec![0]].concat(),
+                    None => break,
+                }
+            }
+        }
+        Ok(live)
+    }
+
+    fn take_entry(&mut self, kind: Kind, key: &[u8], value: &[u8]) -> Result<()> {
+        let log = keys::log_of(key);
+        match kind {
+            Kind::Task => {
+                let entry = TaskEntry::decode(value)?;
+                if entry.deleted_us.is_some() {
+                    self.delete(TaskNo(keys::first_u64(key)), entry.opened);
+                }
+            }
+            Kind::Lineage if LineageEntry::decode(value)?.dropped => {
+                self.dropped.insert(log);
+            }
+            Kind::Base => {
+                self.bases.insert(log, BaseEntry::decode(value)?.head);
+            }
+            Kind::Erased => {
+                let offset = keys::tail_u64(key);
+                self.erased.entry(log).or_default().insert(offset);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn delete(&mut self, task: TaskNo, opened: Offset) {
+        self.deleted.insert(task);
+        self.erased.entry(LogId::STORE).or_default().insert(opened);
+    }
+
+    /// Takes what the control logs say in a frame. All frames have to be shown before it is asked.
+    pub(crate) fn take_frame(&mut self, payload: &[u8]) -> Result<()> {
+        for group in Groups::new(payload) {
+            let group = group?;
+            if group.log.kind == LogKind::Control {
+                self.take_group(&group)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn take_group(&mut self, group: &GroupRef<'_>) -> Result<()> {
+        let task = group.log.task;
+        for record in group.section.iter() {
+            let record = record?;
+            let header = record.header()?;
+            if record.form != BodyForm::Inline {
+                continue;
+            }
+            match Control::decode(header.kind, record.payload)? {
+                Control::Deleted(deleted) => self.delete(deleted.task, deleted.opened),
+                Control::Dropped(dropped) => {
+                    self.dropped.insert(LogId::lineage(task, dropped.lineage));
+                }
+                Control::Trimmed(trimmed) => {
+                    let head = Head {
+                        next: trimmed.offset,
+                        hash: trimmed.hash,
+                    };
+                    self.bases
+                        .insert(LogId::lineage(task, trimmed.lineage), head);
+                }
+                Control::Erased(erased) => {
+                    let log = LogId::lineage(task, erased.lineage);
+                    self.erased.entry(log).or_default().insert(erased.offset);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether retention let go of nothing.
+    pub(crate) fn is_everything(&self) -> bool {
+        self.deleted.is_empty()
+            && self.dropped.is_empty()
+            && self.bases.is_empty()
+            && self.erased.is_empty()
+    }
+
+    /// Whether nothing of a log is live.
+    pub(crate) fn is_gone(&self, log: LogId) -> bool {
+        self.deleted.contains(&log.task) || self.dropped.contains(&log)
+    }
+
+    /// Where a log begins that was trimmed.
+    pub(crate) fn base(&self, log: LogId) -> Option<Head> {
+        self.bases.get(&log).copied()
+    }
+
+    /// Whether an event may have no body any more.
+    pub(crate) fn is_erased(&self, log: LogId, offset: Offset) -> bool {
+        self.erased
+            .get(&log)
+            .is_some_and(|all| all.contains(&offset))
+    }
+
+    /// What is live of a section of a log, whose first record is at `first`.
+    pub(crate) fn part(&self, log: LogId, first: Offset, section: &SectionRef<'_>) -> Result<Part> {
+        if self.is_gone(log) {
+            return Ok(Part::Nothing);
+        }
+        let end = first + u64::from(section.count);
+        let begin = self.base(log).map_or(0, |base| base.next);
+        if end <= begin && begin > 0 {
+            return Ok(Part::Nothing);
+        }
+        let from = first.max(begin);
+        let erases = self.erased.get(&log);
+        let erased = erases.is_some_and(|all| all.range(from..end).next().is_some());
+        if from == first && !erased {
+            return Ok(Part::Whole);
+        }
+        let skip = u32::try_from(from - first)
+            .map_err(|_| Error::corrupt(log.to_string(), "a section", "a longer one"))?;
+        let section = section.skip(skip)?;
+        let mut out = Vec::new();
+        match erases.filter(|_| erased) {
+            Some(all) => {
+                section.encode_erased(&|n| all.contains(&(from + u64::from(n))), &mut out)?;
+            }
+            None => section.encode(&mut out),
+        }
+        Ok(Part::Other(from, out))
+    }
+}

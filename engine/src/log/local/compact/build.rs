@@ -1,0 +1,216 @@
+//! sled built anew from the archive, beside the one in use, without what retention let go of.
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use milepost_codec::{ChunkId, LogId, LogKind, Result, Seq};
+use parking_lot::{Condvar, Mutex, RwLock};
+
+use super::{Above, CompactionStep, switch};
+use crate::index::keys::{self, Kind};
+use crate::index::{LogHead, SnapshotNote};
+use crate::live::Live;
+use crate::log::IndexPut;
+use crate::log::local::applied::Applied;
+use crate::log::local::applier;
+use crate::log::local::archive::ArchiveSurvey;
+use crate::log::local::beside::Beside;
+use crate::log::local::journal::Shelf;
+use crate::log::local::kv::Kv;
+use crate::log::local::replay::{Position, Replay};
+use crate::log::local::shared::{Fresh, Shared};
+
+/// Entries that are copied together.
+const COPIED: usize = 512;
+
+/// What sled may cache while it is built, in bytes.
+const CACHE: usize = 32 << 20;
+
+/// A sled folder that is being built.
+pub(super) struct Build<'a> {
+    shared: &'a Shared,
+    live: &'a Live,
+    /// What its replay works on.
+    next: Arc<Shared>,
+    /// The folder that was in use.
+    before: PathBuf,
+    /// Chunks that live events name.
+    chunks: HashSet<ChunkId>,
+}
+
+impl<'a> Build<'a> {
+    pub(super) fn start(shared: &'a Shared, live: &'a Live) -> Result<Self> {
+        let layout = &shared.layout;
+        let before = shared.kv.dir().unwrap_or_else(|| layout.sled());
+        let dir = match before == layout.sled() {
+            true => layout.sled_next(),
+            false => layout.sled(),
+        };
+        switch::remove(&dir)?;
+        let kv = Kv::open(&dir, CACHE, shared.config.sled_segment)?;
+        let next = Shared {
+            layout: layout.clone(),
+            config: shared.config.clone(),
+            kv,
+            packs: Arc::clone(&shared.packs),
+            shelf: Shelf::default(),
+            tail: RwLock::default(),
+            backlog_bytes: shared.backlog_bytes,
+            key: shared.key,
+            position: Mutex::new(Applied::none(shared.config.store)),
+            audited: AtomicBool::new(true),
+            journal: Mutex::new(None),
+            applied: AtomicU64::new(0),
+            seq: AtomicU64::new(0),
+            poison: Mutex::new(None),
+            closed: AtomicBool::new(false),
+            recovered: AtomicU64::new(0),
+            torn: AtomicBool::new(false),
+            suspect: AtomicBool::new(false),
+            indexing: RwLock::new(()),
+            switching: RwLock::new(()),
+            fresh: Fresh::default(),
+            compacting: Mutex::new(()),
+            waiting: Mutex::new(()),
+            progress: Condvar::new(),
+        };
+        let build = Self {
+            shared,
+            live,
+            next: Arc::new(next),
+            before,
+            chunks: HashSet::new(),
+        };
+        // Bases are read from chunks while events are taken.
+        build.copy_chunk_places()?;
+        Ok(build)
+    }
+
+    /// The last commit that it holds.
+    pub(super) fn seq(&self) -> Seq {
+        self.next.position().seq
+    }
+
+    /// Takes what the archive holds beyond it.
+    pub(super) fn catch_up(&mut self, tell: &mut dyn FnMut(CompactionStep)) -> Result<()> {
+        let next = &self.next;
+        let files = ArchiveSurvey::take(&self.shared.layout.archive(), self.shared.config.store)?;
+        let Applied { seq, check, .. } = next.position();
+        let all = files.end();
+        let told = Mutex::new(tell);
+        let tell = |at: Seq| (told.lock())(CompactionStep::Sled(at, all));
+        let (at, chunks) = std::thread::scope(|scope| -> Result<_> {
+            let beside = Beside::start(scope, next);
+            let mut replay = Replay::new(next, beside, Position { seq, check }, &tell, self.live);
+            replay.archive(&files.files)?;
+            let (at, _, chunks) = replay.finish_with_chunks()?;
+            Ok((at, chunks))
+        })?;
+        loop {
+            let until = next.tail.read().prefix(applier::ROUND_BYTES);
+            let Some(until) = until else { break };
+            applier::round(next, until, 1)?;
+        }
+        next.move_applied(at.seq, at.check)?;
+        next.set_applied(at.seq);
+        self.chunks.extend(chunks);
+        next.kv.sync()
+    }
+
+    /// Goes on with it. Nothing is committed meanwhile, and everything is applied and archived.
+    pub(super) fn switch(&mut self, above: &dyn Above) -> Result<()> {
+        let (shared, next) = (self.shared, &self.next);
+        let _alone = shared.switching.write();
+        for (id, place) in shared.fresh.all_stored() {
+            let put = (keys::chunk(&id), Some(place.encode()));
+            next.kv.apply(vec![put])?;
+        }
+        self.copy_snapshots(above)?;
+        next.move_applied(next.position().seq, next.position().check)?;
+        next.kv.sync()?;
+        let dir = next.kv.dir().unwrap_or_default();
+        switch::write_now(&shared.layout, &dir)?;
+        shared.kv.exchange(&next.kv);
+        let mut position = shared.position.lock();
+        *position = next.position();
+        Ok(())
+    }
+
+    /// Removes the folder that was in use.
+    pub(super) fn clean_up(&self) -> Result<()> {
+        self.next.kv.close(true);
+        switch::remove(&self.before)
+    }
+
+    /// Chunks that live events name.
+    pub(super) fn into_chunks(self) -> HashSet<ChunkId> {
+        self.chunks
+    }
+
+    fn copy_chunk_places(&self) -> Result<()> {
+        let mut puts: Vec<IndexPut> = Vec::new();
+        let mut failed = Ok(());
+        let kv = &self.next.kv;
+        self.shared
+            .kv
+            .walk(&keys::all(Kind::Chunk), &mut |key, value| {
+                puts.push((key.to_vec(), Some(value.to_vec())));
+                if puts.len() >= COPIED && failed.is_ok() {
+                    failed = kv.apply(std::mem::take(&mut puts));
+                }
+            })?;
+        failed?;
+        kv.apply(puts)
+    }
+
+    /// Copies the notes of snapshots that are of use still. What a lineage lost counts no longer among the
+    /// bytes before one.
+    fn copy_snapshots(&self, above: &dyn Above) -> Result<()> {
+        let (shared, next) = (self.shared, &self.next);
+        let mut lost: HashMap<LogId, u64> = HashMap::new();
+        let mut notes = Vec::new();
+        shared
+            .kv
+            .walk(&keys::all(Kind::Snapshot), &mut |key, value| {
+                notes.push((key.to_vec(), value.to_vec()));
+            })?;
+        let mut puts: Vec<IndexPut> = Vec::new();
+        for (key, value) in notes {
+            let (log, at) = (keys::log_of(&key), keys::tail_u64(&key));
+            let LogKind::Lineage(_) = log.kind else {
+                continue;
+            };
+            let trimmed = self.live.base(log).is_some_and(|base| at < base.next);
+            if self.live.is_gone(log) || trimmed {
+                continue;
+            }
+            let Ok(note) = SnapshotNote::unseal(&key, &value, shared.key.as_ref()) else {
+                continue;
+            };
+            if !above.uses(&key, &note)? {
+                continue;
+            }
+            let lost = match lost.get(&log) {
+                Some(lost) => *lost,
+                None => {
+                    let bytes = |head: Option<LogHead>| head.map_or(0, |head| head.bytes);
+                    let before = bytes(shared.stored_head(log)?);
+                    let now = bytes(next.stored_head(log)?);
+                    *lost.entry(log).or_insert(before.saturating_sub(now))
+                }
+            };
+            let note = SnapshotNote {
+                log_bytes: note.log_bytes.saturating_sub(lost),
+                ..note
+            };
+            let note = note.sealed(&key, shared.key.as_ref());
+            puts.push((key, Some(note.encode())));
+        }
+        for puts in puts.chunks(COPIED) {
+            next.kv.apply(puts.to_vec())?;
+        }
+        Ok(())
+    }
+}

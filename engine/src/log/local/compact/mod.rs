@@ -1,0 +1,158 @@
+//! Compaction: what retention let go of leaves the disk. `docs/RETENTION.md` says in which order, and
+//! why it can be cut short anywhere.
+//!
+//! ```text
+//! archive.rs  archive files without what is gone, each in one rename
+//! build.rs    sled built anew from them, beside the one in use
+//! switch.rs   which of two sled folders is in use
+//! packs.rs    packs without chunks that nothing names
+//! ```
+
+mod archive;
+mod build;
+mod packs;
+mod switch;
+
+pub(super) use self::switch::finish_switch;
+
+use std::collections::HashSet;
+
+use milepost_codec::{ChunkId, Error, ErrorKind, Result, Seq};
+
+use self::build::Build;
+use super::LocalLog;
+use super::applier::Wake;
+use crate::files;
+use crate::index::SnapshotNote;
+use crate::live::Live;
+
+/// What a compaction asks of whoever has the log.
+pub(crate) trait Above {
+    /// Runs something while nothing is committed.
+    fn hold(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()>;
+
+    /// Chunks that somebody may need beside those that are named.
+    fn keeps(&self) -> HashSet<ChunkId>;
+
+    /// Whether a snapshot is of use still, by its key in the index and its note.
+    fn uses(&self, key: &[u8], note: &SnapshotNote) -> Result<bool>;
+}
+
+/// Commits that may be left to catch up with before commits are held.
+const CLOSE: Seq = 64;
+
+/// How often it is caught up before they are held however many are left.
+const ROUNDS: usize = 8;
+
+/// How far a compaction is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CompactionStep {
+    /// Archive files were looked at: so many, of so many.
+    Archive(u64, u64),
+    /// Commits were taken into a fresh sled folder: so many, of so many.
+    Sled(u64, u64),
+    /// Packs were looked at: so many, of so many.
+    Packs(u64, u64),
+}
+
+impl LocalLog {
+    /// Takes off the disk what retention let go of.
+    pub(crate) fn compact(
+        &self,
+        above: &dyn Above,
+        tell: &mut dyn FnMut(CompactionStep),
+    ) -> Result<()> {
+        let shared = &self.shared;
+        shared.check_open()?;
+        let Some(_one) = shared.compacting.try_lock() else {
+            return Err(Error::new(
+                ErrorKind::Conflict,
+                "a compaction is under way already",
+            ));
+        };
+        let first_pack = shared.packs.begin_another()?;
+        shared.fresh.begin();
+        let done = self.compact_noted(above, tell, first_pack);
+        shared.fresh.end();
+        done
+    }
+
+    fn compact_noted(
+        &self,
+        above: &dyn Above,
+        tell: &mut dyn FnMut(CompactionStep),
+        first_pack: u32,
+    ) -> Result<()> {
+        let shared = &self.shared;
+        self.archive_all()?;
+        let scan = |from: &[u8], to: &[u8], limit| shared.kv.scan(from, to, false, limit);
+        let live = Live::scanned(&scan)?;
+        archive::filter(shared, &live, tell)?;
+        let mut build = Build::start(shared, &live)?;
+        for _ in 0..ROUNDS {
+            build.catch_up(tell)?;
+            if self.seq_now() - build.seq() <= CLOSE {
+                break;
+            }
+            self.archive_all()?;
+        }
+        above.hold(&mut || {
+            self.archive_all()?;
+            build.catch_up(&mut |_| {})?;
+            build.switch(above)
+        })?;
+        build.clean_up()?;
+        let mut named = build.into_chunks();
+        named.extend(above.keeps());
+        let forget = |id: &ChunkId| {
+            self.whole.lock().remove(id);
+        };
+        packs::compact(shared, named, first_pack, &forget, tell)?;
+        shared.shelf.discard(&shared.layout.journal())
+    }
+
+    fn seq_now(&self) -> Seq {
+        use crate::log::Log;
+        self.seq()
+    }
+
+    /// Finishes the segment that is written to, and waits until all that is finished is applied and
+    /// archived. What is written next goes into a file that held nothing before.
+    fn archive_all(&self) -> Result<()> {
+        use crate::log::Log;
+        let shared = &self.shared;
+        shared.shelf.discard(&shared.layout.journal())?;
+        {
+            let mut journal = shared.journal.lock();
+            let Some(journal) = journal.as_mut() else {
+                return Err(Error::new(ErrorKind::Unavailable, "the store is closed"));
+            };
+            let finished = journal.finish_segment(self.entropy.u64(), &shared.shelf);
+            self.poisons(finished)?;
+        }
+        self.drain()?;
+        let _ = self.wakes.send(Wake::Look);
+        let mut guard = shared.waiting.lock();
+        while !shared.shelf.sealed.lock().is_empty() {
+            if let Some(error) = shared.poisoned() {
+                return Err(error);
+            }
+            let again = std::time::Duration::from_millis(100);
+            if shared.progress.wait_for(&mut guard, again).timed_out() {
+                let _ = self.wakes.send(Wake::Look);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl LocalLog {
+    /// The bytes that a compaction needs beside what is there, at most: another sled folder, what is live
+    /// in packs, an archive file and a segment.
+    pub(crate) fn compaction_needs(&self) -> u64 {
+        let shared = &self.shared;
+        let sled = shared.kv.dir().map_or(0, |dir| files::disk_bytes(&dir));
+        sled + files::disk_bytes(&shared.layout.packs()) + (16 << 20)
+    }
+}

@@ -1,0 +1,89 @@
+//! What went leaves the disk.
+
+use std::collections::HashSet;
+
+use milepost_codec::{ChunkId, LogKind, Result};
+
+use crate::engine::{Engine, Inner};
+use crate::index::SnapshotNote;
+use crate::index::keys;
+use crate::log::CompactionStep;
+use crate::log::local::Above;
+use crate::read::Ancestry;
+use crate::stats::DiskBytes;
+
+/// What a compaction takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CompactionPlan {
+    /// What the store takes on disk now.
+    pub disk: DiskBytes,
+    /// How many bytes have to be free beside it, at most.
+    pub needs: u64,
+}
+
+/// What a compaction did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CompactionReport {
+    /// What the store took on disk before.
+    pub before: DiskBytes,
+    /// What it takes now.
+    pub after: DiskBytes,
+}
+
+impl Above for Inner {
+    fn hold(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        self.committer.hold(work)
+    }
+
+    fn keeps(&self) -> HashSet<ChunkId> {
+        self.catalog.all_pieces()
+    }
+
+    fn uses(&self, key: &[u8], note: &SnapshotNote) -> Result<bool> {
+        let (log, at) = (keys::log_of(key), keys::tail_u64(key));
+        let LogKind::Lineage(lineage) = log.kind else {
+            return Ok(false);
+        };
+        let ancestry = Ancestry::of(&self.catalog, log.task, lineage)?;
+        Ok(note.erased == self.catalog.erased_before(log.task, &ancestry, at))
+    }
+}
+
+impl Engine {
+    /// What a compaction takes. Nothing is changed.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` where the store is closed.
+    pub fn plan_compaction(&self) -> Result<CompactionPlan> {
+        Ok(CompactionPlan {
+            disk: self.inner.catalog.log().disk_bytes()?,
+            needs: self.local().map_or(0, |local| local.compaction_needs()),
+        })
+    }
+
+    /// Takes off the disk what retention let go of: from sled, which is built anew in a fresh folder,
+    /// from the archive, the journal and the packs. It runs beside appends, which wait for the moment
+    /// of the switch only. Cut short anywhere, it has changed nothing that can be seen, and can be done
+    /// again. A store in memory has nothing to compact.
+    ///
+    /// A state that was taken from a task before events of it were trimmed or erased, or before it was
+    /// deleted, may lose messages that it has not read yet: take it again.
+    ///
+    /// # Errors
+    ///
+    /// `Conflict` where one is under way; `Unavailable` where the disk is full, and then nothing has
+    /// changed; `Corrupt` where what is to be kept cannot be read: `repair` comes first.
+    pub fn compact(&self, tell: &mut dyn FnMut(CompactionStep)) -> Result<CompactionReport> {
+        let inner = &self.inner;
+        let log = inner.catalog.log();
+        let before = log.disk_bytes()?;
+        if let Some(local) = self.local() {
+            local.compact(inner.as_ref(), tell)?;
+        }
+        let after = log.disk_bytes()?;
+        Ok(CompactionReport { before, after })
+    }
+}
