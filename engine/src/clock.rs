@@ -1,7 +1,7 @@
 //! The clock: the one file that asks the system for the time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Where the times of events come from. Order never depends on it.
 pub trait Clock: Send + Sync {
@@ -42,5 +42,24 @@ impl ManualClock {
 impl Clock for ManualClock {
     fn now_us(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Says how long something takes. No time of an event comes from it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stopwatch(Instant);
+
+impl Stopwatch {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "how long something takes decides nothing"
+    )]
+    pub(crate) fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    /// Microseconds since it was started.
+    pub(crate) fn us(self) -> u64 {
+        u64::try_from(self.0.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 }

@@ -140,7 +140,8 @@ pub(crate) fn append(lineage: &Lineage, append: &Append) -> Result<Appended> {
         return lineage.commit_append(append);
     }
     let from = current(inner, &mut known, lineage.task(), lineage.id())?;
-    let to = append.control_changes().try_fold(from, checked)?;
+    let to = append.control_changes().try_fold(from, checked);
+    let to = inner.meters.refused(to)?;
     commit(lineage, &control, known, append, from, to)
 }
 
@@ -231,7 +232,7 @@ impl Task {
         let control = inner.controls.of(self.no());
         let mut known = control.lock();
         let from = current(inner, &mut known, self.no(), self.lineage().id())?;
-        transition(from, to)?;
+        inner.meters.refused(transition(from, to))?;
         let reason = reason.map(str::to_owned);
         let change = dress(Append::from(ControlChanged { from, to, reason }));
         commit(self.lineage(), &control, known, &change, from, to)?;

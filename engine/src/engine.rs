@@ -7,8 +7,8 @@ use std::thread::JoinHandle;
 use crate::sync::channel::Sender;
 use milepost_codec::{
     Activated, ActivationCause, Body, Control, Error, ErrorKind, Hash, Head, Json, LineageId,
-    LineageOpened, LineageRegistered, LineageType, LogId, Origin, Result, StoreCreated, TaskNo,
-    TaskOpened,
+    LineageOpened, LineageRegistered, LineageType, LogId, Offset, Origin, Result, StoreCreated,
+    TaskNo, TaskOpened,
 };
 use milepost_replay::{Chunks, Event, Reducer, RunReducer, RunState};
 use parking_lot::Mutex;
@@ -16,6 +16,7 @@ use parking_lot::Mutex;
 use crate::anchor::Keeper;
 use crate::catalog::Catalog;
 use crate::checkpoint::Checkpoint;
+use crate::clock::Stopwatch;
 use crate::committer::{Activate, Committer, Done, Errand, PartBuilder, Request};
 use crate::control::Controls;
 use crate::entropy::Entropy;
@@ -24,10 +25,11 @@ use crate::kept::Kept;
 use crate::lineage::Lineage;
 use crate::log::local::LocalLog;
 use crate::log::{Log, MemoryLog};
+use crate::metrics::Meters;
 use crate::opened::OpenReport;
 use crate::options::Options;
 use crate::point::Point;
-use crate::state::{LogChunks, state_at, state_from};
+use crate::state::{LogChunks, state_from};
 use crate::stats::Stats;
 use crate::task::Task;
 
@@ -67,6 +69,7 @@ pub(crate) struct Inner {
     pub(crate) structure: Mutex<()>,
     pub(crate) controls: Controls,
     pub(crate) kept: Kept,
+    pub(crate) meters: Arc<Meters>,
     errands: Sender<Errand>,
     anchor: Mutex<Option<Anchoring>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -127,16 +130,21 @@ impl Engine {
         options: Options,
         entropy: Arc<Entropy>,
     ) -> Result<Self> {
+        let meters = match &local {
+            Some(local) => Arc::clone(local.meters()),
+            None => Arc::new(Meters::new(store.to_string())),
+        };
         let catalog = Catalog::new(log, options.key);
         catalog.load_erased()?;
         let (errands, received) = crate::sync::channel::bounded(256);
-        let committer = Committer::start(catalog.clone(), errands.clone())?;
+        let committer = Committer::start(catalog.clone(), errands.clone(), Arc::clone(&meters))?;
         let mut threads = Vec::new();
         if options.snapshots {
             let (catalog, reducers) = (catalog.clone(), options.reducers.clone());
             let thread = std::thread::Builder::new().name("milepost-snapshots".into());
-            let thread =
-                thread.spawn(move || crate::snapshotter::run(&catalog, &reducers, &received));
+            let made = Arc::clone(&meters);
+            let thread = thread
+                .spawn(move || crate::snapshotter::run(&catalog, &reducers, &received, &made));
             threads.push(thread.map_err(|e| {
                 Error::new(
                     ErrorKind::Unavailable,
@@ -145,7 +153,7 @@ impl Engine {
             })?);
         }
         let opened = local.as_ref().map(|local| local.opened());
-        let kept = Kept::new(options.keep_states);
+        let kept = Kept::new(options.keep_states, Arc::clone(&meters));
         let inner = Inner {
             catalog,
             committer,
@@ -157,6 +165,7 @@ impl Engine {
             structure: Mutex::new(()),
             controls: Controls::default(),
             kept,
+            meters,
             errands,
             anchor: Mutex::new(None),
             threads: Mutex::new(threads),
@@ -322,13 +331,8 @@ impl Engine {
     ///
     /// `Corrupt` where events cannot be read, and what the reducer gives.
     pub fn state<R: Reducer>(&self, reducer: &R, point: &Point) -> Result<R::State> {
-        state_at(
-            &self.inner.catalog,
-            reducer,
-            point.no,
-            point.lineage,
-            point.offset,
-        )
+        let place = (point.no, point.lineage, point.offset);
+        self.folded(reducer, place, None)
     }
 
     /// The state of a point, by the built-in reducer. Those of checkpoints are kept for the next time:
@@ -344,13 +348,13 @@ impl Engine {
         let forgotten = inner.kept.forgotten();
         if point.checkpoint.is_none() {
             let seed = inner.kept.before(place);
-            return state_from(&inner.catalog, &RunReducer, place, seed);
+            return self.folded(&RunReducer, place, seed);
         }
         if let Some(state) = inner.kept.get(place) {
             return Ok(state);
         }
         let seed = inner.kept.before(place);
-        let state = state_from(&inner.catalog, &RunReducer, place, seed)?;
+        let state = self.folded(&RunReducer, place, seed)?;
         if let Some(bytes) = inner.kept.put(place, &state, forgotten) {
             inner.options.hooks.alert(&Alert {
                 kind: AlertKind::StatesKept,
@@ -358,6 +362,18 @@ impl Engine {
                 message: format!("the kept states of checkpoints take {bytes} bytes"),
             });
         }
+        Ok(state)
+    }
+
+    fn folded<R: Reducer>(
+        &self,
+        reducer: &R,
+        place: (TaskNo, LineageId, Offset),
+        seed: Option<(Offset, R::State)>,
+    ) -> Result<R::State> {
+        let folding = Stopwatch::start();
+        let state = state_from(&self.inner.catalog, reducer, place, seed)?;
+        self.inner.meters.fold_us.record(folding.us());
         Ok(state)
     }
 
@@ -415,6 +431,7 @@ impl Engine {
         stats.seq = log.seq();
         stats.applied = log.applied();
         stats.disk = log.disk_bytes()?;
+        self.inner.meters.disk(&stats.disk);
         stats.kept = self.inner.kept.counts();
         if let Some(local) = &self.inner.local {
             (stats.recovered, stats.torn) = local.recovered();

@@ -2,10 +2,13 @@
 //! of the next is folded from the one before.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use milepost_codec::{LineageId, Offset, TaskNo};
 use milepost_replay::{Reducer, RunReducer, RunState};
 use parking_lot::Mutex;
+
+use crate::metrics::Meters;
 
 /// A state is folded on from a kept one where that is at most so many events before it. From
 /// further back a snapshot is nearer, or as good.
@@ -56,7 +59,7 @@ type Place = (TaskNo, LineageId, Offset);
 struct Inner {
     /// The last one that was asked for is at the back.
     states: VecDeque<(Place, RunState, usize)>,
-    counts: KeptStates,
+    bytes: u64,
     alerted: bool,
     /// How often states were forgotten: one that was folded before that is not kept after it.
     forgotten: u64,
@@ -66,19 +69,28 @@ struct Inner {
 #[derive(Debug)]
 pub(crate) struct Kept {
     limits: KeepStates,
+    meters: Arc<Meters>,
     inner: Mutex<Inner>,
 }
 
 impl Kept {
-    pub(crate) fn new(limits: KeepStates) -> Self {
+    pub(crate) fn new(limits: KeepStates, meters: Arc<Meters>) -> Self {
         Self {
             limits,
+            meters,
             inner: Mutex::default(),
         }
     }
 
     pub(crate) fn counts(&self) -> KeptStates {
-        self.inner.lock().counts
+        let inner = self.inner.lock();
+        KeptStates {
+            states: inner.states.len() as u64,
+            bytes: inner.bytes,
+            hits: self.meters.kept_hits.get(),
+            misses: self.meters.kept_misses.get(),
+            evictions: self.meters.kept_evictions.get(),
+        }
     }
 
     /// The state at a place.
@@ -86,10 +98,10 @@ impl Kept {
         let mut inner = self.inner.lock();
         let found = inner.states.iter().position(|(at, ..)| *at == place);
         let Some(kept) = found.and_then(|found| inner.states.remove(found)) else {
-            inner.counts.misses += 1;
+            self.meters.kept_misses.add(1);
             return None;
         };
-        inner.counts.hits += 1;
+        self.meters.kept_hits.add(1);
         let state = kept.1.clone();
         inner.states.push_back(kept);
         Some(state)
@@ -115,9 +127,9 @@ impl Kept {
         let mut inner = self.inner.lock();
         inner.forgotten += 1;
         inner.states.retain(|((of, ..), ..)| *of != task);
-        inner.counts.states = inner.states.len() as u64;
         let bytes: usize = inner.states.iter().map(|(.., bytes)| bytes).sum();
-        inner.counts.bytes = bytes as u64;
+        inner.bytes = bytes as u64;
+        self.meters.kept(inner.states.len() as u64, bytes as u64);
     }
 
     /// Keeps a state, unless states were forgotten since it was begun to be folded. Gives how many bytes
@@ -139,10 +151,10 @@ impl Kept {
                 break;
             };
             bytes -= freed;
-            inner.counts.evictions += 1;
+            self.meters.kept_evictions.add(1);
         }
-        inner.counts.states = inner.states.len() as u64;
-        inner.counts.bytes = bytes as u64;
+        inner.bytes = bytes as u64;
+        self.meters.kept(inner.states.len() as u64, bytes as u64);
         let alert = bytes > self.limits.alert_bytes && !inner.alerted;
         inner.alerted = alert || (inner.alerted && bytes >= self.limits.alert_bytes / 2);
         alert.then_some(bytes as u64)

@@ -12,6 +12,7 @@
 //! retention/  base.rs  live.rs        what is kept, and what goes
 //! control.rs  run/  hook.rs           what an iteration engine needs around its log
 //! audit.rs                            who did what, for those who listen
+//! metrics/                            how much was done, and how long it took
 //! query.rs  catalog.rs  index/        finding things
 //! address.rs  point.rs                naming them
 //! scoped.rs                           what one user sees of them
@@ -66,6 +67,7 @@ mod kept;
 mod lineage;
 mod live;
 mod log;
+mod metrics;
 mod opened;
 mod options;
 mod point;
@@ -97,6 +99,7 @@ pub use hook::{Alert, AlertKind, Hook};
 pub use kept::{KeepStates, KeptStates};
 pub use lineage::{Lineage, LineageInfo};
 pub use log::CompactionStep;
+pub use metrics::{Histogram, Metrics};
 pub use opened::{Finding, OpenReport, Outcome, Progress};
 pub use options::Options;
 pub use point::Point;

@@ -154,15 +154,19 @@ impl Lineage {
     pub fn submit(&self, append: impl Into<Append>) -> Result<Ticket> {
         let append = append.into();
         if append.control_changes().next().is_some() {
-            return Err(Error::invalid(
-                "a change of control is not queued: use append or change_control",
-            ));
+            let why = "a change of control is not queued: use append or change_control";
+            return self.inner().meters.refused(Err(Error::invalid(why)));
         }
         let request = self.request(&append)?;
         self.engine.inner.committer.submit(request).map(Ticket)
     }
 
     fn request(&self, append: &Append) -> Result<Request> {
+        let request = self.encoded(append);
+        self.inner().meters.refused(request)
+    }
+
+    fn encoded(&self, append: &Append) -> Result<Request> {
         let inner = &self.engine.inner;
         let part = inner.part(self.log(), self.origin);
         let mut part = part.epoch(self.epoch).expect(append.expected());

@@ -54,6 +54,7 @@ impl Engine {
         };
         self.activate(point.no, activated, &mut parts)?;
         drop(structure);
+        inner.meters.restores.add(1);
         let task = Task::of(self, point.no)?;
         self.tell_gone("restored", &task, active.lineage);
         hooks.tell("a restore", |hook| hook.after_restore(&task));

@@ -7,20 +7,27 @@ use crate::sync::channel::Receiver;
 
 use crate::catalog::Catalog;
 use crate::committer::Errand;
+use crate::metrics::Meters;
 use crate::state::DynReducer;
 
 /// With so many errands waiting it does not give way to the applier any more.
 const HURRY: usize = 128;
 
 /// Runs until it is told to stop.
-pub(crate) fn run(catalog: &Catalog, reducers: &[Arc<dyn DynReducer>], errands: &Receiver<Errand>) {
+pub(crate) fn run(
+    catalog: &Catalog,
+    reducers: &[Arc<dyn DynReducer>],
+    errands: &Receiver<Errand>,
+    meters: &Meters,
+) {
     while let Ok(Errand::Snapshot(due)) = errands.recv() {
         if errands.len() < HURRY {
             catalog.log().settle();
         }
         for reducer in reducers {
             // A failure is no reason to stop: states are then folded from further back.
-            let _ = reducer.snapshot(catalog, due.log, due.at, due.bytes);
+            let made = reducer.snapshot(catalog, due.log, due.at, due.bytes);
+            meters.snapshots.add(u64::from(made.unwrap_or(false)));
         }
     }
 }

@@ -75,8 +75,8 @@ impl Chunks for LogChunks {
 
 /// A reducer whose state is bytes: what the snapshotter works with.
 pub(crate) trait DynReducer: Send + Sync {
-    /// Makes a snapshot of a lineage at an offset, unless there is a later one.
-    fn snapshot(&self, catalog: &Catalog, log: LogId, at: Offset, bytes: u64) -> Result<()>;
+    /// Makes a snapshot of a lineage at an offset, where its state can have one: says whether.
+    fn snapshot(&self, catalog: &Catalog, log: LogId, at: Offset, bytes: u64) -> Result<bool>;
 
     /// Its name and version.
     fn id(&self) -> (&str, u32);
@@ -96,9 +96,9 @@ pub(crate) type Place = (TaskNo, LineageId, Offset);
 pub(crate) struct Registered<R>(pub(crate) R);
 
 impl<R: Reducer> DynReducer for Registered<R> {
-    fn snapshot(&self, catalog: &Catalog, log: LogId, at: Offset, bytes: u64) -> Result<()> {
+    fn snapshot(&self, catalog: &Catalog, log: LogId, at: Offset, bytes: u64) -> Result<bool> {
         let milepost_codec::LogKind::Lineage(lineage) = log.kind else {
-            return Ok(());
+            return Ok(false);
         };
         let _storing = catalog.log().storing();
         let ancestry = Ancestry::of(catalog, log.task, lineage)?;
@@ -121,7 +121,7 @@ impl<R: Reducer> DynReducer for Registered<R> {
         let chunk = match put_chunks(catalog.log(), &content)?.chunks.as_slice() {
             [chunk] => *chunk,
             // A state of many gigabytes: its list of chunks does not fit into one.
-            _ => return Ok(()),
+            _ => return Ok(false),
         };
         // Nothing is synced: what a crash takes of a snapshot is found when it is read.
         let prefix = keys::snapshots(log.task, lineage, self.0.name(), self.0.version());
@@ -135,7 +135,8 @@ impl<R: Reducer> DynReducer for Registered<R> {
         };
         let note = note.sealed(&name, catalog.key());
         catalog.snapshot_made(log, size);
-        catalog.log().put_note(name, note.encode())
+        catalog.log().put_note(name, note.encode())?;
+        Ok(true)
     }
 
     fn id(&self) -> (&str, u32) {

@@ -12,6 +12,7 @@ use shuttle::thread;
 use super::{Committer, PartBuilder, Request};
 use crate::catalog::Catalog;
 use crate::log::{Log, MemoryLog};
+use crate::metrics::Meters;
 use crate::sync::channel::unbounded;
 
 const LOG: LogId = LogId {
@@ -44,7 +45,8 @@ impl World {
         let log: Arc<dyn Log> = Arc::new(MemoryLog::default());
         let catalog = Catalog::new(log, None);
         let (errands, _) = unbounded();
-        let committer = Committer::start(catalog.clone(), errands).unwrap();
+        let meters = Arc::new(Meters::new(String::new()));
+        let committer = Committer::start(catalog.clone(), errands, meters).unwrap();
         let world = Self { catalog, committer };
         let opened = world
             .committer

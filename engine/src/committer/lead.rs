@@ -14,6 +14,7 @@ use super::ticket::{Done, Results, Slot};
 use crate::catalog::Catalog;
 use crate::index::{Before, Indexed, LogHead, index_record};
 use crate::log::{Batch, GroupMeta};
+use crate::metrics::Meters;
 
 /// A snapshot of a lineage is due at an offset.
 #[derive(Debug, Clone, Copy)]
@@ -56,6 +57,7 @@ pub(crate) struct Lead {
     deleted: HashSet<TaskNo>,
     /// Keys in the batch that is being made: they are not in the index yet.
     keys: HashSet<(TaskNo, String)>,
+    meters: Arc<Meters>,
 }
 
 /// What is left of a request while its batch is committed.
@@ -71,7 +73,7 @@ enum Admission {
 }
 
 impl Lead {
-    pub(crate) fn new(catalog: Catalog) -> Self {
+    pub(crate) fn new(catalog: Catalog, meters: Arc<Meters>) -> Self {
         let seq = catalog.log().seq();
         Self {
             catalog,
@@ -81,6 +83,7 @@ impl Lead {
             marks: HashMap::new(),
             deleted: HashSet::new(),
             keys: HashSet::new(),
+            meters,
         }
     }
 
@@ -105,12 +108,15 @@ impl Lead {
         while let Some((request, slot)) = queue.pop_front() {
             match self.admit(&request, &mut batch) {
                 Ok(Admission::In(done)) => admitted.push((slot, done)),
-                Ok(Admission::Repeated(done)) => results.push((slot, Ok(done))),
+                Ok(Admission::Repeated(done)) => {
+                    self.meters.repeated.add(1);
+                    results.push((slot, Ok(done)));
+                }
                 Ok(Admission::Later) => {
                     queue.push_front((request, slot));
                     break;
                 }
-                Err(error) => results.push((slot, Err(error))),
+                Err(error) => results.push((slot, self.meters.refused(Err(error)))),
             }
         }
         if batch.is_empty() {
@@ -118,9 +124,11 @@ impl Lead {
         }
         let mut grown: Vec<LogId> = batch.groups.iter().map(|group| group.log).collect();
         grown.dedup();
+        let events = events_of(&batch);
         match self.catalog.log().append(batch) {
             Ok(()) => {
                 self.seq += 1;
+                self.count(&admitted, events);
                 for (slot, done) in admitted {
                     results.push((slot, Ok(done)));
                 }
@@ -129,6 +137,7 @@ impl Lead {
             Err(error) => {
                 // What is cached counts the batch as there, which is unknown now.
                 self.forget();
+                self.meters.append_errors.add(admitted.len() as u64);
                 for (slot, _) in admitted {
                     results.push((slot, Err(unknown(&error))));
                 }
@@ -142,6 +151,21 @@ impl Lead {
         self.logs.clear();
         self.active.clear();
         self.marks.clear();
+    }
+
+    /// Counts a commit.
+    fn count(&self, admitted: &[Admitted], events: u64) {
+        let appends = admitted.len() as u64;
+        let marked = admitted
+            .iter()
+            .filter(|(_, done)| done.checkpoint.is_some());
+        let meters = &self.meters;
+        meters.commits.add(1);
+        meters.appends.add(appends);
+        meters.appends_per_commit.record(appends);
+        meters.events.add(events);
+        meters.events_per_commit.record(events);
+        meters.checkpoints.add(marked.count() as u64);
     }
 
     fn due(&mut self, log: LogId) -> Option<Due> {
@@ -413,6 +437,13 @@ impl Lead {
         self.known(part)?.last_mark = Some(Some(id));
         Ok(id)
     }
+}
+
+/// How many events of lineages a batch has.
+fn events_of(batch: &Batch) -> u64 {
+    let groups = batch.groups.iter();
+    let of_lineages = groups.filter(|group| matches!(group.log.kind, LogKind::Lineage(_)));
+    of_lineages.map(|group| u64::from(group.count)).sum()
 }
 
 /// A seed that follows from another and does not give it away.

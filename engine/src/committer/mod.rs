@@ -32,6 +32,8 @@ use ticket::{Gate, Results, hand_out};
 pub(crate) use watch::{Watch, Watchers};
 
 use crate::catalog::Catalog;
+use crate::clock::Stopwatch;
+use crate::metrics::Meters;
 
 /// What may wait in the queue, in bytes, before callers wait too.
 const QUEUE_BYTES: usize = 16 << 20;
@@ -56,20 +58,26 @@ pub(crate) struct Committer {
     wake: Sender<()>,
     watchers: Watchers,
     errands: Sender<Errand>,
+    meters: Arc<Meters>,
 }
 
 impl Committer {
     /// A committer over a log, with a thread that leads where no caller does, and that ends with it.
     /// Lineages whose snapshot is due are sent to `errands`.
-    pub(crate) fn start(catalog: Catalog, errands: Sender<Errand>) -> Result<Arc<Self>> {
+    pub(crate) fn start(
+        catalog: Catalog,
+        errands: Sender<Errand>,
+        meters: Arc<Meters>,
+    ) -> Result<Arc<Self>> {
         let (wake, woken) = crate::sync::channel::bounded(1);
         let committer = Arc::new(Self {
-            lead: Mutex::new(Lead::new(catalog)),
+            lead: Mutex::new(Lead::new(catalog, Arc::clone(&meters))),
             queue: Mutex::default(),
             room: Condvar::new(),
             wake,
             watchers: Watchers::default(),
             errands,
+            meters,
         });
         let thread = {
             let committer = Arc::downgrade(&committer);
@@ -90,34 +98,42 @@ impl Committer {
 
     /// Queues a request; the result comes through the slot.
     pub(crate) fn submit(&self, request: Request) -> Result<Arc<Slot>> {
-        let slot = self.enqueue(request)?;
+        let begun = request.begun();
+        let slot = self.enqueue(request, begun)?;
         let _ = self.wake.try_send(());
         Ok(slot)
     }
 
     /// Commits a request and waits for it.
     pub(crate) fn commit(&self, request: Request) -> Result<Done> {
-        let slot = self.enqueue(request)?;
+        let begun = request.begun();
+        let slot = self.enqueue(request, None)?;
         // Whoever holds the lead looks at the queue again after letting go of it.
         if let Some(mut lead) = self.lead.try_lock() {
             let results = self.commit_gathered(&mut lead);
             drop(lead);
             // The next commit begins while those of this one are told.
             self.pass_on();
-            hand_out(results);
+            hand_out(results, &self.meters);
         }
-        slot.wait()
+        let done = slot.wait();
+        if let (Ok(_), Some(begun)) = (&done, begun) {
+            self.meters.append_us.record(begun.us());
+        }
+        done
     }
 
-    fn enqueue(&self, request: Request) -> Result<Arc<Slot>> {
+    /// Queues a request. Of one that nobody waits for here, `begun` says when it was begun.
+    fn enqueue(&self, request: Request, begun: Option<Stopwatch>) -> Result<Arc<Slot>> {
         let mut queue = self.queue.lock();
         while queue.bytes > QUEUE_BYTES && !queue.closed {
             self.room.wait(&mut queue);
         }
         if queue.closed {
-            return Err(Error::new(ErrorKind::Unavailable, "the store is closed"));
+            let closed = Error::new(ErrorKind::Unavailable, "the store is closed");
+            return self.meters.refused(Err(closed));
         }
-        let slot = Arc::new(Slot::new(Arc::clone(&queue.gate)));
+        let slot = Arc::new(Slot::new(Arc::clone(&queue.gate), begun));
         queue.bytes += request.bytes();
         queue.requests.push_back((request, Arc::clone(&slot)));
         Ok(slot)
@@ -188,7 +204,7 @@ impl Committer {
             if results.is_empty() {
                 break;
             }
-            hand_out(results);
+            hand_out(results, &self.meters);
         }
         drop(lead);
         self.watchers.close();
@@ -208,7 +224,7 @@ fn run(woken: &Receiver<()>, committer: &std::sync::Weak<Committer>) {
             if results.is_empty() {
                 break;
             }
-            hand_out(results);
+            hand_out(results, &committer.meters);
         }
         // What was queued between the last look and letting go of the lead.
         committer.pass_on();

@@ -6,6 +6,8 @@ use milepost_codec::{
     LineageId, LogId, Offset, Origin, Result, Seed, TaskNo, body_hash, encode_record, salt,
 };
 
+use crate::clock::Stopwatch;
+
 /// All parts of a request are committed, or none.
 #[derive(Debug)]
 pub(crate) struct Request {
@@ -45,6 +47,8 @@ pub(crate) struct Part {
     pub(crate) mark: Option<Draft>,
     /// Where it names chunks: they stay until it is committed.
     pub(crate) storing: Option<Box<dyn std::any::Any + Send>>,
+    /// When its making was begun.
+    pub(crate) begun: Stopwatch,
 }
 
 /// One encoded record of a part.
@@ -87,6 +91,11 @@ impl Request {
         self.changing(task)
     }
 
+    /// When it was begun: before anything was encoded.
+    pub(crate) fn begun(&self) -> Option<Stopwatch> {
+        self.parts.first().map(|part| part.begun)
+    }
+
     pub(crate) fn bytes(&self) -> usize {
         self.parts.iter().map(|part| part.bytes.len() + 256).sum()
     }
@@ -118,6 +127,7 @@ impl PartBuilder {
             indexed: Vec::new(),
             mark: None,
             storing: None,
+            begun: Stopwatch::start(),
         })
     }
 

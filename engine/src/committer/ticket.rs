@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::clock::Stopwatch;
+use crate::metrics::Meters;
 use crate::sync::{Condvar, Mutex};
 use milepost_codec::{CheckpointId, Head, Offset, Result, Seq};
 
@@ -37,13 +39,16 @@ impl Gate {
 pub(crate) struct Slot {
     result: Mutex<Option<Result<Done>>>,
     gate: Arc<Gate>,
+    /// When it was begun, where the time ends with the result and nobody has to wait for it.
+    begun: Option<Stopwatch>,
 }
 
 impl Slot {
-    pub(crate) fn new(gate: Arc<Gate>) -> Self {
+    pub(crate) fn new(gate: Arc<Gate>, begun: Option<Stopwatch>) -> Self {
         Self {
             result: Mutex::new(None),
             gate,
+            begun,
         }
     }
 
@@ -76,9 +81,12 @@ impl Slot {
 pub(crate) type Results = Vec<(Arc<Slot>, Result<Done>)>;
 
 /// Hands out results and opens the gates of those who wait for them.
-pub(crate) fn hand_out(results: Results) {
+pub(crate) fn hand_out(results: Results, meters: &Meters) {
     let mut gates: Vec<Arc<Gate>> = Vec::new();
     for (slot, result) in results {
+        if let (Ok(_), Some(begun)) = (&result, slot.begun) {
+            meters.append_us.record(begun.us());
+        }
         let gate = slot.fill(result);
         if !gates.iter().any(|known| Arc::ptr_eq(known, gate)) {
             gates.push(Arc::clone(gate));

@@ -71,6 +71,11 @@ impl Tail {
         self.bytes += size;
     }
 
+    /// How many commits are held.
+    pub(crate) fn commits(&self) -> usize {
+        self.commits.len()
+    }
+
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes

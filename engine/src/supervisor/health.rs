@@ -103,4 +103,8 @@ pub struct DegradedStats {
     pub refused: u64,
     /// How often the store was opened again.
     pub reopened: u64,
+    /// How often it became degraded.
+    pub degraded: u64,
+    /// How long it was degraded in all, up to now, in microseconds of the engine's clock.
+    pub degraded_us: u64,
 }

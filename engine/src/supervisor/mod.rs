@@ -18,6 +18,7 @@ pub use self::health::{Accepted, Degraded, DegradedStats, Health};
 use crate::append::Append;
 use crate::engine::Engine;
 use crate::entropy::Entropy;
+use crate::metrics::DegradedMeters;
 use crate::options::Options;
 
 struct Held {
@@ -32,6 +33,8 @@ struct State {
     generation: u64,
     /// What failed; nothing while all is well.
     failed: Option<String>,
+    /// When that was, by the engine's clock.
+    failed_us: u64,
     queue: VecDeque<Held>,
     bytes: usize,
     stats: DegradedStats,
@@ -43,6 +46,7 @@ struct Inner {
     options: Options,
     degraded: Degraded,
     keys: Entropy,
+    meters: DegradedMeters,
     state: Mutex<State>,
     changed: Condvar,
     wake: Sender<()>,
@@ -102,10 +106,12 @@ impl Supervisor {
             options: options.create(false),
             degraded,
             keys: Entropy::from_system()?,
+            meters: DegradedMeters::new(engine.inner.store.to_string()),
             state: Mutex::new(State {
                 engine: Some(engine),
                 generation: 0,
                 failed: None,
+                failed_us: 0,
                 queue: VecDeque::new(),
                 bytes: 0,
                 stats: DegradedStats::default(),
@@ -199,7 +205,12 @@ impl Supervisor {
 
     /// What was done so far.
     pub fn stats(&self) -> DegradedStats {
-        self.inner.state.lock().stats
+        let state = self.inner.state.lock();
+        let mut stats = state.stats;
+        if state.failed.is_some() {
+            stats.degraded_us += self.inner.degraded_for(&state);
+        }
+        stats
     }
 
     /// Has the store opened again now, instead of after the wait.
@@ -286,14 +297,25 @@ impl Inner {
             append,
             bytes,
         });
+        self.meters.pending(state.queue.len());
         Ok(Accepted::Buffered {
             pending: state.queue.len() as u64,
         })
     }
 
     fn fail(&self, state: &mut State, error: &Error) {
+        if state.failed.is_none() {
+            state.failed_us = self.options.clock.now_us();
+            state.stats.degraded += 1;
+            self.meters.began();
+        }
         state.failed = Some(error.to_string());
         self.wake();
+    }
+
+    /// Microseconds since the store failed. A clock that was set back counts none.
+    fn degraded_for(&self, state: &State) -> u64 {
+        self.options.clock.now_us().saturating_sub(state.failed_us)
     }
 
     fn wake(&self) {
@@ -378,7 +400,10 @@ impl Inner {
             let (task, append) = {
                 let mut state = self.state.lock();
                 let Some(held) = state.queue.front() else {
+                    let lasted = self.degraded_for(&state);
+                    state.stats.degraded_us += lasted;
                     state.failed = None;
+                    self.meters.ended(lasted);
                     self.changed.notify_all();
                     break;
                 };
@@ -399,6 +424,7 @@ impl Inner {
             }
             if let Some(held) = state.queue.pop_front() {
                 state.bytes -= held.bytes;
+                self.meters.pending(state.queue.len());
             }
         }
         self.tell();

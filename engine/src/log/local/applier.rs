@@ -11,6 +11,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError};
 use milepost_codec::{Error, ErrorKind, Result, Seq};
 
 use super::{Shared, archive, blocks};
+use crate::clock::Stopwatch;
 use crate::index::keys;
 
 /// What a round takes from the tail at most, in bytes.
@@ -76,8 +77,10 @@ fn work(shared: &Arc<Shared>, drain_to: Seq) -> Result<()> {
         if waiting < due && shared.applied() >= drain_to {
             break;
         }
+        let begun = Stopwatch::start();
         // Who appends has the others.
         round(shared, until, 1)?;
+        shared.meters.apply_us.record(begun.us());
         release_segments(shared)?;
         // Writers and drains wait for the tail to shrink.
         let _guard = shared.waiting.lock();
@@ -101,7 +104,11 @@ pub(crate) fn round(shared: &Shared, until: Seq, processors: usize) -> Result<()
         puts.push((keys::head(brought.log), Some(brought.head.encode())));
     }
     shared.apply(puts, until, check)?;
-    shared.tail.write().release(until);
+    {
+        let mut tail = shared.tail.write();
+        tail.release(until);
+        shared.meters.lag(&tail);
+    }
     shared.set_applied(until);
     Ok(())
 }
@@ -120,7 +127,12 @@ fn release_segments(shared: &Shared) -> Result<()> {
             synced = true;
         }
         let (store, key) = (shared.config.store, shared.key.as_ref());
-        archive::write(&shared.layout.archive(), &sealed, store, key)?;
+        let begun = Stopwatch::start();
+        if let Some(bytes) = archive::write(&shared.layout.archive(), &sealed, store, key)? {
+            shared.meters.archive_us.record(begun.us());
+            shared.meters.archive_files.add(1);
+            shared.meters.archive_bytes.add(bytes);
+        }
         shared.shelf.sealed.lock().pop_front();
         match shared.shelf.recycle(&shared.layout.journal(), &sealed) {
             // Somebody removed it: it is archived all the same.

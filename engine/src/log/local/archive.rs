@@ -19,17 +19,18 @@ use crate::files;
 /// Frames that are compressed together: more pack better, and are held in memory at once.
 const BLOCK_TARGET: usize = 512 << 10;
 
-/// Writes a finished segment into the archive; when this returns, it survives power loss.
+/// Writes a finished segment into the archive; when this returns, it survives power loss. Gives the
+/// bytes of the file, where it was not there.
 pub(crate) fn write(
     dir: &Path,
     sealed: &Sealed,
     store: StoreId,
     key: Option<&StoreKey>,
-) -> Result<()> {
+) -> Result<Option<u64>> {
     let path = files::numbered_path(dir, sealed.header.number, "mpa");
     if path.exists() {
         // Whoever wrote it may have died before its name was durable.
-        return files::sync_dir(dir);
+        return files::sync_dir(dir).map(|()| None);
     }
     let (segment, bytes) = Segment::survey(&sealed.path, store, key)?;
     let header = *segment.sound()?;
@@ -47,7 +48,7 @@ pub(crate) fn write(
         let found = bytes.get(frame.at as usize..end as usize);
         writer.frame(found.unwrap_or_default(), frame.end - end)?;
     }
-    writer.finish(false)
+    writer.finish(false).map(Some)
 }
 
 /// Writes an archive file beside its place, and moves it there when it is whole.
@@ -59,6 +60,7 @@ pub(crate) struct Writer {
     raw: Vec<u8>,
     frames: u32,
     next: Seq,
+    written: u64,
 }
 
 impl Writer {
@@ -73,6 +75,7 @@ impl Writer {
             raw: Vec::new(),
             frames: 0,
             next: header.first,
+            written: 0,
         })
     }
 
@@ -97,12 +100,13 @@ impl Writer {
         self.out
             .write_all(&self.buf)
             .map_err(|e| files::io("write", &self.beside, &e))?;
+        self.written += self.buf.len() as u64;
         self.buf.clear();
         Ok(())
     }
 
-    /// Ends the file; when this returns, it survives power loss.
-    pub(crate) fn finish(mut self, rewritten: bool) -> Result<()> {
+    /// Ends the file; when this returns, it survives power loss. Gives its bytes.
+    pub(crate) fn finish(mut self, rewritten: bool) -> Result<u64> {
         self.block()?;
         ArchiveBlock::encode_end(self.next, rewritten, &mut self.buf);
         self.block()?;
@@ -110,7 +114,8 @@ impl Writer {
             .sync_all()
             .and_then(|()| fs::rename(&self.beside, &self.path))
             .map_err(|e| files::io("write", &self.beside, &e))?;
-        files::sync_dir(self.path.parent().unwrap_or(&self.path))
+        files::sync_dir(self.path.parent().unwrap_or(&self.path))?;
+        Ok(self.written)
     }
 }
 

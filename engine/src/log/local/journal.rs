@@ -16,6 +16,7 @@ use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use milepost_codec::{
@@ -24,6 +25,7 @@ use milepost_codec::{
 use parking_lot::Mutex;
 
 use crate::files;
+use crate::metrics::Meters;
 
 /// Segments start at this size, so that a small store is small, and grow to the largest.
 const SEGMENT_MIN: u64 = 256 << 10;
@@ -64,7 +66,7 @@ pub(crate) struct Journal {
 }
 
 /// Segments between the writer, the archiver and back.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Shelf {
     /// Finished, oldest first, waiting to be applied and archived.
     pub(crate) sealed: Mutex<VecDeque<Sealed>>,
@@ -72,6 +74,7 @@ pub(crate) struct Shelf {
     spare: Mutex<Vec<Spare>>,
     /// Gives each new spare a name of its own.
     made: AtomicU64,
+    meters: Arc<Meters>,
 }
 
 /// A segment that is free to be used.
@@ -195,6 +198,8 @@ impl Journal {
             .map_err(|e| files::io("begin", &path, &e))?;
         files::sync_dir(&self.dir)?;
         self.next_number += 1;
+        shelf.meters.segments.add(1);
+        shelf.meters.segments_recycled.add(u64::from(spare.used));
         self.active = Some(Active {
             header,
             path,
@@ -214,6 +219,15 @@ impl Journal {
 }
 
 impl Shelf {
+    pub(crate) fn new(meters: Arc<Meters>) -> Self {
+        Self {
+            sealed: Mutex::default(),
+            spare: Mutex::default(),
+            made: AtomicU64::new(0),
+            meters,
+        }
+    }
+
     fn take_spare(&self, size: u64) -> Option<Spare> {
         let mut spare = self.spare.lock();
         let at = spare.iter().position(|spare| spare.size >= size)?;

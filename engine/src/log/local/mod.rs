@@ -74,9 +74,11 @@ use self::packs::Place;
 use self::shared::{Shared, UnderWay};
 use super::tail::merge;
 use super::{Batch, Entry, Log, Stretch};
+use crate::clock::Stopwatch;
 use crate::entropy::Entropy;
 use crate::files;
 use crate::index::{LogHead, keys};
+use crate::metrics::Meters;
 use crate::opened::{Finding, OpenReport};
 use crate::options::Options;
 use crate::stats::DiskBytes;
@@ -179,6 +181,21 @@ impl LocalLog {
         )
     }
 
+    /// What is measured of the store.
+    pub(crate) fn meters(&self) -> &Arc<Meters> {
+        &self.shared.meters
+    }
+
+    /// How many commits wait to be applied, and their bytes.
+    pub(crate) fn lag(&self) -> (u64, u64) {
+        let tail = self.shared.tail.read();
+        (tail.commits() as u64, tail.bytes() as u64)
+    }
+
+    pub(crate) fn is_poisoned(&self) -> bool {
+        self.shared.poisoned().is_some()
+    }
+
     /// What opening found.
     pub(crate) fn opened(&self) -> OpenReport {
         OpenReport {
@@ -240,6 +257,7 @@ impl LocalLog {
             return Err(Error::new(ErrorKind::Unavailable, "the store is closed"));
         };
         let epoch = self.entropy.u64();
+        let begun = Stopwatch::start();
         journal
             .append(
                 seq,
@@ -254,6 +272,10 @@ impl LocalLog {
             })?;
         // Nobody is told of the frame that says that the store was closed.
         if !closed {
+            let meters = &self.shared.meters;
+            meters.commit_us.record(begun.us());
+            meters.journal_syncs.add(1);
+            meters.journal_bytes.add(buf.len() as u64);
             self.witness.note(seq);
         }
         Ok(())
@@ -270,7 +292,11 @@ impl Log for LocalLog {
         self.commit(batch.seq, &mut batch.buf, false)?;
         let size = batch.buf.len();
         let seq = batch.seq;
-        self.shared.tail.write().push(batch);
+        {
+            let mut tail = self.shared.tail.write();
+            tail.push(batch);
+            self.shared.meters.lag(&tail);
+        }
         self.shared.seq.store(seq, Ordering::Release);
         let since = self.since_look.fetch_add(size as u64, Ordering::Relaxed) + size as u64;
         if since >= LOOK_EVERY as u64 {
@@ -365,6 +391,8 @@ impl Log for LocalLog {
             self.poisons(self.shared.sled(self.shared.kv.apply(put)))?;
             self.shared.fresh.stored(id, place);
         }
+        self.shared.meters.chunks.add(1);
+        self.shared.meters.chunk_bytes.add(entry.len() as u64);
         self.damaged.lock().1.remove(&id);
         self.seen_whole(id);
         Ok(id)

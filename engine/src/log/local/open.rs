@@ -23,6 +23,7 @@ use super::unsynced;
 use crate::entropy::Entropy;
 use crate::files;
 use crate::index::keys;
+use crate::metrics::Meters;
 use crate::opened::{Finding, Outcome, Progress};
 use crate::options::Options;
 
@@ -177,8 +178,15 @@ impl Opening<'_> {
         )?;
         let applied = Applied::read(&kv, self.config.store)?;
         *reached = applied.seq;
-        let (packs, chunks) =
-            Packs::open(layout, applied.packs, applied.synced, findings).map_err(Refusal::Other)?;
+        let meters = Arc::new(Meters::new(self.config.store.to_string()));
+        let (packs, chunks) = Packs::open(
+            layout,
+            applied.packs,
+            applied.synced,
+            findings,
+            Arc::clone(&meters),
+        )
+        .map_err(Refusal::Other)?;
         kv.apply(
             chunks
                 .iter()
@@ -194,7 +202,7 @@ impl Opening<'_> {
             config: self.config.clone(),
             kv,
             packs: Arc::new(packs),
-            shelf: Shelf::default(),
+            shelf: Shelf::new(Arc::clone(&meters)),
             tail: RwLock::default(),
             backlog_bytes: options.backlog_bytes,
             key: options.key,
@@ -214,6 +222,7 @@ impl Opening<'_> {
             compacting: Mutex::new(()),
             waiting: Mutex::new(()),
             progress: Condvar::new(),
+            meters,
         });
         if !self.closed_cleanly {
             shared.audit_once()?;

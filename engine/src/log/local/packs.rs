@@ -4,12 +4,14 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use milepost_codec::{CHUNK_RAW_MAX, ChunkEntry, ChunkId, Error, ErrorKind, Result};
 use parking_lot::Mutex;
 
 use super::layout::Layout;
 use crate::files;
+use crate::metrics::Meters;
 use crate::opened::{Finding, Outcome};
 
 /// A pack is followed by another when it has grown to this.
@@ -81,6 +83,7 @@ impl State {
 pub(crate) struct Packs {
     dir: PathBuf,
     state: Mutex<State>,
+    meters: Arc<Meters>,
 }
 
 #[derive(Debug, Default)]
@@ -103,6 +106,7 @@ impl Packs {
         known: Place,
         synced: Place,
         findings: &mut Vec<Finding>,
+        meters: Arc<Meters>,
     ) -> Result<(Self, Vec<(ChunkId, Place)>)> {
         let dir = &layout.packs();
         let mut state = State::default();
@@ -163,6 +167,7 @@ impl Packs {
             Self {
                 dir: dir.to_owned(),
                 state: Mutex::new(state),
+                meters,
             },
             found,
         ))
@@ -199,7 +204,7 @@ impl Packs {
 
     fn begin(&self, state: &mut State) -> Result<()> {
         if state.dirty {
-            sync(state)?;
+            self.sync_open(state)?;
         }
         let number = state.last + 1;
         let path = files::numbered_path(&self.dir, u64::from(number), "pack");
@@ -234,10 +239,21 @@ impl Packs {
     pub(crate) fn sync(&self) -> Result<()> {
         let mut state = self.state.lock();
         let synced = match (state.check(), state.dirty) {
-            (Ok(()), true) => sync(&mut state),
+            (Ok(()), true) => self.sync_open(&mut state),
             (checked, _) => checked,
         };
         state.note(synced)
+    }
+
+    fn sync_open(&self, state: &mut State) -> Result<()> {
+        if let Some((_, file, _)) = &state.open {
+            file.sync_data()
+                .map_err(|e| files::io("sync", Path::new("pack"), &e))?;
+            self.meters.pack_syncs.add(1);
+        }
+        state.dirty = false;
+        state.synced = state.end();
+        Ok(())
     }
 
     /// How far they are synced.
@@ -311,16 +327,6 @@ impl Packs {
         state.readers.insert(pack, std::sync::Arc::clone(&file));
         Ok(file)
     }
-}
-
-fn sync(state: &mut State) -> Result<()> {
-    if let Some((_, file, _)) = &state.open {
-        file.sync_data()
-            .map_err(|e| files::io("sync", Path::new("pack"), &e))?;
-    }
-    state.dirty = false;
-    state.synced = state.end();
-    Ok(())
 }
 
 /// Cuts a pack behind its last whole entry. What was there was never named by a record, unless it is

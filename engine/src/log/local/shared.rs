@@ -17,6 +17,7 @@ use crate::digest::Digest;
 use crate::files;
 use crate::index::{LogHead, keys};
 use crate::log::{IndexPut, Tail};
+use crate::metrics::Meters;
 
 /// What the writer, the readers and the applier share.
 pub(crate) struct Shared {
@@ -54,6 +55,7 @@ pub(crate) struct Shared {
     /// Guards the wait for the tail to shrink.
     pub(super) waiting: Mutex<()>,
     pub(super) progress: Condvar,
+    pub(super) meters: Arc<Meters>,
 }
 
 /// Chunks that are stored or used while a compaction is under way, and appends that have stored chunks
@@ -256,6 +258,7 @@ impl Shared {
 
     pub(super) fn poison(&self, error: &Error) {
         self.poison.lock().get_or_insert_with(|| error.to_string());
+        self.meters.poisoned();
     }
 
     pub(super) fn poisoned(&self) -> Option<Error> {

@@ -21,6 +21,7 @@ use crate::log::local::journal::Shelf;
 use crate::log::local::kv::Kv;
 use crate::log::local::replay::{Position, Replay};
 use crate::log::local::shared::{Fresh, Shared};
+use crate::metrics::Meters;
 
 /// Entries that are copied together.
 const COPIED: usize = 512;
@@ -50,12 +51,14 @@ impl<'a> Build<'a> {
         };
         switch::remove(&dir)?;
         let kv = Kv::open(&dir, CACHE, shared.config.sled_segment)?;
+        // What it does is not counted among what the store does.
+        let meters = Arc::new(Meters::new(format!("{} compaction", shared.config.store)));
         let next = Shared {
             layout: layout.clone(),
             config: shared.config.clone(),
             kv,
             packs: Arc::clone(&shared.packs),
-            shelf: Shelf::default(),
+            shelf: Shelf::new(Arc::clone(&meters)),
             tail: RwLock::default(),
             backlog_bytes: shared.backlog_bytes,
             key: shared.key,
@@ -75,6 +78,7 @@ impl<'a> Build<'a> {
             compacting: Mutex::new(()),
             waiting: Mutex::new(()),
             progress: Condvar::new(),
+            meters,
         };
         let build = Self {
             shared,

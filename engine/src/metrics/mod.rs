@@ -1,0 +1,154 @@
+//! Metrics: what an open store has done, in numbers.
+//!
+//! ```text
+//! meters.rs      what is counted, where it happens
+//! histogram.rs   how values are spread
+//! facade.rs      what is told to the recorder of the `metrics` facade
+//! no_facade.rs   nobody, where that feature is off
+//! ```
+//!
+//! A meter is an atomic number: an append takes no lock for it, looks nothing up and allocates
+//! nothing.
+
+#[cfg(feature = "metrics")]
+mod facade;
+#[cfg(not(feature = "metrics"))]
+#[path = "no_facade.rs"]
+mod facade;
+mod histogram;
+mod meters;
+
+pub use self::histogram::Histogram;
+pub(crate) use self::meters::{DegradedMeters, Meters};
+
+use crate::engine::Engine;
+use crate::kept::KeptStates;
+
+/// What an open store has done, in numbers: since it was opened, each engine for itself.
+///
+/// Names with `_us` are durations in microseconds, by the system's monotonic clock; names with
+/// `bytes` are bytes; all others are counts. Numbers of what goes on meanwhile may be of slightly
+/// different moments.
+///
+/// With the feature `metrics` the same numbers go to the recorder of the `metrics` facade, as
+/// `docs/RUNS.md` lists them.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Metrics {
+    /// Appends that were committed. A mark is one, and so is what opens a task or a lineage, or
+    /// activates one.
+    pub appends: u64,
+    /// Appends that were there already, under the same key.
+    pub repeated: u64,
+    /// Appends that were refused or failed, for whatever reason.
+    pub append_errors: u64,
+    /// Events of lineages that were committed.
+    pub events: u64,
+    /// Checkpoints that were marked.
+    pub checkpoints: u64,
+    /// Restores.
+    pub restores: u64,
+    /// Commits.
+    pub commits: u64,
+    /// Syncs of the journal: one for each commit. A store in memory has none.
+    pub journal_syncs: u64,
+    /// Bytes of commits that were written to the journal.
+    pub journal_bytes: u64,
+    /// Segments of the journal that were begun.
+    pub segments: u64,
+    /// Those of them that were begun in the file of an archived one.
+    pub segments_recycled: u64,
+    /// Chunks that were stored; one that is there is not stored again.
+    pub chunks: u64,
+    /// Their bytes in the packs.
+    pub chunk_bytes: u64,
+    /// Syncs of packs.
+    pub pack_syncs: u64,
+    /// Snapshots that were made.
+    pub snapshots: u64,
+    /// Segments that were archived.
+    pub archive_files: u64,
+    /// Bytes of those files.
+    pub archive_bytes: u64,
+    /// Commits that wait for the applier now.
+    pub lag_commits: u64,
+    /// Bytes that wait for the applier now, and are held in memory for it.
+    pub lag_bytes: u64,
+    /// Appends of each commit: their sum is `appends`.
+    pub appends_per_commit: Histogram,
+    /// Events of each commit: their sum is `events`.
+    pub events_per_commit: Histogram,
+    /// How long each append took, as its caller sees it: from before its events are encoded until the
+    /// caller goes on, or until a ticket has its result. With repeated ones, and without those that
+    /// failed.
+    pub append_us: Histogram,
+    /// How long writing each commit to the journal and syncing it took, with beginning a new
+    /// segment where it has to.
+    pub commit_us: Histogram,
+    /// How long each round of the applier took.
+    pub apply_us: Histogram,
+    /// How long archiving each segment took.
+    pub archive_us: Histogram,
+    /// How long folding each state took that was asked for.
+    pub fold_us: Histogram,
+    /// States of checkpoints that are kept in memory.
+    pub kept: KeptStates,
+    /// Whether a write failed, so that the store has to be reopened.
+    pub poisoned: bool,
+}
+
+impl Engine {
+    /// What the open store has done so far, in numbers. Nothing is read from disk.
+    ///
+    /// ```
+    /// use milepost::{Append, Engine, Message, Options};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// let engine = Engine::open(dir.path().join(".milepost"), Options::default())?;
+    /// let task = engine.start_task("tuning", "ana")?;
+    /// let before = engine.metrics();
+    /// task.append(Append::batch([Message::text("user", "a"), Message::text("user", "b")]))?;
+    /// let now = engine.metrics();
+    /// assert_eq!(now.appends - before.appends, 1);
+    /// assert_eq!(now.events - before.events, 2);
+    /// assert_eq!(now.journal_syncs, now.commits, "one sync for each commit");
+    /// assert_eq!(now.append_us.count(), now.appends);
+    /// println!("half of the appends took up to {:?} us", now.append_us.quantile(0.5));
+    /// # engine.close()?;
+    /// # Ok::<(), milepost::Error>(())
+    /// ```
+    pub fn metrics(&self) -> Metrics {
+        let meters = &self.inner.meters;
+        let (lag_commits, lag_bytes) = self.local().map_or((0, 0), |local| local.lag());
+        Metrics {
+            appends: meters.appends.get(),
+            repeated: meters.repeated.get(),
+            append_errors: meters.append_errors.get(),
+            events: meters.events.get(),
+            checkpoints: meters.checkpoints.get(),
+            restores: meters.restores.get(),
+            commits: meters.commits.get(),
+            journal_syncs: meters.journal_syncs.get(),
+            journal_bytes: meters.journal_bytes.get(),
+            segments: meters.segments.get(),
+            segments_recycled: meters.segments_recycled.get(),
+            chunks: meters.chunks.get(),
+            chunk_bytes: meters.chunk_bytes.get(),
+            pack_syncs: meters.pack_syncs.get(),
+            snapshots: meters.snapshots.get(),
+            archive_files: meters.archive_files.get(),
+            archive_bytes: meters.archive_bytes.get(),
+            lag_commits,
+            lag_bytes,
+            appends_per_commit: meters.appends_per_commit.now(),
+            events_per_commit: meters.events_per_commit.now(),
+            append_us: meters.append_us.now(),
+            commit_us: meters.commit_us.now(),
+            apply_us: meters.apply_us.now(),
+            archive_us: meters.archive_us.now(),
+            fold_us: meters.fold_us.now(),
+            kept: self.inner.kept.counts(),
+            poisoned: self.local().is_some_and(|local| local.is_poisoned()),
+        }
+    }
+}

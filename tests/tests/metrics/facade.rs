@@ -1,0 +1,173 @@
+//! What goes to the `metrics` facade is what the snapshot says.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use metrics::Unit;
+use milepost::{Append, Degraded, Engine, Histogram, Mark, Options, Supervisor};
+use milepost_tests::bodies;
+
+use super::recorder::Numbers;
+use super::{check, message};
+
+/// Something of everything.
+fn work(engine: &Engine) {
+    let task = engine.start_task("t", "ana").unwrap();
+    for n in 0..30 {
+        let many = (0..5).map(|m| bodies::bytes(n * 5 + m, 100_000));
+        let append = Append::batch(many).mark(Mark::new().label(format!("m{n}")));
+        task.append(append.key(format!("k{n}"))).unwrap();
+        let point = engine.point(&format!("t@m{n}")).unwrap();
+        engine.run_state(&point).unwrap();
+        engine.run_state(&point).unwrap();
+    }
+    task.append(bodies::bytes(1, 1_000_000)).unwrap();
+    task.append(Append::from(message(1)).key("k")).unwrap();
+    task.append(Append::from(message(1)).key("k")).unwrap();
+    task.append(Append::from(message(1)).expect_head(1))
+        .unwrap_err();
+    let point = engine.point("t@m3").unwrap();
+    engine.restore(&point, None).unwrap();
+    engine.drain().unwrap();
+    engine
+        .task("t")
+        .unwrap()
+        .append(bodies::bytes(2, 1000))
+        .unwrap();
+}
+
+#[test]
+fn a_recorder_is_told_the_same_numbers_and_is_asked_for_handles_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let numbers = Numbers::default();
+    let open = || Engine::open(dir.path().join("store"), Options::default()).unwrap();
+    let engine = metrics::with_local_recorder(&numbers, open);
+    let asked = numbers.asked.load(Ordering::Relaxed);
+    metrics::with_local_recorder(&numbers, || work(&engine));
+    assert_eq!(numbers.asked.load(Ordering::Relaxed), asked);
+    let disk = engine.stats().unwrap().disk;
+    let rest = engine.clone();
+    let (lag_commits, lag_bytes) = {
+        let now = engine.metrics();
+        (now.lag_commits, now.lag_bytes)
+    };
+    assert_eq!(lag_commits, 1);
+    assert_eq!(numbers.gauge("milepost_applier_lag_commits"), 1.0);
+    assert_eq!(
+        numbers.gauge("milepost_applier_lag_bytes"),
+        lag_bytes as f64
+    );
+    engine.close().unwrap();
+    let now = rest.metrics();
+    check(&now);
+    for (name, value) in [
+        ("milepost_appends_total", now.appends),
+        ("milepost_repeated_appends_total", now.repeated),
+        ("milepost_append_errors_total", now.append_errors),
+        ("milepost_events_total", now.events),
+        ("milepost_checkpoints_total", now.checkpoints),
+        ("milepost_restores_total", now.restores),
+        ("milepost_commits_total", now.commits),
+        ("milepost_journal_syncs_total", now.journal_syncs),
+        ("milepost_journal_bytes_total", now.journal_bytes),
+        ("milepost_segments_total", now.segments),
+        ("milepost_chunks_total", now.chunks),
+        ("milepost_chunk_bytes_total", now.chunk_bytes),
+        ("milepost_pack_syncs_total", now.pack_syncs),
+        ("milepost_snapshots_total", now.snapshots),
+        ("milepost_archive_files_total", now.archive_files),
+        ("milepost_archive_bytes_total", now.archive_bytes),
+        ("milepost_kept_state_hits_total", now.kept.hits),
+        ("milepost_kept_state_misses_total", now.kept.misses),
+        ("milepost_kept_state_evictions_total", now.kept.evictions),
+    ] {
+        assert_eq!(numbers.counter(name), value, "{name}");
+        assert!(value > 0, "{name} was not tried");
+    }
+    let recycled = numbers.counter("milepost_segments_recycled_total");
+    assert_eq!(recycled, now.segments_recycled);
+    let same = |name: &str, ours: &Histogram, unit: f64| {
+        let (count, sum) = numbers.histogram(name);
+        assert_eq!(count, ours.count(), "{name}");
+        assert!(count > 0, "{name} was not tried");
+        let ours = ours.sum() as f64 / unit;
+        assert!((sum - ours).abs() < 1e-6, "{name}: {sum}, not {ours}");
+    };
+    same("milepost_commit_appends", &now.appends_per_commit, 1.0);
+    same("milepost_commit_events", &now.events_per_commit, 1.0);
+    same("milepost_append_seconds", &now.append_us, 1e6);
+    same("milepost_commit_seconds", &now.commit_us, 1e6);
+    same("milepost_apply_seconds", &now.apply_us, 1e6);
+    same("milepost_archive_seconds", &now.archive_us, 1e6);
+    same("milepost_fold_seconds", &now.fold_us, 1e6);
+    for (name, value) in [
+        ("milepost_kept_states", now.kept.states),
+        ("milepost_kept_state_bytes", now.kept.bytes),
+        ("milepost_disk_bytes/journal", disk.journal),
+        ("milepost_disk_bytes/archive", disk.archive),
+        ("milepost_disk_bytes/sled", disk.sled),
+        ("milepost_disk_bytes/packs", disk.packs),
+    ] {
+        assert_eq!(numbers.gauge(name), value as f64, "{name}");
+        assert!(value > 0, "{name} was not tried");
+    }
+    // What closing applied.
+    assert_eq!(numbers.gauge("milepost_applier_lag_commits"), 0.0);
+    assert_eq!(numbers.gauge("milepost_poisoned"), 0.0);
+}
+
+#[test]
+fn a_store_whose_write_failed_is_told_and_the_next_engine_takes_it_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let numbers = Numbers::default();
+    let path = dir.path().join("store");
+    let open = || Engine::open(&path, Options::default()).unwrap();
+    let engine = metrics::with_local_recorder(&numbers, open);
+    let task = engine.start_task("t", "ana").unwrap();
+    let packs = path.join("packs");
+    std::fs::remove_dir_all(&packs).unwrap();
+    task.append(bodies::bytes(1, 300_000)).unwrap_err();
+    assert_eq!(numbers.gauge("milepost_poisoned"), 1.0);
+    drop(task);
+    let _ = engine.close();
+    std::fs::create_dir(&packs).unwrap();
+    let engine = metrics::with_local_recorder(&numbers, open);
+    assert_eq!(numbers.gauge("milepost_poisoned"), 0.0);
+    engine.close().unwrap();
+}
+
+/// The table of `docs/RUNS.md`: names and units.
+fn documented() -> BTreeSet<(String, String)> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/RUNS.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let rows = text.lines().filter(|line| line.contains("| `milepost_"));
+    let row = |line: &str| {
+        let cells: Vec<_> = line.split('|').map(str::trim).collect();
+        let name = cells.iter().find(|cell| cell.starts_with("`milepost_"));
+        let name = name.unwrap().trim_matches('`').to_owned();
+        (name, cells[3].to_owned())
+    };
+    rows.map(row).collect()
+}
+
+#[test]
+fn every_metric_is_described_and_stands_in_the_documentation_with_its_unit() {
+    let dir = tempfile::tempdir().unwrap();
+    let numbers = Numbers::default();
+    let path = dir.path().join("store");
+    let open = || Supervisor::open(path, Options::default(), Degraded::default()).unwrap();
+    let store = metrics::with_local_recorder(&numbers, open);
+    store.close().unwrap();
+    let described = numbers.described().into_iter().map(|(name, (unit, what))| {
+        assert!(!what.is_empty(), "{name}");
+        let unit = match unit {
+            Some(Unit::Bytes) => "bytes",
+            Some(Unit::Seconds) => "seconds",
+            Some(Unit::Count) => "count",
+            other => panic!("{name}: {other:?}"),
+        };
+        (name, unit.to_owned())
+    });
+    assert_eq!(described.collect::<BTreeSet<_>>(), documented());
+}
