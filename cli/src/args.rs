@@ -98,6 +98,8 @@ pub enum Command {
     Anchor,
     /// Make a new key for keyed stores in a file.
     Key(Key),
+    /// Have the commands in the store's hooks.json run as hooks, until the file changes.
+    Trust(Trust),
     /// Print counts and sizes of the store.
     Stats,
 }
@@ -286,6 +288,16 @@ pub struct Repair {
     /// Change nothing: work on a copy, which needs as much room, and say what would be done.
     #[arg(long)]
     pub dry_run: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Trust {
+    /// Print the commands, and trust nothing.
+    #[arg(long)]
+    pub show: bool,
+    /// Take the trust back.
+    #[arg(long, conflicts_with = "show")]
+    pub revoke: bool,
 }
 
 #[derive(Debug, ClapArgs)]

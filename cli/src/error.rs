@@ -11,7 +11,7 @@
 
 use std::io;
 
-use milepost::ErrorKind;
+use milepost::{Detail, ErrorKind};
 
 /// The request could not be met.
 pub const UNMET: u8 = 1;
@@ -114,7 +114,10 @@ impl std::fmt::Display for Failure {
 
 impl From<milepost::Error> for Failure {
     fn from(error: milepost::Error) -> Self {
-        let (code, hint) = remedy(error.kind());
+        let (code, mut hint) = remedy(error.kind());
+        if let Some(Detail::Refused { .. }) = error.detail() {
+            hint = Some("what it runs is in your hooks.json, or `milepost trust --show` says it");
+        }
         Self {
             code,
             message: Some(error.to_string()),

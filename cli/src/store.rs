@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use indicatif::ProgressBar;
-use milepost::{Engine, ErrorKind, Options, Progress, StoreKey};
+use milepost::{
+    Alert, AlertKind, CommandHooks, Engine, ErrorKind, Hook, Options, Progress, StoreKey,
+};
 
 use crate::error::{Failure, Result};
 use crate::output::{bar, printable};
@@ -32,8 +34,21 @@ impl Choice {
         open_at(&dir, options)
     }
 
+    /// The same with the hooks of the user, and those of the store that are trusted.
+    pub fn open_with_hooks(&self) -> Result<Engine> {
+        let (dir, options) = self.there()?;
+        let options = with_hooks(&dir, options)?;
+        open_at(&dir, options)
+    }
+
     /// The folder of the store that is there, and how it is opened.
     pub fn there(&self) -> Result<(PathBuf, Options)> {
+        let dir = self.folder()?;
+        Ok((dir, self.options(Options::default().create(false))?))
+    }
+
+    /// The folder of the store that is there.
+    pub fn folder(&self) -> Result<PathBuf> {
         let dir = match self.named() {
             Some(dir) => dir,
             None => nearest()?.ok_or_else(|| {
@@ -50,11 +65,23 @@ impl Choice {
             );
         }
         self.check_owner(&dir)?;
-        Ok((dir, self.options(Options::default().create(false))?))
+        Ok(dir)
     }
 
     /// Opens the store, and makes one where there is none.
     pub fn open_or_create(&self, options: Options) -> Result<Engine> {
+        let dir = self.there_or_here()?;
+        open_at(&dir, self.options(options.create(true))?)
+    }
+
+    /// The same with hooks, as [`Choice::open_with_hooks`].
+    pub fn open_or_create_with_hooks(&self, options: Options) -> Result<Engine> {
+        let dir = self.there_or_here()?;
+        let options = with_hooks(&dir, self.options(options.create(true))?)?;
+        open_at(&dir, options)
+    }
+
+    fn there_or_here(&self) -> Result<PathBuf> {
         let dir = match self.named() {
             Some(dir) => dir,
             None => match nearest()? {
@@ -63,7 +90,7 @@ impl Choice {
             },
         };
         self.check_owner(&dir)?;
-        open_at(&dir, self.options(options.create(true))?)
+        Ok(dir)
     }
 
     /// The options with the key and the anchor that were asked for.
@@ -118,6 +145,35 @@ impl Choice {
     #[cfg(not(unix))]
     pub fn check_owner(&self, _dir: &Path) -> Result<()> {
         Ok(())
+    }
+}
+
+/// The options with external commands as hooks.
+fn with_hooks(dir: &Path, options: Options) -> Result<Options> {
+    let hooks = CommandHooks::for_store(dir).map_err(|error| {
+        Failure::from(error).hint("mend the file or move it away: no hook is left out unsaid")
+    })?;
+    if let Some(warning) = hooks.warning() {
+        eprintln!("milepost: {}", printable(warning));
+    }
+    if hooks.iter().next().is_none() {
+        return Ok(options);
+    }
+    Ok(options.hook(Arc::new(Teller)).command_hooks(hooks))
+}
+
+/// Says where a command that is a hook failed.
+struct Teller;
+
+impl Hook for Teller {
+    fn name(&self) -> &str {
+        "milepost"
+    }
+
+    fn on_alert(&self, alert: &Alert) {
+        if alert.kind == AlertKind::HookFailed {
+            eprintln!("milepost: {}", printable(&alert.message));
+        }
     }
 }
 

@@ -51,6 +51,11 @@ pub enum Detail {
         /// The epoch of its activation.
         epoch: Epoch,
     },
+    /// Who refused what would have been done.
+    Refused {
+        /// The name of the hook.
+        hook: String,
+    },
 }
 
 /// What went wrong, by remedy ([`ErrorKind`]), with a message for people and a [`Detail`] for

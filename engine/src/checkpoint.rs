@@ -116,6 +116,10 @@ impl Mark {
         self.body.cause
     }
 
+    pub(crate) fn body(&self) -> &CheckpointMarked {
+        &self.body
+    }
+
     pub(crate) fn correlation_given(&self) -> Option<&str> {
         self.correlation.as_deref()
     }

@@ -20,7 +20,7 @@ use crate::clock::Stopwatch;
 use crate::committer::{Activate, Committer, Done, Errand, PartBuilder, Request};
 use crate::control::Controls;
 use crate::entropy::Entropy;
-use crate::hook::{Alert, AlertKind};
+use crate::hook::{self, Alert, AlertKind};
 use crate::kept::Kept;
 use crate::lineage::Lineage;
 use crate::log::local::LocalLog;
@@ -72,6 +72,7 @@ pub(crate) struct Inner {
     pub(crate) meters: Arc<Meters>,
     errands: Sender<Errand>,
     anchor: Mutex<Option<Anchoring>>,
+    hooks: Mutex<Option<hook::Delivery>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -127,7 +128,7 @@ impl Engine {
         log: Arc<dyn Log>,
         local: Option<Arc<LocalLog>>,
         store: Origin,
-        options: Options,
+        mut options: Options,
         entropy: Arc<Entropy>,
     ) -> Result<Self> {
         let meters = match &local {
@@ -138,6 +139,11 @@ impl Engine {
         catalog.load_erased()?;
         let (errands, received) = crate::sync::channel::bounded(256);
         let committer = Committer::start(catalog.clone(), errands.clone(), Arc::clone(&meters))?;
+        let dir = local.as_ref().map(|local| local.root());
+        let hooks = hook::start(&mut options, &catalog, dir)?;
+        if let Some(feed) = hooks.as_ref().and_then(|hooks| hooks.of_events()) {
+            committer.feed(feed);
+        }
         let mut threads = Vec::new();
         if options.snapshots {
             let (catalog, reducers) = (catalog.clone(), options.reducers.clone());
@@ -168,6 +174,7 @@ impl Engine {
             meters,
             errands,
             anchor: Mutex::new(None),
+            hooks: Mutex::new(hooks),
             threads: Mutex::new(threads),
         };
         let engine = Self {
@@ -451,8 +458,9 @@ impl Engine {
         self.inner.catalog.log().drain()
     }
 
-    /// Closes the store: what is queued is committed, everything is applied and synced, and the
-    /// journal says that it was closed. Other clones get `Unavailable` from then on.
+    /// Closes the store: what is queued is committed, hooks are told what they have not been told,
+    /// everything is applied and synced, and the journal says that it was closed. Other clones get
+    /// `Unavailable` from then on.
     ///
     /// # Errors
     ///
@@ -497,6 +505,10 @@ impl Inner {
 
     fn close(&self) -> Result<()> {
         self.committer.close();
+        let hooks = self.hooks.lock().take();
+        if let Some(hooks) = hooks {
+            hooks.stop(self.options.commands.patience(self.options.hooks_at_close));
+        }
         let _ = self.errands.send(Errand::Stop);
         let mut threads = self.threads.lock();
         for thread in threads.drain(..) {

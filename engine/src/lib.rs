@@ -10,7 +10,7 @@
 //! read.rs  subscribe.rs  state.rs     what comes out
 //! restore.rs                          going back
 //! retention/  base.rs  live.rs        what is kept, and what goes
-//! control.rs  run/  hook.rs           what an iteration engine needs around its log
+//! control.rs  run/  hook/             what an iteration engine needs around its log
 //! audit.rs                            who did what, for those who listen
 //! metrics/                            how much was done, and how long it took
 //! query.rs  catalog.rs  index/        finding things
@@ -95,7 +95,7 @@ pub use checkpoint::{Checkpoint, Mark};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use engine::Engine;
 pub use entropy::new_secret;
-pub use hook::{Alert, AlertKind, Hook};
+pub use hook::{Alert, AlertKind, CommandHook, CommandHooks, Hook, HookPoint, StoreHooks, TaskId};
 pub use kept::{KeepStates, KeptStates};
 pub use lineage::{Lineage, LineageInfo};
 pub use log::CompactionStep;

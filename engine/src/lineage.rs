@@ -15,6 +15,7 @@ use crate::index::LineageEntry;
 use crate::point::Point;
 use crate::read::Events;
 use crate::subscribe::{SubscribeOptions, Subscription};
+use crate::task::Task;
 
 /// A handle on one lineage. Cheap to clone.
 ///
@@ -92,6 +93,16 @@ impl Lineage {
 
     pub(crate) fn inner(&self) -> &Inner {
         &self.engine.inner
+    }
+
+    /// Its task, as a handle that goes on with this lineage, whatever is active: with it the hooks of
+    /// the engine are asked and told of checkpoints.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` where the store is closed.
+    pub fn with_hooks(&self) -> Result<Task> {
+        Task::on(&self.engine, self)
     }
 
     fn log(&self) -> LogId {

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use milepost_codec::StoreKey;
 use milepost_replay::{Reducer, RunReducer};
 
 use crate::clock::{Clock, SystemClock};
-use crate::hook::{Hook, Hooks};
+use crate::hook::{CommandHooks, Hook, Hooks};
 use crate::kept::KeepStates;
 use crate::opened::Progress;
 use crate::state::{DynReducer, Registered};
@@ -26,6 +27,8 @@ pub struct Options {
     pub(crate) progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
     pub(crate) reducers: Vec<Arc<dyn DynReducer>>,
     pub(crate) hooks: Hooks,
+    pub(crate) commands: CommandHooks,
+    pub(crate) hooks_at_close: Duration,
     pub(crate) keep_states: KeepStates,
 }
 
@@ -43,6 +46,8 @@ impl Default for Options {
             progress: None,
             reducers: vec![Arc::new(Registered(RunReducer))],
             hooks: Hooks::default(),
+            commands: CommandHooks::default(),
+            hooks_at_close: Duration::from_secs(60),
             keep_states: KeepStates::default(),
         }
     }
@@ -141,6 +146,23 @@ impl Options {
     #[must_use]
     pub fn hook(mut self, hook: Arc<dyn Hook>) -> Self {
         self.hooks.add(hook);
+        self
+    }
+
+    /// Adds external commands as hooks, after those that are there: see [`CommandHooks`]. They come
+    /// behind the hooks that are added with [`Options::hook`].
+    #[must_use]
+    pub fn command_hooks(mut self, commands: CommandHooks) -> Self {
+        self.commands.extend(commands);
+        self
+    }
+
+    /// How long closing the store waits for one call of a hook on the hooks' own thread: nothing ends a
+    /// hook that hangs, and what waits behind it is not told then. Default: 60 s; commands have their
+    /// own time limit, and are waited for in any case.
+    #[must_use]
+    pub fn hooks_at_close(mut self, at_most: Duration) -> Self {
+        self.hooks_at_close = at_most;
         self
     }
 

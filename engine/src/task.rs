@@ -41,6 +41,14 @@ impl Task {
         })
     }
 
+    /// A handle that goes on with this lineage.
+    pub(crate) fn on(engine: &Engine, lineage: &Lineage) -> Result<Self> {
+        Ok(Self {
+            lineage: lineage.clone(),
+            ..Self::of(engine, lineage.task())?
+        })
+    }
+
     /// The caller's id for it.
     pub fn id(&self) -> &str {
         self.lineage.task_id()
@@ -70,7 +78,7 @@ impl Task {
         self.epoch
     }
 
-    /// The lineage it went on with then.
+    /// The lineage it went on with then, or was taken for.
     pub fn lineage(&self) -> &Lineage {
         &self.lineage
     }

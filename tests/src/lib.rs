@@ -18,3 +18,8 @@ pub mod world;
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 pub struct Readme;
+
+/// Those of the page on hooks, too.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/HOOKS.md")]
+pub struct Hooks;

@@ -1,6 +1,6 @@
 //! `mark`: a checkpoint at a point.
 
-use milepost::{Engine, ErrorKind, Json, Mark};
+use milepost::{Detail, Engine, ErrorKind, Json, Mark};
 
 use super::{forms, point};
 use crate::args;
@@ -19,8 +19,9 @@ pub fn run(engine: &Engine, args: &args::Mark, out: &mut Out) -> Result<()> {
     if lineage.head()?.next != point.offset {
         mark = mark.at(point.offset);
     }
-    let checkpoint = lineage.checkpoint(mark).map_err(|error| {
-        let invalid = error.kind() == ErrorKind::Invalid;
+    let checkpoint = lineage.with_hooks()?.checkpoint(mark).map_err(|error| {
+        let refused = matches!(error.detail(), Some(Detail::Refused { .. }));
+        let invalid = error.kind() == ErrorKind::Invalid && !refused;
         let failure = Failure::from(error);
         if invalid {
             failure.hint("a label is a name, as in `before-fix`")

@@ -14,6 +14,7 @@ mod show;
 mod state;
 mod stats;
 mod tasks;
+mod trust;
 mod undo;
 mod verify;
 
@@ -42,8 +43,16 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
         Command::Import(args) => import::run(&store, &args, out),
         Command::Key(args) => key::run(&args.file, out),
         Command::Repair(args) => repair::run(&store, &args, out),
+        Command::Trust(args) => trust::run(&store, &args, out),
         command => {
-            let engine = store.open()?;
+            let writes = matches!(
+                command,
+                Command::Mark(_) | Command::Restore(_) | Command::Undo(_)
+            );
+            let engine = match writes {
+                true => store.open_with_hooks()?,
+                false => store.open()?,
+            };
             let done = on_store(&engine, command, out);
             // What was asked is done or not by now; a failed close costs the next open time.
             let closed = engine.close();
@@ -60,6 +69,7 @@ fn on_store(engine: &Engine, command: Command, out: &mut Out) -> Result<()> {
         | Command::Record(_)
         | Command::Import(_)
         | Command::Repair(_)
+        | Command::Trust(_)
         | Command::Key(_) => Ok(()),
         Command::Anchor => anchor::run(engine, out),
         Command::Tasks(args) => tasks::run(engine, &args, out),

@@ -102,7 +102,7 @@ fn write_all(
     progress: &dyn Fn(u64),
 ) -> Result<()> {
     let user = args.user.clone().unwrap_or_else(current_user);
-    let engine = store.open_or_create(Options::default().event_max(EVENT_MAX))?;
+    let engine = store.open_or_create_with_hooks(Options::default().event_max(EVENT_MAX))?;
     let mut done = Ok(());
     for plan in plans {
         match write::write(&engine, &user, plan, skip, progress) {

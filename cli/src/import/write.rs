@@ -161,7 +161,7 @@ impl Writer<'_> {
             .actor(ACTOR)
             .time_us(saved.time_us)
             .mark(mark(saved));
-        match self.lineage.append(append) {
+        match self.lineage.with_hooks()?.append(append) {
             Ok(appended) => {
                 if !appended.repeated {
                     self.events += u64::from(appended.count);
@@ -193,7 +193,7 @@ impl Writer<'_> {
             head if head == end => mark(saved),
             _ => mark(saved).at(end),
         };
-        self.lineage.checkpoint(mark)?;
+        self.lineage.with_hooks()?.checkpoint(mark)?;
         Ok(Ok(()))
     }
 

@@ -91,7 +91,7 @@ pub fn run(store: &Choice, args: &args::Record, out: &mut Out) -> Result<()> {
             .map_or(Ok(()), Err);
     }
     let user = args.user.clone().unwrap_or_else(current_user);
-    let engine = store.open_or_create(Options::default().event_max(args.event_max))?;
+    let engine = store.open_or_create_with_hooks(Options::default().event_max(args.event_max))?;
     let mut all = Outcome::default();
     let mut worst = None;
     for (path, input) in args.files.iter().zip(inputs) {

@@ -163,7 +163,7 @@ impl Writer {
     /// Marks a checkpoint behind everything taken so far.
     pub fn mark(&mut self, mark: Mark) -> Result<Durable> {
         self.flush()?;
-        let checkpoint = self.lineage.checkpoint(mark)?;
+        let checkpoint = self.lineage.with_hooks()?.checkpoint(mark)?;
         self.checkpoints += 1;
         self.unmarked = false;
         let head = self.lineage.head()?;

@@ -96,6 +96,9 @@ impl Place {
             .current_dir(self.dir.path())
             .env_remove("MILEPOST_STORE")
             .env_remove("NO_COLOR")
+            // The hooks of whoever runs the tests are no part of them.
+            .env("XDG_CONFIG_HOME", self.path("config"))
+            .env("XDG_DATA_HOME", self.path("data"))
             .stdin(Stdio::null())
             .args(args);
         command

@@ -1,6 +1,7 @@
 //! The lead: admits requests, assigns offsets, chains, and commits one batch.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::ops::Range;
 use std::sync::Arc;
 
 use milepost_codec::{
@@ -60,6 +61,9 @@ pub(crate) struct Lead {
     meters: Arc<Meters>,
 }
 
+/// A log that has grown, by which offsets, and whether a snapshot of it is due.
+pub(super) type Grown = (LogId, Range<Offset>, Option<Due>);
+
 /// What is left of a request while its batch is committed.
 type Admitted = (Arc<Slot>, Done);
 
@@ -88,12 +92,12 @@ impl Lead {
     }
 
     /// Commits requests from the front of `queue`, at least one, and adds their results.
-    /// Gives the logs that have grown, and which of them want a snapshot.
+    /// Gives the logs that have grown, by which offsets, and which of them want a snapshot.
     pub(crate) fn commit(
         &mut self,
         queue: &mut VecDeque<(Request, Arc<Slot>)>,
         results: &mut Results,
-    ) -> Vec<(LogId, Option<Due>)> {
+    ) -> Vec<Grown> {
         if self.logs.len() > KNOWN_MAX {
             self.forget();
         }
@@ -122,8 +126,15 @@ impl Lead {
         if batch.is_empty() {
             return Vec::new();
         }
-        let mut grown: Vec<LogId> = batch.groups.iter().map(|group| group.log).collect();
-        grown.dedup();
+        let groups = batch.groups.iter();
+        let mut grown: Vec<_> = groups
+            .map(|group| (group.log, group.first..group.head.head.next))
+            .collect();
+        grown.dedup_by(|(log, more), (before, offsets)| {
+            let same = log == before;
+            offsets.end = if same { more.end } else { offsets.end };
+            same
+        });
         let events = events_of(&batch);
         match self.catalog.log().append(batch) {
             Ok(()) => {
@@ -132,7 +143,10 @@ impl Lead {
                 for (slot, done) in admitted {
                     results.push((slot, Ok(done)));
                 }
-                grown.into_iter().map(|log| (log, self.due(log))).collect()
+                let grown = grown.into_iter();
+                grown
+                    .map(|(log, offsets)| (log, offsets, self.due(log)))
+                    .collect()
             }
             Err(error) => {
                 // What is cached counts the batch as there, which is unknown now.

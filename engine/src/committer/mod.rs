@@ -33,6 +33,7 @@ pub(crate) use watch::{Watch, Watchers};
 
 use crate::catalog::Catalog;
 use crate::clock::Stopwatch;
+use crate::hook::Feed;
 use crate::metrics::Meters;
 
 /// What may wait in the queue, in bytes, before callers wait too.
@@ -169,8 +170,8 @@ impl Committer {
         }
         let mut results = Results::with_capacity(taken.len());
         while !taken.is_empty() {
-            for (log, due) in lead.commit(&mut taken, &mut results) {
-                self.watchers.wake(log);
+            for (log, offsets, due) in lead.commit(&mut taken, &mut results) {
+                self.watchers.wake(log, offsets);
                 if let Some(due) = due {
                     let _ = self.errands.try_send(Errand::Snapshot(due));
                 }
@@ -192,6 +193,11 @@ impl Committer {
     /// Tells whoever watches a log of every commit to it.
     pub(crate) fn watch(&self, log: LogId) -> Watch {
         self.watchers.watch(log)
+    }
+
+    /// Has growth of logs noted for hooks from now on.
+    pub(crate) fn feed(&self, feed: Arc<Feed>) {
+        self.watchers.feed(feed);
     }
 
     /// Refuses requests from now on and waits for those that are queued.

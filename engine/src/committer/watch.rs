@@ -2,21 +2,26 @@
 
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
+use crate::hook::Feed;
 use crate::sync::Mutex;
 use crate::sync::channel::{Receiver, Sender, TrySendError};
-use milepost_codec::LogId;
+use milepost_codec::{LogId, Offset};
 
 /// A watch on one log: a signal that is up where the log has grown since it was last taken.
 pub(crate) type Watch = Receiver<()>;
 
 /// The watches on all logs.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Watchers {
     logs: Mutex<HashMap<LogId, Vec<Sender<()>>>>,
     /// So that a commit nobody watches takes no lock.
     any: AtomicUsize,
     closed: AtomicBool,
+    /// Hooks want to know of all logs, and of the offsets: what they missed is not theirs to find.
+    feed: OnceLock<Arc<Feed>>,
 }
 
 impl Watchers {
@@ -30,7 +35,15 @@ impl Watchers {
         watch
     }
 
-    pub(crate) fn wake(&self, log: LogId) {
+    /// Has growth of all logs noted; the first is the one that is kept.
+    pub(crate) fn feed(&self, feed: Arc<Feed>) {
+        let _ = self.feed.set(feed);
+    }
+
+    pub(crate) fn wake(&self, log: LogId, offsets: Range<Offset>) {
+        if let Some(feed) = self.feed.get() {
+            feed.grew(log, offsets);
+        }
         if self.any.load(Ordering::Acquire) == 0 {
             return;
         }

@@ -16,6 +16,7 @@
 //!   sled-closed              what sled's files were when the store was closed
 //!   sled-suspect             damage was met in sled: the next open builds it anew
 //!   damaged/                 what was set aside
+//!   hooks.json               hooks that came with the store; nothing here reads it
 //! ```
 
 use std::fs;

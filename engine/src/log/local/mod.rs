@@ -168,6 +168,10 @@ impl LocalLog {
     }
 
     /// The store's id.
+    pub(crate) fn root(&self) -> &Path {
+        &self.shared.layout.root
+    }
+
     pub(crate) fn store(&self) -> StoreId {
         self.shared.config.store
     }

@@ -1,13 +1,55 @@
 //! Hooks: what an embedder wants to be told of, and may refuse.
+//!
+//! ```text
+//! feed.rs      what is to be told on the hooks' own thread, and has not been
+//! events.rs    that thread
+//! command.rs   external commands, as they are declared
+//! bound.rs     the same as hooks of an engine
+//! document.rs  what a command gets on its standard input
+//! process.rs   running a program, with a time limit
+//! config.rs    hooks.json, and where it is
+//! trust.rs     whether the one of a store is used
+//! ```
+
+mod bound;
+mod command;
+mod config;
+mod document;
+mod events;
+mod feed;
+mod process;
+mod trust;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::Arc;
 
-use milepost_codec::{Error, Result};
+use milepost_codec::{Detail, Error, Result, TaskNo};
+use milepost_replay::Event;
 
+use crate::catalog::Catalog;
 use crate::checkpoint::{Checkpoint, Mark};
+use crate::options::Options;
 use crate::point::Point;
 use crate::task::Task;
+
+pub use command::{CommandHook, HookPoint};
+pub use config::CommandHooks;
+pub(crate) use events::Delivery;
+pub(crate) use feed::Feed;
+pub use trust::StoreHooks;
+
+/// A task by its names: what a hook is told of events gets no handle, so that it holds no store open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TaskId {
+    /// The caller's id for it.
+    pub id: String,
+    /// Whose it is.
+    pub user: String,
+    /// Its number in the store.
+    pub no: TaskNo,
+}
 
 /// Something that somebody should look at. It stops nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,13 +71,16 @@ pub enum AlertKind {
     SaveFailed,
     /// The states of checkpoints that are kept in memory take more than was said.
     StatesKept,
+    /// A command that is a hook failed, or took too long.
+    HookFailed,
 }
 
-/// What is told of checkpoints, restores and alerts. It is called on the thread that asks for the
-/// checkpoint or restore, never on the one that commits, so a slow hook slows its caller only.
+/// What is told of checkpoints, restores, alerts and events. It is called on the thread that asks for
+/// the checkpoint or restore, never on the one that commits, so a slow hook slows its caller only. Of
+/// events it is told on a thread of the engine's hooks.
 ///
 /// A `before` method may refuse: then nothing happens, and the caller gets `Invalid` with the hook's
-/// name and what it said. A hook that panics is logged; a `before` that panics refuses nothing.
+/// name ([`Detail::Refused`]) and what it said. A hook that panics is logged; a `before` that panics refuses nothing.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -100,15 +145,58 @@ pub trait Hook: Send + Sync {
     fn on_alert(&self, alert: &Alert) {
         let _ = alert;
     }
+
+    /// Whether [`Hook::on_event`] is called. It is asked when the store is opened. Default: no.
+    fn wants_events(&self) -> bool {
+        false
+    }
+
+    /// An event was committed: each one since the store was opened, once, those of a lineage in their
+    /// order. It is called on the hooks' own thread. What a slow hook has not been told of is in the
+    /// log and nowhere else; [`Engine::close`](crate::Engine::close) waits for it.
+    fn on_event(&self, task: &TaskId, event: &Event) {
+        let _ = (task, event);
+    }
 }
 
 /// The hooks of an engine.
 #[derive(Clone, Default)]
 pub(crate) struct Hooks(Vec<Arc<dyn Hook>>);
 
+/// Adds the commands of the options to their hooks, and starts the thread that tells what is not told
+/// on a caller's; nothing where no hook needs it.
+pub(crate) fn start(
+    options: &mut Options,
+    catalog: &Catalog,
+    store: Option<&Path>,
+) -> Result<Option<Delivery>> {
+    let feed = Arc::new(Feed::default());
+    let store = store.map(|dir| std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned()));
+    let store = store.map(|dir| dir.display().to_string());
+    options.commands.check()?;
+    let commands = options.commands.hooks.clone();
+    let needed = !commands.is_empty() || options.hooks.0.iter().any(|hook| hook.wants_events());
+    if !needed {
+        return Ok(None);
+    }
+    for command in commands {
+        let place = options.hooks.0.len();
+        let (store, clock) = (store.clone(), Arc::clone(&options.clock));
+        let bound = bound::Bound::new(command, place, store, clock, Arc::clone(&feed));
+        options.hooks.add(Arc::new(bound));
+    }
+    Delivery::start(options.hooks.clone(), catalog.clone(), feed).map(Some)
+}
+
 impl Hooks {
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Those that want to be told of events.
+    fn of_events(&self) -> Self {
+        let all = self.0.iter().filter(|hook| hook.wants_events());
+        Self(all.cloned().collect())
     }
 
     pub(crate) fn add(&mut self, hook: Arc<dyn Hook>) {
@@ -124,9 +212,9 @@ impl Hooks {
         for hook in &self.0 {
             if let Some(Err(why)) = caught(what, hook.as_ref(), &ask) {
                 let name = hook.name();
-                return Err(Error::invalid(format!(
-                    "{what} was refused by the hook {name}: {why}"
-                )));
+                let message = format!("{what} was refused by the hook {name}: {why}");
+                let hook = name.to_owned();
+                return Err(Error::invalid(message).with_detail(Detail::Refused { hook }));
             }
         }
         Ok(())
@@ -141,6 +229,15 @@ impl Hooks {
     pub(crate) fn alert(&self, alert: &Alert) {
         tracing::error!("{}", alert.message);
         self.tell("an alert", |hook| hook.on_alert(alert));
+    }
+
+    /// Tells all but the one at a place that it failed.
+    fn failed(&self, place: usize, alert: &Alert) {
+        for (at, hook) in self.0.iter().enumerate() {
+            if at != place {
+                let _ = caught("an alert", hook.as_ref(), |hook| hook.on_alert(alert));
+            }
+        }
     }
 }
 
