@@ -48,7 +48,7 @@ pub struct LineageInfo {
     pub opened_us: u64,
     /// Where it ends.
     pub head: Head,
-    /// Events of its own, those before the fork not counted.
+    /// Events of its own, those before the fork and those that were trimmed not counted.
     pub events: u64,
     /// Whether the task goes on with it.
     pub active: bool,
@@ -370,7 +370,10 @@ pub(crate) fn info(
     active: LineageId,
 ) -> Result<LineageInfo> {
     let head = engine.inner.catalog.head(LogId::lineage(task, id))?;
-    let start = entry.parent.map_or(0, |parent| parent.offset);
+    let start = match engine.inner.catalog.base(task, id)? {
+        Some(base) => base.head.next,
+        None => entry.parent.map_or(0, |parent| parent.offset),
+    };
     Ok(LineageInfo {
         id,
         lineage_type: entry.lineage_type,

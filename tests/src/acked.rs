@@ -36,6 +36,10 @@ pub struct Acked {
     pub lineages: Vec<(String, u32)>,
     /// The last activation of each task: epoch and lineage.
     pub active: BTreeMap<String, (u64, u32)>,
+    /// Tasks that were deleted.
+    pub gone: Vec<String>,
+    /// The last checkpoint that a task was trimmed up to, and the hash of the state there.
+    pub kept: Option<(String, String)>,
     /// Lines of other kinds: what else the process had to say.
     pub said: Vec<String>,
 }
@@ -74,6 +78,8 @@ impl Acked {
                 self.lineages.push((task(), lineage));
                 self.active.insert(task(), (epoch, lineage));
             }
+            "gone" => self.gone.push(task()),
+            "kept" => self.kept = Some((task(), words[2].to_owned())),
             _ => self.said.push(line.to_owned()),
         }
     }
@@ -208,12 +214,48 @@ pub fn check_engine(engine: &Engine, acked: &Acked, seed: u64) -> Result<(), Str
             return Err(format!("{WRONG} I1: checkpoint {id} is at {mark:?}"));
         }
     }
+    for task in &acked.gone {
+        match engine.task(task) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            other => {
+                return Err(format!(
+                    "{WRONG} I2: deleted task {task} is back: {other:?}"
+                ));
+            }
+        }
+    }
+    if let Some((checkpoint, expected)) = &acked.kept {
+        match state_of(engine, checkpoint) {
+            Ok(found) if found == *expected => {}
+            // A later one may have been kept in its place, and nobody was told.
+            Err(error) if error.kind() == ErrorKind::NotFound && is_worn(engine) => {}
+            Ok(_) => return Err(format!("{WRONG} I10: another state at @{checkpoint}")),
+            Err(error) => return Err(refused(&format!("I10: state at @{checkpoint}"), &error)),
+        }
+    }
     for (task, lineage) in &acked.lineages {
         let task = engine.task(task).map_err(|e| refused("I1", &e))?;
         task.lineage_named(LineageId(*lineage))
             .map_err(|e| refused("I7", &e))?;
     }
     Ok(())
+}
+
+/// The hash of the state at a checkpoint.
+pub fn state_of(engine: &Engine, checkpoint: &str) -> milepost::Result<String> {
+    let point = engine.point(&format!("@{checkpoint}"))?;
+    let state = RunReducer.encode(&engine.run_state(&point)?)?;
+    Ok(format!("{:x}", crate::seed::hash(&state)))
+}
+
+/// Whether the task that is trimmed has a checkpoint, whichever that is.
+fn is_worn(engine: &Engine) -> bool {
+    let of_task = |task: &str| milepost::CheckpointQuery {
+        task: Some(task.to_owned()),
+        ..Default::default()
+    };
+    let page = engine.checkpoints(&of_task("tworn"));
+    page.is_ok_and(|page| !page.items.is_empty())
 }
 
 fn check_task(

@@ -49,3 +49,12 @@ impl Random {
         out
     }
 }
+
+/// A hash of bytes, to compare them by.
+pub fn hash(bytes: &[u8]) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for byte in bytes {
+        hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    hash
+}

@@ -16,7 +16,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use milepost::{
-    Application, Body, Data, Engine, ErrorKind, LineageId, Mark, Message, Options, Result, Task,
+    Application, Body, Data, Engine, ErrorKind, LineageId, Mark, Message, Options, Result,
+    Retention, Task,
 };
 
 use crate::bodies;
@@ -39,6 +40,11 @@ pub enum Step {
     State,
     /// Closes the store and opens it again.
     Reopen,
+    /// A task of its own is started, worked on and deleted.
+    Delete,
+    /// A task of its own is worked on, and its events are trimmed up to its last checkpoint.
+    Wear,
+    Compact,
 }
 
 /// What a batch is made of. The kind is part of the batch's number.
@@ -136,6 +142,36 @@ pub fn short_script() -> Vec<Step> {
         Append(Large),
         Append(Small),
         Drain,
+        Append(Small),
+    ]
+}
+
+/// A script that lets go of much, and compacts.
+pub fn compacting_script() -> Vec<Step> {
+    use Kind::{Chunked, Large, Medium, Small};
+    use Step::{Append, Branch, Compact, Delete, Drain, Mark, Reopen, Restore, Start, Wear};
+    vec![
+        Start,
+        Append(Chunked),
+        Delete,
+        Mark,
+        Append(Large),
+        Wear,
+        Append(Small),
+        Compact,
+        Append(Medium),
+        Wear,
+        Append(Chunked),
+        Delete,
+        Branch,
+        Drain,
+        Compact,
+        Append(Small),
+        Reopen,
+        Restore,
+        Append(Large),
+        Wear,
+        Compact,
         Append(Small),
     ]
 }
@@ -330,6 +366,9 @@ impl Work {
                 let head = task.head()?.next;
                 self.engine().run_state(&task.point(head)?).map(|_| ())
             }
+            Step::Delete => self.delete(),
+            Step::Wear => self.wear(),
+            Step::Compact => self.engine().compact(&mut |_| {}).map(|_| ()),
             Step::Reopen => {
                 self.engine.take().unwrap().close()?;
                 self.engine = Some(Engine::open(&self.store, options())?);
@@ -370,6 +409,44 @@ impl Work {
         let mark = task.checkpoint(Mark::new().label(label))?;
         let (id, lineage) = (mark.id, mark.lineage.0);
         self.tell(&format!("mark {} {lineage} {} {id}", task.id(), mark.mark));
+        Ok(())
+    }
+
+    fn delete(&mut self) -> Result<()> {
+        self.next_batch += 1;
+        let name = format!("gone-{}", self.next_batch);
+        let task = self.engine().start_task(&name, "eve")?;
+        for size in [10, 20_000, 300_000] {
+            task.append(bodies::bytes(self.next_batch, size))?;
+        }
+        task.checkpoint(Mark::new())?;
+        self.engine().delete_task(&name)?;
+        self.tell(&format!("gone {name}"));
+        Ok(())
+    }
+
+    fn wear(&mut self) -> Result<()> {
+        let name = format!("{}worn", self.prefix);
+        let task = match self.engine().task(&name) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                self.engine().start_task(&name, "eve")?
+            }
+            task => task?,
+        };
+        for n in 0..3 {
+            let bodies = [n, n + 100].map(|salt| bodies::body(0, salt, 300));
+            task.append(bodies.to_vec())?;
+            task.append(bodies::bytes(self.next_batch + n, 5000))?;
+        }
+        let mark = task.checkpoint(Mark::new())?;
+        task.append(bodies::body(2, self.next_batch, 10))?;
+        let policy = Retention::new().keep(1).undo(0).task(&name);
+        let report = self.engine().retain(&policy)?;
+        if let Some(error) = report.tasks.into_iter().find_map(|task| task.error) {
+            return Err(error);
+        }
+        let state = crate::acked::state_of(self.engine(), &mark.id.to_string())?;
+        self.tell(&format!("kept {} {state}", mark.id));
         Ok(())
     }
 

@@ -18,7 +18,9 @@ use milepost_tests::faulted;
 use milepost_tests::faults::{self, Faults, nightly, temp_dir};
 use milepost_tests::folder::copy;
 use milepost_tests::seed::{Random, seed};
-use milepost_tests::work::{Kind, Step, Work, recycling_script, script, short_script};
+use milepost_tests::work::{
+    Kind, Step, Work, compacting_script, recycling_script, script, short_script,
+};
 
 const DIR: &str = "MILEPOST_TEST_POWER_DIR";
 const SEED: &str = "MILEPOST_TEST_POWER_SEED";
@@ -49,6 +51,7 @@ fn child_that_works_until_it_ends_without_closing() {
             ],
         ),
         "short" => (0, short_script()),
+        "compacting" => (0, compacting_script()),
         "threads" => (0, script(seed, 25)),
         "chunk" => (
             0,
@@ -314,6 +317,21 @@ fn a_segment_that_is_used_again_does_not_bring_back_what_it_held_before() {
     let sampling = Sampling { from, ..sampling };
     let (count, failures) = check_all(&run, Disk::new(), sampling);
     report("recycling", &run, count, &failures);
+}
+
+#[test]
+fn a_power_cut_while_a_store_lets_go_of_events_and_is_compacted_loses_nothing_that_is_kept() {
+    let Some(faults) = faults::built() else {
+        return;
+    };
+    let run = run(faults, seed(), "compacting", &[]);
+    let sampling = if nightly() {
+        Sampling::new(1, 5, 6)
+    } else {
+        Sampling::new(12, 100, 2)
+    };
+    let (count, failures) = check_all(&run, Disk::new(), sampling);
+    report("compacting", &run, count, &failures);
 }
 
 #[test]
