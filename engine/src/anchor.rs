@@ -18,6 +18,7 @@ use crate::clock::Clock;
 use crate::files;
 use crate::index::LogHead;
 use crate::index::keys::{self, Kind};
+use crate::live::Live;
 use crate::verify::Fault;
 
 /// The version of the form.
@@ -99,8 +100,12 @@ impl Anchor {
         let heads =
             (catalog.log()).scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)?;
         let mut origin = (TaskNo::STORE, store);
+        let live = Live::of(catalog.log().as_ref())?;
         for (key, value) in heads {
             let (id, head) = (keys::log_of(&key), LogHead::decode(&value)?.head);
+            if live.is_gone(id) {
+                continue;
+            }
             if origin.0 != id.task {
                 origin = (id.task, catalog.task(id.task)?.origin);
             }
@@ -169,8 +174,9 @@ impl Anchor {
             )));
         }
         let mut faults = Vec::new();
+        let live = Live::of(catalog.log().as_ref())?;
         for log in &self.logs {
-            match log.check(catalog, store) {
+            match log.check(catalog, store, &live) {
                 Ok(()) => {}
                 Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::NotFound) => {
                     faults.push(Fault::of(log.id(), &error));
@@ -183,8 +189,17 @@ impl Anchor {
 }
 
 impl AnchoredLog {
-    fn check(&self, catalog: &Catalog, store: Origin) -> Result<()> {
+    fn check(&self, catalog: &Catalog, store: Origin, live: &Live) -> Result<()> {
         let id = self.id();
+        // The event that says so is in a log that is anchored too, or in one that such an event is about.
+        let trimmed = live.base(id).is_some_and(|base| base.next > self.next);
+        if live.is_gone(id) || trimmed {
+            let origin = catalog.task_ever(self.task)?.origin;
+            return match origin == self.origin {
+                true => Ok(()),
+                false => Err(Error::corrupt(id.to_string(), self.origin, origin)),
+            };
+        }
         let place = || format!("{id} at offset {}", self.next);
         let head = catalog.log().head(id)?.map(|head| head.head);
         let Some(head) = head.filter(|head| head.next >= self.next) else {

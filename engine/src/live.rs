@@ -105,6 +105,15 @@ impl Live {
         Ok(())
     }
 
+    /// The same, of a frame that may be damaged: what can be read of it.
+    pub(crate) fn take_readable(&mut self, payload: &[u8]) {
+        for group in Groups::new(payload).map_while(Result::ok) {
+            if group.log.kind == LogKind::Control {
+                let _ = self.take_group(&group);
+            }
+        }
+    }
+
     fn take_group(&mut self, group: &GroupRef<'_>) -> Result<()> {
         let task = group.log.task;
         for record in group.section.iter() {

@@ -279,3 +279,92 @@ fn a_store_with_nothing_to_let_go_of_is_as_it_was() {
         .compact(&mut |_| {})
         .unwrap();
 }
+
+/// A store with a task that was deleted, one that was trimmed, a lineage that was dropped and a body that
+/// was erased, compacted.
+fn compacted(root: &Path) -> Engine {
+    let engine = Engine::open(root, Options::default()).unwrap();
+    let gone = engine.start_task("gone", "ana").unwrap();
+    hide(&gone, 1);
+    let task = engine.start_task("t", "ana").unwrap();
+    (0..4).for_each(|n| drop(step(&task, n)));
+    let task = engine
+        .restore(&engine.point("t@c-1").unwrap(), None)
+        .unwrap();
+    (4..8).for_each(|n| drop(step(&task, n)));
+    hide(&task, 2);
+    let anchor = engine.anchor().unwrap();
+    engine.delete_task("gone").unwrap();
+    engine.retain(&Retention::new().keep(2).undo(0)).unwrap();
+    let last = task.head().unwrap().next - 1;
+    engine.erase(&task.point(last).unwrap(), None).unwrap();
+    engine.compact(&mut |_| {}).unwrap();
+    assert_eq!(engine.verify_anchor(&anchor).unwrap(), []);
+    engine
+}
+
+#[test]
+fn an_anchor_of_before_and_one_of_after_both_fit() {
+    let dir = tempfile::tempdir().unwrap();
+    let (root, file) = (dir.path().join("store"), dir.path().join("anchor.json"));
+    let engine = compacted(&root);
+    let after = engine.anchor().unwrap();
+    step(&engine.task("t").unwrap(), 20);
+    assert_eq!(engine.verify_anchor(&after).unwrap(), []);
+    engine.close().unwrap();
+    for _ in 0..2 {
+        let options = Options::default().anchor_to(&file);
+        let engine = Engine::open(&root, options).unwrap();
+        engine.start_task("more", "ana").unwrap();
+        engine.delete_task("more").unwrap();
+        step(&engine.task("t").unwrap(), 21);
+        engine.retain(&Retention::new().keep(1)).unwrap();
+        engine.close().unwrap();
+    }
+    // One that was put back is found.
+    let engine = Engine::open(&root, Options::default()).unwrap();
+    assert_eq!(engine.verify_anchor(&after).unwrap(), []);
+}
+
+#[test]
+fn a_compacted_store_that_is_damaged_in_both_copies_keeps_what_is_left() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("store");
+    let engine = compacted(&root);
+    let before = state(&engine, "t");
+    let task = engine.task("t").unwrap();
+    let kept: Vec<_> = task.read(..).unwrap().map(Result::unwrap).collect();
+    // These are in the journal only.
+    engine.drain().unwrap();
+    let later = engine.start_task("later", "ana").unwrap();
+    (0..3).for_each(|n| drop(step(&later, n)));
+    engine.close().unwrap();
+    fs::remove_dir_all(root.join("sled"))
+        .or_else(|_| fs::remove_dir_all(root.join("sled.next")))
+        .unwrap();
+    let journal = root.join("journal");
+    let last = fs::read_dir(&journal)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .max()
+        .unwrap();
+    let mut bytes = fs::read(&last).unwrap();
+    bytes[4096 + 300] ^= 1;
+    fs::write(&last, bytes).unwrap();
+    assert!(Engine::open(&root, Options::default()).is_err());
+    let report = milepost::repair(&root, &Options::default(), false).unwrap();
+    assert!(
+        report
+            .lost
+            .iter()
+            .all(|lost| lost.task.as_deref() != Some("t")),
+        "{report:?}"
+    );
+    let engine = Engine::open(&root, Options::default()).unwrap();
+    assert_eq!(state(&engine, "t"), before);
+    let task = engine.task("t").unwrap();
+    let found: Vec<_> = task.read(..).unwrap().map(Result::unwrap).collect();
+    assert_eq!(found, kept);
+    assert!(engine.task("gone").is_err());
+    assert_clean(&engine);
+}

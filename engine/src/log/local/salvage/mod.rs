@@ -20,12 +20,14 @@ use milepost_codec::Result;
 use self::sources::Sources;
 pub(crate) use self::weave::LostRange;
 use self::weave::Weave;
+use super::compact::finish_switch;
 use super::kv::Kv;
 use super::layout::{self, Layout};
 use super::replay::TELL_EVERY;
 use super::rewrite::Files;
 use super::settings::StoreConfig;
 use crate::files;
+use crate::live::Live;
 use crate::opened::Progress;
 use crate::options::Options;
 
@@ -51,12 +53,19 @@ pub(crate) fn salvage(
     files::make_dir(&beside)?;
     files::make_dir(&layout.damaged())?;
     let orphans = layout::free_name(&layout.damaged(), "orphans.jsonl");
-    let mut weave = Weave::new(&orphans)?;
+    finish_switch(layout)?;
     // A sled that cannot be opened has nothing to give.
     let kv = Kv::open(&layout.sled(), options.cache_bytes, config.sled_segment).ok();
     let key = options.key.as_ref();
     let mut sources = Sources::of(layout, config.store, key, kv.as_ref())?;
     let last = sources.last();
+    // What retention let go of is not lost. The events that say so come after what they are about.
+    let mut live = Live::default();
+    for seq in 1..=last {
+        live.take_readable(&sources.payload(seq)?);
+    }
+    let mut sources = Sources::of(layout, config.store, key, kv.as_ref())?;
+    let mut weave = Weave::new(&orphans, live)?;
     let files = Files {
         dir: &beside,
         store: config.store,

@@ -11,11 +11,12 @@ use std::path::{Path, PathBuf};
 
 use milepost_codec::{
     Body, BodyForm, Control, GroupRef, Groups, LineageId, LogId, LogKind, Offset, RecordRef,
-    Result, Salts, SectionRef, Seq, TaskNo, begin_group, encode_record,
+    Result, Salts, SectionRef, Sections, Seq, TaskNo, begin_group, encode_record,
 };
 use serde_json::json;
 
 use crate::files;
+use crate::live::{Live, Part};
 
 /// Events of a log that did not come back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +43,7 @@ struct Left {
 }
 
 pub(super) struct Weave {
+    live: Live,
     names: HashMap<TaskNo, String>,
     logs: HashMap<LogId, Left>,
     lost: BTreeMap<(u64, u32), LostRange>,
@@ -50,8 +52,9 @@ pub(super) struct Weave {
 }
 
 impl Weave {
-    pub(super) fn new(orphans: &Path) -> Result<Self> {
+    pub(super) fn new(orphans: &Path, live: Live) -> Result<Self> {
         Ok(Self {
+            live,
             names: HashMap::new(),
             logs: HashMap::new(),
             lost: BTreeMap::new(),
@@ -70,10 +73,26 @@ impl Weave {
             .map(|group| group.log)
             .collect();
         for group in &groups {
+            if group.log.kind == LogKind::Control {
+                if !self.live.is_gone(group.log) {
+                    self.control(group, &opened, out)?;
+                }
+                continue;
+            }
             let section = payload.get(group.span.0..group.span.1).unwrap_or_default();
-            match group.log.kind {
-                LogKind::Control => self.control(group, &opened, out)?,
-                LogKind::Lineage(_) => self.lineage(seq, group, section, &opened, out)?,
+            match self.live.part(group.log, group.first, &group.section)? {
+                Part::Nothing => {}
+                Part::Whole => self.lineage(seq, group, section, &opened, out)?,
+                Part::Other(first, bytes) => {
+                    if let Some(section) = Sections::new(&bytes).next() {
+                        let group = GroupRef {
+                            first,
+                            section: section?,
+                            ..*group
+                        };
+                        self.lineage(seq, &group, &bytes, &opened, out)?;
+                    }
+                }
             }
         }
         Ok(())
@@ -114,11 +133,16 @@ impl Weave {
         let known = self.names.contains_key(&group.log.task);
         let left = match self.logs.get(&group.log) {
             Some(left) => *left,
-            None => Left {
-                next: group.first,
-                now: group.first,
-                ended: !opened.contains(&group.log) || !known,
-            },
+            None => {
+                // A lineage that was trimmed begins at its base.
+                let base = self.live.base(group.log);
+                let based = base.is_some_and(|base| base.next == group.first);
+                Left {
+                    next: group.first,
+                    now: group.first,
+                    ended: !(based || opened.contains(&group.log)) || !known,
+                }
+            }
         };
         let end = group.first + u64::from(group.section.count);
         if left.ended || group.first != left.next {
@@ -200,7 +224,9 @@ impl Weave {
         };
         let there = |this: &Self, lineage: LineageId| {
             let log = LogId::lineage(task, lineage);
-            opened.contains(&log) || this.logs.contains_key(&log)
+            // Those of a lineage that was trimmed come later, and of one that was dropped none does.
+            let retained = this.live.is_gone(log) || this.live.base(log).is_some();
+            retained || opened.contains(&log) || this.logs.contains_key(&log)
         };
         match decoded {
             Some(Control::TaskOpened(task)) => {
