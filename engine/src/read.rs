@@ -11,6 +11,7 @@ use milepost_replay::Event;
 
 use crate::catalog::Catalog;
 use crate::index::BaseEntry;
+use crate::live::Live;
 use crate::log::{Log, Stretch};
 use crate::retention::ErasedEvents;
 
@@ -406,6 +407,17 @@ impl Events {
         self.next
     }
 
+    /// Why there is no event where one is due: retention may have taken it away since this was begun.
+    fn missing(&self) -> Error {
+        let (at, owner) = (self.next, self.owner.unwrap_or_default());
+        let live = Live::of(self.log.as_ref()).unwrap_or_default();
+        let id = LogId::lineage(self.task, owner);
+        if live.is_gone(id) || live.base(id).is_some_and(|base| at < base.next) {
+            return Error::not_found(format!("{id}: retention took the event away"));
+        }
+        Error::corrupt("log", format!("offset {at}"), "nothing")
+    }
+
     fn read(&mut self) -> Result<Option<Event>> {
         let owner = self
             .ancestry
@@ -434,9 +446,11 @@ impl Iterator for Events {
             return None;
         }
         let at = self.next;
-        let read = self.read().and_then(|event| {
-            event.ok_or_else(|| Error::corrupt("log", format!("offset {at}"), "nothing"))
-        });
+        let read = match self.read() {
+            Ok(Some(event)) => Ok(event),
+            Ok(None) => Err(self.missing()),
+            Err(error) => Err(error),
+        };
         if read.is_err() {
             self.end = self.next;
         }

@@ -288,3 +288,34 @@ fn a_sled_that_is_lost_with_a_commit_of_the_journal_is_refused_and_put_back() {
     refuses(&held, &before, damage, &place, "no sled");
     assert_eq!(archive(&held).len(), 3);
 }
+
+#[test]
+fn a_second_folder_that_a_compaction_had_not_finished_is_removed() {
+    let stores = Stores::make();
+    let root = stores.copy("closed", "store");
+    let before = Whole::of_store(&root);
+    fs::create_dir(root.join("sled.next")).unwrap();
+    fs::write(root.join("sled.next/db"), b"half of it").unwrap();
+    opens(&root, &before, &[], "not finished");
+    assert!(root.join("sled").exists() && !root.join("sled.next").exists());
+}
+
+#[test]
+fn a_second_folder_that_a_compaction_had_switched_to_is_gone_on_with() {
+    let stores = Stores::make();
+    // The one before may be there still, removed by half, or gone.
+    for left in ["", "half", "whole"] {
+        let root = stores.copy("closed", &format!("store-{left}"));
+        let before = Whole::of_store(&root);
+        folder::copy(&root.join("sled"), &root.join("sled.next")).unwrap();
+        match left {
+            "" => fs::remove_dir_all(root.join("sled")).unwrap(),
+            "half" => fs::remove_file(root.join("sled/db")).unwrap(),
+            _ => {}
+        }
+        fs::write(root.join("sled-now"), b"sled.next").unwrap();
+        opens(&root, &before, &[], left);
+        assert!(root.join("sled/db").exists());
+        assert!(!root.join("sled.next").exists() && !root.join("sled-now").exists());
+    }
+}
