@@ -17,7 +17,7 @@ use milepost::Error;
 
 use crate::acked::{Acked, WRONG, check_engine, check_store};
 use crate::faults::{self, Faults};
-use crate::work::{Kind, Step, Work, short_script};
+use crate::work::{Kind, Step, Work, compacting_script, short_script};
 
 const DIR: &str = "MILEPOST_TEST_FAULTED_DIR";
 const SEED: &str = "MILEPOST_TEST_FAULTED_SEED";
@@ -80,6 +80,7 @@ fn tell(dir: &Path, line: &str) {
 fn work(dir: &Path, seed: u64, what: &str, fail: &str) {
     let (first, script) = match what {
         "Recover" => (10_000, recovering_script()),
+        "Compact" => (0, compacting_script()),
         _ => (0, short_script()),
     };
     let mut work = match Work::open(dir, seed, first) {

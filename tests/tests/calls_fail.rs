@@ -228,6 +228,27 @@ fn reading_goes_on_after_a_write_that_failed_behind_a_recovery() {
 }
 
 #[test]
+fn a_call_that_fails_while_a_store_is_compacted_takes_nothing_that_is_kept_and_reading_goes_on() {
+    let Some(faults) = faults::built() else {
+        return;
+    };
+    let classes: &[&'static str] = match nightly() {
+        true => &[
+            "write", "sync", "range", "open", "rename", "unlink", "mkdir", "truncate", "read",
+        ],
+        false => &["write", "sync", "rename", "unlink"],
+    };
+    let tried = try_all(faults, "Compact", classes, 1, None, seed());
+    report("I1, compacting", tried.seed, tried.cases, &tried.lost);
+    report(
+        "reads, compacting",
+        tried.seed,
+        tried.cases,
+        &tried.unreadable,
+    );
+}
+
+#[test]
 fn a_read_that_fails_while_working_takes_nothing_that_was_acknowledged() {
     let Some(faults) = faults::built() else {
         return;

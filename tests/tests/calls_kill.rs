@@ -86,3 +86,36 @@ fn a_kill_before_any_call_loses_nothing_nor_does_one_while_that_is_recovered_fro
     }
     report("kills before a call", seed, cases, &failures);
 }
+
+#[test]
+fn a_kill_before_any_call_of_a_compaction_loses_nothing_that_is_kept() {
+    let Some(faults) = faults::built() else {
+        return;
+    };
+    let seed = seed();
+    let mut random = Random::new(seed);
+    let dir = temp_dir();
+    let make = |name: &str| Case {
+        child: CHILD,
+        dir: folder(dir.path(), name),
+        seed,
+    };
+    let count = dir.path().join("count");
+    let base = make("base");
+    base.run(faults, "Compact", None, Some(&count)).unwrap();
+    base.check().unwrap();
+    let calls = counts(&count).of("any");
+    println!("{calls} calls to be killed before");
+    let (mut cases, mut failures) = (0, Vec::new());
+    for n in spread(calls, (!nightly()).then_some(25), &mut random) {
+        let kill = Fail::once("any", n, "kill");
+        let case = make(&format!("kill-{n}"));
+        let killed = case.run(faults, "Compact", Some(kill), None);
+        if let Err(error) = killed.and_then(|_| case.check()) {
+            failures.push(format!("{kill}: {error}"));
+        }
+        cases += 1;
+        std::fs::remove_dir_all(&case.dir).unwrap();
+    }
+    report("kills in a compaction", seed, cases, &failures);
+}
