@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use milepost_codec::{
-    BodyForm, Control, Error, Hash, LineageId, LogId, LogKind, Offset, Origin, Result, TaskNo,
+    BodyForm, Control, Error, Hash, LineageId, LogId, LogKind, Offset, Origin, Result, Seq, TaskNo,
 };
 
 use super::Fault;
@@ -33,6 +33,7 @@ pub(super) fn check(
     catalog: &Catalog,
     task: TaskNo,
     lineages: &[(LogId, &Ranged)],
+    until: Seq,
     kinds: &mut [u64; 256],
 ) -> Result<(u64, Vec<Fault>)> {
     let mut tries = 0;
@@ -41,7 +42,7 @@ pub(super) fn check(
         let seq = catalog.log().seq();
         let said = Said::read(catalog, task)?;
         let mut faults = said.compare(catalog, task)?;
-        faults.extend(said.marks(catalog, task, lineages)?);
+        faults.extend(said.marks(catalog, task, lineages, until)?);
         if !faults.is_empty() && tries < TRIES && catalog.log().seq() != seq {
             continue;
         }
@@ -135,6 +136,7 @@ impl Said {
         catalog: &Catalog,
         task: TaskNo,
         lineages: &[(LogId, &Ranged)],
+        until: Seq,
     ) -> Result<Vec<Fault>> {
         let (mut faults, mut count) = (Vec::new(), 0);
         for (id, ranged) in lineages {
@@ -147,13 +149,20 @@ impl Said {
             };
             let is_removed = |offset: &&Offset| self.removed.contains(&(lineage, **offset));
             count += ranged.listed.len() as u64;
-            let back = ranged.listed.iter().filter(is_removed);
-            faults.extend(back.map(|o| fault(o, "none, since retention removed it", "one")));
+            for offset in ranged.listed.iter().filter(is_removed) {
+                // It may have been removed since it was seen.
+                let entry = keys::mark(task, lineage, *offset);
+                if catalog.log().get(&entry)?.is_some() {
+                    faults.push(fault(offset, "none, since retention removed it", "one"));
+                }
+            }
             let gone = ranged.unlisted.iter().filter(|o| !is_removed(o));
             faults.extend(gone.map(|o| fault(o, "its entries in the index", "none")));
         }
         let tally = catalog.tally(task)?;
-        if tally != count && task != TaskNo::STORE {
+        // Only where nothing was appended since they were counted.
+        let same = catalog.log().seq() == until;
+        if same && tally != count && task != TaskNo::STORE {
             let place = format!("number of checkpoints of {}", LogId::control(task));
             faults.push(Fault::of("index", &Error::corrupt(place, count, tally)));
         }

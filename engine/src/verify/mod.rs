@@ -423,7 +423,7 @@ impl<'a> Verification<'a> {
             if marks.iter().any(|(_, one)| one.broken) {
                 continue;
             }
-            match control::check(self.catalog, task, &marks, kinds) {
+            match control::check(self.catalog, task, &marks, self.until, kinds) {
                 Ok((entries, faults)) => {
                     self.report.entries += entries;
                     self.report.faults.extend(faults);

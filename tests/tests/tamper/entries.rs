@@ -292,7 +292,7 @@ fn forge_snapshot(root: &Path) -> bool {
     // The check that needs no key.
     let check_at = note.len() - 16;
     let mut numbers = Reader::new(&note[32..check_at], "note");
-    let numbers = [0; 2].map(|_: u8| numbers.varint().unwrap().to_le_bytes());
+    let numbers = [0; 3].map(|_: u8| numbers.varint().unwrap().to_le_bytes());
     let parts = [b"milepost.note.1\0", &essay.0[..], &id.0, &numbers.concat()];
     let check = check_of(None, &parts);
     note[check_at..].copy_from_slice(&check);
