@@ -194,11 +194,11 @@ impl Catalog {
         entry.map(|bytes| BaseEntry::decode(&bytes)).transpose()
     }
 
-    /// How many checkpoints a task has.
-    pub(crate) fn tally(&self, task: TaskNo) -> Result<u64> {
+    /// What is counted of a task.
+    pub(crate) fn tally(&self, task: TaskNo) -> Result<Tally> {
         match self.log.get(&keys::tally(task))? {
-            Some(bytes) => Ok(Tally::decode(&bytes)?.0),
-            None => Ok(0),
+            Some(bytes) => Tally::decode(&bytes),
+            None => Ok(Tally::default()),
         }
     }
 

@@ -125,7 +125,17 @@ fn by_task(catalog: &Catalog) -> Result<BTreeMap<TaskNo, TaskStats>> {
         }
         Ok(())
     })?;
-    let gone = retained(catalog)?;
+    let mut dropping = Vec::new();
+    each(catalog, Kind::Tally, &mut |key, value| {
+        let no = TaskNo(keys::first_u64(key));
+        if let Some(task) = tasks.get_mut(&no) {
+            let tally = Tally::decode(value)?;
+            task.checkpoints = tally.marks;
+            dropping.extend((tally.dropped > 0).then_some(no));
+        }
+        Ok(())
+    })?;
+    let gone = retained(catalog, &dropping)?;
     each(catalog, Kind::Head, &mut |key, value| {
         let log = keys::log_of(key);
         if let (LogKind::Lineage(_), Some(task)) = (log.kind, tasks.get_mut(&log.task)) {
@@ -141,28 +151,26 @@ fn by_task(catalog: &Catalog) -> Result<BTreeMap<TaskNo, TaskStats>> {
         }
         Ok(())
     })?;
-    each(catalog, Kind::Tally, &mut |key, value| {
-        if let Some(task) = tasks.get_mut(&TaskNo(keys::first_u64(key))) {
-            task.checkpoints = Tally::decode(value)?.0;
-        }
-        Ok(())
-    })?;
     Ok(tasks)
 }
 
-/// Where lineages begin that retention let go of a part of; behind all of it for those it dropped.
-fn retained(catalog: &Catalog) -> Result<HashMap<LogId, Offset>> {
+/// Where lineages begin that retention let go of a part of; behind all of it for those it dropped, of
+/// which these tasks have some.
+fn retained(catalog: &Catalog, dropping: &[TaskNo]) -> Result<HashMap<LogId, Offset>> {
     let mut begins = HashMap::new();
     each(catalog, Kind::Base, &mut |key, value| {
         begins.insert(keys::log_of(key), BaseEntry::decode(value)?.head.next);
         Ok(())
     })?;
-    each(catalog, Kind::Lineage, &mut |key, value| {
-        if LineageEntry::decode(value)?.dropped {
-            begins.insert(keys::log_of(key), Offset::MAX);
+    for task in dropping {
+        let prefix = keys::of_task(Kind::Lineage, *task);
+        let end = keys::after_prefix(&prefix);
+        for (key, value) in catalog.log().scan(&prefix, &end, false, usize::MAX)? {
+            if LineageEntry::decode(&value)?.dropped {
+                begins.insert(keys::log_of(&key), Offset::MAX);
+            }
         }
-        Ok(())
-    })?;
+    }
     Ok(begins)
 }
 

@@ -1,7 +1,7 @@
 //! Measures the design's targets, each beside its peers, and says how far each is.
 //!
 //! `cargo run --release -p milepost-benches --bin targets [-- [quick] [ROW...]]` with rows
-//! `one`, `many`, `batches`, `load`, `memory`, `marks`, `state`, `open`, `guards`, `verify`, `rebuild`. Stores are made in the
+//! `one`, `many`, `batches`, `load`, `memory`, `marks`, `state`, `open`, `guards`, `verify`, `rebuild`, `list`, `cleanup`. Stores are made in the
 //! current folder, or in `MILEPOST_BENCH_DIR`; it should be on the disk that is asked about.
 
 use milepost_benches::{measure, rows};
@@ -38,6 +38,12 @@ fn main() {
     }
     if wanted("guards") {
         rows::guards(rounds, 1000 * scale);
+    }
+    if wanted("list") {
+        rows::listing(rounds, 25_000 * scale);
+    }
+    if wanted("cleanup") {
+        rows::cleanup(rounds, 2500 * scale);
     }
     let bytes = if quick { 64 << 20 } else { 256 << 20 };
     if wanted("verify") {

@@ -4,11 +4,13 @@ mod append;
 mod guards;
 mod history;
 mod load;
+mod retention;
 
 pub use append::{batches, one_writer, writers_64};
 pub use guards::{guards, rebuild, verify};
 pub use history::{checkpoint_and_fork, open, state};
 pub use load::{bulk_load, memory};
+pub use retention::{cleanup, listing};
 
 use std::path::Path;
 

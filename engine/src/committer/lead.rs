@@ -13,7 +13,7 @@ use milepost_codec::{
 use super::request::{Draft, Part, PartBuilder, Request};
 use super::ticket::{Done, Results, Slot};
 use crate::catalog::Catalog;
-use crate::index::{Before, Indexed, LogHead, index_record};
+use crate::index::{Before, Indexed, LogHead, Tally, index_record};
 use crate::log::{Batch, GroupMeta};
 use crate::metrics::Meters;
 
@@ -52,8 +52,8 @@ pub(crate) struct Lead {
     seq: Seq,
     logs: HashMap<LogId, Known>,
     active: HashMap<TaskNo, (Epoch, LineageId)>,
-    /// How many checkpoints tasks have.
-    marks: HashMap<TaskNo, u64>,
+    /// What is counted of tasks.
+    tallies: HashMap<TaskNo, Tally>,
     /// Tasks that were deleted in the batch that is being made: the index does not say so yet.
     deleted: HashSet<TaskNo>,
     /// Keys in the batch that is being made: they are not in the index yet.
@@ -84,7 +84,7 @@ impl Lead {
             seq,
             logs: HashMap::new(),
             active: HashMap::new(),
-            marks: HashMap::new(),
+            tallies: HashMap::new(),
             deleted: HashSet::new(),
             keys: HashSet::new(),
             meters,
@@ -164,7 +164,7 @@ impl Lead {
     pub(crate) fn forget(&mut self) {
         self.logs.clear();
         self.active.clear();
-        self.marks.clear();
+        self.tallies.clear();
     }
 
     /// Counts a commit.
@@ -350,9 +350,9 @@ impl Lead {
 
     /// Chains a part's records into sections of the batch.
     fn chain(&mut self, part: &Part, batch: &mut Batch) -> Result<()> {
-        let mut marks = std::mem::take(&mut self.marks);
-        let chained = self.chain_into(part, batch, &mut marks);
-        self.marks = marks;
+        let mut tallies = std::mem::take(&mut self.tallies);
+        let chained = self.chain_into(part, batch, &mut tallies);
+        self.tallies = tallies;
         chained
     }
 
@@ -360,7 +360,7 @@ impl Lead {
         &mut self,
         part: &Part,
         batch: &mut Batch,
-        marks: &mut HashMap<TaskNo, u64>,
+        tallies: &mut HashMap<TaskNo, Tally>,
     ) -> Result<()> {
         let seq = batch.seq;
         let log = Arc::clone(self.catalog.log());
@@ -385,7 +385,7 @@ impl Lead {
                 let mut before = Before {
                     entry: &|key| log.get(key),
                     chunk: &|id| log.get_chunk(id),
-                    marks,
+                    tallies,
                 };
                 index_record(&indexed, &mut before, &mut batch.index)?;
             }

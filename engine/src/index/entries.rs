@@ -64,9 +64,14 @@ pub(crate) struct TaskEntry {
     pub(crate) deleted_us: Option<u64>,
 }
 
-/// How many checkpoints a task has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
-pub(crate) struct Tally(pub(crate) u64);
+/// What is counted of a task.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct Tally {
+    /// Its checkpoints.
+    pub(crate) marks: u64,
+    /// Its lineages that were dropped.
+    pub(crate) dropped: u64,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct LineageEntry {

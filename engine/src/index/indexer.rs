@@ -41,29 +41,29 @@ pub(crate) struct Before<'a> {
     pub(crate) entry: &'a Lookup<'a, [u8]>,
     /// A chunk's content.
     pub(crate) chunk: &'a Lookup<'a, ChunkId>,
-    /// How many checkpoints tasks have, of this commit and earlier ones, as far as it was asked for.
-    pub(crate) marks: &'a mut HashMap<TaskNo, u64>,
+    /// What is counted of tasks, of this commit and earlier ones, as far as it was asked for.
+    pub(crate) tallies: &'a mut HashMap<TaskNo, Tally>,
 }
 
 impl Before<'_> {
-    /// Counts checkpoints that come and go.
+    /// Counts what comes and goes.
     fn count(
         &mut self,
         task: TaskNo,
-        change: impl FnOnce(u64) -> u64,
+        change: impl FnOnce(&mut Tally),
         puts: &mut Vec<IndexPut>,
     ) -> Result<()> {
         let key = keys::tally(task);
-        let known = match self.marks.get(&task) {
+        let mut tally = match self.tallies.get(&task) {
             Some(known) => *known,
             None => match (self.entry)(&key)? {
-                Some(entry) => Tally::decode(&entry)?.0,
-                None => 0,
+                Some(entry) => Tally::decode(&entry)?,
+                None => Tally::default(),
             },
         };
-        let now = change(known);
-        self.marks.insert(task, now);
-        puts.push((key, Some(Tally(now).encode())));
+        change(&mut tally);
+        self.tallies.insert(task, tally);
+        puts.push((key, Some(tally.encode())));
         Ok(())
     }
 }
@@ -92,7 +92,7 @@ pub(crate) fn index_record(
             };
             if let Body::CheckpointMarked(mark) = Body::decode(record.header.kind, payload)? {
                 index_mark(record, mark, payload.len(), puts);
-                before.count(task, |known| known + 1, puts)?;
+                before.count(task, |tally| tally.marks += 1, puts)?;
             }
             Ok(())
         }
@@ -271,15 +271,17 @@ fn remove_marks(
             gone += 1;
         }
     }
-    before.count(task, |known| known.saturating_sub(gone), puts)
+    let remove = |tally: &mut Tally| tally.marks = tally.marks.saturating_sub(gone);
+    before.count(task, remove, puts)
 }
 
 fn drop_lineage(
     task: TaskNo,
     lineage: LineageId,
-    before: &Before<'_>,
+    before: &mut Before<'_>,
     puts: &mut Vec<IndexPut>,
 ) -> Result<()> {
+    before.count(task, |tally| tally.dropped += 1, puts)?;
     puts.push((keys::base(task, lineage), None));
     let key = keys::lineage(task, lineage);
     if let Some(entry) = (before.entry)(&key)? {

@@ -12,7 +12,7 @@ use milepost_codec::{CheckpointId, ChunkId, Epoch, LineageId, LogId, Offset, Seq
 /// | `Chunk` | id 32 | place in a pack, of the local log |
 /// | `TaskName` | name | task u64 of its newest incarnation |
 /// | `Task` | task u64 | `TaskEntry` |
-/// | `Tally` | task u64 | how many checkpoints it has, u64 |
+/// | `Tally` | task u64 | `Tally` |
 /// | `Lineage` | task u64, lineage u32 | `LineageEntry` |
 /// | `Activation` | task u64, epoch u64 | `ActivationEntry` |
 /// | `Base` | task u64, lineage u32 | `BaseEntry` |

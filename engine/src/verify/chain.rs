@@ -324,7 +324,7 @@ impl Placed<'_> {
             &mut Before {
                 entry: &|_| Ok(None),
                 chunk: &|_| Ok(None),
-                marks: &mut HashMap::new(),
+                tallies: &mut HashMap::new(),
             },
             &mut found,
         )?;

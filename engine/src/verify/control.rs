@@ -12,7 +12,7 @@ use super::Fault;
 use super::chain::Ranged;
 use crate::catalog::Catalog;
 use crate::index::keys::{self, Kind};
-use crate::index::{Before, Indexed, LineageEntry, index_record};
+use crate::index::{Before, Indexed, LineageEntry, Tally, index_record};
 use crate::read::Cursor;
 
 /// How often a control log is read again that has grown meanwhile.
@@ -101,10 +101,12 @@ impl Said {
             &mut Before {
                 entry: &|key| Ok(entries.borrow().get(key).cloned().flatten()),
                 chunk: &|id| catalog.log().get_chunk(id),
-                marks: &mut HashMap::new(),
+                tallies: &mut HashMap::new(),
             },
             &mut puts,
         );
+        // What is counted is compared by itself.
+        puts.retain(|(key, _)| key.first() != Some(&(Kind::Tally as u8)));
         self.entries = entries.into_inner();
         self.entries.extend(puts);
         done
@@ -159,14 +161,32 @@ impl Said {
             let gone = ranged.unlisted.iter().filter(|o| !is_removed(o));
             faults.extend(gone.map(|o| fault(o, "its entries in the index", "none")));
         }
-        let tally = catalog.tally(task)?;
+        let Tally { marks, dropped } = catalog.tally(task)?;
         // Only where nothing was appended since they were counted.
         let same = catalog.log().seq() == until;
-        if same && tally != count && task != TaskNo::STORE {
-            let place = format!("number of checkpoints of {}", LogId::control(task));
-            faults.push(Fault::of("index", &Error::corrupt(place, count, tally)));
+        let expected = (count, self.dropped()?);
+        if same && (marks, dropped) != expected && task != TaskNo::STORE {
+            let place = format!("tally of {}", LogId::control(task));
+            let what = |(marks, dropped): (u64, u64)| {
+                format!("{marks} checkpoints, {dropped} dropped lineages")
+            };
+            let error = Error::corrupt(place, what(expected), what((marks, dropped)));
+            faults.push(Fault::of("index", &error));
         }
         Ok(faults)
+    }
+
+    /// How many lineages were dropped.
+    fn dropped(&self) -> Result<u64> {
+        let is_lineage = |key: &&Vec<u8>| key.first() == Some(&(Kind::Lineage as u8));
+        let lineages = self.entries.iter().filter(|(key, _)| is_lineage(key));
+        let mut count = 0;
+        for (_, value) in lineages {
+            if let Some(value) = value {
+                count += u64::from(LineageEntry::decode(value)?.dropped);
+            }
+        }
+        Ok(count)
     }
 
     /// Keys of lineages that were dropped: they go with the events, when the store is compacted.

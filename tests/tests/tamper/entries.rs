@@ -368,3 +368,89 @@ fn a_state_from_events_alone_is_right_whatever_the_snapshots_are() {
     let engine = milepost::Engine::open(&root, options(None)).unwrap();
     assert_eq!(engine.run_state(&point).unwrap(), right, "I5");
 }
+
+/// A store in which something was let go of.
+fn retained(key: Option<StoreKey>) -> (tempfile::TempDir, std::path::PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("store");
+    let engine = Engine::open(&root, options(key)).unwrap();
+    for name in ["kept", "deleted"] {
+        let task = engine.start_task(name, "ana").unwrap();
+        for n in 0..4 {
+            task.append(message(&format!("{name} {n}"))).unwrap();
+            task.checkpoint(milepost::Mark::new()).unwrap();
+        }
+    }
+    engine.retain(&milepost::Retention::new().keep(2)).unwrap();
+    let task = engine.task("kept").unwrap();
+    let late = task.append(message("late")).unwrap().first;
+    engine.erase(&task.point(late).unwrap(), None).unwrap();
+    engine.delete_task("deleted").unwrap();
+    assert!(faults(&engine).is_empty());
+    engine.close().unwrap();
+    (dir, root)
+}
+
+/// What retention did, taken back or feigned in the index, shows to `verify`.
+fn retention_shows(how: &str, edit: impl Fn(&Entries)) {
+    for key in keys() {
+        let (_dir, root) = retained(key);
+        let entries = Entries::open(&root);
+        edit(&entries);
+        entries.close();
+        let found = match Engine::open(&root, options(key)) {
+            Ok(engine) => !faults(&engine).is_empty(),
+            Err(error) => error.kind() == ErrorKind::Corrupt,
+        };
+        assert!(found, "{how}");
+    }
+}
+
+#[test]
+fn what_retention_did_taken_back_or_feigned_in_the_index_shows_to_verify() {
+    // A deleted task is there again: its tombstone is the entry of another.
+    retention_shows("tombstone", |entries| {
+        let tasks = entries.all(17);
+        let [(_, kept), (deleted, _)] = tasks.as_slice() else {
+            panic!("two tasks")
+        };
+        entries.put(deleted, Some(kept));
+    });
+    retention_shows("deleted again", |entries| {
+        let tasks = entries.all(17);
+        let [(kept, _), (_, deleted)] = tasks.as_slice() else {
+            panic!("two tasks")
+        };
+        entries.put(kept, Some(deleted));
+    });
+    retention_shows("a tally", |entries| {
+        let (key, mut value) = entries.all(18).remove(0);
+        value[0] ^= 1;
+        entries.put(&key, Some(&value));
+    });
+    retention_shows("an erasure taken back", |entries| {
+        let (key, _) = entries.all(23).remove(0);
+        entries.put(&key, None);
+    });
+    retention_shows("an erasure feigned", |entries| {
+        let (mut key, value) = entries.all(23).remove(0);
+        let last = key.len() - 1;
+        key[last] ^= 1;
+        entries.put(&key, Some(&value));
+    });
+    retention_shows("a base taken away", |entries| {
+        let (key, _) = entries.all(22).remove(0);
+        entries.put(&key, None);
+    });
+    retention_shows("a checkpoint taken away", |entries| {
+        let (key, _) = entries.all(30).remove(0);
+        let place = key[1..].to_vec();
+        for kind in [30, 31, 32] {
+            for (key, _) in entries.all(kind) {
+                if key[1..].ends_with(&place[8..]) {
+                    entries.put(&key, None);
+                }
+            }
+        }
+    });
+}

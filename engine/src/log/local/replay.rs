@@ -14,7 +14,7 @@ use super::applied::UNKNOWN;
 use super::archive::{Archived, Reader};
 use super::beside::Beside;
 use super::{Shared, applier};
-use crate::index::{Before, Indexed, LogHead, TaskEntry, index_record, keys};
+use crate::index::{Before, Indexed, LogHead, Tally, TaskEntry, index_record, keys};
 use crate::live::{Live, Part};
 use crate::log::{Batch, GroupMeta};
 
@@ -37,8 +37,8 @@ pub(super) struct Replay<'a> {
     tell: &'a dyn Fn(Seq),
     origins: HashMap<TaskNo, Origin>,
     heads: HashMap<LogId, LogHead>,
-    /// How many checkpoints tasks have.
-    marks: HashMap<TaskNo, u64>,
+    /// What is counted of tasks.
+    tallies: HashMap<TaskNo, Tally>,
     /// The last commit that was taken, and the check of its frame.
     pub(super) at: Position,
     /// Commits that were taken back, those that only say that the store was closed left out.
@@ -64,7 +64,7 @@ impl<'a> Replay<'a> {
             tell,
             origins: HashMap::new(),
             heads: HashMap::new(),
-            marks: HashMap::new(),
+            tallies: HashMap::new(),
             at,
             taken: 0,
             live,
@@ -223,7 +223,7 @@ impl<'a> Replay<'a> {
             let mut before = Before {
                 entry: &|key| self.shared.entry(key),
                 chunk: &|id| self.shared.chunk(id),
-                marks: &mut self.marks,
+                tallies: &mut self.tallies,
             };
             index_record(&indexed, &mut before, &mut batch.index)?;
             self.learn(log, &header, payload)?;
