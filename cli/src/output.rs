@@ -170,6 +170,14 @@ pub fn size(bytes: u64) -> String {
     }
 }
 
+/// A number of something.
+pub fn count(number: u64, what: &str) -> String {
+    match number {
+        1 => format!("1 {what}"),
+        _ => format!("{number} {what}s"),
+    }
+}
+
 /// The text on one line, without control characters.
 pub fn printable(text: &str) -> Cow<'_, str> {
     clean(text, |c| c.is_control())
@@ -262,5 +270,7 @@ mod tests {
         assert_eq!(duration(1_500_000), "1.50 s");
         assert_eq!(size(1 << 20), "1.0 MiB");
         assert_eq!(size(12), "12 B");
+        assert_eq!(count(1, "event"), "1 event");
+        assert_eq!(count(0, "event"), "0 events");
     }
 }

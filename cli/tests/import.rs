@@ -196,6 +196,26 @@ fn a_second_import_changes_nothing_and_a_new_file_is_added() {
 }
 
 #[test]
+fn what_a_cleanup_let_go_of_does_not_come_in_again() {
+    for cleanup in ["cleanup --keep 1", "cleanup --keep 1 --marks-only"] {
+        let place = place(4);
+        place.say("import old").ok();
+        place.say(cleanup).ok();
+        let before = place.lines("log exec-001");
+        let said = place.json("import old");
+        assert_eq!(counts(&said["tasks"][0]), [0, 0, 4], "{cleanup}");
+        assert_eq!(place.ids("checkpoints exec-001").len(), 1, "{cleanup}");
+        place.say("compact").ok();
+        assert_eq!(counts(&place.json("import old")["tasks"][0]), [0, 0, 4]);
+        assert_eq!(place.lines("log exec-001"), before);
+        save(&place.path("old"), &checkpoint("exec-001", 4));
+        assert_eq!(counts(&place.json("import old")["tasks"][0]), [5, 1, 4]);
+        assert_state(&place, &checkpoint("exec-001", 4));
+        assert_eq!(place.json("verify --states")["ok"], true);
+    }
+}
+
+#[test]
 fn going_back_does_not_bring_checkpoints_in_again() {
     let place = place(3);
     place.say("import old").ok();

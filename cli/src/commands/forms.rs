@@ -2,7 +2,7 @@
 
 use milepost::{
     Body, Checkpoint, CheckpointId, Event, Hash, Json, LineageId, LineageInfo, LineageType,
-    MarkCause, MarkStatus, Offset, RunControl, TaskInfo,
+    MarkCause, MarkStatus, Offset, RunControl, TaskInfo, TaskStats,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -24,6 +24,40 @@ pub fn task(info: &TaskInfo) -> Value {
         "head": big(info.head),
         "events": big(info.events),
     })
+}
+
+/// What a task takes.
+pub fn task_stats(stats: &TaskStats) -> Value {
+    let mut form = task_totals(stats);
+    if let Some(fields) = form.as_object_mut() {
+        fields.insert("id".into(), json!(stats.task));
+        fields.insert("user".into(), json!(stats.user));
+    }
+    form
+}
+
+/// The same of several tasks.
+pub fn task_totals(stats: &TaskStats) -> Value {
+    json!({
+        "lineages": big(stats.lineages),
+        "events": big(stats.events),
+        "checkpoints": big(stats.checkpoints),
+        "bytes": big(stats.bytes),
+        "disk_bytes": big(stats.disk),
+    })
+}
+
+/// What several tasks take.
+pub fn total(tasks: &[TaskStats]) -> TaskStats {
+    let mut total = TaskStats::default();
+    for task in tasks {
+        total.lineages += task.lineages;
+        total.events += task.events;
+        total.checkpoints += task.checkpoints;
+        total.bytes += task.bytes;
+        total.disk += task.disk;
+    }
+    total
 }
 
 pub fn lineage(info: &LineageInfo) -> Value {

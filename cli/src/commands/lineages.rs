@@ -69,7 +69,11 @@ pub fn tree(
     below(None, "", &mut open);
     while let Some((lineage, indent, last)) = open.pop() {
         let line = text(lineage, out);
-        if lineage.parent.is_none() {
+        // A cleanup may have dropped the parent.
+        if lineage
+            .parent
+            .is_none_or(|parent| !known.contains(&parent.lineage))
+        {
             out.line(line)?;
             below(Some(lineage.id), "", &mut open);
             continue;

@@ -1,6 +1,6 @@
 //! `log`: the events before a point, oldest first, printed as they are read.
 
-use milepost::{Engine, Event};
+use milepost::{Engine, ErrorKind, Event};
 
 use super::{forms, point};
 use crate::args;
@@ -17,7 +17,14 @@ pub fn run(engine: &Engine, args: &args::Log, out: &mut Out) -> Result<()> {
         .map_or(0, |last| point.offset.saturating_sub(last));
     let lineage = engine.task(&point.task)?.lineage_named(point.lineage)?;
     let width = point.offset.to_string().len();
-    for event in lineage.read(first..point.offset)? {
+    let events = match lineage.read(first..point.offset) {
+        // A cleanup let go of some of the last N: those that are there are printed.
+        Err(error) if args.last.is_some() && error.kind() == ErrorKind::NotFound => {
+            lineage.read(..point.offset)
+        }
+        events => events,
+    };
+    for event in events? {
         let event = event?;
         if out.json {
             out.json(&forms::event(&event))?;

@@ -2,12 +2,18 @@
 
 mod anchor;
 mod checkpoints;
+mod cleanup;
+mod compact;
+mod confirm;
+mod delete;
 mod diff;
+mod erase;
 mod forms;
 mod key;
 mod lineages;
 mod log;
 mod mark;
+mod pin;
 mod repair;
 mod restore;
 mod show;
@@ -53,7 +59,7 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
                 true => store.open_with_hooks()?,
                 false => store.open()?,
             };
-            let done = on_store(&engine, command, out);
+            let done = on_store(&store, &engine, command, out);
             // What was asked is done or not by now; a failed close costs the next open time.
             let closed = engine.close();
             done?;
@@ -62,7 +68,7 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
     }
 }
 
-fn on_store(engine: &Engine, command: Command, out: &mut Out) -> Result<()> {
+fn on_store(store: &Choice, engine: &Engine, command: Command, out: &mut Out) -> Result<()> {
     match command {
         Command::Demo(_)
         | Command::DemoWorker(_)
@@ -83,7 +89,17 @@ fn on_store(engine: &Engine, command: Command, out: &mut Out) -> Result<()> {
         Command::Undo(args) => undo::run(engine, &args.task, out),
         Command::Diff(args) => diff::run(engine, &args, out),
         Command::Verify(args) => verify::run(engine, &args, out),
-        Command::Stats => stats::run(engine, out),
+        Command::Cleanup(args) => cleanup::run(engine, &args, out),
+        Command::Pin(args) => pin::pin(engine, &args, out),
+        Command::Unpin(args) => pin::unpin(engine, &args.address, out),
+        Command::Pins(args) => pin::list(engine, &args.task, out),
+        Command::Delete(args) => delete::run(engine, &args, out),
+        Command::Erase(args) => erase::run(engine, &args, out),
+        Command::Compact(args) => compact::run(store, engine, &args, out),
+        Command::Stats(args) => match &args.user {
+            Some(user) => stats::of_user(engine, user, out),
+            None => stats::run(engine, out),
+        },
     }
 }
 

@@ -10,7 +10,8 @@ pub fn run(engine: &Engine, id: &str, out: &mut Out) -> Result<()> {
     let task = task(engine, id)?;
     let left = task.lineage().id();
     let task = engine.undo(task.id()).map_err(|error| {
-        let nothing = error.kind() == ErrorKind::Invalid;
+        // There is nothing to undo, or a cleanup let go of the lineage before.
+        let nothing = matches!(error.kind(), ErrorKind::Invalid | ErrorKind::NotFound);
         let failure = Failure::from(error);
         let name = forms::encode(id);
         if nothing {

@@ -2,7 +2,8 @@
 //!
 //! A checkpoint is one commit: its events under a key, and the mark behind them. It is known by its
 //! mark's alias, on whatever lineage: going back does not bring it in again. Where only its events are
-//! there, the mark that is missing is made.
+//! there, the mark that is missing is made. One that a cleanup let go of is known by its key, and does
+//! not come in again.
 
 use std::collections::HashSet;
 
@@ -44,7 +45,12 @@ pub fn write(
     skip: &mut dyn FnMut(Skipped),
     progress: &dyn Fn(u64),
 ) -> Result<Option<Written>> {
-    let Some(task) = task(engine, user, &plan.task)? else {
+    let known = match engine.task(&plan.task) {
+        Ok(_) => known(engine, &plan.task)?,
+        // It is started below.
+        Err(_) => HashSet::new(),
+    };
+    let Some(task) = task(engine, user, plan, &known)? else {
         let reason = format!(
             "the task `{}` is there already, and does not come from an import",
             plan.task
@@ -55,7 +61,6 @@ pub fn write(
         }
         return Ok(None);
     };
-    let known = known(engine, &plan.task)?;
     let mut writer = Writer {
         engine,
         lineage: task.lineage().clone(),
@@ -64,7 +69,7 @@ pub fn write(
     };
     let (mut checkpoints, mut repeated) = (0, 0);
     for entry in &plan.entries {
-        if known.contains(&entry.id) {
+        if known.contains(&entry.id) || writer.is_let_go(&entry.id)? {
             repeated += 1;
         } else {
             let put = writer.entry(entry);
@@ -86,19 +91,42 @@ pub fn write(
 
 /// The task of an execution, started where there is none. Nothing where there is one that
 /// something else than an import began.
-fn task(engine: &Engine, user: &str, id: &str) -> Result<Option<Task>> {
-    let task = match engine.task(id) {
+fn task(
+    engine: &Engine,
+    user: &str,
+    plan: &TaskPlan,
+    known: &HashSet<String>,
+) -> Result<Option<Task>> {
+    let task = match engine.task(&plan.task) {
         Ok(task) => task,
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            return Ok(Some(engine.start_task(id, user)?));
+            return Ok(Some(engine.start_task(&plan.task, user)?));
         }
         Err(error) => return Err(error.into()),
     };
-    let root = task.lineage_named(LineageId(0))?;
+    let root = task.lineage_named(LineageId(0));
     // Behind the event that opened it.
-    let first = root.read(1..2)?.next().transpose()?;
-    let ours = first.is_none_or(|event| event.header.key.is_some_and(|key| key.starts_with(KEY)));
+    let ours = match root.and_then(|root| root.read(1..2)) {
+        Ok(mut events) => {
+            let first = events.next().transpose()?;
+            first.is_none_or(|event| event.header.key.is_some_and(|key| key.starts_with(KEY)))
+        }
+        // A cleanup let go of its beginning.
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let mut ours = !known.is_empty();
+            for entry in &plan.entries {
+                ours = ours || task.lineage().appended_under(&key(&entry.id))?.is_some();
+            }
+            ours
+        }
+        Err(error) => return Err(error.into()),
+    };
     Ok(ours.then_some(task))
+}
+
+/// The key that a checkpoint's events have.
+fn key(id: &str) -> String {
+    format!("{KEY}{id}")
 }
 
 /// The ids of the checkpoints that were imported into a task.
@@ -155,7 +183,7 @@ impl Writer<'_> {
             Ok(bodies) => bodies,
             Err(error) => return Ok(Err(error.to_string())),
         };
-        let key = format!("{KEY}{}", saved.id);
+        let key = key(&saved.id);
         let append = Append::batch(bodies)
             .key(key.as_str())
             .actor(ACTOR)
@@ -178,6 +206,23 @@ impl Writer<'_> {
                     None => Err(error.into()),
                 }
             }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether a checkpoint was imported before, and a cleanup let go of its mark or of its events.
+    fn is_let_go(&self, id: &str) -> Result<bool> {
+        let Some(events) = self.lineage.appended_under(&key(id))? else {
+            return Ok(false);
+        };
+        // The mark's event stays where only the mark was removed.
+        match self.lineage.read(events.end..=events.end) {
+            Ok(mut behind) => {
+                let behind = behind.next().transpose()?.and_then(|event| event.body);
+                Ok(matches!(behind, Some(Body::CheckpointMarked(mark))
+                    if mark.aliases.iter().any(|alias| alias == id)))
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(true),
             Err(error) => Err(error.into()),
         }
     }

@@ -155,6 +155,30 @@ pub fn text<'a>(value: &'a Value, name: &str) -> &'a str {
         .unwrap_or_else(|| panic!("{name} is no text in {value}"))
 }
 
+/// A number that stands in JSON as text.
+#[track_caller]
+pub fn number(value: &Value, name: &str) -> u64 {
+    text(value, name).parse().unwrap()
+}
+
+/// Every list of a store, to compare it with later.
+pub fn lists(place: &Place) -> [Value; 4] {
+    [
+        place.json("tasks"),
+        place.json("checkpoints"),
+        place.json("stats --user ada"),
+        Value::Array(place.lines("log run")),
+    ]
+}
+
+/// The row of a table that begins with a name.
+#[track_caller]
+pub fn row<'a>(out: &'a str, name: &str) -> Vec<&'a str> {
+    let line = out.lines().find(|line| line.starts_with(name));
+    let line = line.unwrap_or_else(|| panic!("no `{name}` in {out}"));
+    line.split_whitespace().collect()
+}
+
 /// The folder of real runs; nothing where it is missing.
 pub fn real_runs() -> Option<PathBuf> {
     let data = std::env::var_os("MILEPOST_DATA").map_or_else(

@@ -1,5 +1,7 @@
 //! What can be asked on the command line.
 
+mod retention;
+
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -7,6 +9,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use milepost::MessageRange;
 
 use crate::record::Format;
+pub use retention::{Cleanup, Compact, Delete, Erase, Pin, Stats, Unpin};
 
 const ADDRESSES: &str = "\
 Addresses of a point:
@@ -100,8 +103,22 @@ pub enum Command {
     Key(Key),
     /// Have the commands in the store's hooks.json run as hooks, until the file changes.
     Trust(Trust),
-    /// Print counts and sizes of the store.
-    Stats,
+    /// Let go of old checkpoints, and of events that nothing needs.
+    Cleanup(Cleanup),
+    /// Keep a checkpoint, and what it needs, whatever `cleanup` is asked for.
+    Pin(Pin),
+    /// Take a pin back.
+    Unpin(Unpin),
+    /// List the pinned checkpoints of a task.
+    Pins(Task),
+    /// Delete a task, or all tasks of a user, for good.
+    Delete(Delete),
+    /// Erase what one event says, for good.
+    Erase(Erase),
+    /// Take off the disk what was let go of.
+    Compact(Compact),
+    /// Print counts and sizes of the store, or of a user's tasks.
+    Stats(Stats),
 }
 
 #[derive(Debug, ClapArgs)]

@@ -1,0 +1,158 @@
+//! What can be asked of the commands that let go of something.
+
+use std::time::Duration;
+
+use clap::{ArgGroup, Args as ClapArgs};
+
+use milepost::Retention;
+
+#[derive(Debug, ClapArgs)]
+pub struct Cleanup {
+    /// Only the tasks of this user.
+    #[arg(long, conflicts_with = "task")]
+    pub user: Option<String>,
+    /// Only this task.
+    #[arg(long)]
+    pub task: Option<String>,
+    /// Keep the newest N checkpoints of each task. Default: 10, or with --younger-than none.
+    #[arg(long, value_name = "N")]
+    pub keep: Option<usize>,
+    /// Keep checkpoints that are younger, too: `90s`, `30m`, `12h` or `7d`.
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    pub younger_than: Option<Duration>,
+    /// Keep what it takes to undo the last N restores. Default: 3.
+    #[arg(long, value_name = "N")]
+    pub undo: Option<u32>,
+    /// Remove marks only. Without this the events before the oldest checkpoint that is kept go, too; its
+    /// state stays.
+    #[arg(long)]
+    pub marks_only: bool,
+    /// Change nothing: say what would go.
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+impl Cleanup {
+    /// What is to be kept. `task` is the task's id as the store has it.
+    pub fn policy(&self, task: Option<&str>) -> Retention {
+        let mut policy = Retention::new().marks_only(self.marks_only);
+        if let Some(keep) = self.keep {
+            policy = policy.keep(keep);
+        }
+        if let Some(age) = self.younger_than {
+            policy = policy.younger_than(age);
+        }
+        if let Some(undo) = self.undo {
+            policy = policy.undo(undo);
+        }
+        if let Some(user) = &self.user {
+            policy = policy.user(user.as_str());
+        }
+        match task {
+            Some(task) => policy.task(task),
+            None => policy,
+        }
+    }
+}
+
+/// A whole number and a unit.
+fn age(text: &str) -> Result<Duration, String> {
+    let wrong =
+        || "an age is a whole number and s, m, h or d, as in 90s, 30m, 12h or 7d".to_owned();
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let unit = match text.strip_prefix(digits) {
+        Some("s") => 1,
+        Some("m") => 60,
+        Some("h") => 3600,
+        Some("d") => 86_400,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = match digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => digits.parse().map_err(|_| wrong())?,
+        false => return Err(wrong()),
+    };
+    let seconds = number.checked_mul(unit);
+    seconds
+        .map(Duration::from_secs)
+        .ok_or_else(|| "that is longer than there is time".into())
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Pin {
+    /// The address of a checkpoint: TASK@LABEL, TASK~N or @HEX.
+    pub address: String,
+    /// Why it is kept.
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Unpin {
+    /// The address of a checkpoint: TASK@LABEL, TASK~N or @HEX.
+    pub address: String,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(group(ArgGroup::new("what").args(["task", "user"]).required(true)))]
+pub struct Delete {
+    /// The task's id.
+    pub task: Option<String>,
+    /// All tasks of this user.
+    #[arg(long)]
+    pub user: Option<String>,
+    /// Do not ask.
+    #[arg(long)]
+    pub yes: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Erase {
+    /// The address of the event, as `show` takes it: TASK@N.
+    pub address: String,
+    /// Why it is erased. The reason is kept.
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+    /// Do not ask.
+    #[arg(long)]
+    pub yes: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Compact {
+    /// Change nothing: say what the store takes, and what has to be free.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Begin even where too little seems to be free.
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Stats {
+    /// What each task of this user takes.
+    #[arg(long)]
+    pub user: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_age_is_a_whole_number_and_a_unit() {
+        let seconds = |text| age(text).map(|age| age.as_secs());
+        assert_eq!(seconds("90s"), Ok(90));
+        assert_eq!(seconds("30m"), Ok(1800));
+        assert_eq!(seconds("12h"), Ok(43_200));
+        assert_eq!(seconds("7d"), Ok(604_800));
+        assert_eq!(seconds("0s"), Ok(0));
+        for wrong in [
+            "", "7", "d", "7w", "-7d", "+7d", "1.5h", "7 d", "7dd", "7d7",
+        ] {
+            let error = age(wrong).expect_err(wrong);
+            assert!(error.contains("s, m, h or d"), "{wrong}: {error}");
+        }
+        assert!(age("99999999999999999d").is_err());
+        assert!(age("99999999999999999999d").is_err());
+    }
+}
