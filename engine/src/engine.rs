@@ -393,8 +393,10 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// `NotFound` at the head.
+    /// `NotFound` at the head, and where retention took the event away.
     pub fn event(&self, point: &Point) -> Result<(Event, Hash)> {
+        let place = (point.no, point.lineage, point.offset);
+        self.inner.catalog.readable(place)?;
         let lineage = Lineage::new(self, point.no, point.lineage, None)?;
         let event = lineage.read(point.offset..=point.offset)?.next();
         let event = event.ok_or_else(|| {
@@ -413,6 +415,8 @@ impl Engine {
     ///
     /// `Corrupt` where events cannot be read.
     pub fn hash_at(&self, point: &Point) -> Result<Hash> {
+        let place = (point.no, point.lineage, point.offset);
+        self.inner.catalog.readable(place)?;
         self.inner.hash_at(point.no, point.lineage, point.offset)
     }
 

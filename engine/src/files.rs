@@ -35,9 +35,9 @@ pub(crate) fn sync_dir(dir: &Path) -> Result<()> {
         .map_err(|e| io("sync", dir, &e))
 }
 
-/// Makes the name of a folder itself survive power loss.
-pub(crate) fn sync_parent(dir: &Path) -> Result<()> {
-    let parent = dir.parent().filter(|p| !p.as_os_str().is_empty());
+/// Makes the name of a file or folder itself survive power loss.
+pub(crate) fn sync_parent(path: &Path) -> Result<()> {
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
     sync_dir(parent.unwrap_or(Path::new(".")))
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
         fs::rename(&beside, path)
     };
     write().map_err(|e| io("write", path, &e))?;
-    sync_dir(path.parent().unwrap_or(path))
+    sync_parent(path)
 }
 
 /// The numbered files of a folder, in order: `0000000012.seg` is 12.

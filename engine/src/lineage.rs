@@ -48,6 +48,8 @@ pub struct LineageInfo {
     pub opened_us: u64,
     /// Where it ends.
     pub head: Head,
+    /// The first offset that is there: 0, unless retention trimmed what was before it.
+    pub begin: Offset,
     /// Events of its own, those before the fork and those that were trimmed not counted.
     pub events: u64,
     /// Whether the task goes on with it.
@@ -198,9 +200,10 @@ impl Lineage {
     /// # Errors
     ///
     /// As [`Lineage::append`]; `Invalid` where the label or metadata cannot be used or the offset
-    /// is past the head.
+    /// is past the head, `NotFound` where retention trimmed it.
     pub fn checkpoint(&self, mark: Mark) -> Result<Checkpoint> {
         let inner = &self.engine.inner;
+        let mut structure = None;
         let at = match mark.offset() {
             None => None,
             Some(next) => {
@@ -211,6 +214,9 @@ impl Lineage {
                         head.next
                     )));
                 }
+                // While it is looked whether the point is there, none is trimmed.
+                structure = Some(inner.structure.lock());
+                inner.catalog.readable((self.task, self.id, next))?;
                 Some(Head {
                     next,
                     hash: inner.hash_at(self.task, self.id, next)?,
@@ -223,6 +229,7 @@ impl Lineage {
             .epoch(self.epoch)
             .mark(draft);
         let done = inner.commit(Request::of(vec![part.finish()]))?;
+        drop(structure);
         let Some((first, _)) = done.parts.first() else {
             return Err(Error::invalid("a mark without an event"));
         };
@@ -370,11 +377,10 @@ pub(crate) fn info(
     active: LineageId,
 ) -> Result<LineageInfo> {
     let head = engine.inner.catalog.head(LogId::lineage(task, id))?;
-    let start = match engine.inner.catalog.base(task, id)? {
-        Some(base) => base.head.next,
-        None => entry.parent.map_or(0, |parent| parent.offset),
-    };
+    let begin = crate::read::Ancestry::of(&engine.inner.catalog, task, id)?.begin();
+    let start = entry.parent.map_or(0, |parent| parent.offset).max(begin);
     Ok(LineageInfo {
+        begin,
         id,
         lineage_type: entry.lineage_type,
         description: entry.description,

@@ -1,5 +1,7 @@
 //! Lists: tasks and checkpoints, newest first, a page at a time.
 
+use std::collections::HashMap;
+
 use milepost_codec::{Epoch, Error, LineageId, LogId, MarkStatus, Offset, Result, TaskNo};
 
 use crate::catalog::{Catalog, Viewer};
@@ -106,6 +108,15 @@ impl Engine {
         let (epoch, active) = catalog.active(no)?;
         let prefix = keys::of_task(Kind::Head, no);
         let (mut lineages, mut events, mut head) = (0, 0, 0);
+        // Where each begins that retention did not drop.
+        let mut begins = HashMap::new();
+        for (lineage, _) in catalog.lineages(no)? {
+            let base = catalog.base(no, lineage)?;
+            begins.insert(
+                LogId::lineage(no, lineage),
+                base.map_or(0, |base| base.head.next),
+            );
+        }
         for (key, value) in
             catalog
                 .log()
@@ -116,11 +127,14 @@ impl Engine {
                 continue;
             }
             let found = LogHead::decode(&value)?;
-            lineages += 1;
-            events += found.head.next - found.start;
             if log == LogId::lineage(no, active.lineage) {
                 head = found.head.next;
             }
+            let Some(begin) = begins.get(&log) else {
+                continue;
+            };
+            lineages += 1;
+            events += found.head.next.saturating_sub(found.start.max(*begin));
         }
         Ok(TaskInfo {
             id: entry.name,

@@ -71,6 +71,8 @@ pub(crate) struct Tally {
     pub(crate) marks: u64,
     /// Its lineages that were dropped.
     pub(crate) dropped: u64,
+    /// Whether any of its checkpoints was removed, ever.
+    pub(crate) retained: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]

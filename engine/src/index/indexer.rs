@@ -271,7 +271,10 @@ fn remove_marks(
             gone += 1;
         }
     }
-    let remove = |tally: &mut Tally| tally.marks = tally.marks.saturating_sub(gone);
+    let remove = |tally: &mut Tally| {
+        tally.marks = tally.marks.saturating_sub(gone);
+        tally.retained = true;
+    };
     before.count(task, remove, puts)
 }
 

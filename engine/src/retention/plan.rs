@@ -141,7 +141,8 @@ fn plan(catalog: &Catalog, policy: &Retention, no: TaskNo, now_us: u64) -> Resul
         no,
         places,
     };
-    if !policy.marks_only {
+    // A task of which no checkpoint ever went keeps its events.
+    if !policy.marks_only && (!plan.places.is_empty() || catalog.tally(no)?.retained) {
         let removed = plan.places.iter().map(|p| (p.lineage, p.offset)).collect();
         let fates = fates(catalog, no, &removed, policy.undo)?;
         (plan.events, plan.bytes) = freed(catalog, no, &fates)?;

@@ -161,16 +161,22 @@ impl Said {
             let gone = ranged.unlisted.iter().filter(|o| !is_removed(o));
             faults.extend(gone.map(|o| fault(o, "its entries in the index", "none")));
         }
-        let Tally { marks, dropped } = catalog.tally(task)?;
+        let Tally {
+            marks,
+            dropped,
+            retained,
+        } = catalog.tally(task)?;
         // Only where nothing was appended since they were counted.
         let same = catalog.log().seq() == until;
         let expected = (count, self.dropped()?);
-        if same && (marks, dropped) != expected && task != TaskNo::STORE {
+        let found = (marks, dropped);
+        let fits = found == expected && retained != self.removed.is_empty();
+        if same && !fits && task != TaskNo::STORE {
             let place = format!("tally of {}", LogId::control(task));
             let what = |(marks, dropped): (u64, u64)| {
                 format!("{marks} checkpoints, {dropped} dropped lineages")
             };
-            let error = Error::corrupt(place, what(expected), what((marks, dropped)));
+            let error = Error::corrupt(place, what(expected), what(found));
             faults.push(Fault::of("index", &error));
         }
         Ok(faults)

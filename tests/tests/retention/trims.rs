@@ -227,3 +227,46 @@ fn a_long_conversation_is_whole_behind_a_base() {
     assert_eq!(messages(&engine), texts);
     assert_clean(&engine);
 }
+
+#[test]
+fn a_task_of_which_no_checkpoint_went_keeps_its_events() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    (0..3).for_each(|n| drop(step(&task, n)));
+    let events = task.read(..).unwrap().count();
+    let plan = engine.plan_retention(&Retention::new()).unwrap();
+    assert!(plan.tasks[0].is_empty());
+    engine.retain(&Retention::new()).unwrap();
+    assert_eq!(task.read(..).unwrap().count(), events);
+    // Once one is removed, by whom it may be, what only that one needed goes.
+    let first = engine.point("t@c-0").unwrap().checkpoint.unwrap();
+    engine.remove_checkpoints(&[first]).unwrap();
+    engine.retain(&Retention::new()).unwrap();
+    assert!(task.read(..).unwrap().count() < events);
+    assert_clean(&engine);
+}
+
+#[test]
+fn a_point_that_was_trimmed_cannot_be_marked_nor_looked_at() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    (0..4).for_each(|n| drop(step(&task, n)));
+    let (early, first) = (engine.point("t@5").unwrap(), engine.point("t@0").unwrap());
+    engine.retain(&Retention::new().keep(1)).unwrap();
+    let begin = task.lineages().unwrap()[0].begin;
+    assert!(begin > 5);
+    let kinds = [
+        task.checkpoint(milepost::Mark::new().at(5))
+            .map(drop)
+            .unwrap_err()
+            .kind(),
+        engine.hash_at(&early).map(drop).unwrap_err().kind(),
+        engine.event(&early).map(drop).unwrap_err().kind(),
+        engine.event(&first).map(drop).unwrap_err().kind(),
+        engine.restore(&early, None).map(drop).unwrap_err().kind(),
+    ];
+    assert_eq!(kinds, [ErrorKind::NotFound; 5]);
+    assert!(task.checkpoint(milepost::Mark::new().at(begin)).is_ok());
+    assert_clean(&engine);
+    assert!(engine.verify_states(None).unwrap().is_empty());
+}
