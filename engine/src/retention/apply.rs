@@ -14,6 +14,7 @@ use crate::base;
 use crate::engine::Engine;
 use crate::index::MarkEntry;
 use crate::index::keys;
+use crate::query::CheckpointQuery;
 
 /// Marks that one commit removes: appends wait for it.
 const MARKS_EACH: usize = 250;
@@ -128,6 +129,55 @@ impl Engine {
             self.tell("checkpoints_removed", task);
         }
         Ok(())
+    }
+
+    /// Removes all checkpoints that a query finds, but those that are pinned: those of one run, by what
+    /// their metadata says. Gives how many. The query's page is not looked at.
+    ///
+    /// ```
+    /// use milepost::{CheckpointQuery, Engine, Json, Mark, Message, Options};
+    ///
+    /// let engine = Engine::in_memory(Options::default())?;
+    /// let task = engine.start_task("thread", "ana")?;
+    /// for run in ["r-1", "r-1", "r-2"] {
+    ///     task.append(Message::text("user", "hello"))?;
+    ///     let metadata = Json::from_value(&serde_json::json!({ "run": run }))?;
+    ///     task.checkpoint(Mark::new().metadata(metadata))?;
+    /// }
+    /// let of_run = CheckpointQuery {
+    ///     task: Some("thread".into()),
+    ///     filter: vec![("run".into(), "r-1".into())],
+    ///     ..CheckpointQuery::default()
+    /// };
+    /// assert_eq!(engine.remove_checkpoints_of(&of_run)?, 2);
+    /// # Ok::<(), milepost::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::checkpoints`] and [`Engine::remove_checkpoints`].
+    pub fn remove_checkpoints_of(&self, query: &CheckpointQuery) -> Result<u64> {
+        let mut query = CheckpointQuery {
+            limit: Some(MARKS_EACH),
+            cursor: None,
+            ..query.clone()
+        };
+        let mut found = Vec::new();
+        loop {
+            let page = self.checkpoints(&query)?;
+            for checkpoint in page.items {
+                let task = self.task_no(&checkpoint.task)?;
+                if !self.inner.catalog.is_pinned(task, &checkpoint.id)? {
+                    found.push(checkpoint.id);
+                }
+            }
+            query.cursor = page.next;
+            if query.cursor.is_none() {
+                break;
+            }
+        }
+        self.remove_checkpoints(&found)?;
+        Ok(found.len() as u64)
     }
 
     fn apply_one(

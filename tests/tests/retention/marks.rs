@@ -222,3 +222,28 @@ fn what_was_removed_is_gone_after_a_kill_and_where_sled_is_built_anew() {
         engine.close().unwrap();
     }
 }
+
+#[test]
+fn all_checkpoints_of_a_run_are_removed_and_no_others() {
+    let (engine, task) = with_steps("t", 0);
+    for n in 0..600 {
+        let metadata = format!(r#"{{"run":"r-{}"}}"#, n % 3);
+        let mark = Mark::new().label(format!("c-{n}"));
+        let mark = mark.metadata(milepost::Json::new(&metadata).unwrap());
+        task.append(milepost::Append::from(message(n)).mark(mark))
+            .unwrap();
+    }
+    let pinned = engine.point("t@c-4").unwrap().checkpoint.unwrap();
+    engine.pin(&pinned, None).unwrap();
+    let query = milepost::CheckpointQuery {
+        task: Some("t".into()),
+        filter: vec![("run".into(), "r-1".into())],
+        ..Default::default()
+    };
+    assert_eq!(engine.remove_checkpoints_of(&query).unwrap(), 199);
+    let left = labels(&engine, "t");
+    assert_eq!(left.len(), 401);
+    assert!(left.contains(&"c-4".into()) && !left.contains(&"c-1".into()));
+    assert_eq!(engine.remove_checkpoints_of(&query).unwrap(), 0);
+    assert_clean(&engine);
+}
