@@ -56,6 +56,9 @@ pub(crate) struct Lead {
     tallies: HashMap<TaskNo, Tally>,
     /// Tasks that were deleted in the batch that is being made: the index does not say so yet.
     deleted: HashSet<TaskNo>,
+    /// Tasks of which this batch changes what is known: it is read again once the batch is committed, and
+    /// not before, since the index does not have the batch yet.
+    changed: Vec<TaskNo>,
     /// Keys in the batch that is being made: they are not in the index yet.
     keys: HashSet<(TaskNo, String)>,
     meters: Arc<Meters>,
@@ -86,6 +89,7 @@ impl Lead {
             active: HashMap::new(),
             tallies: HashMap::new(),
             deleted: HashSet::new(),
+            changed: Vec::new(),
             keys: HashSet::new(),
             meters,
         }
@@ -103,6 +107,7 @@ impl Lead {
         }
         self.keys.clear();
         self.deleted.clear();
+        self.changed.clear();
         let mut batch = Batch::new(self.seq + 1);
         let bytes: usize = queue.iter().map(|(request, _)| request.bytes()).sum();
         // Sections add less than a sixty-fourth. Room that is short by a little would be doubled, and
@@ -144,9 +149,14 @@ impl Lead {
                     results.push((slot, Ok(done)));
                 }
                 let grown = grown.into_iter();
-                grown
+                let grown = grown
                     .map(|(log, offsets)| (log, offsets, self.due(log)))
-                    .collect()
+                    .collect();
+                for task in std::mem::take(&mut self.changed) {
+                    // Marks of it may be gone, and the next is not their child; or all of it is.
+                    self.logs.retain(|log, _| log.task != task);
+                }
+                grown
             }
             Err(error) => {
                 // What is cached counts the batch as there, which is unknown now.
@@ -226,10 +236,7 @@ impl Lead {
             let head = self.known(part)?.head.head;
             done.parts.push((first, head));
         }
-        if let Some(task) = request.changes {
-            // Marks of it may be gone, and the next is not their child; or all of it is.
-            self.logs.retain(|log, _| log.task != task);
-        }
+        self.changed.extend(request.changes);
         self.deleted.extend(request.deletes);
         if let Some(activate) = request.activates {
             self.active

@@ -247,3 +247,50 @@ fn all_checkpoints_of_a_run_are_removed_and_no_others() {
     assert_eq!(engine.remove_checkpoints_of(&query).unwrap(), 0);
     assert_clean(&engine);
 }
+
+#[test]
+fn appends_to_a_task_go_on_while_it_is_cleaned_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    let branch = engine.branch(&engine.point("t").unwrap(), None).unwrap();
+    let heads = || task.head().unwrap().next + branch.head().unwrap().next;
+    let before = heads();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    let appended: u64 = std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..4)
+            .map(|w| {
+                let (task, branch, done) = (&task, &branch, &done);
+                scope.spawn(move || {
+                    let mut n = 0;
+                    while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                        let append =
+                            milepost::Append::from(message(n)).mark(Mark::new().label("l"));
+                        match w % 2 {
+                            0 => task.append(append).map(drop).unwrap(),
+                            _ => branch.append(append).map(drop).unwrap(),
+                        }
+                        n += 1;
+                    }
+                    n
+                })
+            })
+            .collect();
+        for n in 0..60 {
+            let now = heads();
+            while heads() < now + 20 {
+                std::thread::yield_now();
+            }
+            engine.retain(&Retention::new().keep(n % 7)).unwrap();
+        }
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+        writers.into_iter().map(|w| w.join().unwrap()).sum()
+    });
+    // Each event and each mark took an offset of its own.
+    assert_eq!(heads(), before + 2 * appended);
+    assert_clean(&engine);
+    let report = engine.retain(&Retention::new().keep(3)).unwrap();
+    assert!(report.tasks[0].error.is_none());
+    assert_eq!(labels(&engine, "t").len(), 3);
+    assert_clean(&engine);
+}

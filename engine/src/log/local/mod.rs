@@ -489,6 +489,8 @@ impl Log for LocalLog {
         if self.shared.closed.load(Ordering::Acquire) {
             return Ok(());
         }
+        // One that is under way switches folders.
+        let _no_compaction = self.shared.compacting.lock();
         let drained = self.drain();
         let _ = self.wakes.send(Wake::Stop);
         if let Some(applier) = self.applier.lock().take() {
