@@ -87,6 +87,9 @@ fn work(dir: &Path, seed: u64, what: &str, fail: &str) {
         Ok(work) => work,
         Err(error) => return tell(dir, &failed("open", &error)),
     };
+    if what == "Held" {
+        return held(&mut work);
+    }
     if what == "Read" {
         // Errors are what is expected; an answer has to be the right one.
         let acked = Acked::read(&dir.join("acks"));
@@ -107,6 +110,48 @@ fn work(dir: &Path, seed: u64, what: &str, fail: &str) {
         }
         drop(work);
         return reopen(dir, seed);
+    }
+}
+
+/// Reads while the sync of an append takes as long as it likes.
+fn held(work: &mut Work) {
+    for step in [
+        Step::Start,
+        Step::Append(Kind::Small),
+        Step::Append(Kind::Chunked),
+        Step::Mark,
+        Step::Drain,
+        Step::Append(Kind::Medium),
+    ] {
+        work.step(step).unwrap();
+    }
+    let hold = PathBuf::from(std::env::var_os(faults::HOLD).unwrap());
+    let done = std::sync::atomic::AtomicBool::new(false);
+    let task = work.engine().task("t0").unwrap();
+    let head = task.head().unwrap();
+    std::fs::write(&hold, b"").unwrap();
+    let served = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            task.append(crate::bodies::body(0, 1, 10)).unwrap();
+            done.store(true, std::sync::atomic::Ordering::SeqCst);
+        });
+        let engine = work.engine();
+        for n in 0..200 {
+            let events = task.read(..).unwrap().filter(Result::is_ok).count() as u64;
+            let state = engine.run_state(&task.point(head.next - n % 2).unwrap());
+            let listed = engine.checkpoints(&milepost::CheckpointQuery::default());
+            let stats = engine.stats().unwrap();
+            assert!(events == head.next && state.is_ok() && stats.tasks == 1);
+            assert_eq!(listed.unwrap().items.len(), 1);
+        }
+        assert_eq!(engine.verify(None, &mut |_, _| {}).unwrap().faults, []);
+        let waited = !done.load(std::sync::atomic::Ordering::SeqCst);
+        std::fs::remove_file(&hold).unwrap();
+        waited
+    });
+    assert_eq!(task.head().unwrap().next, head.next + 1);
+    if served {
+        work.tell("served");
     }
 }
 
@@ -206,6 +251,8 @@ impl Case<'_> {
         if let Some(text) = &text {
             settings.push((faults::FAIL, text.as_str()));
         }
+        let hold = self.dir.with_extension("hold");
+        settings.push((faults::HOLD, hold.to_str().unwrap()));
         if let Some(count) = count {
             settings.push((faults::COUNT, count.to_str().unwrap()));
         }

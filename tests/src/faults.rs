@@ -18,6 +18,8 @@ pub const FAIL: &str = "MILEPOST_FAULTS_FAIL";
 pub const COUNT: &str = "MILEPOST_FAULTS_COUNT";
 /// Syncs do nothing.
 pub const NOSYNC: &str = "MILEPOST_FAULTS_NOSYNC";
+/// While this file is there, syncs wait.
+pub const HOLD: &str = "MILEPOST_FAULTS_HOLD";
 
 /// Classes of calls, in the order of their counts.
 pub const CLASSES: [&str; 10] = [

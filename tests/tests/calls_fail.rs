@@ -228,6 +228,22 @@ fn reading_goes_on_after_a_write_that_failed_behind_a_recovery() {
 }
 
 #[test]
+fn while_a_sync_takes_long_readers_are_served_and_the_append_waits_for_it() {
+    let Some(faults) = faults::built() else {
+        return;
+    };
+    let dir = temp_dir();
+    let case = Case {
+        child: CHILD,
+        dir: folder(dir.path(), "held"),
+        seed: seed(),
+    };
+    let told = case.run(faults, "Held", None, None).unwrap();
+    assert!(told.has_said("served"), "{:?}", told.said);
+    case.check().unwrap();
+}
+
+#[test]
 fn a_call_that_fails_while_a_store_is_compacted_takes_nothing_that_is_kept_and_reading_goes_on() {
     let Some(faults) = faults::built() else {
         return;

@@ -17,6 +17,8 @@ pub(crate) struct Config {
     pub(crate) record: Option<c_int>,
     pub(crate) fail: Option<Fail>,
     pub(crate) nosync: bool,
+    /// While this is there, syncs wait.
+    pub(crate) hold: Option<CString>,
     pub(crate) counts: &'static [AtomicU64; CLASSES],
 }
 
@@ -56,6 +58,7 @@ fn read() -> Option<Config> {
         record,
         fail,
         nosync: variable(c"MILEPOST_FAULTS_NOSYNC").is_some(),
+        hold: variable(c"MILEPOST_FAULTS_HOLD").and_then(|path| CString::new(path).ok()),
         counts: counts.and_then(shared).unwrap_or(&COUNTS),
     })
 }

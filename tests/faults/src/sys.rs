@@ -88,6 +88,16 @@ pub(crate) fn map(fd: c_int, len: usize) -> Option<*mut c_void> {
     (at != libc::MAP_FAILED).then_some(at)
 }
 
+/// Waits for a millisecond: whoever waits for a file to go looks again then.
+pub(crate) fn pause_a_little() {
+    let wait = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 1_000_000,
+    };
+    // SAFETY: the time to wait is read, and what is left of it is not asked for.
+    unsafe { libc::syscall(libc::SYS_nanosleep, &raw const wait, 0) };
+}
+
 /// Ends the process as a kill from outside does.
 pub(crate) fn die() -> ! {
     // SAFETY: only numbers are passed.

@@ -181,6 +181,11 @@ fn sync_by(fd: c_int, call: c_long) -> c_int {
     let Some((config, open)) = watched(fd) else {
         return real();
     };
+    if let Some(hold) = &config.hold {
+        while sys::is_there(libc::AT_FDCWD, hold) {
+            sys::pause_a_little();
+        }
+    }
     let _lock = lock();
     if let Verdict::Error(errno) = verdict(config, &open, Class::Sync) {
         note(config, What::SyncFailed, (open.inode, 0), (b"", b""));
