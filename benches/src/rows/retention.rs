@@ -91,7 +91,8 @@ pub fn cleanup(rounds: usize, tasks: u64) {
     let plan = engine.plan_retention(&policy).unwrap();
     let (took, longest) = beside(&engine, || {
         let report = engine.apply_retention(&plan, &mut |_, _| {}).unwrap();
-        assert!(report.tasks.iter().all(|task| task.removed == 2));
+        let went = |task: &milepost::TaskRetained| task.removed == 2 || task.checkpoints == 0;
+        assert!(report.tasks.iter().all(went));
     });
     let name = format!("cleanup of {tasks} tasks: longest append, ms");
     let peer = format!("alone {}, in {took:.1} s", ms(alone));
