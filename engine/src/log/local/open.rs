@@ -2,15 +2,13 @@
 
 use std::fs;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use milepost_codec::{Error, Result, Seq, StoreId, StoreKey};
-use parking_lot::{Condvar, Mutex, RwLock};
 
 use super::applied::Applied;
 use super::closed;
 use super::compact;
-use super::journal::{JournalEnd, Shelf};
+use super::journal::JournalEnd;
 use super::kv::Kv;
 use super::layout::{self, Layout};
 use super::lock::StoreLock;
@@ -18,7 +16,7 @@ use super::packs::Packs;
 use super::recovery::{self, Refusal, Survey};
 use super::salvage;
 use super::settings::StoreConfig;
-use super::shared::{Fresh, Shared};
+use super::shared::{Ground, Shared};
 use super::unsynced;
 use crate::entropy::Entropy;
 use crate::files;
@@ -197,33 +195,18 @@ impl Opening<'_> {
         if sled == Sled::Kept && !self.closed_cleanly {
             unsynced::forget_lost(&kv, &packs, &applied)?;
         }
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(Shared::new(Ground {
             layout: layout.clone(),
             config: self.config.clone(),
             kv,
             packs: Arc::new(packs),
-            shelf: Shelf::new(Arc::clone(&meters)),
-            tail: RwLock::default(),
-            backlog_bytes: options.backlog_bytes,
             key: options.key,
-            position: Mutex::new(applied),
-            audited: AtomicBool::new(sled == Sled::Anew),
-            journal: Mutex::new(None),
-            applied: AtomicU64::new(applied.seq),
-            seq: AtomicU64::new(applied.seq),
-            poison: Mutex::new(None),
-            closed: AtomicBool::new(false),
-            recovered: AtomicU64::new(0),
-            torn: AtomicBool::new(false),
-            suspect: AtomicBool::new(false),
-            indexing: RwLock::new(()),
-            switching: RwLock::new(()),
-            fresh: Fresh::default(),
-            compacting: Mutex::new(()),
-            waiting: Mutex::new(()),
-            progress: Condvar::new(),
+            backlog_bytes: options.backlog_bytes,
+            cache_bytes: options.cache_bytes,
+            applied,
+            audited: sled == Sled::Anew,
             meters,
-        });
+        }));
         if !self.closed_cleanly {
             shared.audit_once()?;
         }

@@ -28,6 +28,7 @@ pub(crate) struct Shared {
     pub(crate) shelf: Shelf,
     pub(crate) tail: RwLock<Tail>,
     pub(crate) backlog_bytes: usize,
+    pub(super) cache_bytes: usize,
     /// The key of a keyed store.
     pub(crate) key: Option<StoreKey>,
     /// What sled says about itself; held while that is changed.
@@ -55,6 +56,22 @@ pub(crate) struct Shared {
     /// Guards the wait for the tail to shrink.
     pub(super) waiting: Mutex<()>,
     pub(super) progress: Condvar,
+    pub(super) meters: Arc<Meters>,
+}
+
+/// What a log in a folder stands on.
+pub(super) struct Ground {
+    pub(super) layout: Layout,
+    pub(super) config: StoreConfig,
+    pub(super) kv: Kv,
+    pub(super) packs: Arc<Packs>,
+    pub(super) key: Option<StoreKey>,
+    pub(super) backlog_bytes: usize,
+    pub(super) cache_bytes: usize,
+    /// What sled says about itself.
+    pub(super) applied: Applied,
+    /// Whether sled's entries need no look.
+    pub(super) audited: bool,
     pub(super) meters: Arc<Meters>,
 }
 
@@ -155,6 +172,49 @@ impl Fresh {
 }
 
 impl Shared {
+    pub(super) fn new(ground: Ground) -> Self {
+        let Ground {
+            layout,
+            config,
+            kv,
+            packs,
+            key,
+            backlog_bytes,
+            cache_bytes,
+            applied,
+            audited,
+            meters,
+        } = ground;
+        Self {
+            layout,
+            config,
+            kv,
+            packs,
+            shelf: Shelf::new(Arc::clone(&meters)),
+            tail: RwLock::default(),
+            backlog_bytes,
+            cache_bytes,
+            key,
+            position: Mutex::new(applied),
+            audited: AtomicBool::new(audited),
+            journal: Mutex::new(None),
+            applied: AtomicU64::new(applied.seq),
+            seq: AtomicU64::new(applied.seq),
+            poison: Mutex::new(None),
+            closed: AtomicBool::new(false),
+            recovered: AtomicU64::new(0),
+            torn: AtomicBool::new(false),
+            suspect: AtomicBool::new(false),
+            indexing: RwLock::new(()),
+            switching: RwLock::new(()),
+            fresh: Fresh::default(),
+            compacting: Mutex::new(()),
+            waiting: Mutex::new(()),
+            progress: Condvar::new(),
+            meters,
+        }
+    }
+
     pub(super) fn applied(&self) -> Seq {
         self.applied.load(Ordering::Acquire)
     }

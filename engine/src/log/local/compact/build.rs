@@ -3,10 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use milepost_codec::{ChunkId, LogId, LogKind, Result, Seq};
-use parking_lot::{Condvar, Mutex, RwLock};
+use parking_lot::Mutex;
 
 use super::{Above, CompactionStep, switch};
 use crate::index::keys::{self, Kind};
@@ -17,17 +16,13 @@ use crate::log::local::applied::Applied;
 use crate::log::local::applier;
 use crate::log::local::archive::ArchiveSurvey;
 use crate::log::local::beside::Beside;
-use crate::log::local::journal::Shelf;
 use crate::log::local::kv::Kv;
 use crate::log::local::replay::{Position, Replay};
-use crate::log::local::shared::{Fresh, Shared};
+use crate::log::local::shared::{Ground, Shared};
 use crate::metrics::Meters;
 
 /// Entries that are copied together.
 const COPIED: usize = 512;
-
-/// What sled may cache while it is built, in bytes.
-const CACHE: usize = 32 << 20;
 
 /// A sled folder that is being built.
 pub(super) struct Build<'a> {
@@ -50,36 +45,21 @@ impl<'a> Build<'a> {
             false => layout.sled(),
         };
         switch::remove(&dir)?;
-        let kv = Kv::open(&dir, CACHE, shared.config.sled_segment)?;
+        let kv = Kv::open(&dir, shared.cache_bytes, shared.config.sled_segment)?;
         // What it does is not counted among what the store does.
         let meters = Arc::new(Meters::new(format!("{} compaction", shared.config.store)));
-        let next = Shared {
+        let next = Shared::new(Ground {
             layout: layout.clone(),
             config: shared.config.clone(),
             kv,
             packs: Arc::clone(&shared.packs),
-            shelf: Shelf::new(Arc::clone(&meters)),
-            tail: RwLock::default(),
-            backlog_bytes: shared.backlog_bytes,
             key: shared.key,
-            position: Mutex::new(Applied::none(shared.config.store)),
-            audited: AtomicBool::new(true),
-            journal: Mutex::new(None),
-            applied: AtomicU64::new(0),
-            seq: AtomicU64::new(0),
-            poison: Mutex::new(None),
-            closed: AtomicBool::new(false),
-            recovered: AtomicU64::new(0),
-            torn: AtomicBool::new(false),
-            suspect: AtomicBool::new(false),
-            indexing: RwLock::new(()),
-            switching: RwLock::new(()),
-            fresh: Fresh::default(),
-            compacting: Mutex::new(()),
-            waiting: Mutex::new(()),
-            progress: Condvar::new(),
+            backlog_bytes: shared.backlog_bytes,
+            cache_bytes: shared.cache_bytes,
+            applied: Applied::none(shared.config.store),
+            audited: true,
             meters,
-        };
+        });
         let build = Self {
             shared,
             live,
