@@ -3,9 +3,6 @@
 
 use milepost_codec::{Error, Result};
 
-/// Bytes of a stored digest.
-const LEN: usize = 40;
-
 /// A sum over entries that does not depend on their order, so that it can be kept as they come
 /// and go. It finds accidents; edits are found by the chains.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -15,6 +12,9 @@ pub(crate) struct Digest {
 }
 
 impl Digest {
+    /// Bytes of a stored digest.
+    pub(crate) const LEN: usize = 40;
+
     pub(crate) fn add(&mut self, key: &[u8], value: &[u8]) {
         self.count = self.count.wrapping_add(1);
         for (sum, part) in self.sum.iter_mut().zip(words(key, value)) {
@@ -51,8 +51,8 @@ impl Digest {
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self> {
-        if bytes.len() != LEN {
-            return Err(Error::corrupt("digest of sled", LEN, bytes.len()));
+        if bytes.len() != Self::LEN {
+            return Err(Error::corrupt("digest of sled", Self::LEN, bytes.len()));
         }
         let mut words = bytes.chunks_exact(8).map(word);
         let count = words.next().unwrap_or_default();

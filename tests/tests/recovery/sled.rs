@@ -319,3 +319,18 @@ fn a_second_folder_that_a_compaction_had_switched_to_is_gone_on_with() {
         assert!(!root.join("sled.next").exists() && !root.join("sled-now").exists());
     }
 }
+
+#[test]
+fn a_sled_of_a_version_that_lays_its_entries_out_in_another_way_is_built_anew() {
+    let stores = Stores::make();
+    let root = stores.copy("closed", "store");
+    let before = Whole::of_store(&root);
+    let db = open_sled(&root.join("sled")).unwrap();
+    let mut applied = db.get([3]).unwrap().unwrap().to_vec();
+    let at = applied.len() - 44;
+    applied[at] += 1;
+    db.insert([3], applied).unwrap();
+    db.flush().unwrap();
+    drop(db);
+    built_anew(&root, &before, "another layout");
+}

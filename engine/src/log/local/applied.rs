@@ -11,6 +11,13 @@ use crate::log::IndexPut;
 /// The check of a frame that is not known, or before the first: what follows is told by its number.
 pub(crate) const UNKNOWN: [u8; 16] = [0; 16];
 
+/// The layout of entries in sled: with another one it is built anew. To be raised by whoever changes
+/// what an entry holds, or which entries follow from an event.
+const LAYOUT: u32 = 2;
+
+/// Where it stands in the stored position: before the digest.
+const LAYOUT_FROM_END: usize = 4 + Digest::LEN;
+
 /// How far sled is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Applied {
@@ -49,6 +56,7 @@ impl Applied {
         value.extend(self.synced.encode());
         value.extend(self.check);
         value.extend(self.store.0);
+        value.extend(LAYOUT.to_le_bytes());
         value.extend(self.digest.encode());
         (keys::all(Kind::Applied), Some(value))
     }
@@ -58,7 +66,8 @@ impl Applied {
         let (packs, rest) = rest.split_first_chunk::<16>()?;
         let (synced, rest) = rest.split_first_chunk::<16>()?;
         let (check, rest) = rest.split_first_chunk::<16>()?;
-        let (store, digest) = rest.split_first_chunk::<16>()?;
+        let (store, rest) = rest.split_first_chunk::<16>()?;
+        let (_layout, digest) = rest.split_first_chunk::<4>()?;
         Some(Self {
             seq: u64::from_le_bytes(*seq),
             packs: Place::decode(packs).ok()?,
@@ -69,11 +78,18 @@ impl Applied {
         })
     }
 
-    /// Reads it; the beginning where sled is empty. `Corrupt` where it is another store's.
+    /// Reads it; the beginning where sled is empty. `Corrupt` where it is another store's, or was written
+    /// by a version that lays entries out in another way.
     pub(crate) fn read(kv: &Kv, store: StoreId) -> Result<Self> {
         let Some(value) = kv.get(&keys::all(Kind::Applied))? else {
             return Ok(Self::none(store));
         };
+        let at = value.len().checked_sub(LAYOUT_FROM_END);
+        let layout = at.and_then(|at| value.get(at..)?.first_chunk::<4>());
+        if layout != Some(&LAYOUT.to_le_bytes()) {
+            let expected = "entries as this version writes them";
+            return Err(Error::corrupt("sled", expected, "those of another version"));
+        }
         let applied = Self::decode(&value).ok_or_else(|| {
             Error::corrupt("applied position in sled", "a position", "other bytes")
         })?;
