@@ -29,6 +29,9 @@ pub(crate) struct LogRuns {
 pub(crate) struct Tail {
     stretches: HashMap<LogId, VecDeque<Held>>,
     index: BTreeMap<Vec<u8>, Pending>,
+    /// What entries were before a later commit changed them again: a round that ends between the two
+    /// needs it. Heads are left out, which come with the stretches.
+    earlier: BTreeMap<(Vec<u8>, Seq), Option<Vec<u8>>>,
     /// Bytes of each commit, and the check of its frame, oldest first.
     commits: VecDeque<(Seq, usize, [u8; 16])>,
     bytes: usize,
@@ -65,7 +68,16 @@ impl Tail {
         }
         for (key, value) in index {
             self.removals += usize::from(value.is_none());
-            self.index.insert(key, (seq, value));
+            match self.index.get_mut(&key) {
+                Some((before, held)) if *before < seq => {
+                    let held = std::mem::replace(held, value);
+                    self.earlier.insert((key, *before), held);
+                    *before = seq;
+                }
+                _ => {
+                    self.index.insert(key, (seq, value));
+                }
+            }
         }
         self.commits.push_back((seq, size, check));
         self.bytes += size;
@@ -166,7 +178,15 @@ impl Tail {
         });
         let entries = self.index.iter().filter(|(_, (at, _))| *at <= seq);
         let index = entries.map(|(key, (_, value))| (key.clone(), value.clone()));
-        (logs.collect(), index.collect())
+        let mut puts: Vec<super::IndexPut> = Vec::new();
+        // In order of commits for each key, and before the last change of it: the last one counts.
+        for ((key, at), value) in &self.earlier {
+            if *at <= seq {
+                puts.push((key.clone(), value.clone()));
+            }
+        }
+        puts.extend(index);
+        (logs.collect(), puts)
     }
 
     /// Lets go of what is applied now.
@@ -178,6 +198,7 @@ impl Tail {
             !queue.is_empty()
         });
         self.index.retain(|_, (at, _)| *at > seq);
+        self.earlier.retain(|(_, at), _| *at > seq);
         if self.removals > 0 {
             self.removals = self
                 .index
