@@ -240,3 +240,36 @@ pub(crate) fn merge(
         kept.take(limit).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(tail: &mut Tail, seq: Seq, value: Option<u8>) {
+        let mut batch = Batch::new(seq);
+        let value = value.map(|byte| vec![byte]);
+        batch.index.push((b"key".to_vec(), value));
+        tail.push(batch);
+    }
+
+    #[test]
+    fn a_round_that_ends_between_two_changes_of_an_entry_gets_the_first_of_them() {
+        let mut tail = Tail::default();
+        change(&mut tail, 1, Some(1));
+        change(&mut tail, 2, Some(2));
+        change(&mut tail, 3, None);
+        let at = |tail: &Tail, seq| {
+            let puts: BTreeMap<_, _> = tail.up_to(seq).1.into_iter().collect();
+            puts.get(b"key".as_slice()).cloned()
+        };
+        assert_eq!(at(&tail, 1), Some(Some(vec![1])));
+        assert_eq!(at(&tail, 2), Some(Some(vec![2])));
+        assert_eq!(at(&tail, 3), Some(None));
+        tail.release(1);
+        assert_eq!(at(&tail, 1), None);
+        assert_eq!(at(&tail, 2), Some(Some(vec![2])));
+        tail.release(3);
+        assert!(tail.is_empty() && at(&tail, 3).is_none());
+        assert!(tail.earlier.is_empty());
+    }
+}
