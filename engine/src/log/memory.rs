@@ -37,7 +37,7 @@ impl Log for MemoryLog {
         let mut seq = self.seq.lock();
         assert_eq!(batch.seq, *seq + 1, "commits follow each other");
         *seq = batch.seq;
-        self.tail.write().push(batch);
+        self.tail.write().keep(batch);
         Ok(())
     }
 

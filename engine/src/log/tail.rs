@@ -1,20 +1,24 @@
 //! The tail: what is committed but not applied yet. Readers look here first, then in sled; since
 //! nothing leaves the tail before it is in sled, they miss nothing and never wait.
 
+use std::collections::hash_map::Entry as MapEntry;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Bound;
 use std::sync::Arc;
 
 use milepost_codec::{LogId, Offset, Seq};
 
-use super::{Batch, Entry, Stretch};
+use super::{Batch, Entry, GroupMeta, IndexPut, Stretch};
 use crate::index::{LogHead, keys};
 
 /// A stretch, the commit it came with, and its log's head after it.
 type Held = (Seq, Stretch, LogHead);
 
-/// A value of the index, or its removal, and the commit it came with.
-type Pending = (Seq, Option<Vec<u8>>);
+/// A key of the index, shared by the map and the commit that changed it.
+type Key = Arc<[u8]>;
+
+/// What an entry is now; nothing where it is removed.
+type Value = Option<Arc<[u8]>>;
 
 /// What a prefix of the tail brings to one log.
 #[derive(Debug)]
@@ -24,16 +28,32 @@ pub(crate) struct LogRuns {
     pub(crate) head: LogHead,
 }
 
+/// One commit, as the applier will want it.
+#[derive(Debug)]
+struct Commit {
+    seq: Seq,
+    size: usize,
+    /// The check of its frame.
+    check: [u8; 16],
+    groups: Vec<GroupMeta>,
+    changes: Vec<(Key, Value)>,
+}
+
+impl Commit {
+    /// How many entries of the index it changes.
+    fn entries(&self) -> usize {
+        self.groups.len() + self.changes.len()
+    }
+}
+
 /// What is committed but not applied yet.
 #[derive(Debug, Default)]
 pub(crate) struct Tail {
+    /// Oldest first. Taking some in and letting go of some touches no others.
+    commits: VecDeque<Commit>,
     stretches: HashMap<LogId, VecDeque<Held>>,
-    index: BTreeMap<Vec<u8>, Pending>,
-    /// What entries were before a later commit changed them again: a round that ends between the two
-    /// needs it. Heads are left out, which come with the stretches.
-    earlier: BTreeMap<(Vec<u8>, Seq), Option<Vec<u8>>>,
-    /// Bytes of each commit, and the check of its frame, oldest first.
-    commits: VecDeque<(Seq, usize, [u8; 16])>,
+    /// Each entry as of the newest commit that changed it, and that commit.
+    index: BTreeMap<Key, (Seq, Value)>,
     bytes: usize,
     /// How many entries of the index are removals: rarely any.
     removals: usize,
@@ -51,36 +71,50 @@ impl Tail {
         let check = buf.first_chunk::<16>().copied().unwrap_or_default();
         let size = buf.len() + index.iter().map(|(k, _)| k.len() + 64).sum::<usize>();
         let bytes = Arc::new(buf);
-        for group in groups {
+        for group in &groups {
             let stretch = Stretch {
                 first: group.first,
                 count: group.count,
                 prev: group.prev,
-                range: group.section,
+                range: group.section.clone(),
                 bytes: Arc::clone(&bytes),
             };
             self.stretches
                 .entry(group.log)
                 .or_default()
                 .push_back((seq, stretch, group.head));
-            self.index
-                .insert(keys::head(group.log), (seq, Some(group.head.encode())));
+            let head = group.head.encode();
+            self.put(keys::head(group.log).into(), seq, Some(head.into()));
         }
-        for (key, value) in index {
-            self.removals += usize::from(value.is_none());
-            match self.index.get_mut(&key) {
-                Some((before, held)) if *before < seq => {
-                    let held = std::mem::replace(held, value);
-                    self.earlier.insert((key, *before), held);
-                    *before = seq;
-                }
-                _ => {
-                    self.index.insert(key, (seq, value));
-                }
-            }
+        let changes: Vec<(Key, Value)> = index
+            .into_iter()
+            .map(|(key, value)| (key.into(), value.map(Arc::from)))
+            .collect();
+        for (key, value) in &changes {
+            self.put(Arc::clone(key), seq, value.clone());
         }
-        self.commits.push_back((seq, size, check));
+        self.commits.push_back(Commit {
+            seq,
+            size,
+            check,
+            groups,
+            changes,
+        });
         self.bytes += size;
+    }
+
+    fn put(&mut self, key: Key, seq: Seq, value: Value) {
+        self.removals += usize::from(value.is_none());
+        if let Some((_, before)) = self.index.insert(key, (seq, value)) {
+            self.removals -= usize::from(before.is_none());
+        }
+    }
+
+    /// Takes in a batch that nobody will apply: it stays, and can be read, for good.
+    pub(crate) fn keep(&mut self, batch: Batch) {
+        self.push(batch);
+        self.commits.clear();
+        self.bytes = 0;
     }
 
     /// How many commits are held.
@@ -98,14 +132,19 @@ impl Tail {
         self.commits.is_empty()
     }
 
-    /// The last commit of a prefix of the tail of about `bytes`; nothing where it is empty.
-    pub(crate) fn prefix(&self, bytes: usize) -> Option<Seq> {
-        let mut sum = 0;
+    /// The last commit of a prefix of the tail of about so many bytes and entries of the index; nothing
+    /// where it is empty.
+    pub(crate) fn prefix(&self, bytes: usize, entries: usize) -> Option<Seq> {
+        let (mut size, mut changes) = (0, 0);
         let mut last = None;
-        for (seq, size, _) in &self.commits {
-            last = Some(*seq);
-            sum += size;
-            if sum >= bytes {
+        for commit in &self.commits {
+            size += commit.size;
+            changes += commit.entries();
+            if last.is_some() && changes > entries {
+                break;
+            }
+            last = Some(commit.seq);
+            if size >= bytes {
                 break;
             }
         }
@@ -114,9 +153,9 @@ impl Tail {
 
     /// The check of the frame of a commit that is held; zeros where it is not known.
     pub(crate) fn check_of(&self, seq: Seq) -> [u8; 16] {
-        let at = self.commits.partition_point(|(held, ..)| *held < seq);
-        let found = self.commits.get(at).filter(|(held, ..)| *held == seq);
-        found.map_or([0; 16], |(.., check)| *check)
+        let at = self.commits.partition_point(|commit| commit.seq < seq);
+        let found = self.commits.get(at).filter(|commit| commit.seq == seq);
+        found.map_or([0; 16], |commit| commit.check)
     }
 
     pub(crate) fn stretch(&self, log: LogId, offset: Offset) -> Option<Stretch> {
@@ -130,7 +169,8 @@ impl Tail {
 
     /// Nothing: not here. `Some(None)`: removed.
     pub(crate) fn get(&self, key: &[u8]) -> Option<Option<Vec<u8>>> {
-        self.index.get(key).map(|(_, value)| value.clone())
+        let (_, value) = self.index.get(key)?;
+        Some(value.as_deref().map(<[u8]>::to_vec))
     }
 
     /// How many entries more than asked for a scan of what is stored must give, since the tail
@@ -155,7 +195,7 @@ impl Tail {
         let range = self
             .index
             .range::<[u8], _>((Bound::Included(from), Bound::Excluded(to)))
-            .map(|(key, (_, value))| (key.clone(), value.clone()));
+            .map(|(key, (_, value))| (key.to_vec(), value.as_deref().map(<[u8]>::to_vec)));
         if backwards {
             range.rev().take(limit).collect()
         } else {
@@ -163,55 +203,62 @@ impl Tail {
         }
     }
 
-    /// What commits up to `seq` bring: stretches and the head after them by log, and index entries.
-    pub(crate) fn up_to(&self, seq: Seq) -> (Vec<LogRuns>, Vec<super::IndexPut>) {
-        let logs = self.stretches.iter().filter_map(|(log, queue)| {
-            let held = queue.iter().take_while(|(at, ..)| *at <= seq);
-            let (stretches, heads): (Vec<Stretch>, Vec<LogHead>) = held
-                .map(|(_, stretch, head)| (stretch.clone(), *head))
-                .unzip();
-            heads.last().map(|head| LogRuns {
-                log: *log,
-                stretches,
-                head: *head,
-            })
-        });
-        let entries = self.index.iter().filter(|(_, (at, _))| *at <= seq);
-        let index = entries.map(|(key, (_, value))| (key.clone(), value.clone()));
-        let mut puts: Vec<super::IndexPut> = Vec::new();
-        // In order of commits for each key, and before the last change of it: the last one counts.
-        for ((key, at), value) in &self.earlier {
-            if *at <= seq {
-                puts.push((key.clone(), value.clone()));
+    /// What commits up to `seq` bring: stretches and the head after them by log, and changes of the index
+    /// in the order of commits: of several of one entry the last one counts.
+    pub(crate) fn up_to(&self, seq: Seq) -> (Vec<LogRuns>, Vec<IndexPut>) {
+        let mut logs: BTreeMap<LogId, LogRuns> = BTreeMap::new();
+        let mut puts = Vec::new();
+        for commit in self.commits.iter().take_while(|commit| commit.seq <= seq) {
+            for group in &commit.groups {
+                let runs = logs.entry(group.log).or_insert_with(|| LogRuns {
+                    log: group.log,
+                    stretches: Vec::new(),
+                    head: group.head,
+                });
+                runs.head = group.head;
+                // They leave the tail in the order in which they came.
+                let nth = runs.stretches.len();
+                let held = self.stretches.get(&group.log);
+                let stretch = held.and_then(|queue| queue.get(nth));
+                runs.stretches
+                    .extend(stretch.map(|(_, stretch, _)| stretch.clone()));
             }
+            let changes = commit.changes.iter();
+            puts.extend(
+                changes.map(|(key, value)| (key.to_vec(), value.as_deref().map(<[u8]>::to_vec))),
+            );
         }
-        puts.extend(index);
-        (logs.collect(), puts)
+        (logs.into_values().collect(), puts)
     }
 
     /// Lets go of what is applied now.
     pub(crate) fn release(&mut self, seq: Seq) {
-        self.stretches.retain(|_, queue| {
-            while queue.front().is_some_and(|(at, ..)| *at <= seq) {
-                queue.pop_front();
+        while self.commits.front().is_some_and(|commit| commit.seq <= seq) {
+            let Some(commit) = self.commits.pop_front() else {
+                return;
+            };
+            for group in &commit.groups {
+                if let MapEntry::Occupied(mut queue) = self.stretches.entry(group.log) {
+                    queue.get_mut().pop_front();
+                    if queue.get().is_empty() {
+                        queue.remove();
+                    }
+                }
+                self.forget(&keys::head(group.log), commit.seq);
             }
-            !queue.is_empty()
-        });
-        self.index.retain(|_, (at, _)| *at > seq);
-        self.earlier.retain(|(_, at), _| *at > seq);
-        if self.removals > 0 {
-            self.removals = self
-                .index
-                .values()
-                .filter(|(_, value)| value.is_none())
-                .count();
+            for (key, _) in &commit.changes {
+                self.forget(key, commit.seq);
+            }
+            self.bytes -= commit.size;
         }
-        while let Some((at, size, _)) = self.commits.front().copied() {
-            if at > seq {
-                break;
-            }
-            self.commits.pop_front();
-            self.bytes = self.bytes.saturating_sub(size);
+    }
+
+    /// Lets go of an entry, unless a later commit changed it.
+    fn forget(&mut self, key: &[u8], seq: Seq) {
+        if self.index.get(key).is_some_and(|(at, _)| *at == seq)
+            && let Some((_, value)) = self.index.remove(key)
+        {
+            self.removals -= usize::from(value.is_none());
         }
     }
 }
@@ -270,6 +317,6 @@ mod tests {
         assert_eq!(at(&tail, 2), Some(Some(vec![2])));
         tail.release(3);
         assert!(tail.is_empty() && at(&tail, 3).is_none());
-        assert!(tail.earlier.is_empty());
+        assert!(tail.index.is_empty() && tail.removals() == 0 && tail.bytes() == 0);
     }
 }

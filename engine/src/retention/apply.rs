@@ -17,7 +17,7 @@ use crate::index::keys;
 use crate::query::CheckpointQuery;
 
 /// Marks that one commit removes: appends wait for it.
-const MARKS_EACH: usize = 250;
+const MARKS_EACH: usize = 100;
 
 /// What a cleanup did.
 #[derive(Debug, Default)]

@@ -17,6 +17,10 @@ use crate::index::keys;
 /// What a round takes from the tail at most, in bytes.
 pub(crate) const ROUND_BYTES: usize = 4 << 20;
 
+/// What a round changes of the index at most, unless one commit has more: sled lets nobody read while it
+/// takes in a batch, a hundredth of a millisecond for each entry.
+pub(crate) const ROUND_ENTRIES: usize = 512;
+
 /// What has to wait before a round begins by itself: blocks fill better the more there is.
 pub(crate) const ROUND_DUE: usize = 2 << 20;
 
@@ -69,7 +73,7 @@ fn work(shared: &Arc<Shared>, drain_to: Seq) -> Result<()> {
         }
         let (waiting, until) = {
             let tail = shared.tail.read();
-            (tail.bytes(), tail.prefix(ROUND_BYTES))
+            (tail.bytes(), tail.prefix(ROUND_BYTES, ROUND_ENTRIES))
         };
         let Some(until) = until else { break };
         // Writers wait over the backlog: what they wait for is always due.

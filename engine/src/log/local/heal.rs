@@ -98,7 +98,7 @@ pub(super) fn mend_archive(shared: &Shared) -> Result<Vec<Finding>> {
 /// Applies all that came back, so that sled holds every commit, and makes it durable.
 fn apply_all(shared: &Shared) -> Result<()> {
     loop {
-        let until: Option<Seq> = shared.tail.read().prefix(applier::ROUND_BYTES);
+        let until: Option<Seq> = shared.tail.read().prefix(applier::ROUND_BYTES, usize::MAX);
         match until {
             Some(until) => applier::round(shared, until, 1)?,
             None => break,

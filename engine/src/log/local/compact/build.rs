@@ -93,7 +93,7 @@ impl<'a> Build<'a> {
             Ok((at, chunks))
         })?;
         loop {
-            let until = next.tail.read().prefix(applier::ROUND_BYTES);
+            let until = next.tail.read().prefix(applier::ROUND_BYTES, usize::MAX);
             let Some(until) = until else { break };
             applier::round(next, until, 1)?;
         }
