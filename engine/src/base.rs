@@ -156,12 +156,11 @@ fn base_key(
 ) -> Result<Option<BaseKey>> {
     let mut cursor = Cursor::new(catalog.log(), LogId::lineage(task, owner), entry.first);
     let (mut key, mut digest) = (None, KeyDigest::new(&salt));
-    let (all, mut erased) = (catalog.erased_of(task), false);
+    let (all_erased, mut erased) = (catalog.erased_of(task), false);
     for _ in 0..entry.count {
         cursor.next_record(|at, record| {
             let header = record.header()?;
-            let gone = all.as_ref().is_some_and(|all| all.contains(&(owner, at)));
-            erased |= gone || record.form == BodyForm::Erased;
+            erased |= all_erased.has(owner, at) || record.form == BodyForm::Erased;
             key = key.take().or(header.key);
             digest.take(header.kind, record);
             Ok(())

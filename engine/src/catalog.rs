@@ -403,10 +403,7 @@ impl Catalog {
                 return Ok(false);
             };
             let same = cursor.next_record(|at, old| {
-                if erased
-                    .as_ref()
-                    .is_some_and(|all| all.contains(&(lineage, at)))
-                {
+                if erased.has(lineage, at) {
                     return Ok(false);
                 }
                 let same_kind = old.header()?.kind == new.header()?.kind;

@@ -10,7 +10,7 @@ use milepost_codec::{
 
 use crate::index::keys::{self, Kind};
 use crate::index::{BaseEntry, LineageEntry, TaskEntry};
-use crate::log::{Entry, Log};
+use crate::log::{Log, Scan, walk};
 
 /// What retention let go of.
 #[derive(Debug, Default)]
@@ -36,9 +36,6 @@ pub(crate) enum Part {
     Other(Offset, Vec<u8>),
 }
 
-/// Scans entries of an index in order of keys, at most so many.
-type Scan<'a> = dyn Fn(&[u8], &[u8], usize) -> Result<Vec<Entry>> + 'a;
-
 impl Live {
     /// What the index says.
     pub(crate) fn of(log: &dyn Log) -> Result<Self> {
@@ -49,18 +46,8 @@ impl Live {
     pub(crate) fn scanned(scan: &Scan<'_>) -> Result<Self> {
         let mut live = Self::default();
         for kind in [Kind::Task, Kind::Lineage, Kind::Base, Kind::Erased] {
-            let prefix = keys::all(kind);
-            let (mut from, end) = (prefix.clone(), keys::after_prefix(&prefix));
-            loop {
-                let page = scan(&from, &end, 1024)?;
-                for (key, value) in &page {
-                    live.take_entry(kind, key, value)?;
-                }
-                match page.into_iter().next_back() {
-                    Some((last, _)) => from = [last, vec![0]].concat(),
-                    None => break,
-                }
-            }
+            let take = &mut |key: &[u8], value: &[u8]| live.take_entry(kind, key, value);
+            walk(&keys::all(kind), scan, take)?;
         }
         Ok(live)
     }

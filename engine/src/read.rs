@@ -328,7 +328,7 @@ pub(crate) fn read_chunks(log: &Arc<dyn Log>, list: &ChunkList) -> Result<Vec<u8
 pub struct Events {
     log: Arc<dyn Log>,
     task: TaskNo,
-    erased: Option<ErasedEvents>,
+    erased: ErasedEvents,
     ancestry: Ancestry,
     next: Offset,
     end: Offset,
@@ -430,10 +430,7 @@ impl Events {
         let id = LogId::lineage(self.task, owner);
         let (log, erased) = (&self.log, &self.erased);
         step(log, id, &mut self.next, &mut self.place, |at, record| {
-            let gone = erased
-                .as_ref()
-                .is_some_and(|all| all.contains(&(owner, at)));
-            event(log, owner, at, record, gone)
+            event(log, owner, at, record, erased.has(owner, at))
         })
     }
 }

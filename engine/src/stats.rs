@@ -10,9 +10,6 @@ use crate::index::keys::{self, Kind};
 use crate::index::{BaseEntry, LineageEntry, LogHead, Tally, TaskEntry};
 use crate::kept::KeptStates;
 
-/// Entries that are looked at together.
-const STRIDE: usize = 4096;
-
 /// What a store takes on disk, in bytes of blocks as `du` counts them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -113,44 +110,50 @@ fn share(whole: u64, part: u64, of: u64) -> u64 {
 /// What each task holds that is not deleted.
 fn by_task(catalog: &Catalog) -> Result<BTreeMap<TaskNo, TaskStats>> {
     let mut tasks: BTreeMap<TaskNo, TaskStats> = BTreeMap::new();
-    each(catalog, Kind::Task, &mut |key, value| {
-        let entry = TaskEntry::decode(value)?;
-        if entry.deleted_us.is_none() {
-            let task = TaskStats {
-                task: entry.name,
-                user: entry.user,
-                ..TaskStats::default()
-            };
-            tasks.insert(TaskNo(keys::first_u64(key)), task);
-        }
-        Ok(())
-    })?;
-    let mut dropping = Vec::new();
-    each(catalog, Kind::Tally, &mut |key, value| {
-        let no = TaskNo(keys::first_u64(key));
-        if let Some(task) = tasks.get_mut(&no) {
-            let tally = Tally::decode(value)?;
-            task.checkpoints = tally.marks;
-            dropping.extend((tally.dropped > 0).then_some(no));
-        }
-        Ok(())
-    })?;
-    let gone = retained(catalog, &dropping)?;
-    each(catalog, Kind::Head, &mut |key, value| {
-        let log = keys::log_of(key);
-        if let (LogKind::Lineage(_), Some(task)) = (log.kind, tasks.get_mut(&log.task)) {
-            let head = LogHead::decode(value)?;
-            let begin = gone.get(&log).copied().unwrap_or_default();
-            if begin < Offset::MAX {
-                let all = head.head.next - head.start;
-                let left = head.head.next.saturating_sub(begin.max(head.start));
-                task.lineages += 1;
-                task.events += left;
-                task.bytes += share(head.bytes, left, all);
+    catalog
+        .log()
+        .walk(&keys::all(Kind::Task), &mut |key, value| {
+            let entry = TaskEntry::decode(value)?;
+            if entry.deleted_us.is_none() {
+                let task = TaskStats {
+                    task: entry.name,
+                    user: entry.user,
+                    ..TaskStats::default()
+                };
+                tasks.insert(TaskNo(keys::first_u64(key)), task);
             }
-        }
-        Ok(())
-    })?;
+            Ok(())
+        })?;
+    let mut dropping = Vec::new();
+    catalog
+        .log()
+        .walk(&keys::all(Kind::Tally), &mut |key, value| {
+            let no = TaskNo(keys::first_u64(key));
+            if let Some(task) = tasks.get_mut(&no) {
+                let tally = Tally::decode(value)?;
+                task.checkpoints = tally.marks;
+                dropping.extend((tally.dropped > 0).then_some(no));
+            }
+            Ok(())
+        })?;
+    let gone = retained(catalog, &dropping)?;
+    catalog
+        .log()
+        .walk(&keys::all(Kind::Head), &mut |key, value| {
+            let log = keys::log_of(key);
+            if let (LogKind::Lineage(_), Some(task)) = (log.kind, tasks.get_mut(&log.task)) {
+                let head = LogHead::decode(value)?;
+                let begin = gone.get(&log).copied().unwrap_or_default();
+                if begin < Offset::MAX {
+                    let all = head.head.next - head.start;
+                    let left = head.head.next.saturating_sub(begin.max(head.start));
+                    task.lineages += 1;
+                    task.events += left;
+                    task.bytes += share(head.bytes, left, all);
+                }
+            }
+            Ok(())
+        })?;
     Ok(tasks)
 }
 
@@ -158,10 +161,12 @@ fn by_task(catalog: &Catalog) -> Result<BTreeMap<TaskNo, TaskStats>> {
 /// which these tasks have some.
 fn retained(catalog: &Catalog, dropping: &[TaskNo]) -> Result<HashMap<LogId, Offset>> {
     let mut begins = HashMap::new();
-    each(catalog, Kind::Base, &mut |key, value| {
-        begins.insert(keys::log_of(key), BaseEntry::decode(value)?.head.next);
-        Ok(())
-    })?;
+    catalog
+        .log()
+        .walk(&keys::all(Kind::Base), &mut |key, value| {
+            begins.insert(keys::log_of(key), BaseEntry::decode(value)?.head.next);
+            Ok(())
+        })?;
     for task in dropping {
         let prefix = keys::of_task(Kind::Lineage, *task);
         let end = keys::after_prefix(&prefix);
@@ -174,25 +179,6 @@ fn retained(catalog: &Catalog, dropping: &[TaskNo]) -> Result<HashMap<LogId, Off
     Ok(begins)
 }
 
-/// What is done with an entry: its key and value.
-type Shown<'a> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'a;
-
-/// Shows every entry of a kind.
-fn each(catalog: &Catalog, kind: Kind, show: &mut Shown<'_>) -> Result<()> {
-    let prefix = keys::all(kind);
-    let (mut from, end) = (prefix.clone(), keys::after_prefix(&prefix));
-    loop {
-        let page = catalog.log().scan(&from, &end, false, STRIDE)?;
-        for (key, value) in &page {
-            show(key, value)?;
-        }
-        match page.into_iter().next_back() {
-            Some((last, _)) => from = [last, vec![0]].concat(),
-            None => return Ok(()),
-        }
-    }
-}
-
 /// Counts tasks, lineages, events and checkpoints from the index.
 pub(crate) fn count(catalog: &Catalog) -> Result<Stats> {
     let mut stats = Stats::default();
@@ -203,9 +189,11 @@ pub(crate) fn count(catalog: &Catalog) -> Result<Stats> {
         stats.checkpoints += task.checkpoints;
         stats.event_bytes += task.bytes;
     }
-    each(catalog, Kind::Snapshot, &mut |_, _| {
-        stats.snapshots += 1;
-        Ok(())
-    })?;
+    catalog
+        .log()
+        .walk(&keys::all(Kind::Snapshot), &mut |_, _| {
+            stats.snapshots += 1;
+            Ok(())
+        })?;
     Ok(stats)
 }

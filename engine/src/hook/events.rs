@@ -164,10 +164,7 @@ impl Teller {
         let mut cursor = Cursor::new(&store, log, offsets.start);
         for offset in offsets.clone() {
             let read = cursor.next_record(|at, record| {
-                let gone = erased
-                    .as_ref()
-                    .is_some_and(|all| all.contains(&(lineage, at)));
-                event(&store, lineage, at, record, gone)
+                event(&store, lineage, at, record, erased.has(lineage, at))
             });
             let missing = || Error::corrupt(format!("{log} at offset {offset}"), "it", "nothing");
             let event = read.and_then(|read| read.ok_or_else(missing));

@@ -29,12 +29,53 @@ pub(crate) use memory::MemoryLog;
 pub(crate) use stretch::Stretch;
 pub(crate) use tail::Tail;
 
-use crate::index::LogHead;
+use crate::index::{LogHead, keys};
 use crate::stats::DiskBytes;
 use crate::verify::StorageCheck;
 
 /// A pair of the index.
 pub(crate) type Entry = (Vec<u8>, Vec<u8>);
+
+/// Scans entries of an index in order of keys, at most so many.
+pub(crate) type Scan<'a> = dyn Fn(&[u8], &[u8], usize) -> Result<Vec<Entry>> + 'a;
+
+/// What is done with an entry: its key and value.
+pub(crate) type Shown<'a> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'a;
+
+/// Entries that a walk holds at once.
+const WALK: usize = 1024;
+
+/// Shows all entries whose keys begin with `prefix`, in order of keys, by whatever scans them.
+pub(crate) fn walk(prefix: &[u8], scan: &Scan<'_>, show: &mut Shown<'_>) -> Result<()> {
+    let mut from = prefix.to_vec();
+    let end = match prefix {
+        // No key is as long as this.
+        [] => vec![0xFF; 64],
+        prefix => keys::after_prefix(prefix),
+    };
+    loop {
+        let page = scan(&from, &end, WALK)?;
+        for (key, value) in &page {
+            show(key, value)?;
+        }
+        let Some((last, _)) = page.into_iter().next_back() else {
+            return Ok(());
+        };
+        from = last;
+        from.push(0);
+    }
+}
+
+impl dyn Log {
+    /// Shows all entries of the index whose keys begin so, in order of keys.
+    pub(crate) fn walk(&self, prefix: &[u8], show: &mut Shown<'_>) -> Result<()> {
+        walk(
+            prefix,
+            &|from, to, limit| self.scan(from, to, false, limit),
+            show,
+        )
+    }
+}
 
 /// Where logs are kept: lineages and control logs, the index over them, and chunks.
 ///

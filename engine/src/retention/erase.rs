@@ -19,8 +19,16 @@ const REASON_MAX: usize = 1024;
 /// them, restores.
 const NEEDED: [u16; 6] = [1, 6, 17, 18, 19, 20];
 
-/// The erased events of one task.
-pub(crate) type ErasedEvents = Arc<BTreeSet<(LineageId, Offset)>>;
+/// The erased events of one task, as of a moment.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ErasedEvents(Arc<BTreeSet<(LineageId, Offset)>>);
+
+impl ErasedEvents {
+    /// Whether the event that a lineage has at an offset was erased.
+    pub(crate) fn has(&self, lineage: LineageId, offset: Offset) -> bool {
+        self.0.contains(&(lineage, offset))
+    }
+}
 
 impl Engine {
     /// Erases the body of the event at a point, for good: its header and the hash of its body stay, so
@@ -46,10 +54,7 @@ impl Engine {
         let ancestry = Ancestry::of(catalog, task, point.lineage)?;
         let nothing = || Error::not_found(format!("there is no event at {point}"));
         let owner = ancestry.owner(offset).ok_or_else(nothing)?;
-        if catalog
-            .erased_of(task)
-            .is_some_and(|all| all.contains(&(owner, offset)))
-        {
+        if catalog.erased_of(task).has(owner, offset) {
             return Ok(());
         }
         let (kind, body_hash) = body_of(catalog, task, owner, offset)?.ok_or_else(nothing)?;
@@ -113,32 +118,28 @@ fn body_of(
 impl Catalog {
     /// Reads which events were erased, when the store is opened.
     pub(crate) fn load_erased(&self) -> Result<()> {
-        let prefix = keys::all(Kind::Erased);
-        let end = keys::after_prefix(&prefix);
-        for (key, _) in self.log().scan(&prefix, &end, false, usize::MAX)? {
-            let (lineage, offset) = keys::mark_place(&key);
-            self.now_erased(TaskNo(keys::first_u64(&key)), lineage, offset);
-        }
-        Ok(())
+        self.log().walk(&keys::all(Kind::Erased), &mut |key, _| {
+            let (lineage, offset) = keys::mark_place(key);
+            self.now_erased(TaskNo(keys::first_u64(key)), lineage, offset);
+            Ok(())
+        })
     }
 
     /// Remembers that an event was erased.
     fn now_erased(&self, task: TaskNo, lineage: LineageId, offset: Offset) {
         let mut all = self.erased.write();
         let of_task = all.entry(task).or_default();
-        Arc::make_mut(of_task).insert((lineage, offset));
+        Arc::make_mut(&mut of_task.0).insert((lineage, offset));
     }
 
-    /// The erased events of a task, where there are any.
-    pub(crate) fn erased_of(&self, task: TaskNo) -> Option<ErasedEvents> {
-        self.erased.read().get(&task).cloned()
+    /// The erased events of a task.
+    pub(crate) fn erased_of(&self, task: TaskNo) -> ErasedEvents {
+        self.erased.read().get(&task).cloned().unwrap_or_default()
     }
 
     /// How many erased events a lineage sees before an offset.
     pub(crate) fn erased_before(&self, task: TaskNo, ancestry: &Ancestry, offset: Offset) -> u64 {
-        let Some(all) = self.erased_of(task) else {
-            return 0;
-        };
+        let ErasedEvents(all) = self.erased_of(task);
         let spans = ancestry.newest_first(offset);
         let seen = |(owner, from, to)| all.range((owner, from)..(owner, to)).count() as u64;
         spans.map(seen).sum()

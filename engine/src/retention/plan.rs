@@ -93,18 +93,12 @@ impl Engine {
 }
 
 pub(super) fn each_task(catalog: &Catalog, each: &mut dyn FnMut(TaskNo, &TaskEntry)) -> Result<()> {
-    let prefix = keys::all(Kind::Task);
-    let (mut from, end) = (prefix.clone(), keys::after_prefix(&prefix));
-    loop {
-        let page = catalog.log().scan(&from, &end, false, STRIDE)?;
-        for (key, value) in &page {
+    catalog
+        .log()
+        .walk(&keys::all(Kind::Task), &mut |key, value| {
             each(TaskNo(keys::first_u64(key)), &TaskEntry::decode(value)?);
-        }
-        match page.into_iter().next_back() {
-            Some((last, _)) => from = [last, vec![0]].concat(),
-            None => return Ok(()),
-        }
-    }
+            Ok(())
+        })
 }
 
 fn plan(catalog: &Catalog, policy: &Retention, no: TaskNo, now_us: u64) -> Result<TaskPlan> {

@@ -17,8 +17,7 @@ use parking_lot::RwLock;
 
 use crate::digest::Digest;
 use crate::files;
-use crate::index::keys;
-use crate::log::{Entry, IndexPut};
+use crate::log::{Entry, IndexPut, walk};
 
 /// The most bytes of a value.
 pub(crate) const VALUE_MAX: usize = 3000;
@@ -45,9 +44,6 @@ const FLUSH_PATIENCE: Duration = Duration::from_secs(30);
 
 /// How long a sled that is not sound may take to be dropped.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(5);
-
-/// Entries that are read at once while all are read.
-const WALK: usize = 256;
 
 /// A sled folder.
 #[derive(Debug)]
@@ -204,24 +200,11 @@ impl Kv {
 
     /// Reads all entries whose keys begin so, in order of keys.
     pub(crate) fn walk(&self, prefix: &[u8], each: &mut dyn FnMut(&[u8], &[u8])) -> Result<()> {
-        let mut from = prefix.to_vec();
-        let to = match prefix {
-            [] => vec![0xFF; 64],
-            prefix => keys::after_prefix(prefix),
-        };
-        loop {
-            let entries = self.scan(&from, &to, false, WALK)?;
-            for (key, value) in &entries {
-                each(key, value);
-            }
-            match entries.into_iter().next_back() {
-                Some((last, _)) => {
-                    from = last;
-                    from.push(0);
-                }
-                None => return Ok(()),
-            }
-        }
+        let scan = |from: &[u8], to: &[u8], limit| self.scan(from, to, false, limit);
+        walk(prefix, &scan, &mut |key, value| {
+            each(key, value);
+            Ok(())
+        })
     }
 
     /// How many batches were applied.
