@@ -52,7 +52,7 @@ pub(crate) fn state<R: Reducer>(
     }
 }
 
-/// Makes the base of a lineage at an offset, and its chunks durable. Gives its point and its chunk.
+/// Makes the base of a lineage at an offset. Gives its point and its chunk, which is not durable yet.
 ///
 /// # Errors
 ///
@@ -112,7 +112,6 @@ pub(crate) fn make(
             )));
         }
     };
-    catalog.log().sync_chunks()?;
     Ok((head, chunk))
 }
 

@@ -1,23 +1,27 @@
 //! A plan, done.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
+use std::sync::Arc;
 
 use milepost_codec::{
-    CheckpointId, Control, Dropped, Error, ErrorKind, Json, LineageId, Offset, RemovedMark, Result,
-    Retained, TaskNo, Trimmed,
+    Control, Dropped, Error, ErrorKind, Json, LineageId, Offset, RemovedMark, Result, Retained,
+    TaskNo, Trimmed,
 };
 
 use super::plan::{RetentionPlan, TaskPlan, fates};
 use super::policy::Retention;
 use crate::audit;
 use crate::base;
+use crate::committer::Slot;
 use crate::engine::Engine;
 use crate::index::MarkEntry;
 use crate::index::keys;
-use crate::query::CheckpointQuery;
 
 /// Marks that one commit removes: appends wait for it.
-const MARKS_EACH: usize = 100;
+pub(super) const MARKS_EACH: usize = 100;
+
+/// Tasks that are done together, so that they share syncs. Restores and branches wait for their bases.
+const TASKS_EACH: usize = 16;
 
 /// What a cleanup did.
 #[derive(Debug, Default)]
@@ -47,6 +51,54 @@ pub struct TaskRetained {
     pub error: Option<Error>,
 }
 
+/// Tasks that are done together.
+struct Group<'a> {
+    plans: &'a [TaskPlan],
+    done: Vec<TaskRetained>,
+}
+
+impl<'a> Group<'a> {
+    fn of(plans: &'a [TaskPlan]) -> Self {
+        let begun = |plan: &TaskPlan| TaskRetained {
+            task: plan.task.clone(),
+            user: plan.user.clone(),
+            checkpoints: plan.checkpoints,
+            removed: 0,
+            trimmed: Vec::new(),
+            dropped: Vec::new(),
+            error: None,
+        };
+        let done = plans.iter().map(begun).collect();
+        Self { plans, done }
+    }
+
+    /// Does a step of one task, unless there is nothing to do for it or a step before failed. That a step
+    /// fails is noted, and keeps no other task from being done; an error is one of the store.
+    fn step<T>(
+        &mut self,
+        n: usize,
+        step: impl FnOnce(&TaskPlan, &mut TaskRetained) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let (Some(plan), Some(done)) = (self.plans.get(n), self.done.get_mut(n)) else {
+            return Ok(None);
+        };
+        if plan.is_empty() || done.error.is_some() {
+            return Ok(None);
+        }
+        match step(plan, done) {
+            Ok(done) => Ok(Some(done)),
+            Err(error) if matches!(error.kind(), ErrorKind::Poisoned | ErrorKind::Unavailable) => {
+                Err(error)
+            }
+            Err(error) => {
+                tracing::warn!("task {}: not cleaned up: {error}", plan.task);
+                done.error = Some(error);
+                Ok(None)
+            }
+        }
+    }
+}
+
 impl Engine {
     /// Does what a plan says. `progress` is told how many tasks are done, and of how many.
     ///
@@ -61,29 +113,24 @@ impl Engine {
         plan: &RetentionPlan,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<RetentionReport> {
+        let text = serde_json::to_string(&plan.policy)
+            .map_err(|e| Error::invalid(format!("the policy as JSON: {e}")))?;
+        let policy = Json::new(&text)?;
         let mut report = RetentionReport::default();
-        let all = plan.tasks.len() as u64;
-        for (n, task) in (1..).zip(&plan.tasks) {
-            let mut done = TaskRetained {
-                task: task.task.clone(),
-                user: task.user.clone(),
-                checkpoints: task.checkpoints,
-                removed: 0,
-                trimmed: Vec::new(),
-                dropped: Vec::new(),
-                error: None,
-            };
-            if !task.is_empty()
-                && let Err(error) = self.apply_one(&plan.policy, task, &mut done)
-            {
-                if matches!(error.kind(), ErrorKind::Poisoned | ErrorKind::Unavailable) {
-                    return Err(error);
-                }
-                tracing::warn!("task {}: not cleaned up: {error}", task.task);
-                done.error = Some(error);
+        for plans in plan.tasks.chunks(TASKS_EACH) {
+            let mut group = Group::of(plans);
+            self.remove_marks(&policy, &mut group)?;
+            if !plan.policy.marks_only {
+                self.trim(plan.policy.undo, &mut group)?;
             }
-            report.tasks.push(done);
-            progress(n, all);
+            for n in 0..plans.len() {
+                group.step(n, |task, _| {
+                    self.tell("retained", task.no);
+                    Ok(())
+                })?;
+            }
+            report.tasks.extend(group.done);
+            progress(report.tasks.len() as u64, plan.tasks.len() as u64);
         }
         Ok(report)
     }
@@ -97,124 +144,114 @@ impl Engine {
         self.apply_retention(&self.plan_retention(policy)?, &mut |_, _| {})
     }
 
-    /// Removes checkpoints. The events stay until a cleanup finds that nothing needs them.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound` where one is not there; `Conflict` where one is pinned. Then none is removed.
-    pub fn remove_checkpoints(&self, checkpoints: &[CheckpointId]) -> Result<()> {
+    /// Removes the marks that the plan says and that nobody pinned since, a few in one commit.
+    fn remove_marks(&self, policy: &Json, group: &mut Group<'_>) -> Result<()> {
+        let all: Vec<(usize, RemovedMark)> = (group.plans.iter().enumerate())
+            .flat_map(|(n, plan)| plan.places.iter().map(move |place| (n, *place)))
+            .collect();
+        for some in all.chunks(MARKS_EACH) {
+            // For a few marks at a time: restores and branches wait for it.
+            let _structure = self.inner.structure.lock();
+            let mut sent: Vec<(usize, Arc<Slot>, u64)> = Vec::new();
+            for marks in some.chunk_by(|(n, _), (m, _)| n == m) {
+                let Some((n, _)) = marks.first() else {
+                    continue;
+                };
+                let removed = group.step(*n, |task, _| self.still_there(task.no, marks))?;
+                let Some(removed) = removed.filter(|removed| !removed.is_empty()) else {
+                    continue;
+                };
+                let count = removed.len() as u64;
+                let policy = policy.clone();
+                let retained = Retained { policy, removed }.into();
+                let slot =
+                    group.step(*n, |task, _| self.submit_control(task.no, vec![retained]))?;
+                sent.extend(slot.map(|slot| (*n, slot, count)));
+            }
+            for (n, slot, count) in sent {
+                group.step(n, |_, done| {
+                    slot.wait()?;
+                    done.removed += count;
+                    Ok(())
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Those marks that are there and were not pinned since.
+    fn still_there(
+        &self,
+        task: TaskNo,
+        marks: &[(usize, RemovedMark)],
+    ) -> Result<Vec<RemovedMark>> {
+        let mut removed = Vec::with_capacity(marks.len());
+        for (_, mark) in marks {
+            if self.removable(task, mark)? {
+                removed.push(*mark);
+            }
+        }
+        Ok(removed)
+    }
+
+    /// Lets go of the events that nothing needs: of each task in one commit, once the bases are durable.
+    fn trim(&self, undo: u32, group: &mut Group<'_>) -> Result<()> {
         let inner = &self.inner;
         let _structure = inner.structure.lock();
-        let mut by_task: BTreeMap<TaskNo, Vec<RemovedMark>> = BTreeMap::new();
-        for id in checkpoints {
-            let found = inner.catalog.checkpoint_named(&id.to_string(), None)?;
-            let task = inner.catalog.find_for(&found.task, None)?;
-            if inner.catalog.is_pinned(task, id)? {
-                return Err(Error::new(
-                    ErrorKind::Conflict,
-                    format!("checkpoint {id} is pinned"),
-                ));
-            }
-            by_task.entry(task).or_default().push(RemovedMark {
-                lineage: found.lineage,
-                offset: found.mark,
-                checkpoint: *id,
-            });
+        let _storing = inner.catalog.log().storing();
+        let mut made = Vec::new();
+        for n in 0..group.plans.len() {
+            let bases = group.step(n, |task, done| self.make_bases(task.no, undo, done))?;
+            made.extend(bases.map(|events| (n, events)));
         }
-        let policy = Json::new(r#"{"asked_for":true}"#)?;
-        for (task, marks) in by_task {
-            for marks in marks.chunks(MARKS_EACH) {
-                self.remove(task, &policy, marks)?;
+        inner.catalog.log().sync_chunks()?;
+        let mut sent: Vec<(usize, Arc<Slot>)> = Vec::new();
+        for (n, events) in made.into_iter().filter(|(_, events)| !events.is_empty()) {
+            let slot = group.step(n, |task, _| self.submit_control(task.no, events))?;
+            sent.extend(slot.map(|slot| (n, slot)));
+        }
+        for (n, slot) in sent {
+            let waited = group.step(n, |_, _| slot.wait())?;
+            if let (None, Some(done)) = (waited, group.done.get_mut(n)) {
+                done.trimmed.clear();
+                done.dropped.clear();
             }
-            self.tell("checkpoints_removed", task);
+        }
+        for n in 0..group.plans.len() {
+            group.step(n, |task, _| {
+                inner.forget_states(task.no);
+                Ok(())
+            })?;
         }
         Ok(())
     }
 
-    /// Removes all checkpoints that a query finds, but those that are pinned: those of one run, by what
-    /// their metadata says. Gives how many. The query's page is not looked at.
-    ///
-    /// ```
-    /// use milepost::{CheckpointQuery, Engine, Json, Mark, Message, Options};
-    ///
-    /// let engine = Engine::in_memory(Options::default())?;
-    /// let task = engine.start_task("thread", "ana")?;
-    /// for run in ["r-1", "r-1", "r-2"] {
-    ///     task.append(Message::text("user", "hello"))?;
-    ///     let metadata = Json::from_value(&serde_json::json!({ "run": run }))?;
-    ///     task.checkpoint(Mark::new().metadata(metadata))?;
-    /// }
-    /// let of_run = CheckpointQuery {
-    ///     task: Some("thread".into()),
-    ///     filter: vec![("run".into(), "r-1".into())],
-    ///     ..CheckpointQuery::default()
-    /// };
-    /// assert_eq!(engine.remove_checkpoints_of(&of_run)?, 2);
-    /// # Ok::<(), milepost::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`Engine::checkpoints`] and [`Engine::remove_checkpoints`].
-    pub fn remove_checkpoints_of(&self, query: &CheckpointQuery) -> Result<u64> {
-        let mut query = CheckpointQuery {
-            limit: Some(MARKS_EACH),
-            cursor: None,
-            ..query.clone()
-        };
-        let mut found = Vec::new();
-        loop {
-            let page = self.checkpoints(&query)?;
-            for checkpoint in page.items {
-                let task = self.task_no(&checkpoint.task)?;
-                if !self.inner.catalog.is_pinned(task, &checkpoint.id)? {
-                    found.push(checkpoint.id);
-                }
-            }
-            query.cursor = page.next;
-            if query.cursor.is_none() {
-                break;
-            }
-        }
-        self.remove_checkpoints(&found)?;
-        Ok(found.len() as u64)
-    }
-
-    fn apply_one(
-        &self,
-        policy: &Retention,
-        plan: &TaskPlan,
-        done: &mut TaskRetained,
-    ) -> Result<()> {
+    /// Makes the bases of a task's lineages, and gives the events that name them. The bases are not durable yet.
+    fn make_bases(&self, task: TaskNo, undo: u32, done: &mut TaskRetained) -> Result<Vec<Control>> {
         let inner = &self.inner;
-        let no = plan.no;
-        let text = serde_json::to_string(policy)
-            .map_err(|e| Error::invalid(format!("the policy as JSON: {e}")))?;
-        let json = Json::new(&text)?;
-        for marks in plan.places.chunks(MARKS_EACH) {
-            // For a few marks at a time: restores and branches wait for it.
-            let _structure = inner.structure.lock();
-            let mut gone = Vec::with_capacity(marks.len());
-            for mark in marks {
-                if self.removable(no, mark)? {
-                    gone.push(*mark);
-                }
-            }
-            if !gone.is_empty() {
-                self.remove(no, &json, &gone)?;
-                done.removed += gone.len() as u64;
-            }
+        let fates = fates(&inner.catalog, task, &HashSet::new(), undo)?;
+        let mut events: Vec<Control> = Vec::new();
+        // Children first, as all read what is there still.
+        for (lineage, offset) in fates.trims.iter().rev() {
+            let place = (task, *lineage, *offset);
+            let reducers = &inner.options.reducers;
+            let (head, base) = base::make(&inner.catalog, reducers, &inner.entropy, place)?;
+            let trimmed = Trimmed {
+                lineage: *lineage,
+                offset: *offset,
+                hash: head.hash,
+                base,
+            };
+            events.push(trimmed.into());
         }
-        if !policy.marks_only {
-            let _structure = inner.structure.lock();
-            self.trim(no, policy.undo, done)?;
-            inner.forget_states(no);
-        }
-        self.tell("retained", no);
-        Ok(())
+        let dropped = fates.dropped.iter();
+        events.extend(dropped.map(|lineage| Control::from(Dropped { lineage: *lineage })));
+        done.trimmed.extend(fates.trims.into_iter().rev());
+        done.dropped.extend(fates.dropped);
+        Ok(events)
     }
 
-    fn tell(&self, action: &'static str, task: TaskNo) {
+    pub(super) fn tell(&self, action: &'static str, task: TaskNo) {
         if let Ok((_, active)) = self.inner.catalog.active(task) {
             audit::Done::of(action, task, active.lineage).tell(&self.inner);
         }
@@ -229,42 +266,5 @@ impl Engine {
         };
         let same = MarkEntry::decode(&entry)?.id == mark.checkpoint;
         Ok(same && !catalog.is_pinned(task, &mark.checkpoint)?)
-    }
-
-    fn remove(&self, task: TaskNo, policy: &Json, marks: &[RemovedMark]) -> Result<()> {
-        let retained = Retained {
-            policy: policy.clone(),
-            removed: marks.to_vec(),
-        };
-        self.commit_control(task, vec![retained.into()])
-    }
-
-    /// Lets go of the events that nothing needs, each lineage in one commit: its base is durable before.
-    fn trim(&self, task: TaskNo, undo: u32, done: &mut TaskRetained) -> Result<()> {
-        let inner = &self.inner;
-        let fates = fates(&inner.catalog, task, &HashSet::new(), undo)?;
-        // Children first: a base is made of what the parent has still.
-        for (lineage, offset) in fates.trims.iter().rev() {
-            let _storing = inner.catalog.log().storing();
-            let place = (task, *lineage, *offset);
-            let reducers = &inner.options.reducers;
-            let (head, base) = base::make(&inner.catalog, reducers, &inner.entropy, place)?;
-            let trimmed = Trimmed {
-                lineage: *lineage,
-                offset: *offset,
-                hash: head.hash,
-                base,
-            };
-            self.commit_control(task, vec![trimmed.into()])?;
-            done.trimmed.push((*lineage, *offset));
-        }
-        let dropped: Vec<Control> = (fates.dropped.iter())
-            .map(|lineage| Dropped { lineage: *lineage }.into())
-            .collect();
-        if !dropped.is_empty() {
-            self.commit_control(task, dropped)?;
-            done.dropped.extend(&fates.dropped);
-        }
-        Ok(())
     }
 }

@@ -5,6 +5,7 @@
 //! plan.rs     which checkpoints go by it, and what that frees
 //! needs.rs    which events the rest needs
 //! apply.rs    a plan, done: marks removed, lineages trimmed and dropped
+//! remove.rs   checkpoints that go because somebody asks
 //! pins.rs     checkpoints that are kept whatever a policy says
 //! delete.rs   tasks that are deleted
 //! erase.rs    bodies that are erased
@@ -19,6 +20,7 @@ mod needs;
 mod pins;
 mod plan;
 mod policy;
+mod remove;
 
 pub use apply::{RetentionReport, TaskRetained};
 pub use compact::{CompactionPlan, CompactionReport};

@@ -1,10 +1,12 @@
 //! Checkpoints that are kept whatever a policy says.
 
+use std::sync::Arc;
+
 use milepost_codec::{CheckpointId, Control, Error, LogId, Pinned, Result, TaskNo, Unpinned};
 
 use crate::catalog::Catalog;
 use crate::checkpoint::Checkpoint;
-use crate::committer::Request;
+use crate::committer::{Request, Slot};
 use crate::engine::Engine;
 use crate::index::PinEntry;
 use crate::index::keys::{self, Kind};
@@ -82,14 +84,24 @@ impl Engine {
 
     /// Commits events of a task's control log.
     pub(super) fn commit_control(&self, task: TaskNo, events: Vec<Control>) -> Result<()> {
+        let request = self.control_request(task, events)?;
+        self.inner.commit(request).map(|_| ())
+    }
+
+    /// The same, to be waited for: with others in one commit.
+    pub(super) fn submit_control(&self, task: TaskNo, events: Vec<Control>) -> Result<Arc<Slot>> {
+        let request = self.control_request(task, events)?;
+        self.inner.committer.submit(request)
+    }
+
+    fn control_request(&self, task: TaskNo, events: Vec<Control>) -> Result<Request> {
         let inner = &self.inner;
         let origin = inner.catalog.task(task)?.origin;
         let mut part = inner.part(LogId::control(task), origin);
         for event in events {
             part.control(&event, inner.now_us())?;
         }
-        let request = Request::of(vec![part.finish()]).changing(task);
-        inner.commit(request).map(|_| ())
+        Ok(Request::of(vec![part.finish()]).changing(task))
     }
 }
 
