@@ -115,6 +115,13 @@ pub(crate) fn base64_form(bytes: &[u8]) -> impl Serialize + use<> {
     }
 }
 
+/// Reads the form. An error where it is none, or not base64.
+pub(crate) fn from_base64_form<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<u8>, D::Error> {
+    let form = Base64Form::deserialize(d)?;
+    let decoded = BASE64.decode(form.base64.as_bytes());
+    decoded.map_err(serde::de::Error::custom)
+}
+
 impl Serialize for Data {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         match self {

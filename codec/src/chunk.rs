@@ -14,6 +14,7 @@
 //! Numbers are little-endian. The check tells a whole entry from a torn one without unpacking it.
 
 use bincode::{Decode, Encode};
+use serde::{Deserialize, Serialize};
 
 use crate::compress::{check, pack, unpack};
 use crate::error::{Error, Result};
@@ -142,7 +143,7 @@ impl ChunkEntry {
 }
 
 /// A content longer than a chunk: the chunks it is cut into, in order.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct ChunkList {
     /// Bytes of the content.
     pub len: u64,

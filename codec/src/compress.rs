@@ -11,6 +11,9 @@ const LEVEL: i32 = 1;
 thread_local! {
     // A context costs more to make than a small block costs to pack.
     static PACKER: RefCell<Option<zstd::bulk::Compressor<'static>>> = const { RefCell::new(None) };
+    // Of another level, with that level.
+    static GROUP_PACKER: RefCell<Option<(i32, zstd::bulk::Compressor<'static>)>> =
+        const { RefCell::new(None) };
     static UNPACKER: RefCell<Option<zstd::bulk::Decompressor<'static>>> =
         const { RefCell::new(None) };
 }
@@ -22,6 +25,18 @@ pub(crate) fn pack(raw: &[u8]) -> Option<Vec<u8>> {
             *packer = zstd::bulk::Compressor::new(LEVEL).ok();
         }
         let packed = packer.as_mut()?.compress(raw).ok()?;
+        (packed.len() < raw.len()).then_some(packed)
+    })
+}
+
+/// The same at a level of one's own.
+pub(crate) fn pack_at(raw: &[u8], level: i32) -> Option<Vec<u8>> {
+    GROUP_PACKER.with_borrow_mut(|packer| {
+        if packer.as_ref().is_none_or(|(at, _)| *at != level) {
+            let made = zstd::bulk::Compressor::new(level).ok();
+            *packer = made.map(|made| (level, made));
+        }
+        let packed = packer.as_mut()?.1.compress(raw).ok()?;
         (packed.len() < raw.len()).then_some(packed)
     })
 }

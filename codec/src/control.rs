@@ -4,8 +4,11 @@
 use bincode::{Decode, Encode};
 use serde::{Deserialize, Serialize};
 
-use crate::body::{self, LineageType, Parent};
-use crate::id::{CheckpointId, ChunkId, Epoch, Hash, LineageId, Offset, Origin, StoreId, TaskNo};
+use crate::body::{self, Data, LineageType, Parent, Scope};
+use crate::chunk::ChunkList;
+use crate::id::{
+    CheckpointId, ChunkId, Epoch, Hash, LineageId, Offset, Origin, RestoreId, StoreId, TaskNo,
+};
 use crate::json::Json;
 
 body::form::bodies! {
@@ -37,6 +40,10 @@ body::form::bodies! {
         267 Lost "lost",
         /// A lineage is gone, since nothing needed it.
         268 Dropped "dropped",
+        /// A restore of more than the log began: until it has ended, the task is blocked.
+        269 RestoreBegun "restore_begun",
+        /// A restore that began has ended.
+        270 RestoreEnded "restore_ended",
     }
 }
 
@@ -207,4 +214,70 @@ pub struct Trimmed {
     pub hash: Hash,
     /// The chunk that holds the base.
     pub base: ChunkId,
+}
+
+/// A restore of more than the log began. Nothing outside of the log was changed before this is durable.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
+pub struct RestoreBegun {
+    /// The restore.
+    pub restore: RestoreId,
+    /// The lineage that was active.
+    pub from: LineageId,
+    /// Its head, behind what was saved of the present.
+    pub head: Offset,
+    /// The lineage gone back in.
+    pub lineage: LineageId,
+    /// The point gone back to.
+    pub offset: Offset,
+    /// The checkpoint gone back to, if it was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<CheckpointId>,
+    /// How much is taken back.
+    pub scope: Scope,
+    /// The activation that it undoes, if it undoes one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undoes: Option<Epoch>,
+    /// What else is brought back, by whom.
+    pub parts: Vec<RestorePart>,
+}
+
+/// What one participant of a restore will do.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
+pub struct RestorePart {
+    /// The participant's name.
+    pub participant: String,
+    /// Where it does it: of a workspace the folder, a JSON string, or bytes where it is no UTF-8.
+    pub place: Data,
+    /// What it wants to know of it again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<Json>,
+    /// What it will do: of a workspace a [`RestorePlan`](crate::RestorePlan).
+    pub plan: ChunkList,
+    /// Chunks that have to stay until it has ended, with all that they name: what was there, and what
+    /// is to come.
+    pub roots: Vec<ChunkId>,
+}
+
+/// How a restore ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RestoreOutcome {
+    /// All of it was done. The activation is in the same commit.
+    Done,
+    /// All of it was taken back.
+    Undone,
+    /// Nobody can say what is there: it was left as it was.
+    GivenUp,
+}
+
+/// A restore that began has ended.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
+pub struct RestoreEnded {
+    /// The restore.
+    pub restore: RestoreId,
+    /// How.
+    pub outcome: RestoreOutcome,
+    /// Why, where it was not done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::id::{Epoch, Head, LineageId};
+use crate::id::{Epoch, Head, LineageId, RestoreId};
 
 /// The result of everything here.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -50,6 +50,17 @@ pub enum Detail {
         lineage: LineageId,
         /// The epoch of its activation.
         epoch: Epoch,
+    },
+    /// The restore that has begun and not ended: until it has, the task is blocked.
+    Pending {
+        /// The restore.
+        restore: RestoreId,
+        /// The task.
+        task: String,
+        /// When it began, in microseconds since the Unix epoch.
+        since_us: u64,
+        /// Where it changes something: of a workspace its folder.
+        place: String,
     },
     /// Who refused what would have been done.
     Refused {

@@ -86,6 +86,10 @@ bytes_id!(
     StoreId, 16
 );
 bytes_id!(
+    /// The random id of one restore, from its beginning to its end.
+    RestoreId, 16
+);
+bytes_id!(
     /// The secret from which the salts of one append are derived. It goes when a body is erased.
     Seed, 16
 );

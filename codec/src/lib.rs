@@ -14,6 +14,8 @@
 //! acked     what was acknowledged last           acked.rs
 //! block     sections of one log, compressed     block.rs
 //! chunk     a content-addressed piece           chunk.rs    snapshot.rs  base.rs
+//!           several, compressed together        chunk_group.rs
+//! tree      what a folder held, in chunks       tree/
 //! chain     what makes history provable         chain.rs    checkpoint.rs  key.rs
 //! ```
 //!
@@ -37,6 +39,7 @@ mod body;
 mod chain;
 mod checkpoint;
 mod chunk;
+mod chunk_group;
 mod compress;
 mod control;
 mod error;
@@ -51,6 +54,7 @@ mod record;
 mod section;
 mod segment;
 mod snapshot;
+mod tree;
 mod wire;
 
 pub use acked::Acked;
@@ -66,10 +70,12 @@ pub use body::{
 pub use chain::{Chain, body_hash, salt};
 pub use checkpoint::{CheckpointMarked, CheckpointUnmarked, MarkCause, MarkStatus, checkpoint_id};
 pub use chunk::{CHUNK_RAW_MAX, ChunkEntry, ChunkList};
+pub use chunk_group::{ChunkGroup, GroupContents};
 pub use compress::check_of;
 pub use control::{
     Activated, ActivationCause, Control, Deleted, Dropped, Erased, LineageRegistered, Lost,
-    OwnerSet, Pinned, RemovedMark, Retained, StoreCreated, TaskOpened, Trimmed, Unpinned,
+    OwnerSet, Pinned, RemovedMark, RestoreBegun, RestoreEnded, RestoreOutcome, RestorePart,
+    Retained, StoreCreated, TaskOpened, Trimmed, Unpinned,
 };
 pub use error::{Detail, Error, ErrorKind, Result};
 pub use float::Float;
@@ -77,8 +83,8 @@ pub use frame::{FRAME_HEADER_LEN, FRAME_PAYLOAD_MAX, FrameHeader, seal_frame};
 pub use group::{GroupRef, Groups, begin_group};
 pub use header::Header;
 pub use id::{
-    CheckpointId, ChunkId, Epoch, Hash, Head, LineageId, LogId, LogKind, Offset, Origin, Seed, Seq,
-    StoreId, TaskNo,
+    CheckpointId, ChunkId, Epoch, Hash, Head, LineageId, LogId, LogKind, Offset, Origin, RestoreId,
+    Seed, Seq, StoreId, TaskNo,
 };
 pub use json::{JSON_DEPTH_MAX, Json};
 pub use key::StoreKey;
@@ -86,4 +92,9 @@ pub use record::{BodyForm, RecordRef, Records, encode_record};
 pub use section::{Salts, SectionRef, Sections};
 pub use segment::{SEGMENT_HEADER_LEN, SegmentHeader};
 pub use snapshot::{Piece, Snapshot};
+pub use tree::{
+    Action, Capture, DIRECTORY_WHOLE_MAX, Entry, EntryKind, Expect, FileList, FilePart, Item, Leaf,
+    Name, Node, PathBytes, RestorePlan, Skip, SkipReason, TreePath, Verb, cut_directory,
+    encode_directory, encode_file, printable,
+};
 pub use wire::{FORMAT_VERSION, Reader, put_varint};

@@ -90,6 +90,16 @@ pub fn put_varint(out: &mut Vec<u8>, value: u64) {
     }
 }
 
+/// Bytes that [`put_varint`] appends.
+pub(crate) fn varint_len(value: u64) -> usize {
+    match value {
+        0..=250 => 1,
+        251..=0xFFFF => 3,
+        0x1_0000..=0xFFFF_FFFF => 5,
+        _ => 9,
+    }
+}
+
 /// A cursor over untrusted bytes: every read is checked, nothing is copied.
 #[derive(Debug, Clone)]
 pub struct Reader<'a> {
@@ -166,6 +176,56 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The same, and no longer than it has to be: what is named by its hash has one form.
+    pub(crate) fn shortest(&mut self) -> Result<u64> {
+        let before = self.bytes.len();
+        let n = self.varint()?;
+        let took = before.saturating_sub(self.bytes.len());
+        if took != varint_len(n) {
+            let expected = format!("{n} in {} bytes", varint_len(n));
+            return Err(Error::corrupt(self.what, expected, took));
+        }
+        Ok(n)
+    }
+
+    /// A count of items of at least `least` bytes each, which must fit into what is left.
+    pub(crate) fn count(&mut self, least: usize) -> Result<usize> {
+        let count = self.shortest()?;
+        match usize::try_from(count) {
+            Ok(n) if n.saturating_mul(least) <= self.bytes.len() => Ok(n),
+            _ => {
+                let found = format!("{} bytes left", self.bytes.len());
+                Err(Error::corrupt(self.what, format!("{count} items"), found))
+            }
+        }
+    }
+
+    /// Whether an option is there.
+    pub(crate) fn flag(&mut self) -> Result<bool> {
+        match self.u8()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            n => Err(Error::corrupt(self.what, "0 or 1", n)),
+        }
+    }
+
+    /// Ends reading: nothing may be left.
+    pub(crate) fn end(&self) -> Result<()> {
+        match self.bytes.len() {
+            0 => Ok(()),
+            left => Err(self.wrong("no bytes after it", format!("{left} more"))),
+        }
+    }
+
+    /// The error that says that what is read is not what it should be.
+    pub(crate) fn wrong(
+        &self,
+        expected: impl std::fmt::Display,
+        found: impl std::fmt::Display,
+    ) -> Error {
+        Error::corrupt(self.what, expected, found)
+    }
+
     /// A length that must fit into what is left.
     pub fn varint_len(&mut self) -> Result<usize> {
         let len = self.varint()?;
@@ -215,6 +275,8 @@ mod tests {
             let mut ours = Vec::new();
             put_varint(&mut ours, value);
             assert_eq!(ours.len(), len);
+            assert_eq!(varint_len(value), len);
+            assert_eq!(Reader::new(&ours, "test").shortest().unwrap(), value);
             assert_eq!(ours, encode(&value), "bincode and we agree on {value}");
             assert_eq!(Reader::new(&ours, "test").varint().unwrap(), value);
         }
@@ -236,6 +298,18 @@ mod tests {
             decode::<Vec<u64>>(&bytes, "test").unwrap_err().kind(),
             ErrorKind::Corrupt
         );
+    }
+
+    #[test]
+    fn a_number_that_is_longer_than_it_has_to_be_has_no_shortest_form() {
+        for bytes in [
+            &[251, 250, 0][..],
+            &[252, 1, 0, 0, 0],
+            &[253, 0, 0, 0, 0, 1, 0, 0],
+        ] {
+            assert!(Reader::new(bytes, "test").shortest().is_err());
+        }
+        assert_eq!(Reader::new(&[251, 251, 0], "test").shortest().unwrap(), 251);
     }
 
     #[test]

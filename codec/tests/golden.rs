@@ -17,9 +17,9 @@ use std::path::Path;
 
 use data_encoding::HEXLOWER;
 use milepost_codec::{
-    Acked, ArchiveBlock, ArchiveHeader, Base, BaseKey, Block, Body, Chain, ChunkEntry, ChunkList,
-    Control, FrameHeader, Groups, Hash, Header, Origin, Piece, Records, SEGMENT_HEADER_LEN,
-    Sections, SegmentHeader, Snapshot, StoreKey,
+    Acked, ArchiveBlock, ArchiveHeader, Base, BaseKey, Block, Body, Chain, ChunkEntry, ChunkGroup,
+    ChunkList, Control, FrameHeader, Groups, Hash, Header, Node, Origin, Piece, Records,
+    RestorePlan, SEGMENT_HEADER_LEN, Sections, SegmentHeader, Skip, Snapshot, StoreKey,
 };
 
 /// Compares named bytes with `golden/NAME.hex`, in which each stands on a line of its own.
@@ -366,4 +366,41 @@ fn with_a_key_chains_frames_and_blocks_are_stored_as_ever() {
     ];
     let about = "what a key of 32 bytes, each 9, changes";
     golden("keyed", about, &named(&cases, Vec::clone));
+}
+
+#[test]
+fn groups_of_chunks_are_stored_as_ever() {
+    let [bytes, packed] = samples::chunk_groups();
+    assert_eq!(bytes[4..6], [0, 0], "not packed");
+    assert_eq!(ChunkGroup::decode(&bytes).unwrap().len(), 3);
+    let about = "a group of three chunks that is not packed";
+    golden("chunk_group", about, &[("as it is".to_owned(), bytes)]);
+
+    assert_eq!(packed[4..6], [1, 0]);
+    let read = ChunkGroup::decode(&packed).unwrap();
+    assert_eq!(read.get(0).unwrap().1, [7; 3000]);
+    assert_eq!(read.get(1).unwrap().1, [8; 2000]);
+}
+
+#[test]
+fn trees_are_stored_as_ever() {
+    let nodes = samples::nodes();
+    for (name, node) in &nodes {
+        assert_eq!(Node::decode(&node.encode()).unwrap(), *node, "{name}");
+    }
+    for tag in 1..=5 {
+        assert!(nodes.iter().any(|(_, node)| node.encode()[0] == tag));
+    }
+    let mut cases = named(&nodes, Node::encode);
+    let plan = samples::plan();
+    assert_eq!(RestorePlan::decode(&plan.encode()).unwrap(), plan);
+    cases.push(("restore plan".to_owned(), plan.encode()));
+    let skips = samples::skips();
+    assert_eq!(Skip::decode_list(&skips).filter_map(Result::ok).count(), 4);
+    cases.push(("skips".to_owned(), skips));
+    golden(
+        "tree",
+        "nodes of trees, a restore plan, a list of skips",
+        &cases,
+    );
 }

@@ -45,6 +45,7 @@ fn seals() -> Vec<Seal> {
             ..seal("block", 56)
         },
         seal("chunk", 48),
+        seal("chunk group", 16),
     ]
 }
 
@@ -143,6 +144,7 @@ fn flags_and_lengths_that_do_not_fit_are_refused() {
         ("archive block", 4, 8, 2),
         ("block", 6, 20, 2),
         ("chunk", 4, 8, 4),
+        ("chunk group", 4, 8, 2),
     ];
     for (name, flags_at, raw_at, flag) in fields {
         let seal = seals().into_iter().find(|seal| seal.name == name).unwrap();

@@ -9,7 +9,7 @@
 
 use milepost_codec::{
     ActivationCause, Application, Body, Data, ErrorKind, Extra, JSON_DEPTH_MAX, Json, LineageType,
-    MarkCause, MarkStatus, Message, PatchForm, RunControl, Scope,
+    MarkCause, MarkStatus, Message, PatchForm, RestoreOutcome, RunControl, Scope,
 };
 
 /// Position and JSON name of each value.
@@ -36,6 +36,7 @@ fn every_enumeration_keeps_its_positions_and_names() {
         MarkStatus: Success "success" Failure "failure";
         Scope: All "all" State "state" Files "files";
         ActivationCause: Opened "opened" Restored "restored" Undone "undone" Chosen "chosen";
+        RestoreOutcome: Done "done" Undone "undone" GivenUp "given_up";
     }
 }
 

@@ -11,6 +11,7 @@ use milepost_codec::{
 
 use crate::checkpoint::Mark;
 use crate::committer::{Done, PartBuilder, Slot};
+use crate::index::is_indexed;
 use crate::log::Log;
 
 /// A body over this many bytes is stored in chunks.
@@ -219,11 +220,11 @@ impl Append {
             }
             let mut form = BodyForm::Inline;
             if payload.len() > INLINE_MAX {
-                chunked = true;
                 form = BodyForm::Chunked;
                 if !chunked {
                     part.storing(log.storing());
                 }
+                chunked = true;
                 payload = put_chunks(log, &payload)?.encode();
             }
             if let (0, Some(key)) = (index, &self.key) {
@@ -241,7 +242,10 @@ impl Append {
                 header.kind = kind;
                 encoded = header.encode();
             }
-            part.push_encoded(&encoded, form, &payload)?;
+            match is_indexed(kind) {
+                true => part.push(header.clone(), form, &payload)?,
+                false => part.push_encoded(&encoded, form, &payload)?,
+            }
         }
         if chunked { log.sync_chunks() } else { Ok(()) }
     }
@@ -373,5 +377,29 @@ impl Ticket {
     /// Waits until the events are durable, or refused. Errors are those of an append.
     pub fn wait(self) -> Result<Appended> {
         Appended::of(&self.0.wait()?)
+    }
+}
+
+#[cfg(all(test, not(shuttle)))]
+mod tests {
+    use milepost_codec::{LogId, Origin, TaskNo};
+
+    use super::*;
+    use crate::{Engine, Options};
+
+    #[test]
+    fn a_compaction_waits_for_the_commit_of_a_body_that_is_stored_in_chunks() {
+        let dir = tempfile::tempdir().unwrap_or_else(|e| panic!("{e}"));
+        let engine = Engine::open(dir.path().join("store"), Options::default());
+        let engine = engine.unwrap_or_else(|e| panic!("{e}"));
+        let log = engine.inner.catalog.log();
+        for (size, is_held) in [(1000, false), (INLINE_MAX + 1, true)] {
+            let said = Message::text("user", &"x".repeat(size));
+            let id = LogId::lineage(TaskNo(1), milepost_codec::LineageId(0));
+            let mut part = engine.inner.part(id, Origin([0; 16]));
+            let encoded = Append::from(said).encode(&mut part, log, 0, usize::MAX);
+            assert!(encoded.is_ok());
+            assert_eq!(part.finish().storing.is_some(), is_held, "{size} bytes");
+        }
     }
 }

@@ -61,6 +61,7 @@ mod files;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+mod going_back;
 mod hook;
 mod index;
 mod kept;
@@ -70,6 +71,8 @@ mod log;
 mod metrics;
 mod opened;
 mod options;
+mod participant;
+mod pending;
 mod point;
 mod proof;
 mod query;
@@ -102,6 +105,8 @@ pub use log::CompactionStep;
 pub use metrics::{Histogram, Metrics};
 pub use opened::{Finding, OpenReport, Outcome, Progress};
 pub use options::Options;
+pub use participant::{Capturing, Going, Participant, Stand};
+pub use pending::{PastRestore, PendingRestore};
 pub use point::Point;
 pub use query::{CheckpointQuery, Page, TaskInfo, TaskQuery};
 pub use read::Events;

@@ -1,8 +1,9 @@
 //! Going back: restore, branch and undo. Nothing is overwritten, so each can be undone.
 
 use milepost_codec::{
-    Activated, ActivationCause, Body, Control, Error, Hash, Head, LineageId, LineageOpened,
-    LineageType, LogId, Offset, Origin, Parent, Restored, Result, Scope,
+    Activated, ActivationCause, Body, Control, Error, ErrorKind, Hash, Head, LineageId,
+    LineageOpened, LineageType, LogId, Offset, Origin, Parent, RestoreEnded, Restored, Result,
+    Scope,
 };
 
 use crate::audit::{self, Done};
@@ -31,7 +32,9 @@ impl Engine {
         let inner = &self.inner;
         let hooks = &inner.options.hooks;
         hooks.ask("a restore", |hook| hook.before_restore(point))?;
+        let carried = self.carried(point)?;
         let structure = inner.structure.lock();
+        inner.catalog.goes_on(point.no)?;
         let (epoch, active) = inner.catalog.active(point.no)?;
         let from = inner
             .catalog
@@ -44,15 +47,16 @@ impl Engine {
             checkpoint: point.checkpoint,
             scope: Scope::State,
         };
-        let (lineage, mut parts) =
-            self.fork(point, LineageType::Restore, description, Some(restored))?;
+        let mut events = vec![Body::from(restored)];
+        events.extend(carried);
+        let (lineage, mut parts) = self.fork(point, LineageType::Restore, description, &events)?;
         let activated = Activated {
             lineage,
             epoch: epoch + 1,
             cause: ActivationCause::Restored,
             back: Some(epoch),
         };
-        self.activate(point.no, activated, &mut parts)?;
+        self.activate(point.no, activated, &mut parts, None)?;
         drop(structure);
         inner.meters.restores.add(1);
         let task = Task::of(self, point.no)?;
@@ -69,7 +73,8 @@ impl Engine {
     pub fn branch(&self, point: &Point, description: Option<&str>) -> Result<Lineage> {
         let inner = &self.inner;
         let structure = inner.structure.lock();
-        let (lineage, parts) = self.fork(point, LineageType::Branch, description, None)?;
+        inner.catalog.goes_on(point.no)?;
+        let (lineage, parts) = self.fork(point, LineageType::Branch, description, &[])?;
         inner.commit(Request::of(parts))?;
         drop(structure);
         Done::of("branched", point.no, lineage).tell(inner);
@@ -87,12 +92,23 @@ impl Engine {
         let inner = &self.inner;
         let structure = inner.structure.lock();
         let no = self.task_no(task)?;
+        inner.catalog.goes_on(no)?;
         let (epoch, active) = inner.catalog.active(no)?;
         let Some(back) = active.back else {
             return Err(Error::invalid(format!(
                 "task `{task}` has no restore to undo"
             )));
         };
+        let opened = inner.catalog.lineage(no, active.lineage)?;
+        if opened.lineage_type == LineageType::Rollback {
+            return Err(Error::new(
+                ErrorKind::Unavailable,
+                format!(
+                    "the last restore of task `{task}` brought files back too: undo it with its \
+                     workspace (`Engine::undo_with`), or restore the state only"
+                ),
+            ));
+        }
         let before = inner.catalog.activation(no, back)?;
         inner.catalog.lineage(no, before.lineage)?;
         let activated = Activated {
@@ -101,7 +117,7 @@ impl Engine {
             cause: ActivationCause::Undone,
             back: before.back,
         };
-        self.activate(no, activated, &mut Vec::new())?;
+        self.activate(no, activated, &mut Vec::new(), None)?;
         drop(structure);
         let task = Task::of(self, no)?;
         self.tell_gone("undone", &task, active.lineage);
@@ -109,7 +125,7 @@ impl Engine {
     }
 
     /// Tells that a task goes on elsewhere than with this lineage.
-    fn tell_gone(&self, action: &'static str, task: &Task, before: LineageId) {
+    pub(crate) fn tell_gone(&self, action: &'static str, task: &Task, before: LineageId) {
         let inner = &self.inner;
         let before = || control::standing(inner, task.no(), before).ok();
         let done = Done {
@@ -119,13 +135,13 @@ impl Engine {
         done.tell(inner);
     }
 
-    /// The parts that open a lineage at a point.
-    fn fork(
+    /// The parts that open a lineage at a point, with these events behind what opens it.
+    pub(crate) fn fork(
         &self,
         point: &Point,
         lineage_type: LineageType,
         description: Option<&str>,
-        restored: Option<Restored>,
+        behind: &[Body],
     ) -> Result<(LineageId, Vec<Part>)> {
         let inner = &self.inner;
         let size = description.map_or(0, str::len);
@@ -173,8 +189,8 @@ impl Engine {
             .part(LogId::lineage(point.no, lineage), origin)
             .open(at);
         events.body(&Body::from(opened), now)?;
-        if let Some(restored) = restored {
-            events.body(&Body::from(restored), now)?;
+        for body in behind {
+            events.body(body, now)?;
         }
         if let Some(mark) = inner.left_behind(point, offset, hash)? {
             events = events.mark(mark.draft(Some(at), now)?);
@@ -182,17 +198,23 @@ impl Engine {
         Ok((lineage, vec![control.finish(), events.finish()]))
     }
 
-    /// Commits an activation, with the parts that open its lineage where it is a new one.
-    fn activate(
+    /// Commits an activation, with the parts that open its lineage where it is a new one, and with the end of
+    /// the restore that it is of where more than the log went back.
+    pub(crate) fn activate(
         &self,
         task: milepost_codec::TaskNo,
         activated: Activated,
         parts: &mut Vec<Part>,
+        ended: Option<RestoreEnded>,
     ) -> Result<()> {
         let inner = &self.inner;
         let origin: Origin = inner.catalog.task(task)?.origin;
         let mut control = inner.part(LogId::control(task), origin);
         control.control(&Control::from(activated), inner.now_us())?;
+        let settles = ended.as_ref().map(|ended| ended.restore);
+        if let Some(ended) = ended {
+            control.control(&Control::from(ended), inner.now_us())?;
+        }
         let mut parts = std::mem::take(parts);
         // The control log says that the lineage is there before it says that it is active.
         parts.push(control.finish());
@@ -202,9 +224,13 @@ impl Engine {
             epoch,
             lineage,
         });
+        let request = match settles {
+            Some(restore) => Request::of(parts).settling(task, restore),
+            None => Request::of(parts),
+        };
         let done = inner.commit(Request {
             activates,
-            ..Request::of(parts)
+            ..request
         });
         inner.controls.wake(task);
         done.map(|_| ())

@@ -7,7 +7,7 @@ use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 
-use super::{checkpoint, chunk, hash, head, lineage, number, origin, text};
+use super::{checkpoint, chunk, chunk_list, hash, head, lineage, number, origin, text};
 
 /// The text of any JSON value, with and without white space.
 pub fn json() -> impl Strategy<Value = Json> {
@@ -325,6 +325,8 @@ pub fn control() -> impl Strategy<Value = Control> {
             .into()
         }),
         lineage().prop_map(|lineage| Dropped { lineage }.into()),
+        restore_begun(),
+        restore_ended(),
         (lineage(), lineage_type(), words(), option::of(parent())).prop_map(
             |(lineage, lineage_type, description, parent)| {
                 LineageRegistered {
@@ -376,4 +378,56 @@ pub fn control() -> impl Strategy<Value = Control> {
         }
         .into()),
     ]
+}
+
+fn restore_part() -> impl Strategy<Value = RestorePart> {
+    let roots = vec(chunk(), 0..3);
+    (text(), data(), option::of(json()), chunk_list(), roots).prop_map(
+        |(participant, place, note, plan, roots)| RestorePart {
+            participant,
+            place,
+            note,
+            plan,
+            roots,
+        },
+    )
+}
+
+fn restore_begun() -> impl Strategy<Value = Control> {
+    let scope = prop::sample::select(vec![Scope::All, Scope::State, Scope::Files]);
+    (
+        any::<[u8; 16]>(),
+        (lineage(), number(), lineage(), number()),
+        (option::of(checkpoint()), scope, option::of(number())),
+        vec(restore_part(), 0..3),
+    )
+        .prop_map(
+            |(id, (from, head, lineage, offset), (checkpoint, scope, undoes), parts)| {
+                RestoreBegun {
+                    restore: RestoreId(id),
+                    from,
+                    head,
+                    lineage,
+                    offset,
+                    checkpoint,
+                    scope,
+                    undoes,
+                    parts,
+                }
+                .into()
+            },
+        )
+}
+
+fn restore_ended() -> impl Strategy<Value = Control> {
+    use RestoreOutcome::*;
+    let outcome = prop::sample::select(vec![Done, Undone, GivenUp]);
+    (any::<[u8; 16]>(), outcome, words()).prop_map(|(id, outcome, reason)| {
+        RestoreEnded {
+            restore: RestoreId(id),
+            outcome,
+            reason,
+        }
+        .into()
+    })
 }

@@ -3,9 +3,9 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use milepost_codec::{
-    ArchiveBlock, ArchiveHeader, Base, BaseKey, Block, Body, ChunkEntry, ChunkList, Control, Error,
-    FrameHeader, Groups, Header, Piece, Records, Result, SectionRef, Sections, SegmentHeader,
-    Snapshot,
+    ArchiveBlock, ArchiveHeader, Base, BaseKey, Block, Body, ChunkEntry, ChunkGroup, ChunkList,
+    Control, Error, FrameHeader, Groups, Header, Node, Piece, Records, RestorePlan, Result,
+    SectionRef, Sections, SegmentHeader, Skip, Snapshot,
 };
 
 use super::samples;
@@ -68,12 +68,12 @@ static BODIES: [Decoder; 21] = bodies!(
     1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21
 );
 
-static CONTROLS: [Decoder; 12] = bodies!(
+static CONTROLS: [Decoder; 15] = bodies!(
     Control, samples::controls, "control event",
-    256 257 258 259 260 261 262 263 264 265 266 267
+    256 257 258 259 260 261 262 263 264 265 266 267 268 269 270
 );
 
-static OTHERS: [Decoder; 17] = [
+static OTHERS: [Decoder; 21] = [
     plain(
         "header",
         |b| Header::decode(b).map(drop),
@@ -133,6 +133,19 @@ static OTHERS: [Decoder; 17] = [
             vec![small, large]
         },
     ),
+    checked("chunk group", read_chunk_group, || {
+        samples::chunk_groups().into()
+    }),
+    plain("tree node", read_node, || {
+        samples::nodes()
+            .iter()
+            .map(|(_, node)| node.encode())
+            .collect()
+    }),
+    plain("skips", read_skips, || vec![samples::skips()]),
+    plain("restore plan", read_plan, || {
+        vec![samples::plan().encode(), RestorePlan::default().encode()]
+    }),
     plain(
         "chunk list",
         |b| ChunkList::decode(b).map(drop),
@@ -196,6 +209,37 @@ static OTHERS: [Decoder; 17] = [
 /// Every decoder there is.
 pub static DECODERS: std::sync::LazyLock<Vec<&'static Decoder>> =
     std::sync::LazyLock::new(|| BODIES.iter().chain(&CONTROLS).chain(&OTHERS).collect());
+
+fn read_chunk_group(bytes: &[u8]) -> Result<()> {
+    let _ = ChunkGroup::ids(bytes);
+    let contents = ChunkGroup::decode(bytes)?;
+    let all = (0..contents.len()).map(|n| contents.get(n).map(|(_, content)| content.len()));
+    let all: usize = all.collect::<Result<Vec<_>>>()?.into_iter().sum();
+    assert!(all <= milepost_codec::CHUNK_RAW_MAX);
+    Ok(())
+}
+
+/// There is one form for each value: what is read is what would be written.
+fn read_node(bytes: &[u8]) -> Result<()> {
+    let node = Node::decode(bytes)?;
+    assert_eq!(node.encode(), bytes);
+    node.names(&mut |_, _| ());
+    Ok(())
+}
+
+fn read_skips(bytes: &[u8]) -> Result<()> {
+    let mut again = Vec::new();
+    for skip in Skip::decode_list(bytes) {
+        skip?.encode(&mut again);
+    }
+    assert_eq!(again, bytes);
+    Ok(())
+}
+
+fn read_plan(bytes: &[u8]) -> Result<()> {
+    assert_eq!(RestorePlan::decode(bytes)?.encode(), bytes);
+    Ok(())
+}
 
 fn walk_records(records: Records<'_>) -> Result<()> {
     for record in records {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use milepost_codec::*;
 
-use super::{LINEAGE, OFFSET, ORIGIN, STORE, checkpoint, chunk, hash, head};
+use super::{LINEAGE, OFFSET, ORIGIN, STORE, checkpoint, chunk, chunk_lists, hash, head};
 
 fn json(text: &str) -> Json {
     Json::new(text).unwrap()
@@ -387,6 +387,41 @@ pub fn controls() -> Vec<(&'static str, Control)> {
         from: 40,
         to: 70_000,
     };
+    let part = |place, note| RestorePart {
+        participant: "workspace".into(),
+        place,
+        note,
+        plan: chunk_lists()[0].1.clone(),
+        roots: vec![chunk(0xC5), chunk(0xC6)],
+    };
+    let begun = RestoreBegun {
+        restore: RestoreId([0x4E; 16]),
+        from: LINEAGE,
+        head: 90,
+        lineage: LineageId(2),
+        offset: OFFSET,
+        checkpoint: Some(checkpoint(0xCC)),
+        scope: Scope::Files,
+        undoes: Some(2),
+        parts: vec![
+            part(
+                Data::Json(json(r#""/home/ana""#)),
+                Some(json(r#"{"inode":7}"#)),
+            ),
+            part(Data::Bytes(vec![b'/', 255]), None),
+        ],
+    };
+    let begun_none = RestoreBegun {
+        checkpoint: None,
+        undoes: None,
+        parts: vec![],
+        ..begun.clone()
+    };
+    let ended = |outcome, reason| RestoreEnded {
+        restore: RestoreId([0x4E; 16]),
+        outcome,
+        reason,
+    };
     let trimmed = Trimmed {
         lineage: LINEAGE,
         offset: OFFSET,
@@ -426,5 +461,12 @@ pub fn controls() -> Vec<(&'static str, Control)> {
         ("all", trimmed.into()),
         ("all", lost.into()),
         ("all", Dropped { lineage: LINEAGE }.into()),
+        ("all", begun.clone().into()),
+        ("none", begun_none.into()),
+        (
+            "all",
+            ended(RestoreOutcome::GivenUp, text("the folder is gone")).into(),
+        ),
+        ("none", ended(RestoreOutcome::Done, None).into()),
     ]
 }

@@ -6,6 +6,7 @@
 #![allow(dead_code, unused_imports, reason = "each test file uses a part")]
 
 mod bodies;
+mod trees;
 
 pub use bodies::{bodies, controls};
 use milepost_codec::{
@@ -13,6 +14,7 @@ use milepost_codec::{
     Header, LineageId, LogId, Offset, Origin, Piece, ReducerState, Salts, SectionRef, Seed,
     SegmentHeader, Snapshot, StoreId, StoreKey, TaskNo, begin_group, encode_record, seal_frame,
 };
+pub use trees::{chunk_group, chunk_groups, nodes, plan, skips};
 
 pub const ORIGIN: Origin = Origin([0x0A; 16]);
 pub const STORE: StoreId = StoreId([0x05; 16]);

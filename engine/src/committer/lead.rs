@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use milepost_codec::{
     Body, BodyForm, Chain, CheckpointId, Detail, Epoch, Error, ErrorKind, Head, LineageId, LogId,
-    LogKind, Offset, Result, SECTION_RAW_TARGET, Salts, SectionRef, Seq, TaskNo, begin_group,
-    checkpoint_id,
+    LogKind, Offset, RestoreId, Result, SECTION_RAW_TARGET, Salts, SectionRef, Seq, TaskNo,
+    begin_group, checkpoint_id,
 };
 
 use super::request::{Draft, Part, PartBuilder, Request};
 use super::ticket::{Done, Results, Slot};
 use crate::catalog::Catalog;
-use crate::index::{Before, Indexed, LogHead, Tally, index_record};
+use crate::index::{Before, Indexed, LogHead, PendingEntry, Tally, index_record};
 use crate::log::{Batch, GroupMeta};
 use crate::metrics::Meters;
 
@@ -41,6 +41,8 @@ struct Known {
     last_mark: Option<Option<CheckpointId>>,
     /// Record bytes at which a snapshot is due.
     snapshot_at: u64,
+    /// The restore that holds up its task.
+    pending: Option<PendingEntry>,
 }
 
 /// A cache larger than this is begun anew; all of it can be read again.
@@ -56,6 +58,8 @@ pub(crate) struct Lead {
     tallies: HashMap<TaskNo, Tally>,
     /// Tasks that were deleted in the batch that is being made: the index does not say so yet.
     deleted: HashSet<TaskNo>,
+    /// Tasks of which a restore begins in the batch that is being made.
+    begun: HashSet<TaskNo>,
     /// Tasks of which this batch changes what is known: it is read again once the batch is committed, and
     /// not before, since the index does not have the batch yet.
     changed: Vec<TaskNo>,
@@ -89,6 +93,7 @@ impl Lead {
             active: HashMap::new(),
             tallies: HashMap::new(),
             deleted: HashSet::new(),
+            begun: HashSet::new(),
             changed: Vec::new(),
             keys: HashSet::new(),
             meters,
@@ -107,6 +112,7 @@ impl Lead {
         }
         self.keys.clear();
         self.deleted.clear();
+        self.begun.clear();
         self.changed.clear();
         let mut batch = Batch::new(self.seq + 1);
         let bytes: usize = queue.iter().map(|(request, _)| request.bytes()).sum();
@@ -214,7 +220,7 @@ impl Lead {
             {
                 return Ok(Admission::Later);
             }
-            if let Some(done) = self.check(part)? {
+            if let Some(done) = self.check(part, request.settles)? {
                 return Ok(Admission::Repeated(done));
             }
         }
@@ -238,6 +244,7 @@ impl Lead {
         }
         self.changed.extend(request.changes);
         self.deleted.extend(request.deletes);
+        self.begun.extend(request.begins);
         if let Some(activate) = request.activates {
             self.active
                 .insert(activate.task, (activate.epoch, activate.lineage));
@@ -246,7 +253,7 @@ impl Lead {
     }
 
     /// Everything that can be refused is refused here, before anything is changed.
-    fn check(&mut self, part: &Part) -> Result<Option<Done>> {
+    fn check(&mut self, part: &Part, settles: Option<RestoreId>) -> Result<Option<Done>> {
         if self.deleted.contains(&part.log.task) {
             let task = part.log.task.0;
             return Err(Error::not_found(format!("there is no task #{task}")));
@@ -260,8 +267,14 @@ impl Lead {
                     format!("{} is there", part.log),
                 ));
             }
-            return Ok(None);
+            let pending = match part.log.kind {
+                LogKind::Lineage(_) => self.catalog.pending(part.log.task)?,
+                LogKind::Control => None,
+            };
+            return self.held_up(part, pending, settles).map(|()| None);
         }
+        let pending = self.known(part)?.pending;
+        self.held_up(part, pending, settles)?;
         if let Some(epoch) = part.epoch {
             let (now, lineage) = self.active(part.log.task)?;
             if now != epoch {
@@ -302,6 +315,28 @@ impl Lead {
         }
     }
 
+    /// While a restore changes what is outside of the log, nothing is appended to the task's lineages but
+    /// what ends it.
+    fn held_up(
+        &self,
+        part: &Part,
+        pending: Option<PendingEntry>,
+        settles: Option<RestoreId>,
+    ) -> Result<()> {
+        match pending.filter(|entry| Some(entry.restore) != settles) {
+            Some(entry) => Err(self.catalog.held_up_by(part.log.task, &entry)),
+            None if self.begun.contains(&part.log.task)
+                && matches!(part.log.kind, LogKind::Lineage(_)) =>
+            {
+                Err(Error::new(
+                    ErrorKind::Unavailable,
+                    "a restore of the task has just begun: wait for its end",
+                ))
+            }
+            None => Ok(()),
+        }
+    }
+
     fn active(&mut self, task: TaskNo) -> Result<(Epoch, LineageId)> {
         if let Some(active) = self.active.get(&task) {
             return Ok(*active);
@@ -314,6 +349,11 @@ impl Lead {
     fn known(&mut self, part: &Part) -> Result<&mut Known> {
         if !self.logs.contains_key(&part.log) {
             let chain = self.catalog.chain(part.origin, part.log);
+            let pending = match (part.log.kind, part.open) {
+                (LogKind::Lineage(_), None) => self.catalog.pending(part.log.task)?,
+                // What opens one was looked at, and what it says then ends with this request.
+                _ => None,
+            };
             let known = match part.open {
                 Some(head) => {
                     let head = LogHead {
@@ -327,6 +367,7 @@ impl Lead {
                         chain,
                         last_mark: None,
                         snapshot_at,
+                        pending,
                     }
                 }
                 None => {
@@ -345,6 +386,7 @@ impl Lead {
                         chain,
                         last_mark: None,
                         snapshot_at,
+                        pending,
                     }
                 }
             };

@@ -3,10 +3,12 @@
 
 use milepost_codec::{
     Body, BodyForm, CheckpointMarked, Control, Epoch, Error, FRAME_PAYLOAD_MAX, Hash, Head, Header,
-    LineageId, LogId, Offset, Origin, Result, Seed, TaskNo, body_hash, encode_record, salt,
+    LineageId, LogId, Offset, Origin, RestoreId, Result, Seed, TaskNo, body_hash, encode_record,
+    salt,
 };
 
 use crate::clock::Stopwatch;
+use crate::index::is_indexed;
 
 /// All parts of a request are committed, or none.
 #[derive(Debug)]
@@ -18,6 +20,10 @@ pub(crate) struct Request {
     pub(crate) changes: Option<TaskNo>,
     /// The task that is gone behind it.
     pub(crate) deletes: Option<TaskNo>,
+    /// The task of which a restore begins with it: nothing is appended to it until that has ended.
+    pub(crate) begins: Option<TaskNo>,
+    /// The restore that ends with it, and that holds it up no more.
+    pub(crate) settles: Option<RestoreId>,
 }
 
 /// A task goes on with another lineage.
@@ -76,6 +82,8 @@ impl Request {
             activates: None,
             changes: None,
             deletes: None,
+            begins: None,
+            settles: None,
         }
     }
 
@@ -88,6 +96,18 @@ impl Request {
     /// It deletes a task.
     pub(crate) fn deleting(mut self, task: TaskNo) -> Self {
         self.deletes = Some(task);
+        self.changing(task)
+    }
+
+    /// A restore of the task begins with it.
+    pub(crate) fn beginning(mut self, task: TaskNo) -> Self {
+        self.begins = Some(task);
+        self.changing(task)
+    }
+
+    /// A restore of the task ends with it.
+    pub(crate) fn settling(mut self, task: TaskNo, restore: RestoreId) -> Self {
+        self.settles = Some(restore);
         self.changing(task)
     }
 
@@ -156,7 +176,8 @@ impl PartBuilder {
         let bytes = header.encode();
         self.push_encoded(&bytes, form, payload)?;
         let part = &mut self.0;
-        if header.key.is_some() || matches!(part.log.kind, milepost_codec::LogKind::Control) {
+        let is_control = matches!(part.log.kind, milepost_codec::LogKind::Control);
+        if header.key.is_some() || is_control || is_indexed(header.kind) {
             if let Some(key) = &header.key {
                 part.key = Some(key.clone());
             }

@@ -3,7 +3,7 @@
 use bincode::{Decode, Encode};
 use milepost_codec::{
     CheckpointId, CheckpointMarked, ChunkId, Epoch, Error, Hash, Head, LineageId, LineageType,
-    Offset, Origin, Parent, Result, Seq, StoreKey, TaskNo,
+    Offset, Origin, Parent, RestoreId, Result, Seq, StoreKey, TaskNo,
 };
 
 macro_rules! stored {
@@ -38,6 +38,7 @@ stored! {
     KeyEntry "idempotency key entry"
     BaseEntry "base entry"
     PinEntry "pin entry"
+    PendingEntry "pending restore entry"
     Tally "tally"
     SnapshotNote "snapshot note"
 }
@@ -73,6 +74,8 @@ pub(crate) struct Tally {
     pub(crate) dropped: u64,
     /// Whether any of its checkpoints was removed, ever.
     pub(crate) retained: bool,
+    /// Whether its workspace was captured, ever.
+    pub(crate) captured: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
@@ -98,6 +101,15 @@ pub(crate) struct BaseEntry {
 pub(crate) struct PinEntry {
     pub(crate) time_us: u64,
     pub(crate) reason: Option<String>,
+}
+
+/// A restore that began and has not ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct PendingEntry {
+    pub(crate) restore: RestoreId,
+    /// Where the task's control log says so.
+    pub(crate) begun: Offset,
+    pub(crate) time_us: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]

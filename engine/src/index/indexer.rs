@@ -11,13 +11,22 @@ use milepost_codec::{
 
 use super::keys::{self, Kind};
 use super::{
-    ActivationEntry, BaseEntry, KeyEntry, LineageEntry, MarkEntry, MarkPlace, PinEntry, Tally,
-    TaskEntry,
+    ActivationEntry, BaseEntry, KeyEntry, LineageEntry, MarkEntry, MarkPlace, PendingEntry,
+    PinEntry, Tally, TaskEntry,
 };
 use crate::log::IndexPut;
 
 /// A mark larger than this is read from the log when it is listed: an entry has to stay small.
 const MARK_INLINE_MAX: usize = 1024;
+
+/// The kinds of a lineage's events that have entries whatever their headers say.
+const CAPTURED: u16 = 16;
+const MARKED: u16 = 17;
+
+/// Whether events of a kind have entries in the index though they have no key.
+pub(crate) fn is_indexed(kind: u16) -> bool {
+    matches!(kind, CAPTURED | MARKED)
+}
 
 /// A record to be indexed, and where it is.
 pub(crate) struct Indexed<'a> {
@@ -87,9 +96,15 @@ pub(crate) fn index_record(
                 };
                 puts.push((keys::idempotency(task, lineage, key), Some(entry.encode())));
             }
-            let (Some(payload), 17) = (record.payload, record.header.kind) else {
+            let Some(payload) = record.payload else {
                 return Ok(());
             };
+            if record.header.kind == CAPTURED {
+                return before.count(task, |tally| tally.captured = true, puts);
+            }
+            if record.header.kind != MARKED {
+                return Ok(());
+            }
             if let Body::CheckpointMarked(mark) = Body::decode(record.header.kind, payload)? {
                 index_mark(record, mark, payload.len(), puts);
                 before.count(task, |tally| tally.marks += 1, puts)?;
@@ -209,6 +224,15 @@ fn index_control(
         Control::Retained(retained) => remove_marks(task, &retained.removed, before, puts)?,
         Control::Trimmed(trimmed) => index_base(task, &trimmed, before, puts)?,
         Control::Dropped(dropped) => drop_lineage(task, dropped.lineage, before, puts)?,
+        Control::RestoreBegun(begun) => {
+            let entry = PendingEntry {
+                restore: begun.restore,
+                begun: record.offset,
+                time_us,
+            };
+            put(keys::pending(task), entry.encode());
+        }
+        Control::RestoreEnded(_) => puts.push((keys::pending(task), None)),
         Control::Erased(erased) => put(
             keys::erased(task, erased.lineage, erased.offset),
             erased.body_hash.0.to_vec(),

@@ -17,6 +17,7 @@ use milepost_codec::{CheckpointId, ChunkId, Epoch, LineageId, LogId, Offset, Seq
 /// | `Activation` | task u64, epoch u64 | `ActivationEntry` |
 /// | `Base` | task u64, lineage u32 | `BaseEntry` |
 /// | `Erased` | task u64, lineage u32, offset u64 | body hash 32 |
+/// | `Pending` | task u64 | `PendingEntry` |
 /// | `Mark` | task u64, lineage u32, offset u64 | `MarkEntry` |
 /// | `TaskMark` | task u64, commit u64, lineage u32, offset u64 | nothing |
 /// | `StoreMark` | commit u64, task u64, lineage u32, offset u64 | nothing |
@@ -40,6 +41,7 @@ pub(crate) enum Kind {
     Activation = 21,
     Base = 22,
     Erased = 23,
+    Pending = 24,
     Mark = 30,
     TaskMark = 31,
     StoreMark = 32,
@@ -53,13 +55,14 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// Those whose entries follow from records, each from one; blocks, heads and tallies left out.
-    pub(crate) const OF_RECORDS: [Self; 14] = [
+    pub(crate) const OF_RECORDS: [Self; 15] = [
         Self::TaskName,
         Self::Task,
         Self::Lineage,
         Self::Activation,
         Self::Base,
         Self::Erased,
+        Self::Pending,
         Self::Mark,
         Self::TaskMark,
         Self::StoreMark,
@@ -161,6 +164,10 @@ pub(crate) fn base(task: TaskNo, lineage: LineageId) -> Vec<u8> {
 
 pub(crate) fn erased(task: TaskNo, lineage: LineageId, offset: Offset) -> Vec<u8> {
     with_offset(&of_lineage(Kind::Erased, task, lineage), offset)
+}
+
+pub(crate) fn pending(task: TaskNo) -> Vec<u8> {
+    of_task(Kind::Pending, task)
 }
 
 pub(crate) fn pin(task: TaskNo, checkpoint: &CheckpointId) -> Vec<u8> {

@@ -12,7 +12,7 @@ mod indexer;
 pub(crate) mod keys;
 
 pub(crate) use entries::{
-    ActivationEntry, BaseEntry, KeyEntry, LineageEntry, LogHead, MarkEntry, MarkPlace, PinEntry,
-    SnapshotNote, Tally, TaskEntry,
+    ActivationEntry, BaseEntry, KeyEntry, LineageEntry, LogHead, MarkEntry, MarkPlace,
+    PendingEntry, PinEntry, SnapshotNote, Tally, TaskEntry,
 };
-pub(crate) use indexer::{Before, Indexed, index_record};
+pub(crate) use indexer::{Before, Indexed, index_record, is_indexed};

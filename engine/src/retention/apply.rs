@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use milepost_codec::{
-    Control, Dropped, Error, ErrorKind, Json, LineageId, Offset, RemovedMark, Result, Retained,
-    TaskNo, Trimmed,
+    Control, Detail, Dropped, Error, ErrorKind, Json, LineageId, Offset, RemovedMark, Result,
+    Retained, TaskNo, Trimmed,
 };
 
 use super::plan::{RetentionPlan, TaskPlan, fates};
@@ -87,9 +87,7 @@ impl<'a> Group<'a> {
         }
         match step(plan, done) {
             Ok(done) => Ok(Some(done)),
-            Err(error) if matches!(error.kind(), ErrorKind::Poisoned | ErrorKind::Unavailable) => {
-                Err(error)
-            }
+            Err(error) if is_of_the_store(&error) => Err(error),
             Err(error) => {
                 tracing::warn!("task {}: not cleaned up: {error}", plan.task);
                 done.error = Some(error);
@@ -97,6 +95,12 @@ impl<'a> Group<'a> {
             }
         }
     }
+}
+
+/// Whether an error is one of the store, and not of one task: of that a restore may be pending.
+fn is_of_the_store(error: &Error) -> bool {
+    let pending = matches!(error.detail(), Some(Detail::Pending { .. }));
+    matches!(error.kind(), ErrorKind::Poisoned | ErrorKind::Unavailable) && !pending
 }
 
 impl Engine {
@@ -229,6 +233,7 @@ impl Engine {
     /// Makes the bases of a task's lineages, and gives the events that name them. The bases are not durable yet.
     fn make_bases(&self, task: TaskNo, undo: u32, done: &mut TaskRetained) -> Result<Vec<Control>> {
         let inner = &self.inner;
+        inner.catalog.goes_on(task)?;
         let fates = fates(&inner.catalog, task, &HashSet::new(), undo)?;
         let mut events: Vec<Control> = Vec::new();
         // Children first, as all read what is there still.

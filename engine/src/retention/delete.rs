@@ -13,12 +13,13 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// `NotFound` where there is no such task.
+    /// `NotFound` where there is no such task; `Unavailable` where a restore of it has not ended.
     pub fn delete_task(&self, id: &str) -> Result<()> {
         let inner = &self.inner;
         let structure = inner.structure.lock();
         let task = self.task_no(id)?;
         let entry = inner.catalog.task(task)?;
+        inner.catalog.goes_on(task)?;
         let mut part = inner.part(LogId::STORE, inner.store);
         let deleted = Deleted {
             task,

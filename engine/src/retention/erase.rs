@@ -15,9 +15,9 @@ use crate::read::Ancestry;
 /// The most bytes of a reason.
 const REASON_MAX: usize = 1024;
 
-/// Kinds that others build on: lineages opened, changes of control, checkpoints and what was done to
-/// them, restores.
-const NEEDED: [u16; 6] = [1, 6, 17, 18, 19, 20];
+/// Kinds that others build on: lineages opened, changes of control, captured workspaces, checkpoints and
+/// what was done to them, restores.
+const NEEDED: [u16; 7] = [1, 6, 16, 17, 18, 19, 20];
 
 /// The erased events of one task, as of a moment.
 #[derive(Debug, Clone, Default)]

@@ -1,5 +1,6 @@
 //! A range of one log: its chain computed again, and what its records refer to.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use milepost_codec::{
@@ -40,6 +41,8 @@ pub(super) struct Ranged {
     pub(super) bytes: u64,
     pub(super) blocks: u64,
     pub(super) checkpoints: u64,
+    /// Whether the workspace was captured in it.
+    pub(super) captured: bool,
     /// Checkpoints that are listed.
     pub(super) listed: Vec<Offset>,
     /// Checkpoints that have no entry: retention has to account for them.
@@ -189,6 +192,7 @@ impl Range<'_> {
             ranged.events += u64::from(section.count);
             ranged.bytes += section.records.len() as u64;
             let (mut puts, mut marks, mut faults) = (Vec::new(), Vec::new(), Vec::new());
+            let captured = Cell::new(false);
             verifier.section_with(first, &section, &mut |offset, record, before, _| {
                 self.check_base(offset, before)?;
                 let record = Placed {
@@ -198,6 +202,7 @@ impl Range<'_> {
                     seq: section.seq,
                     record,
                     before,
+                    captured: &captured,
                 };
                 // What a record refers to may be damaged, and its chain whole.
                 match record.check(&mut puts) {
@@ -210,6 +215,7 @@ impl Range<'_> {
                 Ok(())
             })?;
             ranged.checkpoints += marks.len() as u64;
+            ranged.captured |= captured.get();
             ranged.faults.append(&mut faults);
             for (offset, entries) in marks {
                 if self.is_listed(&entries)? {
@@ -279,6 +285,8 @@ struct Placed<'a> {
     seq: Seq,
     record: &'a RecordRef<'a>,
     before: &'a Hash,
+    /// Set where it is a captured workspace.
+    captured: &'a Cell<bool>,
 }
 
 impl Placed<'_> {
@@ -306,6 +314,8 @@ impl Placed<'_> {
                 None => Ok(None),
             };
         }
+        self.captured
+            .set(self.captured.get() || (header.kind == 16 && payload.is_some()));
         let marks = header.kind == 17 && payload.is_some();
         if (!marks && header.key.is_none()) || self.offset < self.range.begin {
             return Ok(None);

@@ -165,12 +165,15 @@ impl Said {
             marks,
             dropped,
             retained,
+            captured,
         } = catalog.tally(task)?;
         // Only where nothing was appended since they were counted.
         let same = catalog.log().seq() == until;
         let expected = (count, self.dropped()?);
         let found = (marks, dropped);
-        let fits = found == expected && retained != self.removed.is_empty();
+        // Captures may be behind a base now.
+        let seen = lineages.iter().any(|(_, ranged)| ranged.captured);
+        let fits = found == expected && retained != self.removed.is_empty() && (captured || !seen);
         if same && !fits && task != TaskNo::STORE {
             let place = format!("tally of {}", LogId::control(task));
             let what = |(marks, dropped): (u64, u64)| {

@@ -1,0 +1,132 @@
+//! A capture: what a folder held at one time, and what was left out of it.
+
+use super::name::PathBytes;
+use super::{CAPTURE, Expect, VERSION, id};
+use crate::chunk::ChunkList;
+use crate::error::Result;
+use crate::id::ChunkId;
+use crate::wire::{Reader, put_varint};
+
+const FLAG_PRESENT: u64 = 1;
+
+/// The root of a capture. Its id is what `workspace_captured` names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capture {
+    /// Whether it is a present: what a restore found, taken to be able to go back to it. It records
+    /// nothing.
+    pub present: bool,
+    /// Of a present: the last capture before it that is none.
+    pub over: Option<ChunkId>,
+    /// The folder, absolute, at most 4096 bytes.
+    pub folder: PathBytes,
+    /// The [`Node::Directory`](super::Node::Directory) or [`Node::Leaves`](super::Node::Leaves) of it.
+    pub tree: ChunkId,
+    /// Files in it.
+    pub files: u64,
+    /// Directories in it, itself not counted.
+    pub directories: u64,
+    /// Symlinks in it.
+    pub links: u64,
+    /// Bytes of its files.
+    pub bytes: u64,
+    /// What was left out, each with its reason in `skips`.
+    pub skipped: u64,
+    /// The content of [`Skip`](super::Skip)s, one after another.
+    pub skips: ChunkList,
+}
+
+impl Capture {
+    /// The most bytes of `folder`.
+    pub const FOLDER_MAX: usize = 4096;
+
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        out.extend([CAPTURE, VERSION]);
+        put_varint(out, if self.present { FLAG_PRESENT } else { 0 });
+        match &self.over {
+            Some(over) => {
+                out.push(1);
+                out.extend_from_slice(&over.0);
+            }
+            None => out.push(0),
+        }
+        put_varint(out, self.folder.0.len() as u64);
+        out.extend_from_slice(&self.folder.0);
+        out.extend_from_slice(&self.tree.0);
+        for number in [
+            self.files,
+            self.directories,
+            self.links,
+            self.bytes,
+            self.skipped,
+            self.skips.len,
+            self.skips.chunks.len() as u64,
+        ] {
+            put_varint(out, number);
+        }
+        for chunk in &self.skips.chunks {
+            out.extend_from_slice(&chunk.0);
+        }
+    }
+
+    pub(super) fn read(mut reader: Reader<'_>) -> Result<Self> {
+        let reader = &mut reader;
+        let flags = reader.shortest()?;
+        if flags > FLAG_PRESENT {
+            return Err(reader.wrong("flags 0 or 1", flags));
+        }
+        let present = flags == FLAG_PRESENT;
+        let over = reader.flag()?.then(|| id(reader)).transpose()?;
+        if over.is_some() && !present {
+            return Err(reader.wrong("a present where it is over another", "none"));
+        }
+        let len = reader.count(1)?;
+        if len > Self::FOLDER_MAX {
+            let expected = format!("a folder of up to {} bytes", Self::FOLDER_MAX);
+            return Err(reader.wrong(expected, len));
+        }
+        let folder = PathBytes::from(reader.take(len)?);
+        let tree = id(reader)?;
+        let [files, directories, links, bytes, skipped, len] = [(); 6].map(|()| reader.shortest());
+        let skips = read_skips(reader, len?)?;
+        let skipped = skipped?;
+        if (skipped == 0) != (skips.len == 0) {
+            let found = format!("{} bytes of skips", skips.len);
+            return Err(reader.wrong(format!("a list of {skipped} skips"), found));
+        }
+        reader.end()?;
+        Ok(Self {
+            present,
+            over,
+            folder,
+            tree,
+            files: files?,
+            directories: directories?,
+            links: links?,
+            bytes: bytes?,
+            skipped,
+            skips,
+        })
+    }
+
+    pub(super) fn names(&self, told: &mut dyn FnMut(ChunkId, Expect)) {
+        told(self.tree, Expect::Tree);
+        if let Some(over) = self.over {
+            told(over, Expect::Capture);
+        }
+        for chunk in &self.skips.chunks {
+            told(*chunk, Expect::Content);
+        }
+    }
+}
+
+fn read_skips(reader: &mut Reader<'_>, len: u64) -> Result<ChunkList> {
+    let count = reader.count(32)?;
+    if (len == 0) != (count == 0) || len < count as u64 {
+        return Err(reader.wrong(format!("chunks of {len} bytes"), count));
+    }
+    let mut chunks = Vec::with_capacity(count);
+    for _ in 0..count {
+        chunks.push(id(reader)?);
+    }
+    Ok(ChunkList { len, chunks })
+}

@@ -1,0 +1,320 @@
+//! Directories. A large one is cut into leaves by the hashes of its names, so that a name that comes or
+//! goes changes one leaf and the list of them, wherever it stands.
+
+use std::cmp::Ordering;
+
+use super::item::{self, Item};
+use super::name::Name;
+use super::{DIRECTORY, LEAVES, Node, VERSION, id};
+use crate::chunk::ChunkEntry;
+use crate::error::Result;
+use crate::id::ChunkId;
+use crate::wire::{Reader, put_varint, varint_len};
+
+/// The most bytes of a directory that is not cut.
+pub const DIRECTORY_WHOLE_MAX: usize = 64 << 10;
+
+/// The most entries of a leaf, and its most bytes: those of one of long names and targets would not fit
+/// into a chunk.
+const LEAF_ENTRIES_MAX: usize = 1024;
+const LEAF_LEN_MAX: usize = 256 << 10;
+
+/// Bytes of the shortest leaf: a name of one byte, an id and a count.
+const LEAF_LEN_MIN: usize = 35;
+
+/// One entry of a directory.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Entry {
+    /// Its name.
+    pub name: Name,
+    /// What stands under it.
+    pub item: Item,
+}
+
+/// A part of a large directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leaf {
+    /// The first name in it.
+    pub first: Name,
+    /// The [`Node::Directory`] that it is.
+    pub id: ChunkId,
+    /// How many entries it has.
+    pub entries: u64,
+}
+
+impl Leaf {
+    /// The most leaves of a directory.
+    pub const COUNT_MAX: usize = 16_384;
+
+    /// The most entries of a directory.
+    pub const ENTRIES_MAX: u64 = 1 << 22;
+}
+
+impl Entry {
+    fn encoded_len(&self) -> usize {
+        1 + self.name.as_bytes().len() + self.item.encoded_len()
+    }
+}
+
+/// The leaves that the entries of a directory are cut into, one where it is not cut. Entries are in order
+/// of their names.
+///
+/// One of more than [`DIRECTORY_WHOLE_MAX`] bytes is cut behind each name whose BLAKE3 begins with a zero
+/// byte, behind 1024 entries, and in front of what would make a leaf longer than 256 KiB.
+pub fn cut_directory(entries: &[Entry]) -> impl Iterator<Item = &[Entry]> {
+    let len: usize = entries.iter().map(Entry::encoded_len).sum();
+    let whole = 2 + varint_len(entries.len() as u64) + len <= DIRECTORY_WHOLE_MAX;
+    let mut rest = Some(entries);
+    std::iter::from_fn(move || {
+        let entries = rest.take()?;
+        if whole {
+            return Some(entries);
+        }
+        let (leaf, left) = entries.split_at_checked(leaf_len(entries))?;
+        rest = Some(left).filter(|left| !left.is_empty());
+        Some(leaf)
+    })
+}
+
+/// How many of the entries are the first leaf.
+fn leaf_len(entries: &[Entry]) -> usize {
+    let mut len = 0;
+    for (n, entry) in entries.iter().enumerate() {
+        len += entry.encoded_len();
+        if n > 0 && len > LEAF_LEN_MAX {
+            return n;
+        }
+        let cut = blake3::hash(entry.name.as_bytes()).as_bytes().first() == Some(&0);
+        if cut || n + 1 == LEAF_ENTRIES_MAX {
+            return n + 1;
+        }
+    }
+    entries.len()
+}
+
+/// The nodes of a directory: gives the id of its root, and hands over each content with its id, leaves
+/// first. Entries are in order of their names.
+pub fn encode_directory(entries: &[Entry], put: &mut dyn FnMut(ChunkId, Vec<u8>)) -> ChunkId {
+    let mut leaves: Vec<(Leaf, Vec<u8>)> = Vec::new();
+    for part in cut_directory(entries) {
+        let mut content = Vec::new();
+        write_entries(part, &mut content);
+        let id = ChunkEntry::id_of(&content);
+        // Only an empty directory has no first name, and that one is not cut.
+        let Some(first) = part.first().filter(|_| part.len() < entries.len()) else {
+            put(id, content);
+            return id;
+        };
+        let leaf = Leaf {
+            first: first.name.clone(),
+            id,
+            entries: part.len() as u64,
+        };
+        leaves.push((leaf, content));
+    }
+    let mut list = Vec::with_capacity(leaves.len());
+    for (leaf, content) in leaves {
+        put(leaf.id, content);
+        list.push(leaf);
+    }
+    let content = Node::Leaves(list).encode();
+    let id = ChunkEntry::id_of(&content);
+    put(id, content);
+    id
+}
+
+pub(super) fn write_entries(entries: &[Entry], out: &mut Vec<u8>) {
+    out.extend([DIRECTORY, VERSION]);
+    put_varint(out, entries.len() as u64);
+    for entry in entries {
+        write_name(&entry.name, out);
+        entry.item.write(out);
+    }
+}
+
+pub(super) fn write_leaves(leaves: &[Leaf], out: &mut Vec<u8>) {
+    out.extend([LEAVES, VERSION]);
+    put_varint(out, leaves.len() as u64);
+    for leaf in leaves {
+        write_name(&leaf.first, out);
+        out.extend_from_slice(&leaf.id.0);
+        put_varint(out, leaf.entries);
+    }
+}
+
+pub(super) fn read_entries(mut reader: Reader<'_>) -> Result<Vec<Entry>> {
+    // A name of one byte, with its length.
+    let count = reader.count(2 + item::LEN_MIN)?;
+    let mut entries: Vec<Entry> = Vec::with_capacity(count);
+    for _ in 0..count {
+        let name = read_name(&mut reader, entries.last().map(|entry| &entry.name))?;
+        let item = Item::read(&mut reader).map_err(|e| e.at(format!("entry `{name}`")))?;
+        entries.push(Entry { name, item });
+    }
+    reader.end()?;
+    Ok(entries)
+}
+
+pub(super) fn read_leaves(mut reader: Reader<'_>) -> Result<Vec<Leaf>> {
+    let count = reader.count(LEAF_LEN_MIN)?;
+    if !(2..=Leaf::COUNT_MAX).contains(&count) {
+        let expected = format!("2 to {} leaves", Leaf::COUNT_MAX);
+        return Err(reader.wrong(expected, count));
+    }
+    let mut leaves: Vec<Leaf> = Vec::with_capacity(count);
+    let mut all = 0_u64;
+    for _ in 0..count {
+        let first = read_name(&mut reader, leaves.last().map(|leaf| &leaf.first))?;
+        let (id, entries) = (id(&mut reader)?, reader.shortest()?);
+        all = all.saturating_add(entries);
+        if entries == 0 || all > Leaf::ENTRIES_MAX {
+            let expected = format!("1 to {} entries", Leaf::ENTRIES_MAX);
+            return Err(reader.wrong(expected, entries));
+        }
+        leaves.push(Leaf { first, id, entries });
+    }
+    reader.end()?;
+    Ok(leaves)
+}
+
+fn write_name(name: &Name, out: &mut Vec<u8>) {
+    // No name has more than 255 bytes.
+    out.push(name.as_bytes().len() as u8);
+    out.extend_from_slice(name.as_bytes());
+}
+
+fn read_name(reader: &mut Reader<'_>, before: Option<&Name>) -> Result<Name> {
+    let len = reader.u8()?;
+    let bytes = reader.take(usize::from(len))?;
+    if let Some(why) = Name::fault(bytes) {
+        let found = format!("`{}`: {why}", super::printable(bytes));
+        return Err(reader.wrong("a name", found));
+    }
+    let name = Name::checked(bytes);
+    match before {
+        Some(before) if before.cmp(&name) != Ordering::Less => {
+            Err(reader.wrong(format!("a name behind `{before}`"), format!("`{name}`")))
+        }
+        _ => Ok(name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::EntryKind;
+    use std::collections::HashMap;
+
+    fn file(name: &str) -> Entry {
+        let kind = EntryKind::File {
+            len: 5,
+            id: ChunkEntry::id_of(name.as_bytes()),
+            unstable: false,
+        };
+        let item = Item { mode: 0o644, kind };
+        let name = Name::new(name.as_bytes()).unwrap();
+        Entry { name, item }
+    }
+
+    fn names(count: usize) -> Vec<Entry> {
+        (0..count).map(|n| file(&format!("file{n:06}"))).collect()
+    }
+
+    fn nodes(entries: &[Entry]) -> (ChunkId, HashMap<ChunkId, Vec<u8>>) {
+        let mut all = HashMap::new();
+        let id = encode_directory(entries, &mut |id, content| {
+            assert_eq!(ChunkEntry::id_of(&content), id);
+            all.insert(id, content);
+        });
+        (id, all)
+    }
+
+    #[test]
+    fn what_fits_is_not_cut() {
+        for count in [0, 1, 700] {
+            let entries = names(count);
+            assert_eq!(cut_directory(&entries).collect::<Vec<_>>(), [&*entries]);
+            let (id, all) = nodes(&entries);
+            assert_eq!(Node::decode(&all[&id]).unwrap(), Node::Directory(entries));
+        }
+        // The limit is one of bytes: a symlink is as long as it has to be to reach it.
+        let link = |extra| {
+            let target = vec![b't'; extra].into();
+            let item = Item {
+                mode: 0o777,
+                kind: EntryKind::Link { target },
+            };
+            Entry {
+                name: Name::new(b"z").unwrap(),
+                item,
+            }
+        };
+        let mut entries = names(1280);
+        entries.push(link(1000));
+        let len = Node::Directory(entries.clone()).encode().len();
+        *entries.last_mut().unwrap() = link(1000 + DIRECTORY_WHOLE_MAX - len);
+        assert_eq!(
+            Node::Directory(entries.clone()).encode().len(),
+            DIRECTORY_WHOLE_MAX
+        );
+        assert_eq!(cut_directory(&entries).count(), 1);
+        *entries.last_mut().unwrap() = link(1001 + DIRECTORY_WHOLE_MAX - len);
+        assert!(cut_directory(&entries).count() > 1);
+    }
+
+    #[test]
+    fn a_large_directory_is_cut_by_its_names_and_a_new_one_changes_two_nodes() {
+        let entries = names(50_000);
+        let (id, before) = nodes(&entries);
+        let Node::Leaves(leaves) = Node::decode(&before[&id]).unwrap() else {
+            panic!("not cut")
+        };
+        assert!((150..260).contains(&leaves.len()), "{}", leaves.len());
+        let mut all = Vec::new();
+        for leaf in &leaves {
+            let Node::Directory(part) =
+                Node::decode_as(&before[&leaf.id], crate::Expect::Leaf).unwrap()
+            else {
+                panic!("no leaf")
+            };
+            assert_eq!(
+                (part[0].name.clone(), part.len() as u64),
+                (leaf.first.clone(), leaf.entries)
+            );
+            assert!(part.len() <= LEAF_ENTRIES_MAX);
+            all.extend(part);
+        }
+        assert_eq!(all, entries);
+
+        for name in ["file0", "file025000a", "zzz"] {
+            let mut more = entries.clone();
+            more.push(file(name));
+            more.sort_by(|a, b| a.name.cmp(&b.name));
+            let (_, after) = nodes(&more);
+            let new = after.keys().filter(|id| !before.contains_key(*id)).count();
+            // The leaf, the list, and sometimes a leaf that was cut in two.
+            assert!((2..=3).contains(&new), "{name}: {new}");
+        }
+    }
+
+    #[test]
+    fn leaves_of_long_names_and_targets_fit_into_a_chunk() {
+        let entries: Vec<_> = (0..3000)
+            .map(|n| {
+                let name = Name::new(format!("{n:0255}").as_bytes()).unwrap();
+                let target = vec![b't'; EntryKind::TARGET_MAX].into();
+                let item = Item {
+                    mode: 0o777,
+                    kind: EntryKind::Link { target },
+                };
+                Entry { name, item }
+            })
+            .collect();
+        let (_, all) = nodes(&entries);
+        assert!(all.len() > 40);
+        for content in all.values() {
+            assert!(content.len() <= LEAF_LEN_MAX + 16, "{}", content.len());
+            Node::decode(content).unwrap();
+        }
+    }
+}

@@ -1,0 +1,436 @@
+//! Names and paths in trees. They are bytes, whatever their encoding, and they are checked where they
+//! are made and where they are read: a name that got through leads nowhere but to a child.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::body::base64_form;
+use crate::error::{Error, Result};
+
+/// The name of one entry of a directory: 1 to 255 bytes, no `/` and no zero in it, not `.`, `..`,
+/// and not `.git` in any writing of case.
+///
+/// ```
+/// use milepost_codec::Name;
+///
+/// assert_eq!(Name::new(b"caf\xe9")?.as_bytes(), b"caf\xe9");
+/// assert!(Name::new(b"..").is_err());
+/// # Ok::<(), milepost_codec::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Name(Box<[u8]>);
+
+impl Name {
+    /// The most bytes of a name.
+    pub const LEN_MAX: usize = 255;
+
+    /// Takes a name. `Invalid` where it is none, and the message says why.
+    pub fn new(bytes: &[u8]) -> Result<Self> {
+        match Self::fault(bytes) {
+            None => Ok(Self(bytes.into())),
+            Some(why) => Err(Error::invalid(format!(
+                "`{}` is no name in a tree: {why}",
+                printable(bytes)
+            ))),
+        }
+    }
+
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Why these bytes are no name, if they are none.
+    pub(crate) fn fault(bytes: &[u8]) -> Option<&'static str> {
+        match bytes {
+            [] => Some("it is empty"),
+            b"." | b".." => Some("it names no child"),
+            _ if bytes.len() > Self::LEN_MAX => Some("it has over 255 bytes"),
+            _ if bytes.contains(&b'/') => Some("it has a `/`"),
+            _ if bytes.contains(&0) => Some("it has a zero byte"),
+            _ if bytes.eq_ignore_ascii_case(b".git") => Some("`.git` is never in a tree"),
+            _ => None,
+        }
+    }
+
+    /// A name that has been checked.
+    pub(crate) fn checked(bytes: &[u8]) -> Self {
+        Self(bytes.into())
+    }
+}
+
+/// A path in a tree: names with `/` between them, relative, 1 to 4096 bytes and at most 256 levels.
+///
+/// Paths are ordered name by name: `a`, `a/x`, `a-b`. In JSON one is a string where it is UTF-8, and
+/// `{"base64":".."}` where it is not.
+///
+/// ```
+/// use milepost_codec::TreePath;
+///
+/// let path = TreePath::new(b"src/main.rs")?;
+/// assert_eq!(path.names().count(), 2);
+/// assert!(path.is_in(&TreePath::new(b"src")?));
+/// assert!(TreePath::new(b"src/../..").is_err());
+/// # Ok::<(), milepost_codec::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct TreePath(Box<[u8]>);
+
+impl TreePath {
+    /// The most bytes of a path.
+    pub const LEN_MAX: usize = 4096;
+
+    /// The most names in a path.
+    pub const DEPTH_MAX: usize = 256;
+
+    /// Takes a path. `Invalid` where it is none, and the message says why.
+    pub fn new(bytes: &[u8]) -> Result<Self> {
+        match Self::fault(bytes) {
+            None => Ok(Self(bytes.into())),
+            Some(why) => Err(Error::invalid(format!(
+                "`{}` is no path in a tree: {why}",
+                printable(bytes)
+            ))),
+        }
+    }
+
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Its names, from the top down.
+    pub fn names(&self) -> impl DoubleEndedIterator<Item = &[u8]> {
+        self.0.split(|byte| *byte == b'/')
+    }
+
+    /// Its last name.
+    pub fn name(&self) -> Name {
+        Name::checked(self.names().next_back().unwrap_or_default())
+    }
+
+    /// The path without its last name; nothing where it has one only.
+    pub fn parent(&self) -> Option<Self> {
+        let slash = self.0.iter().rposition(|byte| *byte == b'/')?;
+        self.0.get(..slash).map(|front| Self(front.into()))
+    }
+
+    /// The path of a child. `Invalid` where it is too long or too deep.
+    pub fn join(&self, name: &Name) -> Result<Self> {
+        Self::new(&[&self.0, b"/".as_slice(), &name.0].concat())
+    }
+
+    /// Whether it is `other`, or below it.
+    pub fn is_in(&self, other: &Self) -> bool {
+        match self.0.strip_prefix(&*other.0) {
+            Some(rest) => matches!(rest.first(), None | Some(b'/')),
+            None => false,
+        }
+    }
+
+    /// Why these bytes are no path, if they are none.
+    pub(crate) fn fault(bytes: &[u8]) -> Option<&'static str> {
+        if bytes.len() > Self::LEN_MAX {
+            return Some("it has over 4096 bytes");
+        }
+        let mut levels = 0;
+        for name in bytes.split(|byte| *byte == b'/') {
+            levels += 1;
+            if let Some(why) = Name::fault(name) {
+                return Some(match name {
+                    [] => "it is absolute, or has an empty name",
+                    b"." | b".." => "it has `.` or `..`",
+                    _ => why,
+                });
+            }
+        }
+        (levels > Self::DEPTH_MAX).then_some("it has over 256 levels")
+    }
+
+    /// A path that has been checked.
+    pub(crate) fn checked(bytes: &[u8]) -> Self {
+        Self(bytes.into())
+    }
+}
+
+impl From<Name> for TreePath {
+    fn from(name: Name) -> Self {
+        Self(name.0)
+    }
+}
+
+/// A path as it was found, without a promise that it is one of a tree: of what a capture left out, of
+/// a folder. The order and the form in JSON are those of [`TreePath`].
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+pub struct PathBytes(pub Box<[u8]>);
+
+impl PathBytes {
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl From<&[u8]> for PathBytes {
+    fn from(bytes: &[u8]) -> Self {
+        Self(bytes.into())
+    }
+}
+
+impl From<&TreePath> for PathBytes {
+    fn from(path: &TreePath) -> Self {
+        Self(path.0.clone())
+    }
+}
+
+/// Compares paths name by name. No name has a zero byte or a `/`, so a `/` that counts as the lowest
+/// byte does it.
+pub(crate) fn compare(a: &[u8], b: &[u8]) -> Ordering {
+    let rank = |byte: &u8| if *byte == b'/' { 0 } else { *byte };
+    a.iter().map(rank).cmp(b.iter().map(rank))
+}
+
+/// Bytes for a terminal: what is UTF-8 and can be printed as it is, every other byte as `\xHH`. So is
+/// a backslash, so that no two names look alike, and what turns the direction of writing.
+pub fn printable(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    let mut out = String::with_capacity(bytes.len());
+    let hex = |out: &mut String, bytes: &[u8]| {
+        for byte in bytes {
+            let _ = write!(out, "\\x{byte:02x}");
+        }
+    };
+    for part in bytes.utf8_chunks() {
+        for one in part.valid().chars() {
+            let hidden = matches!(
+                one,
+                '\\' | '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+                    | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            );
+            if hidden || one.is_control() {
+                hex(&mut out, one.encode_utf8(&mut [0; 4]).as_bytes());
+            } else {
+                out.push(one);
+            }
+        }
+        hex(&mut out, part.invalid());
+    }
+    out
+}
+
+fn serialize<S: Serializer>(bytes: &[u8], s: S) -> Result<S::Ok, S::Error> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => s.serialize_str(text),
+        Err(_) => base64_form(bytes).serialize(s),
+    }
+}
+
+fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<u8>, D::Error> {
+    struct Visitor;
+    impl<'de> serde::de::Visitor<'de> for Visitor {
+        type Value = Vec<u8>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a string or {\"base64\": \"...\"}")
+        }
+        fn visit_str<E>(self, text: &str) -> Result<Vec<u8>, E> {
+            Ok(text.as_bytes().to_vec())
+        }
+        fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Vec<u8>, A::Error> {
+            let map = serde::de::value::MapAccessDeserializer::new(map);
+            crate::body::from_base64_form(map)
+        }
+    }
+    d.deserialize_any(Visitor)
+}
+
+macro_rules! shown {
+    ($type:ident, $make:expr) => {
+        impl AsRef<[u8]> for $type {
+            fn as_ref(&self) -> &[u8] {
+                &self.0
+            }
+        }
+
+        /// For people, see [`printable`].
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&printable(&self.0))
+            }
+        }
+
+        impl fmt::Debug for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($type), "(`{}`)"), self)
+            }
+        }
+
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+                serialize(&self.0, s)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+                let bytes = deserialize(d)?;
+                let make: fn(&[u8]) -> Result<Self> = $make;
+                make(&bytes).map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+shown!(Name, Self::new);
+shown!(TreePath, Self::new);
+shown!(PathBytes, |bytes| Ok(bytes.into()));
+
+macro_rules! ordered {
+    ($($type:ident)*) => {$(
+        impl PartialOrd for $type {
+            fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+                Some(self.cmp(other))
+            }
+        }
+
+        impl Ord for $type {
+            fn cmp(&self, other: &Self) -> Ordering {
+                compare(&self.0, &other.0)
+            }
+        }
+    )*};
+}
+ordered!(TreePath PathBytes);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_leads_elsewhere_is_refused_with_the_reason() {
+        let long = [b'x'; 256];
+        let bad: [(&[u8], &str); 9] = [
+            (b"", "empty"),
+            (b".", "no child"),
+            (b"..", "no child"),
+            (b"a/b", "`/`"),
+            (b"/", "`/`"),
+            (b"a\0", "zero"),
+            (b".git", "never"),
+            (b".GiT", "never"),
+            (&long, "255"),
+        ];
+        for (bytes, why) in bad {
+            let error = Name::new(bytes).unwrap_err();
+            assert_eq!(error.kind(), crate::ErrorKind::Invalid);
+            assert!(error.to_string().contains(why), "{error}");
+        }
+        for good in [
+            &b"..."[..],
+            b".gitignore",
+            b"git",
+            b" ",
+            b"\n",
+            b"\xff",
+            &long[1..],
+        ] {
+            assert_eq!(Name::new(good).unwrap().as_bytes(), good);
+        }
+    }
+
+    #[test]
+    fn a_path_is_checked_name_by_name() {
+        let deep = |levels| vec!["d"; levels].join("/");
+        for bad in [
+            "",
+            "/a",
+            "a/",
+            "a//b",
+            "a/../b",
+            "./a",
+            "a/.git/config",
+            "x\0/y",
+        ] {
+            assert!(TreePath::new(bad.as_bytes()).is_err(), "{bad}");
+        }
+        assert!(TreePath::new(deep(257).as_bytes()).is_err());
+        assert!(TreePath::new(deep(256).as_bytes()).is_ok());
+        let name = "n".repeat(255);
+        let longest = [name.as_str(); 16].join("/");
+        assert_eq!(longest.len(), 4095);
+        assert!(TreePath::new(longest.as_bytes()).is_ok());
+        assert!(TreePath::new(format!("{longest}/n").as_bytes()).is_err());
+
+        let path = TreePath::new(b"a/b/c").unwrap();
+        assert_eq!(path.name(), Name::new(b"c").unwrap());
+        assert_eq!(path.parent().unwrap().as_bytes(), b"a/b");
+        assert_eq!(path.parent().unwrap().join(&path.name()).unwrap(), path);
+        assert!(TreePath::new(b"a").unwrap().parent().is_none());
+        for (other, is_in) in [
+            ("a", true),
+            ("a/b/c", true),
+            ("a/b/c/d", false),
+            ("a/bc", false),
+            ("b", false),
+        ] {
+            assert_eq!(
+                path.is_in(&TreePath::new(other.as_bytes()).unwrap()),
+                is_in,
+                "{other}"
+            );
+        }
+        assert!(
+            !TreePath::new(b"a-b")
+                .unwrap()
+                .is_in(&TreePath::new(b"a").unwrap())
+        );
+    }
+
+    #[test]
+    fn paths_are_ordered_name_by_name() {
+        let mut paths = ["b", "a-b", "a/x", "a", "a/x/y", "a/x-", "a.b/c", "a\x01"]
+            .map(|path| TreePath::new(path.as_bytes()).unwrap());
+        paths.sort();
+        let sorted: Vec<_> = paths.iter().map(ToString::to_string).collect();
+        let by_names = ["a", "a/x", "a/x/y", "a/x-", "a\\x01", "a-b", "a.b/c", "b"];
+        assert_eq!(sorted, by_names);
+    }
+
+    #[test]
+    fn the_json_form_is_a_string_or_base64() {
+        let json = |bytes: &[u8]| serde_json::to_string(&PathBytes::from(bytes)).unwrap();
+        assert_eq!(json("a/\u{e9}\n".as_bytes()), "\"a/\u{e9}\\n\"");
+        assert_eq!(json(b"a/\xff"), r#"{"base64":"YS//"}"#);
+        let read = serde_json::from_str::<TreePath>;
+        assert_eq!(read("\"a/b\"").unwrap().as_bytes(), b"a/b");
+        assert_eq!(read("\"\\u0061\"").unwrap().as_bytes(), b"a");
+        assert_eq!(read(r#"{"base64":"YS//"}"#).unwrap().as_bytes(), b"a/\xff");
+        for bad in [
+            "\"..\"",
+            "\"/a\"",
+            r#"{"base64":"YS8"}"#,
+            r#"{"base64":"Li4="}"#,
+            "[\"YQ==\"]",
+            "7",
+            "null",
+            r#"{"base64":"YQ==","n":1}"#,
+            "{}",
+        ] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_printed_is_written_as_its_bytes() {
+        for (bytes, shown) in [
+            (&b"plain -x"[..], "plain -x"),
+            (b"a\xffb", "a\\xffb"),
+            (b"a\nb\x1b[31m", "a\\x0ab\\x1b[31m"),
+            (b"\\x0a", "\\x5cx0a"),
+            ("\u{1f600}\u{202e}".as_bytes(), "\u{1f600}\\xe2\\x80\\xae"),
+        ] {
+            assert_eq!(printable(bytes), shown);
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! What a restore will do, action by action: recorded before the first of them is done, so that a
+//! recovery knows what each path held and was to hold.
+
+use serde::{Deserialize, Serialize};
+
+use super::item::{self, Item};
+use super::name::TreePath;
+use super::{PLAN, VERSION, begin};
+use crate::error::Result;
+use crate::wire::{Reader, put_varint};
+
+/// The plan of a restore: the content of a chunk list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RestorePlan {
+    /// What is done, in this order.
+    pub actions: Vec<Action>,
+}
+
+/// One action of a restore.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Action {
+    /// What is done.
+    pub verb: Verb,
+    /// Where.
+    pub path: TreePath,
+    /// Its number in staging.
+    pub slot: u32,
+    /// What is there before; nothing where it is created.
+    pub before: Option<Item>,
+    /// What is there after; nothing where it is removed.
+    pub after: Option<Item>,
+}
+
+/// What an action does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verb {
+    /// Puts something where nothing is.
+    Create,
+    /// Puts something in the place of another.
+    Replace,
+    /// Takes something away.
+    Remove,
+    /// Takes a directory away that is empty by then.
+    MakeRoom,
+    /// Changes the permission bits.
+    Mode,
+}
+
+impl Verb {
+    /// Its name, as the JSON form has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Replace => "replace",
+            Self::Remove => "remove",
+            Self::MakeRoom => "make_room",
+            Self::Mode => "mode",
+        }
+    }
+}
+
+impl RestorePlan {
+    /// The content.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = vec![PLAN, VERSION];
+        put_varint(&mut out, self.actions.len() as u64);
+        for action in &self.actions {
+            action.write(&mut out);
+        }
+        out
+    }
+
+    /// Reads a plan.
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt` where it is none, or an action has not what its verb asks for; `Unsupported` where its
+    /// version is higher than what this one reads.
+    pub fn decode(bytes: &[u8]) -> Result<Self> {
+        let mut reader = Reader::new(bytes, "restore plan");
+        let tag = begin(&mut reader)?;
+        if tag != PLAN {
+            return Err(reader.wrong(format!("tag {PLAN}"), tag));
+        }
+        let count = reader.count(Action::LEN_MIN)?;
+        let mut actions = Vec::with_capacity(count);
+        for _ in 0..count {
+            actions.push(Action::read(&mut reader)?);
+        }
+        reader.end()?;
+        Ok(Self { actions })
+    }
+}
+
+impl Action {
+    /// Bytes of the shortest: verb, path, slot, two options, one item.
+    const LEN_MIN: usize = 6 + item::LEN_MIN;
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.push(self.verb as u8);
+        let path = self.path.as_bytes();
+        put_varint(out, path.len() as u64);
+        out.extend_from_slice(path);
+        put_varint(out, u64::from(self.slot));
+        for item in [&self.before, &self.after] {
+            out.push(u8::from(item.is_some()));
+            if let Some(item) = item {
+                item.write(out);
+            }
+        }
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self> {
+        let verb = match reader.u8()? {
+            0 => Verb::Create,
+            1 => Verb::Replace,
+            2 => Verb::Remove,
+            3 => Verb::MakeRoom,
+            4 => Verb::Mode,
+            n => return Err(reader.wrong("a verb", n)),
+        };
+        let len = reader.count(1)?;
+        let bytes = reader.take(len)?;
+        if let Some(why) = TreePath::fault(bytes) {
+            let found = format!("`{}`: {why}", super::printable(bytes));
+            return Err(reader.wrong("a path", found));
+        }
+        let path = TreePath::checked(bytes);
+        let number = reader.shortest()?;
+        let slot = u32::try_from(number).map_err(|_| reader.wrong("a 32-bit number", number))?;
+        let mut item = || {
+            let there = reader.flag()?;
+            there.then(|| Item::read(reader)).transpose()
+        };
+        let (before, after) = (item()?, item()?);
+        let action = Self {
+            verb,
+            path,
+            slot,
+            before,
+            after,
+        };
+        match action.is_sound() {
+            true => Ok(action),
+            false => {
+                let expected = format!("what `{}` of `{}` asks for", verb.name(), action.path);
+                Err(reader.wrong(expected, "another before or after"))
+            }
+        }
+    }
+
+    /// Whether it has what its verb asks for, before and after.
+    fn is_sound(&self) -> bool {
+        match (self.verb, &self.before, &self.after) {
+            (Verb::Create, None, Some(_)) => true,
+            (Verb::Replace, Some(_), Some(_)) => true,
+            (Verb::Remove, Some(_), None) => true,
+            (Verb::MakeRoom, Some(before), None) => before.kind.is_directory(),
+            (Verb::Mode, Some(before), Some(after)) => {
+                let files = before.kind.is_file() && after.kind.is_file();
+                files || (before.kind.is_directory() && after.kind.is_directory())
+            }
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chunk::ChunkEntry;
+    use crate::tree::EntryKind;
+
+    #[test]
+    fn an_action_has_what_its_verb_asks_for_and_nothing_else() {
+        let id = ChunkEntry::id_of(b"x");
+        let file = Item {
+            mode: 0o600,
+            kind: EntryKind::File {
+                len: 1,
+                id,
+                unstable: false,
+            },
+        };
+        let link = Item {
+            mode: 0o777,
+            kind: EntryKind::Link {
+                target: (*b"t").into(),
+            },
+        };
+        let folder = Item {
+            mode: 0o755,
+            kind: EntryKind::Directory { id },
+        };
+        let items = [None, Some(&file), Some(&link), Some(&folder)];
+        let mut sound = Vec::new();
+        for verb in [
+            Verb::Create,
+            Verb::Replace,
+            Verb::Remove,
+            Verb::MakeRoom,
+            Verb::Mode,
+        ] {
+            for (b, before) in items.into_iter().enumerate() {
+                for (a, after) in items.into_iter().enumerate() {
+                    let action = Action {
+                        verb,
+                        path: TreePath::new(b"a/b").unwrap(),
+                        slot: 300,
+                        before: before.cloned(),
+                        after: after.cloned(),
+                    };
+                    let plan = RestorePlan {
+                        actions: vec![action],
+                    };
+                    match RestorePlan::decode(&plan.encode()) {
+                        Ok(read) => {
+                            assert_eq!(read, plan);
+                            sound.push((verb.name(), b, a));
+                        }
+                        Err(error) => assert_eq!(error.kind(), crate::ErrorKind::Corrupt),
+                    }
+                }
+            }
+        }
+        let mut expected = Vec::new();
+        expected.extend((1..4).map(|a| ("create", 0, a)));
+        expected.extend((1..4).flat_map(|b| (1..4).map(move |a| ("replace", b, a))));
+        expected.extend((1..4).map(|b| ("remove", b, 0)));
+        expected.push(("make_room", 3, 0));
+        expected.extend([("mode", 1, 1), ("mode", 3, 3)]);
+        assert_eq!(sound, expected);
+    }
+}

@@ -1,0 +1,191 @@
+//! What a capture left out, and why.
+
+use serde::{Deserialize, Serialize};
+
+use super::name::{PathBytes, compare};
+use crate::error::Result;
+use crate::wire::{Reader, put_varint};
+
+/// Why something was left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum SkipReason {
+    /// A `.git`, or a bare repository.
+    Git,
+    /// The store itself.
+    Store,
+    /// A rule ignores it.
+    Ignored,
+    /// It is over the limit of one file.
+    Large,
+    /// The limit of the capture was reached.
+    Limit,
+    /// A device, socket or pipe.
+    Special,
+    /// It is on another file system or mount.
+    Mount,
+    /// It cannot be read.
+    Denied,
+    /// It never stood still. It is in the tree as it was read last, marked.
+    Unstable,
+    /// Its name is too long, or has a zero byte.
+    Name,
+    /// Its path is too long or too deep.
+    Deep,
+    /// The directory has too many entries.
+    Wide,
+    /// The staging of a restore.
+    Staging,
+}
+
+impl SkipReason {
+    const ALL: [Self; 13] = [
+        Self::Git,
+        Self::Store,
+        Self::Ignored,
+        Self::Large,
+        Self::Limit,
+        Self::Special,
+        Self::Mount,
+        Self::Denied,
+        Self::Unstable,
+        Self::Name,
+        Self::Deep,
+        Self::Wide,
+        Self::Staging,
+    ];
+
+    /// Its name, as the JSON form has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Git => "git",
+            Self::Store => "store",
+            Self::Ignored => "ignored",
+            Self::Large => "large",
+            Self::Limit => "limit",
+            Self::Special => "special",
+            Self::Mount => "mount",
+            Self::Denied => "denied",
+            Self::Unstable => "unstable",
+            Self::Name => "name",
+            Self::Deep => "deep",
+            Self::Wide => "wide",
+            Self::Staging => "staging",
+        }
+    }
+}
+
+/// One thing that was left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skip {
+    /// Where it is, below the folder: 1 to 8192 bytes.
+    pub path: PathBytes,
+    /// Why.
+    pub reason: SkipReason,
+    /// Bytes of a file; 0 of anything else.
+    pub size: u64,
+}
+
+impl Skip {
+    /// The most bytes of its path: a name under the longest path that is not too long.
+    pub const PATH_MAX: usize = 8192;
+
+    /// Appends its stored form to `out`. A list is one after another, paths ascend as
+    /// [`TreePath`](super::TreePath)s do, and it is cut anywhere into chunks.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        put_varint(out, self.path.0.len() as u64);
+        out.extend_from_slice(&self.path.0);
+        out.push(self.reason as u8);
+        put_varint(out, self.size);
+    }
+
+    /// Reads a list, one by one; ends behind the first that is damaged, which is `Corrupt`.
+    pub fn decode_list(bytes: &[u8]) -> impl Iterator<Item = Result<Self>> + '_ {
+        let mut reader = Reader::new(bytes, "list of skips");
+        let (mut before, mut failed) = (None::<&[u8]>, false);
+        std::iter::from_fn(move || {
+            if failed || reader.is_empty() {
+                return None;
+            }
+            let read = Self::read(&mut reader, before);
+            failed = read.is_err();
+            Some(read.map(|(path, skip)| {
+                before = Some(path);
+                skip
+            }))
+        })
+    }
+
+    fn read<'a>(reader: &mut Reader<'a>, before: Option<&[u8]>) -> Result<(&'a [u8], Self)> {
+        let len = reader.count(1)?;
+        if len == 0 || len > Self::PATH_MAX {
+            let expected = format!("a path of 1 to {} bytes", Self::PATH_MAX);
+            return Err(reader.wrong(expected, len));
+        }
+        let path = reader.take(len)?;
+        if before.is_some_and(|before| compare(before, path).is_ge()) {
+            let found = format!("`{}`", super::printable(path));
+            return Err(reader.wrong("paths that ascend", found));
+        }
+        let reason = reader.u8()?;
+        let Some(known) = SkipReason::ALL.get(usize::from(reason)) else {
+            return Err(reader.wrong("a reason", reason));
+        };
+        let skip = Self {
+            path: path.into(),
+            reason: *known,
+            size: reader.shortest()?,
+        };
+        Ok((path, skip))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_has_its_number_and_its_name() {
+        for (n, reason) in SkipReason::ALL.into_iter().enumerate() {
+            assert_eq!(reason as usize, n);
+            let json = serde_json::to_string(&reason).unwrap();
+            assert_eq!(json, format!("\"{}\"", reason.name()));
+        }
+    }
+
+    #[test]
+    fn a_list_ends_at_the_first_that_is_out_of_order() {
+        let skip = |path: &str| Skip {
+            path: path.as_bytes().into(),
+            reason: SkipReason::Large,
+            size: 300,
+        };
+        let list = |paths: &[&str]| {
+            let mut out = Vec::new();
+            paths.iter().for_each(|path| skip(path).encode(&mut out));
+            out
+        };
+        let bytes = list(&["a", "a/x", "a-b", "b"]);
+        let read: Result<Vec<_>> = Skip::decode_list(&bytes).collect();
+        assert_eq!(read.unwrap(), ["a", "a/x", "a-b", "b"].map(skip));
+        for bad in [&["a", "a-b", "a/x"][..], &["b", "a"], &["a", "a"]] {
+            let bytes = list(bad);
+            let read: Vec<_> = Skip::decode_list(&bytes).collect();
+            assert!(read.last().unwrap().is_err(), "{bad:?}");
+        }
+        assert_eq!(Skip::decode_list(&[]).count(), 0);
+    }
+
+    #[test]
+    fn the_json_form_names_path_reason_and_size() {
+        let skip = Skip {
+            path: b"a/\xff"[..].into(),
+            reason: SkipReason::Denied,
+            size: 0,
+        };
+        let json = r#"{"path":{"base64":"YS//"},"reason":"denied","size":0}"#;
+        assert_eq!(serde_json::to_string(&skip).unwrap(), json);
+        assert_eq!(serde_json::from_str::<Skip>(json).unwrap(), skip);
+    }
+}

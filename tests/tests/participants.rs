@@ -1,0 +1,441 @@
+//! I9: what takes part in a restore goes back with the log, or nothing does; and a restore that was cut
+//! short holds its task up until it was taken back.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    missing_docs,
+    reason = "tests"
+)]
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use milepost::{
+    Application, Body, Capturing, ChunkId, Data, Detail, Engine, Error, ErrorKind, Going, Hash,
+    Json, LineageType, Message, Options, Participant, PendingRestore, Result, Retention, Scope,
+    Stand, WorkspaceCaptured,
+};
+use milepost_codec::{ChunkList, RestoreOutcome, RestorePart};
+
+/// Something outside of the log: a text. Each change of it is seen at once by everybody.
+#[derive(Clone)]
+struct Text {
+    name: &'static str,
+    now: Arc<Mutex<String>>,
+    trouble: Trouble,
+    told: Arc<Mutex<Vec<String>>>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Trouble {
+    None,
+    /// It changes half of it and fails.
+    Fails,
+    /// The process dies there.
+    Dies,
+    /// Somebody changed it since: it cannot be taken back.
+    Stops,
+}
+
+impl Text {
+    fn new(name: &'static str, told: &Arc<Mutex<Vec<String>>>) -> Self {
+        Self {
+            name,
+            now: Arc::new(Mutex::new("first".into())),
+            trouble: Trouble::None,
+            told: Arc::clone(told),
+        }
+    }
+
+    fn with(&self, trouble: Trouble) -> Self {
+        Self {
+            trouble,
+            ..self.clone()
+        }
+    }
+
+    fn get(&self) -> String {
+        self.now.lock().unwrap().clone()
+    }
+
+    fn set(&self, text: &str) {
+        *self.now.lock().unwrap() = text.into();
+    }
+
+    fn said(&self, text: &str) -> Body {
+        Application {
+            name: self.name.into(),
+            data: Data::Bytes(text.into()),
+        }
+        .into()
+    }
+
+    /// What the history up to a point says of it.
+    fn at(&self, engine: &Engine, task: &milepost::Task, point: &milepost::Point) -> String {
+        let lineage = task.lineage_named(point.lineage).unwrap();
+        let mut found = "first".to_owned();
+        for event in lineage.read(..point.offset).unwrap() {
+            if let Some(Body::Application(said)) = event.unwrap().body
+                && said.name == self.name
+                && let Data::Bytes(bytes) = said.data
+            {
+                found = String::from_utf8(bytes).unwrap();
+            }
+        }
+        let _ = engine;
+        found
+    }
+
+    fn tell(&self, what: &str) {
+        let line = format!("{} {what}", self.name);
+        self.told.lock().unwrap().push(line);
+    }
+}
+
+impl Participant for Text {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn capture(&self, at: &Capturing<'_>) -> Result<Vec<Body>> {
+        let _ = at;
+        self.tell("captured");
+        Ok(vec![self.said(&self.get())])
+    }
+
+    fn prepare(&self, going: &Going<'_>) -> Result<RestorePart> {
+        self.tell("prepared");
+        let to = self.at(going.engine, going.task, going.to);
+        let note = serde_json::json!({ "from": self.get(), "to": to });
+        Ok(RestorePart {
+            participant: self.name.into(),
+            place: Data::Json(Json::new("\"memory\"").unwrap()),
+            note: Some(Json::from_value(&note).unwrap()),
+            plan: ChunkList::default(),
+            roots: Vec::<ChunkId>::new(),
+        })
+    }
+
+    fn apply(&self, _: &Engine, pending: &PendingRestore) -> Result<Vec<Body>> {
+        self.tell("applied");
+        let to = note(self.name, pending, "to");
+        match self.trouble {
+            Trouble::None => self.set(&to),
+            Trouble::Fails => {
+                self.set("half");
+                return Err(Error::new(ErrorKind::Unavailable, "the disk is full"));
+            }
+            Trouble::Dies | Trouble::Stops => {
+                self.set("half");
+                panic!("the process dies");
+            }
+        }
+        Ok(vec![self.said(&to)])
+    }
+
+    fn recover(&self, _: &Engine, pending: &PendingRestore, stand: Stand) -> Result<()> {
+        match stand {
+            Stand::Done => self.tell("cleared"),
+            Stand::Open if self.trouble == Trouble::Stops => {
+                return Err(Error::new(ErrorKind::Conflict, "somebody changed it"));
+            }
+            Stand::Open => {
+                self.tell("taken back");
+                self.set(&note(self.name, pending, "from"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn note(name: &str, pending: &PendingRestore, key: &str) -> String {
+    let parts = &pending.begun.parts;
+    let part = parts.iter().find(|part| part.participant == name).unwrap();
+    let value = part.note.as_ref().unwrap().value().unwrap();
+    value[key].as_str().unwrap().to_owned()
+}
+
+fn all(texts: &[&Text]) -> Vec<Arc<dyn Participant>> {
+    let one = |text: &&Text| Arc::new((*text).clone()) as Arc<dyn Participant>;
+    texts.iter().map(one).collect()
+}
+
+/// A task with a message at offset 1, and one behind it.
+fn begun(engine: &Engine) -> milepost::Task {
+    let task = engine.start_task("t", "ana").unwrap();
+    task.append(Message::text("user", "one")).unwrap();
+    task.append(Message::text("user", "two")).unwrap();
+    task
+}
+
+fn messages(engine: &Engine) -> u64 {
+    let state = engine.run_state(&engine.point("t").unwrap()).unwrap();
+    state.messages.len()
+}
+
+fn assert_clean(engine: &Engine) {
+    let report = engine.verify(None, &mut |_, _| {}).unwrap();
+    assert!(report.is_clean(), "{report:?}");
+}
+
+fn told() -> Arc<Mutex<Vec<String>>> {
+    Arc::default()
+}
+
+#[test]
+fn what_takes_part_goes_back_with_the_log_and_undo_brings_the_present_back() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = begun(&engine);
+    let told = told();
+    let (a, b) = (Text::new("a", &told), Text::new("b", &told));
+    a.set("second");
+    b.set("second");
+    let before = task.lineage().id();
+    let to = engine.point("t@2").unwrap();
+    let went = engine
+        .restore_with(&to, Scope::All, Some("back"), &all(&[&a, &b]))
+        .unwrap();
+    assert_eq!((a.get(), b.get()), ("first".into(), "first".into()));
+    assert_eq!(messages(&engine), 1);
+    let opened = &went.lineages().unwrap()[1];
+    assert_eq!(opened.lineage_type, LineageType::Rollback);
+    let order = [
+        "a captured",
+        "b captured",
+        "a prepared",
+        "b prepared",
+        "a applied",
+        "b applied",
+        "a cleared",
+        "b cleared",
+    ];
+    assert_eq!(*told.lock().unwrap(), order);
+    let past = engine.restores_of("t").unwrap();
+    assert_eq!(past.len(), 1);
+    let ended = past[0].ended.as_ref().unwrap();
+    assert_eq!(ended.outcome, RestoreOutcome::Done);
+    assert!(engine.pending_restores().unwrap().is_empty());
+
+    // The old lineage has what was captured, and nothing after it.
+    let old = task.lineage_named(before).unwrap();
+    let head = old.head().unwrap().next;
+    assert_eq!(a.at(&engine, &went, &old.point(head).unwrap()), "second");
+
+    let error = engine.undo("t").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    a.set("third");
+    let undone = engine.undo_with("t", &all(&[&a, &b])).unwrap();
+    assert_eq!(undone.lineage().id(), before);
+    assert_eq!((a.get(), b.get()), ("second".into(), "second".into()));
+    assert_eq!(messages(&engine), 2);
+    // And what was there before the undo is captured too.
+    let left = went.lineage().head().unwrap().next;
+    let left = went.lineage().point(left).unwrap();
+    assert_eq!(a.at(&engine, &went, &left), "third");
+    assert_clean(&engine);
+}
+
+#[test]
+fn files_only_leaves_state_and_conversation_as_they_are() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = begun(&engine);
+    let text = Text::new("a", &told());
+    text.set("second");
+    let to = engine.point("t@2").unwrap();
+    let went = engine
+        .restore_with(&to, Scope::Files, None, &all(&[&text]))
+        .unwrap();
+    assert_eq!(text.get(), "first");
+    assert_eq!(messages(&engine), 2);
+    assert_ne!(went.lineage().id(), task.lineage().id());
+    engine.undo_with("t", &all(&[&text])).unwrap();
+    assert_eq!(text.get(), "second");
+    assert_clean(&engine);
+}
+
+#[test]
+fn where_one_fails_all_are_taken_back_and_the_task_goes_on() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = begun(&engine);
+    let told = told();
+    let (a, b) = (Text::new("a", &told), Text::new("b", &told));
+    a.set("second");
+    b.set("second");
+    let to = engine.point("t@2").unwrap();
+    let failing = all(&[&a, &b.with(Trouble::Fails)]);
+    let error = engine
+        .restore_with(&to, Scope::All, None, &failing)
+        .unwrap_err();
+    assert!(error.to_string().contains("the disk is full"), "{error}");
+    assert_eq!((a.get(), b.get()), ("second".into(), "second".into()));
+    let said = told.lock().unwrap().split_off(6);
+    assert_eq!(said, ["b taken back", "a taken back"]);
+    let past = engine.restores_of("t").unwrap();
+    let ended = past[0].ended.as_ref().unwrap();
+    assert_eq!(ended.outcome, RestoreOutcome::Undone);
+    assert!(ended.reason.as_ref().unwrap().contains("the disk is full"));
+    assert_eq!(messages(&engine), 2);
+    task.append(Message::text("user", "three")).unwrap();
+    assert_clean(&engine);
+}
+
+/// A store whose process died in the middle of a restore.
+fn cut_short(store: &Path, text: &Text) {
+    let engine = Engine::open(store, Options::default()).unwrap();
+    begun(&engine);
+    text.set("second");
+    let to = engine.point("t@2").unwrap();
+    let dying = all(&[&text.with(Trouble::Dies)]);
+    let died = catch_unwind(AssertUnwindSafe(|| {
+        engine.restore_with(&to, Scope::All, None, &dying)
+    }));
+    assert!(died.is_err());
+    assert_eq!(text.get(), "half");
+    engine.close().unwrap();
+}
+
+#[test]
+fn a_restore_that_was_cut_short_holds_its_task_up_and_no_other_until_it_is_taken_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = dir.path().join("store");
+    let text = Text::new("a", &told());
+    cut_short(&store, &text);
+    for sled_is_there in [true, false] {
+        if !sled_is_there {
+            std::fs::remove_dir_all(store.join("sled")).unwrap();
+        }
+        let engine = Engine::open(&store, Options::default()).unwrap();
+        let task = engine.task("t").unwrap();
+        let here = engine.point("t@1").unwrap();
+        let held = |error: Error| {
+            assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+            match error.detail() {
+                Some(Detail::Pending { task, place, .. }) => {
+                    assert_eq!((task.as_str(), place.as_str()), ("t", "a \"memory\""));
+                }
+                other => panic!("{other:?}"),
+            }
+        };
+        held(task.append(Message::text("user", "three")).unwrap_err());
+        held(
+            task.lineage()
+                .append(Message::text("user", "three"))
+                .unwrap_err(),
+        );
+        held(task.checkpoint(Default::default()).unwrap_err());
+        held(engine.restore(&here, None).unwrap_err());
+        held(engine.branch(&here, None).unwrap_err());
+        held(engine.undo("t").unwrap_err());
+        held(engine.delete_task("t").unwrap_err());
+        let again = engine.restore_with(&here, Scope::All, None, &all(&[&text]));
+        held(again.unwrap_err());
+        // Reading, and other tasks, go on.
+        assert_eq!(messages(&engine), 2);
+        let name = format!("other-{sled_is_there}");
+        let other = engine.start_task(&name, "ana").unwrap();
+        other.append(Message::text("user", "hello")).unwrap();
+        assert_clean(&engine);
+        engine.close().unwrap();
+    }
+    let engine = Engine::open(&store, Options::default()).unwrap();
+    let pending = engine.pending_restores().unwrap();
+    assert_eq!(pending.len(), 1);
+    let error = engine.recover(&pending[0], &[]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    engine.recover(&pending[0], &all(&[&text])).unwrap();
+    assert_eq!(text.get(), "second");
+    assert!(engine.pending_restores().unwrap().is_empty());
+    let error = engine.recover(&pending[0], &all(&[&text])).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+    let task = engine.task("t").unwrap();
+    task.append(Message::text("user", "three")).unwrap();
+    assert_eq!(messages(&engine), 3);
+    assert_clean(&engine);
+}
+
+#[test]
+fn where_taking_back_stops_the_restore_stays_pending_until_it_is_given_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = dir.path().join("store");
+    let text = Text::new("a", &told());
+    cut_short(&store, &text);
+    let engine = Engine::open(&store, Options::default()).unwrap();
+    let pending = engine.pending_restores().unwrap();
+    let stopping = all(&[&text.with(Trouble::Stops)]);
+    let error = engine.recover(&pending[0], &stopping).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+    assert_eq!(engine.pending_restores().unwrap().len(), 1);
+    // A cleanup does the other tasks, and says why not this one.
+    let report = engine.retain(&Retention::new().keep(0)).unwrap();
+    assert!(
+        report
+            .tasks
+            .iter()
+            .all(|task| task.task != "t" || task.error.is_some())
+    );
+    engine.give_up(&pending[0], "the folder is gone").unwrap();
+    assert_eq!(text.get(), "half", "what is there stays as it is");
+    let past = engine.restores_of("t").unwrap();
+    let ended = past[0].ended.as_ref().unwrap();
+    assert_eq!(ended.outcome, RestoreOutcome::GivenUp);
+    let task = engine.task("t").unwrap();
+    task.append(Message::text("user", "three")).unwrap();
+    assert_clean(&engine);
+}
+
+#[test]
+fn nobody_appends_between_the_beginning_and_the_end_of_a_restore() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = begun(&engine);
+    let text = Text::new("a", &told());
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                let lineage = task.lineage_named(task.lineage().id()).unwrap();
+                match lineage.append(Message::text("user", "more")) {
+                    Ok(_) => {}
+                    Err(error) => assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}"),
+                }
+            }
+        });
+        for n in 0..50 {
+            text.set(&format!("text {n}"));
+            let to = engine.point("t@2").unwrap();
+            engine
+                .restore_with(&to, Scope::All, None, &all(&[&text]))
+                .unwrap();
+        }
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        writer.join().unwrap();
+    });
+    // The first lineage's head, as the restore that left it recorded it, is where its events end
+    // that came before the beginning.
+    for past in engine.restores_of("t").unwrap() {
+        assert!(past.ended.is_some());
+    }
+    assert_clean(&engine);
+}
+
+#[test]
+fn a_restore_of_the_state_only_says_that_the_files_are_what_they_were() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = begun(&engine);
+    let captured = |n: u8| WorkspaceCaptured {
+        root: Hash([n; 32]),
+        files: u64::from(n),
+        bytes: 1,
+        skipped: 0,
+    };
+    task.append(captured(1)).unwrap();
+    let to = task.point(task.head().unwrap().next).unwrap();
+    task.append(captured(2)).unwrap();
+    engine.restore(&to, None).unwrap();
+    let state = engine.run_state(&engine.point("t").unwrap()).unwrap();
+    assert_eq!(state.workspace, Some(Hash([2; 32])));
+    engine.undo("t").unwrap();
+    let state = engine.run_state(&engine.point("t").unwrap()).unwrap();
+    assert_eq!(state.workspace, Some(Hash([2; 32])));
+    assert_clean(&engine);
+}
