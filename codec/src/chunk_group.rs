@@ -128,6 +128,11 @@ impl ChunkGroup {
         })
     }
 
+    /// How many members it has.
+    pub fn count(&self) -> usize {
+        usize::from(self.count)
+    }
+
     /// Bytes of the table that follows the header.
     pub fn table_len(&self) -> usize {
         usize::from(self.count) * ROW_LEN

@@ -19,7 +19,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use arbitrary::config;
 use decoders::{DECODERS, Decoder, samples_of};
-use milepost_codec::{Body, ErrorKind, Result};
+use milepost_codec::{Body, ErrorKind, Expect, Node, Result, put_varint};
 use peak_alloc::PeakAlloc;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -157,6 +157,129 @@ fn long_honest_lists_are_read() {
         }
         feed(edited, &bytes).unwrap();
     }
+}
+
+#[test]
+fn long_honest_trees_are_read() {
+    let _alone = alone();
+    let find = |name: &str| *DECODERS.iter().find(|d| d.name == name).unwrap();
+    for count in [1_u32, 100, 10_000, 80_000] {
+        // The shortest entries that there are: symlinks to `t`.
+        let mut bytes = vec![2, 1];
+        put_varint(&mut bytes, count.into());
+        for n in 0..count {
+            let name = [n / 262_144, n / 4096 % 64, n / 64 % 64, n % 64].map(|d| d as u8 + 64);
+            let name = if count == 1 { &name[3..] } else { &name[..] };
+            bytes.push(name.len() as u8);
+            bytes.extend_from_slice(name);
+            bytes.extend_from_slice(&[2, 0, 1, b't']);
+        }
+        feed(find("tree node"), &bytes).unwrap();
+
+        // And the shortest actions: to make one.
+        let mut bytes = vec![6, 1];
+        put_varint(&mut bytes, count.into());
+        for _ in 0..count {
+            bytes.extend_from_slice(&[0, 1, b'p', 0, 0, 1, 2, 0, 1, b't']);
+        }
+        feed(find("restore plan"), &bytes).unwrap();
+    }
+    // Counts that the input cannot hold, each with as much behind it as would nearly do.
+    for (tag, each) in [(2_u8, 6), (3, 35), (4, 36), (5, 40), (6, 10)] {
+        let name = if tag == 6 {
+            "restore plan"
+        } else {
+            "tree node"
+        };
+        for count in [2_usize, 100, 10_000] {
+            let mut bytes = vec![tag, 1];
+            if (4..=5).contains(&tag) {
+                bytes.push(0);
+            }
+            put_varint(&mut bytes, count as u64);
+            bytes.resize(bytes.len() + count * each - 1, 1);
+            let error = feed(find(name), &bytes).unwrap_err();
+            assert!(
+                error.to_string().contains(&format!("{count} items")),
+                "{error}"
+            );
+        }
+    }
+}
+
+/// A directory of symlinks of these names, in this order.
+fn directory(names: &[&[u8]]) -> Vec<u8> {
+    let mut bytes = vec![2, 1, names.len() as u8];
+    for name in names {
+        bytes.push(name.len() as u8);
+        bytes.extend_from_slice(name);
+        bytes.extend_from_slice(&[2, 0, 1, b't']);
+    }
+    bytes
+}
+
+#[test]
+fn names_that_lead_elsewhere_or_stand_out_of_order_are_refused() {
+    let _alone = alone();
+    let decoder = DECODERS.iter().find(|d| d.name == "tree node").unwrap();
+    let bad: [&[&[u8]]; 13] = [
+        &[b""],
+        &[b"."],
+        &[b".."],
+        &[b"/"],
+        &[b"/etc"],
+        &[b"a/../b"],
+        &[b"a\0"],
+        &[b".git"],
+        &[b".GIT"],
+        &[b"b", b"a"],
+        &[b"a", b"a"],
+        &[b"ab", b"a"],
+        &[b"a", b"c", b"b"],
+    ];
+    for names in bad {
+        feed(decoder, &directory(names)).unwrap_err();
+    }
+    feed(
+        decoder,
+        &directory(&[b"...", b".gitignore", b"a", b"ab", b"b", b"\xff"]),
+    )
+    .unwrap();
+}
+
+#[test]
+fn a_node_of_a_later_version_is_unsupported_and_one_that_is_another_is_corrupt() {
+    for (name, node) in samples::nodes() {
+        let mut bytes = node.encode();
+        for version in [0, 2, 255] {
+            bytes[1] = version;
+            let error = Node::decode(&bytes).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Unsupported, "{name}: {error}");
+        }
+        let bytes = node.encode();
+        let fits: Vec<_> = [
+            Expect::Capture,
+            Expect::Tree,
+            Expect::Leaf,
+            Expect::List,
+            Expect::Part,
+            Expect::Content,
+        ]
+        .into_iter()
+        .filter(|expect| Node::decode_as(&bytes, *expect).is_ok())
+        .collect();
+        let expected: &[Expect] = match name {
+            "capture" | "capture, of nothing" => &[Expect::Capture],
+            "directory" => &[Expect::Tree, Expect::Leaf],
+            "directory, empty" | "leaves" => &[Expect::Tree],
+            "file" => &[Expect::List, Expect::Part],
+            "long file" => &[Expect::List],
+            _ => &[],
+        };
+        assert_eq!(fits, expected, "{name}");
+    }
+    assert!(Node::decode(&samples::plan().encode()).is_err());
+    assert!(Node::decode(b"").is_err());
 }
 
 fn put(out: &mut Vec<u8>, number: u64) {

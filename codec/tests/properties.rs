@@ -13,9 +13,10 @@ mod arbitrary;
 
 use arbitrary::config;
 use milepost_codec::{
-    ArchiveBlock, Base, BaseKey, Block, BlockBuilder, Body, ChunkEntry, ChunkList, Control,
-    FRAME_HEADER_LEN, FrameHeader, Groups, Header, Piece, RecordRef, Records, Sections,
-    SegmentHeader, Snapshot, StoreId, begin_group, encode_record, seal_frame,
+    ArchiveBlock, Base, BaseKey, Block, BlockBuilder, Body, ChunkEntry, ChunkGroup, ChunkList,
+    Control, FRAME_HEADER_LEN, FrameHeader, Groups, Header, Node, Piece, RecordRef, Records,
+    RestorePlan, Sections, SegmentHeader, Skip, Snapshot, StoreId, begin_group, encode_record,
+    seal_frame,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -221,5 +222,84 @@ proptest! {
         prop_assert_eq!(Snapshot::decode(&snapshot.encode()).unwrap(), snapshot);
         prop_assert_eq!(Base::decode(&base.encode()).unwrap(), base);
         prop_assert_eq!(BaseKey::decode_list(&BaseKey::encode_list(&keys)).unwrap(), keys);
+    }
+    #[test]
+    fn a_group_of_chunks_comes_back(
+        contents in vec(prop_oneof![
+            vec(any::<u8>(), 0..300),
+            (0..9000_usize).prop_map(|n| vec![7; n]),
+        ], 1..8),
+        level in 1..10,
+    ) {
+        let members: Vec<_> = contents.iter()
+            .map(|content| (ChunkEntry::id_of(content), content.as_slice())).collect();
+        let mut entry = Vec::new();
+        ChunkGroup::encode(&members, level, &mut entry).unwrap();
+        let header = ChunkGroup::decode_header(&entry).unwrap();
+        prop_assert!(header.is_whole(&entry));
+        prop_assert_eq!(header.entry_len(), entry.len());
+        let read = ChunkGroup::decode(&entry).unwrap();
+        let all: Vec<_> = (0..read.len()).map(|n| read.get(n).unwrap()).collect();
+        prop_assert_eq!(all, members);
+    }
+
+    #[test]
+    fn nodes_skips_and_plans_come_back(
+        node in arbitrary::trees::node(),
+        skips in arbitrary::trees::skips(),
+        plan in arbitrary::trees::plan(),
+    ) {
+        prop_assert_eq!(Node::decode(&node.encode()).unwrap(), node);
+        prop_assert_eq!(RestorePlan::decode(&plan.encode()).unwrap(), plan);
+        let mut bytes = Vec::new();
+        skips.iter().for_each(|skip| skip.encode(&mut bytes));
+        let read: Vec<_> = Skip::decode_list(&bytes).map(Result::unwrap).collect();
+        prop_assert_eq!(read, skips);
+    }
+
+    #[test]
+    fn each_cut_of_a_node_is_refused_and_each_changed_byte_is_refused_or_another_node(
+        node in arbitrary::trees::node(),
+        change in 1..=255_u8,
+    ) {
+        let bytes = node.encode();
+        for at in 0..bytes.len() {
+            prop_assert!(Node::decode(&bytes[..at]).is_err());
+            let mut changed = bytes.clone();
+            changed[at] ^= change;
+            if let Ok(other) = Node::decode(&changed) {
+                prop_assert_eq!(other.encode(), changed);
+            }
+        }
+        prop_assert!(Node::decode(&[&bytes[..], &[0]].concat()).is_err());
+    }
+
+    #[test]
+    fn a_directory_comes_back_from_its_leaves(
+        entries in arbitrary::trees::entries(0..40),
+        repeat in 0..40_u16,
+    ) {
+        // Names that differ, in order, so that some are large enough to be cut.
+        let mut all = Vec::new();
+        for n in 0..repeat {
+            for entry in &entries {
+                let name = [&n.to_be_bytes().map(|b| b | 0x80)[..], entry.name.as_bytes()].concat();
+                let Ok(name) = milepost_codec::Name::new(&name) else { continue };
+                all.push(milepost_codec::Entry { name, item: entry.item.clone() });
+            }
+        }
+        let mut nodes = std::collections::HashMap::new();
+        let id = milepost_codec::encode_directory(&all, &mut |id, content| {
+            nodes.insert(id, Node::decode(&content).unwrap());
+        });
+        let read = match &nodes[&id] {
+            Node::Leaves(leaves) => leaves.iter().flat_map(|leaf| match &nodes[&leaf.id] {
+                Node::Directory(part) => part.clone(),
+                _ => vec![],
+            }).collect(),
+            Node::Directory(whole) => whole.clone(),
+            _ => vec![],
+        };
+        prop_assert_eq!(read, all);
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use milepost_codec::{
-    Application, ArtifactsEdited, Body, BodyForm, CheckpointAttached, CheckpointId, ChunkList,
-    ContextChanged, ControlChanged, Error, GuidanceGiven, Head, Header, Message, Offset,
+    Application, ArtifactsEdited, Body, BodyForm, CheckpointAttached, CheckpointId, ChunkId,
+    ChunkList, ContextChanged, ControlChanged, Error, GuidanceGiven, Head, Header, Message, Offset,
     PhaseChanged, PromptChanged, Result, RulesChanged, Seq, StepFailed, StepFinished, StepStarted,
     ToolCalled, ToolReturned, VariablesPatched, WorkspaceCaptured,
 };
@@ -13,6 +13,7 @@ use crate::checkpoint::Mark;
 use crate::committer::{Done, PartBuilder, Slot};
 use crate::index::is_indexed;
 use crate::log::Log;
+use crate::trees;
 
 /// A body over this many bytes is stored in chunks.
 const INLINE_MAX: usize = 256 << 10;
@@ -134,6 +135,22 @@ impl Append {
         self
     }
 
+    pub(crate) fn is_marked(&self) -> bool {
+        self.mark.is_some()
+    }
+
+    /// With more events behind its own.
+    pub(crate) fn and(mut self, bodies: Vec<Body>) -> Self {
+        self.bodies.extend(bodies);
+        self
+    }
+
+    /// Behind so many events that were appended since its caller looked.
+    pub(crate) fn behind(mut self, events: u64) -> Self {
+        self.expect = self.expect.map(|head| head + events);
+        self
+    }
+
     pub(crate) fn has_key(&self) -> bool {
         self.key.is_some()
     }
@@ -204,6 +221,9 @@ impl Append {
         let (mut encoded, mut payload) = (Vec::new(), Vec::with_capacity(1024));
         let mut chunked = false;
         for (index, body) in self.bodies.iter().enumerate() {
+            if let Body::WorkspaceCaptured(captured) = body {
+                trees::check_root(ChunkId(captured.root.0), &|id| log.get_chunk(id))?;
+            }
             payload.clear();
             let kind = body.encode_into(&mut payload);
             if payload.len() > event_max {

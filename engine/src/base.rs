@@ -6,7 +6,7 @@ use milepost_codec::{
     Base, BaseKey, BodyForm, ChunkId, ChunkList, Error, ErrorKind, Hash, Head, LineageId, LogId,
     Offset, RecordRef, Result, TaskNo,
 };
-use milepost_replay::Reducer;
+use milepost_replay::{Reducer, RunReducer};
 
 use crate::append::put_chunks;
 use crate::catalog::Catalog;
@@ -50,6 +50,24 @@ pub(crate) fn state<R: Reducer>(
         true => reducer.decode(&bytes),
         false => reducer.upgrade(kept.version, &bytes),
     }
+}
+
+/// All bases, by their lineages.
+pub(crate) fn all(catalog: &Catalog) -> Result<Vec<(LogId, BaseEntry)>> {
+    let mut found = Vec::new();
+    catalog
+        .log()
+        .walk(&keys::all(Kind::Base), &mut |key, value| {
+            found.push((keys::log_of(key), BaseEntry::decode(value)?));
+            Ok(())
+        })?;
+    Ok(found)
+}
+
+/// The root of the workspace that the state in a base names.
+pub(crate) fn workspace(catalog: &Catalog, entry: &BaseEntry) -> Result<Option<ChunkId>> {
+    let state = state(catalog, &RunReducer, entry)?;
+    Ok(state.workspace.map(|root| ChunkId(root.0)))
 }
 
 /// Makes the base of a lineage at an offset. Gives its point and its chunk, which is not durable yet.

@@ -106,6 +106,11 @@ impl Mark {
         self
     }
 
+    /// Whether it marks the present.
+    pub(crate) fn is_of_the_head(&self) -> bool {
+        self.at.is_none()
+    }
+
     /// The label it has.
     pub fn label_given(&self) -> Option<&str> {
         self.body.label.as_deref()

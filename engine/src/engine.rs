@@ -21,6 +21,7 @@ use crate::committer::{Activate, Committer, Done, Errand, PartBuilder, Request};
 use crate::control::Controls;
 use crate::entropy::Entropy;
 use crate::hook::{self, Alert, AlertKind};
+use crate::joined::Participants;
 use crate::kept::Kept;
 use crate::lineage::Lineage;
 use crate::log::local::LocalLog;
@@ -69,6 +70,7 @@ pub(crate) struct Inner {
     pub(crate) structure: Mutex<()>,
     pub(crate) controls: Controls,
     pub(crate) kept: Kept,
+    pub(crate) participants: Arc<Participants>,
     pub(crate) meters: Arc<Meters>,
     errands: Sender<Errand>,
     anchor: Mutex<Option<Anchoring>>,
@@ -171,6 +173,7 @@ impl Engine {
             structure: Mutex::new(()),
             controls: Controls::default(),
             kept,
+            participants: Arc::default(),
             meters,
             errands,
             anchor: Mutex::new(None),
@@ -188,6 +191,11 @@ impl Engine {
     /// The log in a folder, where it is one.
     pub(crate) fn local(&self) -> Option<&LocalLog> {
         self.inner.local.as_deref()
+    }
+
+    /// The same, to keep.
+    pub(crate) fn local_log(&self) -> Option<Arc<LocalLog>> {
+        self.inner.local.clone()
     }
 
     fn start_anchoring(&self) -> Result<()> {

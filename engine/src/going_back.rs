@@ -112,7 +112,7 @@ impl Engine {
         self.inner.catalog.goes_on(task.no())?;
         let target = self.workspace_at(&journey.to)?;
         let known = self.workspace_at(&task.point(task.head()?.next)?)?;
-        self.capture_present(&task, &journey.to, known, with)?;
+        self.capture_present(&task, &journey.to, with)?;
         let present = self.workspace_at(&task.point(task.head()?.next)?)?;
         let mut parts = Vec::with_capacity(with.len());
         for participant in with {
@@ -162,7 +162,6 @@ impl Engine {
         &self,
         task: &Task,
         to: &Point,
-        known: Option<Hash>,
         with: &[Arc<dyn Participant>],
     ) -> Result<()> {
         let mut bodies = Vec::new();
@@ -170,14 +169,15 @@ impl Engine {
             bodies.extend(participant.capture(&Capturing {
                 engine: self,
                 task,
-                known,
                 before: Some(to),
             })?);
         }
         let mark = Mark::new().cause(MarkCause::BeforeRestore);
         match bodies.is_empty() {
-            true => task.checkpoint(mark).map(|_| ()),
-            false => task.append(Append::batch(bodies).mark(mark)).map(|_| ()),
+            true => task.mark(mark).map(|_| ()),
+            false => task
+                .append_as_it_is(Append::batch(bodies).mark(mark))
+                .map(|_| ()),
         }
     }
 

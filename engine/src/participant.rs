@@ -65,10 +65,21 @@ pub struct Capturing<'a> {
     pub engine: &'a Engine,
     /// The task, and the lineage it goes on with.
     pub task: &'a Task,
-    /// The root of the workspace that its head names.
-    pub known: Option<Hash>,
     /// The point that will be gone back to: the present is captured to be gone back to from there.
     pub before: Option<&'a Point>,
+}
+
+impl Capturing<'_> {
+    /// The root of the workspace that the head of the task names. It is looked up for this: whoever
+    /// remembers it need not ask.
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::run_state`].
+    pub fn known(&self) -> Result<Option<Hash>> {
+        let head = self.task.point(self.task.head()?.next)?;
+        self.engine.workspace_at(&head)
+    }
 }
 
 /// Where a restore goes.

@@ -87,7 +87,7 @@ impl Engine {
     /// # Errors
     ///
     /// `Invalid` where there is no restore to undo; `NotFound` where retention dropped the lineage
-    /// that it would go back to.
+    /// that it would go back to; `Unavailable` where files went back with it, and no workspace has joined.
     pub fn undo(&self, task: &str) -> Result<Task> {
         let inner = &self.inner;
         let structure = inner.structure.lock();
@@ -101,6 +101,11 @@ impl Engine {
         };
         let opened = inner.catalog.lineage(no, active.lineage)?;
         if opened.lineage_type == LineageType::Rollback {
+            drop(structure);
+            let joined = self.joined(no);
+            if !joined.is_empty() {
+                return self.undo_with(task, &joined);
+            }
             return Err(Error::new(
                 ErrorKind::Unavailable,
                 format!(

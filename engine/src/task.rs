@@ -112,7 +112,11 @@ impl Task {
     ///
     /// As [`Lineage::append`]; `Invalid` where a hook refuses.
     pub fn append(&self, append: impl Into<Append>) -> Result<Appended> {
-        let append = append.into();
+        self.append_as_it_is(self.with_captures(append.into())?)
+    }
+
+    /// Appends events, without what takes part in the task.
+    pub(crate) fn append_as_it_is(&self, append: Append) -> Result<Appended> {
         self.ask_hooks(append.marked().as_ref())?;
         let appended = self.lineage.append_ref(&append)?;
         if let (Some(_), false) = (appended.checkpoint, appended.repeated) {
@@ -132,9 +136,27 @@ impl Task {
     ///
     /// As there; `Invalid` where a hook refuses.
     pub fn submit(&self, append: impl Into<Append>) -> Result<Ticket> {
-        let append = append.into();
+        let append = self.with_captures(append.into())?;
         self.ask_hooks(append.marked().as_ref())?;
         self.lineage.submit(append)
+    }
+
+    /// With what takes part in the task captured between the events and the checkpoint, where there is one.
+    fn with_captures(&self, append: Append) -> Result<Append> {
+        if !append.is_marked() {
+            return Ok(append);
+        }
+        let bodies = self.engine.captured(self)?;
+        if bodies.is_empty() {
+            return Ok(append);
+        }
+        if append.has_key() {
+            // Whoever asks again is answered the same, whatever there is to capture then.
+            let count = bodies.len() as u64;
+            self.lineage.append_ref(&Append::batch(bodies))?;
+            return Ok(append.behind(count));
+        }
+        Ok(append.and(bodies))
     }
 
     fn ask_hooks(&self, mark: Option<&Mark>) -> Result<()> {
@@ -151,6 +173,20 @@ impl Task {
     ///
     /// As [`Lineage::checkpoint`]; `Invalid` where a hook refuses.
     pub fn checkpoint(&self, mark: Mark) -> Result<Checkpoint> {
+        // One of an earlier point is not of what there is now.
+        let bodies = match mark.is_of_the_head() {
+            true => self.engine.captured(self)?,
+            false => Vec::new(),
+        };
+        if bodies.is_empty() {
+            return self.mark(mark);
+        }
+        let appended = self.append_as_it_is(Append::batch(bodies).mark(mark))?;
+        self.lineage.checkpoint_behind(&appended)
+    }
+
+    /// Marks a checkpoint, without what takes part in the task.
+    pub(crate) fn mark(&self, mark: Mark) -> Result<Checkpoint> {
         self.ask_hooks(Some(&mark))?;
         let checkpoint = self.lineage.checkpoint(mark)?;
         let hooks = &self.engine.inner.options.hooks;

@@ -10,7 +10,7 @@ use milepost_codec::{
     ARCHIVE_BLOCK_RAW_MAX, Acked, ArchiveBlock, ArchiveHeader, FRAME_HEADER_LEN, FrameHeader,
     SEGMENT_HEADER_LEN, SegmentHeader, StoreId,
 };
-use milepost_fuzz::selectors::{BLOCKS, LISTS, PLAIN, body_selector, control_selector};
+use milepost_fuzz::selectors::{BLOCKS, LISTS, PLAIN, TREES, body_selector, control_selector};
 use milepost_tests::bodies::{body, bytes};
 use milepost_tests::folder::files;
 
@@ -65,6 +65,16 @@ impl Seeds {
                     for right in [0, 0x80] {
                         let name = format!("{name} {n} {right:x}");
                         self.put("blocks", &name, &[which as u8 | right], &sample);
+                    }
+                }
+            } else if let Some(which) = position(&TREES) {
+                for (n, sample) in all.into_iter().enumerate() {
+                    self.put("tree", &format!("{name} {n}"), &[which as u8], &sample);
+                }
+            } else if name == "chunk group" {
+                for (n, sample) in all.into_iter().enumerate() {
+                    for right in [0, 0x80] {
+                        self.put("chunk_group", &format!("{n} {right:x}"), &[right], &sample);
                     }
                 }
             } else if let Some(which) = position(&LISTS) {

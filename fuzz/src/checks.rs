@@ -1,7 +1,7 @@
 //! Makes the checks of bytes right, where the bytes are long enough to have one.
 
 use milepost_codec::{
-    ArchiveBlock, ArchiveHeader, CHUNK_RAW_MAX, ChunkEntry, FRAME_HEADER_LEN, FrameHeader, LogId,
+    ArchiveBlock, ArchiveHeader, CHUNK_RAW_MAX, ChunkEntry, ChunkGroup, FRAME_HEADER_LEN, FrameHeader, LogId,
     StoreId,
 };
 
@@ -64,6 +64,33 @@ pub(crate) fn chunk(bytes: &mut [u8]) {
     }
     let len = bytes.len();
     put(bytes, &[], &[(0, 48), (64, len)], 48);
+}
+
+/// The ids of a group's members as well, where the contents can be had.
+pub(crate) fn chunk_group(bytes: &mut [u8]) {
+    const ROW: usize = 40;
+    let Ok(header) = ChunkGroup::decode_header(bytes) else {
+        return;
+    };
+    let table = ChunkGroup::HEADER_LEN + header.table_len();
+    let (Some(raw), Some(payload)) = (number(bytes, 8), bytes.get(table..)) else {
+        return;
+    };
+    let contents = match bytes[4] & 1 {
+        0 => Some(payload.to_vec()),
+        _ => zstd::bulk::decompress(payload, CHUNK_RAW_MAX.min(raw as usize)).ok(),
+    };
+    let mut rest = contents.as_deref().unwrap_or_default();
+    for row in (ChunkGroup::HEADER_LEN..table).step_by(ROW) {
+        let len = number(bytes, row + 32).unwrap_or(u32::MAX) as usize;
+        let Some((content, behind)) = rest.split_at_checked(len) else {
+            break;
+        };
+        write(bytes, row, &ChunkEntry::id_of(content).0);
+        rest = behind;
+    }
+    let len = bytes.len();
+    put(bytes, &[], &[(0, 16), (32, len)], 16);
 }
 
 /// One frame at the beginning of the bytes.

@@ -8,6 +8,7 @@
 //! ```text
 //! records.rs  records, sections, groups, headers, bodies and controls   target records
 //! pieces.rs   what is under a check, and lists                          blocks lists acked
+//! trees.rs    what captures are made of, and groups of chunks           tree chunk_group
 //! files.rs    a journal segment, an archive file                        segment archive
 //! texts.rs    the JSON form of events, addresses, anchors               json address anchor
 //! imports.rs  what `milepost record` reads                              imports
@@ -29,6 +30,7 @@ mod pieces;
 mod records;
 mod store;
 mod texts;
+mod trees;
 
 pub use files::{archive, segment};
 pub use imports::imports;
@@ -36,17 +38,19 @@ pub use pieces::{acked, blocks, lists};
 pub use records::records;
 pub use store::{damage, reopen};
 pub use texts::{address, anchor, json};
+pub use trees::{chunk_group, tree};
 
 /// A target: what it is called, and what is done with an input.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 12] = [
+pub const TARGETS: [Target; 14] = [
     ("acked", acked),
     ("address", address),
     ("anchor", anchor),
     ("archive", archive),
     ("blocks", blocks),
+    ("chunk_group", chunk_group),
     ("damage", damage),
     ("imports", imports),
     ("json", json),
@@ -54,10 +58,12 @@ pub const TARGETS: [Target; 12] = [
     ("records", records),
     ("reopen", reopen),
     ("segment", segment),
+    ("tree", tree),
 ];
 
-/// What the seeds of `records`, `blocks` and `lists` begin with, by the decoder they are for.
+/// What the seeds of `records`, `blocks`, `lists` and `tree` begin with, by the decoder they are for.
 pub mod selectors {
     pub use crate::pieces::{BLOCKS, LISTS};
     pub use crate::records::{PLAIN, body_selector, control_selector};
+    pub use crate::trees::TREES;
 }

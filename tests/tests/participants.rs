@@ -12,11 +12,11 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use milepost::{
-    Application, Body, Capturing, ChunkId, Data, Detail, Engine, Error, ErrorKind, Going, Hash,
-    Json, LineageType, Message, Options, Participant, PendingRestore, Result, Retention, Scope,
-    Stand, WorkspaceCaptured,
+    Access, Append, Application, Body, Capturing, ChunkId, Data, Detail, Engine, Error, ErrorKind,
+    Going, Hash, Json, LineageType, Mark, Message, Never, Options, Participant, PendingRestore,
+    Result, Retention, Run, RunOptions, Scope, Stand, ToolCalled, Touches, WorkspaceCaptured,
 };
-use milepost_codec::{ChunkList, RestoreOutcome, RestorePart};
+use milepost_codec::{Capture, ChunkList, Node, PathBytes, RestoreOutcome, RestorePart};
 
 /// Something outside of the log: a text. Each change of it is seen at once by everybody.
 #[derive(Clone)]
@@ -418,24 +418,171 @@ fn nobody_appends_between_the_beginning_and_the_end_of_a_restore() {
     assert_clean(&engine);
 }
 
+/// A stored capture of an empty folder.
+fn capture(engine: &Engine, files: u64) -> WorkspaceCaptured {
+    let store = engine.chunk_store();
+    let tree = Node::Directory(Vec::new()).encode();
+    let tree = store.put(&[&tree]).unwrap()[0];
+    let node = Node::Capture(Capture {
+        present: false,
+        over: None,
+        folder: PathBytes::from(b"/work".as_slice()),
+        tree,
+        files,
+        directories: 0,
+        links: 0,
+        bytes: 1,
+        skipped: 0,
+        skips: ChunkList::default(),
+    });
+    let root = store.put(&[&node.encode()]).unwrap()[0];
+    WorkspaceCaptured {
+        root: Hash(root.0),
+        files,
+        bytes: 1,
+        skipped: 0,
+    }
+}
+
 #[test]
 fn a_restore_of_the_state_only_says_that_the_files_are_what_they_were() {
     let engine = Engine::in_memory(Options::default()).unwrap();
     let task = begun(&engine);
-    let captured = |n: u8| WorkspaceCaptured {
-        root: Hash([n; 32]),
-        files: u64::from(n),
-        bytes: 1,
-        skipped: 0,
-    };
-    task.append(captured(1)).unwrap();
+    let (first, second) = (capture(&engine, 1), capture(&engine, 2));
+    task.append(first.clone()).unwrap();
     let to = task.point(task.head().unwrap().next).unwrap();
-    task.append(captured(2)).unwrap();
-    engine.restore(&to, None).unwrap();
-    let state = engine.run_state(&engine.point("t").unwrap()).unwrap();
-    assert_eq!(state.workspace, Some(Hash([2; 32])));
+    task.append(second.clone()).unwrap();
+    for _ in 0..2 {
+        let went = engine.restore(&to, None).unwrap();
+        let state = engine.run_state(&engine.point("t").unwrap()).unwrap();
+        assert_eq!(state.workspace, Some(second.root));
+        let said = went
+            .read(..)
+            .unwrap()
+            .filter_map(|event| match event.unwrap().body {
+                Some(Body::WorkspaceCaptured(captured)) => Some(captured),
+                _ => None,
+            });
+        assert_eq!(said.last().unwrap(), second);
+    }
     engine.undo("t").unwrap();
     let state = engine.run_state(&engine.point("t").unwrap()).unwrap();
-    assert_eq!(state.workspace, Some(Hash([2; 32])));
+    assert_eq!(state.workspace, Some(second.root));
+    let unknown = WorkspaceCaptured {
+        root: Hash([9; 32]),
+        ..first
+    };
+    let error = engine.task("t").unwrap().append(unknown).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+    assert_clean(&engine);
+}
+
+/// What the history says of a text, event by event; `None` for a mark.
+fn said(task: &milepost::Task) -> Vec<Option<String>> {
+    let events = task
+        .read(3..)
+        .unwrap()
+        .map(|event| event.unwrap().body.unwrap());
+    let said = |body| match body {
+        Body::Application(said) => match said.data {
+            Data::Bytes(bytes) => Some(Some(String::from_utf8(bytes).unwrap())),
+            Data::Json(_) => None,
+        },
+        Body::CheckpointMarked(_) => Some(None),
+        _ => None,
+    };
+    events.filter_map(said).collect()
+}
+
+#[test]
+fn whatever_joined_is_captured_in_front_of_each_checkpoint_until_it_leaves() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = begun(&engine);
+    let text = Text::new("a", &told());
+    let joined = engine.join(&task, Arc::new(text.clone())).unwrap();
+    let twice = engine.join(&task, Arc::new(text.clone())).unwrap_err();
+    assert_eq!(twice.kind(), ErrorKind::Conflict, "{twice}");
+    let checkpoint = task.checkpoint(Mark::new()).unwrap();
+    assert_eq!(task.last_successful().unwrap().unwrap().id, checkpoint.id);
+    text.set("second");
+    let append = Append::from(Message::text("user", "three")).mark(Mark::new());
+    task.append(append).unwrap();
+    text.set("third");
+    let keyed = Append::from(Message::text("user", "four"))
+        .key("once")
+        .mark(Mark::new());
+    let first = task.append(keyed.clone()).unwrap();
+    text.set("fourth");
+    let again = task.append(keyed).unwrap();
+    assert!(again.repeated);
+    assert_eq!(
+        (again.first, again.checkpoint),
+        (first.first, first.checkpoint)
+    );
+    let now = |text: &str| Some(text.to_owned());
+    let whole = [
+        now("first"),
+        None,
+        now("second"),
+        None,
+        now("third"),
+        None,
+        now("fourth"),
+    ];
+    assert_eq!(said(&task), whole);
+    drop(joined);
+    task.checkpoint(Mark::new()).unwrap();
+    assert_eq!(said(&task).len(), whole.len() + 1);
+    // An event without a checkpoint has nothing in front of it.
+    let _joined = engine.join(&task, Arc::new(text)).unwrap();
+    task.append(Message::text("user", "five")).unwrap();
+    assert_eq!(said(&task).len(), whole.len() + 1);
+    assert_clean(&engine);
+}
+
+#[test]
+fn a_tool_call_that_changes_something_has_what_was_there_in_front_of_it() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = begun(&engine);
+    let text = Text::new("a", &told());
+    let _joined = engine.join(&task, Arc::new(text.clone())).unwrap();
+    let options = RunOptions::default().policy(Never);
+    let run = Run::of(task.clone(), options).unwrap();
+    let call = |call: &str| ToolCalled {
+        call: call.into(),
+        tool: "write".into(),
+        arguments: Json::new("{}").unwrap(),
+    };
+    let changes = Access::Changes(Touches::default());
+    run.tool(call("1"), changes, || {
+        text.set("second");
+        Ok::<_, Error>(Json::string("done"))
+    })
+    .unwrap();
+    run.tool(call("2"), Access::Reads, || {
+        Ok::<_, Error>(Json::string("done"))
+    })
+    .unwrap();
+    assert_eq!(said(&task), [Some("first".to_owned())]);
+}
+
+#[test]
+fn undo_takes_along_what_joined_and_joining_recovers_what_was_cut_short() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = dir.path().join("store");
+    let text = Text::new("a", &told());
+    cut_short(&store, &text);
+    let engine = Engine::open(&store, Options::default()).unwrap();
+    let task = engine.task("t").unwrap();
+    let _joined = engine.join(&task, Arc::new(text.clone())).unwrap();
+    assert_eq!(text.get(), "second");
+    assert!(engine.pending_restores().unwrap().is_empty());
+    let to = engine.point("t@2").unwrap();
+    engine
+        .restore_with(&to, Scope::All, None, &all(&[&text]))
+        .unwrap();
+    assert_eq!(text.get(), "first");
+    engine.undo("t").unwrap();
+    assert_eq!(text.get(), "second");
     assert_clean(&engine);
 }

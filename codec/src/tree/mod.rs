@@ -1,9 +1,9 @@
 //! Trees: what a capture of a folder is, as contents of chunks that name each other by their hashes.
 //!
 //! ```text
-//! name.rs       names and paths, checked                 skip.rs   what was left out, and why
-//! capture.rs    tag 1, the root of a capture             plan.rs   tag 6, what a restore will do
-//! item.rs       what stands under a name
+//! name.rs       names and paths, checked                 shown.rs  for people, and in JSON
+//! capture.rs    tag 1, the root of a capture             skip.rs   what was left out, and why
+//! item.rs       what stands under a name                 plan.rs   tag 6, what a restore will do
 //! directory.rs  tag 2, its entries; tag 3, its leaves, where it is large
 //! file.rs       tags 4 and 5, the chunks of a file
 //! ```
@@ -18,14 +18,16 @@ mod file;
 mod item;
 mod name;
 mod plan;
+mod shown;
 mod skip;
 
 pub use capture::Capture;
 pub use directory::{DIRECTORY_WHOLE_MAX, Entry, Leaf, cut_directory, encode_directory};
 pub use file::{FileList, FilePart, encode_file};
 pub use item::{EntryKind, Item};
-pub use name::{Name, PathBytes, TreePath, printable};
+pub use name::{Name, PathBytes, TreePath};
 pub use plan::{Action, RestorePlan, Verb};
+pub use shown::printable;
 pub use skip::{Skip, SkipReason};
 
 use crate::error::{Error, ErrorKind, Result};

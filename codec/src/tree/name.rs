@@ -2,11 +2,8 @@
 //! are made and where they are read: a name that got through leads nowhere but to a child.
 
 use std::cmp::Ordering;
-use std::fmt;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-use crate::body::base64_form;
+use super::shown::{printable, shown};
 use crate::error::{Error, Result};
 
 /// The name of one entry of a directory: 1 to 255 bytes, no `/` and no zero in it, not `.`, `..`,
@@ -192,96 +189,6 @@ pub(crate) fn compare(a: &[u8], b: &[u8]) -> Ordering {
     a.iter().map(rank).cmp(b.iter().map(rank))
 }
 
-/// Bytes for a terminal: what is UTF-8 and can be printed as it is, every other byte as `\xHH`. So is
-/// a backslash, so that no two names look alike, and what turns the direction of writing.
-pub fn printable(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    let mut out = String::with_capacity(bytes.len());
-    let hex = |out: &mut String, bytes: &[u8]| {
-        for byte in bytes {
-            let _ = write!(out, "\\x{byte:02x}");
-        }
-    };
-    for part in bytes.utf8_chunks() {
-        for one in part.valid().chars() {
-            let hidden = matches!(
-                one,
-                '\\' | '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-                    | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-            );
-            if hidden || one.is_control() {
-                hex(&mut out, one.encode_utf8(&mut [0; 4]).as_bytes());
-            } else {
-                out.push(one);
-            }
-        }
-        hex(&mut out, part.invalid());
-    }
-    out
-}
-
-fn serialize<S: Serializer>(bytes: &[u8], s: S) -> Result<S::Ok, S::Error> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => s.serialize_str(text),
-        Err(_) => base64_form(bytes).serialize(s),
-    }
-}
-
-fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<u8>, D::Error> {
-    struct Visitor;
-    impl<'de> serde::de::Visitor<'de> for Visitor {
-        type Value = Vec<u8>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a string or {\"base64\": \"...\"}")
-        }
-        fn visit_str<E>(self, text: &str) -> Result<Vec<u8>, E> {
-            Ok(text.as_bytes().to_vec())
-        }
-        fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Vec<u8>, A::Error> {
-            let map = serde::de::value::MapAccessDeserializer::new(map);
-            crate::body::from_base64_form(map)
-        }
-    }
-    d.deserialize_any(Visitor)
-}
-
-macro_rules! shown {
-    ($type:ident, $make:expr) => {
-        impl AsRef<[u8]> for $type {
-            fn as_ref(&self) -> &[u8] {
-                &self.0
-            }
-        }
-
-        /// For people, see [`printable`].
-        impl fmt::Display for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&printable(&self.0))
-            }
-        }
-
-        impl fmt::Debug for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, concat!(stringify!($type), "(`{}`)"), self)
-            }
-        }
-
-        impl Serialize for $type {
-            fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-                serialize(&self.0, s)
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $type {
-            fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-                let bytes = deserialize(d)?;
-                let make: fn(&[u8]) -> Result<Self> = $make;
-                make(&bytes).map_err(serde::de::Error::custom)
-            }
-        }
-    };
-}
 shown!(Name, Self::new);
 shown!(TreePath, Self::new);
 shown!(PathBytes, |bytes| Ok(bytes.into()));
@@ -395,42 +302,5 @@ mod tests {
         let sorted: Vec<_> = paths.iter().map(ToString::to_string).collect();
         let by_names = ["a", "a/x", "a/x/y", "a/x-", "a\\x01", "a-b", "a.b/c", "b"];
         assert_eq!(sorted, by_names);
-    }
-
-    #[test]
-    fn the_json_form_is_a_string_or_base64() {
-        let json = |bytes: &[u8]| serde_json::to_string(&PathBytes::from(bytes)).unwrap();
-        assert_eq!(json("a/\u{e9}\n".as_bytes()), "\"a/\u{e9}\\n\"");
-        assert_eq!(json(b"a/\xff"), r#"{"base64":"YS//"}"#);
-        let read = serde_json::from_str::<TreePath>;
-        assert_eq!(read("\"a/b\"").unwrap().as_bytes(), b"a/b");
-        assert_eq!(read("\"\\u0061\"").unwrap().as_bytes(), b"a");
-        assert_eq!(read(r#"{"base64":"YS//"}"#).unwrap().as_bytes(), b"a/\xff");
-        for bad in [
-            "\"..\"",
-            "\"/a\"",
-            r#"{"base64":"YS8"}"#,
-            r#"{"base64":"Li4="}"#,
-            "[\"YQ==\"]",
-            "7",
-            "null",
-            r#"{"base64":"YQ==","n":1}"#,
-            "{}",
-        ] {
-            assert!(read(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_printed_is_written_as_its_bytes() {
-        for (bytes, shown) in [
-            (&b"plain -x"[..], "plain -x"),
-            (b"a\xffb", "a\\xffb"),
-            (b"a\nb\x1b[31m", "a\\x0ab\\x1b[31m"),
-            (b"\\x0a", "\\x5cx0a"),
-            ("\u{1f600}\u{202e}".as_bytes(), "\u{1f600}\\xe2\\x80\\xae"),
-        ] {
-            assert_eq!(printable(bytes), shown);
-        }
     }
 }

@@ -1,8 +1,10 @@
-//! Strategies for every stored type. `bodies.rs` has the event kinds, this file the rest.
+//! Strategies for every stored type. `bodies.rs` has the event kinds, `trees.rs` trees, this file the
+//! rest.
 
 #![allow(dead_code, unused_imports, reason = "each test file uses a part")]
 
 mod bodies;
+pub mod trees;
 
 pub use bodies::{body, control, json, known_body, mark};
 use milepost_codec::{

@@ -114,6 +114,31 @@ pub(crate) trait Log: Send + Sync {
     /// Stores a chunk, once. It is durable after `sync_chunks`.
     fn put_chunk(&self, content: &[u8], pieces: bool) -> Result<ChunkId>;
 
+    /// Stores chunks of at most 1 MiB each that list no pieces, each once; those that are not there
+    /// together. They are durable after `sync_chunks`.
+    fn put_chunks(&self, contents: &[&[u8]]) -> Result<Vec<ChunkId>> {
+        contents
+            .iter()
+            .map(|content| self.put_chunk(content, false))
+            .collect()
+    }
+
+    /// Which chunks are stored, and whole as far as is known. Each counts as used from now on.
+    fn has_chunks(&self, ids: &[ChunkId]) -> Result<Vec<bool>> {
+        ids.iter()
+            .map(|id| self.get_chunk(id).map(|content| content.is_some()))
+            .collect()
+    }
+
+    /// Says that chunks which are there are needed: a compaction that is under way keeps them.
+    fn uses_chunks(&self, _ids: &[ChunkId]) {}
+
+    /// Puts chunks into the order in which they lie, so that reading them one after another reads what is
+    /// side by side; those that are not stored come last.
+    fn order_chunks(&self, _ids: &mut [ChunkId]) -> Result<()> {
+        Ok(())
+    }
+
     /// A chunk; nothing where it was never stored.
     fn get_chunk(&self, id: &ChunkId) -> Result<Option<Vec<u8>>>;
 

@@ -1,6 +1,8 @@
 //! What every log must do, run on each implementation: in memory, in a folder with all of it in the
 //! tail, with all of it applied, and after a reopen.
 
+mod chunks;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -309,31 +311,6 @@ fn a_note_is_there_at_once_and_stays() {
             assert_eq!(subject.log.get(&key(2)).unwrap(), Some(vec![2]));
             subject.settle();
         }
-    });
-}
-
-#[test]
-fn a_chunk_is_stored_once_and_comes_back_by_its_id() {
-    each(|subject| {
-        let contents = [vec![], vec![7; 100], vec![9; 1 << 20]];
-        let mut ids = Vec::new();
-        for content in &contents {
-            let id = subject.log.put_chunk(content, false).unwrap();
-            assert_eq!(subject.log.put_chunk(content, false).unwrap(), id);
-            ids.push(id);
-        }
-        subject.log.sync_chunks().unwrap();
-        let size = subject.log.disk_bytes().unwrap().packs;
-        subject.append(&names(0..1, 10), &[]);
-        subject.settle();
-        for (id, content) in ids.iter().zip(&contents) {
-            assert_eq!(subject.log.get_chunk(id).unwrap().as_ref(), Some(content));
-            subject.log.put_chunk(content, false).unwrap();
-        }
-        assert_eq!(subject.log.disk_bytes().unwrap().packs, size, "once");
-        let none = milepost_codec::ChunkId([1; 32]);
-        assert_eq!(subject.log.get_chunk(&none).unwrap(), None);
-        assert_eq!(subject.log.damaged_chunks(), (0, 0));
     });
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use milepost_codec::{ChunkId, LogKind, Result};
 
+use crate::base;
 use crate::engine::{Engine, Inner};
 use crate::index::SnapshotNote;
 use crate::index::keys;
@@ -23,13 +24,16 @@ pub struct CompactionPlan {
 }
 
 /// What a compaction did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompactionReport {
     /// What the store took on disk before.
     pub before: DiskBytes,
     /// What it takes now.
     pub after: DiskBytes,
+    /// Why packs were left as they are: a captured workspace cannot be read whole, and nobody knows what it
+    /// needs. They are compacted again once retention has let go of that capture.
+    pub packs_left: Option<String>,
 }
 
 impl Above for Inner {
@@ -39,6 +43,14 @@ impl Above for Inner {
 
     fn keeps(&self) -> HashSet<ChunkId> {
         self.catalog.all_pieces()
+    }
+
+    fn roots(&self) -> Result<HashSet<ChunkId>> {
+        let mut roots = HashSet::new();
+        for (_, entry) in base::all(&self.catalog)? {
+            roots.extend(base::workspace(&self.catalog, &entry)?);
+        }
+        Ok(roots)
     }
 
     fn uses(&self, key: &[u8], note: &SnapshotNote) -> Result<bool> {
@@ -80,10 +92,17 @@ impl Engine {
         let inner = &self.inner;
         let log = inner.catalog.log();
         let before = log.disk_bytes()?;
-        if let Some(local) = self.local() {
-            local.compact(inner.as_ref(), tell)?;
+        let left = match self.local() {
+            Some(local) => local.compact(inner.as_ref(), tell)?,
+            None => None,
+        };
+        if let Some(error) = &left {
+            tracing::warn!("packs are left as they are: {error}");
         }
-        let after = log.disk_bytes()?;
-        Ok(CompactionReport { before, after })
+        Ok(CompactionReport {
+            before,
+            after: log.disk_bytes()?,
+            packs_left: left.map(|error| error.to_string()),
+        })
     }
 }

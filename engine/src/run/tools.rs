@@ -3,6 +3,7 @@
 use milepost_codec::{Error, Json, Result, ToolCalled, ToolReturned};
 
 use super::Run;
+use crate::append::Append;
 
 /// What a call is going to touch, as far as that is known before it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -70,7 +71,16 @@ impl Run {
         };
         self.shared.before_tool(&call.tool, touches)?;
         let (id, tool) = (call.call.clone(), Some(call.tool.clone()));
-        self.append(call)?;
+        match access {
+            Access::Reads => self.append(call)?,
+            // As it is before the call, whether the policy marks it or not.
+            Access::Changes(_) => {
+                let task = self.task();
+                let mut bodies = task.engine().captured(&task)?;
+                bodies.push(call.into());
+                self.append(Append::batch(bodies))?
+            }
+        };
         self.touched(touches.files, touches.destructive);
         let done = work();
         let (ok, output) = match &done {

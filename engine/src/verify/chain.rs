@@ -1,15 +1,16 @@
 //! A range of one log: its chain computed again, and what its records refer to.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 use milepost_codec::{
-    Body, BodyForm, Chain, ChunkList, Control, Error, Hash, Head, LogId, LogKind, Offset, Origin,
-    RecordRef, Result, Seq, checkpoint_id,
+    Body, BodyForm, Chain, ChunkId, ChunkList, Control, Error, Hash, Head, LogId, LogKind, Offset,
+    Origin, RecordRef, Result, Seq, checkpoint_id,
 };
 use milepost_replay::Verifier;
 
 use super::Fault;
+use super::captures::Named;
 use crate::catalog::Catalog;
 use crate::digest::Digest;
 use crate::index::keys::Kind;
@@ -41,8 +42,8 @@ pub(super) struct Ranged {
     pub(super) bytes: u64,
     pub(super) blocks: u64,
     pub(super) checkpoints: u64,
-    /// Whether the workspace was captured in it.
-    pub(super) captured: bool,
+    /// Workspaces that were captured in it.
+    pub(super) captures: Vec<Named>,
     /// Checkpoints that are listed.
     pub(super) listed: Vec<Offset>,
     /// Checkpoints that have no entry: retention has to account for them.
@@ -192,7 +193,7 @@ impl Range<'_> {
             ranged.events += u64::from(section.count);
             ranged.bytes += section.records.len() as u64;
             let (mut puts, mut marks, mut faults) = (Vec::new(), Vec::new(), Vec::new());
-            let captured = Cell::new(false);
+            let captures = RefCell::new(Vec::new());
             verifier.section_with(first, &section, &mut |offset, record, before, _| {
                 self.check_base(offset, before)?;
                 let record = Placed {
@@ -202,7 +203,7 @@ impl Range<'_> {
                     seq: section.seq,
                     record,
                     before,
-                    captured: &captured,
+                    captures: &captures,
                 };
                 // What a record refers to may be damaged, and its chain whole.
                 match record.check(&mut puts) {
@@ -215,7 +216,7 @@ impl Range<'_> {
                 Ok(())
             })?;
             ranged.checkpoints += marks.len() as u64;
-            ranged.captured |= captured.get();
+            ranged.captures.append(&mut captures.into_inner());
             ranged.faults.append(&mut faults);
             for (offset, entries) in marks {
                 if self.is_listed(&entries)? {
@@ -285,8 +286,8 @@ struct Placed<'a> {
     seq: Seq,
     record: &'a RecordRef<'a>,
     before: &'a Hash,
-    /// Set where it is a captured workspace.
-    captured: &'a Cell<bool>,
+    /// Where captured workspaces are put.
+    captures: &'a RefCell<Vec<Named>>,
 }
 
 impl Placed<'_> {
@@ -314,8 +315,15 @@ impl Placed<'_> {
                 None => Ok(None),
             };
         }
-        self.captured
-            .set(self.captured.get() || (header.kind == 16 && payload.is_some()));
+        if let (16, Some(payload), true) = (header.kind, payload, self.offset >= self.range.begin)
+            && let Body::WorkspaceCaptured(captured) = Body::decode(header.kind, payload)?
+        {
+            self.captures.borrow_mut().push(Named {
+                log: id,
+                offset: self.offset,
+                root: ChunkId(captured.root.0),
+            });
+        }
         let marks = header.kind == 17 && payload.is_some();
         if (!marks && header.key.is_none()) || self.offset < self.range.begin {
             return Ok(None);

@@ -172,7 +172,9 @@ impl Said {
         let expected = (count, self.dropped()?);
         let found = (marks, dropped);
         // Captures may be behind a base now.
-        let seen = lineages.iter().any(|(_, ranged)| ranged.captured);
+        let seen = lineages
+            .iter()
+            .any(|(_, ranged)| !ranged.captures.is_empty());
         let fits = found == expected && retained != self.removed.is_empty() && (captured || !seen);
         if same && !fits && task != TaskNo::STORE {
             let place = format!("tally of {}", LogId::control(task));

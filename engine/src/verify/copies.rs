@@ -4,11 +4,12 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use milepost_codec::{Error, GroupRef, Groups, LogId, Offset, Result, Seq};
+use milepost_codec::{ChunkId, Error, GroupRef, Groups, LogId, Offset, Result, Seq};
 
 use super::{Fault, Remedy};
 use crate::catalog::Catalog;
 use crate::digest::Digest;
+use crate::index::keys;
 use crate::live::{Live, Part};
 
 /// What a log's own check of its files saw.
@@ -57,6 +58,15 @@ impl StorageCheck {
     pub(crate) fn lost_chunk(&mut self, key: &[u8], error: &Error) {
         let fault = Fault::of("storage", error).mended_by(Remedy::Note(key.to_vec()));
         self.lost.push(fault);
+    }
+
+    /// The chunks that are damaged.
+    pub(super) fn lost_chunks(&self) -> HashSet<ChunkId> {
+        let key = |fault: &Fault| match &fault.remedy {
+            Remedy::Note(key) => keys::chunk_id(key),
+            _ => None,
+        };
+        self.lost.iter().filter_map(key).collect()
     }
 
     pub(super) fn take_faults(&mut self) -> Vec<Fault> {

@@ -5,9 +5,11 @@
 //! report.rs    what is wrong, and what it can be mended by
 //! chain.rs     a range of one log: its chain, its marks, its index entries, its sections
 //! control.rs   what follows from control logs, as all of it left the index
+//! captures.rs  captured workspaces, and what they need
 //! copies.rs    what the other copy holds, to be compared
 //! ```
 
+mod captures;
 mod chain;
 mod control;
 mod copies;
@@ -90,6 +92,8 @@ pub(crate) fn verify_states(
 struct Verification<'a> {
     catalog: &'a Catalog,
     store: Origin,
+    /// The one task that was asked for.
+    task: Option<TaskNo>,
     whole: bool,
     /// Commits up to here are compared with the other copy.
     until: Seq,
@@ -153,6 +157,7 @@ impl<'a> Verification<'a> {
         Ok(Self {
             catalog,
             store,
+            task,
             whole: task.is_none(),
             until,
             targets,
@@ -322,11 +327,14 @@ impl<'a> Verification<'a> {
 
     fn finish(mut self) -> Result<VerifyReport> {
         let mut kinds = [0; 256];
-        let mut differ = HashSet::new();
+        let (mut differ, mut captures) = (HashSet::new(), Vec::new());
         let targets = std::mem::take(&mut self.targets);
         self.controls(&targets, &mut kinds);
         for target in targets {
-            let ranged = self.ranged.remove(&target.id).unwrap_or_default();
+            let mut ranged = self.ranged.remove(&target.id).unwrap_or_default();
+            for one in ranged.values_mut() {
+                captures.append(&mut one.captures);
+            }
             let mut digest = Digest::default();
             for one in ranged.values() {
                 self.report.events += one.events;
@@ -348,10 +356,22 @@ impl<'a> Verification<'a> {
                 differ.insert(target.id);
             }
         }
+        self.captures(captures)?;
         if self.whole {
             self.finish_whole(&kinds, differ)?;
         }
         Ok(self.report)
+    }
+
+    /// Whether captured workspaces have all that they need.
+    fn captures(&mut self, mut captures: Vec<captures::Named>) -> Result<()> {
+        let of_bases = captures::of_bases(self.catalog, self.task, &mut self.report.faults)?;
+        captures.extend(of_bases);
+        self.report.captures = captures.len() as u64;
+        let lost = self.storage.lost_chunks();
+        let faults = captures::check(self.catalog, &captures, lost)?;
+        self.report.faults.extend(faults);
+        Ok(())
     }
 
     /// The ranges of a log one after another: each begins where the one before ended, the first where

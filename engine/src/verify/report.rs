@@ -86,6 +86,8 @@ pub struct VerifyReport {
     pub bytes: u64,
     /// Checkpoints whose digest was computed again.
     pub checkpoints: u64,
+    /// Captured workspaces of which everything was looked for that they need.
+    pub captures: u64,
     /// Stretches of events whose block was checked.
     pub blocks: u64,
     /// Entries of the index that follow from events, each compared.

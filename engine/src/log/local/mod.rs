@@ -4,7 +4,7 @@
 //! layout.rs    the files of a store                      lock.rs     one process at a time
 //! settings.rs  what a store was made with                acked.rs    what was acknowledged
 //! journal.rs   appends frames, one sync each             survey.rs   finds them again
-//! archive.rs   finished segments, compressed             packs.rs    chunks
+//! archive.rs   finished segments, compressed             packs/      chunks
 //! kv.rs        sled                                      blocks.rs   blocks in it
 //! applier.rs   moves commits from the tail into sled     applied.rs  how far it is, and the digest
 //! open.rs      opening; setting a bad sled aside         closed.rs   whether sled's files changed
@@ -13,6 +13,7 @@
 //! heal.rs      what is damaged, written again            rewrite.rs  commits out of sled
 //! salvage/     what is left of both copies               check.rs    what verifying reads
 //! upkeep.rs    what repairing asks for                   shared.rs   what all of these share
+//! together.rs  many chunks at once
 //! ```
 //!
 //! # Sync
@@ -34,6 +35,7 @@ mod journal;
 mod kv;
 pub(crate) mod layout;
 mod lock;
+mod named;
 mod open;
 mod packs;
 mod recovery;
@@ -43,6 +45,7 @@ mod salvage;
 mod settings;
 mod shared;
 mod survey;
+mod together;
 mod unsynced;
 mod upkeep;
 
@@ -108,6 +111,8 @@ pub(crate) struct LocalLog {
     damaged: Mutex<(u64, HashSet<ChunkId>)>,
     /// Chunks that were stored or read whole since the store is open.
     whole: Mutex<HashSet<ChunkId>>,
+    /// The packs' end when the store was opened: what is behind it was written since.
+    opened_at: Place,
 }
 
 /// Ids in the set of whole chunks, at most: it is begun anew then.
@@ -152,8 +157,10 @@ impl LocalLog {
                 })?
         };
         let _ = wakes.send(Wake::Look);
+        let opened_at = shared.packs.end();
         Ok(Self {
             shared,
+            opened_at,
             entropy,
             wakes,
             applier: Mutex::new(Some(applier)),
@@ -400,6 +407,22 @@ impl Log for LocalLog {
         self.damaged.lock().1.remove(&id);
         self.seen_whole(id);
         Ok(id)
+    }
+
+    fn put_chunks(&self, contents: &[&[u8]]) -> Result<Vec<ChunkId>> {
+        self.put_together(contents)
+    }
+
+    fn has_chunks(&self, ids: &[ChunkId]) -> Result<Vec<bool>> {
+        self.has_together(ids)
+    }
+
+    fn uses_chunks(&self, ids: &[ChunkId]) {
+        self.shared.fresh.all_used(ids);
+    }
+
+    fn order_chunks(&self, ids: &mut [ChunkId]) -> Result<()> {
+        self.order_together(ids)
     }
 
     fn get_chunk(&self, id: &ChunkId) -> Result<Option<Vec<u8>>> {

@@ -3,16 +3,17 @@
 //! Every record is chained again, and heads and index entries are computed by the same code that
 //! computed them when it was committed.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use milepost_codec::{
-    BodyForm, Chain, ChunkId, ChunkList, Control, Error, FrameHeader, GroupRef, Groups, Head,
-    Header, LogId, LogKind, Offset, Origin, Result, SectionRef, Sections, Seq, TaskNo,
+    BodyForm, Chain, Control, Error, FrameHeader, GroupRef, Groups, Head, Header, LogId, LogKind,
+    Offset, Origin, Result, SectionRef, Sections, Seq, TaskNo,
 };
 
 use super::applied::UNKNOWN;
 use super::archive::{Archived, Reader};
 use super::beside::Beside;
+use super::named::Named;
 use super::{Shared, applier};
 use crate::index::{Before, Indexed, LogHead, Tally, TaskEntry, index_record, keys};
 use crate::live::{Live, Part};
@@ -46,7 +47,7 @@ pub(super) struct Replay<'a> {
     /// What retention let go of is not taken.
     live: &'a Live,
     /// Chunks that the records name.
-    chunks: HashSet<ChunkId>,
+    named: Named,
 }
 
 impl<'a> Replay<'a> {
@@ -68,7 +69,7 @@ impl<'a> Replay<'a> {
             at,
             taken: 0,
             live,
-            chunks: HashSet::new(),
+            named: Named::default(),
         }
     }
 
@@ -168,15 +169,15 @@ impl<'a> Replay<'a> {
 
     /// Ends it: nothing is applied any more. Gives where it is, and how many commits were taken.
     pub(super) fn finish(self) -> Result<(Position, u64)> {
-        self.finish_with_chunks().map(|(at, taken, _)| (at, taken))
+        self.finish_with_named().map(|(at, taken, _)| (at, taken))
     }
 
     /// The same, with the chunks that the records name.
-    pub(super) fn finish_with_chunks(mut self) -> Result<(Position, u64, HashSet<ChunkId>)> {
+    pub(super) fn finish_with_named(mut self) -> Result<(Position, u64, Named)> {
         if let Some(beside) = &mut self.beside {
             beside.wait()?;
         }
-        Ok((self.at, self.taken, self.chunks))
+        Ok((self.at, self.taken, self.named))
     }
 
     fn group(
@@ -227,10 +228,7 @@ impl<'a> Replay<'a> {
             };
             index_record(&indexed, &mut before, &mut batch.index)?;
             self.learn(log, &header, payload)?;
-            if record.form == BodyForm::Chunked {
-                self.chunks
-                    .extend(ChunkList::decode(record.payload)?.chunks);
-            }
+            self.named.take(log.kind, &header, &record)?;
             let body = record.body_hash(&records.salt(index))?;
             head.hash = chain.next(head.next, &head.hash, record.header, &body);
             head.next += 1;

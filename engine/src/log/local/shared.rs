@@ -153,6 +153,14 @@ impl Fresh {
         }
     }
 
+    /// Chunks that were there are needed.
+    pub(super) fn all_used(&self, ids: &[ChunkId]) {
+        let mut inner = self.inner.lock();
+        if inner.stored.is_some() {
+            inner.used.extend(ids);
+        }
+    }
+
     /// What was stored so far.
     pub(super) fn all_stored(&self) -> Vec<(ChunkId, Place)> {
         self.inner.lock().stored.clone().unwrap_or_default()

@@ -17,6 +17,7 @@ use crate::log::local::applier;
 use crate::log::local::archive::ArchiveSurvey;
 use crate::log::local::beside::Beside;
 use crate::log::local::kv::Kv;
+use crate::log::local::named::Named;
 use crate::log::local::replay::{Position, Replay};
 use crate::log::local::shared::{Ground, Shared};
 use crate::metrics::Meters;
@@ -33,7 +34,7 @@ pub(super) struct Build<'a> {
     /// The folder that was in use.
     before: PathBuf,
     /// Chunks that live events name.
-    chunks: HashSet<ChunkId>,
+    named: Named,
 }
 
 impl<'a> Build<'a> {
@@ -65,7 +66,7 @@ impl<'a> Build<'a> {
             live,
             next: Arc::new(next),
             before,
-            chunks: HashSet::new(),
+            named: Named::default(),
         };
         // Bases are read from chunks while events are taken.
         build.copy_chunk_places()?;
@@ -85,12 +86,12 @@ impl<'a> Build<'a> {
         let all = files.end();
         let told = Mutex::new(tell);
         let tell = |at: Seq| (told.lock())(CompactionStep::Sled(at, all));
-        let (at, chunks) = std::thread::scope(|scope| -> Result<_> {
+        let (at, named) = std::thread::scope(|scope| -> Result<_> {
             let beside = Beside::start(scope, next);
             let mut replay = Replay::new(next, beside, Position { seq, check }, &tell, self.live);
             replay.archive(&files.files)?;
-            let (at, _, chunks) = replay.finish_with_chunks()?;
-            Ok((at, chunks))
+            let (at, _, named) = replay.finish_with_named()?;
+            Ok((at, named))
         })?;
         loop {
             let until = next.tail.read().prefix(applier::ROUND_BYTES, usize::MAX);
@@ -99,7 +100,7 @@ impl<'a> Build<'a> {
         }
         next.move_applied(at.seq, at.check)?;
         next.set_applied(at.seq);
-        self.chunks.extend(chunks);
+        self.named.extend(named);
         next.kv.sync()
     }
 
@@ -128,9 +129,9 @@ impl<'a> Build<'a> {
         switch::remove(&self.before)
     }
 
-    /// Chunks that live events name.
-    pub(super) fn into_chunks(self) -> HashSet<ChunkId> {
-        self.chunks
+    /// Chunks that live events name, and the roots of trees.
+    pub(super) fn into_named(self) -> (HashSet<ChunkId>, HashSet<ChunkId>) {
+        self.named.into_parts()
     }
 
     fn copy_chunk_places(&self) -> Result<()> {

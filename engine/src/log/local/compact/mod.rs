@@ -25,6 +25,7 @@ use super::applier::Wake;
 use crate::files;
 use crate::index::SnapshotNote;
 use crate::live::Live;
+use crate::trees;
 
 /// What a compaction asks of whoever has the log.
 pub(crate) trait Above {
@@ -33,6 +34,9 @@ pub(crate) trait Above {
 
     /// Chunks that somebody may need beside those that are named.
     fn keeps(&self) -> HashSet<ChunkId>;
+
+    /// The roots of trees that states in bases name.
+    fn roots(&self) -> Result<HashSet<ChunkId>>;
 
     /// Whether a snapshot is of use still, by its key in the index and its note.
     fn uses(&self, key: &[u8], note: &SnapshotNote) -> Result<bool>;
@@ -57,12 +61,12 @@ pub enum CompactionStep {
 }
 
 impl LocalLog {
-    /// Takes off the disk what retention let go of.
+    /// Takes off the disk what retention let go of. Gives why packs were left as they are, where they were.
     pub(crate) fn compact(
         &self,
         above: &dyn Above,
         tell: &mut dyn FnMut(CompactionStep),
-    ) -> Result<()> {
+    ) -> Result<Option<Error>> {
         let shared = &self.shared;
         shared.check_open()?;
         let Some(_one) = shared.compacting.try_lock() else {
@@ -83,7 +87,7 @@ impl LocalLog {
         above: &dyn Above,
         tell: &mut dyn FnMut(CompactionStep),
         first_pack: u32,
-    ) -> Result<()> {
+    ) -> Result<Option<Error>> {
         let shared = &self.shared;
         self.archive_all()?;
         let scan = |from: &[u8], to: &[u8], limit| shared.kv.scan(from, to, false, limit);
@@ -103,13 +107,20 @@ impl LocalLog {
             build.switch(above)
         })?;
         build.clean_up()?;
-        let mut named = build.into_chunks();
+        let (mut named, mut roots) = build.into_named();
         named.extend(above.keeps());
+        roots.extend(above.roots()?);
         let forget = |id: &ChunkId| {
             self.whole.lock().remove(id);
         };
-        packs::compact(shared, named, first_pack, &forget, tell)?;
-        shared.shelf.discard(&shared.layout.journal())
+        let unread = trees::follow(roots, &|id| shared.chunk(id), &mut named);
+        // What such a capture needs is not known: all that is in packs stays.
+        let left = unread.into_iter().next().map(|(_, error)| error);
+        if left.is_none() {
+            packs::compact(shared, named, first_pack, &forget, tell)?;
+        }
+        shared.shelf.discard(&shared.layout.journal())?;
+        Ok(left)
     }
 
     fn seq_now(&self) -> Seq {

@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use milepost_codec::{Base, ChunkId, LogKind, Piece, Result, Snapshot};
+use milepost_codec::{Base, ChunkGroup, ChunkId, Error, LogKind, Piece, Result, Snapshot};
 
 use super::CompactionStep;
 use crate::index::keys::{self, Kind};
 use crate::index::{BaseEntry, SnapshotNote};
 use crate::log::IndexPut;
-use crate::log::local::packs::Place;
+use crate::log::local::packs::{GROUP_LEVEL, Place};
 use crate::log::local::shared::Shared;
 
 /// Chunks that are moved together, in bytes.
@@ -37,7 +37,7 @@ pub(super) fn compact(
     let all = u64::from(first.saturating_sub(1));
     for pack in 1..first {
         let mut chunks = packs.remove(&pack).unwrap_or_default();
-        chunks.sort_by_key(|(_, place)| place.at);
+        chunks.sort_by_key(|(_, place)| *place);
         compact_one(shared, pack, &chunks, &named, forget)?;
         tell(CompactionStep::Packs(u64::from(pack), all));
     }
@@ -52,31 +52,37 @@ fn compact_one(
     forget: &dyn Fn(&ChunkId),
 ) -> Result<()> {
     let is_live = |id: &ChunkId| named.contains(id) || shared.fresh.is_used(id);
-    let live: u64 = (chunks.iter())
-        .filter(|(id, _)| is_live(id))
-        .map(|(_, place)| u64::from(place.len))
-        .sum();
+    let mut live = 0;
+    for entry in entries(chunks) {
+        if entry.iter().all(|(id, _)| is_live(id)) && is_all(shared, entry) {
+            live += length(entry);
+        }
+    }
     // Damaged or torn pieces between chunks go too.
     if shared.packs.length_of(pack)? == live {
         return Ok(());
     }
     let (mut puts, mut bytes): (Vec<IndexPut>, u64) = (Vec::new(), 0);
-    for (id, place) in chunks {
-        // Whoever stores it again does so before this, or finds that it is gone.
+    for entry in entries(chunks) {
+        // Whoever stores one of them again does so before this, or finds that it is gone.
         let _alone = shared.switching.write();
-        let key = keys::chunk(id);
-        if shared.kv.get(&key)?.as_deref() != Some(&place.encode()) {
-            continue;
+        let (mut kept, mut gone): (Vec<_>, Vec<IndexPut>) = (Vec::new(), Vec::new());
+        for (id, place) in entry {
+            let key = keys::chunk(id);
+            if shared.kv.get(&key)?.as_deref() != Some(&place.encode()) {
+                continue;
+            }
+            if is_live(id) {
+                kept.push((*id, *place));
+            } else {
+                forget(id);
+                gone.push((key, None));
+            }
         }
-        if !is_live(id) {
-            forget(id);
-            shared.kv.apply(vec![(key, None)])?;
-            continue;
-        }
-        let entry = shared.packs.read_bytes(id, *place)?;
-        let moved = shared.packs.append(&entry)?;
-        puts.push((key, Some(moved.encode())));
-        bytes += u64::from(place.len);
+        shared.kv.apply(gone)?;
+        let moved = move_entry(shared, &kept)?;
+        bytes += moved.first().map_or(0, |(_, place)| u64::from(place.len));
+        puts.extend((moved.iter()).map(|(id, place)| (keys::chunk(id), Some(place.encode()))));
         if bytes >= MOVED {
             move_to(shared, std::mem::take(&mut puts))?;
             bytes = 0;
@@ -85,6 +91,60 @@ fn compact_one(
     move_to(shared, puts)?;
     shared.kv.sync()?;
     shared.packs.empty(pack)
+}
+
+/// Chunks of a pack by the entry that they are in: one, or some of a group.
+fn entries(chunks: &[(ChunkId, Place)]) -> impl Iterator<Item = &[(ChunkId, Place)]> {
+    chunks.chunk_by(|(_, a), (_, b)| a.entry() == b.entry())
+}
+
+fn length(entry: &[(ChunkId, Place)]) -> u64 {
+    entry.first().map_or(0, |(_, place)| u64::from(place.len))
+}
+
+/// Whether these are all that an entry has, so that it can stay as it is.
+fn is_all(shared: &Shared, entry: &[(ChunkId, Place)]) -> bool {
+    match entry {
+        [] => true,
+        [(id, place), ..] => (shared.packs.members(id, *place)).is_ok_and(|all| all == entry.len()),
+    }
+}
+
+/// Appends what is kept of an entry: as it is where that is all, and a group of the others where it is
+/// not, so that those that went leave the disk.
+fn move_entry(shared: &Shared, kept: &[(ChunkId, Place)]) -> Result<Vec<(ChunkId, Place)>> {
+    let Some((id, place)) = kept.first() else {
+        return Ok(Vec::new());
+    };
+    let packs = &shared.packs;
+    if is_all(shared, kept) {
+        let entry_at = packs.append(&packs.read_bytes(id, *place)?)?;
+        let moved = kept.iter().map(|(id, place)| {
+            let member = place.member;
+            (*id, Place { member, ..entry_at })
+        });
+        return Ok(moved.collect());
+    }
+    let group = packs.read_group(id, *place).map_err(|e| {
+        e.at("a group of chunks cannot be written again without those that are gone, repair the store first")
+    })?;
+    let mut members = Vec::with_capacity(kept.len());
+    for (id, place) in kept {
+        let (found, content) = group.get(place.member.unwrap_or_default().into())?;
+        if found != *id {
+            let what = format!("pack {} at byte {}", place.pack, place.at);
+            return Err(Error::corrupt(what, format!("chunk {id}"), found));
+        }
+        members.push((*id, content));
+    }
+    let mut entry = Vec::new();
+    ChunkGroup::encode(&members, GROUP_LEVEL, &mut entry)?;
+    let entry_at = packs.append(&entry)?;
+    let moved = (members.iter().zip(0_u16..)).map(|((id, _), n)| {
+        let member = Some(n);
+        (*id, Place { member, ..entry_at })
+    });
+    Ok(moved.collect())
 }
 
 /// The new places count once the chunks are durable there.
@@ -126,8 +186,7 @@ fn of_bases(shared: &Shared, named: &mut HashSet<ChunkId>) -> Result<()> {
     for entry in bases {
         let chunk = entry?.chunk;
         named.insert(chunk);
-        let missing =
-            || milepost_codec::Error::corrupt(format!("chunk {chunk} of a base"), "it", "nothing");
+        let missing = || Error::corrupt(format!("chunk {chunk} of a base"), "it", "nothing");
         let base = Base::decode(&shared.chunk(&chunk)?.ok_or_else(missing)?)?;
         named.extend(&base.keys.chunks);
         for state in &base.states {

@@ -1,4 +1,17 @@
 //! Packs: files of content-addressed chunks, appended to and never changed.
+//!
+//! ```text
+//! place.rs   where a chunk is           groups.rs  chunks that stand together
+//! scan.rs    which entries are whole
+//! ```
+
+mod groups;
+mod place;
+mod scan;
+
+pub(crate) use self::groups::{GROUP_LEVEL, group_up};
+pub(crate) use self::place::Place;
+pub(crate) use self::scan::whole_in;
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -6,51 +19,18 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use milepost_codec::{CHUNK_RAW_MAX, ChunkEntry, ChunkId, Error, ErrorKind, Result};
+use milepost_codec::{CHUNK_RAW_MAX, ChunkEntry, ChunkGroup, ChunkId, Error, ErrorKind, Result};
 use parking_lot::Mutex;
 
+use self::groups::Unpacked;
+use self::scan::{cut, cut_end, length, missing, scan, write_again};
 use super::layout::Layout;
 use crate::files;
 use crate::metrics::Meters;
-use crate::opened::{Finding, Outcome};
+use crate::opened::Finding;
 
 /// A pack is followed by another when it has grown to this.
 const PACK_MAX: u64 = 256 << 20;
-
-/// Bytes of a torn end that are kept, at most: two chunks of the largest size.
-const CUT_MAX: u64 = 2 << 20;
-
-/// Where a chunk is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
-    pub(crate) pack: u32,
-    pub(crate) at: u64,
-    pub(crate) len: u32,
-}
-
-impl Place {
-    pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut out = self.pack.to_le_bytes().to_vec();
-        out.extend_from_slice(&self.at.to_le_bytes());
-        out.extend_from_slice(&self.len.to_le_bytes());
-        out
-    }
-
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Self> {
-        let (pack, rest) = bytes.split_first_chunk::<4>().ok_or_else(damaged)?;
-        let (at, rest) = rest.split_first_chunk::<8>().ok_or_else(damaged)?;
-        let len = <[u8; 4]>::try_from(rest).map_err(|_| damaged())?;
-        Ok(Self {
-            pack: u32::from_le_bytes(*pack),
-            at: u64::from_le_bytes(*at),
-            len: u32::from_le_bytes(len),
-        })
-    }
-}
-
-fn damaged() -> Error {
-    Error::corrupt("place of a chunk", "16 bytes", "others")
-}
 
 impl State {
     fn end(&self) -> Place {
@@ -58,6 +38,7 @@ impl State {
             pack: self.last,
             at: self.open.as_ref().map_or(0, |(_, _, at)| *at),
             len: 0,
+            member: None,
         }
     }
 
@@ -83,6 +64,7 @@ impl State {
 pub(crate) struct Packs {
     dir: PathBuf,
     state: Mutex<State>,
+    unpacked: Unpacked,
     meters: Arc<Meters>,
 }
 
@@ -167,6 +149,7 @@ impl Packs {
             Self {
                 dir: dir.to_owned(),
                 state: Mutex::new(state),
+                unpacked: Unpacked::default(),
                 meters,
             },
             found,
@@ -178,7 +161,7 @@ impl Packs {
         self.state.lock().end()
     }
 
-    /// Appends a chunk's entry. It survives power loss after `sync`.
+    /// Appends the entry of a chunk or of a group. It survives power loss after `sync`.
     pub(crate) fn append(&self, entry: &[u8]) -> Result<Place> {
         let mut state = self.state.lock();
         let appended = state
@@ -229,6 +212,7 @@ impl Packs {
             pack: *pack,
             at: *at,
             len: entry.len() as u32,
+            member: None,
         };
         *at += entry.len() as u64;
         state.dirty = true;
@@ -268,13 +252,36 @@ impl Packs {
 
     /// The same, and whether it lists pieces.
     pub(crate) fn read_flagged(&self, id: &ChunkId, place: Place) -> Result<(Vec<u8>, bool)> {
-        let entry = self.read_bytes(id, place)?;
         let what = || format!("pack {} at byte {}", place.pack, place.at);
+        if let Some(member) = place.member {
+            let group = self.unpacked.get(place, || self.read_group(id, place))?;
+            let (found, content) = group.get(member.into()).map_err(|e| e.at(what()))?;
+            if found != *id {
+                return Err(Error::corrupt(what(), format!("chunk {id}"), found));
+            }
+            return Ok((content.to_vec(), false));
+        }
+        let entry = self.read_bytes(id, place)?;
         let (header, content) = ChunkEntry::decode(&entry).map_err(|e| e.at(what()))?;
         if header.id != *id {
             return Err(Error::corrupt(what(), format!("chunk {id}"), header.id));
         }
         Ok((content, header.pieces))
+    }
+
+    /// Whether a chunk is whole on the disk, whatever was unpacked of it before: where it is not, that is
+    /// let go of, so that it hides nothing.
+    pub(crate) fn is_whole(&self, id: &ChunkId, place: Place) -> bool {
+        let Some(member) = place.member else {
+            return self.read(id, place).is_ok();
+        };
+        let group = self.read_group(id, place);
+        let found = group.and_then(|group| group.get(member.into()).map(|(found, _)| found));
+        let whole = found.is_ok_and(|found| found == *id);
+        if !whole {
+            self.unpacked.forget(place.pack);
+        }
+        whole
     }
 
     /// Bytes of a pack's file.
@@ -293,16 +300,21 @@ impl Packs {
         let path = files::numbered_path(&self.dir, u64::from(pack), "pack");
         let file = files::open_rw(&path)?;
         self.state.lock().readers.remove(&pack);
+        self.unpacked.forget(pack);
         file.set_len(0)
             .and_then(|()| file.sync_all())
             .map_err(|e| files::io("empty", &path, &e))
     }
 
-    /// The bytes of a chunk's entry.
+    /// The bytes of the entry that a chunk is in.
     pub(crate) fn read_bytes(&self, id: &ChunkId, place: Place) -> Result<Vec<u8>> {
         let file = self.reader(place.pack)?;
         let what = || format!("pack {} at byte {}", place.pack, place.at);
-        if place.len as usize > ChunkEntry::HEADER_LEN + CHUNK_RAW_MAX {
+        let most = match place.member {
+            Some(_) => ChunkGroup::ENTRY_MAX,
+            None => ChunkEntry::HEADER_LEN + CHUNK_RAW_MAX,
+        };
+        if place.len as usize > most {
             return Err(Error::corrupt(what(), "the length of a chunk", place.len));
         }
         let mut entry = vec![0; place.len as usize];
@@ -327,145 +339,4 @@ impl Packs {
         state.readers.insert(pack, std::sync::Arc::clone(&file));
         Ok(file)
     }
-}
-
-/// Cuts a pack behind its last whole entry. What was there was never named by a record, unless it is
-/// damaged: so it is kept aside.
-fn cut_end(layout: &Layout, path: &Path, file: &File, end: u64, len: u64) -> Result<Finding> {
-    let io = |e| files::io("cut", path, &e);
-    let mut rest = vec![0; (len - end).min(CUT_MAX) as usize];
-    file.read_exact_at(&mut rest, end).map_err(io)?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    files::make_dir(&layout.damaged())?;
-    let kept = layout.damaged().join(format!("{name}.from-{end}"));
-    files::write_whole(&kept, &rest)?;
-    file.set_len(end).map_err(io)?;
-    Ok(Finding {
-        place: format!("{} at byte {end}", path.display()),
-        message: format!(
-            "{} bytes that are no whole chunk, now in {}",
-            len - end,
-            kept.display()
-        ),
-        outcome: Outcome::Dropped,
-    })
-}
-
-fn length(path: &Path, file: &File) -> Result<u64> {
-    let metadata = file.metadata();
-    Ok(metadata.map_err(|e| files::io("read", path, &e))?.len())
-}
-
-/// A pack that is not there. There is one copy of it.
-fn missing(path: &Path) -> Finding {
-    Finding {
-        place: path.display().to_string(),
-        message:
-            "the pack is not there: events and snapshots whose chunks were in it cannot be read"
-                .into(),
-        outcome: Outcome::Left,
-    }
-}
-
-/// A pack that lost its end. There is one copy of it.
-fn cut(path: &Path, len: u64, known: u64) -> Finding {
-    Finding {
-        place: format!("{} at byte {len}", path.display()),
-        message: format!(
-            "the pack had {known} bytes and has {len}: events and snapshots whose chunks were there \
-             cannot be read"
-        ),
-        outcome: Outcome::Left,
-    }
-}
-
-/// Walks through whole entries from `at`; gives where they end. Damage between two of them is
-/// passed over: it takes no other chunk with it.
-fn scan(
-    path: &Path,
-    file: &File,
-    pack: u32,
-    mut at: u64,
-    found: &mut Vec<(ChunkId, Place)>,
-) -> Result<u64> {
-    let len = length(path, file)?;
-    while at < len {
-        match whole_at(file, at) {
-            Some((id, len)) => {
-                found.push((id, Place { pack, at, len }));
-                at += u64::from(len);
-            }
-            None => match next_whole(path, file, at + 1)? {
-                Some(next) => at = next,
-                None => break,
-            },
-        }
-    }
-    Ok(at)
-}
-
-/// The chunk of a whole entry, and how long that is.
-fn whole_at(file: &File, at: u64) -> Option<(ChunkId, u32)> {
-    let mut entry = vec![0; ChunkEntry::HEADER_LEN];
-    file.read_exact_at(&mut entry, at).ok()?;
-    let header = ChunkEntry::decode_header(&entry).ok()?;
-    entry.resize(ChunkEntry::HEADER_LEN + header.stored_len(), 0);
-    file.read_exact_at(&mut entry, at).ok()?;
-    header
-        .is_whole(&entry)
-        .then_some((header.id, entry.len() as u32))
-}
-
-/// Where the next whole entry begins, from `at` on.
-fn next_whole(path: &Path, file: &File, mut at: u64) -> Result<Option<u64>> {
-    let magic = ChunkEntry::MAGIC;
-    let mut window = vec![0; 1 << 20];
-    loop {
-        let read = file
-            .read_at(&mut window, at)
-            .map_err(|e| files::io("read", path, &e))?;
-        let bytes = window.get(..read).unwrap_or_default();
-        for (place, four) in (at..).zip(bytes.windows(magic.len())) {
-            if four == magic && whole_at(file, place).is_some() {
-                return Ok(Some(place));
-            }
-        }
-        if read < magic.len() {
-            return Ok(None);
-        }
-        at += (read - magic.len() + 1) as u64;
-    }
-}
-
-/// Reads every chunk of a pack; gives where those begin that are whole, in order. What is between two
-/// of them is none that was finished.
-pub(crate) fn whole_in(path: &Path, pack: u32) -> Result<Vec<u64>> {
-    let file = File::open(path).map_err(|e| files::io("open", path, &e))?;
-    let mut found = Vec::new();
-    scan(path, &file, pack, 0, &mut found)?;
-    let mut whole = Vec::with_capacity(found.len());
-    for (id, place) in found {
-        let mut entry = vec![0; place.len as usize];
-        file.read_exact_at(&mut entry, place.at)
-            .map_err(|e| files::io("read", path, &e))?;
-        if ChunkEntry::decode(&entry).is_ok_and(|(header, _)| header.id == id) {
-            whole.push(place.at);
-        }
-    }
-    Ok(whole)
-}
-
-/// Writes the bytes from one place to another again, as they are.
-fn write_again(path: &Path, file: &File, from: u64, to: u64) -> Result<()> {
-    const PIECE: u64 = 1 << 20;
-    let mut piece = vec![0; to.saturating_sub(from).min(PIECE) as usize];
-    let mut at = from;
-    while at < to {
-        let (bytes, _) = piece.split_at_mut((to - at).min(PIECE) as usize);
-        file.read_exact_at(bytes, at)
-            .and_then(|()| file.write_all_at(bytes, at))
-            .map_err(|e| files::io("write", path, &e))?;
-        at += bytes.len() as u64;
-    }
-    Ok(())
 }
