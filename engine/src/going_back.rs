@@ -110,23 +110,9 @@ impl Engine {
         hooks.ask("a restore", |hook| hook.before_restore(&journey.to))?;
         let task = Task::of(self, journey.to.no)?;
         self.inner.catalog.goes_on(task.no())?;
-        let target = self.workspace_at(&journey.to)?;
-        let known = self.workspace_at(&task.point(task.head()?.next)?)?;
-        self.capture_present(&task, &journey.to, with)?;
-        let present = self.workspace_at(&task.point(task.head()?.next)?)?;
-        let mut parts = Vec::with_capacity(with.len());
-        for participant in with {
-            parts.push(participant.prepare(&Going {
-                engine: self,
-                task: &task,
-                to: &journey.to,
-                scope: journey.scope,
-                known,
-                present,
-                target,
-            })?);
-        }
-        let pending = self.begin(&task, journey, parts)?;
+        let pending = self.set_out(&task, journey, with).inspect_err(|_| {
+            with.iter().for_each(|participant| participant.let_go());
+        })?;
         if let Err(error) = self.arrive(&task, journey, &pending, with) {
             // Whether the commit is there is known only when the store is opened again (I11).
             if self.local().is_some_and(|local| local.is_poisoned()) {
@@ -155,6 +141,34 @@ impl Engine {
         self.tell_gone(action, &task, pending.begun.from);
         hooks.tell("a restore", |hook| hook.after_restore(&task));
         Ok(task)
+    }
+
+    /// Captures the present, has everybody prepare, and records that it begins.
+    fn set_out(
+        &self,
+        task: &Task,
+        journey: &Journey<'_>,
+        with: &[Arc<dyn Participant>],
+    ) -> Result<PendingRestore> {
+        // What is captured and prepared stays until the beginning names it.
+        let _held = self.inner.catalog.log().storing();
+        let target = self.workspace_at(&journey.to)?;
+        let known = self.workspace_at(&task.point(task.head()?.next)?)?;
+        self.capture_present(task, &journey.to, with)?;
+        let present = self.workspace_at(&task.point(task.head()?.next)?)?;
+        let mut parts = Vec::with_capacity(with.len());
+        for participant in with {
+            parts.push(participant.prepare(&Going {
+                engine: self,
+                task,
+                to: &journey.to,
+                scope: journey.scope,
+                known,
+                present,
+                target,
+            })?);
+        }
+        self.begin(task, journey, parts)
     }
 
     /// Captures the present and marks it.
@@ -345,8 +359,11 @@ impl Engine {
         Ok(part.finish())
     }
 
-    /// The root of the workspace that a point names.
-    pub(crate) fn workspace_at(&self, point: &Point) -> Result<Option<Hash>> {
+    /// The root of the workspace that a point names: of the last capture before it.
+    /// # Errors
+    ///
+    /// As [`Engine::run_state`].
+    pub fn workspace_at(&self, point: &Point) -> Result<Option<Hash>> {
         match self.inner.catalog.tally(point.no)?.captured {
             true => Ok(self.run_state(point)?.workspace),
             // Nothing was ever captured of it: no state is folded for that.

@@ -61,6 +61,14 @@ impl Participants {
     }
 }
 
+/// Events that say what was captured.
+#[derive(Default)]
+pub(crate) struct Captured {
+    pub(crate) bodies: Vec<Body>,
+    /// No compaction takes the chunks that they name while this is there.
+    _held: Option<Box<dyn std::any::Any + Send>>,
+}
+
 impl Engine {
     /// Has a participant take part in a task until the result is dropped: each checkpoint that is marked
     /// through a [`Task`] or a [`Run`](crate::Run), and each tool call that changes something, captures it in
@@ -104,16 +112,25 @@ impl Engine {
         self.inner.participants.of(task)
     }
 
-    /// Captures what takes part in a task. Gives the events that say so.
-    pub(crate) fn captured(&self, task: &Task) -> Result<Vec<Body>> {
+    /// Captures what takes part in a task. Gives the events that say so, and what keeps the chunks that they
+    /// name until they are appended.
+    pub(crate) fn captured(&self, task: &Task) -> Result<Captured> {
+        let joined = self.joined(task.no());
         let mut bodies = Vec::new();
-        for participant in self.joined(task.no()) {
+        let held = match joined.is_empty() {
+            true => None,
+            false => self.inner.catalog.log().storing(),
+        };
+        for participant in joined {
             bodies.extend(participant.capture(&Capturing {
                 engine: self,
                 task,
                 before: None,
             })?);
         }
-        Ok(bodies)
+        Ok(Captured {
+            bodies,
+            _held: held,
+        })
     }
 }

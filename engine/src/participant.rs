@@ -32,6 +32,10 @@ pub trait Participant: Send + Sync {
     /// `Conflict` with what stands in the way, and whatever else keeps it from it.
     fn prepare(&self, going: &Going<'_>) -> Result<RestorePart>;
 
+    /// Told where a restore ended before it began: since something stood in the way of this one or of
+    /// another.
+    fn let_go(&self) {}
+
     /// Does it. Gives the events that the lineage gets which the task goes on with: what there is now.
     ///
     /// # Errors

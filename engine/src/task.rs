@@ -7,6 +7,7 @@ use milepost_codec::{Epoch, Head, LineageId, Offset, Result, TaskNo};
 use crate::append::{Append, Appended, Ticket};
 use crate::checkpoint::{Checkpoint, Mark};
 use crate::engine::Engine;
+use crate::joined::Captured;
 use crate::lineage::{Lineage, LineageInfo, info};
 use crate::point::Point;
 use crate::read::Events;
@@ -112,7 +113,8 @@ impl Task {
     ///
     /// As [`Lineage::append`]; `Invalid` where a hook refuses.
     pub fn append(&self, append: impl Into<Append>) -> Result<Appended> {
-        self.append_as_it_is(self.with_captures(append.into())?)
+        let (append, _captured) = self.with_captures(append.into())?;
+        self.append_as_it_is(append)
     }
 
     /// Appends events, without what takes part in the task.
@@ -136,27 +138,28 @@ impl Task {
     ///
     /// As there; `Invalid` where a hook refuses.
     pub fn submit(&self, append: impl Into<Append>) -> Result<Ticket> {
-        let append = self.with_captures(append.into())?;
+        let (append, _captured) = self.with_captures(append.into())?;
         self.ask_hooks(append.marked().as_ref())?;
         self.lineage.submit(append)
     }
 
     /// With what takes part in the task captured between the events and the checkpoint, where there is one.
-    fn with_captures(&self, append: Append) -> Result<Append> {
+    fn with_captures(&self, append: Append) -> Result<(Append, Captured)> {
         if !append.is_marked() {
-            return Ok(append);
+            return Ok((append, Captured::default()));
         }
-        let bodies = self.engine.captured(self)?;
+        let mut captured = self.engine.captured(self)?;
+        let bodies = std::mem::take(&mut captured.bodies);
         if bodies.is_empty() {
-            return Ok(append);
+            return Ok((append, captured));
         }
         if append.has_key() {
             // Whoever asks again is answered the same, whatever there is to capture then.
             let count = bodies.len() as u64;
             self.lineage.append_ref(&Append::batch(bodies))?;
-            return Ok(append.behind(count));
+            return Ok((append.behind(count), captured));
         }
-        Ok(append.and(bodies))
+        Ok((append.and(bodies), captured))
     }
 
     fn ask_hooks(&self, mark: Option<&Mark>) -> Result<()> {
@@ -174,10 +177,11 @@ impl Task {
     /// As [`Lineage::checkpoint`]; `Invalid` where a hook refuses.
     pub fn checkpoint(&self, mark: Mark) -> Result<Checkpoint> {
         // One of an earlier point is not of what there is now.
-        let bodies = match mark.is_of_the_head() {
+        let mut captured = match mark.is_of_the_head() {
             true => self.engine.captured(self)?,
-            false => Vec::new(),
+            false => Captured::default(),
         };
+        let bodies = std::mem::take(&mut captured.bodies);
         if bodies.is_empty() {
             return self.mark(mark);
         }

@@ -76,7 +76,8 @@ impl Run {
             // As it is before the call, whether the policy marks it or not.
             Access::Changes(_) => {
                 let task = self.task();
-                let mut bodies = task.engine().captured(&task)?;
+                let mut captured = task.engine().captured(&task)?;
+                let mut bodies = std::mem::take(&mut captured.bodies);
                 bodies.push(call.into());
                 self.append(Append::batch(bodies))?
             }
