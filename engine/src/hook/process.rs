@@ -110,7 +110,7 @@ pub(super) fn run(
                 Some(format!("cannot start a thread: {e}"))
             }
             Ok(_) => match ended.recv_timeout(limit) {
-                Ok(status) => failure(status.as_ref()),
+                Ok(how) => how,
                 Err(_) => {
                     stop();
                     Some(format!("took longer than {} ms", limit.as_millis()))
@@ -151,7 +151,7 @@ fn command(argv: &[String], hook: &str) -> Command {
 fn wait(
     mut command: Command,
     start: &Sender<io::Result<Started>>,
-    end: &Sender<Option<WaitIdStatus>>,
+    end: &Sender<Option<String>>,
     held: &Receiver<()>,
 ) {
     let mut child = match command.spawn() {
@@ -175,7 +175,8 @@ fn wait(
             status => break status.ok().flatten(),
         }
     };
-    let _ = end.send(status);
+    // What it ended with points into memory of the C library, and does not leave this thread.
+    let _ = end.send(failure(status.as_ref()));
     let _ = held.recv();
     let _ = child.wait();
 }

@@ -1,0 +1,180 @@
+//! What is different between two captures.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use milepost::{Hash, Result};
+use milepost_codec::{ChunkId, EntryKind, Expect, Item, Name, Node, TreePath};
+
+use crate::chunks::Chunks;
+use crate::snapshot::{Snapshot, SnapshotEntry};
+use crate::tree::side_by_side;
+
+/// A path that is in both captures and not the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FileChange {
+    /// Where.
+    pub path: TreePath,
+    /// What was there.
+    pub before: Item,
+    /// What is there.
+    pub after: Item,
+}
+
+/// A file that has another path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Renamed {
+    /// Where it was.
+    pub from: SnapshotEntry,
+    /// Where it is. Its content may have changed on the way.
+    pub to: SnapshotEntry,
+}
+
+/// What is different between two captures, each list in order of paths. Of a folder that is new or gone
+/// all of it is listed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FileChanges {
+    /// In the later one only.
+    pub added: Vec<SnapshotEntry>,
+    /// In the earlier one only.
+    pub removed: Vec<SnapshotEntry>,
+    /// In both, with another content, target or kind.
+    pub changed: Vec<FileChange>,
+    /// In both, with other permission bits and nothing else.
+    pub modes: Vec<FileChange>,
+    /// Files of which one went and one came that is the same, or has the same name and half the chunks.
+    pub renamed: Vec<Renamed>,
+}
+
+impl FileChanges {
+    /// Whether nothing is different.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+pub(crate) fn between(before: &Snapshot, after: &Snapshot) -> Result<FileChanges> {
+    let mut changes = FileChanges::default();
+    let chunks = &**before.chunks();
+    let trees = [Some(before.tree()), Some(after.tree())];
+    side_by_side(chunks, trees, &mut |path, [before, after]| {
+        let path = path.clone();
+        match (before.clone(), after.clone()) {
+            (None, Some(item)) => changes.added.push(SnapshotEntry { path, item }),
+            (Some(item), None) => changes.removed.push(SnapshotEntry { path, item }),
+            (Some(before), Some(after)) => {
+                let change = |path| FileChange {
+                    path,
+                    before: before.clone(),
+                    after: after.clone(),
+                };
+                if !same_content(&before, &after) {
+                    changes.changed.push(change(path));
+                } else if before.mode != after.mode {
+                    changes.modes.push(change(path));
+                }
+            }
+            (None, None) => {}
+        }
+        Ok(())
+    })?;
+    rename(&mut changes, chunks)?;
+    Ok(changes)
+}
+
+/// Whether both hold the same. What is in folders is compared path by path.
+fn same_content(a: &Item, b: &Item) -> bool {
+    match (&a.kind, &b.kind) {
+        (EntryKind::Directory { .. }, EntryKind::Directory { .. }) => true,
+        (EntryKind::Link { target: a }, EntryKind::Link { target: b }) => a == b,
+        (a, b) => a.is_file() && a.file_hash() == b.file_hash(),
+    }
+}
+
+/// Finds files that went and came, and takes them out of both lists.
+fn rename(changes: &mut FileChanges, chunks: &dyn Chunks) -> Result<()> {
+    let mut gone: Vec<Option<SnapshotEntry>> = changes.removed.drain(..).map(Some).collect();
+    let mut come: Vec<Option<SnapshotEntry>> = changes.added.drain(..).map(Some).collect();
+    // An empty file is like any other empty one.
+    let hash_of = |entry: &SnapshotEntry| {
+        let kind = &entry.item.kind;
+        kind.file_hash().filter(|_| kind.file_len() > Some(0))
+    };
+    let mut by_hash: HashMap<Hash, Vec<usize>> = HashMap::new();
+    for (at, entry) in gone.iter().enumerate().rev() {
+        if let Some(hash) = entry.as_ref().and_then(hash_of) {
+            by_hash.entry(hash).or_default().push(at);
+        }
+    }
+    let mut renamed: BTreeMap<TreePath, Renamed> = BTreeMap::new();
+    let mut pair = |from: &mut Option<SnapshotEntry>, to: &mut Option<SnapshotEntry>| {
+        if let (Some(from), Some(to)) = (from.take(), to.take()) {
+            renamed.insert(to.path.clone(), Renamed { from, to });
+        }
+    };
+    for to in &mut come {
+        let same = to
+            .as_ref()
+            .and_then(hash_of)
+            .and_then(|hash| by_hash.get_mut(&hash));
+        let from = same.and_then(Vec::pop).and_then(|at| gone.get_mut(at));
+        if let Some(from) = from {
+            pair(from, to);
+        }
+    }
+    let mut by_name: HashMap<Name, Vec<usize>> = HashMap::new();
+    for (at, entry) in gone.iter().enumerate().rev() {
+        if let Some(entry) = entry.as_ref().filter(|entry| hash_of(entry).is_some()) {
+            by_name.entry(entry.path.name()).or_default().push(at);
+        }
+    }
+    for to in &mut come {
+        let Some(new) = to.as_ref().filter(|to| hash_of(to).is_some()) else {
+            continue;
+        };
+        for at in by_name.get(&new.path.name()).into_iter().flatten() {
+            let Some(from) = gone.get_mut(*at) else {
+                continue;
+            };
+            let Some(old) = from.as_ref() else {
+                continue;
+            };
+            if shares_half(&old.item, &new.item, chunks)? {
+                pair(from, to);
+                break;
+            }
+        }
+    }
+    changes.removed = gone.into_iter().flatten().collect();
+    changes.added = come.into_iter().flatten().collect();
+    changes.renamed = renamed.into_values().collect();
+    Ok(())
+}
+
+/// Whether a file has half of the chunks of another. Those of one chunk have not: other content is
+/// another chunk.
+fn shares_half(a: &Item, b: &Item, chunks: &dyn Chunks) -> Result<bool> {
+    let (a, b) = (parts(a, chunks)?, parts(b, chunks)?);
+    let shared = a.intersection(&b).count();
+    Ok(shared > 0 && shared * 2 >= a.len().max(b.len()))
+}
+
+fn parts(item: &Item, chunks: &dyn Chunks) -> Result<HashSet<ChunkId>> {
+    let mut parts = HashSet::new();
+    let EntryKind::Listed { list, .. } = item.kind else {
+        return Ok(parts);
+    };
+    let mut left = vec![(list, Expect::List)];
+    while let Some((id, expect)) = left.pop() {
+        match Node::decode_as(&chunks.get(&id)?, expect)? {
+            Node::File(list) => parts.extend(list.parts.iter().map(|part| part.id)),
+            Node::LongFile(list) => {
+                left.extend(list.parts.iter().map(|part| (part.id, Expect::Part)));
+            }
+            _ => {}
+        }
+    }
+    Ok(parts)
+}

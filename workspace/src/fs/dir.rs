@@ -1,0 +1,193 @@
+//! A directory's descriptor, and all that is done below it. Every name is one component and nothing
+//! follows a link, so nothing that is swapped in leads outside. The one file that names the system's
+//! calls on files.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, StatxAttributes, StatxFlags};
+use rustix::io::Errno;
+
+use super::stamp::{Moment, Stamp};
+
+/// The result of a call.
+type Done<T> = Result<T, Errno>;
+
+/// What a name stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    File,
+    Link,
+    Directory,
+    /// A device, socket or pipe.
+    Special,
+}
+
+/// What one look at a name tells.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Listed {
+    pub(crate) kind: Kind,
+    pub(crate) device: u64,
+    pub(crate) stamp: Stamp,
+}
+
+impl Listed {
+    fn of(stat: &Stat) -> Self {
+        let kind = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Kind::File,
+            FileType::Symlink => Kind::Link,
+            FileType::Directory => Kind::Directory,
+            _ => Kind::Special,
+        };
+        Self {
+            kind,
+            device: device_of(stat),
+            stamp: stamp_of(stat),
+        }
+    }
+
+    /// Device and inode: what tells one file from all others.
+    pub(crate) fn identity(&self) -> (u64, u64) {
+        (self.device, self.stamp.ino)
+    }
+}
+
+pub(super) fn device_of(stat: &Stat) -> u64 {
+    stat.st_dev
+}
+
+pub(super) fn stamp_of(stat: &Stat) -> Stamp {
+    let moment = |s, ns| Moment {
+        s,
+        ns: u32::try_from(ns).unwrap_or_default(),
+    };
+    Stamp {
+        ino: stat.st_ino,
+        size: u64::try_from(stat.st_size).unwrap_or_default(),
+        mode: stat.st_mode,
+        mtime: moment(stat.st_mtime, stat.st_mtime_nsec),
+        ctime: moment(stat.st_ctime, stat.st_ctime_nsec),
+    }
+}
+
+/// A directory that is open.
+#[derive(Debug)]
+pub(crate) struct Dir(OwnedFd);
+
+const DIRECTORY: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+
+/// Opens the directory that a path names; only here may the way to it have links.
+pub(crate) fn at_root(path: &Path) -> Done<Dir> {
+    rustix::fs::open(path, DIRECTORY, Mode::empty()).map(Dir)
+}
+
+impl Dir {
+    /// A directory in it.
+    pub(crate) fn directory(&self, name: &[u8]) -> Done<Self> {
+        rustix::fs::openat(&self.0, OsStr::from_bytes(name), DIRECTORY, Mode::empty()).map(Self)
+    }
+
+    /// Another descriptor of it.
+    pub(crate) fn again(&self) -> Done<Self> {
+        rustix::fs::openat(&self.0, ".", DIRECTORY, Mode::empty()).map(Self)
+    }
+
+    /// A file in it, to be read. It may be a pipe by now, so nothing waits for a writer.
+    pub(crate) fn file(&self, name: &[u8]) -> Done<File> {
+        let flags =
+            OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        rustix::fs::openat(&self.0, OsStr::from_bytes(name), flags, Mode::empty()).map(File::from)
+    }
+
+    /// The names in it, in the order of the file system; at most `limit` and one more.
+    pub(crate) fn names(&self, limit: usize) -> Done<Vec<Box<[u8]>>> {
+        let mut names = Vec::new();
+        for entry in rustix::fs::Dir::read_from(&self.0)? {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if !matches!(name, b"." | b"..") {
+                names.push(name.into());
+                if names.len() > limit {
+                    break;
+                }
+            }
+        }
+        Ok(names)
+    }
+
+    /// What a name in it stands for now.
+    pub(crate) fn look(&self, name: &[u8]) -> Done<Listed> {
+        let flags = AtFlags::SYMLINK_NOFOLLOW;
+        let stat = rustix::fs::statat(&self.0, OsStr::from_bytes(name), flags)?;
+        Ok(Listed::of(&stat))
+    }
+
+    /// What it is itself.
+    pub(crate) fn itself(&self) -> Done<Listed> {
+        rustix::fs::fstat(&self.0).map(|stat| Listed::of(&stat))
+    }
+
+    /// Whether something is mounted here; nothing where the kernel does not say.
+    pub(crate) fn is_mount(&self) -> Option<bool> {
+        let found =
+            rustix::fs::statx(&self.0, "", AtFlags::EMPTY_PATH, StatxFlags::empty()).ok()?;
+        let known = found.stx_attributes_mask;
+        known
+            .contains(StatxAttributes::MOUNT_ROOT)
+            .then(|| found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
+    }
+
+    /// Where a link in it leads.
+    pub(crate) fn target(&self, name: &[u8]) -> Done<Vec<u8>> {
+        rustix::fs::readlinkat(&self.0, OsStr::from_bytes(name), Vec::new())
+            .map(std::ffi::CString::into_bytes)
+    }
+
+    /// Makes a directory that only its owner may enter, and opens it.
+    pub(crate) fn make_directory(&self, name: &[u8]) -> Done<Self> {
+        rustix::fs::mkdirat(&self.0, OsStr::from_bytes(name), Mode::RWXU)?;
+        self.directory(name)
+    }
+
+    /// Makes a file that is not there.
+    pub(crate) fn make_file(&self, name: &[u8]) -> Done<File> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+        let mode = Mode::RUSR | Mode::WUSR;
+        let name = OsStr::from_bytes(name);
+        rustix::fs::openat(&self.0, name, flags | OFlags::CLOEXEC, mode).map(File::from)
+    }
+
+    /// Makes a link that is not there.
+    pub(crate) fn make_link(&self, name: &[u8], target: &[u8]) -> Done<()> {
+        rustix::fs::symlinkat(OsStr::from_bytes(target), &self.0, OsStr::from_bytes(name))
+    }
+
+    /// Sets its own permission bits.
+    pub(crate) fn set_bits(&self, bits: u16) -> Done<()> {
+        set_bits(self.0.as_fd(), bits)
+    }
+}
+
+/// What an open file is now.
+pub(crate) fn look_at(file: &File) -> Done<Listed> {
+    rustix::fs::fstat(file).map(|stat| Listed::of(&stat))
+}
+
+/// Sets the permission bits of an open file.
+pub(crate) fn set_bits(file: BorrowedFd<'_>, bits: u16) -> Done<()> {
+    rustix::fs::fchmod(file, Mode::from_raw_mode(u32::from(bits & 0o777)))
+}
+
+/// Whether a folder is a repository without a work tree: what git itself takes for one.
+pub(crate) fn is_bare_repository(dir: &Dir) -> bool {
+    let is = |name: &[u8], wanted| dir.look(name).is_ok_and(|found| found.kind == wanted);
+    is(b"objects", Kind::Directory)
+        && is(b"refs", Kind::Directory)
+        && (is(b"HEAD", Kind::File) || is(b"HEAD", Kind::Link))
+}

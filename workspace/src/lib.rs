@@ -1,0 +1,69 @@
+//! The workspace: captures of a folder of files beside the log of what was done to it.
+//!
+//! `docs/WORKSPACE.md` says what a capture takes, what it leaves out, and why nothing else is touched. A
+//! capture is a tree of chunks in the store of an engine, and one event that names it.
+//!
+//! ```text
+//! workspace.rs   the handle users work with: open, capture     options.rs  status.rs
+//! capture.rs     one capture, from the lock to the event       refuse.rs   lock.rs
+//! look/          what the folder holds now, as a tree          cache.rs
+//! snapshot.rs    a stored capture: list, read, put elsewhere   diff.rs     tree/
+//! fs/            descriptors, stamps, the file system's clock  error.rs
+//! chunks.rs      where contents are kept
+//! ```
+//!
+//! # Example
+//!
+//! ```
+//! use std::io::Read as _;
+//!
+//! use milepost::{Engine, Mark, Options};
+//! use milepost_codec::TreePath;
+//! use milepost_workspace::{Snapshot, Workspace, WorkspaceOptions};
+//!
+//! # let dir = tempfile::tempdir()?;
+//! # let (store, folder) = (dir.path().join("store"), dir.path().join("work"));
+//! # std::fs::create_dir(&folder)?;
+//! let engine = Engine::open(store, Options::default())?;
+//! let task = engine.start_task("essay", "ana")?;
+//! let workspace = Workspace::open(&folder, WorkspaceOptions::default())?;
+//!
+//! std::fs::write(folder.join("draft.md"), "# A draft\n")?;
+//! let report = workspace.capture(&engine, &task, Some(Mark::new().label("draft")))?;
+//! assert_eq!((report.files, report.bytes), (1, 10));
+//!
+//! std::fs::remove_file(folder.join("draft.md"))?;
+//! let draft = Snapshot::at(&engine, &engine.point("essay@draft")?)?;
+//! let mut text = String::new();
+//! draft.read(&TreePath::new(b"draft.md")?)?.read_to_string(&mut text)?;
+//! assert_eq!(text, "# A draft\n");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod cache;
+mod capture;
+mod chunks;
+mod diff;
+mod error;
+mod fs;
+mod lock;
+mod look;
+#[cfg(test)]
+mod memory;
+mod options;
+mod refuse;
+mod snapshot;
+mod status;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod workspace;
+
+pub use capture::CaptureReport;
+pub use diff::{FileChange, FileChanges, Renamed};
+pub use options::WorkspaceOptions;
+pub use snapshot::{CaptureInfo, Content, Entries, Skips, Snapshot, SnapshotEntry};
+pub use status::{StatusFeed, WorkspaceState, WorkspaceStatus};
+pub use workspace::Workspace;
+
+pub use milepost_codec::{EntryKind, Item, Name, PathBytes, Skip, SkipReason, TreePath};

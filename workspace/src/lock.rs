@@ -1,0 +1,198 @@
+//! The lock on a folder: its own descriptor exclusively, those above it shared. So there is no file in
+//! the folder, no lock outlives its process, and it is one lock for two stores, two tasks, and a
+//! workspace within another.
+
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use milepost::{Error, ErrorKind, Result};
+use milepost_codec::printable;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+use crate::error;
+
+/// Between two tries.
+const STEP: Duration = Duration::from_millis(50);
+
+/// A folder that is locked, for as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    _held: Vec<OwnedFd>,
+}
+
+enum Tried {
+    Locked(Lock),
+    /// Somebody holds this folder.
+    Held(PathBuf),
+}
+
+impl Lock {
+    /// Locks a folder, and waits for whoever has it; `Unavailable`, with who that is, after `wait`.
+    /// Where the file system refuses locks on folders, a file in `beside` is locked in its place.
+    pub(crate) fn take(folder: &Path, beside: Option<&Path>, wait: Duration) -> Result<Self> {
+        let mut left = wait;
+        loop {
+            let held = match try_lock(folder, beside)? {
+                Tried::Locked(lock) => return Ok(lock),
+                Tried::Held(held) => held,
+            };
+            if left.is_zero() {
+                let shown = printable(held.as_os_str().as_bytes());
+                let who = holder(&held).unwrap_or_else(|| "another program".to_owned());
+                let message = format!("{shown} is in use by {who}: try again when it is done");
+                return Err(Error::new(ErrorKind::Unavailable, message));
+            }
+            let step = left.min(STEP);
+            std::thread::sleep(step);
+            left = left.saturating_sub(step);
+        }
+    }
+}
+
+fn try_lock(folder: &Path, beside: Option<&Path>) -> Result<Tried> {
+    let mut held = Vec::new();
+    for (nth, path) in folder.ancestors().enumerate() {
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(e) if nth == 0 => return Err(error::io("lock", path, &e)),
+            // Nobody who cannot be seen from here has a workspace around this one.
+            Err(_) => continue,
+        };
+        let operation = match nth {
+            0 => FlockOperation::NonBlockingLockExclusive,
+            _ => FlockOperation::NonBlockingLockShared,
+        };
+        match flock(&file, operation) {
+            Ok(()) => held.push(file.into()),
+            Err(Errno::WOULDBLOCK) => return Ok(Tried::Held(path.to_owned())),
+            Err(_) if nth > 0 => {}
+            Err(Errno::INTR) => return Ok(Tried::Held(path.to_owned())),
+            Err(_) => match lock_beside(&file, path, beside)? {
+                Some(file) => held.push(file),
+                None => return Ok(Tried::Held(path.to_owned())),
+            },
+        }
+    }
+    Ok(Tried::Locked(Lock { _held: held }))
+}
+
+/// Locks a file that stands for a folder, by device and inode.
+fn lock_beside(folder: &File, path: &Path, store: Option<&Path>) -> Result<Option<OwnedFd>> {
+    let runtime =
+        std::env::var_os("XDG_RUNTIME_DIR").map(|dir| PathBuf::from(dir).join("milepost"));
+    let Some(dir) = runtime.or_else(|| store.map(Path::to_owned)) else {
+        let shown = printable(path.as_os_str().as_bytes());
+        return Err(Error::new(
+            ErrorKind::Unavailable,
+            format!("{shown} cannot be locked, and there is no XDG_RUNTIME_DIR for a lock file"),
+        ));
+    };
+    let made = std::fs::DirBuilder::new()
+        .mode(0o700)
+        .recursive(true)
+        .create(&dir);
+    made.map_err(|e| error::io("create", &dir, &e))?;
+    let of = folder
+        .metadata()
+        .map_err(|e| error::io("look at", path, &e))?;
+    let name = dir.join(format!("{:x}-{:x}.lock", of.dev(), of.ino()));
+    let file = File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(&name);
+    let file = file.map_err(|e| error::io("open", &name, &e))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(file.into())),
+        Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(None),
+        Err(e) => Err(error::io("lock", &name, &e.into())),
+    }
+}
+
+/// Who holds the lock of a folder, as the kernel tells it.
+fn holder(folder: &Path) -> Option<String> {
+    let locks = std::fs::read_to_string("/proc/locks").ok()?;
+    let meta = std::fs::metadata(folder).ok()?;
+    let pid = holder_in(&locks, meta.ino())?;
+    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    Some(match name.trim() {
+        "" => format!("process {pid}"),
+        name => format!("{} (process {pid})", printable(name.as_bytes())),
+    })
+}
+
+/// `1: FLOCK  ADVISORY  WRITE 4242 fd:01:131074 0 EOF`. The device there is not always the one that a
+/// stamp has (btrfs), so the inode decides.
+fn holder_in(locks: &str, ino: u64) -> Option<u32> {
+    locks.lines().find_map(|line| {
+        let mut fields = line.split_whitespace().skip(1);
+        let kind = fields.next()?;
+        let pid = fields.nth(2)?;
+        let inode = fields.next()?.rsplit(':').next()?;
+        (kind == "FLOCK" && inode.parse() == Ok(ino)).then_some(())?;
+        pid.parse().ok()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_locked_once_and_so_are_those_within_and_around_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let inner = dir.path().join("a/b");
+        std::fs::create_dir_all(&inner).unwrap();
+        std::fs::create_dir(dir.path().join("c")).unwrap();
+        let no_wait = Duration::ZERO;
+        let lock = Lock::take(&dir.path().join("a"), None, no_wait).unwrap();
+        for folder in [dir.path().join("a"), inner.clone(), dir.path().to_owned()] {
+            let error = Lock::take(&folder, None, no_wait).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Unavailable);
+            assert!(error.to_string().contains("in use by"), "{error}");
+        }
+        // One beside it is another.
+        Lock::take(&dir.path().join("c"), None, no_wait).unwrap();
+        drop(lock);
+        Lock::take(&inner, None, no_wait).unwrap();
+    }
+
+    #[test]
+    fn the_holder_is_told_by_inode() {
+        let locks = "1: POSIX  ADVISORY  WRITE 7 fd:01:99 0 EOF\n\
+                     2: FLOCK  ADVISORY  WRITE 4242 fd:01:99 0 EOF\n\
+                     2: -> FLOCK  ADVISORY  WRITE 5 fd:01:99 0 EOF\nno line";
+        assert_eq!(holder_in(locks, 99), Some(4242));
+        assert_eq!(holder_in(locks, 98), None);
+    }
+
+    #[test]
+    fn a_file_stands_for_a_folder_that_cannot_be_locked() {
+        let dir = tempfile::tempdir().unwrap();
+        let (folder, store) = (dir.path().join("w"), dir.path().join("s"));
+        std::fs::create_dir(&folder).unwrap();
+        let opened = File::open(&folder).unwrap();
+        // Where the environment names a folder for such files, it is not ours to write to in a test.
+        if std::env::var_os("XDG_RUNTIME_DIR").is_none() {
+            let lock = lock_beside(&opened, &folder, Some(&store)).unwrap();
+            assert!(lock.is_some());
+            assert!(
+                lock_beside(&opened, &folder, Some(&store))
+                    .unwrap()
+                    .is_none()
+            );
+            drop(lock);
+            assert!(
+                lock_beside(&opened, &folder, Some(&store))
+                    .unwrap()
+                    .is_some()
+            );
+        }
+    }
+}

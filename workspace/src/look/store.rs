@@ -1,0 +1,45 @@
+//! Contents on their way to the store: those that are there are not packed again.
+
+use milepost::Result;
+use milepost_codec::{ChunkEntry, ChunkId};
+
+use crate::chunks::Chunks;
+
+/// Stores contents for one thread.
+pub(crate) struct Storing<'a> {
+    chunks: &'a dyn Chunks,
+    /// Whether it pays to ask first: something of this folder was stored before.
+    ask: bool,
+    /// How many contents were handed over.
+    pub(crate) stored: u64,
+}
+
+impl<'a> Storing<'a> {
+    pub(crate) fn new(chunks: &'a dyn Chunks, ask: bool) -> Self {
+        Self {
+            chunks,
+            ask,
+            stored: 0,
+        }
+    }
+
+    /// Stores contents; gives their ids.
+    pub(crate) fn put(&mut self, contents: &[&[u8]]) -> Result<Vec<ChunkId>> {
+        if contents.is_empty() {
+            return Ok(Vec::new());
+        }
+        if !self.ask {
+            self.stored += contents.len() as u64;
+            return self.chunks.put(contents);
+        }
+        let ids: Vec<ChunkId> = contents.iter().map(|c| ChunkEntry::id_of(c)).collect();
+        let there = self.chunks.has(&ids)?;
+        let missing = contents.iter().zip(there).filter(|(_, there)| !there);
+        let missing: Vec<&[u8]> = missing.map(|(content, _)| *content).collect();
+        if !missing.is_empty() {
+            self.stored += missing.len() as u64;
+            self.chunks.put(&missing)?;
+        }
+        Ok(ids)
+    }
+}

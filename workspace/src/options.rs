@@ -1,0 +1,81 @@
+//! How a workspace is looked at.
+
+use std::time::Duration;
+
+/// How a workspace is looked at. Every limit is in bytes.
+///
+/// ```
+/// use milepost_workspace::WorkspaceOptions;
+///
+/// let options = WorkspaceOptions::default().max_file(1 << 20).workers(1);
+/// # let _ = options;
+/// ```
+#[derive(Debug, Clone)]
+pub struct WorkspaceOptions {
+    pub(crate) max_file: u64,
+    pub(crate) max_total: u64,
+    pub(crate) workers: usize,
+    pub(crate) anyway: bool,
+    pub(crate) forget_ignored: bool,
+    pub(crate) wait: Duration,
+}
+
+impl Default for WorkspaceOptions {
+    fn default() -> Self {
+        Self {
+            max_file: 64 << 20,
+            max_total: 8 << 30,
+            workers: 2,
+            anyway: false,
+            forget_ignored: false,
+            wait: Duration::from_secs(10),
+        }
+    }
+}
+
+impl WorkspaceOptions {
+    /// The largest file that is taken. Larger ones are listed as left out. Default: 64 MiB.
+    #[must_use]
+    pub fn max_file(mut self, bytes: u64) -> Self {
+        self.max_file = bytes;
+        self
+    }
+
+    /// How much is taken in all. From the first file on that does not fit, files are listed as left
+    /// out. Default: 8 GiB.
+    #[must_use]
+    pub fn max_total(mut self, bytes: u64) -> Self {
+        self.max_total = bytes;
+        self
+    }
+
+    /// How many threads read files, 1 to 64. Default: 2.
+    #[must_use]
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = workers.clamp(1, 64);
+        self
+    }
+
+    /// Takes the user's home, `/` and folders above the home for workspaces too. Default: they are
+    /// refused.
+    #[must_use]
+    pub fn anyway(mut self, anyway: bool) -> Self {
+        self.anyway = anyway;
+        self
+    }
+
+    /// Lets go of what was captured once and is ignored now: it is left out, and stays in the folder.
+    /// Default: what was captured once stays so, whatever rules say.
+    #[must_use]
+    pub fn forget_ignored(mut self, forget: bool) -> Self {
+        self.forget_ignored = forget;
+        self
+    }
+
+    /// How long a capture waits for somebody else's lock on the folder. Default: 10 s.
+    #[must_use]
+    pub fn wait(mut self, at_most: Duration) -> Self {
+        self.wait = at_most;
+        self
+    }
+}

@@ -1,0 +1,409 @@
+//! A stored capture: what is in it, file by file, without going back to it.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Read, Write as _};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use milepost::{Engine, Error, ErrorKind, Hash, Point, Result};
+use milepost_codec::{
+    Capture, ChunkId, Entry, EntryKind, Item, PathBytes, Skip, TreePath, printable,
+};
+
+use crate::chunks::Chunks;
+use crate::diff::{self, FileChanges};
+use crate::error;
+use crate::fs::{Dir, at_root, set_bits};
+use crate::tree::{self, FileReader, Folder};
+
+/// What a capture says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CaptureInfo {
+    /// Its id.
+    pub root: Hash,
+    /// The folder that it was taken of, absolute.
+    pub folder: PathBytes,
+    /// Whether it was taken by a restore, to be able to go back to what was there.
+    pub present: bool,
+    /// Files in it.
+    pub files: u64,
+    /// Directories in it, the folder itself not counted.
+    pub directories: u64,
+    /// Symlinks in it.
+    pub links: u64,
+    /// Bytes of its files.
+    pub bytes: u64,
+    /// What was left out: see [`Snapshot::skips`].
+    pub skipped: u64,
+}
+
+/// One path of a capture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SnapshotEntry {
+    /// Where it is, below the folder.
+    pub path: TreePath,
+    /// What is there.
+    pub item: Item,
+}
+
+/// A stored capture. Its files are read without a folder being touched. Cheap to clone.
+///
+/// What is read is checked against its hash, and nothing that the store says leads outside of a folder.
+///
+/// ```
+/// use milepost::{Engine, Options};
+/// use milepost_workspace::{Snapshot, Workspace, WorkspaceOptions};
+///
+/// # let dir = tempfile::tempdir()?;
+/// # let (folder, elsewhere) = (dir.path().join("work"), dir.path().join("elsewhere"));
+/// # std::fs::create_dir_all(folder.join("src"))?;
+/// # std::fs::create_dir(&elsewhere)?;
+/// let engine = Engine::in_memory(Options::default())?;
+/// let task = engine.start_task("essay", "ana")?;
+/// std::fs::write(folder.join("src/main.rs"), "fn main() {}")?;
+/// let workspace = Workspace::open(&folder, WorkspaceOptions::default())?;
+/// let report = workspace.capture(&engine, &task, None)?;
+///
+/// let snapshot = Snapshot::of(&engine, report.root)?;
+/// let paths: Vec<_> = snapshot.entries().map(|e| Ok(e?.path.to_string())).collect::<Result<_, milepost::Error>>()?;
+/// assert_eq!(paths, ["src", "src/main.rs"]);
+/// snapshot.restore_into(&elsewhere)?;
+/// assert_eq!(std::fs::read_to_string(elsewhere.join("src/main.rs"))?, "fn main() {}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Snapshot {
+    chunks: Arc<dyn Chunks>,
+    capture: Arc<Capture>,
+    info: CaptureInfo,
+}
+
+impl Snapshot {
+    /// The capture that a point sees: the last one before it.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: there is none before it. `Corrupt`: it, or events before the point, cannot be read.
+    pub fn at(engine: &Engine, point: &Point) -> Result<Self> {
+        match engine.run_state(point)?.workspace {
+            Some(root) => Self::of(engine, root),
+            None => Err(Error::not_found(format!(
+                "no capture of a workspace before {point}"
+            ))),
+        }
+    }
+
+    /// The capture of an id, as `workspace_captured` names it.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: there is none of this id. `Corrupt`: it cannot be read, or is no capture.
+    pub fn of(engine: &Engine, root: Hash) -> Result<Self> {
+        Self::stored(Arc::new(engine.chunk_store()), root)
+    }
+
+    pub(crate) fn stored(chunks: Arc<dyn Chunks>, root: Hash) -> Result<Self> {
+        let capture = tree::capture(&*chunks, &ChunkId(root.0))?;
+        let info = CaptureInfo {
+            root,
+            folder: capture.folder.clone(),
+            present: capture.present,
+            files: capture.files,
+            directories: capture.directories,
+            links: capture.links,
+            bytes: capture.bytes,
+            skipped: capture.skipped,
+        };
+        Ok(Self {
+            chunks,
+            capture: Arc::new(capture),
+            info,
+        })
+    }
+
+    /// What it says of itself.
+    pub fn info(&self) -> &CaptureInfo {
+        &self.info
+    }
+
+    pub(crate) fn chunks(&self) -> &Arc<dyn Chunks> {
+        &self.chunks
+    }
+
+    pub(crate) fn tree(&self) -> ChunkId {
+        self.capture.tree
+    }
+
+    /// All paths in it, in their order: a folder before what is in it. They are read as they are asked
+    /// for; after an error there are no more.
+    pub fn entries(&self) -> Entries {
+        Entries {
+            chunks: Arc::clone(&self.chunks),
+            root: Some(self.capture.tree),
+            stack: Vec::new(),
+        }
+    }
+
+    /// What was left out, in order of paths. After an error there are no more.
+    pub fn skips(&self) -> Skips {
+        Skips {
+            chunks: Arc::clone(&self.chunks),
+            capture: Some(Arc::clone(&self.capture)),
+            skips: VecDeque::new(),
+        }
+    }
+
+    /// What is at a path; nothing where nothing is.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` and `Corrupt` where a folder on the way cannot be read.
+    pub fn entry(&self, path: &TreePath) -> Result<Option<SnapshotEntry>> {
+        let found = tree::find(&*self.chunks, &self.capture.tree, path)?;
+        Ok(found.map(|entry| SnapshotEntry {
+            path: path.clone(),
+            item: entry.item,
+        }))
+    }
+
+    /// The content of a file, to be read from its beginning.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: nothing is there. `Invalid`: it is a folder or a symlink. `Corrupt` as with
+    /// [`Snapshot::entry`]. Reading gives an error that wraps one of these where a chunk cannot be read,
+    /// or the whole is not what its entry promises.
+    pub fn read(&self, path: &TreePath) -> Result<Content> {
+        let found = self.entry(path)?;
+        let entry =
+            found.ok_or_else(|| Error::not_found(format!("{path} is not in the capture")))?;
+        match FileReader::open(Arc::clone(&self.chunks), &entry.item.kind) {
+            Some(reader) => Ok(Content(reader)),
+            None => {
+                let what = match entry.item.kind {
+                    EntryKind::Directory { .. } => "a folder",
+                    _ => "a symlink",
+                };
+                Err(Error::invalid(format!("{path} is {what}, and no file")))
+            }
+        }
+    }
+
+    /// What is different in `other`, which is the later one.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` and `Corrupt` where a folder of one of them cannot be read.
+    pub fn diff(&self, other: &Self) -> Result<FileChanges> {
+        diff::between(self, other)
+    }
+
+    /// Writes all of it into a folder that is empty, and is made where it is not there. Nothing is
+    /// recorded anywhere. What is written is not synced.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`: the folder is not empty. `Unavailable`: it cannot be written to. `NotFound` and
+    /// `Corrupt` where the capture cannot be read, with the path; what was written until then stays.
+    pub fn restore_into(&self, empty: impl AsRef<Path>) -> Result<()> {
+        let folder = empty.as_ref();
+        match std::fs::create_dir(folder) {
+            Err(e) if e.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(error::io("create", folder, &e));
+            }
+            _ => {}
+        }
+        let opened = folder
+            .canonicalize()
+            .map_err(|e| error::io("open", folder, &e))?;
+        let dir = at_root(&opened).map_err(|e| error::io("open", folder, &e.into()))?;
+        let names = dir
+            .names(0)
+            .map_err(|e| error::io("list", folder, &e.into()))?;
+        if !names.is_empty() {
+            let shown = printable(folder.as_os_str().as_bytes());
+            return Err(Error::invalid(format!("{shown} is not empty")));
+        }
+        self.write(dir)
+    }
+
+    fn write(&self, root: Dir) -> Result<()> {
+        let folder = Folder::open(&*self.chunks, &self.capture.tree)?;
+        // The folders that are written, from the top down: bits are set when all is in them.
+        let mut stack = vec![(root, None::<TreePath>, folder, None)];
+        while let Some((dir, within, folder, bits)) = stack.last_mut() {
+            let Some(entry) = folder.next() else {
+                let failed = |e| error::below("close", bytes_of(within.as_ref()), e);
+                if let Some(bits) = bits {
+                    dir.set_bits(*bits).map_err(failed)?;
+                }
+                stack.pop();
+                continue;
+            };
+            let Entry { name, item } = entry?;
+            let path = match within {
+                Some(within) => within.join(&name)?,
+                None => TreePath::from(name.clone()),
+            };
+            let name = name.as_bytes();
+            let failed = |e| error::below("write", path.as_bytes(), e);
+            match &item.kind {
+                EntryKind::Directory { id } => {
+                    let inside = dir.make_directory(name).map_err(failed)?;
+                    let folder = Folder::open(&*self.chunks, id).map_err(|e| e.at(&path))?;
+                    stack.push((inside, Some(path), folder, Some(item.mode)));
+                }
+                EntryKind::Link { target } => dir.make_link(name, target).map_err(failed)?,
+                kind => {
+                    let file = dir.make_file(name).map_err(failed)?;
+                    self.write_file(&file, &path, kind)?;
+                    set_bits(file.as_fd(), item.mode).map_err(failed)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn write_file(&self, mut file: &File, path: &TreePath, kind: &EntryKind) -> Result<()> {
+        let Some(mut content) = FileReader::open(Arc::clone(&self.chunks), kind) else {
+            return Ok(());
+        };
+        while let Some(chunk) = content.next_chunk().map_err(|e| e.at(path))? {
+            file.write_all(&chunk).map_err(|e| {
+                let message = format!("cannot write {path}: {e}");
+                Error::new(ErrorKind::Unavailable, message)
+            })?;
+        }
+        Ok(())
+    }
+}
+
+fn bytes_of(path: Option<&TreePath>) -> &[u8] {
+    path.map_or(b"", TreePath::as_bytes)
+}
+
+impl std::fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Snapshot")
+            .field("info", &self.info)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The content of a file in a capture.
+#[derive(Debug)]
+pub struct Content(FileReader);
+
+impl Read for Content {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.0.read(out)
+    }
+}
+
+/// The paths of a capture.
+pub struct Entries {
+    chunks: Arc<dyn Chunks>,
+    root: Option<ChunkId>,
+    /// The folders from the top down, each with the entries that are left of it.
+    stack: Vec<(Option<TreePath>, std::vec::IntoIter<Entry>)>,
+}
+
+impl Entries {
+    fn enter(&mut self, path: Option<TreePath>, id: &ChunkId) -> Result<()> {
+        let entries = tree::entries(&*self.chunks, id);
+        let entries = entries.map_err(|e| match &path {
+            Some(path) => e.at(path),
+            None => e,
+        })?;
+        self.stack.push((path, entries.into_iter()));
+        Ok(())
+    }
+
+    fn step(&mut self) -> Result<Option<SnapshotEntry>> {
+        if let Some(root) = self.root.take() {
+            self.enter(None, &root)?;
+        }
+        while let Some((within, entries)) = self.stack.last_mut() {
+            let Some(Entry { name, item }) = entries.next() else {
+                self.stack.pop();
+                continue;
+            };
+            let path = match within {
+                Some(within) => within.join(&name)?,
+                None => TreePath::from(name),
+            };
+            if let EntryKind::Directory { id } = &item.kind {
+                self.enter(Some(path.clone()), id)?;
+            }
+            return Ok(Some(SnapshotEntry { path, item }));
+        }
+        Ok(None)
+    }
+}
+
+impl Iterator for Entries {
+    type Item = Result<SnapshotEntry>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = self.step();
+        if next.is_err() {
+            self.stack.clear();
+        }
+        next.transpose()
+    }
+}
+
+/// What a capture left out.
+pub struct Skips {
+    chunks: Arc<dyn Chunks>,
+    /// Until it is read.
+    capture: Option<Arc<Capture>>,
+    skips: VecDeque<Result<Skip>>,
+}
+
+impl Iterator for Skips {
+    type Item = Result<Skip>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(capture) = self.capture.take() {
+            match skips_of(&*self.chunks, &capture) {
+                Ok(skips) => self.skips = skips,
+                Err(e) => return Some(Err(e)),
+            }
+        }
+        self.skips.pop_front()
+    }
+}
+
+fn skips_of(chunks: &dyn Chunks, capture: &Capture) -> Result<VecDeque<Result<Skip>>> {
+    let mut bytes = Vec::new();
+    for id in &capture.skips.chunks {
+        bytes.extend_from_slice(&chunks.get(id)?);
+    }
+    if bytes.len() as u64 != capture.skips.len {
+        let expected = format!("{} bytes", capture.skips.len);
+        let found = format!("{} bytes", bytes.len());
+        return Err(Error::corrupt(
+            "the list of skips of a capture",
+            expected,
+            found,
+        ));
+    }
+    Ok(Skip::decode_list(&bytes).collect())
+}
+
+macro_rules! debug {
+    ($($name:ident)*) => {$(
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($name)).finish_non_exhaustive()
+            }
+        }
+    )*};
+}
+debug!(Entries Skips);

@@ -1,0 +1,221 @@
+//! What a workspace is doing, and who is told.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use milepost::{Error, ErrorKind, Result};
+use parking_lot::{Condvar, Mutex};
+
+/// Progress is told at most so often.
+const PROGRESS_EVERY: Duration = Duration::from_millis(100);
+
+/// What a workspace is doing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum WorkspaceState {
+    /// Nothing.
+    #[default]
+    Idle,
+    /// It is being captured.
+    Creating,
+    /// It is being brought back to a capture.
+    Restoring,
+    /// The last of both failed.
+    Error,
+}
+
+/// What a workspace is doing, and how far it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WorkspaceStatus {
+    /// What it is doing.
+    pub state: WorkspaceState,
+    /// Files that were looked at so far.
+    pub files: u64,
+    /// Bytes in them.
+    pub bytes: u64,
+    /// What went wrong last, until something goes right.
+    pub error: Option<String>,
+}
+
+#[derive(Debug, Default)]
+struct Told {
+    state: WorkspaceState,
+    error: Option<String>,
+    /// How often the state changed.
+    changes: u64,
+    closed: bool,
+}
+
+/// The states of one workspace.
+#[derive(Debug, Default)]
+pub(crate) struct Watched {
+    told: Mutex<Told>,
+    changed: Condvar,
+    files: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl Watched {
+    pub(crate) fn status(&self) -> WorkspaceStatus {
+        self.status_of(&self.told.lock())
+    }
+
+    fn status_of(&self, told: &Told) -> WorkspaceStatus {
+        WorkspaceStatus {
+            state: told.state,
+            files: self.files.load(Ordering::Relaxed),
+            bytes: self.bytes.load(Ordering::Relaxed),
+            error: told.error.clone(),
+        }
+    }
+
+    /// Goes on to `next`. `Unavailable` where that does not follow: something is under way.
+    pub(crate) fn go(&self, next: WorkspaceState, error: Option<&Error>) -> Result<()> {
+        let mut told = self.told.lock();
+        if !follows(told.state, next) {
+            let message = match told.state {
+                WorkspaceState::Creating => "the workspace is being captured",
+                WorkspaceState::Restoring => "the workspace is being restored",
+                WorkspaceState::Idle | WorkspaceState::Error => "nothing is under way",
+            };
+            return Err(Error::new(ErrorKind::Unavailable, message));
+        }
+        if matches!(next, WorkspaceState::Creating | WorkspaceState::Restoring) {
+            self.files.store(0, Ordering::Relaxed);
+            self.bytes.store(0, Ordering::Relaxed);
+        } else {
+            told.error = error.map(ToString::to_string);
+        }
+        told.state = next;
+        told.changes += 1;
+        self.changed.notify_all();
+        Ok(())
+    }
+
+    /// Counts a file.
+    pub(crate) fn count(&self, bytes: u64) {
+        self.files.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Ends all feeds.
+    pub(crate) fn close(&self) {
+        self.told.lock().closed = true;
+        self.changed.notify_all();
+    }
+}
+
+/// Which state may follow which.
+fn follows(from: WorkspaceState, to: WorkspaceState) -> bool {
+    use WorkspaceState::{Creating, Error, Idle, Restoring};
+    match (from, to) {
+        (Idle | Error, Creating | Restoring) => true,
+        (Creating | Restoring, Idle | Error) => true,
+        (Error, Idle) => true,
+        (Idle, Idle | Error) | (Error, Error) | (Creating | Restoring, Creating | Restoring) => {
+            false
+        }
+    }
+}
+
+/// What a workspace is doing from now on: see [`Workspace::watch`](crate::Workspace::watch).
+#[derive(Debug)]
+pub struct StatusFeed {
+    watched: Arc<Watched>,
+    seen: u64,
+    last: WorkspaceStatus,
+}
+
+impl StatusFeed {
+    pub(crate) fn of(watched: &Arc<Watched>) -> Self {
+        let seen = watched.told.lock().changes;
+        Self {
+            watched: Arc::clone(watched),
+            seen,
+            last: watched.status(),
+        }
+    }
+
+    /// Waits until the state changes or progress was made, at most for `patience`: the newest status,
+    /// or nothing in that time. Progress is told at most ten times a second. States that came and went
+    /// since the last call are not told.
+    pub fn next_within(&mut self, patience: Duration) -> Option<WorkspaceStatus> {
+        let mut left = patience;
+        loop {
+            let step = left.min(PROGRESS_EVERY);
+            let mut told = self.watched.told.lock();
+            if told.changes == self.seen && !told.closed {
+                self.watched.changed.wait_for(&mut told, step);
+            }
+            let status = self.watched.status_of(&told);
+            if told.changes != self.seen || status != self.last {
+                self.seen = told.changes;
+                self.last = status.clone();
+                return Some(status);
+            }
+            left = left.saturating_sub(step);
+            if told.closed || left.is_zero() {
+                return None;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::WorkspaceState::{Creating, Error as Failed, Idle, Restoring};
+    use super::*;
+
+    #[test]
+    fn a_state_follows_only_what_the_table_says() {
+        let legal = [
+            (Idle, Creating),
+            (Idle, Restoring),
+            (Creating, Idle),
+            (Creating, Failed),
+            (Restoring, Idle),
+            (Restoring, Failed),
+            (Failed, Creating),
+            (Failed, Restoring),
+            (Failed, Idle),
+        ];
+        for from in [Idle, Creating, Restoring, Failed] {
+            for to in [Idle, Creating, Restoring, Failed] {
+                assert_eq!(
+                    follows(from, to),
+                    legal.contains(&(from, to)),
+                    "{from:?} {to:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_feed_tells_the_newest_state_and_what_went_wrong() {
+        let watched = Arc::new(Watched::default());
+        let mut feed = StatusFeed::of(&watched);
+        assert_eq!(feed.next_within(Duration::ZERO), None);
+        watched.go(Creating, None).unwrap();
+        watched.count(5);
+        let status = feed.next_within(Duration::ZERO).unwrap();
+        assert_eq!((status.state, status.files, status.bytes), (Creating, 1, 5));
+        assert_eq!(
+            watched.go(Restoring, None).unwrap_err().kind(),
+            ErrorKind::Unavailable
+        );
+        watched
+            .go(Failed, Some(&Error::invalid("no room")))
+            .unwrap();
+        let status = feed.next_within(Duration::ZERO).unwrap();
+        assert_eq!(
+            (status.state, status.error.as_deref()),
+            (Failed, Some("no room"))
+        );
+        watched.go(Idle, None).unwrap();
+        assert_eq!(feed.next_within(Duration::ZERO).unwrap().error, None);
+        watched.close();
+        assert_eq!(feed.next_within(Duration::from_secs(60)), None);
+    }
+}

@@ -1,0 +1,126 @@
+//! A handle on a workspace.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use milepost::{Engine, Mark, Result, Task};
+use parking_lot::Mutex;
+
+use crate::capture::{self, CaptureReport};
+use crate::options::WorkspaceOptions;
+use crate::refuse;
+use crate::status::{StatusFeed, Watched, WorkspaceState, WorkspaceStatus};
+
+/// A folder of files that a task works on. Cheap to clone, `Send` and `Sync`.
+///
+/// ```
+/// use milepost::{Engine, Options};
+/// use milepost_workspace::{Workspace, WorkspaceOptions};
+///
+/// # let dir = tempfile::tempdir()?;
+/// # let folder = dir.path();
+/// let engine = Engine::in_memory(Options::default())?;
+/// let task = engine.start_task("essay", "ana")?;
+/// let workspace = Workspace::open(folder, WorkspaceOptions::default())?;
+/// let first = workspace.capture(&engine, &task, None)?;
+/// assert!(first.appended.is_some());
+/// let second = workspace.capture(&engine, &task, None)?;
+/// assert_eq!((second.root, second.appended), (first.root, None)); // nothing changed
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Workspace {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    folder: PathBuf,
+    options: WorkspaceOptions,
+    watched: Arc<Watched>,
+    /// One capture after another: within a process the folder's lock would say no.
+    busy: Mutex<()>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.watched.close();
+    }
+}
+
+impl Workspace {
+    /// Takes a folder for a workspace. Nothing is read or written yet.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: there is nothing of this name. `Invalid`: it is no folder, it is the user's home, `/` or
+    /// a folder above the home and [`WorkspaceOptions::anyway`] does not insist, or it is inside a `.git`
+    /// or a bare repository. `Unavailable`: it cannot be opened.
+    pub fn open(folder: impl AsRef<Path>, options: WorkspaceOptions) -> Result<Self> {
+        let (folder, _) = refuse::check(folder.as_ref(), options.anyway)?;
+        let inner = Inner {
+            folder,
+            options,
+            watched: Arc::default(),
+            busy: Mutex::new(()),
+        };
+        Ok(Self {
+            inner: Arc::new(inner),
+        })
+    }
+
+    /// The folder, absolute and without links.
+    pub fn folder(&self) -> &Path {
+        &self.inner.folder
+    }
+
+    /// Captures the folder: stores what it holds, and appends to the task that it did, with a checkpoint
+    /// in the same commit where one is asked for. Where the folder is as the lineage says already, there
+    /// is nothing to append but the checkpoint.
+    ///
+    /// Files are taken as they are at some moment while this runs, each for itself. What was left out is
+    /// listed in the capture: see [`Snapshot::skips`](crate::Snapshot::skips).
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable`: somebody else has the folder locked, the folder or the store cannot be read or
+    /// written to, or the store is closed. `Invalid`: the folder is inside the store, or a hook refuses
+    /// the checkpoint. `Conflict`: the task goes on elsewhere since the handle was taken. `Poisoned`: an
+    /// earlier write to the store failed. Nothing is appended then.
+    pub fn capture(
+        &self,
+        engine: &Engine,
+        task: &Task,
+        mark: Option<Mark>,
+    ) -> Result<CaptureReport> {
+        let inner = &*self.inner;
+        let _busy = inner.busy.lock();
+        inner.watched.go(WorkspaceState::Creating, None)?;
+        let (options, watched) = (&inner.options, &inner.watched);
+        let done = capture::take(&inner.folder, options, watched, engine, task, mark);
+        match &done {
+            Ok(_) => watched.go(WorkspaceState::Idle, None)?,
+            Err(e) => watched.go(WorkspaceState::Error, Some(e))?,
+        }
+        done
+    }
+
+    /// What it is doing.
+    pub fn status(&self) -> WorkspaceStatus {
+        self.inner.watched.status()
+    }
+
+    /// What it is doing from now on.
+    pub fn watch(&self) -> StatusFeed {
+        StatusFeed::of(&self.inner.watched)
+    }
+
+    /// Goes from an error that was seen back to doing nothing.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable`: it is not in error.
+    pub fn clear(&self) -> Result<()> {
+        self.inner.watched.go(WorkspaceState::Idle, None)
+    }
+}
