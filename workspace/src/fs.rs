@@ -2,10 +2,12 @@
 //!
 //! ```text
 //! dir.rs      a directory's descriptor, and all that is done below it
+//! change.rs   what a restore does to it: moves, links, removals, syncs
 //! stamp.rs    what the file system says of a file, and whether that can be trusted
 //! probe.rs    the file system's present moment
 //! ```
 
+mod change;
 mod dir;
 mod probe;
 mod stamp;

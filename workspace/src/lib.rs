@@ -40,9 +40,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod apply;
 mod cache;
 mod capture;
 mod chunks;
+mod contents;
 mod diff;
 mod error;
 mod fs;
@@ -51,7 +53,11 @@ mod look;
 #[cfg(test)]
 mod memory;
 mod options;
+mod plan;
 mod refuse;
+mod rollback;
+#[cfg(test)]
+mod scene;
 mod snapshot;
 mod status;
 #[cfg(test)]
@@ -62,6 +68,8 @@ mod workspace;
 pub use capture::CaptureReport;
 pub use diff::{FileChange, FileChanges, Renamed};
 pub use options::WorkspaceOptions;
+pub use plan::{Choices, ConflictWhy, NoteWhat, PathConflict, Plan, PlanNote, PlannedPath};
+pub use rollback::WentBack;
 pub use snapshot::{CaptureInfo, Content, Entries, Skips, Snapshot, SnapshotEntry};
 pub use status::{StatusFeed, WorkspaceState, WorkspaceStatus};
 pub use workspace::Workspace;

@@ -74,6 +74,14 @@ impl Workspace {
         &self.inner.folder
     }
 
+    pub(crate) fn options(&self) -> &WorkspaceOptions {
+        &self.inner.options
+    }
+
+    pub(crate) fn watched(&self) -> &Arc<Watched> {
+        &self.inner.watched
+    }
+
     /// Captures the folder: stores what it holds, and appends to the task that it did, with a checkpoint
     /// in the same commit where one is asked for. Where the folder is as the lineage says already, there
     /// is nothing to append but the checkpoint.

@@ -75,7 +75,7 @@ pub(super) fn stamp_of(stat: &Stat) -> Stamp {
 
 /// A directory that is open.
 #[derive(Debug)]
-pub(crate) struct Dir(OwnedFd);
+pub(crate) struct Dir(pub(super) OwnedFd);
 
 const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)

@@ -1,0 +1,135 @@
+//! The workspace with what else there is: retention, other scopes, more than one task.
+
+use milepost::{Mark, Message, Retention, Scope};
+use milepost_workspace::{Snapshot, Workspace, WorkspaceOptions};
+
+use super::{Scene, content, none};
+
+#[test]
+fn files_only_leaves_the_conversation_and_state_only_leaves_the_files() {
+    let scene = Scene::new();
+    scene.write("a", "one");
+    scene.capture("first");
+    scene.task.append(Message::text("user", "hello")).unwrap();
+    scene.write("a", "two");
+    scene.capture("second");
+    let to = scene.point("first");
+    let went = scene
+        .workspace
+        .go_back(&scene.engine, &to, Scope::Files, None, &none())
+        .unwrap();
+    assert_eq!(scene.read("a"), "one");
+    let messages = || {
+        let point = scene.engine.point("t").unwrap();
+        scene.engine.run_state(&point).unwrap().messages.len()
+    };
+    assert_eq!(messages(), 1);
+    assert_eq!(went.plan.changes.len(), 1);
+    scene.workspace.undo(&scene.engine, "t", &none()).unwrap();
+    assert_eq!((scene.read("a"), messages()), ("two".into(), 1));
+    // The state only: the log says that the folder holds what it held.
+    scene.engine.restore(&to, None).unwrap();
+    assert_eq!((scene.read("a"), messages()), ("two".into(), 0));
+    let report = scene
+        .workspace
+        .capture(&scene.engine, &scene.engine.task("t").unwrap(), None)
+        .unwrap();
+    assert_eq!(report.appended, None, "nothing changed");
+    scene.assert_clean();
+}
+
+#[test]
+fn what_no_kept_capture_needs_leaves_the_disk_and_the_rest_stays() {
+    let scene = Scene::new();
+    let secret = "a secret that nobody may find again 8d1c";
+    scene.write("kept", "kept in all captures, as it is");
+    scene.write("old", secret);
+    scene.capture("c-0");
+    std::fs::remove_file(scene.path("old")).unwrap();
+    for n in 1..4 {
+        scene.write("new", &format!("version {n}"));
+        scene.capture(&format!("c-{n}"));
+    }
+    // It is compressed: what is looked for is the chunk.
+    let id = milepost_codec::ChunkEntry::id_of(secret.as_bytes());
+    let store = scene.engine.chunk_store();
+    assert_eq!(store.has(&[id]).unwrap(), [true]);
+    scene.engine.retain(&Retention::new().keep(2)).unwrap();
+    let report = scene.engine.compact(&mut |_| {}).unwrap();
+    assert_eq!(report.packs_left, None);
+    assert_eq!(store.has(&[id]).unwrap(), [false]);
+    scene.assert_clean();
+    for n in [2, 3] {
+        let point = scene.point(&format!("c-{n}"));
+        let snapshot = Snapshot::at(&scene.engine, &point).unwrap();
+        let into = scene.dir.path().join(format!("into-{n}"));
+        std::fs::create_dir(&into).unwrap();
+        snapshot.restore_into(&into).unwrap();
+        assert_eq!(content(&into).len(), 2);
+    }
+    // A base names the last capture before it, and its chunks stay.
+    let to = scene.point("c-2");
+    scene
+        .workspace
+        .go_back(&scene.engine, &to, Scope::All, None, &none())
+        .unwrap();
+    assert_eq!(scene.read("new"), "version 2");
+    scene.engine.compact(&mut |_| {}).unwrap();
+    scene.assert_clean();
+}
+
+#[test]
+fn a_capture_that_only_a_base_names_keeps_what_it_needs() {
+    let scene = Scene::new();
+    scene.write("a", "captured once");
+    scene.capture("first");
+    for n in 0..5 {
+        scene.task.append(Message::text("user", "hello")).unwrap();
+        let mark = Mark::new().label(format!("later-{n}"));
+        scene.task.checkpoint(mark).unwrap();
+    }
+    scene.engine.retain(&Retention::new().keep(1)).unwrap();
+    scene.engine.compact(&mut |_| {}).unwrap();
+    scene.assert_clean();
+    scene.write("a", "changed");
+    scene.capture("changed");
+    let to = scene.point("later-4");
+    scene
+        .workspace
+        .go_back(&scene.engine, &to, Scope::All, None, &none())
+        .unwrap();
+    assert_eq!(scene.read("a"), "captured once");
+}
+
+#[test]
+fn damage_to_a_chunk_is_told_with_the_paths_that_it_hits() {
+    let scene = Scene::new();
+    let text: String = (0..40_000_u32).map(|n| format!("{n:x} ")).collect();
+    scene.write("src/large.txt", &text);
+    scene.write("src/small.txt", "small");
+    scene.capture("first");
+    let store = scene.dir.path().join("store");
+    let pack = store.join("packs/0000000001.pack");
+    let mut bytes = std::fs::read(&pack).unwrap();
+    // In the content that was stored first.
+    let at = 400;
+    bytes[at] ^= 1;
+    std::fs::write(&pack, bytes).unwrap();
+    let report = scene.engine.verify(None, &mut |_, _| {}).unwrap();
+    let said: Vec<&str> = report.faults.iter().map(|f| f.message.as_str()).collect();
+    assert!(said.iter().any(|text| text.contains("src/")), "{said:?}");
+}
+
+#[test]
+fn two_tasks_with_the_same_files_store_them_once() {
+    let scene = Scene::new();
+    let text: String = (0..9_000_u32).map(|n| format!("{n:x} ")).collect();
+    scene.write("a", &text);
+    scene.capture("first");
+    let other = scene.engine.start_task("other", "ana").unwrap();
+    let workspace = Workspace::open(scene.folder(), WorkspaceOptions::default()).unwrap();
+    let report = workspace.capture(&scene.engine, &other, None).unwrap();
+    assert!(report.appended.is_some());
+    let first = scene.engine.workspace_at(&scene.point("first")).unwrap();
+    assert_eq!(Some(report.root), first, "the same tree, the same capture");
+}

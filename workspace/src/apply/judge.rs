@@ -1,0 +1,295 @@
+//! After a crash: what is found of an action, and what that asks for to be taken back.
+//!
+//! The table of docs/WORKSPACE.md, as one function. Nothing is remembered of what was done: the path, the
+//! staged new (N) and the place for the old (O) show it. Each step leads to a state that is in the table
+//! again, so it does not matter in front of which of them the next crash comes.
+
+use milepost_codec::Verb;
+
+use super::find::Found;
+use super::staging::Place;
+
+/// What is found of one action.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Sight {
+    pub(super) path: Found,
+    pub(super) new: Found,
+    pub(super) old: Found,
+    /// Whether the path is another name of what is in one of the two places.
+    pub(super) linked: bool,
+}
+
+/// What is done next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Step {
+    /// Nothing: it is as it was. A folder gets its bits.
+    Rest,
+    /// What was there before is exchanged with what the restore put there.
+    Swap(Place),
+    /// What was there before is moved back.
+    Take(Place),
+    /// What the restore put there is moved away.
+    Away(Place),
+    /// The path is removed: what it names has another name in staging.
+    Unlink,
+    /// What was there before is written to a place, from the chunks of the present.
+    Rebuild(Place),
+    /// What is in the place for the old is somebody's, and is kept elsewhere.
+    Free,
+    /// A folder is made again.
+    Make,
+    /// What somebody put there is kept elsewhere.
+    Keep,
+    /// Somebody changed the path since: it is left.
+    Stop,
+}
+
+/// What one action asks for to be taken back, by what is found. `theirs` says that what somebody put in
+/// its way may be kept elsewhere.
+pub(super) fn judge(verb: Verb, sight: Sight, theirs: bool) -> Step {
+    let stop = match (theirs, sight.path) {
+        (false, _) => Step::Stop,
+        (true, Found::Nothing) => Step::Rebuild(Place::Old),
+        (true, _) => Step::Keep,
+    };
+    match verb {
+        Verb::Create => created(sight, stop),
+        Verb::Replace | Verb::Remove => displaced(verb, sight, stop),
+        Verb::MakeRoom => match sight.path {
+            Found::Nothing => Step::Make,
+            Found::Before => Step::Rest,
+            Found::After | Found::Other => stop,
+        },
+        // The bits are set in the end.
+        Verb::Mode => match sight.path {
+            Found::Before | Found::After => Step::Rest,
+            Found::Nothing if theirs => Step::Make,
+            Found::Nothing | Found::Other => stop,
+        },
+    }
+}
+
+/// Nothing was there.
+fn created(sight: Sight, stop: Step) -> Step {
+    match sight.path {
+        Found::Nothing => Step::Rest,
+        Found::After if sight.linked => Step::Unlink,
+        // It is still staged: this one is somebody's, whatever it holds.
+        Found::After if sight.new == Found::After => stop,
+        Found::After => free_place(sight).map_or(Step::Free, Step::Away),
+        Found::Before | Found::Other => stop,
+    }
+}
+
+/// Something was there.
+fn displaced(verb: Verb, sight: Sight, stop: Step) -> Step {
+    let at = |place: &Place| match place {
+        Place::New => sight.new == Found::Before,
+        Place::Old => sight.old == Found::Before,
+    };
+    let before = Place::ALL.into_iter().find(at);
+    let rebuild = || free_place(sight).map_or(Step::Free, Step::Rebuild);
+    match sight.path {
+        Found::Before => Step::Rest,
+        Found::Other => stop,
+        Found::After if verb == Verb::Remove => stop,
+        Found::After if sight.linked => Step::Unlink,
+        Found::After => before.map_or_else(rebuild, Step::Swap),
+        Found::Nothing => match before {
+            Some(place) => Step::Take(place),
+            // It was not moved yet: somebody removed it.
+            None if sight.new == Found::After && sight.old == Found::Nothing => stop,
+            None => rebuild(),
+        },
+    }
+}
+
+/// A place in which nothing is.
+fn free_place(sight: Sight) -> Option<Place> {
+    match (sight.new, sight.old) {
+        (Found::Nothing, _) => Some(Place::New),
+        (_, Found::Nothing) => Some(Place::Old),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Found::{After, Before, Nothing, Other};
+
+    const ALL: [Found; 4] = [Nothing, Before, After, Other];
+
+    /// What the moves make of a sight, in a world where nobody else does anything.
+    fn step(verb: Verb, mut sight: Sight, step: Step, kept: &mut Vec<Found>) -> Sight {
+        let take = |sight: &mut Sight, place| {
+            let at = match place {
+                Place::New => &mut sight.new,
+                Place::Old => &mut sight.old,
+            };
+            std::mem::replace(at, Nothing)
+        };
+        let put = |sight: &mut Sight, place, found| {
+            assert_eq!(take(sight, place), Nothing, "{verb:?}: overwritten");
+            match place {
+                Place::New => sight.new = found,
+                Place::Old => sight.old = found,
+            }
+        };
+        match step {
+            Step::Rest | Step::Stop => {}
+            Step::Swap(place) => {
+                let (found, path) = (take(&mut sight, place), sight.path);
+                put(&mut sight, place, path);
+                sight.path = found;
+            }
+            Step::Take(place) => {
+                assert_eq!(sight.path, Nothing, "{verb:?}: overwritten");
+                sight.path = take(&mut sight, place);
+            }
+            Step::Away(place) => {
+                let path = sight.path;
+                put(&mut sight, place, path);
+                sight.path = Nothing;
+            }
+            Step::Unlink => {
+                assert!(sight.linked && sight.path == After);
+                (sight.path, sight.linked) = (Nothing, false);
+            }
+            Step::Rebuild(place) => put(&mut sight, place, Before),
+            Step::Free => kept.push(take(&mut sight, Place::Old)),
+            Step::Make => {
+                assert_eq!(sight.path, Nothing);
+                sight.path = Before;
+            }
+            Step::Keep => {
+                kept.push(sight.path);
+                sight.path = Nothing;
+            }
+        }
+        sight
+    }
+
+    fn sights() -> impl Iterator<Item = Sight> {
+        ALL.into_iter().flat_map(|path| {
+            ALL.into_iter().flat_map(move |new| {
+                ALL.into_iter().flat_map(move |old| {
+                    [false, true].into_iter().filter_map(move |linked| {
+                        // Two names of one inode hold the same.
+                        let can = path == After && (new == After || old == After);
+                        let sight = Sight {
+                            path,
+                            new,
+                            old,
+                            linked,
+                        };
+                        (!linked || can).then_some(sight)
+                    })
+                })
+            })
+        })
+    }
+
+    /// The table of the page, row by row: what may be done first. Written from the page, not from the
+    /// function.
+    fn page(verb: Verb, sight: Sight) -> &'static [Step] {
+        use Place::{New, Old};
+        let Sight {
+            path,
+            new,
+            old,
+            linked,
+        } = sight;
+        match verb {
+            Verb::MakeRoom => match path {
+                Nothing => &[Step::Make],
+                Before => &[Step::Rest],
+                _ => &[Step::Stop],
+            },
+            Verb::Mode => match path {
+                Before | After => &[Step::Rest],
+                _ => &[Step::Stop],
+            },
+            _ => match (verb, path, new, old) {
+                (_, Other, _, _) => &[Step::Stop],
+                (Verb::Create, Nothing, _, _) => &[Step::Rest],
+                (Verb::Create, Before, _, _) => &[Step::Stop],
+                (Verb::Create | Verb::Replace, After, _, _) if linked => &[Step::Unlink],
+                (Verb::Create, After, After, _) => &[Step::Stop],
+                (Verb::Create, After, Nothing, _) => &[Step::Away(New)],
+                (Verb::Create, After, _, Nothing) => &[Step::Away(Old)],
+                (Verb::Create, After, _, _) => &[Step::Free],
+                (_, Before, _, _) => &[Step::Rest],
+                (Verb::Remove, After, _, _) => &[Step::Stop],
+                (_, After, Before, _) => &[Step::Swap(New)],
+                (_, After, _, Before) => &[Step::Swap(Old)],
+                (_, Nothing, Before, _) => &[Step::Take(New)],
+                (_, Nothing, _, Before) => &[Step::Take(Old)],
+                (_, Nothing, After, Nothing) => &[Step::Stop],
+                (_, _, Nothing, _) => &[Step::Rebuild(New)],
+                (_, _, _, Nothing) => &[Step::Rebuild(Old)],
+                _ => &[Step::Free],
+            },
+        }
+    }
+
+    #[test]
+    fn every_sight_asks_for_what_the_page_says() {
+        for verb in [
+            Verb::Create,
+            Verb::Replace,
+            Verb::Remove,
+            Verb::MakeRoom,
+            Verb::Mode,
+        ] {
+            for sight in sights() {
+                let step = judge(verb, sight, false);
+                assert!(
+                    page(verb, sight).contains(&step),
+                    "{verb:?} {sight:?}: {step:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn taking_back_comes_to_an_end_overwrites_nothing_and_loses_nothing_of_somebody() {
+        for theirs in [false, true] {
+            for verb in [
+                Verb::Create,
+                Verb::Replace,
+                Verb::Remove,
+                Verb::MakeRoom,
+                Verb::Mode,
+            ] {
+                for first in sights() {
+                    let (mut sight, mut kept) = (first, Vec::new());
+                    let mut last = judge(verb, sight, theirs);
+                    for _ in 0..6 {
+                        sight = step(verb, sight, last, &mut kept);
+                        last = judge(verb, sight, theirs);
+                    }
+                    let context = format!("{verb:?} {first:?} theirs {theirs}: {sight:?} {last:?}");
+                    assert!(matches!(last, Step::Rest | Step::Stop), "{context}");
+                    assert!(!theirs || last == Step::Rest, "{context}");
+                    if last == Step::Rest {
+                        let before: &[Found] = match verb {
+                            Verb::Create => &[Nothing],
+                            Verb::Mode => &[Before, After],
+                            _ => &[Before],
+                        };
+                        assert!(before.contains(&sight.path), "{context}");
+                    }
+                    // What somebody put anywhere is still somewhere.
+                    let others = |found: &[Found]| found.iter().filter(|f| **f == Other).count();
+                    let now = [&[sight.path, sight.new, sight.old], kept.as_slice()].concat();
+                    let then = [first.path, first.new, first.old];
+                    assert_eq!(others(&now), others(&then), "{context}");
+                    // And where it is in the way of the path, it is left there.
+                    let left = !theirs && first.path == Other;
+                    assert!(!left || sight == first, "{context}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! What is to come, written in staging: each chunk checked by its hash, all of it synced.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use milepost::{Error, Result};
+use milepost_codec::{EntryKind, Hash, Item, TreePath, Verb};
+
+use super::Restore;
+use super::feed::{Feed, feed};
+use super::hands::Hands;
+use super::staging::slot;
+use crate::contents::{entries, parts};
+use crate::error;
+use crate::fs::{Dir, Errno};
+use crate::plan::OPEN;
+
+/// How many are synced one by one; of more, the file system is.
+pub(super) const ONE_BY_ONE: usize = 64;
+
+/// The shortest run of zeros that is left out of a file.
+const HOLE: usize = 4 << 10;
+
+/// Stages what every action of a plan brings.
+pub(super) fn stage(restore: &Restore<'_>, hands: &Hands<'_>, part: &Dir) -> Result<()> {
+    let brings = |verb| matches!(verb, Verb::Create | Verb::Replace);
+    let actions = || {
+        restore
+            .plan
+            .actions
+            .iter()
+            .filter(|action| brings(action.verb))
+    };
+    let items: Vec<_> = actions()
+        .filter_map(|action| action.after.as_ref())
+        .collect();
+    let mut left = ONE_BY_ONE;
+    let mut few = true;
+    for item in &items {
+        few = few && count(restore, item, &mut left)?;
+    }
+    feed(restore.contents, &items, !few, |feed| {
+        let stage = Stage {
+            restore,
+            hands,
+            feed,
+            few,
+        };
+        for action in actions() {
+            if let Some(item) = &action.after {
+                stage.item(part, &slot(action.slot), &action.path, item, true)?;
+            }
+        }
+        Ok::<(), Error>(())
+    })?;
+    let synced = match few {
+        true => hands.sync(part),
+        false => hands.sync_file_system(part),
+    };
+    synced.map_err(|e| error::below("sync", b"staging", e))
+}
+
+/// Stages one item under a name, synced.
+pub(super) fn stage_one(
+    restore: &Restore<'_>,
+    hands: &Hands<'_>,
+    place: (&Dir, &[u8]),
+    path: &TreePath,
+    item: &Item,
+) -> Result<()> {
+    let few = count(restore, item, &mut { ONE_BY_ONE })?;
+    feed(restore.contents, &[item], !few, |feed| {
+        let stage = Stage {
+            restore,
+            hands,
+            feed,
+            few,
+        };
+        stage.item(place.0, place.1, path, item, true)
+    })?;
+    let synced = match few {
+        true => hands.sync(place.0),
+        false => hands.sync_file_system(place.0),
+    };
+    synced.map_err(|e| error::below("sync", path.as_bytes(), e))
+}
+
+/// Whether an item has no more in it than is left.
+fn count(restore: &Restore<'_>, item: &Item, left: &mut usize) -> Result<bool> {
+    if *left == 0 {
+        return Ok(false);
+    }
+    *left -= 1;
+    if let EntryKind::Directory { id } = &item.kind {
+        for entry in entries(restore.contents, id)? {
+            if !count(restore, &entry.item, left)? {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
+}
+
+struct Stage<'a> {
+    restore: &'a Restore<'a>,
+    hands: &'a Hands<'a>,
+    feed: Feed<'a>,
+    /// Whether each is synced by itself.
+    few: bool,
+}
+
+impl Stage<'_> {
+    /// A folder stays open where it is the one that is moved: only that way it can be.
+    fn item(&self, dir: &Dir, name: &[u8], path: &TreePath, item: &Item, top: bool) -> Result<()> {
+        let failed = |e| error::below("write", path.as_bytes(), e);
+        match &item.kind {
+            EntryKind::Link { target } => self.hands.make_link(dir, name, target).map_err(failed),
+            EntryKind::Directory { id } => {
+                let inner = self.hands.make_directory(dir, name).map_err(failed)?;
+                let list = entries(self.restore.contents, id).map_err(|e| e.at(path))?;
+                for entry in list {
+                    let path = path.join(&entry.name)?;
+                    self.item(&inner, entry.name.as_bytes(), &path, &entry.item, false)?;
+                }
+                let bits = if top { item.mode | OPEN } else { item.mode };
+                self.hands.bits(&inner, bits).map_err(failed)?;
+                match self.few {
+                    true => self.hands.sync(&inner).map_err(failed),
+                    false => Ok(()),
+                }
+            }
+            _ => {
+                let file = self.hands.make_file(dir, name).map_err(failed)?;
+                self.hands.write().map_err(failed)?;
+                self.write(&file, path, item)?;
+                self.hands.file_bits(&file, item.mode).map_err(failed)?;
+                match self.few {
+                    true => self.hands.sync_file(&file).map_err(failed),
+                    false => Ok(()),
+                }
+            }
+        }
+    }
+
+    fn write(&self, file: &File, path: &TreePath, item: &Item) -> Result<()> {
+        let contents = self.restore.contents;
+        let failed = |e: &std::io::Error| {
+            error::below(
+                "write",
+                path.as_bytes(),
+                Errno::from_io_error(e).unwrap_or(Errno::IO),
+            )
+        };
+        let (mut at, mut hasher) = (0_u64, blake3::Hasher::new());
+        let is_listed = matches!(item.kind, EntryKind::Listed { .. });
+        let mut hole = false;
+        for part in parts(contents, item).map_err(|e| e.at(path))? {
+            let bytes = self.feed.next(&part).map_err(|e| e.at(path))?;
+            // A file of one chunk has that one's hash, which was checked.
+            if is_listed {
+                hasher.update(&bytes);
+            }
+            hole = bytes.len() >= HOLE && bytes.iter().all(|byte| *byte == 0);
+            if !hole {
+                file.write_all_at(&bytes, at).map_err(|e| failed(&e))?;
+            }
+            at += part.len;
+        }
+        if hole {
+            file.set_len(at).map_err(|e| failed(&e))?;
+        }
+        let hash = Hash(*hasher.finalize().as_bytes());
+        match item.kind.file_hash() {
+            Some(expected) if is_listed && expected != hash => {
+                Err(Error::corrupt(path.to_string(), expected, hash))
+            }
+            _ => Ok(()),
+        }
+    }
+}

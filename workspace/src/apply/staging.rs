@@ -1,0 +1,233 @@
+//! The folder in which a restore happens.
+//!
+//! ```text
+//! .milepost-restore-HEX/part/SLOT    what is being written: removed without a question
+//!                       new/SLOT     N: what is to come, and by an exchange what was there
+//!                       old/SLOT     O: what was moved aside
+//! .milepost-kept-HEX/SLOT-NAME       what is not the restore's to delete
+//! ```
+//!
+//! `part` becomes `new` by one rename when all of it is written and synced, so a half-written file is
+//! never taken for somebody's.
+
+use milepost::{Error, ErrorKind, Result};
+use milepost_codec::{PathBytes, RestoreId};
+
+use super::hands::Hands;
+use super::restore::no_way;
+use super::{Kept, Restore};
+use crate::error;
+use crate::fs::{Dir, Errno};
+
+pub(super) const PART: &[u8] = b"part";
+
+/// Names that are tried for something that is kept.
+const TRIES: u32 = 10_000;
+
+/// One of the two places in staging.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Place {
+    New,
+    Old,
+}
+
+impl Place {
+    pub(super) const ALL: [Self; 2] = [Self::New, Self::Old];
+
+    pub(super) fn name(self) -> &'static [u8] {
+        match self {
+            Self::New => b"new",
+            Self::Old => b"old",
+        }
+    }
+}
+
+/// The folder, as far as it is there.
+pub(super) struct Staging {
+    pub(super) own: Dir,
+    new: Option<Dir>,
+    old: Option<Dir>,
+}
+
+/// The name of a slot.
+pub(super) fn slot(number: u32) -> Vec<u8> {
+    number.to_string().into_bytes()
+}
+
+fn hex(id: &RestoreId) -> String {
+    id.0.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The name of the folder.
+pub(super) fn name(id: &RestoreId) -> String {
+    format!(".milepost-restore-{}", hex(id))
+}
+
+/// The restore whose staging a name is.
+pub(crate) fn restore_of(name: &[u8]) -> Option<RestoreId> {
+    let hex = name.strip_prefix(b".milepost-restore-")?;
+    std::str::from_utf8(hex).ok()?.parse().ok()
+}
+
+fn kept_name(id: &RestoreId) -> String {
+    format!(".milepost-kept-{}", hex(id))
+}
+
+impl Staging {
+    /// Makes it, with the folder that is written to first.
+    pub(super) fn begin(restore: &Restore<'_>, hands: &Hands<'_>) -> Result<(Self, Dir)> {
+        let name = name(&restore.id);
+        let made = hands.make_directory(restore.folder.root(), name.as_bytes());
+        let own = made.map_err(|e| error::below("make", name.as_bytes(), e))?;
+        let make = |inner: &[u8]| {
+            let made = hands.make_directory(&own, inner);
+            made.map_err(|e| error::below("make", name.as_bytes(), e))
+        };
+        let (part, old) = (make(PART)?, Some(make(Place::Old.name())?));
+        let new = None;
+        Ok((Self { own, new, old }, part))
+    }
+
+    /// Finds it; nothing where it is not there.
+    pub(super) fn find(restore: &Restore<'_>) -> Result<Option<Self>> {
+        let name = name(&restore.id);
+        let failed = |e| match e {
+            Errno::NOTDIR | Errno::LOOP => Error::new(
+                ErrorKind::Unavailable,
+                format!("`{name}` is no folder: it belongs to a restore, remove what is there"),
+            ),
+            e => error::below("open", name.as_bytes(), e),
+        };
+        let own = match restore.folder.root().directory(name.as_bytes()) {
+            Ok(own) => own,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(e) => return Err(failed(e)),
+        };
+        restore.folder.admit(&own).map_err(failed)?;
+        let inner = |place: Place| match own.directory(place.name()) {
+            Ok(dir) => Ok(Some(dir)),
+            // What is no folder there has nothing of the restore in it. Clearing keeps it.
+            Err(e) if no_way(e) => Ok(None),
+            Err(e) => Err(failed(e)),
+        };
+        let (new, old) = (inner(Place::New)?, inner(Place::Old)?);
+        Ok(Some(Self { own, new, old }))
+    }
+
+    /// Finds it, or makes it.
+    pub(super) fn find_or_make(restore: &Restore<'_>, hands: &Hands<'_>) -> Result<Self> {
+        if let Some(found) = Self::find(restore)? {
+            return Ok(found);
+        }
+        let name = name(&restore.id);
+        let made = hands.make_directory(restore.folder.root(), name.as_bytes());
+        let own = made.map_err(|e| error::below("make", name.as_bytes(), e))?;
+        let (new, old) = (None, None);
+        Ok(Self { own, new, old })
+    }
+
+    /// A place, where it is there.
+    pub(super) fn place(&self, place: Place) -> Option<&Dir> {
+        match place {
+            Place::New => self.new.as_ref(),
+            Place::Old => self.old.as_ref(),
+        }
+    }
+
+    /// A place, which is made where it is not there.
+    pub(super) fn needed(&mut self, hands: &Hands<'_>, place: Place) -> Result<&Dir> {
+        let held = match place {
+            Place::New => &mut self.new,
+            Place::Old => &mut self.old,
+        };
+        match held {
+            Some(dir) => Ok(dir),
+            None => {
+                let made = hands.make_directory(&self.own, place.name());
+                Ok(held.insert(made.map_err(|e| error::below("make", place.name(), e))?))
+            }
+        }
+    }
+
+    /// All is written and synced: from now on it may be moved.
+    pub(super) fn written(&mut self, hands: &Hands<'_>) -> Result<()> {
+        let to = Place::New.name();
+        let done = hands.put((&self.own, PART), (&self.own, to));
+        let opened = done.and_then(|()| self.own.directory(to));
+        let new = opened.map_err(|e| error::below("move", PART, e))?;
+        self.new = Some(new);
+        Ok(())
+    }
+}
+
+/// Moves something to the folder of what is kept.
+pub(super) fn keep(
+    restore: &Restore<'_>,
+    hands: &Hands<'_>,
+    from: (&Dir, &[u8]),
+    wish: &[u8],
+) -> Result<()> {
+    let root = restore.folder.root();
+    let name = kept_name(&restore.id);
+    let failed = |e| error::below("keep", wish, e);
+    let kept = match hands.make_directory(root, name.as_bytes()) {
+        Err(Errno::EXIST) => root.directory(name.as_bytes()),
+        made => made.and_then(|made| hands.sync(root).map(|()| made)),
+    };
+    let kept = kept.map_err(failed)?;
+    open_up(hands, from).map_err(failed)?;
+    for n in 0..TRIES {
+        let more = if n == 0 {
+            String::new()
+        } else {
+            format!("~{n}")
+        };
+        let room = 255 - more.len();
+        let front = wish.get(..room).unwrap_or(wish);
+        let to = [front, more.as_bytes()].concat();
+        match hands.put(from, (&kept, &to)) {
+            Ok(()) => return hands.sync(&kept).map_err(failed),
+            Err(Errno::EXIST) => {}
+            Err(e) => return Err(failed(e)),
+        }
+    }
+    Err(failed(Errno::EXIST))
+}
+
+/// What was kept of a restore, now or by an earlier call that did not come to its end.
+pub(super) fn kept(restore: &Restore<'_>) -> Result<Vec<Kept>> {
+    let name = kept_name(&restore.id);
+    let failed = |e| error::below("read", name.as_bytes(), e);
+    let names = match restore.folder.root().directory(name.as_bytes()) {
+        Ok(dir) => dir.names(usize::MAX).map_err(failed)?,
+        Err(e) if no_way(e) => return Ok(Vec::new()),
+        Err(e) => return Err(failed(e)),
+    };
+    let mut kept: Vec<_> = (names.iter())
+        .map(|kept| {
+            let slot = kept.split(|byte| *byte == b'-').next();
+            let slot = slot.and_then(|slot| std::str::from_utf8(slot).ok()?.parse::<usize>().ok());
+            let action = slot.and_then(|slot| restore.plan.actions.get(slot));
+            Kept {
+                path: action.map(|action| action.path.clone()),
+                kept: PathBytes::from(&*[name.as_bytes(), b"/", kept].concat()),
+            }
+        })
+        .collect();
+    kept.sort_by(|a, b| a.kept.cmp(&b.kept));
+    Ok(kept)
+}
+
+/// A directory can be moved to another only where it may be written to itself.
+pub(super) fn open_up(hands: &Hands<'_>, (dir, name): (&Dir, &[u8])) -> Result<(), Errno> {
+    let inner = match dir.directory(name) {
+        Ok(inner) => inner,
+        Err(e) if no_way(e) => return Ok(()),
+        Err(e) => return Err(e),
+    };
+    let bits = inner.itself()?.stamp.bits();
+    match bits & 0o300 {
+        0o300 => Ok(()),
+        _ => hands.bits(&inner, bits | crate::plan::OPEN),
+    }
+}

@@ -1,0 +1,59 @@
+//! What a restore would do: three trees compared path by path. It changes nothing.
+//!
+//! ```text
+//! make.rs      the comparison: actions, conflicts, and the tree to come
+//! folders.rs   of it, paths at which a folder is now
+//! create.rs    what is new as a whole, and what is taken away with a folder
+//! present.rs   what captures left out of what is there now
+//! folder.rs    what only the folder itself can tell: room, permission, other names
+//! choices.rs   what the user decided
+//! form.rs      the plan as people and programs read it
+//! ```
+
+mod choices;
+mod create;
+mod folder;
+mod folders;
+mod form;
+mod make;
+mod present;
+#[cfg(test)]
+mod table;
+
+pub use choices::Choices;
+pub use form::{ConflictWhy, NoteWhat, PathConflict, Plan, PlanNote, PlannedPath};
+
+pub(crate) use choices::Choice;
+pub(crate) use folder::look_at_folder;
+pub(crate) use make::{OPEN, make};
+
+use milepost_codec::{ChunkId, RestorePlan, Skip};
+
+use crate::contents::Contents;
+
+/// The trees that are compared, and what else a plan is made of.
+pub(crate) struct Trees<'a> {
+    /// Where their nodes are read from, those of the present too.
+    pub(crate) contents: &'a dyn Contents,
+    /// **L**, the last tree; nothing where nothing was captured yet.
+    pub(crate) last: Option<ChunkId>,
+    /// **T**, the one to go to.
+    pub(crate) target: ChunkId,
+    /// **P**, what is there now.
+    pub(crate) present: ChunkId,
+    /// What the look at the present left out, in order of paths.
+    pub(crate) skips: &'a [Skip],
+    pub(crate) choices: &'a Choices,
+    /// Whether the target was captured from a folder elsewhere.
+    pub(crate) elsewhere: bool,
+}
+
+/// A plan, and what it leads to.
+pub(crate) struct Made {
+    /// What is done, for the record and for `apply`.
+    pub(crate) actions: RestorePlan,
+    /// **E**, the tree to come: the target with what is kept. Its new nodes were handed over.
+    pub(crate) tree: ChunkId,
+    /// The same for people and programs, with the conflicts.
+    pub(crate) shown: Plan,
+}

@@ -1,0 +1,523 @@
+//! The table of plans, over all combinations, against an oracle that was written from the rules of
+//! docs/WORKSPACE.md: it looks at each path by itself, where the plan walks trees.
+
+use std::collections::BTreeSet;
+
+use milepost_codec::{PathBytes, Skip, SkipReason, TreePath, Verb};
+
+use super::{Choices, ConflictWhy, Made, NoteWhat, Trees, make};
+use crate::scene::{Chunks, Random, Thing, Things, edit, follow, path, random_things, seeds};
+
+fn plan_of(
+    chunks: &Chunks,
+    [last, target, present]: [&Things; 3],
+    choices: &Choices,
+    skips: &[Skip],
+) -> Made {
+    let trees = Trees {
+        contents: chunks,
+        last: Some(chunks.tree(last)),
+        target: chunks.tree(target),
+        present: chunks.tree(present),
+        skips,
+        choices,
+        elsewhere: false,
+    };
+    make(&trees, &mut |id, bytes| chunks.put(id, bytes)).unwrap()
+}
+
+fn is_dir(thing: Option<&Thing>) -> bool {
+    matches!(thing, Some(Thing::Dir(_)))
+}
+
+fn below<'a>(
+    things: &'a Things,
+    at: &'a TreePath,
+) -> impl Iterator<Item = (&'a TreePath, &'a Thing)> {
+    things
+        .iter()
+        .filter(move |(path, _)| *path != at && path.is_in(at))
+}
+
+/// Whether a path is below one at which the target has a file and the folder has a folder: what is there
+/// goes, or stays, with that folder.
+fn goes_with_folder(target: &Things, at: &TreePath) -> bool {
+    let mut up = at.parent();
+    while let Some(path) = up {
+        if target.get(&path).is_some_and(|thing| !is_dir(Some(thing))) {
+            return true;
+        }
+        up = path.parent();
+    }
+    false
+}
+
+/// Which paths stand in the way, by the rules.
+fn conflicts([last, target, present]: [&Things; 3]) -> BTreeSet<(TreePath, ConflictWhy)> {
+    let mut found = BTreeSet::new();
+    for (at, now) in present {
+        let (l, t) = (last.get(at), target.get(at));
+        if t == Some(now) {
+            continue;
+        }
+        // All that the folder has is as it was recorded: it can go.
+        let foreign = below(present, at).any(|(path, _)| !last.contains_key(path));
+        let unchanged = below(present, at).all(|(path, thing)| last.get(path) == Some(thing));
+        let mut way = |why| found.insert((at.clone(), why));
+        match (l, t) {
+            (None, None) => {}
+            (None, Some(_)) => {
+                way(ConflictWhy::Unrecorded);
+            }
+            (Some(l), t) => {
+                let both = is_dir(Some(l)) && is_dir(Some(now));
+                // A folder that is to go and stays for what is in it is not touched.
+                let stays = both && t.is_none() && !unchanged;
+                // What goes with a folder that the engine never had as one is said of that one.
+                let up_to_date = l == now || stays || said_above([last, target, present], at);
+                if !up_to_date {
+                    way(ConflictWhy::Changed);
+                }
+                if both && t.is_some() && !is_dir(t) && foreign {
+                    way(ConflictWhy::InTheWay);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Whether a folder above is one that was put in the place of a recorded file, or of nothing, and is in
+/// the way as a whole.
+fn said_above([last, target, present]: [&Things; 3], at: &TreePath) -> bool {
+    let mut up = at.parent();
+    while let Some(path) = up {
+        let same_kind = is_dir(last.get(&path));
+        let to_folder = is_dir(target.get(&path));
+        if is_dir(present.get(&path)) && !same_kind && !to_folder {
+            return true;
+        }
+        up = path.parent();
+    }
+    false
+}
+
+fn shown(made: &Made) -> BTreeSet<(TreePath, ConflictWhy)> {
+    let conflicts = made.shown.conflicts.iter();
+    conflicts
+        .map(|conflict| (conflict.path.clone().unwrap(), conflict.why))
+        .collect()
+}
+
+/// All that is promised of one comparison.
+fn holds(chunks: &Chunks, all: [&Things; 3], context: &str) {
+    let [last, target, present] = all;
+    let made = plan_of(chunks, all, &Choices::default(), &[]);
+    let context = format!(
+        "{context}\nL {last:?}\nT {target:?}\nP {present:?}\n{:#?}",
+        made.shown
+    );
+    assert_eq!(shown(&made), conflicts(all), "{context}");
+    if made.shown.conflicts.is_empty() {
+        let after = follow(chunks, &made.actions, present);
+        assert_eq!(chunks.things(&made.tree), *target, "{context}");
+        for (at, thing) in target {
+            assert_eq!(after.get(at), Some(thing), "{at} {context}");
+        }
+        for (at, now) in present {
+            // Nothing that is not recorded as it is was overwritten or removed.
+            if last.get(at) != Some(now) {
+                let stays = is_dir(Some(now)) && last.contains_key(at) && !target.contains_key(at);
+                assert!(
+                    after.get(at) == Some(now) || stays && !after.contains_key(at),
+                    "{at} {context}"
+                );
+            }
+        }
+        for at in after.keys().filter(|at| !target.contains_key(*at)) {
+            let foreign = |path: &TreePath| !last.contains_key(path) && present.contains_key(path);
+            let for_it = below(&after, at).any(|(path, _)| foreign(path));
+            assert!(foreign(at) || for_it, "{at} stayed: {context}");
+        }
+        let touched: BTreeSet<_> = [
+            &made.shown.creates,
+            &made.shown.changes,
+            &made.shown.deletes,
+            &made.shown.modes,
+        ]
+        .into_iter()
+        .flatten()
+        .map(|planned| planned.path.clone())
+        .collect();
+        let differs = |at: &&TreePath| present.get(*at) != after.get(*at);
+        let all: BTreeSet<_> = present
+            .keys()
+            .chain(after.keys())
+            .filter(differs)
+            .cloned()
+            .collect();
+        assert_eq!(touched, all, "the plan says all that is done: {context}");
+    }
+
+    // What is kept is left and recorded as it is.
+    let roots: BTreeSet<_> = all
+        .iter()
+        .flat_map(|things| things.keys())
+        .filter(|path| path.parent().is_none())
+        .cloned()
+        .collect();
+    let mine = roots
+        .iter()
+        .fold(Choices::default(), |c, path| c.keep_mine(path.clone()));
+    let made = plan_of(chunks, all, &mine, &[]);
+    assert_eq!(shown(&made), BTreeSet::new(), "{context}");
+    assert_eq!(
+        follow(chunks, &made.actions, present),
+        *present,
+        "{context}"
+    );
+    let kept = chunks.things(&made.tree);
+    for (at, thing) in &kept {
+        assert_eq!(present.get(at), Some(thing), "{at} {context}");
+    }
+    for (at, thing) in present
+        .iter()
+        .filter(|(at, _)| last.contains_key(*at) || target.contains_key(*at))
+    {
+        assert_eq!(kept.get(at), Some(thing), "{at} {context}");
+    }
+
+    // The snapshot's is taken, and what neither has stays.
+    let theirs = roots
+        .iter()
+        .fold(Choices::default(), |c, path| c.theirs(path.clone()));
+    let made = plan_of(chunks, all, &theirs, &[]);
+    assert_eq!(shown(&made), BTreeSet::new(), "{context}");
+    let after = follow(chunks, &made.actions, present);
+    assert_eq!(chunks.things(&made.tree), *target, "{context}");
+    for (at, thing) in target {
+        assert_eq!(after.get(at), Some(thing), "{at} {context}");
+    }
+    for (at, now) in present.iter().filter(|(at, _)| !target.contains_key(*at)) {
+        let unrecorded = !last.contains_key(at);
+        if unrecorded && !goes_with_folder(target, at) && !under_file(last, at) {
+            assert_eq!(after.get(at), Some(now), "{at} {context}");
+        }
+    }
+}
+
+/// Whether the last tree has a file where a folder above is now.
+fn under_file(last: &Things, at: &TreePath) -> bool {
+    goes_with_folder(last, at)
+}
+
+fn kinds() -> Vec<Things> {
+    let file = |bytes: &str, mode| Thing::File(bytes.into(), mode);
+    let of = |list: &[(&str, Thing)]| -> Things {
+        list.iter()
+            .map(|(at, thing)| (path(at), thing.clone()))
+            .collect()
+    };
+    let dir = |mode| ("x", Thing::Dir(mode));
+    vec![
+        of(&[]),
+        of(&[("x", file("a", 0o644))]),
+        of(&[("x", file("b", 0o644))]),
+        of(&[("x", file("a", 0o755))]),
+        of(&[("x", Thing::Link(b"a".to_vec()))]),
+        of(&[dir(0o755)]),
+        of(&[dir(0o555)]),
+        of(&[dir(0o755), ("x/f", file("a", 0o644))]),
+        of(&[dir(0o755), ("x/f", file("b", 0o644))]),
+        of(&[
+            dir(0o755),
+            ("x/f", file("a", 0o644)),
+            ("x/own", file("mine", 0o600)),
+        ]),
+        of(&[
+            dir(0o755),
+            ("x/f", Thing::Dir(0o755)),
+            ("x/f/own", file("mine", 0o600)),
+        ]),
+    ]
+}
+
+#[test]
+fn every_combination_of_last_target_and_present_is_planned_by_the_rules() {
+    let (chunks, kinds) = (Chunks::default(), kinds());
+    let mut count = 0;
+    for last in &kinds {
+        for target in &kinds {
+            for present in &kinds {
+                holds(&chunks, [last, target, present], "");
+                count += 1;
+            }
+        }
+    }
+    assert_eq!(count, 11 * 11 * 11);
+}
+
+#[test]
+fn random_folders_are_planned_by_the_rules() {
+    for seed in seeds(600) {
+        let mut random = Random::new(seed);
+        let chunks = Chunks::default();
+        let count = random.below(14);
+        let last = random_things(&mut random, count);
+        let (mut target, mut present) = (last.clone(), last.clone());
+        for _ in 0..random.below(6) {
+            edit(&mut random, &mut target, false);
+        }
+        for _ in 0..random.below(4) {
+            edit(&mut random, &mut present, false);
+        }
+        holds(
+            &chunks,
+            [&last, &target, &present],
+            &format!("MILEPOST_SEED={seed}"),
+        );
+    }
+}
+
+fn one(at: &str, thing: Thing) -> Things {
+    [(path(at), thing)].into()
+}
+
+fn text(bytes: &str) -> Thing {
+    Thing::File(bytes.into(), 0o644)
+}
+
+#[test]
+fn what_captures_leave_out_is_in_the_way_and_only_keeping_it_settles_that() {
+    let chunks = Chunks::default();
+    let skip = |at: &[u8], reason| Skip {
+        path: PathBytes::from(at),
+        reason,
+        size: 0,
+    };
+    let folder: Things = [(path("x"), Thing::Dir(0o755)), (path("x/f"), text("a"))].into();
+    let file = one("x", text("b"));
+    let git = [
+        skip(b"w", SkipReason::Git),
+        skip(b"x/.git", SkipReason::Git),
+        skip(b"x-y", SkipReason::Git),
+    ];
+    for theirs in [Choices::default(), Choices::default().theirs(path("x"))] {
+        let made = plan_of(&chunks, [&folder, &file, &folder], &theirs, &git);
+        assert_eq!(shown(&made), [(path("x"), ConflictWhy::InTheWay)].into());
+        assert!(
+            made.shown.conflicts[0].text.contains("x/.git"),
+            "{:?}",
+            made.shown
+        );
+    }
+    let mine = Choices::default().keep_mine(path("x"));
+    let made = plan_of(&chunks, [&folder, &file, &folder], &mine, &git);
+    assert!(made.shown.conflicts.is_empty() && made.actions.actions.is_empty());
+
+    // A folder that goes stays for it.
+    let made = plan_of(
+        &chunks,
+        [&folder, &Things::new(), &folder],
+        &Choices::default(),
+        &git,
+    );
+    assert!(made.shown.conflicts.is_empty());
+    assert_eq!(made.actions.actions.len(), 1);
+    assert_eq!(made.shown.notes[0].what, NoteWhat::FolderStays);
+
+    // Beside it nothing is in the way.
+    let beside = [skip(b"w", SkipReason::Git), skip(b"x-y", SkipReason::Git)];
+    let made = plan_of(
+        &chunks,
+        [&folder, &file, &folder],
+        &Choices::default(),
+        &beside,
+    );
+    assert!(made.shown.conflicts.is_empty());
+
+    // Something of no kind that trees have stands where the snapshot has a file.
+    let pipe = [skip(b"x", SkipReason::Special)];
+    let made = plan_of(
+        &chunks,
+        [&file, &file, &Things::new()],
+        &Choices::default(),
+        &pipe,
+    );
+    assert_eq!(shown(&made), [(path("x"), ConflictWhy::InTheWay)].into());
+    // What was unstable was taken all the same.
+    let unstable = [skip(b"x/f", SkipReason::Unstable)];
+    let made = plan_of(
+        &chunks,
+        [&folder, &file, &folder],
+        &Choices::default(),
+        &unstable,
+    );
+    assert!(made.shown.conflicts.is_empty());
+}
+
+#[test]
+fn lost_contents_are_a_conflict_of_the_paths_that_need_them() {
+    let chunks = Chunks::default();
+    let target: Things = [
+        (path("d"), Thing::Dir(0o755)),
+        (path("d/lost"), text("gone")),
+        (path("d/there"), text("there")),
+        (path("list"), Thing::File(vec![b'z'; 300], 0o644)),
+    ]
+    .into();
+    let tree = chunks.tree(&target);
+    let forget = |bytes: &[u8]| {
+        let id = milepost_codec::ChunkEntry::id_of(bytes);
+        assert!(chunks.0.lock().unwrap().remove(&id).is_some());
+    };
+    forget(b"gone");
+    forget(&[b'z'; 100]);
+    let present = Things::new();
+    let choices = Choices::default().keep_mine(path("d/lost"));
+    for (choices, hit) in [(Choices::default(), 2), (choices, 1)] {
+        let trees = Trees {
+            contents: &chunks,
+            last: None,
+            target: tree,
+            present: chunks.tree(&present),
+            skips: &[],
+            choices: &choices,
+            elsewhere: false,
+        };
+        let made = make(&trees, &mut |id, bytes| chunks.put(id, bytes)).unwrap();
+        let hits = shown(&made);
+        assert_eq!(hits.len(), hit, "{hits:?}");
+        assert!(hits.iter().all(|(_, why)| *why == ConflictWhy::Missing));
+    }
+}
+
+#[test]
+fn a_folder_elsewhere_is_asked_about_unless_it_is_empty() {
+    let chunks = Chunks::default();
+    let file = one("x", text("a"));
+    for (present, moved, asked) in [
+        (&file, false, true),
+        (&file, true, false),
+        (&Things::new(), false, false),
+    ] {
+        let choices = Choices {
+            moved,
+            ..Choices::default()
+        };
+        let trees = Trees {
+            contents: &chunks,
+            last: None,
+            target: chunks.tree(&file),
+            present: chunks.tree(present),
+            skips: &[],
+            choices: &choices,
+            elsewhere: true,
+        };
+        let made = make(&trees, &mut |_, _| ()).unwrap();
+        assert_eq!(!made.shown.conflicts.is_empty(), asked);
+        assert!(
+            made.shown
+                .conflicts
+                .iter()
+                .all(|c| c.why == ConflictWhy::OtherFolder && c.path.is_none())
+        );
+    }
+}
+
+#[test]
+fn the_longer_choice_counts_and_two_for_one_path_are_refused() {
+    let choices = Choices::default().theirs(path("a")).keep_mine(path("a/b"));
+    assert_eq!(choices.of(&path("a/x")), Some(super::Choice::Theirs));
+    assert_eq!(choices.of(&path("a/b/c")), Some(super::Choice::KeepMine));
+    assert_eq!(choices.of(&path("ab")), None);
+    let both = choices.keep_mine(path("a"));
+    assert_eq!(
+        both.check().unwrap_err().kind(),
+        milepost::ErrorKind::Invalid
+    );
+}
+
+#[test]
+fn the_text_and_the_json_of_a_plan_name_each_path() {
+    let chunks = Chunks::default();
+    let last: Things = [(path("gone"), text("a")), (path("x"), text("a"))].into();
+    let target: Things = [
+        (path("x"), text("b")),
+        (path("new\n"), text("n")),
+        (path("own"), text("t")),
+    ]
+    .into();
+    let mut present = last.clone();
+    present.insert(path("own"), text("mine"));
+    let made = plan_of(
+        &chunks,
+        [&last, &target, &present],
+        &Choices::default(),
+        &[],
+    );
+    let lines = "+ new\\x0a\n~ x\n- gone\n! own  it was never captured\n";
+    assert_eq!(made.shown.to_string(), lines);
+    let json = serde_json::to_value(&made.shown).unwrap();
+    assert_eq!(json["conflicts"][0]["why"], "unrecorded");
+    assert_eq!(json["creates"][0]["path"], "new\n");
+    assert_eq!(
+        serde_json::from_value::<super::Plan>(json).unwrap(),
+        made.shown
+    );
+}
+
+#[test]
+fn what_was_lost_of_the_last_tree_counts_as_never_recorded() {
+    let chunks = Chunks::default();
+    let last: Things = [
+        (path("d"), Thing::Dir(0o755)),
+        (path("d/x"), text("a")),
+        (path("y"), text("a")),
+    ]
+    .into();
+    let target: Things = [(path("d"), Thing::Dir(0o755)), (path("d/x"), text("b"))].into();
+    let inner = chunks.tree(&one("x", text("a")));
+    let trees = Trees {
+        contents: &chunks,
+        last: Some(chunks.tree(&last)),
+        target: chunks.tree(&target),
+        // What is there now is looked at, and its nodes are the look's own.
+        present: chunks.tree(
+            &[last.clone(), one("d/z", text("z"))]
+                .into_iter()
+                .flatten()
+                .collect(),
+        ),
+        skips: &[],
+        choices: &Choices::default(),
+        elsewhere: false,
+    };
+    assert!(chunks.0.lock().unwrap().remove(&inner).is_some());
+    let made = make(&trees, &mut |id, bytes| chunks.put(id, bytes)).unwrap();
+    assert_eq!(
+        shown(&made),
+        [(path("d/x"), ConflictWhy::Unrecorded)].into()
+    );
+    assert_eq!(made.shown.deletes[0].path, path("y"));
+}
+
+#[test]
+fn a_folder_that_is_closed_to_its_owner_is_opened_up_and_closed_again() {
+    let chunks = Chunks::default();
+    let last: Things = [(path("d"), Thing::Dir(0o555)), (path("d/x"), text("a"))].into();
+    let mut target = last.clone();
+    target.insert(path("d/x"), text("b"));
+    let made = plan_of(&chunks, [&last, &target, &last], &Choices::default(), &[]);
+    let [change, close] = made.actions.actions.as_slice() else {
+        panic!("{:?}", made.actions)
+    };
+    assert_eq!(change.path, path("d/x"));
+    let mode = |item: &Option<milepost_codec::Item>| item.as_ref().map(|item| item.mode);
+    assert_eq!(
+        (close.verb, mode(&close.before), mode(&close.after)),
+        (Verb::Mode, Some(0o555), Some(0o555))
+    );
+    // It is no change that a user would see.
+    assert!(made.shown.modes.is_empty());
+}

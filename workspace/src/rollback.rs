@@ -1,0 +1,189 @@
+//! Going back with the folder: a workspace as it takes part in what a task does, and the handle's
+//! methods for it.
+//!
+//! ```text
+//! part.rs      what the engine asks of a workspace: capture, prepare, apply, recover
+//! record.rs    what a restore records of itself, and reads again after a crash
+//! dry.rs       contents that are looked at and not stored: for a plan
+//! ```
+
+mod dry;
+mod part;
+mod record;
+
+use std::sync::Arc;
+
+use milepost::{Engine, Hash, Participant, Point, Result, Scope, Task};
+use milepost_codec::{ChunkId, PathBytes};
+
+use self::dry::Dry;
+use self::part::{Part, Stored};
+use crate::capture::{self, Storage};
+use crate::chunks::Chunks;
+use crate::lock::Lock;
+use crate::plan::{Choices, ConflictWhy, PathConflict, Plan, Trees, look_at_folder, make};
+use crate::workspace::Workspace;
+
+/// What came of a restore that took the folder along.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct WentBack {
+    /// The task, and the lineage that it goes on with.
+    pub task: Task,
+    /// What was done, path by path.
+    pub plan: Plan,
+    /// What was written to while it was displaced, or put where it was: it was kept, at these places
+    /// below the folder.
+    pub kept: Vec<PathBytes>,
+}
+
+impl Workspace {
+    /// What going back to a point would do with the folder, and what stands in its way. Nothing of the folder or the
+    /// task is changed.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: the point has no captured workspace. `Unavailable`: the folder or the store cannot be
+    /// read. `Corrupt`: the capture cannot be read. `Invalid`: choices contradict each other.
+    pub fn plan(&self, engine: &Engine, to: &Point, choices: &Choices) -> Result<Plan> {
+        let chunks = engine.chunk_store();
+        let task = engine.task(&to.task)?;
+        let known = engine.workspace_at(&task.point(task.head()?.next)?)?;
+        let target = part::target(&chunks, engine.workspace_at(to)?)?;
+        let beside = capture::beside(&chunks)?;
+        let taken = Lock::take(self.folder(), beside.as_deref(), std::time::Duration::ZERO);
+        let dry = Dry::over(&chunks);
+        let known = known.map(|Hash(root)| ChunkId(root));
+        let (_, looked) = capture::store(&Storage {
+            folder: self.folder(),
+            options: self.options(),
+            watched: &Arc::default(),
+            chunks: &dry,
+            beside: beside.as_deref(),
+            known,
+            before: Some(target.capture.tree),
+        })?;
+        let last = match known {
+            Some(root) => capture::last(&dry, &root)?.map(|(_, tree)| tree),
+            None => None,
+        };
+        let made = make(
+            &Trees {
+                contents: &Stored(&dry),
+                last,
+                target: target.capture.tree,
+                present: looked.tree,
+                skips: &looked.skips,
+                choices,
+                elsewhere: self.is_elsewhere(&target.capture),
+            },
+            &mut |_, content| {
+                let _ = dry.put(&[&content]);
+            },
+        )?;
+        let mut shown = made.shown;
+        look_at_folder(&self.opened(&chunks)?, &made.actions, &mut shown)?;
+        if let Err(error) = taken {
+            let text = error.to_string();
+            let conflict = PathConflict::saying(None, ConflictWhy::Locked, text);
+            shown.conflicts.push(conflict);
+        }
+        Ok(shown)
+    }
+
+    /// Goes back to a point with the folder: state, conversation, tool calls and files together, or none of
+    /// them; with [`Scope::Files`] the files only. What is there now is captured and marked first, so
+    /// that [`Workspace::undo`] brings it back.
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::restore_with`]. `Conflict`: something stands in the way, or somebody changed a path meanwhile; the
+    /// message names the paths, [`Workspace::plan`] tells more. `Unavailable`: somebody else has the
+    /// folder, the disk has not enough room, or the system refuses. The folder is as it was then.
+    pub fn go_back(
+        &self,
+        engine: &Engine,
+        to: &Point,
+        scope: Scope,
+        description: Option<&str>,
+        choices: &Choices,
+    ) -> Result<WentBack> {
+        self.recover(engine, &to.task, choices)?;
+        let part = Arc::new(Part::new(self, choices));
+        let with = [Arc::clone(&part) as Arc<dyn Participant>];
+        let task = engine.restore_with(to, scope, description, &with)?;
+        Ok(part.went_back(task))
+    }
+
+    /// Takes the last restore of a task back: with the folder, where it went back with it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::undo_with`] and [`Workspace::go_back`].
+    pub fn undo(&self, engine: &Engine, task: &str, choices: &Choices) -> Result<WentBack> {
+        self.recover(engine, task, choices)?;
+        let part = Arc::new(Part::new(self, choices));
+        let with = [Arc::clone(&part) as Arc<dyn Participant>];
+        let task = engine.undo_with(task, &with)?;
+        Ok(part.went_back(task))
+    }
+
+    /// Takes back a restore of a task in this folder that was cut short, and clears up what one left that had
+    /// ended. Gives whether one was taken back.
+    ///
+    /// # Errors
+    ///
+    /// `Conflict`: somebody changed paths since; all others are as they were before, and choices for these
+    /// go on. `Unavailable`: somebody else has the folder, or the system refuses. `NotFound`: there is no
+    /// such task.
+    pub fn recover(&self, engine: &Engine, task: &str, choices: &Choices) -> Result<bool> {
+        let part = Arc::new(Part::new(self, choices));
+        let mut taken_back = false;
+        for pending in engine.pending_restores()? {
+            if pending.task == task && record::is_of(&pending.begun, self.folder()) {
+                let with = [Arc::clone(&part) as Arc<dyn Participant>];
+                engine.recover(&pending, &with)?;
+                taken_back = true;
+            }
+        }
+        let left = part.left_over()?;
+        if !left.is_empty() {
+            for past in engine.restores_of(task)? {
+                if past.ended.is_some() && left.contains(&past.begun.restore) {
+                    part.clear(engine, &past.begun)?;
+                }
+            }
+        }
+        Ok(taken_back)
+    }
+
+    /// The workspace as it takes part in a task: see [`Engine::join`].
+    ///
+    /// ```
+    /// use milepost::{Engine, Mark, Options, Scope};
+    /// use milepost_workspace::{Choices, Workspace, WorkspaceOptions};
+    ///
+    /// # let dir = tempfile::tempdir()?;
+    /// # let (store, folder) = (dir.path().join("store"), dir.path().join("work"));
+    /// # std::fs::create_dir(&folder)?;
+    /// let engine = Engine::open(store, Options::default())?;
+    /// let task = engine.start_task("essay", "ana")?;
+    /// let workspace = Workspace::open(&folder, WorkspaceOptions::default())?;
+    /// let _joined = engine.join(&task, workspace.participant())?;
+    ///
+    /// std::fs::write(folder.join("draft.md"), "good")?;
+    /// task.checkpoint(Mark::new().label("good"))?; // captures the folder
+    /// std::fs::write(folder.join("draft.md"), "worse")?;
+    /// task.checkpoint(Mark::new().label("worse"))?;
+    ///
+    /// let to = engine.point("essay@good")?;
+    /// workspace.go_back(&engine, &to, Scope::All, None, &Choices::default())?;
+    /// assert_eq!(std::fs::read(folder.join("draft.md"))?, b"good");
+    /// engine.undo("essay")?;
+    /// assert_eq!(std::fs::read(folder.join("draft.md"))?, b"worse");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn participant(&self) -> Arc<dyn Participant> {
+        Arc::new(Part::new(self, &Choices::default()))
+    }
+}

@@ -1,0 +1,63 @@
+//! Contents that are looked at and not stored. Nodes of trees are kept, since they are read again.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use milepost::Result;
+use milepost_codec::{ChunkEntry, ChunkId, Node};
+use parking_lot::Mutex;
+
+use crate::chunks::Chunks;
+
+/// What is stored, and over it what is only looked at.
+pub(super) struct Dry<'a> {
+    stored: &'a dyn Chunks,
+    nodes: Mutex<HashMap<ChunkId, Arc<[u8]>>>,
+}
+
+impl<'a> Dry<'a> {
+    pub(super) fn over(stored: &'a dyn Chunks) -> Self {
+        Self {
+            stored,
+            nodes: Mutex::default(),
+        }
+    }
+}
+
+impl Chunks for Dry<'_> {
+    fn put(&self, contents: &[&[u8]]) -> Result<Vec<ChunkId>> {
+        let mut ids = Vec::with_capacity(contents.len());
+        for content in contents {
+            let id = ChunkEntry::id_of(content);
+            // A file that looks like a node is kept too, which does no harm.
+            if Node::decode(content).is_ok() {
+                self.nodes.lock().insert(id, Arc::from(*content));
+            }
+            ids.push(id);
+        }
+        Ok(ids)
+    }
+
+    fn has(&self, ids: &[ChunkId]) -> Result<Vec<bool>> {
+        let mut there = self.stored.has(ids)?;
+        let nodes = self.nodes.lock();
+        for (there, id) in there.iter_mut().zip(ids) {
+            *there |= nodes.contains_key(id);
+        }
+        Ok(there)
+    }
+
+    fn uses(&self, ids: &[ChunkId]) {
+        self.stored.uses(ids);
+    }
+
+    fn get(&self, id: &ChunkId) -> Result<Arc<[u8]>> {
+        let node = self.nodes.lock().get(id).cloned();
+        node.map_or_else(|| self.stored.get(id), Ok)
+    }
+
+    fn folder(&self) -> Option<&Path> {
+        self.stored.folder()
+    }
+}

@@ -1,0 +1,445 @@
+//! What the engine asks of a workspace that takes part in a task.
+
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use milepost::{
+    Body, Capturing, Engine, Error, ErrorKind, Going, Hash, Participant, PendingRestore, Result,
+    Task, WorkspaceCaptured,
+};
+use milepost_codec::{
+    Capture, ChunkId, ChunkList, Node, PathBytes, RestoreBegun, RestoreId, RestorePart, Skip,
+    TreePath,
+};
+use parking_lot::Mutex;
+
+use super::WentBack;
+use super::record::{NAME, Record};
+use crate::apply::{self, Folder, Kept, Recovered, Restore};
+use crate::cache::{self, Cache};
+use crate::capture::{self, Storage};
+use crate::chunks::Chunks;
+use crate::contents::{self, Contents};
+use crate::error;
+use crate::fs::{Stamp, at_root};
+use crate::lock::Lock;
+use crate::plan::{Choices, PathConflict, Plan, Trees, look_at_folder, make};
+use crate::status::WorkspaceState;
+use crate::tree;
+use crate::workspace::Workspace;
+
+/// Paths that an error names, at most.
+const PATHS_MAX: usize = 10;
+
+/// A workspace that takes part in a task, and what was chosen for paths.
+pub(super) struct Part {
+    workspace: Workspace,
+    choices: Choices,
+    under_way: Mutex<UnderWay>,
+}
+
+/// What is known while a restore is under way.
+#[derive(Default)]
+struct UnderWay {
+    lock: Option<Lock>,
+    present: Option<Present>,
+    shown: Plan,
+    kept: Vec<Kept>,
+}
+
+/// The tree of what is there, and what was left out of it.
+type Present = (ChunkId, Vec<Skip>);
+
+/// A capture that is gone to.
+pub(super) struct Target {
+    pub(super) root: ChunkId,
+    pub(super) capture: Capture,
+}
+
+/// The capture of a point.
+pub(super) fn target(chunks: &dyn Chunks, root: Option<Hash>) -> Result<Target> {
+    let Some(Hash(root)) = root else {
+        return Err(Error::not_found(
+            "the point has no captured workspace: restore the state only, which leaves the files",
+        ));
+    };
+    let root = ChunkId(root);
+    let capture = tree::capture(chunks, &root)?;
+    Ok(Target { root, capture })
+}
+
+/// Stored contents, as plans and restores read them.
+pub(super) struct Stored<'a>(pub(super) &'a dyn Chunks);
+
+impl Contents for Stored<'_> {
+    fn get(&self, id: &ChunkId) -> Result<Arc<[u8]>> {
+        self.0.get(id)
+    }
+
+    fn has(&self, ids: &[ChunkId]) -> Result<Vec<bool>> {
+        self.0.has(ids)
+    }
+}
+
+impl Workspace {
+    /// Whether a capture is of another folder.
+    pub(super) fn is_elsewhere(&self, capture: &Capture) -> bool {
+        capture.folder.as_bytes() != self.folder().as_os_str().as_bytes()
+    }
+
+    /// The folder, to be changed.
+    pub(super) fn opened(&self, chunks: &dyn Chunks) -> Result<Folder> {
+        let folder = self.folder();
+        let open = |e: crate::fs::Errno| error::io("open", folder, &e.into());
+        let store = match chunks.folder() {
+            Some(dir) => {
+                let found = at_root(dir).and_then(|dir| dir.itself());
+                Some(found.map_err(open)?.identity())
+            }
+            None => None,
+        };
+        Folder::new(at_root(folder).map_err(open)?, store)
+    }
+
+    fn identity(&self) -> Result<(u64, u64)> {
+        let found = at_root(self.folder()).and_then(|dir| dir.itself());
+        let found = found.map_err(|e| error::io("look at", self.folder(), &e.into()))?;
+        Ok(found.identity())
+    }
+}
+
+impl Part {
+    pub(super) fn new(workspace: &Workspace, choices: &Choices) -> Self {
+        Self {
+            workspace: workspace.clone(),
+            choices: choices.clone(),
+            under_way: Mutex::default(),
+        }
+    }
+
+    pub(super) fn went_back(&self, task: Task) -> WentBack {
+        let mut under_way = self.under_way.lock();
+        let kept = std::mem::take(&mut under_way.kept);
+        WentBack {
+            task,
+            plan: std::mem::take(&mut under_way.shown),
+            kept: kept.into_iter().map(|kept| kept.kept).collect(),
+        }
+    }
+
+    /// Captures the folder, as it goes on or as a present.
+    fn store(
+        &self,
+        at: &Capturing<'_>,
+        known: Option<ChunkId>,
+        before: Option<ChunkId>,
+    ) -> Result<(Vec<Body>, Present)> {
+        let chunks = at.engine.chunk_store();
+        let beside = capture::beside(&chunks)?;
+        let (taken, mut looked) = capture::store(&Storage {
+            folder: self.workspace.folder(),
+            options: self.workspace.options(),
+            watched: self.workspace.watched(),
+            chunks: &chunks,
+            beside: beside.as_deref(),
+            known,
+            before,
+        })?;
+        let last = match known {
+            Some(root) => capture::last(&chunks, &root)?,
+            None => None,
+        };
+        // A present is none where the folder is as it was captured last: that one is gone back to.
+        let same = match before {
+            Some(_) => last.is_some_and(|(root, tree)| tree == looked.tree && Some(root) == known),
+            None => known == Some(taken.root),
+        };
+        let present = (looked.tree, std::mem::take(&mut looked.skips));
+        let mut bodies = Vec::new();
+        if same {
+            return Ok((bodies, present));
+        }
+        chunks.sync()?;
+        bodies.push(
+            WorkspaceCaptured {
+                root: Hash(taken.root.0),
+                files: looked.files,
+                bytes: looked.bytes,
+                skipped: present.1.len() as u64,
+            }
+            .into(),
+        );
+        taken.remember(looked)?;
+        Ok((bodies, present))
+    }
+
+    fn plan(&self, going: &Going<'_>) -> Result<(Record, Plan)> {
+        let chunks = going.engine.chunk_store();
+        let target = target(&chunks, going.target)?;
+        let as_chunk = |Hash(root): Hash| ChunkId(root);
+        let known = going.known.map(as_chunk);
+        let last = match known {
+            Some(root) => capture::last(&chunks, &root)?,
+            None => None,
+        };
+        let (present, skips) = self.under_way.lock().present.take().ok_or_else(|| {
+            Error::invalid("a restore of a workspace is prepared without its present")
+        })?;
+        let mut failed = Ok(());
+        let made = make(
+            &Trees {
+                contents: &Stored(&chunks),
+                last: last.map(|(_, tree)| tree),
+                target: target.capture.tree,
+                present,
+                skips: &skips,
+                choices: &self.choices,
+                elsewhere: self.workspace.is_elsewhere(&target.capture),
+            },
+            &mut |_, content| {
+                if failed.is_ok() {
+                    failed = chunks.put(&[&content]).map(|_| ());
+                }
+            },
+        )?;
+        failed?;
+        let mut shown = made.shown;
+        let folder = self.workspace.opened(&chunks)?;
+        look_at_folder(&folder, &made.actions, &mut shown)?;
+        let same = made.tree == target.capture.tree
+            && !target.capture.present
+            && !self.workspace.is_elsewhere(&target.capture);
+        let to_come = match same {
+            true => target.root,
+            false => self.capture_to_come(&chunks, made.tree)?,
+        };
+        let mut needed: Vec<ChunkId> = known.into_iter().collect();
+        needed.extend(going.present.map(as_chunk));
+        let record = Record {
+            plan: made.actions,
+            folder: self.workspace.identity()?,
+            to_come,
+            target: target.root,
+            needed,
+        };
+        Ok((record, shown))
+    }
+
+    /// Stores the capture of a tree that nobody captured: what is kept, with what comes back.
+    fn capture_to_come(&self, chunks: &dyn Chunks, tree: ChunkId) -> Result<ChunkId> {
+        let counts = contents::count(&Stored(chunks), &tree)?;
+        let capture = Capture {
+            present: false,
+            over: None,
+            folder: PathBytes::from(self.workspace.folder().as_os_str().as_bytes()),
+            tree,
+            files: counts.files,
+            directories: counts.directories,
+            links: counts.links,
+            bytes: counts.bytes,
+            skipped: 0,
+            skips: ChunkList::default(),
+        };
+        let ids = chunks.put(&[&Node::Capture(capture).encode()])?;
+        let id = ids.first().copied();
+        id.ok_or_else(|| Error::corrupt("the store's answer", "the id of a capture", "none"))
+    }
+
+    /// Does something with the restore that is recorded.
+    fn with_restore<T>(
+        &self,
+        engine: &Engine,
+        begun: &RestoreBegun,
+        work: impl FnOnce(&Restore<'_>, &Record) -> Result<T>,
+    ) -> Result<T> {
+        let chunks = engine.chunk_store();
+        let record = Record::read(&chunks, begun)?;
+        let identity = self.workspace.identity()?;
+        if identity != record.folder {
+            let folder = self.workspace.folder().display();
+            return Err(Error::new(
+                ErrorKind::Conflict,
+                format!("{folder} is another folder than the one that the restore was begun in"),
+            ));
+        }
+        let folder = self.workspace.opened(&chunks)?;
+        let cache = capture::beside(&chunks)?
+            .and_then(|beside| Cache::read(&cache::path_of(&beside, identity), identity));
+        let stamps = |path: &TreePath| -> Option<Stamp> {
+            let parent = path.parent();
+            let parent = parent.as_ref().map_or(b"".as_slice(), TreePath::as_bytes);
+            let known = cache
+                .as_ref()?
+                .folder(parent)
+                .file(path.name().as_bytes())?;
+            Some(known.stamp)
+        };
+        let restore = Restore {
+            plan: &record.plan,
+            contents: &Stored(&chunks),
+            folder: &folder,
+            id: begun.restore,
+            stamps: &stamps,
+            calls: &|_| Ok(()),
+        };
+        work(&restore, &record)
+    }
+
+    fn bring_to_its_end(
+        &self,
+        engine: &Engine,
+        begun: &RestoreBegun,
+        stand: apply::Stand,
+    ) -> Result<()> {
+        let recovered = self.with_restore(engine, begun, |restore, _| {
+            apply::recover(restore, stand, &self.choices)
+        });
+        match recovered? {
+            Recovered::Whole(kept) => {
+                self.under_way.lock().kept = kept;
+                Ok(())
+            }
+            Recovered::Stopped(conflicts) => Err(in_the_way(&conflicts)),
+        }
+    }
+
+    /// Restores of which staging is there.
+    pub(super) fn left_over(&self) -> Result<Vec<RestoreId>> {
+        let folder = self.workspace.folder();
+        let names = at_root(folder).and_then(|root| root.names(usize::MAX));
+        let names = names.map_err(|e| error::io("read", folder, &e.into()))?;
+        let ids = names.iter().filter_map(|name| apply::restore_of(name));
+        Ok(ids.collect())
+    }
+
+    /// Clears up behind a restore that has ended.
+    pub(super) fn clear(&self, engine: &Engine, begun: &RestoreBegun) -> Result<()> {
+        self.hold(engine, self.workspace.options().wait)?;
+        let done = self.bring_to_its_end(engine, begun, apply::Stand::Done);
+        self.under_way.lock().lock = None;
+        done
+    }
+
+    /// The folder is let go of.
+    fn end(&self, state: WorkspaceState, error: Option<&Error>) {
+        self.under_way.lock().lock = None;
+        // Where it is not under way by this handle, there is nothing to tell.
+        let _ = self.workspace.watched().go(state, error);
+    }
+
+    fn hold(&self, engine: &Engine, wait: Duration) -> Result<()> {
+        let mut under_way = self.under_way.lock();
+        if under_way.lock.is_none() {
+            let beside = capture::beside(&engine.chunk_store())?;
+            under_way.lock = Some(Lock::take(
+                self.workspace.folder(),
+                beside.as_deref(),
+                wait,
+            )?);
+        }
+        Ok(())
+    }
+}
+
+impl Participant for Part {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn capture(&self, at: &Capturing<'_>) -> Result<Vec<Body>> {
+        let known = at.known()?.map(|Hash(root)| ChunkId(root));
+        let watched = self.workspace.watched();
+        let Some(to) = at.before else {
+            self.hold(at.engine, self.workspace.options().wait)?;
+            watched.go(WorkspaceState::Creating, None)?;
+            let done = self.store(at, known, None);
+            let (state, error) = match &done {
+                Ok(_) => (WorkspaceState::Idle, None),
+                Err(error) => (WorkspaceState::Error, Some(error)),
+            };
+            self.end(state, error);
+            return done.map(|(bodies, _)| bodies);
+        };
+        let chunks = at.engine.chunk_store();
+        let target = target(&chunks, at.engine.workspace_at(to)?)?;
+        // A restore does not wait: who has the folder is told.
+        self.hold(at.engine, Duration::ZERO)?;
+        watched.go(WorkspaceState::Restoring, None)?;
+        let (bodies, present) = self.store(at, known, Some(target.capture.tree))?;
+        self.under_way.lock().present = Some(present);
+        Ok(bodies)
+    }
+
+    fn prepare(&self, going: &Going<'_>) -> Result<RestorePart> {
+        let (record, shown) = self.plan(going)?;
+        if !shown.conflicts.is_empty() {
+            return Err(in_the_way(&shown.conflicts));
+        }
+        let chunks = going.engine.chunk_store();
+        let part = record.store(&chunks, self.workspace.folder())?;
+        chunks.sync()?;
+        self.under_way.lock().shown = shown;
+        Ok(part)
+    }
+
+    fn let_go(&self) {
+        self.end(WorkspaceState::Idle, None);
+    }
+
+    fn apply(&self, engine: &Engine, pending: &PendingRestore) -> Result<Vec<Body>> {
+        let counts = self.with_restore(engine, &pending.begun, |restore, record| {
+            let capture = tree::capture(&engine.chunk_store(), &record.to_come)?;
+            let counts = apply::apply(restore, &capture.tree).map_err(|failed| failed.error)?;
+            Ok((record.to_come, record.target, counts, capture.skipped))
+        })?;
+        let (to_come, target, counts, skipped) = counts;
+        // The lineage that an undo goes back to says so already.
+        if pending.begun.undoes.is_some() && to_come == target {
+            return Ok(Vec::new());
+        }
+        let captured = WorkspaceCaptured {
+            root: Hash(to_come.0),
+            files: counts.files,
+            bytes: counts.bytes,
+            skipped,
+        };
+        Ok(vec![captured.into()])
+    }
+
+    fn recover(
+        &self,
+        engine: &Engine,
+        pending: &PendingRestore,
+        stand: milepost::Stand,
+    ) -> Result<()> {
+        self.hold(engine, self.workspace.options().wait)?;
+        let stand = match stand {
+            milepost::Stand::Open => apply::Stand::Open,
+            milepost::Stand::Done => apply::Stand::Done,
+        };
+        let done = self.bring_to_its_end(engine, &pending.begun, stand);
+        match &done {
+            Ok(()) => self.end(WorkspaceState::Idle, None),
+            Err(error) => self.end(WorkspaceState::Error, Some(error)),
+        }
+        done
+    }
+}
+
+/// What stands in the way, as an error.
+fn in_the_way(conflicts: &[PathConflict]) -> Error {
+    let shown = conflicts.iter().take(PATHS_MAX);
+    let shown = shown.map(|conflict| match &conflict.path {
+        Some(path) => format!("`{path}`: {}", conflict.text),
+        None => conflict.text.clone(),
+    });
+    let mut text: Vec<String> = shown.collect();
+    if conflicts.len() > PATHS_MAX {
+        text.push(format!("and {} more", conflicts.len() - PATHS_MAX));
+    }
+    Error::new(
+        ErrorKind::Conflict,
+        format!("something stands in the way: {}", text.join("; ")),
+    )
+}
