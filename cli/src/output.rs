@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
@@ -17,6 +17,7 @@ use crate::args::When;
 pub struct Out {
     stdout: BufWriter<Stdout>,
     pub json: bool,
+    terminal: bool,
     color: bool,
     color_stderr: bool,
 }
@@ -43,6 +44,7 @@ impl Out {
         Self {
             stdout: BufWriter::with_capacity(64 << 10, io::stdout()),
             json,
+            terminal: io::stdout().is_terminal(),
             color: !json && wanted(io::stdout().is_terminal()),
             color_stderr: wanted(io::stderr().is_terminal()),
         }
@@ -55,6 +57,19 @@ impl Out {
     pub fn line(&mut self, text: impl AsRef<str>) -> io::Result<()> {
         self.stdout.write_all(text.as_ref().as_bytes())?;
         self.stdout.write_all(b"\n")
+    }
+
+    /// Prints bytes as they are.
+    pub fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.stdout.write_all(bytes)
+    }
+
+    /// A line of a file as it may be printed: as it is, but on a terminal without control characters.
+    pub fn line_of_file<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match self.terminal {
+            true => clean(text, |c| c.is_control() && c != '\t'),
+            false => Cow::Borrowed(text),
+        }
     }
 
     /// Prints a JSON document or a line of JSON.
@@ -178,6 +193,11 @@ pub fn count(number: u64, what: &str) -> String {
     }
 }
 
+/// A number for people, with a comma before each three digits.
+pub fn grouped(number: u64) -> String {
+    HumanCount(number).to_string()
+}
+
 /// The text on one line, without control characters.
 pub fn printable(text: &str) -> Cow<'_, str> {
     clean(text, |c| c.is_control())
@@ -236,6 +256,15 @@ pub fn bar(length: u64, what: &str, long: bool, bytes: bool) -> ProgressBar {
     let bar = ProgressBar::new(length).with_prefix(what.to_owned());
     match ProgressStyle::with_template(&template) {
         Ok(style) => bar.with_style(style.progress_chars("=> ")),
+        Err(_) => bar,
+    }
+}
+
+/// How far it is, as the bar's message, on standard error: of work whose end nobody knows.
+pub fn counter(what: &str) -> ProgressBar {
+    let bar = ProgressBar::new_spinner().with_prefix(what.to_owned());
+    match ProgressStyle::with_template("{prefix} {spinner} {msg}") {
+        Ok(style) => bar.with_style(style),
         Err(_) => bar,
     }
 }

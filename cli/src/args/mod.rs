@@ -1,6 +1,7 @@
 //! What can be asked on the command line.
 
 mod retention;
+mod workspace;
 
 use std::path::PathBuf;
 
@@ -10,6 +11,7 @@ use milepost::MessageRange;
 
 use crate::record::Format;
 pub use retention::{Cleanup, Compact, Delete, Erase, Pin, Stats, Unpin};
+pub use workspace::{Capture, Cat, Diff, Files};
 
 const ADDRESSES: &str = "\
 Addresses of a point:
@@ -91,8 +93,14 @@ pub enum Command {
     Restore(Restore),
     /// Take back the last restore of a task.
     Undo(Task),
-    /// Compare the states at two points.
+    /// Compare the states at two points, or the files.
     Diff(Diff),
+    /// Capture a folder of files for a task.
+    Capture(Capture),
+    /// List the files that were captured last before a point.
+    Files(Files),
+    /// Print the content of a file that was captured.
+    Cat(Cat),
     /// Check every hash and both copies of every event.
     Verify(Verify),
     /// Mend what is damaged, and say what is lost.
@@ -278,14 +286,6 @@ pub struct Restore {
     /// What the new lineage is for, in words.
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
-}
-
-#[derive(Debug, ClapArgs)]
-pub struct Diff {
-    /// The address of the point before.
-    pub before: String,
-    /// The address of the point after.
-    pub after: String,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -1,6 +1,9 @@
 //! The commands, one file each, and what several of them need.
 
 mod anchor;
+mod capture;
+mod captured;
+mod cat;
 mod checkpoints;
 mod cleanup;
 mod compact;
@@ -8,7 +11,10 @@ mod confirm;
 mod delete;
 mod diff;
 mod erase;
+mod file_diff;
+mod files;
 mod forms;
+mod hunks;
 mod key;
 mod lineages;
 mod log;
@@ -53,7 +59,7 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
         command => {
             let writes = matches!(
                 command,
-                Command::Mark(_) | Command::Restore(_) | Command::Undo(_)
+                Command::Mark(_) | Command::Restore(_) | Command::Undo(_) | Command::Capture(_)
             );
             let engine = match writes {
                 true => store.open_with_hooks()?,
@@ -87,7 +93,11 @@ fn on_store(store: &Choice, engine: &Engine, command: Command, out: &mut Out) ->
         Command::Mark(args) => mark::run(engine, &args, out),
         Command::Restore(args) => restore::run(engine, &args, out),
         Command::Undo(args) => undo::run(engine, &args.task, out),
+        Command::Diff(args) if args.files => file_diff::run(engine, &args, out),
         Command::Diff(args) => diff::run(engine, &args, out),
+        Command::Capture(args) => capture::run(engine, &args, out),
+        Command::Files(args) => files::run(engine, &args, out),
+        Command::Cat(args) => cat::run(engine, &args, out),
         Command::Verify(args) => verify::run(engine, &args, out),
         Command::Cleanup(args) => cleanup::run(engine, &args, out),
         Command::Pin(args) => pin::pin(engine, &args, out),

@@ -1,0 +1,138 @@
+//! `capture`: what a folder holds now, for a task.
+
+use std::io::{self, IsTerminal};
+use std::os::unix::ffi::OsStrExt;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use milepost::{Detail, Engine, ErrorKind, Mark};
+use milepost_workspace::{CaptureReport, PathBytes, Workspace};
+use serde_json::json;
+
+use super::{forms, task};
+use crate::args;
+use crate::error::{Failure, Result};
+use crate::output::{Out, big, counter, grouped, printable, size};
+
+/// What is done before so long needs no bar.
+const SOON: Duration = Duration::from_millis(500);
+
+/// How often the bar moves.
+const STEP: Duration = Duration::from_millis(100);
+
+pub fn run(engine: &Engine, args: &args::Capture, out: &mut Out) -> Result<()> {
+    let task = task(engine, &args.task)?;
+    let workspace = open(args)?;
+    let mark = args.label.as_deref().map(|label| Mark::new().label(label));
+    let captured = with_bar(&workspace, !out.json, || {
+        workspace.capture(engine, &task, mark)
+    });
+    let report = captured.map_err(|error| {
+        let refused = matches!(error.detail(), Some(Detail::Refused { .. }));
+        let kind = error.kind();
+        let failure = Failure::from(error);
+        match kind {
+            ErrorKind::Invalid if refused => failure,
+            ErrorKind::Invalid if args.label.is_some() => failure.hint(
+                "a label is a name, as in `before-fix`, and the folder is one that you work in",
+            ),
+            ErrorKind::Invalid => failure.hint("name a folder that you work in"),
+            ErrorKind::Unavailable => failure.hint(
+                "nothing was recorded: mend what it says, or wait for the other, and ask again",
+            ),
+            _ => failure,
+        }
+    })?;
+    if out.json {
+        let folder = PathBytes::from(workspace.folder().as_os_str().as_bytes());
+        return Ok(out.json(&json!({
+            "task": task.id(),
+            "folder": folder,
+            "root": report.root,
+            "appended": report.appended.map(big),
+            "checkpoint": report.checkpoint,
+            "files": big(report.files),
+            "bytes": big(report.bytes),
+            "read": big(report.read),
+            "stored": big(report.stored),
+            "skips": big(report.skips),
+        }))?);
+    }
+    match report.appended {
+        Some(_) => out.line(line(&report, task.id()))?,
+        None => out.line("nothing changed")?,
+    }
+    if let (Some(id), Some(label)) = (report.checkpoint, &args.label) {
+        out.line(format!("marked as `{}`", printable(label)))?;
+        out.line(format!("checkpoint @{id}"))?;
+    }
+    Ok(())
+}
+
+/// The folder, or what can be done where it is refused.
+fn open(args: &args::Capture) -> Result<Workspace> {
+    Workspace::open(&args.folder, args.options()).map_err(|error| {
+        let kind = error.kind();
+        let failure = Failure::from(error);
+        let insist = || Workspace::open(&args.folder, args.options().anyway(true)).is_ok();
+        match kind {
+            ErrorKind::Invalid if insist() => {
+                failure.hint("--anyway captures it all the same; usually DIR is one project")
+            }
+            ErrorKind::Invalid => failure.hint("DIR is a folder that you work in"),
+            ErrorKind::NotFound => failure.hint("DIR is a folder that is there; default: this one"),
+            _ => failure.hint("`milepost capture DIR` needs leave to read the folder"),
+        }
+    })
+}
+
+fn line(report: &CaptureReport, task: &str) -> String {
+    let several = |number, what: &str| match number {
+        1 => format!("1 {what}"),
+        _ => format!("{} {what}s", grouped(number)),
+    };
+    let mut line = format!(
+        "captured {}, {}: {} read, {} stored",
+        several(report.files, "file"),
+        size(report.bytes),
+        grouped(report.read),
+        several(report.stored, "chunk")
+    );
+    if report.skips > 0 {
+        let (skips, task) = (grouped(report.skips), forms::encode(task));
+        line.push_str(&format!(
+            ", {skips} left out (milepost files {task} --skips)"
+        ));
+    }
+    line
+}
+
+/// Does the work, and shows how far it is where that takes a while.
+fn with_bar<T>(workspace: &Workspace, wanted: bool, work: impl FnOnce() -> T) -> T {
+    if !wanted || !io::stderr().is_terminal() {
+        return work();
+    }
+    let (working, worked) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let goes_on =
+                |at_most| matches!(worked.recv_timeout(at_most), Err(RecvTimeoutError::Timeout));
+            if !goes_on(SOON) {
+                return;
+            }
+            let bar = counter("capture");
+            loop {
+                let status = workspace.status();
+                let (files, bytes) = (grouped(status.files), size(status.bytes));
+                bar.set_message(format!("{files} files, {bytes}"));
+                if !goes_on(STEP) {
+                    return bar.finish_and_clear();
+                }
+            }
+        });
+        // The other end hears of it when this goes, however the work ends.
+        let _working = working;
+        work()
+    })
+}

@@ -1,0 +1,125 @@
+//! What the commands about captured files have in common: which capture, which path, how both look.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+
+use milepost::{Engine, Error};
+use milepost_workspace::{EntryKind, Item, Snapshot, TreePath};
+use serde_json::{Value, json};
+
+use super::{forms, point};
+use crate::error::{Failure, Result};
+use crate::output::{big, printable};
+
+/// The capture that an address sees, or how to get one.
+pub fn snapshot(engine: &Engine, address: &str) -> Result<Snapshot> {
+    let point = point(engine, address)?;
+    if let Some(root) = engine.run_state(&point)?.workspace {
+        return Ok(Snapshot::of(engine, root)?);
+    }
+    let task = forms::encode(&point.task);
+    let message = format!("no folder was captured before {}", printable(address));
+    Err(Failure::new(message).hint(format!(
+        "`milepost capture DIR --task {task}` captures one; `milepost log {task}` shows where that was \
+         done before, as workspace_captured"
+    )))
+}
+
+/// A path in a capture as it was given: `./` in front and `/` behind are what shells make of it.
+pub fn tree_path(given: &OsStr) -> Result<TreePath> {
+    let mut bytes = given.as_bytes();
+    while let Some(rest) = bytes.strip_prefix(b"./") {
+        bytes = rest;
+    }
+    while let Some(rest) = bytes.strip_suffix(b"/") {
+        bytes = rest;
+    }
+    TreePath::new(bytes).map_err(|error| {
+        let hint = "a path begins below the captured folder, as `milepost files ADDRESS` prints it";
+        Failure::from(error).hint(hint)
+    })
+}
+
+/// Nothing is at a path of the capture that an address sees.
+pub fn nothing_at(path: &TreePath, address: &str) -> Failure {
+    let address = printable(address);
+    Failure::new(format!("{path} is not in the capture")).hint(format!(
+        "`milepost files {address}` lists what is in it, with --skips what was left out"
+    ))
+}
+
+/// Nothing is at a path of the captures that two addresses see.
+pub fn in_neither(path: &TreePath, before: &str, after: &str) -> Failure {
+    let (before, after) = (printable(before), printable(after));
+    Failure::new(format!("{path} is in neither capture")).hint(format!(
+        "`milepost files {before}` and `milepost files {after}` list what is in them"
+    ))
+}
+
+/// Why a captured file cannot be read.
+pub fn unreadable(path: &TreePath, error: io::Error) -> Failure {
+    let failure: Failure = match error.downcast::<Error>() {
+        Ok(error) => error.into(),
+        Err(error) => error.into(),
+    };
+    failure.at(path)
+}
+
+/// The permission bits, as `0644`.
+pub fn mode(item: &Item) -> String {
+    format!("{:04o}", item.mode)
+}
+
+/// The kind and the permission bits, as `-rw-r--r--`.
+pub fn mode_line(item: &Item) -> String {
+    let mut line = String::with_capacity(10);
+    line.push(match item.kind {
+        EntryKind::Directory { .. } => 'd',
+        EntryKind::Link { .. } => 'l',
+        _ => '-',
+    });
+    for at in (0..9).rev() {
+        let letter = ['x', 'w', 'r'].get(at % 3).copied().unwrap_or_default();
+        line.push(if item.mode >> at & 1 == 1 {
+            letter
+        } else {
+            '-'
+        });
+    }
+    line
+}
+
+/// What is at a path, for programs. Names that are no UTF-8 are `{"base64"}`.
+pub fn form(path: &TreePath, item: &Item) -> Value {
+    let mut form = side(item);
+    if let Some(fields) = form.as_object_mut() {
+        fields.insert("path".into(), json!(path));
+    }
+    form
+}
+
+/// The same without the path.
+pub fn side(item: &Item) -> Value {
+    match &item.kind {
+        EntryKind::Directory { .. } => json!({"kind": "directory", "mode": mode(item)}),
+        EntryKind::Link { target } => {
+            json!({"kind": "link", "mode": mode(item), "target": content(target)})
+        }
+        kind => json!({
+            "kind": "file",
+            "mode": mode(item),
+            "size": kind.file_len().map(big),
+            "hash": kind.file_hash(),
+            "unstable": kind.is_unstable(),
+        }),
+    }
+}
+
+/// Bytes for JSON: a string, or `{"base64"}`.
+pub fn content(bytes: &[u8]) -> Value {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => json!(text),
+        Err(_) => json!({"base64": data_encoding::BASE64.encode(bytes)}),
+    }
+}
