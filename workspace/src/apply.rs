@@ -26,6 +26,8 @@ mod feed;
 mod find;
 mod hands;
 mod judge;
+#[cfg(test)]
+mod limits;
 mod moves;
 #[cfg(test)]
 mod others;

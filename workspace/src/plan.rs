@@ -10,6 +10,8 @@
 //! form.rs      the plan as people and programs read it
 //! ```
 
+#[cfg(test)]
+mod cases;
 mod choices;
 mod create;
 mod folder;

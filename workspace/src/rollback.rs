@@ -14,7 +14,7 @@ mod record;
 use std::sync::Arc;
 
 use milepost::{Engine, Hash, Participant, Point, Result, Scope, Task};
-use milepost_codec::{ChunkId, PathBytes};
+use milepost_codec::{ChunkId, PathBytes, RestoreOutcome};
 
 use self::dry::Dry;
 use self::part::{Part, Stored};
@@ -149,8 +149,14 @@ impl Workspace {
         let left = part.left_over()?;
         if !left.is_empty() {
             for past in engine.restores_of(task)? {
-                if past.ended.is_some() && left.contains(&past.begun.restore) {
-                    part.clear(engine, &past.begun)?;
+                // What was given up is left as it is.
+                let done = match past.ended.map(|ended| ended.outcome) {
+                    Some(RestoreOutcome::Done) => true,
+                    Some(RestoreOutcome::Undone) => false,
+                    Some(RestoreOutcome::GivenUp) | None => continue,
+                };
+                if left.contains(&past.begun.restore) {
+                    part.clear(engine, &past.begun, done)?;
                 }
             }
         }

@@ -111,7 +111,7 @@ impl Chunks {
             };
         }
         let parts: Vec<_> = bytes
-            .chunks(if bytes[0] == 0 { 4500 } else { CUT })
+            .chunks(if bytes.len() > 5000 { 4500 } else { CUT })
             .map(|part| FilePart {
                 id: self.store(part),
                 len: part.len() as u64,

@@ -14,7 +14,7 @@ fn go_back(scene: &Scene, label: &str) -> milepost::Result<milepost_workspace::W
 
 #[test]
 fn a_restore_deletes_nothing_that_was_never_recorded_ignored_or_not() {
-    let scene = Scene::new();
+    let scene = Scene::begin();
     scene.write(".gitignore", "target/\n*.log\n");
     scene.write("src/main.rs", "one");
     scene.capture("first");
@@ -47,7 +47,7 @@ fn a_restore_deletes_nothing_that_was_never_recorded_ignored_or_not() {
 
 #[test]
 fn restoring_gitignore_changes_nothing_about_other_files() {
-    let scene = Scene::new();
+    let scene = Scene::begin();
     scene.write(".gitignore", "");
     scene.write("data.bin", "recorded");
     scene.capture("first");
@@ -67,7 +67,7 @@ fn restoring_gitignore_changes_nothing_about_other_files() {
 
 #[test]
 fn neighbours_of_the_workspace_are_never_touched() {
-    let scene = Scene::new();
+    let scene = Scene::begin();
     let beside = scene.dir.path().join("neighbour");
     std::fs::create_dir(&beside).unwrap();
     std::fs::write(beside.join("a"), "theirs").unwrap();
@@ -104,7 +104,7 @@ fn neighbours_of_the_workspace_are_never_touched() {
 
 #[test]
 fn nested_repositories_submodules_and_worktrees_stay_as_they_are() {
-    let scene = Scene::new();
+    let scene = Scene::begin();
     scene.write("vendor/lib/.git/HEAD", "ref: refs/heads/main\n");
     scene.write("vendor/lib/.git/objects/00/11", "object");
     scene.write("vendor/lib/code.c", "one");
@@ -149,7 +149,7 @@ fn home_and_root_are_refused() {
 
 #[test]
 fn what_is_too_large_is_skipped_and_said() {
-    let scene = Scene::new();
+    let scene = Scene::begin();
     let options = WorkspaceOptions::default().max_file(100).max_total(250);
     let workspace = Workspace::open(scene.folder(), options).unwrap();
     scene.write("a-large", &"x".repeat(101));
@@ -174,7 +174,7 @@ fn what_is_too_large_is_skipped_and_said() {
 
 #[test]
 fn what_a_shell_command_changed_is_captured() {
-    let scene = Scene::new();
+    let scene = Scene::begin();
     scene.write("a", "one");
     scene.capture("first");
     let done = Command::new("sh")
@@ -196,7 +196,7 @@ fn what_a_shell_command_changed_is_captured() {
 
 #[test]
 fn a_plan_touches_nothing_and_says_all() {
-    let scene = Scene::new();
+    let scene = Scene::begin();
     scene.write("changed", "one");
     scene.write("gone", "one");
     scene.capture("first");
@@ -242,7 +242,7 @@ fn a_plan_touches_nothing_and_says_all() {
 
 #[test]
 fn undo_brings_the_present_back() {
-    let scene = Scene::new();
+    let scene = Scene::begin();
     scene.write("a", "one");
     scene.capture("first");
     scene.write("a", "two");
@@ -260,7 +260,7 @@ fn undo_brings_the_present_back() {
 
 #[test]
 fn where_files_fail_the_conversation_stays() {
-    let scene = Scene::new();
+    let scene = Scene::begin();
     scene.write("a", "one");
     scene.capture("first");
     scene.task.append(Message::text("user", "hello")).unwrap();
@@ -279,7 +279,7 @@ fn where_files_fail_the_conversation_stays() {
 
 #[test]
 fn a_second_program_is_told_who_has_the_workspace() {
-    let scene = Scene::new();
+    let scene = Scene::begin();
     scene.write("a", "one");
     scene.capture("first");
     // Another program that has it: `flock` holds the folder until its standard input ends.

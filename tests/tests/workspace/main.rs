@@ -26,7 +26,7 @@ pub struct Scene {
 }
 
 impl Scene {
-    pub fn new() -> Self {
+    pub fn begin() -> Self {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("work")).unwrap();
         let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();

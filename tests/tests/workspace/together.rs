@@ -7,7 +7,7 @@ use super::{Scene, content, none};
 
 #[test]
 fn files_only_leaves_the_conversation_and_state_only_leaves_the_files() {
-    let scene = Scene::new();
+    let scene = Scene::begin();
     scene.write("a", "one");
     scene.capture("first");
     scene.task.append(Message::text("user", "hello")).unwrap();
@@ -40,7 +40,7 @@ fn files_only_leaves_the_conversation_and_state_only_leaves_the_files() {
 
 #[test]
 fn what_no_kept_capture_needs_leaves_the_disk_and_the_rest_stays() {
-    let scene = Scene::new();
+    let scene = Scene::begin();
     let secret = "a secret that nobody may find again 8d1c";
     scene.write("kept", "kept in all captures, as it is");
     scene.write("old", secret);
@@ -80,7 +80,7 @@ fn what_no_kept_capture_needs_leaves_the_disk_and_the_rest_stays() {
 
 #[test]
 fn a_capture_that_only_a_base_names_keeps_what_it_needs() {
-    let scene = Scene::new();
+    let scene = Scene::begin();
     scene.write("a", "captured once");
     scene.capture("first");
     for n in 0..5 {
@@ -103,7 +103,7 @@ fn a_capture_that_only_a_base_names_keeps_what_it_needs() {
 
 #[test]
 fn damage_to_a_chunk_is_told_with_the_paths_that_it_hits() {
-    let scene = Scene::new();
+    let scene = Scene::begin();
     let text: String = (0..40_000_u32).map(|n| format!("{n:x} ")).collect();
     scene.write("src/large.txt", &text);
     scene.write("src/small.txt", "small");
@@ -122,7 +122,7 @@ fn damage_to_a_chunk_is_told_with_the_paths_that_it_hits() {
 
 #[test]
 fn two_tasks_with_the_same_files_store_them_once() {
-    let scene = Scene::new();
+    let scene = Scene::begin();
     let text: String = (0..9_000_u32).map(|n| format!("{n:x} ")).collect();
     scene.write("a", &text);
     scene.capture("first");

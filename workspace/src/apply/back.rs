@@ -125,8 +125,9 @@ impl<'a> Back<'a> {
             let name = path.name();
             let here = (&*parent, name.as_bytes());
             let found = self.sight(action, here, false)?.path;
-            let bits = match (action.verb, &action.before) {
-                (Verb::Mode | Verb::MakeRoom, Some(before)) if found == Found::Before => {
+            // A folder may be opened up, to be moved or changed in.
+            let bits = match &action.before {
+                Some(before) if found == Found::Before && before.kind.is_directory() => {
                     bits_of(here).is_ok_and(|bits| bits != before.mode)
                 }
                 _ => false,

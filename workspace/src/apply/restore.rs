@@ -132,11 +132,6 @@ impl<'a> Way<'a> {
         let last = self.open.last().map_or(&self.folder.root, |(_, dir)| dir);
         Ok(Arc::clone(last))
     }
-
-    /// Forgets what is open: it may be elsewhere by now.
-    pub(super) fn forget(&mut self) {
-        self.open.clear();
-    }
 }
 
 /// Whether an error of the way says that there is none: something on it is gone, or no directory.

@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 
 use super::WentBack;
 use super::record::{NAME, Record};
-use crate::apply::{self, Folder, Kept, Recovered, Restore};
+use crate::apply::{self, Failed, Folder, Kept, Recovered, Restore};
 use crate::cache::{self, Cache};
 use crate::capture::{self, Storage};
 use crate::chunks::Chunks;
@@ -314,9 +314,13 @@ impl Part {
     }
 
     /// Clears up behind a restore that has ended.
-    pub(super) fn clear(&self, engine: &Engine, begun: &RestoreBegun) -> Result<()> {
+    pub(super) fn clear(&self, engine: &Engine, begun: &RestoreBegun, done: bool) -> Result<()> {
         self.hold(engine, self.workspace.options().wait)?;
-        let done = self.bring_to_its_end(engine, begun, apply::Stand::Done);
+        let stand = match done {
+            true => apply::Stand::Done,
+            false => apply::Stand::Undone,
+        };
+        let done = self.bring_to_its_end(engine, begun, stand);
         self.under_way.lock().lock = None;
         done
     }
@@ -390,7 +394,7 @@ impl Participant for Part {
     fn apply(&self, engine: &Engine, pending: &PendingRestore) -> Result<Vec<Body>> {
         let counts = self.with_restore(engine, &pending.begun, |restore, record| {
             let capture = tree::capture(&engine.chunk_store(), &record.to_come)?;
-            let counts = apply::apply(restore, &capture.tree).map_err(|failed| failed.error)?;
+            let counts = apply::apply(restore, &capture.tree).map_err(why)?;
             Ok((record.to_come, record.target, counts, capture.skipped))
         })?;
         let (to_come, target, counts, skipped) = counts;
@@ -424,6 +428,15 @@ impl Participant for Part {
             Err(error) => self.end(WorkspaceState::Error, Some(error)),
         }
         done
+    }
+}
+
+/// Why a restore failed, and what keeps it from being taken back, where something does.
+fn why(failed: Failed) -> Error {
+    match failed.recovered {
+        Ok(Recovered::Whole(_)) => failed.error,
+        Ok(Recovered::Stopped(conflicts)) => failed.error.at(in_the_way(&conflicts)),
+        Err(left) => failed.error.at(left),
     }
 }
 
