@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use indicatif::ProgressBar;
-use milepost::{CompactionPlan, CompactionStep, DiskBytes, Engine, ErrorKind};
+use milepost::{CompactionPlan, CompactionReport, CompactionStep, DiskBytes, Engine, ErrorKind};
 use serde_json::{Value, json};
 
 use crate::args::Compact;
@@ -19,7 +19,7 @@ pub fn run(store: &Choice, engine: &Engine, args: &Compact, out: &mut Out) -> Re
         // The work behind it may be long.
         out.flush()?;
     }
-    let after = match args.dry_run {
+    let done = match args.dry_run {
         true => None,
         false => {
             check(plan.needs, free, args.force)?;
@@ -32,31 +32,34 @@ pub fn run(store: &Choice, engine: &Engine, args: &Compact, out: &mut Out) -> Re
             "needs": big(plan.needs),
             "free": free.map(big),
             "before": form(&plan.disk),
-            "after": after.as_ref().map(form),
+            "after": done.as_ref().map(|done| form(&done.after)),
+            "packs_left": done.as_ref().and_then(|done| done.packs_left.as_ref()),
         }))?);
     }
-    let Some(after) = after else {
+    let Some(done) = done else {
         return Ok(out.line("nothing was changed")?);
     };
-    for ((name, before), (_, after)) in parts(&plan.disk).into_iter().zip(parts(&after)) {
+    for ((name, before), (_, after)) in parts(&plan.disk).into_iter().zip(parts(&done.after)) {
         out.line(format!("{name:12} {} -> {}", size(before), size(after)))?;
+    }
+    if let Some(why) = &done.packs_left {
+        out.line(format!("packs were left as they are: {why}"))?;
     }
     Ok(())
 }
 
-fn compact(engine: &Engine) -> Result<DiskBytes> {
+fn compact(engine: &Engine) -> Result<CompactionReport> {
     let mut shown = Bars::default();
     let done = engine.compact(&mut |step| shown.step(step));
     shown.clear();
-    let report = done.map_err(|error| {
+    Ok(done.map_err(|error| {
         let full = error.kind() == ErrorKind::Unavailable;
         let failure = Failure::from(error);
         match full {
             true => failure.hint("make room and ask again: nothing of the store has changed"),
             false => failure,
         }
-    })?;
-    Ok(report.after)
+    })?)
 }
 
 /// A bar for each step, one after another.
