@@ -52,14 +52,14 @@ fn compact(engine: &Engine) -> Result<CompactionReport> {
     let mut shown = Bars::default();
     let done = engine.compact(&mut |step| shown.step(step));
     shown.clear();
-    Ok(done.map_err(|error| {
+    done.map_err(|error| {
         let full = error.kind() == ErrorKind::Unavailable;
         let failure = Failure::from(error);
         match full {
             true => failure.hint("make room and ask again: nothing of the store has changed"),
             false => failure,
         }
-    })?)
+    })
 }
 
 /// A bar for each step, one after another.
