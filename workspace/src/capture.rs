@@ -77,6 +77,7 @@ pub(crate) fn take(
         beside: beside.as_deref(),
         known,
         before: None,
+        moved: false,
     })?;
     let mut report = CaptureReport {
         root: Hash(taken.root.0),
@@ -147,6 +148,8 @@ pub(crate) struct Storage<'a> {
     pub(crate) known: Option<ChunkId>,
     /// Of a present, the tree that will be gone to: what stands in its place is taken whatever it is.
     pub(crate) before: Option<ChunkId>,
+    /// Whether the folder is the one that was captured, though it is elsewhere now.
+    pub(crate) moved: bool,
 }
 
 /// Looks at a folder and stores what it holds.
@@ -159,6 +162,7 @@ pub(crate) fn store(storage: &Storage<'_>) -> Result<(Taken, Looked)> {
         beside,
         known,
         before,
+        moved,
     } = *storage;
     let root = at_root(folder).map_err(|e| error::io("open", folder, &e.into()))?;
     let itself = root.itself();
@@ -186,7 +190,7 @@ pub(crate) fn store(storage: &Storage<'_>) -> Result<(Taken, Looked)> {
     };
     cache.rely_on(known, chunks)?;
     let last = match known {
-        Some(root) => last(chunks, &root)?,
+        Some(root) => last(chunks, &root, Some(folder).filter(|_| !moved))?,
         None => None,
     };
     let mut recorded: Vec<ChunkId> = last.iter().map(|(_, tree)| *tree).collect();
@@ -235,9 +239,18 @@ pub(crate) fn store(storage: &Storage<'_>) -> Result<(Taken, Looked)> {
 
 /// The capture that was taken last, and its tree: of a present, the one it was taken over. Nothing where
 /// it is lost, so that a folder can be captured whatever became of its past.
-pub(crate) fn last(chunks: &dyn Chunks, root: &ChunkId) -> Result<Option<(ChunkId, ChunkId)>> {
+///
+/// Nothing either where it is of another folder than `folder`: what was recorded there was not recorded here.
+pub(crate) fn last(
+    chunks: &dyn Chunks,
+    root: &ChunkId,
+    folder: Option<&Path>,
+) -> Result<Option<(ChunkId, ChunkId)>> {
+    let here = |capture: &Capture| {
+        folder.is_none_or(|folder| capture.folder.as_bytes() == folder.as_os_str().as_bytes())
+    };
     let read = |root: &ChunkId| match tree::capture(chunks, root) {
-        Ok(capture) => Ok(Some(capture)),
+        Ok(capture) => Ok(Some(capture).filter(here)),
         Err(e) if matches!(e.kind(), ErrorKind::Corrupt | ErrorKind::NotFound) => Ok(None),
         Err(e) => Err(e),
     };

@@ -51,7 +51,7 @@ impl Workspace {
         let known = engine.workspace_at(&task.point(task.head()?.next)?)?;
         let target = part::target(&chunks, engine.workspace_at(to)?)?;
         let beside = capture::beside(&chunks)?;
-        let taken = Lock::take(self.folder(), beside.as_deref(), std::time::Duration::ZERO);
+        let taken = Lock::take(self.folder(), beside.as_deref(), part::A_MOMENT);
         let dry = Dry::over(&chunks);
         let known = known.map(|Hash(root)| ChunkId(root));
         let (_, looked) = capture::store(&Storage {
@@ -62,9 +62,13 @@ impl Workspace {
             beside: beside.as_deref(),
             known,
             before: Some(target.capture.tree),
+            moved: choices.moved,
         })?;
         let last = match known {
-            Some(root) => capture::last(&dry, &root)?.map(|(_, tree)| tree),
+            Some(root) => {
+                capture::last(&dry, &root, Some(self.folder()).filter(|_| !choices.moved))?
+                    .map(|(_, tree)| tree)
+            }
             None => None,
         };
         let made = make(

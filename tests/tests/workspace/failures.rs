@@ -103,6 +103,24 @@ fn neighbours_of_the_workspace_are_never_touched() {
 }
 
 #[test]
+fn what_was_recorded_in_one_folder_was_not_recorded_in_another() {
+    let scene = Scene::begin();
+    let elsewhere = scene.dir.path().join("other");
+    std::fs::create_dir(&elsewhere).unwrap();
+    std::fs::write(elsewhere.join("a"), "a").unwrap();
+    let other = Workspace::open(&elsewhere, WorkspaceOptions::default()).unwrap();
+    let mark = milepost::Mark::new().label("one");
+    (other.capture(&scene.engine, &scene.task, Some(mark))).unwrap();
+    scene.write("n", "the same in both");
+    scene.capture("two");
+    // Never captured in this folder, and of the same content as one that was in the other.
+    std::fs::write(elsewhere.join("n"), "the same in both").unwrap();
+    let to = scene.point("one");
+    (other.go_back(&scene.engine, &to, Scope::All, None, &none())).unwrap();
+    assert_eq!(content(&elsewhere).len(), 2);
+}
+
+#[test]
 fn nested_repositories_submodules_and_worktrees_stay_as_they_are() {
     let scene = Scene::begin();
     scene.write("vendor/lib/.git/HEAD", "ref: refs/heads/main\n");

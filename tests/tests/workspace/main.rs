@@ -8,13 +8,14 @@
 
 mod crash;
 mod failures;
+mod model;
 mod together;
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use milepost::{Engine, Mark, Options, Point, Task};
+use milepost::{CheckpointId, Engine, Mark, Options, Point, Task};
 use milepost_workspace::{Choices, TreePath, Workspace, WorkspaceOptions};
 
 /// A store and a folder beside each other, and a task that works on it.
@@ -59,12 +60,11 @@ impl Scene {
         std::fs::read_to_string(self.path(path)).unwrap()
     }
 
-    pub fn capture(&self, label: &str) {
+    pub fn capture(&self, label: &str) -> CheckpointId {
         let task = self.engine.task("t").unwrap();
         let mark = Mark::new().label(label);
-        self.workspace
-            .capture(&self.engine, &task, Some(mark))
-            .unwrap();
+        let captured = self.workspace.capture(&self.engine, &task, Some(mark));
+        captured.unwrap().checkpoint.unwrap()
     }
 
     pub fn point(&self, label: &str) -> Point {

@@ -1,6 +1,7 @@
 //! What the engine asks of a workspace that takes part in a task.
 
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,6 +32,10 @@ use crate::workspace::Workspace;
 
 /// Paths that an error names, at most.
 const PATHS_MAX: usize = 10;
+
+/// A restore does not wait, and tells who has the folder. But a process that is just being started has, for
+/// a moment, the locks of the one that starts it.
+pub(super) const A_MOMENT: Duration = Duration::from_millis(300);
 
 /// A workspace that takes part in a task, and what was chosen for paths.
 pub(super) struct Part {
@@ -128,6 +133,11 @@ impl Part {
         }
     }
 
+    /// Where a capture has to be of, to say what is recorded here.
+    fn place(&self) -> Option<&Path> {
+        Some(self.workspace.folder()).filter(|_| !self.choices.moved)
+    }
+
     /// Captures the folder, as it goes on or as a present.
     fn store(
         &self,
@@ -145,9 +155,10 @@ impl Part {
             beside: beside.as_deref(),
             known,
             before,
+            moved: self.choices.moved,
         })?;
         let last = match known {
-            Some(root) => capture::last(&chunks, &root)?,
+            Some(root) => capture::last(&chunks, &root, self.place())?,
             None => None,
         };
         // A present is none where the folder is as it was captured last: that one is gone back to.
@@ -180,7 +191,7 @@ impl Part {
         let as_chunk = |Hash(root): Hash| ChunkId(root);
         let known = going.known.map(as_chunk);
         let last = match known {
-            Some(root) => capture::last(&chunks, &root)?,
+            Some(root) => capture::last(&chunks, &root, self.place())?,
             None => None,
         };
         let (present, skips) = self.under_way.lock().present.take().ok_or_else(|| {
@@ -207,12 +218,11 @@ impl Part {
         let mut shown = made.shown;
         let folder = self.workspace.opened(&chunks)?;
         look_at_folder(&folder, &made.actions, &mut shown)?;
-        let same = made.tree == target.capture.tree
-            && !target.capture.present
-            && !self.workspace.is_elsewhere(&target.capture);
+        let same =
+            made.tree == target.capture.tree && !self.workspace.is_elsewhere(&target.capture);
         let to_come = match same {
             true => target.root,
-            false => self.capture_to_come(&chunks, made.tree)?,
+            false => self.capture_to_come(&chunks, made.tree, &target.capture)?,
         };
         let mut needed: Vec<ChunkId> = known.into_iter().collect();
         needed.extend(going.present.map(as_chunk));
@@ -226,12 +236,18 @@ impl Part {
         Ok((record, shown))
     }
 
-    /// Stores the capture of a tree that nobody captured: what is kept, with what comes back.
-    fn capture_to_come(&self, chunks: &dyn Chunks, tree: ChunkId) -> Result<ChunkId> {
+    /// Stores the capture of a tree that nobody captured: what is kept, with what comes back. One that goes
+    /// back to a present is a present: what only that saved is the user's own, and was never recorded.
+    fn capture_to_come(
+        &self,
+        chunks: &dyn Chunks,
+        tree: ChunkId,
+        target: &Capture,
+    ) -> Result<ChunkId> {
         let counts = contents::count(&Stored(chunks), &tree)?;
         let capture = Capture {
-            present: false,
-            over: None,
+            present: target.present,
+            over: target.over,
             folder: PathBytes::from(self.workspace.folder().as_os_str().as_bytes()),
             tree,
             files: counts.files,
@@ -367,8 +383,7 @@ impl Participant for Part {
         };
         let chunks = at.engine.chunk_store();
         let target = target(&chunks, at.engine.workspace_at(to)?)?;
-        // A restore does not wait: who has the folder is told.
-        self.hold(at.engine, Duration::ZERO)?;
+        self.hold(at.engine, A_MOMENT)?;
         watched.go(WorkspaceState::Restoring, None)?;
         let (bodies, present) = self.store(at, known, Some(target.capture.tree))?;
         self.under_way.lock().present = Some(present);

@@ -71,6 +71,7 @@ fn a_same_size_edit_within_a_tick_is_seen() {
             beside,
             known: None,
             before: None,
+            moved: false,
         })
         .unwrap();
         let tree = looked.tree;
@@ -131,6 +132,7 @@ fn a_stamp_that_is_not_settled_is_not_trusted_whatever_the_cache_says() {
             beside: Some(&beside),
             known: None,
             before: None,
+            moved: false,
         })
         .unwrap();
         assert_eq!(looked.read, read);

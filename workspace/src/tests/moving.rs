@@ -164,6 +164,7 @@ fn a_folder_that_is_swapped_for_a_link_leads_nowhere() {
                 beside: Some(&beside),
                 known: None,
                 before: None,
+                moved: false,
             })
             .unwrap();
         }
