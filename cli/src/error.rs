@@ -13,8 +13,12 @@ use std::io;
 
 use milepost::{Detail, ErrorKind};
 
+use crate::commands::encode;
+
 /// The request could not be met.
 pub const UNMET: u8 = 1;
+/// What was asked for does not go together.
+pub const USAGE: u8 = 2;
 /// Stored bytes are not what was written, or two things that must agree do not.
 pub const CORRUPT: u8 = 3;
 /// Somebody else was first, or the name is taken.
@@ -39,6 +43,14 @@ impl Failure {
             code: UNMET,
             message: Some(message.into()),
             hint: None,
+        }
+    }
+
+    /// Something that has to be decided stands in the way.
+    pub fn conflict(message: impl Into<String>) -> Self {
+        Self {
+            code: CONFLICT,
+            ..Self::new(message)
         }
     }
 
@@ -118,10 +130,17 @@ impl From<milepost::Error> for Failure {
         if let Some(Detail::Refused { .. }) = error.detail() {
             hint = Some("what it runs is in your hooks.json, or `milepost trust --show` says it");
         }
+        let mut hint = hint.map(String::from);
+        if let Some(Detail::Pending { task, .. }) = error.detail() {
+            let task = encode(task);
+            hint = Some(format!(
+                "`milepost recover {task}` takes back what was cut short, then ask again"
+            ));
+        }
         Self {
             code,
             message: Some(error.to_string()),
-            hint: hint.map(Into::into),
+            hint,
         }
     }
 }

@@ -5,6 +5,10 @@
 mod common;
 #[path = "workspace/diff.rs"]
 mod diff;
+#[path = "workspace/recover.rs"]
+mod recover;
+#[path = "workspace/rollback.rs"]
+mod rollback;
 
 use std::ffi::{OsStr, OsString};
 use std::fs;

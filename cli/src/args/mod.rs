@@ -1,5 +1,6 @@
 //! What can be asked on the command line.
 
+mod going_back;
 mod retention;
 mod workspace;
 
@@ -10,6 +11,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use milepost::MessageRange;
 
 use crate::record::Format;
+pub use going_back::{How, Paths, Recover, Restore, Rollback, Undo};
 pub use retention::{Cleanup, Compact, Delete, Erase, Pin, Stats, Unpin};
 pub use workspace::{Capture, Cat, Diff, Files};
 
@@ -89,10 +91,15 @@ pub enum Command {
     Checkpoints(Checkpoints),
     /// Mark a checkpoint at a point.
     Mark(Mark),
-    /// Go back to a point: a new lineage begins there, and the task goes on with it.
+    /// Go back to a point: a new lineage begins there, and the task goes on with it. With --files
+    /// only the files of a folder go back.
     Restore(Restore),
-    /// Take back the last restore of a task.
-    Undo(Task),
+    /// Go back to a point with the folder: state and files together, or none of them.
+    Rollback(Rollback),
+    /// Take back the last restore of a task, with its folder where files went back.
+    Undo(Undo),
+    /// Take back restores of folders that were cut short.
+    Recover(Recover),
     /// Compare the states at two points, or the files.
     Diff(Diff),
     /// Capture a folder of files for a task.
@@ -277,15 +284,6 @@ pub struct Mark {
     /// A JSON object to filter lists by.
     #[arg(long, value_name = "JSON")]
     pub metadata: Option<String>,
-}
-
-#[derive(Debug, ClapArgs)]
-pub struct Restore {
-    /// The address of the point; see `milepost --help`.
-    pub address: String,
-    /// What the new lineage is for, in words.
-    #[arg(long, value_name = "TEXT")]
-    pub description: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]

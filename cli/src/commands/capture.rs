@@ -30,6 +30,7 @@ pub fn run(engine: &Engine, args: &args::Capture, out: &mut Out) -> Result<()> {
     });
     let report = captured.map_err(|error| {
         let refused = matches!(error.detail(), Some(Detail::Refused { .. }));
+        let pending = matches!(error.detail(), Some(Detail::Pending { .. }));
         let kind = error.kind();
         let failure = Failure::from(error);
         match kind {
@@ -38,7 +39,7 @@ pub fn run(engine: &Engine, args: &args::Capture, out: &mut Out) -> Result<()> {
                 "a label is a name, as in `before-fix`, and the folder is one that you work in",
             ),
             ErrorKind::Invalid => failure.hint("name a folder that you work in"),
-            ErrorKind::Unavailable => failure.hint(
+            ErrorKind::Unavailable if !pending => failure.hint(
                 "nothing was recorded: mend what it says, or wait for the other, and ask again",
             ),
             _ => failure,

@@ -1,9 +1,11 @@
 //! `cleanup`: old checkpoints go, and events that nothing needs.
 
-use milepost::{CheckpointId, Engine, LineageId, Offset, RetentionPlan, TaskPlan, TaskRetained};
+use milepost::{
+    CheckpointId, Detail, Engine, LineageId, Offset, RetentionPlan, TaskPlan, TaskRetained,
+};
 use serde_json::{Value, json};
 
-use super::task;
+use super::{forms, task};
 use crate::args::Cleanup;
 use crate::error::{Failure, Result};
 use crate::output::{Look, Out, bar, big, count, printable, size};
@@ -28,17 +30,26 @@ pub fn run(engine: &Engine, args: &Cleanup, out: &mut Out) -> Result<()> {
     } else {
         print_text(&fates, args.dry_run, out)?;
     }
-    match fates.iter().filter(|fate| fate.error.is_some()).count() {
-        0 => Ok(()),
-        failed => Err(Failure::new(format!(
-            "{} could not be cleaned up, or not wholly",
-            count(failed as u64, "task")
-        ))
-        .hint(
+    let failed = fates.iter().filter(|fate| fate.error.is_some()).count();
+    if failed == 0 {
+        return Ok(());
+    }
+    let failure = Failure::new(format!(
+        "{} could not be cleaned up, or not wholly",
+        count(failed as u64, "task")
+    ));
+    Err(match fates.iter().find(|fate| fate.held_up) {
+        Some(fate) => {
+            let task = forms::encode(&fate.task);
+            failure.hint(format!(
+                "what is done stays done; `milepost recover {task}` takes back the restore that was cut short"
+            ))
+        }
+        None => failure.hint(
             "what is done stays done; where a reducer is missing, clean up from the program that \
              has it, or with --marks-only",
-        )),
-    }
+        ),
+    })
 }
 
 fn apply(engine: &Engine, plan: &RetentionPlan) -> Result<Vec<Fate>> {
@@ -69,6 +80,8 @@ struct Fate {
     /// Events that go, and about how many bytes. Nothing where not all of them went.
     freed: Option<(u64, u64)>,
     error: Option<String>,
+    /// Whether that is a restore which was cut short.
+    held_up: bool,
 }
 
 impl Fate {
@@ -84,6 +97,7 @@ impl Fate {
             dropped: plan.dropped.clone(),
             freed: Some((plan.events, plan.bytes)),
             error: None,
+            held_up: false,
         }
     }
 
@@ -97,6 +111,10 @@ impl Fate {
             trimmed: done.trimmed,
             dropped: done.dropped,
             freed: planned.freed.filter(|_| done.error.is_none()),
+            held_up: matches!(
+                done.error.as_ref().and_then(|error| error.detail()),
+                Some(Detail::Pending { .. })
+            ),
             error: done.error.map(|error| error.to_string()),
             ..planned
         }

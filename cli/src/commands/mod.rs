@@ -13,6 +13,7 @@ mod diff;
 mod erase;
 mod file_diff;
 mod files;
+mod folder;
 mod forms;
 mod hunks;
 mod key;
@@ -20,8 +21,10 @@ mod lineages;
 mod log;
 mod mark;
 mod pin;
+mod recover;
 mod repair;
 mod restore;
+mod rollback;
 mod show;
 mod state;
 mod stats;
@@ -37,7 +40,7 @@ use crate::error::{Failure, Result};
 use crate::output::Out;
 use crate::store::Choice;
 use crate::{demo, import, record};
-pub use forms::lineage as lineage_form;
+pub use forms::{encode, lineage as lineage_form};
 pub use lineages::{describe, tree};
 
 /// Does what was asked.
@@ -57,10 +60,14 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
         Command::Repair(args) => repair::run(&store, &args, out),
         Command::Trust(args) => trust::run(&store, &args, out),
         command => {
-            let writes = matches!(
-                command,
-                Command::Mark(_) | Command::Restore(_) | Command::Undo(_) | Command::Capture(_)
-            );
+            let writes = match &command {
+                Command::Mark(_) | Command::Undo(_) | Command::Recover(_) | Command::Capture(_) => {
+                    true
+                }
+                Command::Restore(args) => !args.how.dry_run,
+                Command::Rollback(args) => !args.how.dry_run,
+                _ => false,
+            };
             let engine = match writes {
                 true => store.open_with_hooks()?,
                 false => store.open()?,
@@ -92,7 +99,9 @@ fn on_store(store: &Choice, engine: &Engine, command: Command, out: &mut Out) ->
         Command::Checkpoints(args) => checkpoints::run(engine, &args, out),
         Command::Mark(args) => mark::run(engine, &args, out),
         Command::Restore(args) => restore::run(engine, &args, out),
-        Command::Undo(args) => undo::run(engine, &args.task, out),
+        Command::Rollback(args) => rollback::run(engine, &args, out),
+        Command::Undo(args) => undo::run(engine, &args, out),
+        Command::Recover(args) => recover::run(engine, &args, out),
         Command::Diff(args) if args.files => file_diff::run(engine, &args, out),
         Command::Diff(args) => diff::run(engine, &args, out),
         Command::Capture(args) => capture::run(engine, &args, out),

@@ -191,6 +191,23 @@ fn what_is_too_large_is_skipped_and_said() {
 }
 
 #[test]
+fn an_unchanged_tree_reads_no_file() {
+    let scene = Scene::begin();
+    for n in 0..300 {
+        scene.write(&format!("{}/{n}", n % 7), &format!("file {n}"));
+    }
+    scene.capture("first");
+    // The clock of the file system has to go on before what was just written is trusted.
+    let read = || {
+        let report = scene.workspace.capture(&scene.engine, &scene.task, None);
+        report.unwrap().read
+    };
+    assert!((0..1000).any(|_| read() == 0));
+    scene.write("0/0", "changed");
+    assert_eq!(read(), 1);
+}
+
+#[test]
 fn what_a_shell_command_changed_is_captured() {
     let scene = Scene::begin();
     scene.write("a", "one");

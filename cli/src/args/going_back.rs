@@ -1,0 +1,99 @@
+//! What can be asked of the commands that go back, with a folder or without.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+
+/// What is done with paths that stand in the way.
+#[derive(Debug, ClapArgs)]
+pub struct Paths {
+    /// Take what the snapshot has at this path of the folder, and below it, whatever is there. May be
+    /// given more than once.
+    #[arg(long, value_name = "PATH")]
+    pub theirs: Vec<OsString>,
+    /// Leave what is at this path of the folder, and below it. May be given more than once.
+    #[arg(long, value_name = "PATH")]
+    pub keep_mine: Vec<OsString>,
+}
+
+impl Paths {
+    pub fn is_given(&self) -> bool {
+        !self.theirs.is_empty() || !self.keep_mine.is_empty()
+    }
+}
+
+/// How the folder goes back.
+#[derive(Debug, ClapArgs)]
+pub struct How {
+    #[command(flatten)]
+    pub paths: Paths,
+    /// The folder is the one that was captured, though it was elsewhere then.
+    #[arg(long)]
+    pub moved: bool,
+    /// Only say what would be done with the folder, and what stands in the way.
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+impl How {
+    pub fn is_given(&self) -> bool {
+        self.paths.is_given() || self.moved || self.dry_run
+    }
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Rollback {
+    /// The address of the point; see `milepost --help`.
+    pub address: String,
+    /// The folder. Default: the one that was captured, where it is there.
+    #[arg(long, value_name = "DIR")]
+    pub files: Option<PathBuf>,
+    #[command(flatten)]
+    pub how: How,
+    /// What the new lineage is for, in words.
+    #[arg(short = 'm', long, value_name = "TEXT")]
+    pub description: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Restore {
+    /// The address of the point; see `milepost --help`.
+    pub address: String,
+    /// Take back the files of this folder, and leave the state as it is.
+    #[arg(long, value_name = "DIR")]
+    pub files: Option<PathBuf>,
+    #[command(flatten)]
+    pub how: How,
+    /// What the new lineage is for, in words.
+    #[arg(short = 'm', long, value_name = "TEXT")]
+    pub description: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Undo {
+    /// The task's id.
+    pub task: String,
+    /// The folder, where files went back. Default: the one that was captured last.
+    #[arg(long, value_name = "DIR")]
+    pub files: Option<PathBuf>,
+    #[command(flatten)]
+    pub paths: Paths,
+    /// The folder is the one that was captured, though it was elsewhere then.
+    #[arg(long)]
+    pub moved: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Recover {
+    /// Only restores of this task.
+    pub task: Option<String>,
+    /// The folder, where it was moved since. Default: the one that the restore was begun in.
+    #[arg(long, value_name = "DIR", requires = "task")]
+    pub files: Option<PathBuf>,
+    #[command(flatten)]
+    pub paths: Paths,
+    /// End the restore, and leave the folder as it is.
+    #[arg(long, requires = "task", conflicts_with_all = ["files", "theirs", "keep_mine"])]
+    pub give_up: bool,
+}

@@ -1,0 +1,177 @@
+//! `recover`: restores of folders that were cut short are taken back.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use milepost::{Data, Engine, ErrorKind, PendingRestore};
+use milepost_workspace::{Choices, PathBytes, Workspace, WorkspaceOptions};
+use serde_json::json;
+
+use super::{folder, forms, task};
+use crate::args;
+use crate::error::{Failure, Result};
+use crate::output::{Out, printable, time, time_short};
+
+/// The name under which a folder takes part in a restore.
+const WORKSPACE: &str = "workspace";
+
+/// Why a restore ended that nobody took back.
+const GIVEN_UP: &str = "given up by `milepost recover`";
+
+pub fn run(engine: &Engine, args: &args::Recover, out: &mut Out) -> Result<()> {
+    let id = match &args.task {
+        Some(id) => Some(task(engine, id)?.id().to_owned()),
+        None => None,
+    };
+    let choices = folder::choices(&args.paths, false)?;
+    let mut pending = engine.pending_restores()?;
+    pending.retain(|pending| id.as_ref().is_none_or(|id| *id == pending.task));
+    if let (true, Some(id), false) = (pending.is_empty(), &id, args.give_up) {
+        clear_up(engine, id, args.files.as_deref(), &choices)?;
+    }
+    let mut done_for = Vec::with_capacity(pending.len());
+    let mut failed = None;
+    for pending in &pending {
+        let done = match args.give_up {
+            true => engine.give_up(pending, GIVEN_UP).map_err(Failure::from),
+            false => take_back(engine, pending, args.files.as_deref(), &choices),
+        };
+        let outcome = match (&done, args.give_up) {
+            (Err(_), _) => "pending",
+            (Ok(()), true) => "given_up",
+            (Ok(()), false) => "undone",
+        };
+        match out.json {
+            true => done_for.push(form(pending, outcome)),
+            false => out.line(line(pending, outcome))?,
+        }
+        if let Err(failure) = done {
+            failed.get_or_insert(failure);
+        }
+    }
+    if out.json {
+        out.json(&done_for)?;
+    } else if pending.is_empty() {
+        out.line("nothing is pending: no restore was cut short")?;
+    }
+    failed.map_or(Ok(()), Err)
+}
+
+/// What a path can be decided to be where somebody changed it since.
+pub fn decide(name: &str) -> String {
+    format!(
+        "`milepost recover {name} --keep-mine PATH` leaves what is there, `--theirs PATH` puts back what \
+         was there before, `--give-up` leaves the folder as it is; all other paths are back"
+    )
+}
+
+fn take_back(
+    engine: &Engine,
+    pending: &PendingRestore,
+    asked: Option<&Path>,
+    choices: &Choices,
+) -> Result<()> {
+    let name = forms::encode(&pending.task);
+    let begun_in = begun_in(pending);
+    let Some(folder) = asked.or(begun_in.as_deref()) else {
+        return Err(
+            Failure::new("the restore does not say in which folder it was begun")
+                .hint(no_way_back(&name)),
+        );
+    };
+    if !folder.is_dir() {
+        let shown = folder.display();
+        return Err(Failure::new(format!("{shown} is no folder now")).hint(no_way_back(&name)));
+    }
+    // It was insisted on when the restore was begun; another folder than that one is refused by its inode.
+    let options = WorkspaceOptions::default().anyway(true);
+    let workspace = Workspace::open(folder, options)?;
+    let same = begun_in.as_deref() == Some(workspace.folder());
+    let done = match same {
+        true => workspace
+            .recover(engine, &pending.task, choices)
+            .map(|_| ()),
+        false if *choices != Choices::default() => {
+            let place = begun_in.unwrap_or_default();
+            return Err(Failure::new(
+                "--theirs and --keep-mine need the folder where the restore was begun",
+            )
+            .hint(format!(
+                "move it back to {}, and ask again",
+                place.display()
+            )));
+        }
+        false => engine.recover(pending, &[workspace.participant()]),
+    };
+    done.map_err(|error| {
+        let kind = error.kind();
+        let failure = folder::failed(error);
+        match kind {
+            ErrorKind::Conflict if same => failure.hint(decide(&name)),
+            ErrorKind::Conflict => failure.hint(no_way_back(&name)),
+            ErrorKind::Unavailable => failure.hint(
+                "the restore stays pending: mend what it says, or wait for the other, and ask again",
+            ),
+            _ => failure,
+        }
+    })
+}
+
+/// Clears up behind a restore that had ended when its process died.
+fn clear_up(engine: &Engine, id: &str, asked: Option<&Path>, choices: &Choices) -> Result<()> {
+    let task = engine.task(id)?;
+    let capture = folder::captured_at(engine, &task.point(task.head()?.next)?)?;
+    let known = capture.map(|capture| folder::place(&capture.info().folder));
+    let Some(folder) = asked.or(known.as_deref()).filter(|folder| folder.is_dir()) else {
+        return Ok(());
+    };
+    let workspace = Workspace::open(folder, WorkspaceOptions::default().anyway(true))?;
+    let done = workspace.recover(engine, id, choices);
+    done.map(|_| ()).map_err(folder::failed)
+}
+
+fn no_way_back(name: &str) -> String {
+    format!(
+        "`milepost recover {name} --files DIR` where the folder was moved; `milepost recover {name} \
+         --give-up` ends it and leaves the folder as it is"
+    )
+}
+
+/// The folder in which a restore was begun.
+fn begun_in(pending: &PendingRestore) -> Option<PathBuf> {
+    let mut parts = pending.begun.parts.iter();
+    let part = parts.find(|part| part.participant == WORKSPACE)?;
+    match &part.place {
+        Data::Json(place) => Some(PathBuf::from(place.value().ok()?.as_str()?)),
+        Data::Bytes(place) => Some(folder::place(&PathBytes::from(place.as_slice()))),
+    }
+}
+
+fn form(pending: &PendingRestore, outcome: &str) -> serde_json::Value {
+    let folder = begun_in(pending);
+    let folder = folder.map(|folder| PathBytes::from(folder.as_os_str().as_bytes()));
+    json!({
+        "task": pending.task,
+        "restore": pending.begun.restore,
+        "since": time(pending.since_us),
+        "folder": folder,
+        "outcome": outcome,
+    })
+}
+
+fn line(pending: &PendingRestore, outcome: &str) -> String {
+    let folder = begun_in(pending).map_or_else(
+        || "an unknown folder".to_owned(),
+        |folder| printable(&folder.display().to_string()).into_owned(),
+    );
+    let what = match outcome {
+        "undone" => "was taken back",
+        "given_up" => "was given up, and the folder left as it is",
+        _ => "is still pending",
+    };
+    format!(
+        "{}: the restore of {folder} that was begun at {} {what}",
+        printable(&pending.task),
+        time_short(pending.since_us)
+    )
+}
