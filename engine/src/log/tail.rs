@@ -55,8 +55,6 @@ pub(crate) struct Tail {
     /// Each entry as of the newest commit that changed it, and that commit.
     index: BTreeMap<Key, (Seq, Value)>,
     bytes: usize,
-    /// How many entries of the index are removals: rarely any.
-    removals: usize,
 }
 
 impl Tail {
@@ -104,10 +102,7 @@ impl Tail {
     }
 
     fn put(&mut self, key: Key, seq: Seq, value: Value) {
-        self.removals += usize::from(value.is_none());
-        if let Some((_, before)) = self.index.insert(key, (seq, value)) {
-            self.removals -= usize::from(before.is_none());
-        }
+        self.index.insert(key, (seq, value));
     }
 
     /// Takes in a batch that nobody will apply: it stays, and can be read, for good.
@@ -173,14 +168,8 @@ impl Tail {
         Some(value.as_deref().map(<[u8]>::to_vec))
     }
 
-    /// How many entries more than asked for a scan of what is stored must give, since the tail
-    /// may remove them.
-    pub(crate) fn removals(&self) -> usize {
-        self.removals
-    }
-
-    /// Entries of the index in a range, removals included: the first `limit`, or all where there
-    /// are removals, since one of a later key can take away what is stored.
+    /// Entries of the index in a range, up to the one of number `limit` that is there, with the removals up
+    /// to it. How many these are, so many more must be asked of what is stored.
     pub(crate) fn scan(
         &self,
         from: &[u8],
@@ -191,16 +180,24 @@ impl Tail {
         if from >= to {
             return Vec::new();
         }
-        let limit = if self.removals > 0 { usize::MAX } else { limit };
         let range = self
             .index
-            .range::<[u8], _>((Bound::Included(from), Bound::Excluded(to)))
-            .map(|(key, (_, value))| (key.to_vec(), value.as_deref().map(<[u8]>::to_vec)));
-        if backwards {
-            range.rev().take(limit).collect()
-        } else {
-            range.take(limit).collect()
-        }
+            .range::<[u8], _>((Bound::Included(from), Bound::Excluded(to)));
+        let mut found = Vec::new();
+        let mut left = limit;
+        let mut take = |(key, (_, value)): (&Key, &(Seq, Value))| {
+            if left == 0 {
+                return false;
+            }
+            left -= usize::from(value.is_some());
+            found.push((key.to_vec(), value.as_deref().map(<[u8]>::to_vec)));
+            true
+        };
+        match backwards {
+            true => range.rev().all(&mut take),
+            false => range.into_iter().all(&mut take),
+        };
+        found
     }
 
     /// What commits up to `seq` bring: stretches and the head after them by log, and changes of the index
@@ -255,10 +252,8 @@ impl Tail {
 
     /// Lets go of an entry, unless a later commit changed it.
     fn forget(&mut self, key: &[u8], seq: Seq) {
-        if self.index.get(key).is_some_and(|(at, _)| *at == seq)
-            && let Some((_, value)) = self.index.remove(key)
-        {
-            self.removals -= usize::from(value.is_none());
+        if self.index.get(key).is_some_and(|(at, _)| *at == seq) {
+            self.index.remove(key);
         }
     }
 }
@@ -317,6 +312,51 @@ mod tests {
         assert_eq!(at(&tail, 2), Some(Some(vec![2])));
         tail.release(3);
         assert!(tail.is_empty() && at(&tail, 3).is_none());
-        assert!(tail.index.is_empty() && tail.removals() == 0 && tail.bytes() == 0);
+        assert!(tail.index.is_empty() && tail.bytes() == 0);
+    }
+
+    /// What a log gives of a range: some of the tail, and of what is stored as many as asked for, and one more
+    /// for each removal.
+    fn first(tail: &Tail, stored: &[u8], backwards: bool, limit: usize) -> Vec<u8> {
+        let waiting = tail.scan(&[0], &[9], backwards, limit);
+        let removals = waiting.iter().filter(|(_, value)| value.is_none()).count();
+        let mut stored = stored.to_vec();
+        if backwards {
+            stored.reverse();
+        }
+        stored.truncate(limit + removals);
+        let stored = stored.into_iter().map(|key| (vec![key], Vec::new()));
+        let merged = merge(waiting, stored, backwards, limit);
+        merged.into_iter().map(|(key, _)| key[0]).collect()
+    }
+
+    #[test]
+    fn the_first_entries_of_a_range_are_the_same_whatever_of_them_is_in_the_tail_or_stored() {
+        const KEYS: u8 = 5;
+        for state in 0..6u32.pow(u32::from(KEYS)) {
+            let of = |key: u8| state / 6u32.pow(u32::from(key)) % 6;
+            let mut tail = Tail::default();
+            let mut batch = Batch::new(1);
+            for key in 0..KEYS {
+                // Not in the tail, there, or removed.
+                match of(key) / 2 {
+                    0 => {}
+                    1 => batch.index.push((vec![key], Some(Vec::new()))),
+                    _ => batch.index.push((vec![key], None)),
+                }
+            }
+            tail.push(batch);
+            let stored: Vec<u8> = (0..KEYS).filter(|key| of(*key) % 2 == 1).collect();
+            let is_there = |key: &u8| match of(*key) / 2 {
+                0 => of(*key) % 2 == 1,
+                change => change == 1,
+            };
+            for limit in [0, 1, 2, 4, usize::from(KEYS)] {
+                let expected: Vec<u8> = (0..KEYS).filter(is_there).take(limit).collect();
+                assert_eq!(first(&tail, &stored, false, limit), expected);
+                let expected: Vec<u8> = (0..KEYS).rev().filter(is_there).take(limit).collect();
+                assert_eq!(first(&tail, &stored, true, limit), expected);
+            }
+        }
     }
 }

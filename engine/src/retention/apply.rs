@@ -21,7 +21,7 @@ use crate::index::keys;
 pub(super) const MARKS_EACH: usize = 100;
 
 /// Tasks that are done together, so that they share syncs. Restores and branches wait for their bases.
-const TASKS_EACH: usize = 16;
+const TASKS_EACH: usize = 4;
 
 /// What a cleanup did.
 #[derive(Debug, Default)]

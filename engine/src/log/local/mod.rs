@@ -358,14 +358,12 @@ impl Log for LocalLog {
 
     fn scan(&self, from: &[u8], to: &[u8], backwards: bool, limit: usize) -> Result<Vec<Entry>> {
         self.shared.check_open()?;
-        let (waiting, more) = {
-            let tail = self.shared.tail.read();
-            (tail.scan(from, to, backwards, limit), tail.removals())
-        };
+        let waiting = self.shared.tail.read().scan(from, to, backwards, limit);
+        let removals = waiting.iter().filter(|(_, value)| value.is_none()).count();
         let stored = self
             .shared
             .kv
-            .scan(from, to, backwards, limit.saturating_add(more));
+            .scan(from, to, backwards, limit.saturating_add(removals));
         let stored = self.shared.sled(stored)?;
         Ok(merge(waiting, stored, backwards, limit))
     }
