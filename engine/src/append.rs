@@ -135,8 +135,8 @@ impl Append {
         self
     }
 
-    pub(crate) fn is_marked(&self) -> bool {
-        self.mark.is_some()
+    pub(crate) fn mark_given(&self) -> Option<&Mark> {
+        self.mark.as_ref()
     }
 
     /// With more events behind its own.

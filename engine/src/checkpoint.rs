@@ -28,6 +28,7 @@ pub struct Mark {
     time_us: Option<u64>,
     actor: Option<String>,
     correlation: Option<String>,
+    captured: Option<String>,
 }
 
 impl Mark {
@@ -104,6 +105,19 @@ impl Mark {
     pub fn correlation(mut self, correlation: impl Into<String>) -> Self {
         self.correlation = Some(correlation.into());
         self
+    }
+
+    /// Says that the [`Participant`](crate::Participant) of this name has captured what is there by itself, right
+    /// before: it is not asked to do it again.
+    #[must_use]
+    pub fn captured(mut self, participant: impl Into<String>) -> Self {
+        self.captured = Some(participant.into());
+        self
+    }
+
+    /// Whether a participant of this name has to capture what is there.
+    pub(crate) fn asks(&self, participant: &str) -> bool {
+        self.captured.as_deref() != Some(participant)
     }
 
     /// Whether it marks the present.

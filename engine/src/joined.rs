@@ -112,10 +112,11 @@ impl Engine {
         self.inner.participants.of(task)
     }
 
-    /// Captures what takes part in a task. Gives the events that say so, and what keeps the chunks that they
-    /// name until they are appended.
-    pub(crate) fn captured(&self, task: &Task) -> Result<Captured> {
-        let joined = self.joined(task.no());
+    /// Captures what takes part in a task and is asked, by its name. Gives the events that say so, and what
+    /// keeps the chunks that they name until they are appended.
+    pub(crate) fn captured(&self, task: &Task, asked: impl Fn(&str) -> bool) -> Result<Captured> {
+        let mut joined = self.joined(task.no());
+        joined.retain(|participant| asked(participant.name()));
         let mut bodies = Vec::new();
         let held = match joined.is_empty() {
             true => None,

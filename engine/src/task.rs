@@ -145,10 +145,10 @@ impl Task {
 
     /// With what takes part in the task captured between the events and the checkpoint, where there is one.
     fn with_captures(&self, append: Append) -> Result<(Append, Captured)> {
-        if !append.is_marked() {
+        let Some(mark) = append.mark_given() else {
             return Ok((append, Captured::default()));
-        }
-        let mut captured = self.engine.captured(self)?;
+        };
+        let mut captured = self.engine.captured(self, |name| mark.asks(name))?;
         let bodies = std::mem::take(&mut captured.bodies);
         if bodies.is_empty() {
             return Ok((append, captured));
@@ -178,7 +178,7 @@ impl Task {
     pub fn checkpoint(&self, mark: Mark) -> Result<Checkpoint> {
         // One of an earlier point is not of what there is now.
         let mut captured = match mark.is_of_the_head() {
-            true => self.engine.captured(self)?,
+            true => self.engine.captured(self, |name| mark.asks(name))?,
             false => Captured::default(),
         };
         let bodies = std::mem::take(&mut captured.bodies);

@@ -40,8 +40,8 @@ mod staging;
 use milepost::{Error, ErrorKind, Result};
 use milepost_codec::{ChunkId, PathBytes, TreePath};
 
-use crate::contents::Counts;
 use crate::plan::{Choices, PathConflict};
+use crate::tree::Counts;
 
 #[cfg(test)]
 pub(crate) use hands::Call;

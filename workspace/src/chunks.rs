@@ -1,5 +1,5 @@
-//! Where contents are kept: what a look and a read need of a store, and no more. Who stores holds and
-//! syncs the store itself.
+//! Where contents are kept: what a look, a read and a restore need of a store, and no more. Who stores
+//! holds the store itself.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,22 +7,38 @@ use std::sync::Arc;
 use milepost::{ChunkStore, Result};
 use milepost_codec::ChunkId;
 
-/// A store of contents, each under its hash.
-pub(crate) trait Chunks: Send + Sync {
-    /// Stores contents, neighbours together.
-    fn put(&self, contents: &[&[u8]]) -> Result<Vec<ChunkId>>;
+/// Where contents are read from, each by its hash.
+pub(crate) trait Contents: Send + Sync {
+    /// A content, checked to be of its hash: `NotFound` where it is not stored, `Corrupt` where it is damaged.
+    fn get(&self, id: &ChunkId) -> Result<Arc<[u8]>>;
 
     /// Which are stored, as far as is known. Each counts as used.
     fn has(&self, ids: &[ChunkId]) -> Result<Vec<bool>>;
+}
+
+/// A store of contents.
+pub(crate) trait Chunks: Contents {
+    /// Stores contents, neighbours together.
+    fn put(&self, contents: &[&[u8]]) -> Result<Vec<ChunkId>>;
+
+    /// Makes what was stored so far survive power loss.
+    fn sync(&self) -> Result<()>;
 
     /// Counts chunks as used that are known to be stored.
     fn uses(&self, ids: &[ChunkId]);
 
-    /// A content, checked. `NotFound` and `Corrupt` where it is not what was stored.
-    fn get(&self, id: &ChunkId) -> Result<Arc<[u8]>>;
-
     /// The folder of the store, where it has one.
     fn folder(&self) -> Option<&Path>;
+}
+
+impl Contents for ChunkStore {
+    fn get(&self, id: &ChunkId) -> Result<Arc<[u8]>> {
+        Self::get(self, id)
+    }
+
+    fn has(&self, ids: &[ChunkId]) -> Result<Vec<bool>> {
+        Self::has(self, ids)
+    }
 }
 
 impl Chunks for ChunkStore {
@@ -30,16 +46,12 @@ impl Chunks for ChunkStore {
         Self::put(self, contents)
     }
 
-    fn has(&self, ids: &[ChunkId]) -> Result<Vec<bool>> {
-        Self::has(self, ids)
+    fn sync(&self) -> Result<()> {
+        Self::sync(self)
     }
 
     fn uses(&self, ids: &[ChunkId]) {
         Self::uses(self, ids);
-    }
-
-    fn get(&self, id: &ChunkId) -> Result<Arc<[u8]>> {
-        Self::get(self, id)
     }
 
     fn folder(&self) -> Option<&Path> {

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use milepost::{Hash, Result};
-use milepost_codec::{ChunkId, EntryKind, Expect, Item, Name, Node, TreePath};
+use milepost_codec::{ChunkId, EntryKind, Item, Name, TreePath};
 
 use crate::chunks::Chunks;
 use crate::snapshot::{Snapshot, SnapshotEntry};
-use crate::tree::side_by_side;
+use crate::tree::{self, side_by_side};
 
 /// A path that is in both captures and not the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -156,25 +156,16 @@ fn rename(changes: &mut FileChanges, chunks: &dyn Chunks) -> Result<()> {
 /// Whether a file has half of the chunks of another. Those of one chunk have not: other content is
 /// another chunk.
 fn shares_half(a: &Item, b: &Item, chunks: &dyn Chunks) -> Result<bool> {
-    let (a, b) = (parts(a, chunks)?, parts(b, chunks)?);
+    let (a, b) = (listed(a, chunks)?, listed(b, chunks)?);
     let shared = a.intersection(&b).count();
     Ok(shared > 0 && shared * 2 >= a.len().max(b.len()))
 }
 
-fn parts(item: &Item, chunks: &dyn Chunks) -> Result<HashSet<ChunkId>> {
-    let mut parts = HashSet::new();
-    let EntryKind::Listed { list, .. } = item.kind else {
-        return Ok(parts);
-    };
-    let mut left = vec![(list, Expect::List)];
-    while let Some((id, expect)) = left.pop() {
-        match Node::decode_as(&chunks.get(&id)?, expect)? {
-            Node::File(list) => parts.extend(list.parts.iter().map(|part| part.id)),
-            Node::LongFile(list) => {
-                left.extend(list.parts.iter().map(|part| (part.id, Expect::Part)));
-            }
-            _ => {}
-        }
+/// The chunks of a file of several.
+fn listed(item: &Item, chunks: &dyn Chunks) -> Result<HashSet<ChunkId>> {
+    if !matches!(item.kind, EntryKind::Listed { .. }) {
+        return Ok(HashSet::new());
     }
-    Ok(parts)
+    let parts = tree::parts(chunks, item)?;
+    Ok(parts.iter().map(|part| part.id).collect())
 }

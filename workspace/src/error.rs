@@ -18,6 +18,12 @@ pub(crate) fn below(what: &str, path: &[u8], error: Errno) -> Error {
     of_bytes(what, path, &error.into())
 }
 
+/// Whether an error says that stored contents are gone or damaged, so that only the paths that need
+/// them are hit.
+pub(crate) fn is_lost(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::NotFound)
+}
+
 fn of_bytes(what: &str, path: &[u8], error: &io::Error) -> Error {
     let kind = match error.kind() {
         io::ErrorKind::NotFound => ErrorKind::NotFound,

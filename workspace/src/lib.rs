@@ -7,6 +7,9 @@
 //! workspace.rs   the handle users work with: open, capture     options.rs  status.rs
 //! capture.rs     one capture, from the lock to the event       refuse.rs   lock.rs
 //! look/          what the folder holds now, as a tree          cache.rs
+//! rollback/      the folder goes back with the log: go_back, undo, recover
+//! plan/          what would be done, and what stands in the way
+//! apply/         doing it, so that a crash at any instant is taken back
 //! snapshot.rs    a stored capture: list, read, put elsewhere   diff.rs     tree/
 //! fs/            descriptors, stamps, the file system's clock  error.rs
 //! chunks.rs      where contents are kept
@@ -44,7 +47,6 @@ mod apply;
 mod cache;
 mod capture;
 mod chunks;
-mod contents;
 mod diff;
 mod error;
 mod fs;

@@ -8,7 +8,7 @@ use milepost::{Error, Result};
 use milepost_codec::{CHUNK_RAW_MAX, ChunkEntry, ChunkId};
 use parking_lot::Mutex;
 
-use crate::chunks::Chunks;
+use crate::chunks::{Chunks, Contents};
 
 /// Chunks in memory; says which were used.
 #[derive(Debug, Default)]
@@ -17,30 +17,53 @@ pub(crate) struct MemoryChunks {
     pub(crate) used: Mutex<HashSet<ChunkId>>,
 }
 
-impl Chunks for MemoryChunks {
-    fn put(&self, contents: &[&[u8]]) -> Result<Vec<ChunkId>> {
-        let mut all = self.all.lock();
-        let put = contents.iter().map(|content| {
-            assert!(content.len() <= CHUNK_RAW_MAX);
-            let id = ChunkEntry::id_of(content);
-            all.entry(id).or_insert_with(|| (*content).into());
-            id
-        });
-        Ok(put.collect())
+impl MemoryChunks {
+    /// Keeps nodes.
+    pub(crate) fn keep(&self) -> impl FnMut(ChunkId, Vec<u8>) {
+        |_, content| {
+            self.hold(content);
+        }
+    }
+
+    /// Has a content.
+    pub(crate) fn hold(&self, content: Vec<u8>) -> ChunkId {
+        assert!(content.len() <= CHUNK_RAW_MAX);
+        let id = ChunkEntry::id_of(&content);
+        self.all.lock().entry(id).or_insert_with(|| content.into());
+        id
+    }
+}
+
+impl Contents for MemoryChunks {
+    fn get(&self, id: &ChunkId) -> Result<Arc<[u8]>> {
+        let found = self.all.lock().get(id).cloned();
+        let found = found.ok_or_else(|| Error::not_found(format!("there is no chunk {id}")))?;
+        match ChunkEntry::id_of(&found) {
+            its if its == *id => Ok(found),
+            its => Err(Error::corrupt("memory", id, its)),
+        }
     }
 
     fn has(&self, ids: &[ChunkId]) -> Result<Vec<bool>> {
         let all = self.all.lock();
         Ok(ids.iter().map(|id| all.contains_key(id)).collect())
     }
+}
+
+impl Chunks for MemoryChunks {
+    fn put(&self, contents: &[&[u8]]) -> Result<Vec<ChunkId>> {
+        Ok(contents
+            .iter()
+            .map(|content| self.hold(content.to_vec()))
+            .collect())
+    }
+
+    fn sync(&self) -> Result<()> {
+        Ok(())
+    }
 
     fn uses(&self, ids: &[ChunkId]) {
         self.used.lock().extend(ids);
-    }
-
-    fn get(&self, id: &ChunkId) -> Result<Arc<[u8]>> {
-        let found = self.all.lock().get(id).cloned();
-        found.ok_or_else(|| Error::not_found(format!("there is no chunk {id}")))
     }
 
     fn folder(&self) -> Option<&Path> {

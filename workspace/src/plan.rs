@@ -31,7 +31,7 @@ pub(crate) use make::{OPEN, make};
 
 use milepost_codec::{ChunkId, RestorePlan, Skip};
 
-use crate::contents::Contents;
+use crate::chunks::Contents;
 
 /// The trees that are compared, and what else a plan is made of.
 pub(crate) struct Trees<'a> {

@@ -17,7 +17,8 @@ use milepost::{Engine, Hash, Participant, Point, Result, Scope, Task};
 use milepost_codec::{ChunkId, PathBytes, RestoreOutcome};
 
 use self::dry::Dry;
-use self::part::{Part, Stored};
+use self::part::Part;
+pub(crate) use self::record::NAME;
 use crate::capture::{self, Storage};
 use crate::chunks::Chunks;
 use crate::lock::Lock;
@@ -73,7 +74,7 @@ impl Workspace {
         };
         let made = make(
             &Trees {
-                contents: &Stored(&dry),
+                contents: &dry,
                 last,
                 target: target.capture.tree,
                 present: looked.tree,

@@ -1,19 +1,19 @@
 //! For tests: folders as maps, stored as trees, written to a disk and read back.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fs::Permissions;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
 
-use milepost::{Error, Result};
 use milepost_codec::{
     ChunkEntry, ChunkId, Entry, EntryKind, FilePart, Hash, Item, Name, RestorePlan, TreePath, Verb,
     encode_directory, encode_file,
 };
 
-use crate::contents::{Contents, entries, parts};
+use crate::chunks::Contents;
+use crate::memory::MemoryChunks;
+use crate::tree::{entries, parts};
 
 /// A file of more bytes than this is stored in several chunks.
 const CUT: usize = 100;
@@ -32,32 +32,9 @@ pub(crate) fn path(bytes: impl AsRef<[u8]>) -> TreePath {
     TreePath::new(bytes.as_ref()).unwrap()
 }
 
-/// Chunks in memory.
-#[derive(Default)]
-pub(crate) struct Chunks(pub(crate) Mutex<HashMap<ChunkId, Arc<[u8]>>>);
-
-impl Contents for Chunks {
-    fn get(&self, id: &ChunkId) -> Result<Arc<[u8]>> {
-        let found = self.0.lock().unwrap().get(id).cloned();
-        found.ok_or_else(|| Error::not_found(format!("chunk {id} is not stored")))
-    }
-
-    fn has(&self, ids: &[ChunkId]) -> Result<Vec<bool>> {
-        let chunks = self.0.lock().unwrap();
-        Ok(ids.iter().map(|id| chunks.contains_key(id)).collect())
-    }
-}
-
-impl Chunks {
-    pub(crate) fn put(&self, id: ChunkId, bytes: Vec<u8>) {
-        assert_eq!(ChunkEntry::id_of(&bytes), id);
-        self.0.lock().unwrap().insert(id, bytes.into());
-    }
-
+impl MemoryChunks {
     fn store(&self, bytes: &[u8]) -> ChunkId {
-        let id = ChunkEntry::id_of(bytes);
-        self.put(id, bytes.to_vec());
-        id
+        self.hold(bytes.to_vec())
     }
 
     /// Stores a folder as a tree.
@@ -76,7 +53,7 @@ impl Chunks {
             })
             .collect();
         list.sort_by(|a, b| a.name.cmp(&b.name));
-        encode_directory(&list, &mut |id, bytes| self.put(id, bytes))
+        encode_directory(&list, &mut self.keep())
     }
 
     fn item(&self, things: &Things, path: &TreePath, thing: &Thing) -> Item {
@@ -118,7 +95,7 @@ impl Chunks {
             })
             .collect();
         let hash = Hash(ChunkEntry::id_of(bytes).0);
-        let list = encode_file(&parts, &mut |id, bytes| self.put(id, bytes));
+        let list = encode_file(&parts, &mut self.keep());
         EntryKind::Listed {
             len,
             hash,
@@ -164,7 +141,7 @@ impl Chunks {
 }
 
 /// What a plan makes of a folder. Every action has to find what it says was there.
-pub(crate) fn follow(chunks: &Chunks, plan: &RestorePlan, present: &Things) -> Things {
+pub(crate) fn follow(chunks: &MemoryChunks, plan: &RestorePlan, present: &Things) -> Things {
     let mut now = present.clone();
     let holds = |at: &TreePath, item: &Item| {
         let mut things = Things::new();

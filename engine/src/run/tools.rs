@@ -76,7 +76,7 @@ impl Run {
             // As it is before the call, whether the policy marks it or not.
             Access::Changes(_) => {
                 let task = self.task();
-                let mut captured = task.engine().captured(&task)?;
+                let mut captured = task.engine().captured(&task, |_| true)?;
                 let mut bodies = std::mem::take(&mut captured.bodies);
                 bodies.push(call.into());
                 self.append(Append::batch(bodies))?

@@ -1,6 +1,6 @@
 //! The workspace with what else there is: retention, other scopes, more than one task.
 
-use milepost::{Mark, Message, Retention, Scope};
+use milepost::{Body, Mark, Message, Retention, Scope};
 use milepost_workspace::{Snapshot, Workspace, WorkspaceOptions};
 
 use super::{Scene, content, none};
@@ -132,4 +132,30 @@ fn two_tasks_with_the_same_files_store_them_once() {
     assert!(report.appended.is_some());
     let first = scene.engine.workspace_at(&scene.point("first")).unwrap();
     assert_eq!(Some(report.root), first, "the same tree, the same capture");
+}
+
+#[test]
+fn a_workspace_that_joined_can_be_captured_by_hand_and_says_so_once() {
+    let scene = Scene::begin();
+    let joined = scene
+        .engine
+        .join(&scene.task, scene.workspace.participant());
+    let _joined = joined.unwrap();
+    let captures = || {
+        let events = scene.task.read(..).unwrap();
+        let captured = |event: milepost::Result<milepost::Event>| {
+            matches!(event.unwrap().body, Some(Body::WorkspaceCaptured(_)))
+        };
+        events.map(captured).filter(|captured| *captured).count()
+    };
+    scene.write("a", "one");
+    scene.capture("by-hand");
+    assert_eq!(captures(), 1);
+    // Nothing changed: the mark alone, by hand and by the task.
+    scene.capture("again");
+    scene.task.checkpoint(Mark::new()).unwrap();
+    assert_eq!(captures(), 1);
+    scene.write("a", "two");
+    scene.task.checkpoint(Mark::new()).unwrap();
+    assert_eq!(captures(), 2);
 }

@@ -15,8 +15,8 @@ use super::moves::{Mover, bits_of};
 use super::restore::no_way;
 use super::stage::stage_one;
 use super::staging::{PART, Place, Staging, keep, open_up, slot};
-use crate::contents::is_lost;
 use crate::error;
+use crate::error::is_lost;
 use crate::fs::{Dir, Errno};
 use crate::plan::{Choice, Choices, ConflictWhy, OPEN, PathConflict};
 

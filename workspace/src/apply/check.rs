@@ -9,9 +9,9 @@ use milepost_codec::{ChunkId, EntryKind, TreePath, Verb};
 use super::Restore;
 use super::find::Find;
 use super::restore::{changed, no_way};
-use crate::contents::{Counts, entries};
 use crate::error;
 use crate::fs::Dir;
+use crate::tree::{Counts, entries};
 
 /// Compares the folder with the tree to come, and counts that: `Conflict` where a path is other.
 pub(super) fn check(restore: &Restore<'_>, tree: &ChunkId) -> Result<Counts> {

@@ -9,9 +9,10 @@ use super::hands::Hands;
 use super::restore::{Folder, no_way};
 use super::staging::{self, PART, Place, Staging, keep, open_up};
 use super::{Kept, Restore};
-use crate::contents::{entries, is_lost};
 use crate::error;
+use crate::error::is_lost;
 use crate::fs::{Dir, Errno, Kind};
+use crate::tree::entries;
 
 /// How often it is looked through: somebody may go on putting things there.
 const TIMES: usize = 4;

@@ -6,10 +6,10 @@ use milepost::ErrorKind;
 use super::rig::{At, SYSTEMS, System, scenes};
 use super::staging::Staging;
 use super::{Failed, Recovered, Stand, moves};
-use crate::contents::count;
 use crate::fs::Errno;
 use crate::plan::Choices;
 use crate::scene::Random;
+use crate::tree::count;
 
 #[test]
 fn a_restore_that_nobody_disturbs_leaves_the_tree_to_come_and_what_is_not_recorded() {

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use milepost::{Error, Result};
-use milepost_codec::{ChunkEntry, EntryKind, FilePart, Item};
+use milepost_codec::{EntryKind, FilePart, Item};
 
-use crate::contents::{Contents, entries, parts};
+use crate::chunks::Contents;
+use crate::tree::{self, entries, parts};
 
 /// How many chunks are read ahead: of up to 256 KiB each as captures cut them.
 const AHEAD: usize = 32;
@@ -26,7 +27,7 @@ impl Feed<'_> {
     /// The next chunk, which is this one.
     pub(super) fn next(&self, part: &FilePart) -> Chunk {
         match self {
-            Self::Here(contents) => chunk(*contents, part),
+            Self::Here(contents) => tree::part(*contents, part),
             Self::There(chunks) => match chunks.recv() {
                 Ok(chunk) => chunk,
                 // It ended before its time: both walk the same trees.
@@ -74,23 +75,11 @@ fn send_all(contents: &dyn Contents, item: &Item, send: &SyncSender<Chunk>) -> b
         },
         _ => match parts(contents, item) {
             Ok(parts) => parts.iter().all(|part| {
-                let chunk = chunk(contents, part);
+                let chunk = tree::part(contents, part);
                 let is_last = chunk.is_err();
                 send.send(chunk).is_ok() && !is_last
             }),
             Err(error) => failed(error),
         },
     }
-}
-
-/// A chunk, checked to be what it has to be.
-fn chunk(contents: &dyn Contents, part: &FilePart) -> Chunk {
-    let bytes = contents.get(&part.id)?;
-    let found = ChunkEntry::id_of(&bytes);
-    if found == part.id && bytes.len() as u64 == part.len {
-        return Ok(bytes);
-    }
-    let expected = format!("{} bytes of chunk {}", part.len, part.id);
-    let found = format!("{} bytes of chunk {found}", bytes.len());
-    Err(Error::corrupt("stored file", expected, found))
 }

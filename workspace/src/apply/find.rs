@@ -7,10 +7,11 @@ use milepost::Result;
 use milepost_codec::{EntryKind, Hash, Item, TreePath};
 
 use super::restore::no_way;
-use crate::contents::{Contents, entries};
+use crate::chunks::Contents;
 use crate::error;
 use crate::fs::{Dir, Errno, Kind, Listed, Stamp, look_at};
 use crate::plan::OPEN;
+use crate::tree::entries;
 
 /// How much of a file is read at a time.
 const READ: usize = 256 << 10;

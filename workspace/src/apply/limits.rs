@@ -48,13 +48,7 @@ fn a_plan_that_no_version_writes_is_refused_before_anything_is_done() {
 fn contents_that_are_lost_end_a_restore_before_the_first_move() {
     let scene = Scene::fixed();
     let id = ChunkEntry::id_of(b"n");
-    scene.chunks.put(id, b"n".to_vec());
-    scene
-        .chunks
-        .0
-        .lock()
-        .unwrap()
-        .insert(id, b"d".to_vec().into());
+    scene.chunks.all.lock().insert(id, b"d".to_vec().into());
     let place = scene.folder();
     let error = scene
         .apply(&place, System::All, At::Never)
@@ -179,9 +173,8 @@ fn many_files_are_read_ahead_and_end_with_the_first_that_is_lost() {
         );
         scene
             .chunks
-            .0
+            .all
             .lock()
-            .unwrap()
             .remove(&ChunkEntry::id_of(lost.as_bytes()))
             .unwrap();
         let failed = scene

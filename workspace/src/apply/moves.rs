@@ -13,10 +13,10 @@ use super::restore::{changed, no_way};
 use super::stage::{ONE_BY_ONE, stage};
 use super::staging::{Place, Staging, open_up, slot};
 use super::{Restore, Way};
-use crate::contents::Counts;
 use crate::error;
 use crate::fs::{Dir, Errno};
 use crate::plan::OPEN;
+use crate::tree::Counts;
 
 /// From the beginning of staging to the check. `done` is how many actions, from the first on, may be in
 /// effect.

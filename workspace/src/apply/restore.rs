@@ -7,7 +7,7 @@ use milepost::{Error, ErrorKind, Result};
 use milepost_codec::{Action, RestoreId, RestorePlan, TreePath, Verb};
 
 use super::hands::{Call, Hands};
-use crate::contents::Contents;
+use crate::chunks::Contents;
 use crate::error;
 use crate::fs::{Dir, Errno, Stamp};
 

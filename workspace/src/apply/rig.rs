@@ -9,13 +9,14 @@ use milepost_codec::{ChunkId, RestoreId, RestorePlan};
 use tempfile::TempDir;
 
 use super::{Call, Failed, Folder, Recovered, Restore, Stand, apply, recover};
-use crate::contents::Counts;
 use crate::fs::{Errno, at_root};
+use crate::memory::MemoryChunks;
 use crate::plan::{Choices, Trees, make};
 use crate::scene::{
-    Chunks, Random, Thing, Things, at, edit, follow, open_all, path, random_things, read, seeds,
-    temporary, write,
+    Random, Thing, Things, at, edit, follow, open_all, path, random_things, read, seeds, temporary,
+    write,
 };
+use crate::tree::Counts;
 
 pub(super) const ID: RestoreId = RestoreId([7; 16]);
 
@@ -42,7 +43,7 @@ pub(super) struct Killed;
 
 /// A folder, and a plan for it.
 pub(super) struct Scene {
-    pub(super) chunks: Chunks,
+    pub(super) chunks: MemoryChunks,
     pub(super) before: Things,
     pub(super) after: Things,
     pub(super) plan: RestorePlan,
@@ -51,7 +52,7 @@ pub(super) struct Scene {
 
 impl Scene {
     pub(super) fn of(last: &Things, target: &Things, before: Things) -> Self {
-        let chunks = Chunks::default();
+        let chunks = MemoryChunks::default();
         let all = last.keys().chain(target.keys()).chain(before.keys());
         let roots = all.filter(|path| path.parent().is_none());
         let choices = roots.fold(Choices::default(), |c, path| c.theirs(path.clone()));
@@ -64,7 +65,7 @@ impl Scene {
             choices: &choices,
             elsewhere: false,
         };
-        let made = make(&trees, &mut |id, bytes| chunks.put(id, bytes)).unwrap();
+        let made = make(&trees, &mut chunks.keep()).unwrap();
         assert!(made.shown.conflicts.is_empty(), "{:?}", made.shown);
         // As it is read from the log.
         let plan = RestorePlan::decode(&made.actions.encode()).unwrap();

@@ -10,10 +10,10 @@ use super::Restore;
 use super::feed::{Feed, feed};
 use super::hands::Hands;
 use super::staging::slot;
-use crate::contents::{entries, parts};
 use crate::error;
 use crate::fs::{Dir, Errno};
 use crate::plan::OPEN;
+use crate::tree::{entries, parts};
 
 /// How many are synced one by one; of more, the file system is.
 pub(super) const ONE_BY_ONE: usize = 64;

@@ -54,13 +54,9 @@ pub(super) fn slot(number: u32) -> Vec<u8> {
     number.to_string().into_bytes()
 }
 
-fn hex(id: &RestoreId) -> String {
-    id.0.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// The name of the folder.
 pub(super) fn name(id: &RestoreId) -> String {
-    format!(".milepost-restore-{}", hex(id))
+    format!(".milepost-restore-{id}")
 }
 
 /// The restore whose staging a name is.
@@ -70,7 +66,7 @@ pub(crate) fn restore_of(name: &[u8]) -> Option<RestoreId> {
 }
 
 fn kept_name(id: &RestoreId) -> String {
-    format!(".milepost-kept-{}", hex(id))
+    format!(".milepost-kept-{id}")
 }
 
 impl Staging {

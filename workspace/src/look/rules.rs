@@ -197,10 +197,10 @@ mod tests {
     fn rules_of_the_folders_above_hold_up_to_the_one_that_has_a_git() {
         let dir = tempfile::tempdir().unwrap();
         let top = dir.path();
-        fs::create_dir_all(top.join("mono/part/work")).unwrap();
+        fs::create_dir_all(top.join("mono/part/job")).unwrap();
         fs::write(top.join(".gitignore"), "outside\n").unwrap();
-        fs::write(top.join("mono/.gitignore"), "*.o\n/part/work/gen\n").unwrap();
-        fs::write(top.join("mono/part/.gitignore"), "!special.o\nwork/y\n").unwrap();
+        fs::write(top.join("mono/.gitignore"), "*.o\n/part/job/gen\n").unwrap();
+        fs::write(top.join("mono/part/.gitignore"), "!special.o\njob/y\n").unwrap();
         let paths = [
             "outside",
             "a.o",
@@ -212,13 +212,13 @@ mod tests {
             "d/y",
         ];
         // Without a repository around it, nothing above counts.
-        assert_eq!(ignored(top, "mono/part/work", &paths), [""; 0]);
+        assert_eq!(ignored(top, "mono/part/job", &paths), [""; 0]);
         fs::create_dir(top.join("mono/.git")).unwrap();
         let expected = ["a.o", "d/a.o", "gen", "y"];
-        assert_eq!(ignored(top, "mono/part/work", &paths), expected);
+        assert_eq!(ignored(top, "mono/part/job", &paths), expected);
         // The folder that has a `.git` itself is the topmost.
-        fs::create_dir(top.join("mono/part/work/.git")).unwrap();
-        assert_eq!(ignored(top, "mono/part/work", &paths), [""; 0]);
+        fs::create_dir(top.join("mono/part/job/.git")).unwrap();
+        assert_eq!(ignored(top, "mono/part/job", &paths), [""; 0]);
     }
 
     #[test]

@@ -4,7 +4,8 @@ use milepost_codec::{PathBytes, Skip, SkipReason, Verb};
 
 use super::table::{plan_of, shown};
 use super::{Choices, ConflictWhy, NoteWhat, Trees, make};
-use crate::scene::{Chunks, Thing, Things, path};
+use crate::memory::MemoryChunks;
+use crate::scene::{Thing, Things, path};
 
 fn one(at: &str, thing: Thing) -> Things {
     [(path(at), thing)].into()
@@ -16,7 +17,7 @@ fn text(bytes: &str) -> Thing {
 
 #[test]
 fn what_captures_leave_out_is_in_the_way_and_only_keeping_it_settles_that() {
-    let chunks = Chunks::default();
+    let chunks = MemoryChunks::default();
     let skip = |at: &[u8], reason| Skip {
         path: PathBytes::from(at),
         reason,
@@ -85,7 +86,7 @@ fn what_captures_leave_out_is_in_the_way_and_only_keeping_it_settles_that() {
 
 #[test]
 fn lost_contents_are_a_conflict_of_the_paths_that_need_them() {
-    let chunks = Chunks::default();
+    let chunks = MemoryChunks::default();
     let target: Things = [
         (path("d"), Thing::Dir(0o755)),
         (path("d/lost"), text("gone")),
@@ -96,7 +97,7 @@ fn lost_contents_are_a_conflict_of_the_paths_that_need_them() {
     let tree = chunks.tree(&target);
     let forget = |bytes: &[u8]| {
         let id = milepost_codec::ChunkEntry::id_of(bytes);
-        assert!(chunks.0.lock().unwrap().remove(&id).is_some());
+        assert!(chunks.all.lock().remove(&id).is_some());
     };
     forget(b"gone");
     forget(&[b'z'; 100]);
@@ -112,7 +113,7 @@ fn lost_contents_are_a_conflict_of_the_paths_that_need_them() {
             choices: &choices,
             elsewhere: false,
         };
-        let made = make(&trees, &mut |id, bytes| chunks.put(id, bytes)).unwrap();
+        let made = make(&trees, &mut chunks.keep()).unwrap();
         let hits = shown(&made);
         assert_eq!(hits.len(), hit, "{hits:?}");
         assert!(hits.iter().all(|(_, why)| *why == ConflictWhy::Missing));
@@ -121,7 +122,7 @@ fn lost_contents_are_a_conflict_of_the_paths_that_need_them() {
 
 #[test]
 fn a_folder_elsewhere_is_asked_about_unless_it_is_empty() {
-    let chunks = Chunks::default();
+    let chunks = MemoryChunks::default();
     let file = one("x", text("a"));
     for (present, moved, asked) in [
         (&file, false, true),
@@ -167,7 +168,7 @@ fn the_longer_choice_counts_and_two_for_one_path_are_refused() {
 
 #[test]
 fn the_text_and_the_json_of_a_plan_name_each_path() {
-    let chunks = Chunks::default();
+    let chunks = MemoryChunks::default();
     let last: Things = [(path("gone"), text("a")), (path("x"), text("a"))].into();
     let target: Things = [
         (path("x"), text("b")),
@@ -196,7 +197,7 @@ fn the_text_and_the_json_of_a_plan_name_each_path() {
 
 #[test]
 fn what_was_lost_of_the_last_tree_counts_as_never_recorded() {
-    let chunks = Chunks::default();
+    let chunks = MemoryChunks::default();
     let last: Things = [
         (path("d"), Thing::Dir(0o755)),
         (path("d/x"), text("a")),
@@ -220,8 +221,8 @@ fn what_was_lost_of_the_last_tree_counts_as_never_recorded() {
         choices: &Choices::default(),
         elsewhere: false,
     };
-    assert!(chunks.0.lock().unwrap().remove(&inner).is_some());
-    let made = make(&trees, &mut |id, bytes| chunks.put(id, bytes)).unwrap();
+    assert!(chunks.all.lock().remove(&inner).is_some());
+    let made = make(&trees, &mut chunks.keep()).unwrap();
     assert_eq!(
         shown(&made),
         [(path("d/x"), ConflictWhy::Unrecorded)].into()
@@ -231,7 +232,7 @@ fn what_was_lost_of_the_last_tree_counts_as_never_recorded() {
 
 #[test]
 fn a_folder_that_is_closed_to_its_owner_is_opened_up_and_closed_again() {
-    let chunks = Chunks::default();
+    let chunks = MemoryChunks::default();
     let last: Things = [(path("d"), Thing::Dir(0o555)), (path("d/x"), text("a"))].into();
     let mut target = last.clone();
     target.insert(path("d/x"), text("b"));

@@ -7,7 +7,8 @@ use milepost_codec::{ChunkId, Entry, EntryKind, Item, Name, TreePath, encode_dir
 
 use super::make::{Maker, recorded};
 use super::{Choice, ConflictWhy, PathConflict, PlannedPath};
-use crate::contents::{entries, is_lost, parts, same, tree_of};
+use crate::error::is_lost;
+use crate::tree::{entries, parts, same, tree_of};
 
 /// Of how many files the chunks are asked for at a time.
 const ASKED: usize = 1024;

@@ -168,8 +168,9 @@ fn same_but_case<'a>(
 mod tests {
     use super::*;
     use crate::fs::at_root;
+    use crate::memory::MemoryChunks;
     use crate::plan::{Choices, Trees, make};
-    use crate::scene::{Chunks, Thing, Things, path, temporary, write};
+    use crate::scene::{Thing, Things, path, temporary, write};
     use std::os::unix::fs::PermissionsExt;
 
     fn seen(needs: u64, closed: bool) -> Plan {
@@ -185,7 +186,7 @@ mod tests {
         let mut target = last.clone();
         target.insert(path("d/x"), text("b"));
         target.remove(&path("e/y"));
-        let (chunks, dir) = (Chunks::default(), temporary());
+        let (chunks, dir) = (MemoryChunks::default(), temporary());
         write(dir.path(), &last);
         std::fs::hard_link(dir.path().join("d/x"), dir.path().join("e/other")).unwrap();
         let setuid = std::fs::Permissions::from_mode(0o4644);
@@ -199,7 +200,7 @@ mod tests {
             choices: &Choices::default(),
             elsewhere: false,
         };
-        let mut made = make(&trees, &mut |id, bytes| chunks.put(id, bytes)).unwrap();
+        let mut made = make(&trees, &mut chunks.keep()).unwrap();
         made.shown.needs = needs;
         let folder = Folder::new(at_root(dir.path()).unwrap(), None).unwrap();
         look_at_folder(&folder, &made.actions, &mut made.shown).unwrap();

@@ -5,7 +5,7 @@ use milepost_codec::{EntryKind, Item, Node, TreePath, Verb, encode_directory};
 
 use super::make::{Fate, Maker, changed_or_unrecorded};
 use super::{Choice, ConflictWhy, NoteWhat, PathConflict, PlannedPath};
-use crate::contents::tree_of;
+use crate::tree::tree_of;
 
 impl Maker<'_> {
     /// There is a folder, and is to be one.

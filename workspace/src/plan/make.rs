@@ -12,7 +12,9 @@ use super::present::LeftOut;
 use super::{
     Choice, ConflictWhy, Made, NoteWhat, PathConflict, Plan, PlanNote, PlannedPath, Trees,
 };
-use crate::contents::{Contents, entries, is_lost, same, tree_of};
+use crate::chunks::Contents;
+use crate::error::is_lost;
+use crate::tree::{entries, same, tree_of};
 
 /// A folder that only its owner may not write to is opened up by these.
 pub(crate) const OPEN: u16 = 0o700;

@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 use milepost_codec::{Skip, TreePath};
 
 use super::{Choices, ConflictWhy, Made, Trees, make};
-use crate::scene::{Chunks, Random, Thing, Things, edit, follow, path, random_things, seeds};
+use crate::memory::MemoryChunks;
+use crate::scene::{Random, Thing, Things, edit, follow, path, random_things, seeds};
 
 pub(super) fn plan_of(
-    chunks: &Chunks,
+    chunks: &MemoryChunks,
     [last, target, present]: [&Things; 3],
     choices: &Choices,
     skips: &[Skip],
@@ -23,7 +24,7 @@ pub(super) fn plan_of(
         choices,
         elsewhere: false,
     };
-    make(&trees, &mut |id, bytes| chunks.put(id, bytes)).unwrap()
+    make(&trees, &mut chunks.keep()).unwrap()
 }
 
 fn is_dir(thing: Option<&Thing>) -> bool {
@@ -110,7 +111,7 @@ pub(super) fn shown(made: &Made) -> BTreeSet<(TreePath, ConflictWhy)> {
 }
 
 /// All that is promised of one comparison.
-fn holds(chunks: &Chunks, all: [&Things; 3], context: &str) {
+fn holds(chunks: &MemoryChunks, all: [&Things; 3], context: &str) {
     let [last, target, present] = all;
     let made = plan_of(chunks, all, &Choices::default(), &[]);
     let context = format!(
@@ -244,7 +245,7 @@ fn kinds() -> Vec<Things> {
 
 #[test]
 fn every_combination_of_last_target_and_present_is_planned_by_the_rules() {
-    let (chunks, kinds) = (Chunks::default(), kinds());
+    let (chunks, kinds) = (MemoryChunks::default(), kinds());
     let mut count = 0;
     for last in &kinds {
         for target in &kinds {
@@ -261,7 +262,7 @@ fn every_combination_of_last_target_and_present_is_planned_by_the_rules() {
 fn random_folders_are_planned_by_the_rules() {
     for seed in seeds(600) {
         let mut random = Random::new(seed);
-        let chunks = Chunks::default();
+        let chunks = MemoryChunks::default();
         let count = random.below(14);
         let last = random_things(&mut random, count);
         let (mut target, mut present) = (last.clone(), last.clone());

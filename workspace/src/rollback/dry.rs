@@ -8,7 +8,7 @@ use milepost::Result;
 use milepost_codec::{ChunkEntry, ChunkId, Node};
 use parking_lot::Mutex;
 
-use crate::chunks::Chunks;
+use crate::chunks::{Chunks, Contents};
 
 /// What is stored, and over it what is only looked at.
 pub(super) struct Dry<'a> {
@@ -22,6 +22,22 @@ impl<'a> Dry<'a> {
             stored,
             nodes: Mutex::default(),
         }
+    }
+}
+
+impl Contents for Dry<'_> {
+    fn get(&self, id: &ChunkId) -> Result<Arc<[u8]>> {
+        let node = self.nodes.lock().get(id).cloned();
+        node.map_or_else(|| self.stored.get(id), Ok)
+    }
+
+    fn has(&self, ids: &[ChunkId]) -> Result<Vec<bool>> {
+        let mut there = self.stored.has(ids)?;
+        let nodes = self.nodes.lock();
+        for (there, id) in there.iter_mut().zip(ids) {
+            *there |= nodes.contains_key(id);
+        }
+        Ok(there)
     }
 }
 
@@ -39,22 +55,12 @@ impl Chunks for Dry<'_> {
         Ok(ids)
     }
 
-    fn has(&self, ids: &[ChunkId]) -> Result<Vec<bool>> {
-        let mut there = self.stored.has(ids)?;
-        let nodes = self.nodes.lock();
-        for (there, id) in there.iter_mut().zip(ids) {
-            *there |= nodes.contains_key(id);
-        }
-        Ok(there)
+    fn sync(&self) -> Result<()> {
+        Ok(())
     }
 
     fn uses(&self, ids: &[ChunkId]) {
         self.stored.uses(ids);
-    }
-
-    fn get(&self, id: &ChunkId) -> Result<Arc<[u8]>> {
-        let node = self.nodes.lock().get(id).cloned();
-        node.map_or_else(|| self.stored.get(id), Ok)
     }
 
     fn folder(&self) -> Option<&Path> {

@@ -2,7 +2,6 @@
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use milepost::{
@@ -19,9 +18,9 @@ use super::WentBack;
 use super::record::{NAME, Record};
 use crate::apply::{self, Failed, Folder, Kept, Recovered, Restore};
 use crate::cache::{self, Cache};
-use crate::capture::{self, Storage};
+use crate::capture::{self, Storage, Stored};
 use crate::chunks::Chunks;
-use crate::contents::{self, Contents};
+
 use crate::error;
 use crate::fs::{Stamp, at_root};
 use crate::lock::Lock;
@@ -72,19 +71,6 @@ pub(super) fn target(chunks: &dyn Chunks, root: Option<Hash>) -> Result<Target> 
     let root = ChunkId(root);
     let capture = tree::capture(chunks, &root)?;
     Ok(Target { root, capture })
-}
-
-/// Stored contents, as plans and restores read them.
-pub(super) struct Stored<'a>(pub(super) &'a dyn Chunks);
-
-impl Contents for Stored<'_> {
-    fn get(&self, id: &ChunkId) -> Result<Arc<[u8]>> {
-        self.0.get(id)
-    }
-
-    fn has(&self, ids: &[ChunkId]) -> Result<Vec<bool>> {
-        self.0.has(ids)
-    }
 }
 
 impl Workspace {
@@ -144,10 +130,10 @@ impl Part {
         at: &Capturing<'_>,
         known: Option<ChunkId>,
         before: Option<ChunkId>,
-    ) -> Result<(Vec<Body>, Present)> {
+    ) -> Result<Stored> {
         let chunks = at.engine.chunk_store();
         let beside = capture::beside(&chunks)?;
-        let (taken, mut looked) = capture::store(&Storage {
+        Stored::durable(&Storage {
             folder: self.workspace.folder(),
             options: self.workspace.options(),
             watched: self.workspace.watched(),
@@ -156,33 +142,7 @@ impl Part {
             known,
             before,
             moved: self.choices.moved,
-        })?;
-        let last = match known {
-            Some(root) => capture::last(&chunks, &root, self.place())?,
-            None => None,
-        };
-        // A present is none where the folder is as it was captured last: that one is gone back to.
-        let same = match before {
-            Some(_) => last.is_some_and(|(root, tree)| tree == looked.tree && Some(root) == known),
-            None => known == Some(taken.root),
-        };
-        let present = (looked.tree, std::mem::take(&mut looked.skips));
-        let mut bodies = Vec::new();
-        if same {
-            return Ok((bodies, present));
-        }
-        chunks.sync()?;
-        bodies.push(
-            WorkspaceCaptured {
-                root: Hash(taken.root.0),
-                files: looked.files,
-                bytes: looked.bytes,
-                skipped: present.1.len() as u64,
-            }
-            .into(),
-        );
-        taken.remember(looked)?;
-        Ok((bodies, present))
+        })
     }
 
     fn plan(&self, going: &Going<'_>) -> Result<(Record, Plan)> {
@@ -200,7 +160,7 @@ impl Part {
         let mut failed = Ok(());
         let made = make(
             &Trees {
-                contents: &Stored(&chunks),
+                contents: &chunks,
                 last: last.map(|(_, tree)| tree),
                 target: target.capture.tree,
                 present,
@@ -244,7 +204,7 @@ impl Part {
         tree: ChunkId,
         target: &Capture,
     ) -> Result<ChunkId> {
-        let counts = contents::count(&Stored(chunks), &tree)?;
+        let counts = tree::count(chunks, &tree)?;
         let capture = Capture {
             present: target.present,
             over: target.over,
@@ -262,11 +222,13 @@ impl Part {
         id.ok_or_else(|| Error::corrupt("the store's answer", "the id of a capture", "none"))
     }
 
-    /// Does something with the restore that is recorded.
+    /// Does something with the restore that is recorded. `stamps`: what is known of the folder, where nobody but
+    /// us looked at it since it was captured.
     fn with_restore<T>(
         &self,
         engine: &Engine,
         begun: &RestoreBegun,
+        stamps: &(dyn Fn(&TreePath) -> Option<Stamp> + Sync),
         work: impl FnOnce(&Restore<'_>, &Record) -> Result<T>,
     ) -> Result<T> {
         let chunks = engine.chunk_store();
@@ -280,26 +242,22 @@ impl Part {
             ));
         }
         let folder = self.workspace.opened(&chunks)?;
-        let cache = capture::beside(&chunks)?
-            .and_then(|beside| Cache::read(&cache::path_of(&beside, identity), identity));
-        let stamps = |path: &TreePath| -> Option<Stamp> {
-            let parent = path.parent();
-            let parent = parent.as_ref().map_or(b"".as_slice(), TreePath::as_bytes);
-            let known = cache
-                .as_ref()?
-                .folder(parent)
-                .file(path.name().as_bytes())?;
-            Some(known.stamp)
-        };
         let restore = Restore {
             plan: &record.plan,
-            contents: &Stored(&chunks),
+            contents: &chunks,
             folder: &folder,
             id: begun.restore,
-            stamps: &stamps,
+            stamps,
             calls: &|_| Ok(()),
         };
         work(&restore, &record)
+    }
+
+    /// What the last capture of the folder learned of its files.
+    fn remembered(&self, engine: &Engine) -> Result<Option<Cache>> {
+        let identity = self.workspace.identity()?;
+        let beside = capture::beside(&engine.chunk_store())?;
+        Ok(beside.and_then(|beside| Cache::read(&cache::path_of(&beside, identity), identity)))
     }
 
     fn bring_to_its_end(
@@ -308,7 +266,8 @@ impl Part {
         begun: &RestoreBegun,
         stand: apply::Stand,
     ) -> Result<()> {
-        let recovered = self.with_restore(engine, begun, |restore, _| {
+        // What a look learned since may be of a folder that had gone back by half.
+        let recovered = self.with_restore(engine, begun, &|_| None, |restore, _| {
             apply::recover(restore, stand, &self.choices)
         });
         match recovered? {
@@ -379,15 +338,15 @@ impl Participant for Part {
                 Err(error) => (WorkspaceState::Error, Some(error)),
             };
             self.end(state, error);
-            return done.map(|(bodies, _)| bodies);
+            return done.map(|stored| bodies(stored.event));
         };
         let chunks = at.engine.chunk_store();
         let target = target(&chunks, at.engine.workspace_at(to)?)?;
         self.hold(at.engine, A_MOMENT)?;
         watched.go(WorkspaceState::Restoring, None)?;
-        let (bodies, present) = self.store(at, known, Some(target.capture.tree))?;
-        self.under_way.lock().present = Some(present);
-        Ok(bodies)
+        let stored = self.store(at, known, Some(target.capture.tree))?;
+        self.under_way.lock().present = Some((stored.tree, stored.skips));
+        Ok(bodies(stored.event))
     }
 
     fn prepare(&self, going: &Going<'_>) -> Result<RestorePart> {
@@ -407,7 +366,9 @@ impl Participant for Part {
     }
 
     fn apply(&self, engine: &Engine, pending: &PendingRestore) -> Result<Vec<Body>> {
-        let counts = self.with_restore(engine, &pending.begun, |restore, record| {
+        let cache = self.remembered(engine)?;
+        let stamps = |path: &TreePath| stamp(cache.as_ref()?, path);
+        let counts = self.with_restore(engine, &pending.begun, &stamps, |restore, record| {
             let capture = tree::capture(&engine.chunk_store(), &record.to_come)?;
             let counts = apply::apply(restore, &capture.tree).map_err(why)?;
             Ok((record.to_come, record.target, counts, capture.skipped))
@@ -444,6 +405,18 @@ impl Participant for Part {
         }
         done
     }
+}
+
+fn bodies(event: Option<WorkspaceCaptured>) -> Vec<Body> {
+    event.into_iter().map(Body::from).collect()
+}
+
+/// How a file looked when its content was read.
+fn stamp(cache: &Cache, path: &TreePath) -> Option<Stamp> {
+    let parent = path.parent();
+    let parent = parent.as_ref().map_or(b"".as_slice(), TreePath::as_bytes);
+    let known = cache.folder(parent).file(path.name().as_bytes())?;
+    Some(known.stamp)
 }
 
 /// Why a restore failed, and what keeps it from being taken back, where something does.

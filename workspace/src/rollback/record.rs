@@ -9,7 +9,7 @@ use milepost_codec::{ChunkId, ChunkList, RestoreBegun, RestorePart, RestorePlan}
 use crate::chunks::Chunks;
 
 /// The name under which a workspace takes part.
-pub(super) const NAME: &str = "workspace";
+pub(crate) const NAME: &str = "workspace";
 
 /// Bytes of a chunk of a plan.
 const CHUNK: usize = 256 << 10;

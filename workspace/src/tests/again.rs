@@ -7,7 +7,7 @@ use milepost::{Append, Hash, Message};
 
 use super::*;
 use crate::cache::CacheBuilder;
-use crate::capture::{self, Storage};
+use crate::capture::{self, Storage, Stored};
 use crate::chunks::Chunks;
 use crate::memory::MemoryChunks;
 use crate::status::Watched;
@@ -63,20 +63,8 @@ fn a_same_size_edit_within_a_tick_is_seen() {
     let look = |content: String| {
         fs::write(folder.join("f"), content).unwrap();
         let beside = Some(&*beside);
-        let (taken, looked) = capture::store(&Storage {
-            folder: &folder,
-            options: &options,
-            watched: &watched,
-            chunks: &chunks,
-            beside,
-            known: None,
-            before: None,
-            moved: false,
-        })
-        .unwrap();
-        let tree = looked.tree;
-        taken.remember(looked).unwrap();
-        tree
+        let storage = Storage::of(&folder, &options, &watched, &chunks, beside);
+        Stored::durable(&storage).unwrap().tree
     };
     for round in 0..25 {
         let before = look(format!("{round:03} before"));
@@ -124,16 +112,13 @@ fn a_stamp_that_is_not_settled_is_not_trusted_whatever_the_cache_says() {
         let path = crate::cache::path_of(&beside, identity);
         builder.write(&path, identity, lie).unwrap();
         let options = WorkspaceOptions::default();
-        let (_, looked) = capture::store(&Storage {
-            folder: &folder,
-            options: &options,
-            watched: &watched,
-            chunks: &chunks,
-            beside: Some(&beside),
-            known: None,
-            before: None,
-            moved: false,
-        })
+        let (_, looked) = capture::store(&Storage::of(
+            &folder,
+            &options,
+            &watched,
+            &chunks,
+            Some(&beside),
+        ))
         .unwrap();
         assert_eq!(looked.read, read);
     }

@@ -156,16 +156,13 @@ fn a_folder_that_is_swapped_for_a_link_leads_nowhere() {
     let options = WorkspaceOptions::default();
     meanwhile(swap, || {
         for _ in 0..300 {
-            capture::store(&Storage {
-                folder: &folder,
-                options: &options,
-                watched: &watched,
-                chunks: &chunks,
-                beside: Some(&beside),
-                known: None,
-                before: None,
-                moved: false,
-            })
+            capture::store(&Storage::of(
+                &folder,
+                &options,
+                &watched,
+                &chunks,
+                Some(&beside),
+            ))
             .unwrap();
         }
     });

@@ -1,0 +1,268 @@
+//! What a folder holds, stored, with the node that says so.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use milepost::{ErrorKind, Hash, Result, WorkspaceCaptured};
+use milepost_codec::{CHUNK_RAW_MAX, Capture, ChunkId, ChunkList, Node, PathBytes, Skip};
+
+use crate::cache::{self, Cache};
+use crate::chunks::Chunks;
+use crate::error;
+use crate::fs::{Probe, at_root};
+use crate::look::{Looked, Looking, Storing, look};
+use crate::options::WorkspaceOptions;
+use crate::refuse;
+use crate::status::Watched;
+use crate::tree;
+
+/// Bytes of a chunk of a list of skips.
+const SKIPS_CHUNK: usize = 256 << 10;
+
+const _: () = assert!(SKIPS_CHUNK <= CHUNK_RAW_MAX);
+
+/// What is looked at, and where it is stored.
+pub(crate) struct Storage<'a> {
+    pub(crate) folder: &'a Path,
+    pub(crate) options: &'a WorkspaceOptions,
+    pub(crate) watched: &'a Watched,
+    pub(crate) chunks: &'a dyn Chunks,
+    /// The store's folder for what concerns workspaces.
+    pub(crate) beside: Option<&'a Path>,
+    /// The capture that the lineage names.
+    pub(crate) known: Option<ChunkId>,
+    /// Of a present, the tree that will be gone to: what stands in its place is taken whatever it is.
+    pub(crate) before: Option<ChunkId>,
+    /// Whether the folder is the one that was captured, though it is elsewhere now.
+    pub(crate) moved: bool,
+}
+
+impl<'a> Storage<'a> {
+    /// Of a folder that no lineage names, as it goes on.
+    pub(crate) fn of(
+        folder: &'a Path,
+        options: &'a WorkspaceOptions,
+        watched: &'a Watched,
+        chunks: &'a dyn Chunks,
+        beside: Option<&'a Path>,
+    ) -> Self {
+        Self {
+            folder,
+            options,
+            watched,
+            chunks,
+            beside,
+            known: None,
+            before: None,
+            moved: false,
+        }
+    }
+}
+
+/// A capture that is stored: synced where an event has to name it.
+pub(crate) struct Stored {
+    pub(crate) root: ChunkId,
+    pub(crate) tree: ChunkId,
+    /// The event that names it; none where the lineage names the same already.
+    pub(crate) event: Option<WorkspaceCaptured>,
+    pub(crate) files: u64,
+    pub(crate) bytes: u64,
+    /// Files that were read.
+    pub(crate) read: u64,
+    /// Contents that were given to the store.
+    pub(crate) stored: u64,
+    pub(crate) skips: Vec<Skip>,
+}
+
+impl Stored {
+    /// Looks at a folder, stores what it holds, and remembers it for the next look.
+    pub(crate) fn durable(storage: &Storage<'_>) -> Result<Self> {
+        let (taken, looked) = store(storage)?;
+        // A present is none where the folder is as it was captured last: that one is gone back to.
+        let same = match (storage.before, taken.last) {
+            (Some(_), Some((root, tree))) => tree == looked.tree && Some(root) == storage.known,
+            (Some(_), None) => false,
+            (None, _) => storage.known == Some(taken.root),
+        };
+        let mut stored = Self {
+            root: taken.root,
+            tree: looked.tree,
+            event: None,
+            files: looked.files,
+            bytes: looked.bytes,
+            read: looked.read,
+            stored: looked.stored,
+            skips: Vec::new(),
+        };
+        if !same {
+            storage.chunks.sync()?;
+            stored.event = Some(WorkspaceCaptured {
+                root: Hash(taken.root.0),
+                files: looked.files,
+                bytes: looked.bytes,
+                skipped: looked.skips.len() as u64,
+            });
+        }
+        let named = match (same, storage.known) {
+            (true, Some(known)) => known,
+            _ => taken.root,
+        };
+        stored.skips = taken.remember(looked, named);
+        Ok(stored)
+    }
+}
+
+/// A capture that is stored, and not synced.
+pub(crate) struct Taken {
+    root: ChunkId,
+    /// The capture before it, and its tree.
+    pub(crate) last: Option<(ChunkId, ChunkId)>,
+    cache: Cache,
+    /// Where the cache goes, and of which folder.
+    place: Option<(PathBuf, cache::Identity)>,
+}
+
+impl Taken {
+    /// Writes the cache for the next time, where that knows something new: it belongs to the capture that the
+    /// lineage names then. Gives back what was left out.
+    fn remember(self, looked: Looked, named: ChunkId) -> Vec<Skip> {
+        let unchanged = self.cache.capture() == Some(named)
+            && looked.known == self.cache.files()
+            && looked.known == looked.cache.files();
+        if let Some((path, folder)) = self.place.filter(|_| !unchanged) {
+            // What cannot be written costs the next look a read of all files, and nothing more.
+            let _ = looked.cache.write(&path, folder, named);
+        }
+        looked.skips
+    }
+}
+
+/// Looks at a folder and stores what it holds.
+pub(crate) fn store(storage: &Storage<'_>) -> Result<(Taken, Looked)> {
+    let Storage {
+        folder,
+        options,
+        watched,
+        chunks,
+        beside,
+        known,
+        before,
+        moved,
+    } = *storage;
+    let root = at_root(folder).map_err(|e| error::io("open", folder, &e.into()))?;
+    let itself = root.itself();
+    let identity = itself
+        .map_err(|e| error::io("look at", folder, &e.into()))?
+        .identity();
+    let store_dir = match chunks.folder().map(|dir| (dir, at_root(dir))) {
+        Some((dir, opened)) => {
+            let listed = opened.and_then(|opened| opened.itself());
+            Some(listed.map_err(|e| error::io("look at", dir, &e.into()))?)
+        }
+        None => None,
+    };
+    if let Some(store) = &store_dir {
+        refuse::check_store(folder, store)?;
+    }
+    let probe = match beside {
+        Some(dir) => Probe::in_folder(dir)?,
+        None => Probe::in_memory()?,
+    };
+    let cache_path = beside.map(|dir| cache::path_of(dir, identity));
+    let mut cache = match &cache_path {
+        Some(path) => Cache::read(path, identity).unwrap_or_default(),
+        None => Cache::default(),
+    };
+    cache.rely_on(known, chunks)?;
+    let last = match known {
+        Some(root) => last(chunks, &root, Some(folder).filter(|_| !moved))?,
+        None => None,
+    };
+    let mut recorded: Vec<ChunkId> = last.iter().map(|(_, tree)| *tree).collect();
+    recorded.extend(before);
+    let mut looked = look(Looking {
+        root,
+        folder,
+        options,
+        chunks,
+        probe: &probe,
+        cache: &cache,
+        recorded: &recorded,
+        without_limits: before.is_some(),
+        ask: known.is_some() || cache.files() > 0,
+        store: store_dir.map(|dir| dir.identity()),
+        watched,
+    })?;
+    let mut storing = Storing::new(chunks, true);
+    let capture = Capture {
+        present: before.is_some(),
+        over: last.filter(|_| before.is_some()).map(|(over, _)| over),
+        folder: PathBytes::from(folder.as_os_str().as_bytes()),
+        tree: looked.tree,
+        files: looked.files,
+        directories: looked.directories,
+        links: looked.links,
+        bytes: looked.bytes,
+        skipped: looked.skips.len() as u64,
+        skips: put_skips(&looked.skips, &mut storing)?,
+    };
+    let ids = storing.put(&[&Node::Capture(capture).encode()])?;
+    let root = ids.first().copied().ok_or_else(|| {
+        milepost::Error::corrupt("the store's answer", "the id of a capture", "none")
+    })?;
+    looked.stored += storing.stored;
+    let taken = Taken {
+        root,
+        last,
+        cache,
+        place: cache_path.map(|path| (path, identity)),
+    };
+    Ok((taken, looked))
+}
+
+/// The capture that was taken last, and its tree: of a present, the one it was taken over. Nothing where
+/// it is lost, so that a folder can be captured whatever became of its past.
+///
+/// Nothing either where it is of another folder than `folder`: what was recorded there was not recorded here.
+pub(crate) fn last(
+    chunks: &dyn Chunks,
+    root: &ChunkId,
+    folder: Option<&Path>,
+) -> Result<Option<(ChunkId, ChunkId)>> {
+    let here = |capture: &Capture| {
+        folder.is_none_or(|folder| capture.folder.as_bytes() == folder.as_os_str().as_bytes())
+    };
+    let read = |root: &ChunkId| match tree::capture(chunks, root) {
+        Ok(capture) => Ok(Some(capture).filter(here)),
+        Err(e) if matches!(e.kind(), ErrorKind::Corrupt | ErrorKind::NotFound) => Ok(None),
+        Err(e) => Err(e),
+    };
+    Ok(match read(root)? {
+        Some(present) if present.present => match present.over {
+            Some(over) => read(&over)?.map(|capture| (over, capture.tree)),
+            None => None,
+        },
+        capture => capture.map(|capture| (*root, capture.tree)),
+    })
+}
+
+fn put_skips(skips: &[Skip], storing: &mut Storing<'_>) -> Result<ChunkList> {
+    let mut out = Vec::new();
+    let mut list = ChunkList::default();
+    let mut put = |out: &mut Vec<u8>| -> Result<()> {
+        list.len += out.len() as u64;
+        list.chunks.extend(storing.put(&[&*out])?);
+        out.clear();
+        Ok(())
+    };
+    for skip in skips {
+        skip.encode(&mut out);
+        if out.len() >= SKIPS_CHUNK {
+            put(&mut out)?;
+        }
+    }
+    if !out.is_empty() {
+        put(&mut out)?;
+    }
+    Ok(list)
+}

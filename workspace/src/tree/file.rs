@@ -1,0 +1,163 @@
+//! The content of a stored file: nothing of it is believed. Each list and each chunk has to be what the one that
+//! names it says, and the whole has the length and the hash that its entry promises.
+
+use std::collections::VecDeque;
+use std::io::{self, Read};
+use std::sync::Arc;
+
+use milepost::{Error, Hash, Result};
+use milepost_codec::{EntryKind, Expect, FilePart, Item, Node};
+
+use super::read::node;
+use crate::chunks::{Chunks, Contents};
+
+/// The chunks of a file, in order. A list is read when its turn comes.
+#[derive(Debug, Default)]
+pub(crate) struct Parts {
+    left: VecDeque<Part>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Part {
+    Content(FilePart),
+    List(FilePart, Expect),
+}
+
+impl Parts {
+    /// Of what is no file, there are none.
+    pub(crate) fn of(kind: &EntryKind) -> Self {
+        let len = kind.file_len().unwrap_or_default();
+        let first = match kind {
+            EntryKind::File { id, .. } => Part::Content(FilePart { id: *id, len }),
+            EntryKind::Listed { list, .. } => Part::List(FilePart { id: *list, len }, Expect::List),
+            _ => return Self::default(),
+        };
+        Self {
+            left: VecDeque::from([first]),
+        }
+    }
+
+    /// The next one.
+    pub(crate) fn next(&mut self, contents: &dyn Contents) -> Result<Option<FilePart>> {
+        while let Some(part) = self.left.pop_front() {
+            let (part, expect) = match part {
+                Part::Content(part) => return Ok(Some(part)),
+                Part::List(part, expect) => (part, expect),
+            };
+            let (list, inner) = match node(contents, &part.id, expect)? {
+                Node::File(list) => (list, None),
+                Node::LongFile(list) => (list, Some(Expect::Part)),
+                _ => continue,
+            };
+            if list.len != part.len {
+                return Err(wrong(&part, "list", list.len));
+            }
+            for part in list.parts.into_iter().rev() {
+                self.left.push_front(match inner {
+                    None => Part::Content(part),
+                    Some(expect) => Part::List(part, expect),
+                });
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn wrong(part: &FilePart, what: &str, found: u64) -> Error {
+    let place = format!("{what} {} of a file", part.id);
+    let (expected, found) = (format!("{} bytes", part.len), format!("{found} bytes"));
+    Error::corrupt(place, expected, found)
+}
+
+/// All chunks of a file.
+pub(crate) fn parts(contents: &dyn Contents, item: &Item) -> Result<Vec<FilePart>> {
+    let (mut parts, mut all) = (Parts::of(&item.kind), Vec::new());
+    while let Some(part) = parts.next(contents)? {
+        all.push(part);
+    }
+    Ok(all)
+}
+
+/// The content of a chunk, of the length that it has to have.
+pub(crate) fn part(contents: &dyn Contents, part: &FilePart) -> Result<Arc<[u8]>> {
+    let content = contents.get(&part.id)?;
+    match content.len() as u64 == part.len {
+        true => Ok(content),
+        false => Err(wrong(part, "chunk", content.len() as u64)),
+    }
+}
+
+/// The content of a file, chunk by chunk.
+pub(crate) struct FileReader {
+    chunks: Arc<dyn Chunks>,
+    parts: Parts,
+    now: Arc<[u8]>,
+    at: usize,
+    /// What its entry promises.
+    len: u64,
+    hash: Hash,
+    hasher: blake3::Hasher,
+    read: u64,
+    ended: bool,
+}
+
+impl FileReader {
+    /// Of a file's entry; nothing where it is none.
+    pub(crate) fn open(chunks: Arc<dyn Chunks>, kind: &EntryKind) -> Option<Self> {
+        let (len, hash) = (kind.file_len()?, kind.file_hash()?);
+        Some(Self {
+            chunks,
+            parts: Parts::of(kind),
+            now: Arc::default(),
+            at: 0,
+            len,
+            hash,
+            hasher: blake3::Hasher::new(),
+            read: 0,
+            ended: false,
+        })
+    }
+
+    /// The next chunk of content; nothing at the end, where length and hash have been checked.
+    pub(crate) fn next_chunk(&mut self) -> Result<Option<Arc<[u8]>>> {
+        let contents: &dyn Contents = &*self.chunks;
+        if let Some(next) = self.parts.next(contents)? {
+            let content = part(contents, &next)?;
+            self.hasher.update(&content);
+            self.read += next.len;
+            return Ok(Some(content));
+        }
+        let hash = Hash(*self.hasher.finalize().as_bytes());
+        if !self.ended && (self.read, hash) != (self.len, self.hash) {
+            let expected = format!("{} bytes of hash {}", self.len, self.hash);
+            let found = format!("{} bytes of hash {hash}", self.read);
+            return Err(Error::corrupt("a file of a capture", expected, found));
+        }
+        self.ended = true;
+        Ok(None)
+    }
+}
+
+impl Read for FileReader {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        while !self.ended && self.at >= self.now.len() {
+            match self.next_chunk().map_err(io::Error::other)? {
+                Some(content) => (self.now, self.at) = (content, 0),
+                None => (self.now, self.at) = (Arc::default(), 0),
+            }
+        }
+        let mut rest = self.now.get(self.at..).unwrap_or_default();
+        let read = rest.read(out)?;
+        self.at += read;
+        Ok(read)
+    }
+}
+
+impl std::fmt::Debug for FileReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FileReader")
+            .field("len", &self.len)
+            .field("read", &self.read)
+            .finish_non_exhaustive()
+    }
+}
