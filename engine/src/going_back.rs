@@ -111,7 +111,8 @@ impl Engine {
         let task = Task::of(self, journey.to.no)?;
         self.inner.catalog.goes_on(task.no())?;
         let pending = self.set_out(&task, journey, with).inspect_err(|_| {
-            with.iter().for_each(|participant| participant.let_go());
+            with.iter()
+                .for_each(|participant| participant.let_go(self, &task));
         })?;
         if let Err(error) = self.arrive(&task, journey, &pending, with) {
             // Whether the commit is there is known only when the store is opened again (I11).

@@ -102,7 +102,10 @@ pub use chunk_store::{ChunkHold, ChunkStore};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use engine::Engine;
 pub use entropy::new_secret;
-pub use hook::{Alert, AlertKind, CommandHook, CommandHooks, Hook, HookPoint, StoreHooks, TaskId};
+pub use hook::{
+    Alert, AlertKind, CommandHook, CommandHooks, Hook, HookPoint, StoreHooks, TaskId,
+    WorkspaceChange, WorkspaceState,
+};
 pub use joined::Joined;
 pub use kept::{KeepStates, KeptStates};
 pub use lineage::{Lineage, LineageInfo};

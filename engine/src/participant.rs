@@ -34,7 +34,9 @@ pub trait Participant: Send + Sync {
 
     /// Told where a restore ended before it began: since something stood in the way of this one or of
     /// another.
-    fn let_go(&self) {}
+    fn let_go(&self, engine: &Engine, task: &Task) {
+        let _ = (engine, task);
+    }
 
     /// Does it. Gives the events that the lineage gets which the task goes on with: what there is now.
     ///

@@ -22,8 +22,9 @@ pub const NOSYNC: &str = "MILEPOST_FAULTS_NOSYNC";
 pub const HOLD: &str = "MILEPOST_FAULTS_HOLD";
 
 /// Classes of calls, in the order of their counts.
-pub const CLASSES: [&str; 10] = [
-    "write", "sync", "open", "rename", "unlink", "mkdir", "truncate", "read", "range", "any",
+pub const CLASSES: [&str; 12] = [
+    "write", "sync", "open", "rename", "unlink", "mkdir", "truncate", "read", "range", "link",
+    "mode", "any",
 ];
 
 /// How long a process may take before it counts as hung.

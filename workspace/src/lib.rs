@@ -69,11 +69,12 @@ mod workspace;
 
 pub use capture::CaptureReport;
 pub use diff::{FileChange, FileChanges, Renamed};
+pub use milepost::WorkspaceState;
 pub use options::WorkspaceOptions;
 pub use plan::{Choices, ConflictWhy, NoteWhat, PathConflict, Plan, PlanNote, PlannedPath};
 pub use rollback::WentBack;
 pub use snapshot::{CaptureInfo, Content, Entries, Skips, Snapshot, SnapshotEntry};
-pub use status::{StatusFeed, WorkspaceState, WorkspaceStatus};
+pub use status::{StatusFeed, WorkspaceStatus};
 pub use workspace::Workspace;
 
 pub use milepost_codec::{EntryKind, Item, Name, PathBytes, Skip, SkipReason, TreePath};

@@ -2,28 +2,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use milepost::{Error, ErrorKind, Result};
+use milepost::{Error, ErrorKind, Result, WorkspaceState};
 use parking_lot::{Condvar, Mutex};
 
 /// Progress is told at most so often.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
-
-/// What a workspace is doing.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum WorkspaceState {
-    /// Nothing.
-    #[default]
-    Idle,
-    /// It is being captured.
-    Creating,
-    /// It is being brought back to a capture.
-    Restoring,
-    /// The last of both failed.
-    Error,
-}
 
 /// What a workspace is doing, and how far it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -45,6 +30,8 @@ struct Told {
     error: Option<String>,
     /// How often the state changed.
     changes: u64,
+    /// When what is under way began.
+    since: Option<Instant>,
     closed: bool,
 }
 
@@ -55,6 +42,17 @@ pub(crate) struct Watched {
     changed: Condvar,
     files: AtomicU64,
     bytes: AtomicU64,
+    read: AtomicU64,
+}
+
+/// What ended, or begins.
+#[derive(Debug, Default)]
+pub(crate) struct Went {
+    pub(crate) before: WorkspaceState,
+    pub(crate) files: u64,
+    pub(crate) bytes: u64,
+    pub(crate) read: u64,
+    pub(crate) took_us: u64,
 }
 
 impl Watched {
@@ -72,26 +70,42 @@ impl Watched {
     }
 
     /// Goes on to `next`. `Unavailable` where that does not follow: something is under way.
-    pub(crate) fn go(&self, next: WorkspaceState, error: Option<&Error>) -> Result<()> {
+    pub(crate) fn go(&self, next: WorkspaceState, error: Option<&Error>) -> Result<Went> {
         let mut told = self.told.lock();
         if !follows(told.state, next) {
             let message = match told.state {
                 WorkspaceState::Creating => "the workspace is being captured",
                 WorkspaceState::Restoring => "the workspace is being restored",
-                WorkspaceState::Idle | WorkspaceState::Error => "nothing is under way",
+                _ => "nothing is under way",
             };
             return Err(Error::new(ErrorKind::Unavailable, message));
         }
+        let mut went = Went {
+            before: told.state,
+            ..Went::default()
+        };
         if matches!(next, WorkspaceState::Creating | WorkspaceState::Restoring) {
-            self.files.store(0, Ordering::Relaxed);
-            self.bytes.store(0, Ordering::Relaxed);
+            told.since = Some(now());
+            for count in [&self.files, &self.bytes, &self.read] {
+                count.store(0, Ordering::Relaxed);
+            }
         } else {
             told.error = error.map(ToString::to_string);
+            let took = told.since.take().map(|since| since.elapsed().as_micros());
+            went.took_us = took.map_or(0, |us| u64::try_from(us).unwrap_or(u64::MAX));
+            went.files = self.files.load(Ordering::Relaxed);
+            went.bytes = self.bytes.load(Ordering::Relaxed);
+            went.read = self.read.load(Ordering::Relaxed);
         }
         told.state = next;
         told.changes += 1;
         self.changed.notify_all();
-        Ok(())
+        Ok(went)
+    }
+
+    /// Says how many files had to be read.
+    pub(crate) fn have_read(&self, files: u64) {
+        self.read.store(files, Ordering::Relaxed);
     }
 
     /// Counts a file.
@@ -107,17 +121,21 @@ impl Watched {
     }
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how long something takes decides nothing"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
+
 /// Which state may follow which.
 fn follows(from: WorkspaceState, to: WorkspaceState) -> bool {
     use WorkspaceState::{Creating, Error, Idle, Restoring};
-    match (from, to) {
-        (Idle | Error, Creating | Restoring) => true,
-        (Creating | Restoring, Idle | Error) => true,
-        (Error, Idle) => true,
-        (Idle, Idle | Error) | (Error, Error) | (Creating | Restoring, Creating | Restoring) => {
-            false
-        }
-    }
+    matches!(
+        (from, to),
+        (Idle | Error, Creating | Restoring) | (Creating | Restoring, Idle | Error) | (Error, Idle)
+    )
 }
 
 /// What a workspace is doing from now on: see [`Workspace::watch`](crate::Workspace::watch).

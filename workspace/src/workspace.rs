@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use milepost::{Engine, Mark, Result, Task};
+use milepost::{Engine, Error, Mark, Result, Task, WorkspaceChange, WorkspaceState};
 use parking_lot::Mutex;
 
 use crate::capture::{self, CaptureReport};
 use crate::options::WorkspaceOptions;
 use crate::refuse;
-use crate::status::{StatusFeed, Watched, WorkspaceState, WorkspaceStatus};
+use crate::status::{StatusFeed, Watched, WorkspaceStatus};
 
 /// A folder of files that a task works on. Cheap to clone, `Send` and `Sync`.
 ///
@@ -103,14 +103,39 @@ impl Workspace {
     ) -> Result<CaptureReport> {
         let inner = &*self.inner;
         let _busy = inner.busy.lock();
-        inner.watched.go(WorkspaceState::Creating, None)?;
+        self.go(engine, task.id(), WorkspaceState::Creating, None)?;
         let (options, watched) = (&inner.options, &inner.watched);
         let done = capture::take(&inner.folder, options, watched, engine, task, mark);
-        match &done {
-            Ok(_) => watched.go(WorkspaceState::Idle, None)?,
-            Err(e) => watched.go(WorkspaceState::Error, Some(e))?,
-        }
+        self.ends(engine, task.id(), done.as_ref().err())?;
         done
+    }
+
+    /// Goes on to what it does now, for a task, and tells whoever wants to know.
+    pub(crate) fn go(
+        &self,
+        engine: &Engine,
+        task: &str,
+        state: WorkspaceState,
+        error: Option<&Error>,
+    ) -> Result<()> {
+        let went = self.inner.watched.go(state, error)?;
+        let mut change = WorkspaceChange::new(task, self.folder(), went.before, state);
+        change.files = went.files;
+        change.bytes = went.bytes;
+        change.read = went.read;
+        change.took_us = went.took_us;
+        change.error = error.map(ToString::to_string);
+        engine.tell_workspace(&change);
+        Ok(())
+    }
+
+    /// What was under way has ended.
+    pub(crate) fn ends(&self, engine: &Engine, task: &str, error: Option<&Error>) -> Result<()> {
+        let state = match error {
+            None => WorkspaceState::Idle,
+            Some(_) => WorkspaceState::Error,
+        };
+        self.go(engine, task, state, error)
     }
 
     /// What it is doing.
@@ -129,6 +154,9 @@ impl Workspace {
     ///
     /// `Unavailable`: it is not in error.
     pub fn clear(&self) -> Result<()> {
-        self.inner.watched.go(WorkspaceState::Idle, None)
+        self.inner
+            .watched
+            .go(WorkspaceState::Idle, None)
+            .map(|_| ())
     }
 }

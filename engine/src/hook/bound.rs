@@ -8,7 +8,7 @@ use super::command::{CommandHook, HookPoint};
 use super::document::{About, Document, RestoreForm, Where};
 use super::feed::Feed;
 use super::process::{self, Failed};
-use super::{Alert, AlertKind, Hook, TaskId};
+use super::{Alert, AlertKind, Hook, TaskId, WorkspaceChange};
 use crate::checkpoint::{Checkpoint, Mark};
 use crate::clock::Clock;
 use crate::point::Point;
@@ -177,6 +177,19 @@ impl Hook for Bound {
         };
         let document = self.document(point, place, About::Restore(restore));
         self.later(point, Some(task.id().to_owned()), document);
+    }
+
+    fn on_workspace(&self, change: &WorkspaceChange) {
+        let point = HookPoint::Workspace;
+        if !self.is_on(point) {
+            return;
+        }
+        let place = Where {
+            task: Some(&change.task),
+            ..Where::default()
+        };
+        let document = self.document(point, place, About::Workspace(change.into()));
+        self.later(point, Some(change.task.clone()), document);
     }
 
     fn on_alert(&self, alert: &Alert) {

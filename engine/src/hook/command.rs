@@ -27,6 +27,8 @@ pub enum HookPoint {
     AfterRestore,
     /// An event was committed.
     Event,
+    /// A workspace is captured or brought back now, or that ended.
+    Workspace,
     /// Somebody should look at something.
     Alert,
 }
@@ -40,6 +42,7 @@ impl HookPoint {
             Self::BeforeRestore => "before_restore",
             Self::AfterRestore => "after_restore",
             Self::Event => "event",
+            Self::Workspace => "workspace",
             Self::Alert => "alert",
         }
     }

@@ -5,7 +5,7 @@ use milepost_codec::{Body, CheckpointId, Hash, Json, LineageId, MarkCause, MarkS
 use milepost_replay::Event;
 use serde::Serialize;
 
-use super::{Alert, AlertKind, HookPoint};
+use super::{Alert, AlertKind, HookPoint, WorkspaceChange};
 use crate::checkpoint::{Checkpoint, Mark};
 
 /// Where a hook is called, and for what.
@@ -28,6 +28,7 @@ pub(super) enum About<'a> {
     Checkpoint(CheckpointForm<'a>),
     Restore(RestoreForm),
     Event(EventForm<'a>),
+    Workspace(WorkspaceForm<'a>),
     Alert(AlertForm<'a>),
 }
 
@@ -164,6 +165,34 @@ impl<'a> From<&'a Event> for EventForm<'a> {
             correlation: header.correlation.as_deref(),
             key: header.key.as_deref(),
             body: event.body.as_ref(),
+        }
+    }
+}
+
+/// What a workspace does. A folder whose name is no UTF-8 is told with replacement characters.
+#[derive(Debug, Serialize)]
+pub(super) struct WorkspaceForm<'a> {
+    folder: String,
+    state: &'static str,
+    before: &'static str,
+    files: String,
+    bytes: String,
+    read: String,
+    took_us: String,
+    error: Option<&'a str>,
+}
+
+impl<'a> From<&'a WorkspaceChange> for WorkspaceForm<'a> {
+    fn from(change: &'a WorkspaceChange) -> Self {
+        Self {
+            folder: change.folder.display().to_string(),
+            state: change.state.name(),
+            before: change.before.name(),
+            files: change.files.to_string(),
+            bytes: change.bytes.to_string(),
+            read: change.read.to_string(),
+            took_us: change.took_us.to_string(),
+            error: change.error.as_deref(),
         }
     }
 }

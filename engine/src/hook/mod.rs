@@ -9,6 +9,7 @@
 //! process.rs   running a program, with a time limit
 //! config.rs    hooks.json, and where it is
 //! trust.rs     whether the one of a store is used
+//! workspace.rs what a workspace does
 //! ```
 
 mod bound;
@@ -19,6 +20,7 @@ mod events;
 mod feed;
 mod process;
 mod trust;
+mod workspace;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -38,6 +40,7 @@ pub use config::CommandHooks;
 pub(crate) use events::Delivery;
 pub(crate) use feed::Feed;
 pub use trust::StoreHooks;
+pub use workspace::{WorkspaceChange, WorkspaceState};
 
 /// A task by its names: what a hook is told of events gets no handle, so that it holds no store open.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -144,6 +147,12 @@ pub trait Hook: Send + Sync {
     /// Somebody should look at something.
     fn on_alert(&self, alert: &Alert) {
         let _ = alert;
+    }
+
+    /// A workspace is captured or brought back now, or that ended. It is called by whoever does it, who has the
+    /// folder: a hook that captures it or takes it back here waits for itself.
+    fn on_workspace(&self, change: &WorkspaceChange) {
+        let _ = change;
     }
 
     /// Whether [`Hook::on_event`] is called. It is asked when the store is opened. Default: no.

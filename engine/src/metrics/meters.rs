@@ -56,6 +56,9 @@ pub(crate) struct Meters {
     pub(crate) snapshots: Count,
     pub(crate) archive_files: Count,
     pub(crate) archive_bytes: Count,
+    pub(crate) captures: Count,
+    pub(crate) capture_files: Count,
+    pub(crate) capture_files_read: Count,
     pub(crate) kept_hits: Count,
     pub(crate) kept_misses: Count,
     pub(crate) kept_evictions: Count,
@@ -66,6 +69,7 @@ pub(crate) struct Meters {
     pub(crate) apply_us: Spread,
     pub(crate) archive_us: Spread,
     pub(crate) fold_us: Spread,
+    pub(crate) capture_us: Spread,
     lag_commits: facade::Gauge,
     lag_bytes: facade::Gauge,
     kept_states: facade::Gauge,
@@ -127,6 +131,15 @@ impl Meters {
                 "milepost_archive_bytes_total",
                 "bytes that were written to the archive",
             ),
+            captures: count("milepost_captures_total", "captures of workspaces"),
+            capture_files: count(
+                "milepost_capture_files_total",
+                "files that captures looked at",
+            ),
+            capture_files_read: count(
+                "milepost_capture_files_read_total",
+                "files that captures had to read",
+            ),
             kept_hits: count(
                 "milepost_kept_state_hits_total",
                 "states of checkpoints that were kept",
@@ -155,6 +168,7 @@ impl Meters {
                 "milepost_fold_seconds",
                 "folding a state that was asked for",
             ),
+            capture_us: seconds("milepost_capture_seconds", "capturing a workspace"),
             lag_commits: facade.gauge(
                 "milepost_applier_lag_commits",
                 "commits that wait for the applier",

@@ -70,6 +70,12 @@ pub struct Metrics {
     pub archive_files: u64,
     /// Bytes of those files.
     pub archive_bytes: u64,
+    /// Captures of workspaces; those that a restore takes of the present are not counted.
+    pub captures: u64,
+    /// Files that they looked at.
+    pub capture_files: u64,
+    /// Those of them that had to be read.
+    pub capture_files_read: u64,
     /// Commits that wait for the applier now.
     pub lag_commits: u64,
     /// Bytes that wait for the applier now, and are held in memory for it.
@@ -91,6 +97,8 @@ pub struct Metrics {
     pub archive_us: Histogram,
     /// How long folding each state took that was asked for.
     pub fold_us: Histogram,
+    /// How long each capture of a workspace took, its lock and its event included.
+    pub capture_us: Histogram,
     /// States of checkpoints that are kept in memory.
     pub kept: KeptStates,
     /// Whether a write failed, so that the store has to be reopened.
@@ -138,6 +146,9 @@ impl Engine {
             snapshots: meters.snapshots.get(),
             archive_files: meters.archive_files.get(),
             archive_bytes: meters.archive_bytes.get(),
+            captures: meters.captures.get(),
+            capture_files: meters.capture_files.get(),
+            capture_files_read: meters.capture_files_read.get(),
             lag_commits,
             lag_bytes,
             appends_per_commit: meters.appends_per_commit.now(),
@@ -146,6 +157,7 @@ impl Engine {
             commit_us: meters.commit_us.now(),
             apply_us: meters.apply_us.now(),
             archive_us: meters.archive_us.now(),
+            capture_us: meters.capture_us.now(),
             fold_us: meters.fold_us.now(),
             kept: self.inner.kept.counts(),
             poisoned: self.local().is_some_and(|local| local.is_poisoned()),

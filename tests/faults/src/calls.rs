@@ -5,6 +5,7 @@
 //! in the same way on the systems this runs on.
 
 mod contents;
+mod links;
 mod names;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

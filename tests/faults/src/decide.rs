@@ -24,6 +24,10 @@ pub(crate) enum Class {
     Read,
     /// `sync_file_range`, which begins to store contents and is no sync.
     Range,
+    /// Links, hard and symbolic.
+    Link,
+    /// The bits of a file.
+    Mode,
     /// Any of the others but reads.
     Any,
     /// No call: how often one was made to fail.
@@ -31,9 +35,9 @@ pub(crate) enum Class {
 }
 
 /// How many counts there are.
-pub(crate) const CLASSES: usize = 11;
+pub(crate) const CLASSES: usize = 13;
 
-const NAMES: [(&str, Class); 10] = [
+const NAMES: [(&str, Class); 12] = [
     ("write", Class::Write),
     ("sync", Class::Sync),
     ("open", Class::Open),
@@ -43,6 +47,8 @@ const NAMES: [(&str, Class); 10] = [
     ("truncate", Class::Truncate),
     ("read", Class::Read),
     ("range", Class::Range),
+    ("link", Class::Link),
+    ("mode", Class::Mode),
     ("any", Class::Any),
 ];
 

@@ -28,9 +28,13 @@ pub struct Scene {
 
 impl Scene {
     pub fn begin() -> Self {
+        Self::with(Options::default())
+    }
+
+    pub fn with(options: Options) -> Self {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("work")).unwrap();
-        let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();
+        let engine = Engine::open(dir.path().join("store"), options).unwrap();
         let task = engine.start_task("t", "ana").unwrap();
         let workspace =
             Workspace::open(dir.path().join("work"), WorkspaceOptions::default()).unwrap();

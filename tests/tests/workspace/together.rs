@@ -1,6 +1,10 @@
 //! The workspace with what else there is: retention, other scopes, more than one task.
 
-use milepost::{Body, Mark, Message, Retention, Scope};
+use std::sync::{Arc, Mutex};
+
+use milepost::{
+    Body, Hook, Mark, Message, Options, Retention, Scope, WorkspaceChange, WorkspaceState,
+};
 use milepost_workspace::{Snapshot, Workspace, WorkspaceOptions};
 
 use super::{Scene, content, none};
@@ -158,4 +162,84 @@ fn a_workspace_that_joined_can_be_captured_by_hand_and_says_so_once() {
     scene.write("a", "two");
     scene.task.checkpoint(Mark::new()).unwrap();
     assert_eq!(captures(), 2);
+}
+
+/// What a workspace does, as a hook is told.
+#[derive(Default)]
+struct Told(Mutex<Vec<WorkspaceChange>>);
+
+impl Hook for Told {
+    fn name(&self) -> &str {
+        "told"
+    }
+
+    fn on_workspace(&self, change: &WorkspaceChange) {
+        self.0.lock().unwrap().push(change.clone());
+    }
+}
+
+#[test]
+fn hooks_are_told_what_a_workspace_does_and_captures_are_counted() {
+    use WorkspaceState::{Creating, Error, Idle, Restoring};
+    let told = Arc::new(Told::default());
+    let scene = Scene::with(Options::default().hook(Arc::clone(&told) as _));
+    let states = || {
+        let mut told = told.0.lock().unwrap();
+        let folder = scene.workspace.folder();
+        assert!(
+            told.iter()
+                .all(|change| (&*change.task, &*change.folder) == ("t", folder))
+        );
+        let changes = told
+            .drain(..)
+            .map(|change| (change.before, change.state, change));
+        changes.collect::<Vec<_>>()
+    };
+    let of = |changes: &[(WorkspaceState, WorkspaceState, WorkspaceChange)]| {
+        changes
+            .iter()
+            .map(|(from, to, _)| (*from, *to))
+            .collect::<Vec<_>>()
+    };
+    scene.write("a", "one");
+    scene.write("b", "three");
+    scene.capture("first");
+    let changes = states();
+    assert_eq!(of(&changes), [(Idle, Creating), (Creating, Idle)]);
+    let done = &changes[1].2;
+    assert_eq!((done.files, done.bytes, done.read), (2, 8, 2));
+    assert_eq!(done.error, None);
+
+    scene.write("a", "two");
+    scene.capture("second");
+    states();
+    let to = scene.point("first");
+    let back = |to| {
+        let (engine, workspace) = (&scene.engine, &scene.workspace);
+        workspace.go_back(engine, to, Scope::All, None, &none())
+    };
+    back(&to).unwrap();
+    assert_eq!(of(&states()), [(Idle, Restoring), (Restoring, Idle)]);
+
+    // What stands in the way is no failure of the workspace.
+    scene.write("a", "mine");
+    let other = scene.engine.task("t").unwrap();
+    other.append(Message::text("user", "on it goes")).unwrap();
+    std::fs::remove_file(scene.path("b")).unwrap();
+    std::fs::create_dir(scene.path("b")).unwrap();
+    scene.write("b/c", "mine");
+    assert!(back(&to).is_err());
+    assert_eq!(of(&states()), [(Idle, Restoring), (Restoring, Idle)]);
+
+    // One that fails is told with its reason.
+    std::fs::rename(scene.folder(), scene.dir.path().join("elsewhere")).unwrap();
+    let failed = scene.workspace.capture(&scene.engine, &other, None);
+    let changes = states();
+    assert_eq!(of(&changes), [(Idle, Creating), (Creating, Error)]);
+    assert_eq!(changes[1].2.error, Some(failed.unwrap_err().to_string()));
+
+    let metrics = scene.engine.metrics();
+    assert_eq!((metrics.captures, metrics.capture_us.count()), (2, 2));
+    assert_eq!(metrics.capture_files, 4);
+    assert!((3..=4).contains(&metrics.capture_files_read));
 }

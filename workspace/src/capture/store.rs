@@ -78,6 +78,7 @@ impl Stored {
     /// Looks at a folder, stores what it holds, and remembers it for the next look.
     pub(crate) fn durable(storage: &Storage<'_>) -> Result<Self> {
         let (taken, looked) = store(storage)?;
+        storage.watched.have_read(looked.read);
         // A present is none where the folder is as it was captured last: that one is gone back to.
         let same = match (storage.before, taken.last) {
             (Some(_), Some((root, tree))) => tree == looked.tree && Some(root) == storage.known,

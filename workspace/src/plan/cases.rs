@@ -73,6 +73,26 @@ fn what_captures_leave_out_is_in_the_way_and_only_keeping_it_settles_that() {
         &pipe,
     );
     assert_eq!(shown(&made), [(path("x"), ConflictWhy::InTheWay)].into());
+    // Neither does anybody know what would be removed there.
+    for reason in [SkipReason::Special, SkipReason::Denied] {
+        for (choices, conflicts) in [
+            (Choices::default(), 1),
+            (Choices::default().theirs(path("x")), 1),
+            (Choices::default().keep_mine(path("x")), 0),
+        ] {
+            let none = Things::new();
+            let here = [skip(b"x", reason)];
+            let made = plan_of(&chunks, [&file, &none, &none], &choices, &here);
+            assert_eq!(made.shown.conflicts.len(), conflicts, "{:?}", made.shown);
+            assert!(made.actions.actions.is_empty());
+            let (empty, below) = (one("x", Thing::Dir(0o755)), [skip(b"x/f", reason)]);
+            let made = plan_of(&chunks, [&folder, &empty, &empty], &choices, &below);
+            assert_eq!(made.shown.conflicts.len(), conflicts, "{:?}", made.shown);
+            // What nobody recorded is nobody's business.
+            let made = plan_of(&chunks, [&none, &none, &none], &choices, &here);
+            assert!(made.shown.conflicts.is_empty());
+        }
+    }
     // What was unstable was taken all the same.
     let unstable = [skip(b"x/f", SkipReason::Unstable)];
     let made = plan_of(

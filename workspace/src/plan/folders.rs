@@ -109,7 +109,7 @@ impl Maker<'_> {
             return Ok(Fate::new(Some(present), true));
         }
         if let Some(skip) = self.left_out.in_folder(path) {
-            return Ok(self.left_out_here(path, skip, target));
+            return Ok(self.left_out_here(path, skip, Some(target)));
         }
         if choices.keeps_below(path) {
             let text = format!(

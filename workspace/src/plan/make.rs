@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use milepost::Result;
 use milepost_codec::{
-    Action, ChunkId, Entry, Item, Name, RestorePlan, TreePath, Verb, encode_directory,
+    Action, ChunkId, Entry, Item, Name, RestorePlan, SkipReason, TreePath, Verb, encode_directory,
 };
 
 use super::present::LeftOut;
@@ -136,9 +136,14 @@ impl Maker<'_> {
     ) -> Result<Inside> {
         let contents = self.trees.contents;
         let here = entries(contents, &present)?;
-        let skipped = path.is_some_and(|path| self.left_out.in_folder(path).is_some());
-        // What is as it is to be is not entered, nor is what the engine never recorded.
-        if target == Some(present) || (target.is_none() && last.is_none()) {
+        let skipped = match path {
+            Some(path) => self.left_out.in_folder(path).is_some(),
+            None => !self.trees.skips.is_empty(),
+        };
+        // What is as it is to be is not entered, unless what was recorded there may be left out of it now; nor is
+        // what the engine never recorded.
+        let as_is = target == Some(present) && (last == target || !skipped);
+        if as_is || (target.is_none() && last.is_none()) {
             let stays = !here.is_empty() || skipped;
             return Ok(Inside {
                 to: target,
@@ -214,7 +219,8 @@ impl Maker<'_> {
         let stays = present.is_some() || skip.is_some();
         let as_now = match (target, present) {
             (Some(target), Some(present)) => same(target, present),
-            (None, None) => true,
+            // What was recorded and is left out now would have to go, and nobody knows what it is.
+            (None, None) => last.is_none() || skip.is_none(),
             _ => false,
         };
         if as_now {
@@ -227,6 +233,10 @@ impl Maker<'_> {
         let as_last = last.zip(present).is_some_and(|(last, now)| same(last, now));
         let agreed = as_last || choice == Some(Choice::Theirs);
         match (target, present) {
+            (None, None) => Ok(match skip {
+                Some(skip) => self.left_out_here(path, skip, None),
+                None => Fate::new(None, stays),
+            }),
             (None, Some(now)) => match last {
                 None => Ok(Fate::new(None, true)),
                 Some(_) if agreed => {
@@ -236,7 +246,7 @@ impl Maker<'_> {
                 Some(_) => Ok(self.conflict(path, ConflictWhy::Changed, target)),
             },
             (Some(to), None) => match skip {
-                Some(skip) => Ok(self.left_out_here(path, skip, to)),
+                Some(skip) => Ok(self.left_out_here(path, skip, target)),
                 None => {
                     let to = self.new_tree(path, to)?;
                     let Some(to) = to else {
@@ -305,16 +315,21 @@ impl Maker<'_> {
         &mut self,
         path: &TreePath,
         skip: &milepost_codec::Skip,
-        to: &Item,
+        to: Option<&Item>,
     ) -> Fate {
-        let text = format!(
-            "{} is in the way, which captures leave out ({}): move it away, or keep yours",
-            skip.path,
-            skip.reason.name()
-        );
+        let text = match skip.reason {
+            SkipReason::Denied => {
+                format!("{} cannot be read: see its bits, or keep yours", skip.path)
+            }
+            reason => format!(
+                "{} is in the way, which captures leave out ({}): move it away, or keep yours",
+                skip.path,
+                reason.name()
+            ),
+        };
         let conflict = PathConflict::saying(Some(path), ConflictWhy::InTheWay, text);
         self.shown.conflicts.push(conflict);
-        Fate::new(Some(to), true)
+        Fate::new(to, true)
     }
 
     pub(super) fn conflict(

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use milepost::{
     Body, Capturing, Engine, Error, ErrorKind, Going, Hash, Participant, PendingRestore, Result,
-    Task, WorkspaceCaptured,
+    Task, WorkspaceCaptured, WorkspaceState,
 };
 use milepost_codec::{
     Capture, ChunkId, ChunkList, Node, PathBytes, RestoreBegun, RestoreId, RestorePart, Skip,
@@ -20,12 +20,10 @@ use crate::apply::{self, Failed, Folder, Kept, Recovered, Restore};
 use crate::cache::{self, Cache};
 use crate::capture::{self, Storage, Stored};
 use crate::chunks::Chunks;
-
 use crate::error;
 use crate::fs::{Stamp, at_root};
 use crate::lock::Lock;
 use crate::plan::{Choices, PathConflict, Plan, Trees, look_at_folder, make};
-use crate::status::WorkspaceState;
 use crate::tree;
 use crate::workspace::Workspace;
 
@@ -301,10 +299,10 @@ impl Part {
     }
 
     /// The folder is let go of.
-    fn end(&self, state: WorkspaceState, error: Option<&Error>) {
+    fn end(&self, engine: &Engine, task: &str, error: Option<&Error>) {
         self.under_way.lock().lock = None;
         // Where it is not under way by this handle, there is nothing to tell.
-        let _ = self.workspace.watched().go(state, error);
+        let _ = self.workspace.ends(engine, task, error);
     }
 
     fn hold(&self, engine: &Engine, wait: Duration) -> Result<()> {
@@ -328,22 +326,20 @@ impl Participant for Part {
 
     fn capture(&self, at: &Capturing<'_>) -> Result<Vec<Body>> {
         let known = at.known()?.map(|Hash(root)| ChunkId(root));
-        let watched = self.workspace.watched();
+        let (engine, task) = (at.engine, at.task.id());
         let Some(to) = at.before else {
             self.hold(at.engine, self.workspace.options().wait)?;
-            watched.go(WorkspaceState::Creating, None)?;
+            let begins = WorkspaceState::Creating;
+            self.workspace.go(engine, task, begins, None)?;
             let done = self.store(at, known, None);
-            let (state, error) = match &done {
-                Ok(_) => (WorkspaceState::Idle, None),
-                Err(error) => (WorkspaceState::Error, Some(error)),
-            };
-            self.end(state, error);
+            self.end(engine, task, done.as_ref().err());
             return done.map(|stored| bodies(stored.event));
         };
         let chunks = at.engine.chunk_store();
         let target = target(&chunks, at.engine.workspace_at(to)?)?;
         self.hold(at.engine, A_MOMENT)?;
-        watched.go(WorkspaceState::Restoring, None)?;
+        let begins = WorkspaceState::Restoring;
+        self.workspace.go(engine, task, begins, None)?;
         let stored = self.store(at, known, Some(target.capture.tree))?;
         self.under_way.lock().present = Some((stored.tree, stored.skips));
         Ok(bodies(stored.event))
@@ -361,8 +357,8 @@ impl Participant for Part {
         Ok(part)
     }
 
-    fn let_go(&self) {
-        self.end(WorkspaceState::Idle, None);
+    fn let_go(&self, engine: &Engine, task: &Task) {
+        self.end(engine, task.id(), None);
     }
 
     fn apply(&self, engine: &Engine, pending: &PendingRestore) -> Result<Vec<Body>> {
@@ -399,10 +395,7 @@ impl Participant for Part {
             milepost::Stand::Done => apply::Stand::Done,
         };
         let done = self.bring_to_its_end(engine, &pending.begun, stand);
-        match &done {
-            Ok(()) => self.end(WorkspaceState::Idle, None),
-            Err(error) => self.end(WorkspaceState::Error, Some(error)),
-        }
+        self.end(engine, &pending.task, done.as_ref().err());
         done
     }
 }

@@ -110,7 +110,7 @@ impl Kv {
         let file = match File::open(dir.join("db")) {
             Ok(file) => file,
             Err(e) => {
-                drop_caught(Some(db));
+                drop_caught(db);
                 return Err(files::io("open", dir, &e));
             }
         };
@@ -131,14 +131,17 @@ impl Kv {
         Ok(kv)
     }
 
-    /// Lets go of the folder, so that it can be opened again though readers still hold the log. After
-    /// a failed write (`sound` is false) dropping sled may never end: it is waited for a while only.
+    /// Lets go of the folder, so that it can be opened again though readers still hold the log. Dropping sled
+    /// writes out what it holds, and after a failed write never ends: it is waited for a while only, for a
+    /// shorter one where it is known that something failed (`sound` is false).
     pub(crate) fn close(&self, sound: bool) {
-        let db = self.open.write().take().map(|opened| opened.db);
-        if sound {
-            drop_caught(db);
+        let Some(Opened { db, .. }) = self.open.write().take() else {
             return;
-        }
+        };
+        let patience = match sound {
+            true => FLUSH_PATIENCE,
+            false => CLOSE_PATIENCE,
+        };
         let (sender, dropped) = crossbeam_channel::bounded(1);
         let thread = std::thread::Builder::new().name("milepost-sled".into());
         let spawned = thread.spawn(move || {
@@ -146,7 +149,7 @@ impl Kv {
             let _ = sender.send(());
         });
         if spawned.is_ok() {
-            let _ = dropped.recv_timeout(CLOSE_PATIENCE);
+            let _ = dropped.recv_timeout(patience);
         }
     }
 
@@ -274,7 +277,7 @@ fn flush(db: sled::Db) -> Result<()> {
     let thread = std::thread::Builder::new().name("milepost-sled".into());
     let spawned = thread.spawn(move || {
         let done = caught("flush", || db.flush().map(|_| ()));
-        drop_caught(Some(db));
+        drop_caught(db);
         let _ = sender.send(done);
     });
     spawned.map_err(|e| {
@@ -310,7 +313,8 @@ fn check_blobs(dir: &Path) -> Result<()> {
 
 impl Drop for Kv {
     fn drop(&mut self) {
-        drop_caught(self.open.write().take().map(|opened| opened.db));
+        // Whoever did not close it has met an error.
+        self.close(false);
     }
 }
 
@@ -326,7 +330,7 @@ fn kind_of(error: &std::io::Error) -> ErrorKind {
 }
 
 /// Drops sled, which panics where a sync fails then.
-fn drop_caught(db: Option<sled::Db>) {
+fn drop_caught(db: sled::Db) {
     let _ = catch_unwind(AssertUnwindSafe(|| drop(db)));
 }
 

@@ -520,7 +520,7 @@ impl Log for LocalLog {
         self.shared.closed.store(true, Ordering::Release);
         let done = drained.and_then(|()| self.finish());
         self.shared.journal.lock().take();
-        let sound = self.shared.poisoned().is_none();
+        let sound = self.shared.poisoned().is_none() && done.is_ok();
         let sled = self.shared.kv.dir().unwrap_or_default();
         self.shared.kv.close(sound);
         if done.is_ok() {
