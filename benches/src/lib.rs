@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! corpus.rs     events: real recorded runs where they are there, else generated ones
-//! peers/        what users would use instead: SQLite as an event table, a bare file
+//! trees.rs      folders of generated files
+//! peers/        what users would use instead: SQLite as an event table, a bare file, a shadow git repository
 //! measure.rs    alternating rounds, medians, ratios
 //! rows/         one row of the design's targets each
 //! ```
@@ -17,3 +18,4 @@ pub mod corpus;
 pub mod measure;
 pub mod peers;
 pub mod rows;
+pub mod trees;

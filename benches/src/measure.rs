@@ -30,6 +30,17 @@ pub fn alternate<const N: usize>(
     figures.map(median)
 }
 
+/// The most memory that this process ever held, in MiB.
+pub fn peak_mib() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let peak = status
+        .lines()
+        .find(|line| line.starts_with("VmHWM"))
+        .unwrap();
+    let peak: f64 = peak.split_whitespace().nth(1).unwrap().parse().unwrap();
+    peak / 1024.0
+}
+
 /// One line of the table: a figure, what it is compared with, and what it should be.
 pub fn row(what: &str, ours: String, peer: String, ratio: f64, target: f64, at_most: bool) {
     let met = if at_most {

@@ -1,13 +1,24 @@
 //! Measures the design's targets, each beside its peers, and says how far each is.
 //!
 //! `cargo run --release -p milepost-benches --bin targets [-- [quick] [ROW...]]` with rows
-//! `one`, `many`, `batches`, `load`, `memory`, `marks`, `state`, `open`, `guards`, `verify`, `rebuild`, `list`, `cleanup`. Stores are made in the
-//! current folder, or in `MILEPOST_BENCH_DIR`; it should be on the disk that is asked about.
+//! `one`, `many`, `batches`, `load`, `memory`, `marks`, `state`, `open`, `guards`, `verify`, `rebuild`, `list`, `cleanup`,
+//! and of workspaces beside a shadow git repository `files` (3,000 files, 32 MB; with `quick` 1,000), `files-large`
+//! (50,000 files, 1 GB) and `one-file` (100 MB). `quick` leaves the last two out where they are not named.
+//! Stores and trees are made in the current folder, or in `MILEPOST_BENCH_DIR`; it should be on the disk that is
+//! asked about.
 
+use std::path::Path;
+
+use milepost_benches::rows::workspace::{self, Size};
 use milepost_benches::{measure, rows};
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
+    if let [first, dir, tree] = &args[..]
+        && first == workspace::PEAK
+    {
+        return workspace::peak_of_capture(Path::new(dir), Path::new(tree));
+    }
     let quick = args.iter().any(|arg| arg == "quick");
     let wanted =
         |row: &str| args.iter().all(|arg| arg == "quick") || args.iter().any(|arg| arg == row);
@@ -54,5 +65,24 @@ fn main() {
     }
     if wanted("load") {
         rows::bulk_load(if quick { 1 } else { 3 }, bytes);
+    }
+    of_workspaces(quick, wanted);
+}
+
+fn of_workspaces(quick: bool, wanted: impl Fn(&str) -> bool) {
+    // What takes minutes is done with `quick` only where it is asked for by name.
+    let named = |row: &str| wanted(row) && (!quick || std::env::args().any(|arg| arg == row));
+    if wanted("files") {
+        let size = Size::of(if quick { 1000 } else { 3000 });
+        workspace::files(if quick { 3 } else { 7 }, size);
+        workspace::disk(size, 100);
+    }
+    if named("one-file") {
+        workspace::one_file(if quick { 1 } else { 3 }, 100_000_000);
+    }
+    if named("files-large") {
+        let size = Size::of(50_000);
+        workspace::files(if quick { 1 } else { 3 }, size);
+        workspace::memory_of_capture(size);
     }
 }

@@ -4,7 +4,7 @@ use milepost::{Append, Engine, Options};
 
 use super::{folder, store};
 use crate::corpus::{generated, repeated};
-use crate::measure::{alternate, median, row, seconds};
+use crate::measure::{alternate, median, peak_mib, row, seconds};
 use crate::peers::Sqlite;
 
 const BATCH: usize = 256;
@@ -134,13 +134,7 @@ pub fn memory(count: u64) {
         task.append(Append::batch(batch)).unwrap();
     }
     engine.drain().unwrap();
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let peak = status
-        .lines()
-        .find(|line| line.starts_with("VmHWM"))
-        .unwrap();
-    let peak: f64 = peak.split_whitespace().nth(1).unwrap().parse().unwrap();
-    let peak = peak / 1024.0;
+    let peak = peak_mib();
     let name = format!("memory of a load of {count} events, MiB");
     row(
         &name,

@@ -5,6 +5,7 @@ mod guards;
 mod history;
 mod load;
 mod retention;
+pub mod workspace;
 
 pub use append::{batches, one_writer, writers_64};
 pub use guards::{guards, rebuild, verify};
