@@ -8,6 +8,8 @@
 //! 4  conflict
 //! 70 a bug
 //! ```
+//!
+//! `run` ends as the command that it ran, and has codes of its own.
 
 use std::io;
 
@@ -35,6 +37,8 @@ pub struct Failure {
     /// Nothing where it has been said already, or where nobody listens.
     message: Option<String>,
     hint: Option<String>,
+    /// Of an error of the engine, its kind.
+    kind: Option<ErrorKind>,
 }
 
 impl Failure {
@@ -43,6 +47,7 @@ impl Failure {
             code: UNMET,
             message: Some(message.into()),
             hint: None,
+            kind: None,
         }
     }
 
@@ -60,6 +65,7 @@ impl Failure {
             code,
             message: None,
             hint: None,
+            kind: None,
         }
     }
 
@@ -70,6 +76,7 @@ impl Failure {
             code: BUG,
             message: Some(message),
             hint: Some(hint.into()),
+            kind: None,
         }
     }
 
@@ -92,6 +99,11 @@ impl Failure {
     pub fn code_of(mut self, code: u8) -> Self {
         self.code = code;
         self
+    }
+
+    /// The kind of the engine's error that it was, if it was one.
+    pub fn kind(&self) -> Option<ErrorKind> {
+        self.kind
     }
 
     pub fn code(&self) -> u8 {
@@ -141,6 +153,7 @@ impl From<milepost::Error> for Failure {
             code,
             message: Some(error.to_string()),
             hint,
+            kind: Some(error.kind()),
         }
     }
 }

@@ -149,6 +149,12 @@ pub fn hint(text: &str) {
     let _ = writeln!(io::stderr().lock(), "hint: {text}");
 }
 
+/// Says something beside the output, on standard error.
+pub fn note(text: &str) {
+    // As above.
+    let _ = writeln!(io::stderr().lock(), "milepost: {}", printable(text));
+}
+
 /// A number for JSON that may pass 2^53: a string.
 pub fn big(number: u64) -> Value {
     Value::String(number.to_string())

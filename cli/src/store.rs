@@ -36,9 +36,15 @@ impl Choice {
 
     /// The same with the hooks of the user, and those of the store that are trusted.
     pub fn open_with_hooks(&self) -> Result<Engine> {
+        let (dir, options) = self.there_with_hooks()?;
+        open_at(&dir, options)
+    }
+
+    /// The folder of the store that is there, and how it is opened with hooks.
+    pub fn there_with_hooks(&self) -> Result<(PathBuf, Options)> {
         let (dir, options) = self.there()?;
         let options = with_hooks(&dir, options)?;
-        open_at(&dir, options)
+        Ok((dir, options))
     }
 
     /// The folder of the store that is there, and how it is opened.

@@ -134,6 +134,18 @@ impl Cache {
         self.files
     }
 
+    /// How the files of a folder looked, by name.
+    pub(crate) fn stamps(&self, path: &[u8]) -> HashMap<Box<[u8]>, Stamp> {
+        let mut stamps = HashMap::new();
+        if let Some(range) = self.folders.get(path) {
+            let mut files = Files::of(&self.bytes, range);
+            while let Some((name, known)) = files.next() {
+                stamps.insert(name.into(), known.stamp);
+            }
+        }
+        stamps
+    }
+
     /// What it knows of a folder, to be asked for names in their order.
     pub(crate) fn folder(&self, path: &[u8]) -> InFolder<'_> {
         let files = self

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! part.rs      what the engine asks of a workspace: capture, prepare, apply, recover
+//! remembered.rs what the capture of the present learned of files
 //! record.rs    what a restore records of itself, and reads again after a crash
 //! dry.rs       contents that are looked at and not stored: for a plan
 //! ```
@@ -10,6 +11,7 @@
 mod dry;
 mod part;
 mod record;
+mod remembered;
 
 use std::sync::Arc;
 

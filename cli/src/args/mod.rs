@@ -2,9 +2,11 @@
 
 mod going_back;
 mod retention;
+mod run;
 mod workspace;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
@@ -13,7 +15,8 @@ use milepost::MessageRange;
 use crate::record::Format;
 pub use going_back::{How, Paths, Recover, Restore, Rollback, Undo};
 pub use retention::{Cleanup, Compact, Delete, Erase, Pin, Stats, Unpin};
-pub use workspace::{Capture, Cat, Diff, Files};
+pub use run::Run;
+pub use workspace::{Capture, Cat, Diff, Files, Look};
 
 const ADDRESSES: &str = "\
 Addresses of a point:
@@ -104,6 +107,9 @@ pub enum Command {
     Diff(Diff),
     /// Capture a folder of files for a task.
     Capture(Capture),
+    /// Run a command, and record what it printed, how it ended and what it did to the folder, with a
+    /// checkpoint before and after.
+    Run(Run),
     /// List the files that were captured last before a point.
     Files(Files),
     /// Print the content of a file that was captured.
@@ -234,6 +240,23 @@ pub struct State {
     /// with --json all.
     #[arg(long, value_name = "all|none|N", value_parser = message_range)]
     pub messages: Option<MessageRange>,
+}
+
+/// A time span: a whole number and `ms`, `s`, `m`, `h` or `d`.
+fn span(text: &str) -> Option<Duration> {
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let unit = match text.strip_prefix(digits)? {
+        "ms" => 1,
+        "s" => 1000,
+        "m" => 60 * 1000,
+        "h" => 3600 * 1000,
+        "d" => 86_400 * 1000,
+        _ => return None,
+    };
+    // `parse` takes a sign, too.
+    let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+    let number: u64 = plain.then(|| digits.parse().ok())??;
+    number.checked_mul(unit).map(Duration::from_millis)
 }
 
 fn message_range(text: &str) -> Result<MessageRange, String> {

@@ -6,6 +6,8 @@ use clap::{ArgGroup, Args as ClapArgs};
 
 use milepost::Retention;
 
+use super::span;
+
 #[derive(Debug, ClapArgs)]
 pub struct Cleanup {
     /// Only the tasks of this user.
@@ -57,24 +59,10 @@ impl Cleanup {
 
 /// A whole number and a unit.
 fn age(text: &str) -> Result<Duration, String> {
-    let wrong =
-        || "an age is a whole number and s, m, h or d, as in 90s, 30m, 12h or 7d".to_owned();
-    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
-    let unit = match text.strip_prefix(digits) {
-        Some("s") => 1,
-        Some("m") => 60,
-        Some("h") => 3600,
-        Some("d") => 86_400,
-        _ => return Err(wrong()),
-    };
-    let number: u64 = match digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        true => digits.parse().map_err(|_| wrong())?,
-        false => return Err(wrong()),
-    };
-    let seconds = number.checked_mul(unit);
-    seconds
-        .map(Duration::from_secs)
-        .ok_or_else(|| "that is longer than there is time".into())
+    match span(text) {
+        Some(age) => Ok(age),
+        None => Err("an age is a whole number and s, m, h or d, as in 90s, 30m, 12h or 7d".into()),
+    }
 }
 
 #[derive(Debug, ClapArgs)]

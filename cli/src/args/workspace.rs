@@ -18,6 +18,13 @@ pub struct Capture {
     /// Mark a checkpoint with this label, too. It is not all digits.
     #[arg(long)]
     pub label: Option<String>,
+    #[command(flatten)]
+    pub look: Look,
+}
+
+/// How a folder is looked at.
+#[derive(Debug, ClapArgs)]
+pub struct Look {
     /// Leave out files over this size, in bytes. Default: 67108864 (64 MiB).
     #[arg(long, value_name = "BYTES")]
     pub max_file: Option<u64>,
@@ -33,8 +40,8 @@ pub struct Capture {
     pub forget_ignored: bool,
 }
 
-impl Capture {
-    /// How the folder is looked at.
+impl Look {
+    /// The same for the crate that looks.
     pub fn options(&self) -> WorkspaceOptions {
         let mut options = WorkspaceOptions::default()
             .anyway(self.anyway)

@@ -2,11 +2,12 @@
 
 use std::io::{self, IsTerminal};
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use milepost::{Detail, Engine, ErrorKind, Mark};
+use milepost::{Detail, Engine, Error, ErrorKind, Mark};
 use milepost_workspace::{CaptureReport, PathBytes, Workspace};
 use serde_json::json;
 
@@ -23,28 +24,12 @@ const STEP: Duration = Duration::from_millis(100);
 
 pub fn run(engine: &Engine, args: &args::Capture, out: &mut Out) -> Result<()> {
     let task = task(engine, &args.task)?;
-    let workspace = open(args)?;
+    let workspace = open(&args.folder, &args.look)?;
     let mark = args.label.as_deref().map(|label| Mark::new().label(label));
     let captured = with_bar(&workspace, !out.json, || {
         workspace.capture(engine, &task, mark)
     });
-    let report = captured.map_err(|error| {
-        let refused = matches!(error.detail(), Some(Detail::Refused { .. }));
-        let pending = matches!(error.detail(), Some(Detail::Pending { .. }));
-        let kind = error.kind();
-        let failure = Failure::from(error);
-        match kind {
-            ErrorKind::Invalid if refused => failure,
-            ErrorKind::Invalid if args.label.is_some() => failure.hint(
-                "a label is a name, as in `before-fix`, and the folder is one that you work in",
-            ),
-            ErrorKind::Invalid => failure.hint("name a folder that you work in"),
-            ErrorKind::Unavailable if !pending => failure.hint(
-                "nothing was recorded: mend what it says, or wait for the other, and ask again",
-            ),
-            _ => failure,
-        }
-    })?;
+    let report = captured.map_err(|error| failed(error, args.label.is_some()))?;
     if out.json {
         let folder = PathBytes::from(workspace.folder().as_os_str().as_bytes());
         return Ok(out.json(&json!({
@@ -72,11 +57,11 @@ pub fn run(engine: &Engine, args: &args::Capture, out: &mut Out) -> Result<()> {
 }
 
 /// The folder, or what can be done where it is refused.
-fn open(args: &args::Capture) -> Result<Workspace> {
-    Workspace::open(&args.folder, args.options()).map_err(|error| {
+pub fn open(folder: &Path, look: &args::Look) -> Result<Workspace> {
+    Workspace::open(folder, look.options()).map_err(|error| {
         let kind = error.kind();
         let failure = Failure::from(error);
-        let insist = || Workspace::open(&args.folder, args.options().anyway(true)).is_ok();
+        let insist = || Workspace::open(folder, look.options().anyway(true)).is_ok();
         match kind {
             ErrorKind::Invalid if insist() => {
                 failure.hint("--anyway captures it all the same; usually DIR is one project")
@@ -86,6 +71,23 @@ fn open(args: &args::Capture) -> Result<Workspace> {
             _ => failure.hint("`milepost capture DIR` needs leave to read the folder"),
         }
     })
+}
+
+/// Why nothing was captured, and what can be done about it.
+pub fn failed(error: Error, labelled: bool) -> Failure {
+    let refused = matches!(error.detail(), Some(Detail::Refused { .. }));
+    let pending = matches!(error.detail(), Some(Detail::Pending { .. }));
+    let kind = error.kind();
+    let failure = Failure::from(error);
+    match kind {
+        ErrorKind::Invalid if refused => failure,
+        ErrorKind::Invalid if labelled => failure
+            .hint("a label is a name, as in `before-fix`, and the folder is one that you work in"),
+        ErrorKind::Invalid => failure.hint("name a folder that you work in"),
+        ErrorKind::Unavailable if !pending => failure
+            .hint("nothing was recorded: mend what it says, or wait for the other, and ask again"),
+        _ => failure,
+    }
 }
 
 fn line(report: &CaptureReport, task: &str) -> String {
@@ -110,7 +112,7 @@ fn line(report: &CaptureReport, task: &str) -> String {
 }
 
 /// Does the work, and shows how far it is where that takes a while.
-fn with_bar<T>(workspace: &Workspace, wanted: bool, work: impl FnOnce() -> T) -> T {
+pub fn with_bar<T>(workspace: &Workspace, wanted: bool, work: impl FnOnce() -> T) -> T {
     if !wanted || !io::stderr().is_terminal() {
         return work();
     }

@@ -25,6 +25,7 @@ mod recover;
 mod repair;
 mod restore;
 mod rollback;
+mod run;
 mod show;
 mod state;
 mod stats;
@@ -57,6 +58,7 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
         Command::Record(args) => record::run(&store, &args, out),
         Command::Import(args) => import::run(&store, &args, out),
         Command::Key(args) => key::run(&args.file, out),
+        Command::Run(args) => run::run(&store, &args, out),
         Command::Repair(args) => repair::run(&store, &args, out),
         Command::Trust(args) => trust::run(&store, &args, out),
         command => {
@@ -89,6 +91,7 @@ fn on_store(store: &Choice, engine: &Engine, command: Command, out: &mut Out) ->
         | Command::Import(_)
         | Command::Repair(_)
         | Command::Trust(_)
+        | Command::Run(_)
         | Command::Key(_) => Ok(()),
         Command::Anchor => anchor::run(engine, out),
         Command::Tasks(args) => tasks::run(engine, &args, out),

@@ -16,8 +16,8 @@ use parking_lot::Mutex;
 
 use super::WentBack;
 use super::record::{NAME, Record};
+use super::remembered::Remembered;
 use crate::apply::{self, Failed, Folder, Kept, Recovered, Restore};
-use crate::cache::{self, Cache};
 use crate::capture::{self, Storage, Stored};
 use crate::chunks::Chunks;
 use crate::error;
@@ -91,7 +91,7 @@ impl Workspace {
         Folder::new(at_root(folder).map_err(open)?, store)
     }
 
-    fn identity(&self) -> Result<(u64, u64)> {
+    pub(super) fn identity(&self) -> Result<(u64, u64)> {
         let found = at_root(self.folder()).and_then(|dir| dir.itself());
         let found = found.map_err(|e| error::io("look at", self.folder(), &e.into()))?;
         Ok(found.identity())
@@ -251,13 +251,6 @@ impl Part {
         work(&restore, &record)
     }
 
-    /// What the last capture of the folder learned of its files.
-    fn remembered(&self, engine: &Engine) -> Result<Option<Cache>> {
-        let identity = self.workspace.identity()?;
-        let beside = capture::beside(&engine.chunk_store())?;
-        Ok(beside.and_then(|beside| Cache::read(&cache::path_of(&beside, identity), identity)))
-    }
-
     fn bring_to_its_end(
         &self,
         engine: &Engine,
@@ -362,8 +355,8 @@ impl Participant for Part {
     }
 
     fn apply(&self, engine: &Engine, pending: &PendingRestore) -> Result<Vec<Body>> {
-        let cache = self.remembered(engine)?;
-        let stamps = |path: &TreePath| stamp(cache.as_ref()?, path);
+        let remembered = Remembered::of(&self.workspace, engine)?;
+        let stamps = |path: &TreePath| remembered.stamp(path);
         let counts = self.with_restore(engine, &pending.begun, &stamps, |restore, record| {
             let capture = tree::capture(&engine.chunk_store(), &record.to_come)?;
             let counts = apply::apply(restore, &capture.tree).map_err(why)?;
@@ -402,14 +395,6 @@ impl Participant for Part {
 
 fn bodies(event: Option<WorkspaceCaptured>) -> Vec<Body> {
     event.into_iter().map(Body::from).collect()
-}
-
-/// How a file looked when its content was read.
-fn stamp(cache: &Cache, path: &TreePath) -> Option<Stamp> {
-    let parent = path.parent();
-    let parent = parent.as_ref().map_or(b"".as_slice(), TreePath::as_bytes);
-    let known = cache.folder(parent).file(path.name().as_bytes())?;
-    Some(known.stamp)
 }
 
 /// Why a restore failed, and what keeps it from being taken back, where something does.

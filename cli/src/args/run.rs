@@ -1,0 +1,64 @@
+//! What can be asked of `run`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args as ClapArgs;
+
+use super::{Look, span};
+
+/// The most of an output that is recorded, in bytes. Whatever it is, an event has room for it.
+const OUTPUT_MAX: u64 = 8 << 20;
+
+const EXAMPLES: &str = "\
+Examples:
+  milepost run --task essay -- make check
+  milepost run --task essay --dir site --label move --timeout 10m -- ./move-pages.sh
+  milepost rollback essay@before-move
+
+Exit codes: that of the command; 128 and its number where a signal ended it; 124 the time was over;
+125 it ran, and something of it is not recorded; 126 it could not be started; 127 it was not found.
+Where it was not run they are those of `milepost capture`.";
+
+#[derive(Debug, ClapArgs)]
+#[command(after_long_help = EXAMPLES)]
+pub struct Run {
+    /// The task that it is recorded in.
+    #[arg(long, value_name = "ID")]
+    pub task: String,
+    /// The folder: captured before and after, and the current one of the command.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub dir: PathBuf,
+    /// Label the checkpoints `before-TEXT` and `after-TEXT`.
+    #[arg(long, value_name = "TEXT")]
+    pub label: Option<String>,
+    /// End it, and all of its process group, after so long: `500ms`, `90s`, `30m` or `12h`.
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub timeout: Option<Duration>,
+    /// Leave the folder out: record the command, its output and how it ended.
+    #[arg(long, conflicts_with_all = ["max_file", "max_total", "anyway", "forget_ignored"])]
+    pub no_files: bool,
+    /// Record so much of what it prints, in bytes: the first half and the last half.
+    #[arg(long, value_name = "BYTES", default_value_t = 1 << 20,
+          value_parser = clap::value_parser!(u64).range(..=OUTPUT_MAX))]
+    pub output_max: u64,
+    /// Wait so long for the store afterwards, where another process has it.
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
+    pub wait: Duration,
+    #[command(flatten)]
+    pub look: Look,
+    /// The command and its arguments.
+    #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// A whole number and a unit.
+fn duration(text: &str) -> Result<Duration, String> {
+    match span(text) {
+        Some(duration) => Ok(duration),
+        None => Err(
+            "a duration is a whole number and ms, s, m or h, as in 500ms, 90s, 30m or 12h".into(),
+        ),
+    }
+}

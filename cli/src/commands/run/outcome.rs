@@ -1,0 +1,148 @@
+//! What came of a command, as it is recorded: the call, its return, and a file where there is no store.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use milepost::{Body, CheckpointId, Json, MarkStatus, ToolCalled, ToolReturned};
+use milepost_workspace::PathBytes;
+use serde::Serialize;
+use serde_json::json;
+
+use super::output::Output;
+use super::process::{Ended, How};
+use crate::error::{Failure, Result};
+
+/// The name of the tool.
+pub const TOOL: &str = "command";
+
+/// The folder in the store for what could not be recorded.
+const UNRECORDED: &str = "unrecorded";
+
+/// The exit code where the time was over.
+const TIMED_OUT: u8 = 124;
+
+/// The call of a command.
+pub fn called(call: &str, argv: &[std::ffi::OsString], folder: &Path) -> Result<ToolCalled> {
+    let words: Vec<_> = argv.iter().map(|word| word.to_string_lossy()).collect();
+    let mut arguments = json!({
+        "argv": words,
+        "dir": PathBytes::from(folder.as_os_str().as_bytes()),
+    });
+    let is_lossy = argv.iter().any(|word| word.to_str().is_none());
+    if let (true, Some(fields)) = (is_lossy, arguments.as_object_mut()) {
+        fields.insert("lossy".into(), json!(true));
+    }
+    Ok(ToolCalled {
+        call: call.to_owned(),
+        tool: TOOL.to_owned(),
+        arguments: Json::from_value(&arguments)?,
+    })
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Outcome {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub timed_out: bool,
+    pub ms: u64,
+    #[serde(flatten)]
+    pub output: Output,
+}
+
+impl Outcome {
+    pub fn new(ended: Ended, output: Output) -> Self {
+        let (exit, signal, error) = match ended.how {
+            How::Exit(code) => (Some(code), None, None),
+            How::Signal(signal) => (None, Some(signal), None),
+            How::NotStarted(code, error) => (Some(code), None, Some(error)),
+        };
+        Self {
+            exit,
+            signal,
+            error,
+            timed_out: ended.timed_out,
+            ms: ended.ms,
+            output,
+        }
+    }
+
+    pub fn is_good(&self) -> bool {
+        self.exit == Some(0) && !self.timed_out
+    }
+
+    pub fn status(&self) -> MarkStatus {
+        match self.is_good() {
+            true => MarkStatus::Success,
+            false => MarkStatus::Failure,
+        }
+    }
+
+    /// The exit code that says the same.
+    pub fn code(&self) -> u8 {
+        let code = match (self.exit, self.signal) {
+            _ if self.timed_out => return TIMED_OUT,
+            (Some(code), _) => code,
+            (None, signal) => 128 + signal.unwrap_or_default(),
+        };
+        u8::try_from(code).unwrap_or(u8::MAX)
+    }
+
+    /// The same for people.
+    pub fn said(&self) -> String {
+        let how = match (&self.error, self.exit, self.signal) {
+            (Some(error), ..) => return error.clone(),
+            (_, Some(code), _) => format!("exit code {code}"),
+            (_, _, signal) => format!("signal {}", signal.unwrap_or_default()),
+        };
+        match self.timed_out {
+            true => format!("the time was over, {how}"),
+            false => how,
+        }
+    }
+
+    /// The return of the call.
+    pub fn returned(&self, call: &str) -> Result<ToolReturned> {
+        Ok(ToolReturned {
+            call: call.to_owned(),
+            tool: Some(TOOL.to_owned()),
+            ok: self.is_good(),
+            output: Some(Json::from_value(self)?),
+        })
+    }
+}
+
+/// Writes a return that could not be recorded to a file that `milepost record` reads.
+pub fn save(store: &Path, before: CheckpointId, returned: ToolReturned) -> Result<PathBuf> {
+    let folder = store.join(UNRECORDED);
+    let file = folder.join(format!("{before}.jsonl"));
+    let failed = |error: std::io::Error| {
+        let file = file.display();
+        Failure::new(format!("cannot write {file}: {error}"))
+    };
+    // A store that is gone is not made again.
+    match fs::DirBuilder::new().mode(0o700).create(&folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+            return Err(failed(error));
+        }
+        _ => {}
+    }
+    let mut line = Body::from(returned).to_json()?;
+    line.push('\n');
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600);
+    let mut written = options.open(&file).map_err(failed)?;
+    written
+        .write_all(line.as_bytes())
+        .and_then(|()| written.sync_all())
+        .map_err(failed)?;
+    Ok(file)
+}
