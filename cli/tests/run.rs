@@ -34,12 +34,14 @@ fn place() -> Place {
     place
 }
 
-/// A script as the command, in `work`, with these options in front.
+/// A script as the command, in `work`, with these options in front. Signals that whoever runs the tests ignores
+/// (a shell does so for what it runs in the background) are not ignored here.
 fn script(place: &Place, options: &str, script: &str) -> Command {
-    let mut args = vec!["run", "--task", "essay", "--dir", "work"];
+    let mut args = vec!["--default-signal", MILEPOST, "run", "--task", "essay"];
+    args.extend(["--dir", "work"]);
     args.extend(options.split_whitespace());
     args.extend(["--", "sh", "-c", script]);
-    place.command(args)
+    place.command_of("env", args)
 }
 
 fn ran(place: &Place, options: &str, text: &str) -> Output {

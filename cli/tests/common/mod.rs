@@ -91,7 +91,16 @@ impl Place {
     }
 
     pub fn command<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_milepost"));
+        self.command_of(env!("CARGO_BIN_EXE_milepost"), args)
+    }
+
+    /// Another program, in the same place.
+    pub fn command_of<A: AsRef<OsStr>>(
+        &self,
+        program: &str,
+        args: impl IntoIterator<Item = A>,
+    ) -> Command {
+        let mut command = Command::new(program);
         command
             .current_dir(self.dir.path())
             .env_remove("MILEPOST_STORE")
