@@ -275,7 +275,7 @@ fn whatever_a_power_cut_leaves_of_what_was_not_synced_everything_acknowledged_is
         let sampling = if nightly() {
             Sampling::new(1, 5, 6)
         } else {
-            Sampling::new(5, 60, 3)
+            Sampling::new(8, 60, 3)
         };
         let (count, failures) = check_all(&run, Disk::new(), sampling);
         report("power cuts", &run, count, &failures);
@@ -291,7 +291,7 @@ fn what_several_writers_share_a_sync_for_is_there_after_a_power_cut() {
     let sampling = if nightly() {
         Sampling::new(1, 5, 6)
     } else {
-        Sampling::new(12, 100, 2)
+        Sampling::new(18, 100, 2)
     };
     let (count, failures) = check_all(&run, Disk::new(), sampling);
     report("several writers", &run, count, &failures);
@@ -312,7 +312,7 @@ fn a_segment_that_is_used_again_does_not_bring_back_what_it_held_before() {
     let sampling = if nightly() {
         Sampling::new(1, 20, 6)
     } else {
-        Sampling::new(12, 60, 2)
+        Sampling::new(18, 60, 2)
     };
     let sampling = Sampling { from, ..sampling };
     let (count, failures) = check_all(&run, Disk::new(), sampling);
@@ -328,7 +328,7 @@ fn a_power_cut_while_a_store_lets_go_of_events_and_is_compacted_loses_nothing_th
     let sampling = if nightly() {
         Sampling::new(1, 5, 6)
     } else {
-        Sampling::new(12, 100, 2)
+        Sampling::new(18, 100, 2)
     };
     let (count, failures) = check_all(&run, Disk::new(), sampling);
     report("compacting", &run, count, &failures);
@@ -430,7 +430,7 @@ fn what_a_process_did_not_sync_is_not_taken_for_stored_by_the_next_one() {
     drop(whole);
     let syncs = faults::counts(&count).of("sync");
     let mut random = Random::new(seed);
-    let sample = (!nightly()).then_some(7);
+    let sample = (!nightly()).then_some(4);
     let (mut images_seen, mut failures) = (0, Vec::new());
     let failing = faults::spread(syncs, sample, &mut random);
     let failing = failing.into_iter().map(|n| format!("sync:{n}:EIO:once"));
