@@ -54,10 +54,10 @@ impl Workspace {
         let known = engine.workspace_at(&task.point(task.head()?.next)?)?;
         let target = part::target(&chunks, engine.workspace_at(to)?)?;
         let beside = capture::beside(&chunks)?;
-        let taken = Lock::take(self.folder(), beside.as_deref(), part::A_MOMENT);
+        let lock = Lock::take(self.folder(), beside.as_deref(), part::A_MOMENT);
         let dry = Dry::over(&chunks);
         let known = known.map(|Hash(root)| ChunkId(root));
-        let (_, looked) = capture::store(&Storage {
+        let (taken, looked) = capture::store(&Storage {
             folder: self.folder(),
             options: self.options(),
             watched: &Arc::default(),
@@ -67,17 +67,10 @@ impl Workspace {
             before: Some(target.capture.tree),
             moved: choices.moved,
         })?;
-        let last = match known {
-            Some(root) => {
-                capture::last(&dry, &root, Some(self.folder()).filter(|_| !choices.moved))?
-                    .map(|(_, tree)| tree)
-            }
-            None => None,
-        };
         let made = make(
             &Trees {
                 contents: &dry,
-                last,
+                last: taken.last.map(|(_, tree)| tree),
                 target: target.capture.tree,
                 present: looked.tree,
                 skips: &looked.skips,
@@ -90,7 +83,7 @@ impl Workspace {
         )?;
         let mut shown = made.shown;
         look_at_folder(&self.opened(&chunks)?, &made.actions, &mut shown)?;
-        if let Err(error) = taken {
+        if let Err(error) = lock {
             let text = error.to_string();
             let conflict = PathConflict::saying(None, ConflictWhy::Locked, text);
             shown.conflicts.push(conflict);
