@@ -4,6 +4,7 @@
 //! args       what can be asked on the command line
 //! store      which store is meant, and whether it may be opened
 //! commands/  one file a command
+//! config/    how the service is configured
 //! record/    recorded runs of other programs, mapped to events
 //! import/    checkpoint files of other programs, mapped to events and marks
 //! demo/      an iteration engine that records itself, is killed and goes on
@@ -13,6 +14,7 @@
 
 mod args;
 mod commands;
+mod config;
 mod demo;
 mod error;
 mod import;

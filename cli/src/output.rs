@@ -191,11 +191,19 @@ pub fn size(bytes: u64) -> String {
     }
 }
 
-/// A number of something.
+/// A number of something, for people: `what` is one of it.
 pub fn count(number: u64, what: &str) -> String {
     match number {
         1 => format!("1 {what}"),
-        _ => format!("{number} {what}s"),
+        _ => format!("{} {}", grouped(number), plural(what)),
+    }
+}
+
+/// The word for several of what this is one of.
+pub fn plural(what: &str) -> String {
+    match what.strip_suffix('y') {
+        Some(stem) => format!("{stem}ies"),
+        None => format!("{what}s"),
     }
 }
 
@@ -307,5 +315,7 @@ mod tests {
         assert_eq!(size(12), "12 B");
         assert_eq!(count(1, "event"), "1 event");
         assert_eq!(count(0, "event"), "0 events");
+        assert_eq!(count(1, "entry"), "1 entry");
+        assert_eq!(count(12_345, "entry"), "12,345 entries");
     }
 }

@@ -74,6 +74,8 @@ fn a_dry_run_of_a_cleanup_says_what_would_go_and_changes_nothing() {
     assert_eq!(lists(&place), before);
     let mut done = place.json("cleanup --keep 1");
     done["dry_run"] = json!(true);
+    // Only a plan counts what goes with captured folders.
+    done["captures"] = planned["captures"].clone();
     assert_eq!(done, planned, "what was planned is what was done");
 }
 

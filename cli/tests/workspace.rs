@@ -246,6 +246,26 @@ fn files_are_listed_with_mode_and_size() {
 }
 
 #[test]
+fn one_of_something_is_said_as_one() {
+    let place = place();
+    for name in ["draft.md", "picture", "link"] {
+        fs::remove_file(place.path("work").join(name)).unwrap();
+    }
+    let out = place.say("capture work --task essay").ok();
+    assert!(out.starts_with("captured 1 file, 13 B: 1 read, "), "{out}");
+    let log = place.say("log essay -n 1").ok();
+    assert!(log.ends_with(" 1 file\n"), "{log}");
+    let checked = place.say("verify").ok();
+    assert!(
+        checked.starts_with("checked 1 task, 1 lineage, "),
+        "{checked}"
+    );
+    place.write("one.jsonl", "{\"kind\":\"step_started\",\"step\":1}\nno\n");
+    let ran = place.say("record --task other --user ada one.jsonl");
+    assert!(ran.err.contains("1 line could not be recorded"), "{ran:?}");
+}
+
+#[test]
 fn an_empty_folder_has_no_files() {
     let place = place();
     fs::create_dir(place.path("empty")).unwrap();
@@ -305,6 +325,99 @@ fn a_damaged_file_is_said_to_be_so_with_its_path() {
         .say("cat essay large --json")
         .failed(3, "large: pack 1 at byte ");
     assert_eq!(place.say("cat essay draft.md").ok(), "one\ntwo\nthree\n");
+}
+
+#[test]
+fn what_a_repair_lost_is_stored_again_by_the_next_capture() {
+    let place = place();
+    let bytes = noise();
+    place.write("work/large", &bytes);
+    capture(&place, "large");
+    // Until the stat cache is believed.
+    while number(&place.json("capture work --task essay"), "read") > 0 {}
+    let pack = place.store().join("packs");
+    let packs = fs::read_dir(pack).unwrap();
+    let pack = packs.map(|entry| entry.unwrap().path()).max().unwrap();
+    let mut packed = fs::read(&pack).unwrap();
+    packed[1 << 20] ^= 1;
+    fs::write(&pack, packed).unwrap();
+
+    let says = "1 stat cache of a captured folder is let go of, as chunks are lost";
+    let dry = place.say("repair --dry-run");
+    assert_eq!(dry.code, 3, "{dry:?}");
+    assert!(
+        dry.out.contains(&format!("would be mended: {says}")),
+        "{dry:?}"
+    );
+    assert_eq!(number(&place.json("capture work --task essay"), "read"), 0);
+    let repair = place.say("repair --json");
+    assert_eq!(repair.code, 3, "{repair:?}");
+    let report: Value = serde_json::from_str(&repair.out).unwrap();
+    let mended = report["mended"].as_array().unwrap();
+    let mended = mended
+        .iter()
+        .filter(|one| text(one, "message").starts_with(says));
+    assert_eq!(mended.count(), 1, "{report}");
+
+    let again = place.json("capture work --task essay");
+    assert_eq!(
+        (number(&again, "read"), &again["appended"]),
+        (4, &Value::Null)
+    );
+    assert!(number(&again, "stored") > 0, "{again}");
+    let out = place.command(["cat", "essay", "large"]).output().unwrap();
+    assert!(out.stdout == bytes, "{} bytes", out.stdout.len());
+    place.say("verify").ok();
+    // Where nothing is wrong, nothing is let go of.
+    while number(&place.json("capture work --task essay"), "read") > 0 {}
+    assert_eq!(place.say("repair").ok(), "nothing to mend\n");
+    assert_eq!(number(&place.json("capture work --task essay"), "read"), 0);
+}
+
+#[test]
+fn a_dry_run_of_a_cleanup_counts_what_goes_with_captures_and_compaction_takes_it() {
+    let place = place();
+    let chunks = || number(&place.json("verify"), "chunks");
+    capture(&place, "shared");
+    let shared = chunks();
+    place.write("work/large", noise());
+    capture(&place, "large");
+    let with_large = chunks();
+    fs::remove_file(place.path("work/large")).unwrap();
+    place.write("work/draft.md", "other\n");
+    capture(&place, "third");
+    // Another task has what the first capture has, so that stays.
+    place.say("record --task beside --user ada run.jsonl").ok();
+    place.write("work/draft.md", "one\ntwo\nthree\n");
+    place.say("capture work --task beside").ok();
+
+    let all = chunks();
+    let dry = place.json("cleanup --task essay --keep 1 --dry-run");
+    let captures = &dry["captures"];
+    // The first one stays too: it is what the other task captured.
+    assert_eq!(number(captures, "captures"), 1);
+    let (gone, bytes) = (number(captures, "chunks"), number(captures, "bytes"));
+    assert!(gone > 10 && gone <= with_large - shared + 2, "{dry}");
+    assert!((3 << 20..7 << 19).contains(&bytes), "{dry}");
+    let out = place.say("cleanup --task essay --keep 1 --dry-run").ok();
+    let line =
+        format!("with them 1 capture of a folder, and {gone} chunks that nothing else needs");
+    assert!(out.contains(&line), "{out}");
+    let some = place.json("cleanup --task essay --keep 3 --dry-run");
+    assert_eq!(number(&some["captures"], "captures"), 0);
+
+    let done = place.json("cleanup --task essay --keep 1");
+    assert_eq!(done["captures"], Value::Null);
+    place.say("compact --force").ok();
+    place.say("files beside").ok();
+    assert_eq!(place.say("cat beside draft.md").ok(), "one\ntwo\nthree\n");
+    // The base is one more.
+    let left = chunks();
+    assert!(
+        (all - gone..=all - gone + 2).contains(&left),
+        "{all} - {gone}: {left}"
+    );
+    place.say("verify").ok();
 }
 
 #[test]

@@ -52,6 +52,9 @@ impl ChunkGroup {
     /// Bytes of the header.
     pub const HEADER_LEN: usize = 32;
 
+    /// Bytes of a member's row in the table.
+    pub const ROW_LEN: usize = ROW_LEN;
+
     /// The most members of a group.
     pub const COUNT_MAX: usize = 4096;
 
@@ -215,6 +218,11 @@ impl GroupContents {
     /// Whether it has none. A group that was read has one at least.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
+    }
+
+    /// Bytes of the contents together.
+    pub fn raw_len(&self) -> usize {
+        self.raw.len()
     }
 
     /// Bytes that it takes in memory.

@@ -65,7 +65,7 @@ impl ChunkStore {
     }
 
     /// Stores contents that are not there yet, and gives the id of each. Those that are stored at once are
-    /// compressed together, up to 256 KiB in the order that they are in: so what is alike goes side by
+    /// compressed together, up to 512 KiB in the order that they are in: so what is alike goes side by
     /// side. They survive a kill when this returns, and power loss after [`ChunkStore::sync`].
     ///
     /// # Errors
@@ -97,6 +97,12 @@ impl ChunkStore {
     /// are: a compaction that is under way keeps them.
     pub fn uses(&self, ids: &[ChunkId]) {
         self.log.uses_chunks(ids);
+    }
+
+    /// Whether [`ChunkStore::uses`] says something to anybody: to a compaction that is under way. Asked behind a
+    /// [`ChunkHold`], the answer is good for as long as that is held: a compaction that begins later waits for it.
+    pub fn notes_uses(&self) -> bool {
+        self.log.notes_uses()
     }
 
     /// A chunk's content, checked against its id.

@@ -3,6 +3,8 @@
 
 use milepost_codec::{Error, Result};
 
+use crate::index::keys::{self, Kind};
+
 /// A sum over entries that does not depend on their order, so that it can be kept as they come
 /// and go. It finds accidents; edits are found by the chains.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -42,7 +44,7 @@ impl Digest {
         self.count
     }
 
-    pub(crate) fn encode(&self) -> Vec<u8> {
+    fn encode(&self) -> Vec<u8> {
         let mut out = self.count.to_le_bytes().to_vec();
         for word in self.sum {
             out.extend_from_slice(&word.to_le_bytes());
@@ -50,17 +52,100 @@ impl Digest {
         out
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Self> {
-        if bytes.len() != Self::LEN {
-            return Err(Error::corrupt("digest of sled", Self::LEN, bytes.len()));
-        }
+    fn decode(bytes: &[u8; Self::LEN]) -> Self {
         let mut words = bytes.chunks_exact(8).map(word);
         let count = words.next().unwrap_or_default();
         let mut sum = [0; 4];
         for (sum, word) in sum.iter_mut().zip(words) {
             *sum = word;
         }
-        Ok(Self { count, sum })
+        Self { count, sum }
+    }
+}
+
+/// A part of sled's entries that is looked through by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// What finds tasks, lineages and checkpoints: small, and believed without another look.
+    Index,
+    /// Idempotency keys: one that is not there says that an append has not been.
+    Keys,
+    /// Blocks of events: each has checks of its own, and one that is missing is missed.
+    Blocks,
+}
+
+impl Part {
+    pub(crate) const ALL: [Self; 3] = [Self::Index, Self::Keys, Self::Blocks];
+
+    /// The part that an entry belongs to; none where no record accounts for it.
+    fn of(key: &[u8]) -> Option<Self> {
+        keys::is_counted(key).then(|| match key.first() {
+            Some(kind) if *kind == Kind::Block as u8 => Self::Blocks,
+            Some(kind) if *kind == Kind::Key as u8 => Self::Keys,
+            _ => Self::Index,
+        })
+    }
+
+    /// The prefixes of all keys it is made of.
+    pub(crate) fn prefixes(self) -> impl Iterator<Item = [u8; 1]> {
+        let kinds = (0..=u8::MAX).map(|kind| [kind]);
+        kinds.filter(move |prefix| Self::of(prefix) == Some(self))
+    }
+}
+
+/// The digests of sled's entries, by part.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Digests([Digest; 3]);
+
+impl Digests {
+    /// Bytes of stored digests.
+    pub(crate) const LEN: usize = 3 * Digest::LEN;
+
+    pub(crate) fn of(&self, part: Part) -> Digest {
+        let [index, keys, blocks] = self.0;
+        match part {
+            Part::Index => index,
+            Part::Keys => keys,
+            Part::Blocks => blocks,
+        }
+    }
+
+    fn part_of(&mut self, key: &[u8]) -> Option<&mut Digest> {
+        let [index, keys, blocks] = &mut self.0;
+        Part::of(key).map(|part| match part {
+            Part::Index => index,
+            Part::Keys => keys,
+            Part::Blocks => blocks,
+        })
+    }
+
+    /// Takes in an entry, where a record accounts for it.
+    pub(crate) fn add(&mut self, key: &[u8], value: &[u8]) {
+        if let Some(digest) = self.part_of(key) {
+            digest.add(key, value);
+        }
+    }
+
+    /// Lets go of an entry, where a record accounted for it.
+    pub(crate) fn remove(&mut self, key: &[u8], value: &[u8]) {
+        if let Some(digest) = self.part_of(key) {
+            digest.remove(key, value);
+        }
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        self.0.iter().flat_map(Digest::encode).collect()
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self> {
+        let wrong = || Error::corrupt("digests of sled", Self::LEN, bytes.len());
+        let (digests, []) = bytes.as_chunks::<{ Digest::LEN }>() else {
+            return Err(wrong());
+        };
+        match digests {
+            [index, keys, blocks] => Ok(Self([index, keys, blocks].map(Digest::decode))),
+            _ => Err(wrong()),
+        }
     }
 }
 
@@ -102,7 +187,8 @@ mod tests {
         assert_ne!(one, other);
         other.remove(b"c", b"3");
         assert_eq!(one, other);
-        assert_eq!(Digest::decode(&one.encode()).ok(), Some(one));
+        let both = Digests([one, other, Digest::default()]);
+        assert_eq!(Digests::decode(&both.encode()).ok(), Some(both));
         let mut moved = Digest::default();
         moved.add(b"a1", b"");
         moved.add(b"b", b"2");

@@ -66,8 +66,16 @@ impl Engine {
     ///
     /// As [`Engine::undo`] and [`Engine::restore_with`].
     pub fn undo_with(&self, task: &str, with: &[Arc<dyn Participant>]) -> Result<Task> {
+        self.undo_of(self.task_no(task)?, task, with)
+    }
+
+    pub(crate) fn undo_of(
+        &self,
+        no: TaskNo,
+        task: &str,
+        with: &[Arc<dyn Participant>],
+    ) -> Result<Task> {
         let catalog = &self.inner.catalog;
-        let no = self.task_no(task)?;
         let (epoch, active) = catalog.active(no)?;
         let lineage_type = catalog.lineage(no, active.lineage)?.lineage_type;
         let (LineageType::Rollback, Some(back)) = (lineage_type, active.back) else {

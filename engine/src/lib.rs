@@ -59,6 +59,7 @@ mod digest;
 mod engine;
 mod entropy;
 mod files;
+mod follow;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -102,6 +103,7 @@ pub use chunk_store::{ChunkHold, ChunkStore};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use engine::Engine;
 pub use entropy::new_secret;
+pub use follow::{Followed, Follower, Moved};
 pub use hook::{
     Alert, AlertKind, CommandHook, CommandHooks, Hook, HookPoint, StoreHooks, TaskId,
     WorkspaceChange, WorkspaceState,
@@ -120,8 +122,8 @@ pub use query::{CheckpointQuery, Page, TaskInfo, TaskQuery};
 pub use read::Events;
 pub use repair::{LostEvents, RepairReport, repair};
 pub use retention::{
-    CompactionPlan, CompactionReport, Pin, Retention, RetentionPlan, RetentionReport, TaskPlan,
-    TaskRetained,
+    CapturesPlan, CompactionPlan, CompactionReport, Pin, Retention, RetentionPlan, RetentionReport,
+    TaskPlan, TaskRetained,
 };
 pub use run::{
     Access, EveryPhase, EverySteps, FailedSave, Moment, Never, Occasion, Policy, Risk, Run,

@@ -67,7 +67,7 @@ impl Lineage {
         let entry = catalog.task(task)?;
         catalog
             .lineage(task, id)
-            .map_err(|e| Error::not_found(format!("task `{}`: {e}", entry.name)))?;
+            .map_err(|e| e.at(format!("task `{}`", entry.name)))?;
         let (name, origin) = (entry.name.into(), entry.origin);
         Ok(Self {
             engine: engine.clone(),

@@ -77,7 +77,7 @@ impl Catalog {
                 let lineage = match lineage {
                     Some(lineage) => {
                         self.lineage(no, *lineage)
-                            .map_err(|e| Error::not_found(format!("task `{task}`: {e}")))?;
+                            .map_err(|e| e.at(format!("task `{task}`")))?;
                         *lineage
                     }
                     None => self.active(no)?.1.lineage,

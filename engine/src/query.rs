@@ -103,7 +103,7 @@ impl Engine {
         )
     }
 
-    fn task_info(&self, no: TaskNo, entry: TaskEntry) -> Result<TaskInfo> {
+    pub(crate) fn task_info(&self, no: TaskNo, entry: TaskEntry) -> Result<TaskInfo> {
         let catalog = &self.inner.catalog;
         let (epoch, active) = catalog.active(no)?;
         let prefix = keys::of_task(Kind::Head, no);
@@ -235,21 +235,22 @@ fn page<T>(
         }
     };
     let mut items = Vec::new();
+    let mut last = Vec::new();
     loop {
         let entries = catalog.log().scan(prefix, &end, true, STRIDE)?;
         if entries.is_empty() {
             return Ok(Page { items, next: None });
         }
         for (key, value) in entries {
-            if items.len() == limit {
-                // There is another: the next page begins before the last item of this one.
-                return Ok(Page {
-                    items,
-                    next: Some(data_encoding::HEXLOWER.encode(&end)),
-                });
-            }
             if let Some(item) = wanted(&key, &value)? {
+                if items.len() == limit {
+                    // There is another for whoever asks, and nothing else decides that: the next page begins
+                    // before the last item of this one.
+                    let next = Some(data_encoding::HEXLOWER.encode(&last));
+                    return Ok(Page { items, next });
+                }
                 items.push(item);
+                last.clone_from(&key);
             }
             end = key;
         }

@@ -84,6 +84,16 @@ impl Ancestry {
         )))
     }
 
+    /// Up to where two histories are one; nothing where what they shared was trimmed, or is none.
+    pub(crate) fn common(&self, other: &Self) -> Option<Offset> {
+        let spans = self.spans.iter().rev();
+        let mut shared = spans.filter_map(|(owner, _, to)| {
+            let theirs = other.spans.iter().find(|(found, ..)| found == owner);
+            theirs.map(|(_, _, their_to)| *to.min(their_to))
+        });
+        shared.next()
+    }
+
     /// The owners of offsets before `before`, newest first: lineage, from, to.
     pub(crate) fn newest_first(
         &self,

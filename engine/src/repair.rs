@@ -1,6 +1,7 @@
 //! Repair: what opening does not mend by itself, and what is lost where both copies are hit.
 
 use std::fs;
+use std::io::ErrorKind as ErrorOf;
 use std::path::{Path, PathBuf};
 
 use milepost_codec::{
@@ -13,9 +14,9 @@ use crate::engine::Engine;
 use crate::files;
 use crate::index::keys::{self, Kind};
 use crate::log::local::{LostRange, Salvaged, salvage_store, with_lock};
-use crate::opened::Finding;
+use crate::opened::{Finding, Outcome};
 use crate::options::Options;
-use crate::verify::{Remedy, VerifyReport};
+use crate::verify::{Fault, Remedy, VerifyReport};
 
 /// What a repair did, or would do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -51,11 +52,15 @@ pub struct LostEvents {
     pub message: String,
 }
 
+/// Where in a store captures of folders keep what they remember, and how such a file's name ends.
+const STATS: &str = "workspace";
+const STAT: &str = "stat";
+
 /// How often a store is opened and verified until nothing more is mended.
 const ROUNDS: usize = 4;
 
 /// Mends a store that no process has open: what opening mends, archive files that are damaged inside,
-/// snapshots that cannot be read; and where commits are lost, it goes on with what is left of both
+/// snapshots and chunks that cannot be read; and where commits are lost, it goes on with what is left of both
 /// copies. What it replaces is kept in the store's folder `damaged`.
 ///
 /// With `dry_run` it works on a copy of the store, which needs as much room beside it, and removes
@@ -153,6 +158,10 @@ fn mend(dir: &Path, options: &Options) -> Result<RepairReport> {
             .mended
             .extend(engine.opened().findings.iter().cloned());
         report.verified = engine.verify(None, &mut |_, _| {})?;
+        // First, so that none is left that names what is let go of.
+        if loses_chunks(&report) {
+            report.mended.extend(forget_stats(dir)?);
+        }
         let again = round < ROUNDS && engine.mend_faults(&mut report)?;
         engine.close()?;
         if !again {
@@ -177,12 +186,56 @@ fn mend(dir: &Path, options: &Options) -> Result<RepairReport> {
     Ok(report)
 }
 
+/// Whether chunks are lost that the stat cache of a folder may name.
+fn loses_chunks(report: &RepairReport) -> bool {
+    let hits = |fault: &Fault| match &fault.remedy {
+        Remedy::Note(key) => keys::chunk_id(key).is_some(),
+        _ => fault.event.is_some(),
+    };
+    !report.lost.is_empty() || report.verified.faults.iter().any(hits)
+}
+
+/// Removes the stat caches of captured folders: what they name is taken for stored without a look, and would
+/// never be stored again. They are projections: the next capture reads every file, and writes them anew.
+fn forget_stats(dir: &Path) -> Result<Option<Finding>> {
+    let place = dir.join(STATS);
+    let entries = match fs::read_dir(&place) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == ErrorOf::NotFound => return Ok(None),
+        Err(e) => return Err(files::io("list", &place, &e)),
+    };
+    let mut removed = 0_u64;
+    for entry in entries {
+        let path = entry.map_err(|e| files::io("list", &place, &e))?.path();
+        if path.extension().is_some_and(|is| is == STAT) {
+            fs::remove_file(&path).map_err(|e| files::io("remove", &path, &e))?;
+            removed += 1;
+        }
+    }
+    if removed == 0 {
+        return Ok(None);
+    }
+    files::sync_dir(&place)?;
+    let what = match removed {
+        1 => "1 stat cache of a captured folder is".to_owned(),
+        _ => format!("{removed} stat caches of captured folders are"),
+    };
+    Ok(Some(Finding {
+        place: STATS.to_owned(),
+        message: format!(
+            "{what} let go of, as chunks are lost: the next capture reads every file, and stores again what \
+             is still there"
+        ),
+        outcome: Outcome::Repaired,
+    }))
+}
+
 /// Gives the names of the tasks whose events are lost in packs.
 fn name_tasks(
     dir: &Path,
     options: &Options,
     report: &mut RepairReport,
-    events: &[crate::verify::Fault],
+    events: &[Fault],
 ) -> Result<()> {
     if events.is_empty() {
         return Ok(());

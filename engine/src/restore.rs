@@ -7,6 +7,7 @@ use milepost_codec::{
 };
 
 use crate::audit::{self, Done};
+use crate::catalog::Viewer;
 use crate::checkpoint::Mark;
 use crate::committer::{Activate, Part, Request};
 use crate::control;
@@ -89,22 +90,23 @@ impl Engine {
     /// `Invalid` where there is no restore to undo; `NotFound` where retention dropped the lineage
     /// that it would go back to; `Unavailable` where files went back with it, and no workspace has joined.
     pub fn undo(&self, task: &str) -> Result<Task> {
+        self.undo_for(task, None)
+    }
+
+    /// The same of a task that somebody may see: whose it is, is looked at while nobody starts or deletes one.
+    pub(crate) fn undo_for(&self, task: &str, viewer: Viewer<'_>) -> Result<Task> {
         let inner = &self.inner;
         let structure = inner.structure.lock();
-        let no = self.task_no(task)?;
+        let no = inner.catalog.find_for(task, viewer)?;
         inner.catalog.goes_on(no)?;
         let (epoch, active) = inner.catalog.active(no)?;
-        let Some(back) = active.back else {
-            return Err(Error::invalid(format!(
-                "task `{task}` has no restore to undo"
-            )));
-        };
+        let back = active.back.ok_or_else(|| nothing_to_undo(task))?;
         let opened = inner.catalog.lineage(no, active.lineage)?;
         if opened.lineage_type == LineageType::Rollback {
             drop(structure);
             let joined = self.joined(no);
             if !joined.is_empty() {
-                return self.undo_with(task, &joined);
+                return self.undo_of(no, task, &joined);
             }
             return Err(Error::new(
                 ErrorKind::Unavailable,
@@ -127,6 +129,22 @@ impl Engine {
         let task = Task::of(self, no)?;
         self.tell_gone("undone", &task, active.lineage);
         Ok(task)
+    }
+
+    /// The point that an undo of the last restore goes back to: the head of the lineage that the task went
+    /// on with before it. Nothing is changed.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` where there is no restore to undo; `NotFound` where there is no such task, or retention
+    /// dropped the lineage.
+    pub fn undo_point(&self, task: &str) -> Result<Point> {
+        let no = self.task_no(task)?;
+        let (_, active) = self.inner.catalog.active(no)?;
+        let back = active.back.ok_or_else(|| nothing_to_undo(task))?;
+        let before = self.inner.catalog.activation(no, back)?;
+        let lineage = Lineage::new(self, no, before.lineage, None)?;
+        lineage.point(lineage.head()?.next)
     }
 
     /// Tells that a task goes on elsewhere than with this lineage.
@@ -240,6 +258,10 @@ impl Engine {
         inner.controls.wake(task);
         done.map(|_| ())
     }
+}
+
+fn nothing_to_undo(task: &str) -> Error {
+    Error::invalid(format!("task `{task}` has no restore to undo"))
 }
 
 impl Inner {

@@ -155,6 +155,16 @@ impl Scoped {
         self.engine.event(point)
     }
 
+    /// See [`Engine::hash_at`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn hash_at(&self, point: &Point) -> Result<Hash> {
+        self.own(point)?;
+        self.engine.hash_at(point)
+    }
+
     /// See [`Engine::restore`].
     ///
     /// # Errors
@@ -181,9 +191,7 @@ impl Scoped {
     ///
     /// As there.
     pub fn undo(&self, task: &str) -> Result<Task> {
-        let catalog = &self.engine.inner.catalog;
-        catalog.find_for(task, Some(&self.user))?;
-        self.engine.undo(task)
+        self.engine.undo_for(task, Some(&self.user))
     }
 
     /// See [`Engine::delete_task`].
@@ -192,9 +200,7 @@ impl Scoped {
     ///
     /// As there.
     pub fn delete_task(&self, task: &str) -> Result<()> {
-        let catalog = &self.engine.inner.catalog;
-        catalog.find_for(task, Some(&self.user))?;
-        self.engine.delete_task(task)
+        self.engine.delete_task_for(task, Some(&self.user))
     }
 
     /// A point may come from elsewhere: its task has to be the user's, by name and number.

@@ -4,6 +4,7 @@ use std::ops::RangeBounds;
 
 use milepost_codec::{Epoch, Head, LineageId, Offset, Result, TaskNo};
 
+use crate::TaskInfo;
 use crate::append::{Append, Appended, Ticket};
 use crate::checkpoint::{Checkpoint, Mark};
 use crate::engine::Engine;
@@ -104,6 +105,31 @@ impl Task {
         let all = catalog.lineages(self.no)?.into_iter();
         all.map(|(id, entry)| info(&self.engine, self.no, id, entry, active))
             .collect()
+    }
+
+    /// What is known of it, now.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: it was deleted. `Unavailable` where the store is closed.
+    pub fn info(&self) -> Result<TaskInfo> {
+        let entry = self.engine.inner.catalog.task(self.no)?;
+        self.engine.task_info(self.no, entry)
+    }
+
+    /// How many checkpoints it has, on all its lineages.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` where the store is closed.
+    pub fn checkpoints(&self) -> Result<u64> {
+        Ok(self.engine.inner.catalog.tally(self.no)?.marks)
+    }
+
+    /// How many events were erased from it, on all its lineages. It only grows: whoever keeps what was read
+    /// knows by it that the same point may read otherwise now.
+    pub fn erased(&self) -> u64 {
+        self.engine.inner.catalog.erased_of(self.no).count()
     }
 
     /// Appends events, as [`Lineage::append`], with the hooks of the engine before and after a

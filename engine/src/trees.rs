@@ -20,11 +20,24 @@ pub(crate) fn follow(
     get: &Get<'_>,
     named: &mut HashSet<ChunkId>,
 ) -> Vec<(ChunkId, Error)> {
+    follow_beyond(roots, get, &HashSet::new(), named)
+}
+
+/// The same without what is `known`, and what that needs.
+pub(crate) fn follow_beyond(
+    roots: impl IntoIterator<Item = ChunkId>,
+    get: &Get<'_>,
+    known: &HashSet<ChunkId>,
+    named: &mut HashSet<ChunkId>,
+) -> Vec<(ChunkId, Error)> {
     let mut left: Vec<(ChunkId, Expect)> = roots.into_iter().map(|id| (id, ROOT)).collect();
     // Something else may have named a node already, which says nothing of what it needs.
     let mut seen: HashSet<ChunkId> = HashSet::new();
     let mut unread = Vec::new();
     while let Some((id, expect)) = left.pop() {
+        if known.contains(&id) {
+            continue;
+        }
         named.insert(id);
         if expect == Expect::Content || !seen.insert(id) {
             continue;

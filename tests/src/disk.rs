@@ -4,14 +4,16 @@
 //! ```text
 //! trace.rs    what the process did, as the preloaded library wrote it down
 //! file.rs     one file: what is stored, and what was written since, by sectors of 512 bytes
+//! bits.rs     the permission bits of one file or folder
 //! names.rs    folders: which names are stored, and what was done to them since
+//! image.rs    what a crash may leave, built into a folder
 //! ```
 //!
-//! What a sync of a file stores is its bytes and its length, not its name; a sync of a folder stores
-//! the names in it. Everything else may be on the disk or not, in any combination: a sector holds
-//! what it held at some moment since the last sync, whatever its neighbours hold; a file may have its
-//! new length and not its bytes, which are zeros then; a rename may be stored that came after one that
-//! is not.
+//! What a sync of a file stores is its bytes, its length and its bits, not its name; a sync of a folder
+//! stores the names in it, and its bits. Everything else may be on the disk or not, in any combination: a
+//! sector holds what it held at some moment since the last sync, whatever its neighbours hold; a file may
+//! have its new length and not its bytes, which are zeros then; a rename may be stored that came after
+//! one of other names that is not. The table of it all is in docs/RECOVERY.md.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -20,8 +22,12 @@
     reason = "tests"
 )]
 
+mod bits;
 mod file;
+mod image;
 mod names;
+#[cfg(test)]
+mod tests;
 mod trace;
 
 use std::collections::HashMap;
@@ -30,50 +36,28 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use self::bits::Bits;
 use self::file::FileNode;
-use self::names::{NameOp, Names};
+pub use self::image::{VARIANTS, Variant};
+use self::names::Names;
 pub use self::trace::{Op, read_trace};
-use crate::seed::Random;
 
-/// A file or folder, by the order in which they came to be.
+/// A file, link or folder, by the order in which they came to be.
 type Node = usize;
 
 /// The root folder.
 const ROOT: Node = 0;
 
-/// What of the pending changes a crash leaves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Variant {
-    /// Nothing.
-    None,
-    /// Everything, as a kill leaves it.
-    All,
-    /// What came before some moment, and nothing after it.
-    Prefix,
-    /// Of each file everything or nothing or what came before some moment; some names.
-    Files,
-    /// Some sectors, some lengths, some names.
-    Sectors,
-    /// All names and lengths, some sectors: what has a length and was not stored reads as zeros.
-    Lengths,
-}
-
-/// All variants.
-pub const VARIANTS: [Variant; 6] = [
-    Variant::None,
-    Variant::All,
-    Variant::Prefix,
-    Variant::Files,
-    Variant::Sectors,
-    Variant::Lengths,
-];
-
 /// The disk at one moment.
 #[derive(Debug, Default)]
 pub struct Disk {
     files: HashMap<Node, FileNode>,
+    /// Symlinks, with their targets.
+    links: HashMap<Node, String>,
+    /// Of files and folders.
+    bits: HashMap<Node, Bits>,
     names: Names,
-    /// The file that has an inode number now. A number is used again when its file is gone.
+    /// The file or folder that has an inode number now. A number is used again when its file is gone.
     inodes: HashMap<u64, Node>,
     /// How many operations were done.
     clock: u64,
@@ -96,15 +80,24 @@ impl Disk {
     }
 
     fn load_dir(&mut self, dir: &Path, node: Node) -> io::Result<()> {
+        self.load_bits(node, &fs::metadata(dir)?);
         for entry in fs::read_dir(dir)? {
             let entry = entry?;
             let name = entry.file_name().to_string_lossy().into_owned();
-            let is_dir = entry.file_type()?.is_dir();
-            let new = self.names.stored(node, &name, is_dir);
-            if is_dir {
+            let meta = entry.metadata()?;
+            if let Some(other) = self.inodes.get(&meta.ino()) {
+                self.names.stored_again(node, &name, *other);
+                continue;
+            }
+            let new = self.names.stored(node, &name, meta.is_dir());
+            if meta.is_dir() {
                 self.load_dir(&entry.path(), new)?;
+            } else if meta.is_symlink() {
+                let target = fs::read_link(entry.path())?;
+                self.links
+                    .insert(new, target.to_string_lossy().into_owned());
             } else {
-                self.inodes.insert(entry.metadata()?.ino(), new);
+                self.load_bits(new, &meta);
                 self.files
                     .insert(new, FileNode::stored(fs::read(entry.path())?));
             }
@@ -112,15 +105,26 @@ impl Disk {
         Ok(())
     }
 
+    fn load_bits(&mut self, node: Node, meta: &fs::Metadata) {
+        self.inodes.insert(meta.ino(), node);
+        self.bits.insert(node, Bits::stored(meta.mode()));
+    }
+
     /// Does what the process did.
     pub fn apply(&mut self, op: &Op) {
         self.clock += 1;
         let at = self.clock;
         match op {
-            Op::Create { inode, path } => {
-                let node = self.names.make(at, path, false);
-                self.inodes.insert(*inode, node);
+            Op::Create { inode, mode, path } => {
+                let node = self.make(at, (*inode, *mode), path, false);
                 self.files.insert(node, FileNode::default());
+            }
+            Op::Mkdir { inode, mode, path } => {
+                self.make(at, (*inode, *mode), path, true);
+            }
+            Op::Symlink { path, target } => {
+                let node = self.names.make(at, path, false);
+                self.links.insert(node, target.clone());
             }
             Op::Write {
                 inode,
@@ -128,20 +132,44 @@ impl Disk {
                 data,
             } => self.file(*inode).write(at, *offset, data),
             Op::Truncate { inode, len } => self.file(*inode).truncate(at, *len),
-            Op::Sync { inode } => self.file(*inode).sync(),
+            Op::Mode { inode, mode } => self.bits_of(self.inodes[inode]).set(at, *mode),
+            Op::Sync { inode } => {
+                self.file(*inode).sync();
+                self.bits_of(self.inodes[inode]).sync();
+            }
+            Op::SyncData { inode } => self.file(*inode).sync(),
             Op::SyncFailed { inode } => {
                 // Of a folder it may be too.
-                if let Some(node) = self.inodes.get(inode) {
-                    self.files.get_mut(node).unwrap().sync_failed();
+                let node = self.inodes.get(inode);
+                if let Some(file) = node.and_then(|node| self.files.get_mut(node)) {
+                    file.sync_failed();
                 }
             }
-            Op::SyncDir { path } => self.names.sync(path),
-            Op::Mkdir { path } => {
-                self.names.make(at, path, true);
+            Op::SyncDir { path } => {
+                // One that is gone by now has nothing in it.
+                if let Some(dir) = self.names.find(path) {
+                    self.names.sync(dir);
+                    self.bits_of(dir).sync();
+                }
             }
+            Op::SyncAll => {
+                self.names.sync_all();
+                self.files.values_mut().for_each(FileNode::sync);
+                self.bits.values_mut().for_each(Bits::sync);
+            }
+            Op::SyncAllFailed => self.files.values_mut().for_each(FileNode::sync_failed),
             Op::Unlink { path } | Op::Rmdir { path } => self.names.remove(at, path),
             Op::Rename { from, to } => self.names.rename(at, from, to),
+            Op::Exchange { one, other } => self.names.exchange(at, one, other),
+            Op::Link { from, to } => self.names.link(at, from, to),
         }
+    }
+
+    fn make(&mut self, at: u64, (inode, mode): (u64, u32), path: &str, is_dir: bool) -> Node {
+        let node = self.names.make(at, path, is_dir);
+        self.inodes.insert(inode, node);
+        self.bits.insert(node, Bits::stored(mode));
+        node
     }
 
     fn file(&mut self, inode: u64) -> &mut FileNode {
@@ -149,167 +177,15 @@ impl Disk {
         self.files.get_mut(&node).unwrap()
     }
 
+    /// The bits of a file or folder; the root of a disk that was begun empty has none yet.
+    fn bits_of(&mut self, node: Node) -> &mut Bits {
+        self.bits.entry(node).or_insert_with(|| Bits::stored(0o700))
+    }
+
     /// Whether anything is not stored.
     pub fn is_pending(&self) -> bool {
-        self.names.is_pending() || self.files.values().any(FileNode::is_pending)
-    }
-
-    /// Builds into a new folder what a crash now may leave. `None` and `All` need no luck.
-    pub fn image(&self, variant: Variant, random: &mut Random, to: &Path) -> io::Result<()> {
-        let moment = self.moment(random);
-        let half = random.below(2) == 0;
-        let keep_name = |op: &NameOp, random: &mut Random| match variant {
-            Variant::None => false,
-            Variant::All | Variant::Lengths => true,
-            Variant::Prefix => op.at <= moment,
-            Variant::Files if half => op.at <= moment,
-            Variant::Files | Variant::Sectors => random.below(2) == 0,
-        };
-        let names = self.names.after(&mut |op| keep_name(op, random));
-        self.build(ROOT, &names, variant, moment, random, to)
-    }
-
-    /// A moment at which something pending was done.
-    fn moment(&self, random: &mut Random) -> u64 {
-        let mut moments: Vec<u64> = self.names.pending().collect();
-        for file in self.files.values() {
-            moments.extend(file.pending());
-        }
-        moments.sort_unstable();
-        match moments.len() as u64 {
-            0 => self.clock,
-            len => moments[random.below(len) as usize],
-        }
-    }
-
-    fn build(
-        &self,
-        dir: Node,
-        names: &names::Folders,
-        variant: Variant,
-        moment: u64,
-        random: &mut Random,
-        to: &Path,
-    ) -> io::Result<()> {
-        fs::create_dir(to)?;
-        for (name, node) in names.get(&dir).into_iter().flatten() {
-            let to = to.join(name);
-            let Some(file) = self.files.get(node) else {
-                self.build(*node, names, variant, moment, random, &to)?;
-                continue;
-            };
-            let bytes = match variant {
-                Variant::None => file.none(),
-                Variant::All => file.all(),
-                Variant::Prefix => file.until(moment).into(),
-                Variant::Files => match random.below(3) {
-                    0 => file.none(),
-                    1 => file.all(),
-                    _ => file.until(file.moment(random)).into(),
-                },
-                Variant::Sectors => file.some(random, false).into(),
-                Variant::Lengths => file.some(random, true).into(),
-            };
-            fs::write(&to, &bytes)?;
-        }
-        Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(disk: &Disk, variant: Variant, name: &str) -> Option<Vec<u8>> {
-        let dir = tempfile::tempdir().unwrap();
-        let to = dir.path().join("image");
-        disk.image(variant, &mut Random::new(1), &to).unwrap();
-        fs::read(to.join(name)).ok()
-    }
-
-    fn disk(ops: &[Op]) -> Disk {
-        let mut disk = Disk::new();
-        ops.iter().for_each(|op| disk.apply(op));
-        disk
-    }
-
-    fn create(inode: u64, path: &str) -> Op {
-        Op::Create {
-            inode,
-            path: path.into(),
-        }
-    }
-
-    fn write(inode: u64, offset: u64, data: &[u8]) -> Op {
-        let data = data.to_vec();
-        Op::Write {
-            inode,
-            offset,
-            data,
-        }
-    }
-
-    fn sync_dir(path: &str) -> Op {
-        Op::SyncDir { path: path.into() }
-    }
-
-    #[test]
-    fn a_synced_file_has_its_bytes_but_not_its_name_until_the_folder_is_synced() {
-        let mut disk = disk(&[create(7, "a"), write(7, 0, b"one"), Op::Sync { inode: 7 }]);
-        assert_eq!(read(&disk, Variant::None, "a"), None);
-        assert_eq!(read(&disk, Variant::All, "a").unwrap(), b"one");
-        disk.apply(&sync_dir(""));
-        disk.apply(&write(7, 3, b"two"));
-        assert_eq!(read(&disk, Variant::None, "a").unwrap(), b"one");
-        assert_eq!(read(&disk, Variant::All, "a").unwrap(), b"onetwo");
-    }
-
-    #[test]
-    fn a_name_without_a_sync_of_the_file_gives_an_empty_file() {
-        let disk = disk(&[create(7, "a"), write(7, 0, b"one"), sync_dir("")]);
-        assert_eq!(read(&disk, Variant::None, "a").unwrap(), b"");
-        let mut seen = std::collections::BTreeSet::new();
-        for n in 0..50 {
-            let dir = tempfile::tempdir().unwrap();
-            let to = dir.path().join("image");
-            disk.image(Variant::Lengths, &mut Random::new(n), &to)
-                .unwrap();
-            seen.insert(fs::read(to.join("a")).unwrap());
-        }
-        let expected = [b"\0\0\0".to_vec(), b"one".to_vec()];
-        assert_eq!(seen, expected.into());
-    }
-
-    #[test]
-    fn a_failed_sync_is_not_made_good_by_the_next() {
-        let disk = disk(&[
-            create(7, "a"),
-            sync_dir(""),
-            write(7, 0, &[1; 600]),
-            Op::SyncFailed { inode: 7 },
-            write(7, 512, &[2; 88]),
-            Op::Sync { inode: 7 },
-        ]);
-        let lost = read(&disk, Variant::None, "a").unwrap();
-        assert_eq!(lost[..512], [0; 512]);
-        assert_eq!(lost[512..], [2; 88]);
-        assert_eq!(read(&disk, Variant::All, "a").unwrap()[..512], [1; 512]);
-    }
-
-    #[test]
-    fn a_renamed_file_is_at_one_of_its_names() {
-        let ops = [create(7, "a"), sync_dir(""), create(8, "b")];
-        let mut disk = disk(&ops);
-        disk.apply(&Op::Rename {
-            from: "b".into(),
-            to: "a".into(),
-        });
-        disk.apply(&write(8, 0, b"new"));
-        disk.apply(&Op::Sync { inode: 8 });
-        assert_eq!(read(&disk, Variant::None, "a").unwrap(), b"");
-        assert_eq!(read(&disk, Variant::All, "a").unwrap(), b"new");
-        disk.apply(&sync_dir(""));
-        assert_eq!(read(&disk, Variant::None, "a").unwrap(), b"new");
-        assert_eq!(read(&disk, Variant::None, "b"), None);
+        self.names.is_pending()
+            || self.files.values().any(FileNode::is_pending)
+            || self.bits.values().any(Bits::is_pending)
     }
 }

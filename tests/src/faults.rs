@@ -18,6 +18,8 @@ pub const FAIL: &str = "MILEPOST_FAULTS_FAIL";
 pub const COUNT: &str = "MILEPOST_FAULTS_COUNT";
 /// Syncs do nothing.
 pub const NOSYNC: &str = "MILEPOST_FAULTS_NOSYNC";
+/// What the file system cannot do: `no-exchange`, or `plain` moves only.
+pub const MOVES: &str = "MILEPOST_FAULTS_MOVES";
 /// While this file is there, syncs wait.
 pub const HOLD: &str = "MILEPOST_FAULTS_HOLD";
 
@@ -54,8 +56,9 @@ fn build() -> Option<Faults> {
         println!("skipped: tests/faults cannot be built here: {why}");
         None
     };
-    if !cfg!(all(target_os = "linux", target_env = "gnu")) {
-        return skip(&"it is for Linux with glibc");
+    let known = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+    if !cfg!(all(target_os = "linux", target_env = "gnu")) || !known {
+        return skip(&"it is for Linux with glibc, on x86-64 and ARM64");
     }
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("faults/Cargo.toml");
     // The test is in `target/debug/deps`.

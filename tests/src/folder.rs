@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Copies a folder.
@@ -20,6 +21,21 @@ pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
                     other?;
                 }
             }
+        }
+    }
+    Ok(())
+}
+
+/// Empties a folder, closed ones in it too. The folder itself stays the same one.
+pub fn empty(dir: &Path) -> io::Result<()> {
+    fs::set_permissions(dir, fs::Permissions::from_mode(0o755))?;
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            empty(&entry.path())?;
+            fs::remove_dir(entry.path())?;
+        } else {
+            fs::remove_file(entry.path())?;
         }
     }
     Ok(())

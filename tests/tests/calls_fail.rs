@@ -140,7 +140,13 @@ fn one(case: &Case<'_>, fail: Fail, told: Result<Acked, String>, tried: &mut Tri
             tried.unreadable.push(format!("{fail}: {said}"));
         }
     }
-    if let Err(error) = told.and_then(|_| case.check()) {
+    let checked = told.and_then(|_| match case.check() {
+        // Where a read fails while sled is opened behind a clean stop, sled may lose blocks: one is missed
+        // where it is read, and the next opening repairs it.
+        Err(error) if fail.class == "read" && error.contains("a block with offset") => case.check(),
+        checked => checked,
+    });
+    if let Err(error) = checked {
         tried.lost.push(format!("{fail}: {error}"));
     }
 }

@@ -6,7 +6,7 @@
     reason = "tests"
 )]
 
-use milepost::{Append, Engine, ErrorKind, Mark, Message, Options};
+use milepost::{Append, Engine, ErrorKind, Json, Mark, Message, Options};
 use milepost_tests::{bodies, folder};
 
 fn message(n: u64, bytes: usize) -> Message {
@@ -46,6 +46,43 @@ fn events_and_their_checkpoint_are_one_commit_and_there_after_a_kill() {
         }
         assert!(engine.verify(None, &mut |_, _| {}).unwrap().is_clean());
     }
+}
+
+#[test]
+fn a_checkpoint_is_whole_where_its_event_and_its_point_are_what_its_id_says() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    task.append(Append::batch([message(1, 10), message(2, 10)]))
+        .unwrap();
+    let long = Json::from_value(&serde_json::json!({ "k": "v".repeat(20_000) })).unwrap();
+    let marks = [
+        Mark::new(),
+        Mark::new().label("x").at(1),
+        Mark::new().metadata(long).alias("a"),
+    ];
+    assert_eq!(task.checkpoints().unwrap(), 0);
+    let all = marks.map(|mark| task.checkpoint(mark).unwrap());
+    assert_eq!(task.checkpoints().unwrap(), 3);
+    for (n, checkpoint) in all.iter().enumerate() {
+        assert!(engine.is_whole(checkpoint).unwrap());
+        let mut other = checkpoint.clone();
+        other.id = all[(n + 1) % 3].id;
+        assert!(!engine.is_whole(&other).unwrap());
+        let mut elsewhere = checkpoint.clone();
+        elsewhere.mark = all[(n + 1) % 3].mark;
+        assert!(!engine.is_whole(&elsewhere).unwrap());
+        // No mark at all, and no event.
+        elsewhere.mark = 1;
+        assert!(!engine.is_whole(&elsewhere).unwrap());
+        elsewhere.mark = 99;
+        assert_eq!(
+            engine.is_whole(&elsewhere).unwrap_err().kind(),
+            ErrorKind::Invalid
+        );
+    }
+    engine.delete_task("t").unwrap();
+    let gone = engine.is_whole(&all[0]).unwrap_err();
+    assert_eq!(gone.kind(), ErrorKind::NotFound);
 }
 
 #[test]

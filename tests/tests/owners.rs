@@ -120,6 +120,45 @@ fn lists_have_the_users_own_whatever_is_asked_for() {
 }
 
 #[test]
+fn a_list_says_that_there_is_more_only_where_that_is_the_users_own() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    // More of the other's between and behind than are looked at together.
+    for (task, user) in (0..200).map(|n| (n, if n % 90 == 80 { "ana" } else { "bob" })) {
+        let task = engine.start_task(&format!("t{task}"), user).unwrap();
+        task.checkpoint(Mark::new()).unwrap();
+    }
+    let ana = engine.for_user("ana");
+    let tasks = |limit, cursor| {
+        let query = TaskQuery {
+            limit: Some(limit),
+            cursor,
+            ..TaskQuery::default()
+        };
+        let page = ana.tasks(&query).unwrap();
+        let ids: Vec<_> = page.items.into_iter().map(|task| task.id).collect();
+        (ids, page.next)
+    };
+    assert_eq!(tasks(2, None), (vec!["t170".into(), "t80".into()], None));
+    let (first, next) = tasks(1, None);
+    assert_eq!((first, next.is_some()), (vec!["t170".to_owned()], true));
+    assert_eq!(tasks(1, next), (vec!["t80".into()], None));
+    let marks = |limit, cursor| {
+        let query = CheckpointQuery {
+            limit: Some(limit),
+            cursor,
+            ..CheckpointQuery::default()
+        };
+        let page = ana.checkpoints(&query).unwrap();
+        let tasks: Vec<_> = page.items.into_iter().map(|mark| mark.task).collect();
+        (tasks, page.next)
+    };
+    assert_eq!(marks(2, None), (vec!["t170".into(), "t80".into()], None));
+    let (first, next) = marks(1, None);
+    assert_eq!((first, next.is_some()), (vec!["t170".to_owned()], true));
+    assert_eq!(marks(1, next), (vec!["t80".into()], None));
+}
+
+#[test]
 fn a_point_from_elsewhere_is_refused() {
     let (engine, _, _) = two_users();
     let ana = engine.for_user("ana");
@@ -131,6 +170,7 @@ fn a_point_from_elsewhere_is_refused() {
         let refused = [
             ana.run_state(point).map(drop),
             ana.event(point).map(drop),
+            ana.hash_at(point).map(drop),
             ana.restore(point, None).map(drop),
             ana.branch(point, None).map(drop),
         ];

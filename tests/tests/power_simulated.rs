@@ -207,7 +207,7 @@ fn images(
             }
         }
         match op {
-            Op::Create { inode, path } if path == "acks" => acks_inode = Some(*inode),
+            Op::Create { inode, path, .. } if path == "acks" => acks_inode = Some(*inode),
             Op::Write { inode, data, .. } if Some(*inode) == acks_inode => {
                 acks.extend_from_slice(data);
             }
@@ -368,6 +368,7 @@ fn a_power_cut_while_a_store_recovers_from_one_loses_nothing() {
             // The acknowledgements go on in the file that was there.
             let mut ops = vec![Op::Create {
                 inode: inode(&image.root.join("acks")),
+                mode: 0o600,
                 path: "acks".into(),
             }];
             ops.extend(run.ops);
@@ -464,13 +465,16 @@ fn a_large_body_whose_chunks_were_not_synced_is_not_acknowledged_when_it_is_appe
     let seed = seed();
     let whole = run(faults, seed, "chunk", &[]);
     let pack = whole.ops.iter().find_map(|op| match op {
-        Op::Create { inode, path } if path.contains("/packs/") => Some(*inode),
+        Op::Create { inode, path, .. } if path.contains("/packs/") => Some(*inode),
         _ => None,
     });
     let pack = pack.expect("a pack");
     // Which of the syncs are the pack's, behind the one of the empty file.
     let syncs = whole.ops.iter().filter(|op| op.is_sync());
-    let of_pack = |op: &Op| matches!(op, Op::Sync { inode } if *inode == pack);
+    let of_pack = |op: &Op| match op {
+        Op::Sync { inode } | Op::SyncData { inode } => *inode == pack,
+        _ => false,
+    };
     let ours = (1_u64..).zip(syncs).filter(|(_, op)| of_pack(op));
     let ours: Vec<u64> = ours.map(|(n, _)| n).skip(1).collect();
     assert!(!ours.is_empty(), "no sync of a pack");

@@ -41,7 +41,6 @@ use milepost::{Error, ErrorKind, Result};
 use milepost_codec::{ChunkId, PathBytes, TreePath};
 
 use crate::plan::{Choices, PathConflict};
-use crate::tree::Counts;
 
 #[cfg(test)]
 pub(crate) use hands::Call;
@@ -88,12 +87,12 @@ pub(crate) struct Failed {
     pub(crate) recovered: Result<Recovered>,
 }
 
-/// Does what a plan says: stages, moves, syncs and checks against the tree to come. Gives what that has
-/// in it.
+/// Does what a plan says: stages, moves, syncs and checks against the tree to come, where that is other than the
+/// one of the present.
 ///
 /// On an error it takes back at once what it did. A path that somebody changed before it was moved is
 /// left to him and does not stop that: nothing of the restore is there.
-pub(crate) fn apply(restore: &Restore<'_>, tree: &ChunkId) -> Result<Counts, Failed> {
+pub(crate) fn apply(restore: &Restore<'_>, present: ChunkId, tree: ChunkId) -> Result<(), Failed> {
     let begun = restore
         .check()
         .and_then(|()| staging::Staging::find(restore));
@@ -116,16 +115,18 @@ pub(crate) fn apply(restore: &Restore<'_>, tree: &ChunkId) -> Result<Counts, Fai
     }
     if restore.plan.actions.is_empty() {
         let recovered = || Ok(Recovered::Whole(Vec::new()));
-        return check::check(restore, tree).map_err(|error| Failed {
+        return check::check(restore, present, tree).map_err(|error| Failed {
             error,
             recovered: recovered(),
         });
     }
     let mut done = 0;
-    moves::forward(restore, tree, &mut done).map_err(|error| {
-        let recovered = take_back(restore, &Choices::default(), done);
-        Failed { error, recovered }
-    })
+    moves::forward(restore, &mut done)
+        .and_then(|()| check::check(restore, present, tree))
+        .map_err(|error| {
+            let recovered = take_back(restore, &Choices::default(), done);
+            Failed { error, recovered }
+        })
 }
 
 /// Takes back the first `done` actions, and clears where all of them are.

@@ -3,7 +3,7 @@
 mod store;
 
 use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use milepost::{Append, CheckpointId, Engine, Hash, Mark, Offset, Result, Task};
 use milepost_codec::ChunkId;
@@ -12,9 +12,8 @@ pub(crate) use self::store::{Storage, Stored, last, store};
 use crate::chunks::Chunks;
 use crate::error;
 use crate::lock::Lock;
-use crate::options::WorkspaceOptions;
 use crate::rollback::NAME;
-use crate::status::Watched;
+use crate::workspace::Workspace;
 
 /// The folder in the store where there is something about workspaces.
 const BESIDE: &str = "workspace";
@@ -37,21 +36,23 @@ pub struct CaptureReport {
     pub read: u64,
     /// Contents that were given to the store: chunks of files, and nodes. It may have had some of them.
     pub stored: u64,
+    /// Whether all of the folder was looked at: else only where something had happened since the last look, see
+    /// [`WorkspaceOptions::watch`](crate::WorkspaceOptions::watch).
+    pub whole: bool,
     /// What was left out.
     pub skips: u64,
 }
 
 /// Captures a folder into an engine's store, for a task.
 pub(crate) fn take(
-    folder: &Path,
-    options: &WorkspaceOptions,
-    watched: &Watched,
+    workspace: &Workspace,
     engine: &Engine,
     task: &Task,
     mark: Option<Mark>,
 ) -> Result<CaptureReport> {
     let chunks = engine.chunk_store();
     let beside = beside(&chunks)?;
+    let (folder, options) = (workspace.folder(), workspace.options());
     let _lock = Lock::take(folder, beside.as_deref(), options.wait)?;
     // What is stored from here on stays until the event names it.
     let _hold = chunks.hold();
@@ -59,7 +60,14 @@ pub(crate) fn take(
     let known = engine.workspace_at(&head)?.map(|Hash(root)| ChunkId(root));
     let stored = Stored::durable(&Storage {
         known,
-        ..Storage::of(folder, options, watched, &chunks, beside.as_deref())
+        kept: workspace.kept(),
+        ..Storage::of(
+            folder,
+            options,
+            workspace.states(),
+            &chunks,
+            beside.as_deref(),
+        )
     })?;
     let mut report = CaptureReport {
         root: Hash(stored.root.0),
@@ -69,6 +77,7 @@ pub(crate) fn take(
         bytes: stored.bytes,
         read: stored.read,
         stored: stored.stored,
+        whole: stored.whole,
         skips: stored.skips.len() as u64,
     };
     // Where it has joined the task, it would be asked for the same.

@@ -27,6 +27,9 @@ pub(crate) trait Chunks: Contents {
     /// Counts chunks as used that are known to be stored.
     fn uses(&self, ids: &[ChunkId]);
 
+    /// Whether anybody takes note of what is used, as a compaction does that was under way when the store was held.
+    fn notes_uses(&self) -> bool;
+
     /// The folder of the store, where it has one.
     fn folder(&self) -> Option<&Path>;
 }
@@ -52,6 +55,10 @@ impl Chunks for ChunkStore {
 
     fn uses(&self, ids: &[ChunkId]) {
         Self::uses(self, ids);
+    }
+
+    fn notes_uses(&self) -> bool {
+        Self::notes_uses(self)
     }
 
     fn folder(&self) -> Option<&Path> {

@@ -5,15 +5,21 @@
 //! change.rs   what a restore does to it: moves, links, removals, syncs
 //! stamp.rs    what the file system says of a file, and whether that can be trusted
 //! probe.rs    the file system's present moment
+//! grain.rs    how far apart two stamps have to be
+//! watch.rs    what the kernel tells of folders
 //! ```
 
 mod change;
 mod dir;
+mod grain;
 mod probe;
 mod stamp;
+mod watch;
 
 pub(crate) use dir::{Dir, Kind, Listed, at_root, is_bare_repository, look_at, set_bits};
+pub(crate) use grain::Grain;
 pub(crate) use probe::Probe;
-pub(crate) use stamp::{GRAIN_COARSE_NS, GRAIN_FINE_NS, Moment, Stamp};
+pub(crate) use stamp::{Moment, Stamp};
+pub(crate) use watch::{Happened, Watch};
 
 pub(crate) use rustix::io::Errno;

@@ -10,9 +10,10 @@
 //! rollback/      the folder goes back with the log: go_back, undo, recover
 //! plan/          what would be done, and what stands in the way
 //! apply/         doing it, so that a crash at any instant is taken back
-//! snapshot.rs    a stored capture: list, read, put elsewhere   diff.rs     tree/
+//! snapshot.rs    a stored capture: list, read                  diff.rs     tree/
+//! fill/          a stored capture, put into an empty folder
 //! fs/            descriptors, stamps, the file system's clock  error.rs
-//! chunks.rs      where contents are kept
+//! chunks.rs      where contents are kept                       below.rs
 //! ```
 //!
 //! # Example
@@ -44,11 +45,13 @@
 //! ```
 
 mod apply;
+mod below;
 mod cache;
 mod capture;
 mod chunks;
 mod diff;
 mod error;
+mod fill;
 mod fs;
 mod lock;
 mod look;
@@ -72,7 +75,7 @@ pub use diff::{FileChange, FileChanges, Renamed};
 pub use milepost::WorkspaceState;
 pub use options::WorkspaceOptions;
 pub use plan::{Choices, ConflictWhy, NoteWhat, PathConflict, Plan, PlanNote, PlannedPath};
-pub use rollback::WentBack;
+pub use rollback::{Recovery, WentBack};
 pub use snapshot::{CaptureInfo, Content, Entries, Skips, Snapshot, SnapshotEntry};
 pub use status::{StatusFeed, WorkspaceStatus};
 pub use workspace::Workspace;

@@ -1,7 +1,8 @@
 //! Looking at a folder: what it holds now, as a tree.
 //!
 //! ```text
-//! walk.rs       the folders, one after another: what is taken, what is left out
+//! walk.rs       the folders, one after another: what is left out          take.rs   what is taken
+//! last_look.rs  where folders are watched: only what changed since
 //! rules.rs      what rules ignore                     last.rs    what is recorded stays recorded
 //! work.rs       the workers, and what bounds them     jobs.rs    their jobs
 //! read.rs       a file, read well                     store.rs   contents on their way to the store
@@ -13,34 +14,37 @@ mod again;
 mod assemble;
 mod jobs;
 mod last;
+mod last_look;
 mod place;
 mod read;
 mod rules;
 mod store;
+mod take;
 mod walk;
 mod work;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use milepost::Result;
 use milepost_codec::{ChunkId, Skip};
 
-use crate::cache::{Cache, CacheBuilder};
+use crate::cache::Cache;
 use crate::chunks::Chunks;
-use crate::fs::{Dir, Probe};
+use crate::fs::{Dir, Grain, Probe, Watch};
 use crate::options::WorkspaceOptions;
-use crate::status::Watched;
+use crate::status::States;
+use crate::tree::Counts;
 
+use last_look::Folders;
+pub(crate) use last_look::{Asked, Kept, LastLook, Since, Watching};
 pub(crate) use read::Content;
 pub(crate) use store::Storing;
-use work::Grain;
 
 /// What is to be looked at, and how.
 pub(crate) struct Looking<'a> {
     /// The folder's descriptor.
-    pub(crate) root: Dir,
+    pub(crate) root: &'a Dir,
     /// Its path: what is above it has rules too.
     pub(crate) folder: &'a Path,
     pub(crate) options: &'a WorkspaceOptions,
@@ -55,17 +59,17 @@ pub(crate) struct Looking<'a> {
     pub(crate) ask: bool,
     /// Device and inode of the store's folder.
     pub(crate) store: Option<(u64, u64)>,
-    pub(crate) watched: &'a Watched,
+    pub(crate) states: &'a States,
+    /// Where the folder is watched, and what may be relied on.
+    pub(crate) watch: Option<&'a Watch>,
+    pub(crate) since: Option<&'a Since>,
 }
 
 /// What a folder holds. All of it is stored, and not synced.
 #[derive(Debug)]
 pub(crate) struct Looked {
     pub(crate) tree: ChunkId,
-    pub(crate) files: u64,
-    pub(crate) directories: u64,
-    pub(crate) links: u64,
-    pub(crate) bytes: u64,
+    pub(crate) counts: Counts,
     /// What was left out, in order of paths.
     pub(crate) skips: Vec<Skip>,
     /// Files that were read.
@@ -74,25 +78,56 @@ pub(crate) struct Looked {
     pub(crate) stored: u64,
     /// Files that the cache knew.
     pub(crate) known: u64,
-    pub(crate) cache: CacheBuilder,
+    /// Whether all of the folder was looked at.
+    pub(crate) whole: bool,
+    pub(crate) cache: Cache,
+    folders: Folders,
+}
+
+impl Looked {
+    /// What it saw, for the next look.
+    pub(crate) fn kept(self) -> LastLook {
+        LastLook {
+            tree: self.tree,
+            skips: self.skips,
+            cache: Arc::new(self.cache),
+            folders: self.folders,
+        }
+    }
 }
 
 /// Looks at a folder.
-pub(crate) fn look(looking: Looking<'_>) -> Result<Looked> {
+pub(crate) fn look(looking: &Looking<'_>) -> Result<Looked> {
+    let looked = once(looking)?;
+    match looked {
+        Some(looked) => Ok(looked),
+        None => {
+            let whole = Looking {
+                since: None,
+                ..*looking
+            };
+            let looked = once(&whole)?;
+            looked.ok_or_else(|| {
+                milepost::Error::corrupt("the look at the workspace", "a tree", "none")
+            })
+        }
+    }
+}
+
+/// Looks once; nothing where what was relied on is not enough.
+fn once(looking: &Looking<'_>) -> Result<Option<Looked>> {
     let now = looking.probe.now()?;
     let found = looking
         .root
         .itself()
         .map_err(|e| crate::error::below("look at", b"", e))?;
-    let grain = Grain {
-        one_device: looking.probe.is_on(found.device),
-        fine: AtomicBool::new(found.stamp.fine()),
-    };
-    let Looking { chunks, ask, .. } = looking;
+    let grain = Grain::new(looking.probe.is_on(found.device));
+    grain.see(&found.stamp);
+    let Looking { chunks, ask, .. } = *looking;
     let workers = looking.options.workers;
     std::thread::scope(|scope| {
         let jobs = jobs::Jobs::new(scope, workers, chunks, ask, &grain);
-        walk::Walk::new(&looking, jobs, &grain, now, found).all()
+        walk::Walk::new(looking, jobs, &grain, now, found).all()
     })
 }
 

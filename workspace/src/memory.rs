@@ -15,6 +15,8 @@ use crate::chunks::{Chunks, Contents};
 pub(crate) struct MemoryChunks {
     pub(crate) all: Mutex<HashMap<ChunkId, Arc<[u8]>>>,
     pub(crate) used: Mutex<HashSet<ChunkId>>,
+    /// Nobody wants to know which.
+    pub(crate) quiet: bool,
 }
 
 impl MemoryChunks {
@@ -64,6 +66,10 @@ impl Chunks for MemoryChunks {
 
     fn uses(&self, ids: &[ChunkId]) {
         self.used.lock().extend(ids);
+    }
+
+    fn notes_uses(&self) -> bool {
+        !self.quiet
     }
 
     fn folder(&self) -> Option<&Path> {

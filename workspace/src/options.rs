@@ -18,6 +18,7 @@ pub struct WorkspaceOptions {
     pub(crate) anyway: bool,
     pub(crate) forget_ignored: bool,
     pub(crate) wait: Duration,
+    pub(crate) watch: bool,
 }
 
 impl Default for WorkspaceOptions {
@@ -29,6 +30,7 @@ impl Default for WorkspaceOptions {
             anyway: false,
             forget_ignored: false,
             wait: Duration::from_secs(10),
+            watch: false,
         }
     }
 }
@@ -69,6 +71,17 @@ impl WorkspaceOptions {
     #[must_use]
     pub fn forget_ignored(mut self, forget: bool) -> Self {
         self.forget_ignored = forget;
+        self
+    }
+
+    /// Lets the kernel tell in which folders something happened, so that a look goes only there. For handles that
+    /// capture often: what nothing happened in costs nothing then, however large it is. What no event tells
+    /// of is seen late, at worst after 63 captures: writes through a shared mapping, say (`docs/WORKSPACE.md` has all of it). Where the file system
+    /// or the kernel does not lend itself to it, each look is a whole one: see
+    /// [`CaptureReport::whole`](crate::CaptureReport::whole). Default: no.
+    #[must_use]
+    pub fn watch(mut self, watch: bool) -> Self {
+        self.watch = watch;
         self
     }
 

@@ -15,10 +15,12 @@ mod remembered;
 
 use std::sync::Arc;
 
-use milepost::{Engine, Hash, Participant, Point, Result, Scope, Task};
+use milepost::{
+    Engine, Error, Hash, LineageType, Participant, PendingRestore, Point, Result, Scope, Task,
+};
 use milepost_codec::{ChunkId, PathBytes, RestoreOutcome};
 
-use self::dry::Dry;
+pub(crate) use self::dry::Dry;
 use self::part::Part;
 pub(crate) use self::record::NAME;
 use crate::capture::{self, Storage};
@@ -38,6 +40,16 @@ pub struct WentBack {
     /// What was written to while it was displaced, or put where it was: it was kept, at these places
     /// below the folder.
     pub kept: Vec<PathBytes>,
+}
+
+/// What recovery did in a folder.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Recovery {
+    /// Whether a restore that had not ended was taken back.
+    pub taken_back: bool,
+    /// Whether a restore was cleared up behind that had ended, with the folder gone back.
+    pub finished: bool,
 }
 
 impl Workspace {
@@ -60,12 +72,13 @@ impl Workspace {
         let (taken, looked) = capture::store(&Storage {
             folder: self.folder(),
             options: self.options(),
-            watched: &Arc::default(),
+            states: &Arc::default(),
             chunks: &dry,
             beside: beside.as_deref(),
             known,
             before: Some(target.capture.tree),
             moved: choices.moved,
+            kept: None,
         })?;
         let made = make(
             &Trees {
@@ -89,6 +102,24 @@ impl Workspace {
             shown.conflicts.push(conflict);
         }
         Ok(shown)
+    }
+
+    /// What taking the last restore of a task back would do with the folder, and what stands in its way. Nothing of the
+    /// folder or the task is changed.
+    ///
+    /// # Errors
+    ///
+    /// As [`Workspace::plan`] and [`Engine::undo_point`]. `Invalid`: the last restore took no files back, so an
+    /// undo leaves them.
+    pub fn plan_undo(&self, engine: &Engine, task: &str, choices: &Choices) -> Result<Plan> {
+        let to = engine.undo_point(task)?;
+        let active = engine.task(task)?.lineage().info()?;
+        if active.lineage_type != LineageType::Rollback {
+            return Err(Error::invalid(format!(
+                "the last restore of task `{task}` took no files back: an undo leaves them"
+            )));
+        }
+        self.plan(engine, &to, choices)
     }
 
     /// Goes back to a point with the folder: state, conversation, tool calls and files together, or none of
@@ -128,22 +159,25 @@ impl Workspace {
         Ok(part.went_back(task))
     }
 
-    /// Takes back a restore of a task in this folder that was cut short, and clears up what one left that had
-    /// ended. Gives whether one was taken back.
+    /// Takes back a restore of a task that was cut short in this folder, and clears up what one left that had
+    /// ended. The folder may have been moved since.
     ///
     /// # Errors
     ///
     /// `Conflict`: somebody changed paths since; all others are as they were before, and choices for these
     /// go on. `Unavailable`: somebody else has the folder, or the system refuses. `NotFound`: there is no
     /// such task.
-    pub fn recover(&self, engine: &Engine, task: &str, choices: &Choices) -> Result<bool> {
+    pub fn recover(&self, engine: &Engine, task: &str, choices: &Choices) -> Result<Recovery> {
         let part = Arc::new(Part::new(self, choices));
-        let mut taken_back = false;
+        let mut recovery = Recovery::default();
         for pending in engine.pending_restores()? {
-            if pending.task == task && record::is_of(&pending.begun, self.folder()) {
+            if pending.task != task {
+                continue;
+            }
+            if record::is_of(&pending.begun, self.folder()) || self.began(&pending)? {
                 let with = [Arc::clone(&part) as Arc<dyn Participant>];
                 engine.recover(&pending, &with)?;
-                taken_back = true;
+                recovery.taken_back = true;
             }
         }
         let left = part.left_over()?;
@@ -157,10 +191,21 @@ impl Workspace {
                 };
                 if left.contains(&past.begun.restore) {
                     part.clear(engine, &past.begun, done)?;
+                    recovery.finished |= done;
                 }
             }
         }
-        Ok(taken_back)
+        Ok(recovery)
+    }
+
+    /// Whether a restore was begun in this folder, wherever the folder was then: it is known by its device and
+    /// inode.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable`: the folder cannot be looked at. `Corrupt`: what was recorded cannot be read.
+    pub fn began(&self, pending: &PendingRestore) -> Result<bool> {
+        Ok(record::folder_of(&pending.begun)? == Some(self.identity()?))
     }
 
     /// The workspace as it takes part in a task: see [`Engine::join`].

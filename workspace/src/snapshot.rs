@@ -1,14 +1,12 @@
 //! A stored capture: what is in it, file by file, without going back to it.
 
 use std::collections::VecDeque;
-use std::fs::File;
-use std::io::{self, Read, Write as _};
-use std::os::fd::AsFd;
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use milepost::{Engine, Error, ErrorKind, Hash, Point, Result};
+use milepost::{Engine, Error, Hash, Point, Result};
 use milepost_codec::{
     Capture, ChunkId, Entry, EntryKind, Item, PathBytes, Skip, TreePath, printable,
 };
@@ -16,8 +14,9 @@ use milepost_codec::{
 use crate::chunks::Chunks;
 use crate::diff::{self, FileChanges};
 use crate::error;
-use crate::fs::{Dir, at_root, set_bits};
-use crate::tree::{self, FileReader, Folder};
+use crate::fill::{fill, processors};
+use crate::fs::at_root;
+use crate::tree::{self, FileReader};
 
 /// What a capture says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -229,62 +228,8 @@ impl Snapshot {
             let shown = printable(folder.as_os_str().as_bytes());
             return Err(Error::invalid(format!("{shown} is not empty")));
         }
-        self.write(dir)
+        fill(&self.chunks, &self.capture.tree, dir, processors())
     }
-
-    fn write(&self, root: Dir) -> Result<()> {
-        let folder = Folder::open(&*self.chunks, &self.capture.tree)?;
-        // The folders that are written, from the top down: bits are set when all is in them.
-        let mut stack = vec![(root, None::<TreePath>, folder, None)];
-        while let Some((dir, within, folder, bits)) = stack.last_mut() {
-            let Some(entry) = folder.next() else {
-                let failed = |e| error::below("close", bytes_of(within.as_ref()), e);
-                if let Some(bits) = bits {
-                    dir.set_bits(*bits).map_err(failed)?;
-                }
-                stack.pop();
-                continue;
-            };
-            let Entry { name, item } = entry?;
-            let path = match within {
-                Some(within) => within.join(&name)?,
-                None => TreePath::from(name.clone()),
-            };
-            let name = name.as_bytes();
-            let failed = |e| error::below("write", path.as_bytes(), e);
-            match &item.kind {
-                EntryKind::Directory { id } => {
-                    let inside = dir.make_directory(name).map_err(failed)?;
-                    let folder = Folder::open(&*self.chunks, id).map_err(|e| e.at(&path))?;
-                    stack.push((inside, Some(path), folder, Some(item.mode)));
-                }
-                EntryKind::Link { target } => dir.make_link(name, target).map_err(failed)?,
-                kind => {
-                    let file = dir.make_file(name).map_err(failed)?;
-                    self.write_file(&file, &path, kind)?;
-                    set_bits(file.as_fd(), item.mode).map_err(failed)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn write_file(&self, mut file: &File, path: &TreePath, kind: &EntryKind) -> Result<()> {
-        let Some(mut content) = FileReader::open(Arc::clone(&self.chunks), kind) else {
-            return Ok(());
-        };
-        while let Some(chunk) = content.next_chunk().map_err(|e| e.at(path))? {
-            file.write_all(&chunk).map_err(|e| {
-                let message = format!("cannot write {path}: {e}");
-                Error::new(ErrorKind::Unavailable, message)
-            })?;
-        }
-        Ok(())
-    }
-}
-
-fn bytes_of(path: Option<&TreePath>) -> &[u8] {
-    path.map_or(b"", TreePath::as_bytes)
 }
 
 impl std::fmt::Debug for Snapshot {

@@ -37,7 +37,7 @@ struct Told {
 
 /// The states of one workspace.
 #[derive(Debug, Default)]
-pub(crate) struct Watched {
+pub(crate) struct States {
     told: Mutex<Told>,
     changed: Condvar,
     files: AtomicU64,
@@ -55,7 +55,7 @@ pub(crate) struct Went {
     pub(crate) took_us: u64,
 }
 
-impl Watched {
+impl States {
     pub(crate) fn status(&self) -> WorkspaceStatus {
         self.status_of(&self.told.lock())
     }
@@ -108,9 +108,9 @@ impl Watched {
         self.read.store(files, Ordering::Relaxed);
     }
 
-    /// Counts a file.
-    pub(crate) fn count(&self, bytes: u64) {
-        self.files.fetch_add(1, Ordering::Relaxed);
+    /// Counts files.
+    pub(crate) fn count(&self, files: u64, bytes: u64) {
+        self.files.fetch_add(files, Ordering::Relaxed);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
@@ -138,21 +138,21 @@ fn follows(from: WorkspaceState, to: WorkspaceState) -> bool {
     )
 }
 
-/// What a workspace is doing from now on: see [`Workspace::watch`](crate::Workspace::watch).
+/// What a workspace is doing from now on: see [`Workspace::statuses`](crate::Workspace::statuses).
 #[derive(Debug)]
 pub struct StatusFeed {
-    watched: Arc<Watched>,
+    states: Arc<States>,
     seen: u64,
     last: WorkspaceStatus,
 }
 
 impl StatusFeed {
-    pub(crate) fn of(watched: &Arc<Watched>) -> Self {
-        let seen = watched.told.lock().changes;
+    pub(crate) fn of(states: &Arc<States>) -> Self {
+        let seen = states.told.lock().changes;
         Self {
-            watched: Arc::clone(watched),
+            states: Arc::clone(states),
             seen,
-            last: watched.status(),
+            last: states.status(),
         }
     }
 
@@ -163,11 +163,11 @@ impl StatusFeed {
         let mut left = patience;
         loop {
             let step = left.min(PROGRESS_EVERY);
-            let mut told = self.watched.told.lock();
+            let mut told = self.states.told.lock();
             if told.changes == self.seen && !told.closed {
-                self.watched.changed.wait_for(&mut told, step);
+                self.states.changed.wait_for(&mut told, step);
             }
-            let status = self.watched.status_of(&told);
+            let status = self.states.status_of(&told);
             if told.changes != self.seen || status != self.last {
                 self.seen = told.changes;
                 self.last = status.clone();
@@ -212,28 +212,26 @@ mod tests {
 
     #[test]
     fn a_feed_tells_the_newest_state_and_what_went_wrong() {
-        let watched = Arc::new(Watched::default());
-        let mut feed = StatusFeed::of(&watched);
+        let states = Arc::new(States::default());
+        let mut feed = StatusFeed::of(&states);
         assert_eq!(feed.next_within(Duration::ZERO), None);
-        watched.go(Creating, None).unwrap();
-        watched.count(5);
+        states.go(Creating, None).unwrap();
+        states.count(1, 5);
         let status = feed.next_within(Duration::ZERO).unwrap();
         assert_eq!((status.state, status.files, status.bytes), (Creating, 1, 5));
         assert_eq!(
-            watched.go(Restoring, None).unwrap_err().kind(),
+            states.go(Restoring, None).unwrap_err().kind(),
             ErrorKind::Unavailable
         );
-        watched
-            .go(Failed, Some(&Error::invalid("no room")))
-            .unwrap();
+        states.go(Failed, Some(&Error::invalid("no room"))).unwrap();
         let status = feed.next_within(Duration::ZERO).unwrap();
         assert_eq!(
             (status.state, status.error.as_deref()),
             (Failed, Some("no room"))
         );
-        watched.go(Idle, None).unwrap();
+        states.go(Idle, None).unwrap();
         assert_eq!(feed.next_within(Duration::ZERO).unwrap().error, None);
-        watched.close();
+        states.close();
         assert_eq!(feed.next_within(Duration::from_secs(60)), None);
     }
 }

@@ -7,9 +7,10 @@ use milepost::{Engine, Error, Mark, Result, Task, WorkspaceChange, WorkspaceStat
 use parking_lot::Mutex;
 
 use crate::capture::{self, CaptureReport};
+use crate::look::Kept;
 use crate::options::WorkspaceOptions;
 use crate::refuse;
-use crate::status::{StatusFeed, Watched, WorkspaceStatus};
+use crate::status::{States, StatusFeed, WorkspaceStatus};
 
 /// A folder of files that a task works on. Cheap to clone, `Send` and `Sync`.
 ///
@@ -37,14 +38,15 @@ pub struct Workspace {
 struct Inner {
     folder: PathBuf,
     options: WorkspaceOptions,
-    watched: Arc<Watched>,
+    states: Arc<States>,
+    kept: Kept,
     /// One capture after another: within a process the folder's lock would say no.
     busy: Mutex<()>,
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.watched.close();
+        self.states.close();
     }
 }
 
@@ -61,7 +63,8 @@ impl Workspace {
         let inner = Inner {
             folder,
             options,
-            watched: Arc::default(),
+            states: Arc::default(),
+            kept: Kept::default(),
             busy: Mutex::new(()),
         };
         Ok(Self {
@@ -78,8 +81,19 @@ impl Workspace {
         &self.inner.options
     }
 
-    pub(crate) fn watched(&self) -> &Arc<Watched> {
-        &self.inner.watched
+    /// What is kept from look to look, where that is wanted.
+    pub(crate) fn kept(&self) -> Option<&Kept> {
+        self.inner.options.watch.then_some(&self.inner.kept)
+    }
+
+    /// How many folders are watched for the next capture, with [`WorkspaceOptions::watch`]; nothing where none is: before the
+    /// first capture, or where it is not possible.
+    pub fn watching(&self) -> Option<usize> {
+        self.kept()?.folders()
+    }
+
+    pub(crate) fn states(&self) -> &Arc<States> {
+        &self.inner.states
     }
 
     /// Captures the folder: stores what it holds, and appends to the task that it did, with a checkpoint
@@ -104,8 +118,7 @@ impl Workspace {
         let inner = &*self.inner;
         let _busy = inner.busy.lock();
         self.go(engine, task.id(), WorkspaceState::Creating, None)?;
-        let (options, watched) = (&inner.options, &inner.watched);
-        let done = capture::take(&inner.folder, options, watched, engine, task, mark);
+        let done = capture::take(self, engine, task, mark);
         self.ends(engine, task.id(), done.as_ref().err())?;
         done
     }
@@ -118,7 +131,7 @@ impl Workspace {
         state: WorkspaceState,
         error: Option<&Error>,
     ) -> Result<()> {
-        let went = self.inner.watched.go(state, error)?;
+        let went = self.inner.states.go(state, error)?;
         let mut change = WorkspaceChange::new(task, self.folder(), went.before, state);
         change.files = went.files;
         change.bytes = went.bytes;
@@ -140,12 +153,12 @@ impl Workspace {
 
     /// What it is doing.
     pub fn status(&self) -> WorkspaceStatus {
-        self.inner.watched.status()
+        self.inner.states.status()
     }
 
     /// What it is doing from now on.
-    pub fn watch(&self) -> StatusFeed {
-        StatusFeed::of(&self.inner.watched)
+    pub fn statuses(&self) -> StatusFeed {
+        StatusFeed::of(&self.inner.states)
     }
 
     /// Goes from an error that was seen back to doing nothing.
@@ -154,9 +167,6 @@ impl Workspace {
     ///
     /// `Unavailable`: it is not in error.
     pub fn clear(&self) -> Result<()> {
-        self.inner
-            .watched
-            .go(WorkspaceState::Idle, None)
-            .map(|_| ())
+        self.inner.states.go(WorkspaceState::Idle, None).map(|_| ())
     }
 }

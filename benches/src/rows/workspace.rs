@@ -105,6 +105,10 @@ pub fn files(rounds: usize, size: Size) {
         mut behind,
         mut back,
         mut into,
+        mut nothing_watched,
+        mut settled_watched,
+        mut behind_watched,
+        mut back_watched,
     ] = [
         "first snapshot",
         "nothing changed",
@@ -112,6 +116,10 @@ pub fn files(rounds: usize, size: Size) {
         "right behind the change",
         "restore of 5 changed files",
         "all files into an empty folder",
+        "watched: nothing changed",
+        "watched: 5 files changed",
+        "watched: right behind the change",
+        "watched: restore of 5 changed files",
     ]
     .map(Step::new);
     let (mut disk, mut dirs) = ([Vec::new(), Vec::new()], Vec::new());
@@ -121,17 +129,31 @@ pub fn files(rounds: usize, size: Size) {
         nothing.captured(both.capture());
         both.change(CHANGES);
         settled.captured(both.capture());
-        let to = both.ours.mark();
+        let to = both.ours.mark("back");
         behind.captured(both.change_and_capture(CHANGES));
         back.took(both.restore(&to));
         into.took(both.restore_into(&to));
+        both.ours.watch();
+        nothing_watched.captured(both.capture());
+        both.change(CHANGES);
+        settled_watched.captured(both.capture());
+        let to = both.ours.mark("watched");
+        behind_watched.captured(both.change_and_capture(CHANGES));
+        back_watched.took(both.restore(&to));
         let (bytes, dir) = both.end();
         for (figures, bytes) in disk.iter_mut().zip(bytes) {
             figures.push(bytes as f64);
         }
         dirs.push(dir);
     }
-    for step in [first, nothing, settled, behind, back, into] {
+    let looked = [first, nothing, settled, behind, back, into];
+    let watched = [
+        nothing_watched,
+        settled_watched,
+        behind_watched,
+        back_watched,
+    ];
+    for step in looked.into_iter().chain(watched) {
         step.print();
     }
     let [ours, theirs] = disk.map(|figures| median(figures) as u64);

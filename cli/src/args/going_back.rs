@@ -42,13 +42,11 @@ impl How {
     }
 }
 
+/// What both commands take that go back to a point.
 #[derive(Debug, ClapArgs)]
-pub struct Rollback {
+pub struct GoingBack {
     /// The address of the point; see `milepost --help`.
     pub address: String,
-    /// The folder. Default: the one that was captured, where it is there.
-    #[arg(long, value_name = "DIR")]
-    pub files: Option<PathBuf>,
     #[command(flatten)]
     pub how: How,
     /// What the new lineage is for, in words.
@@ -57,17 +55,21 @@ pub struct Rollback {
 }
 
 #[derive(Debug, ClapArgs)]
+pub struct Rollback {
+    /// The folder. Default: the one that was captured, where it is there.
+    #[arg(long, value_name = "DIR")]
+    pub files: Option<PathBuf>,
+    #[command(flatten)]
+    pub back: GoingBack,
+}
+
+#[derive(Debug, ClapArgs)]
 pub struct Restore {
-    /// The address of the point; see `milepost --help`.
-    pub address: String,
     /// Take back the files of this folder, and leave the state as it is.
     #[arg(long, value_name = "DIR")]
     pub files: Option<PathBuf>,
     #[command(flatten)]
-    pub how: How,
-    /// What the new lineage is for, in words.
-    #[arg(short = 'm', long, value_name = "TEXT")]
-    pub description: Option<String>,
+    pub back: GoingBack,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -78,10 +80,7 @@ pub struct Undo {
     #[arg(long, value_name = "DIR")]
     pub files: Option<PathBuf>,
     #[command(flatten)]
-    pub paths: Paths,
-    /// The folder is the one that was captured, though it was elsewhere then.
-    #[arg(long)]
-    pub moved: bool,
+    pub how: How,
 }
 
 #[derive(Debug, ClapArgs)]

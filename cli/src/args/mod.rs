@@ -3,6 +3,7 @@
 mod going_back;
 mod retention;
 mod run;
+mod serve;
 mod workspace;
 
 use std::path::PathBuf;
@@ -13,9 +14,12 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use milepost::MessageRange;
 
 use crate::record::Format;
-pub use going_back::{How, Paths, Recover, Restore, Rollback, Undo};
+pub use going_back::{GoingBack, Paths, Recover, Restore, Rollback, Undo};
 pub use retention::{Cleanup, Compact, Delete, Erase, Pin, Stats, Unpin};
 pub use run::Run;
+pub use serve::{
+    ConfigCheck, ConfigCommand, LogFormat, Serve, ServeFlags, Token, TokenCommand, TokenCreate,
+};
 pub use workspace::{Capture, Cat, Diff, Files, Look};
 
 const ADDRESSES: &str = "\
@@ -140,6 +144,13 @@ pub enum Command {
     Compact(Compact),
     /// Print counts and sizes of the store, or of a user's tasks.
     Stats(Stats),
+    /// Answer over HTTP, until SIGTERM or Ctrl-C: see docs/HTTP.md.
+    Serve(Serve),
+    /// Look at what `serve` is configured by.
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Make, list and revoke the tokens that `serve` lets in.
+    Token(Token),
 }
 
 #[derive(Debug, ClapArgs)]
@@ -243,7 +254,7 @@ pub struct State {
 }
 
 /// A time span: a whole number and `ms`, `s`, `m`, `h` or `d`.
-fn span(text: &str) -> Option<Duration> {
+pub fn span(text: &str) -> Option<Duration> {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let unit = match text.strip_prefix(digits)? {
         "ms" => 1,

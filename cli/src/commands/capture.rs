@@ -8,13 +8,13 @@ use std::thread;
 use std::time::Duration;
 
 use milepost::{Detail, Engine, Error, ErrorKind, Mark};
-use milepost_workspace::{CaptureReport, PathBytes, Workspace};
+use milepost_workspace::{CaptureReport, Choices, PathBytes, Workspace, WorkspaceOptions};
 use serde_json::json;
 
-use super::{forms, task};
+use super::{forms, interrupted, task};
 use crate::args;
 use crate::error::{Failure, Result};
-use crate::output::{Out, big, counter, grouped, printable, size};
+use crate::output::{Out, big, count, counter, grouped, printable, size};
 
 /// What is done before so long needs no bar.
 const SOON: Duration = Duration::from_millis(500);
@@ -24,7 +24,8 @@ const STEP: Duration = Duration::from_millis(100);
 
 pub fn run(engine: &Engine, args: &args::Capture, out: &mut Out) -> Result<()> {
     let task = task(engine, &args.task)?;
-    let workspace = open(&args.folder, &args.look)?;
+    let workspace = open(&args.folder, args.look.options())?;
+    interrupted::recover(engine, &task, Some((&workspace, &Choices::default())))?;
     let mark = args.label.as_deref().map(|label| Mark::new().label(label));
     let captured = with_bar(&workspace, !out.json, || {
         workspace.capture(engine, &task, mark)
@@ -57,11 +58,11 @@ pub fn run(engine: &Engine, args: &args::Capture, out: &mut Out) -> Result<()> {
 }
 
 /// The folder, or what can be done where it is refused.
-pub fn open(folder: &Path, look: &args::Look) -> Result<Workspace> {
-    Workspace::open(folder, look.options()).map_err(|error| {
+pub fn open(folder: &Path, options: WorkspaceOptions) -> Result<Workspace> {
+    Workspace::open(folder, options.clone()).map_err(|error| {
         let kind = error.kind();
         let failure = Failure::from(error);
-        let insist = || Workspace::open(folder, look.options().anyway(true)).is_ok();
+        let insist = || Workspace::open(folder, options.anyway(true)).is_ok();
         match kind {
             ErrorKind::Invalid if insist() => {
                 failure.hint("--anyway captures it all the same; usually DIR is one project")
@@ -91,16 +92,12 @@ pub fn failed(error: Error, labelled: bool) -> Failure {
 }
 
 fn line(report: &CaptureReport, task: &str) -> String {
-    let several = |number, what: &str| match number {
-        1 => format!("1 {what}"),
-        _ => format!("{} {what}s", grouped(number)),
-    };
     let mut line = format!(
         "captured {}, {}: {} read, {} stored",
-        several(report.files, "file"),
+        count(report.files, "file"),
         size(report.bytes),
         grouped(report.read),
-        several(report.stored, "chunk")
+        count(report.stored, "chunk")
     );
     if report.skips > 0 {
         let (skips, task) = (grouped(report.skips), forms::encode(task));
@@ -127,8 +124,8 @@ pub fn with_bar<T>(workspace: &Workspace, wanted: bool, work: impl FnOnce() -> T
             let bar = counter("capture");
             loop {
                 let status = workspace.status();
-                let (files, bytes) = (grouped(status.files), size(status.bytes));
-                bar.set_message(format!("{files} files, {bytes}"));
+                let (files, bytes) = (count(status.files, "file"), size(status.bytes));
+                bar.set_message(format!("{files}, {bytes}"));
                 if !goes_on(STEP) {
                     return bar.finish_and_clear();
                 }

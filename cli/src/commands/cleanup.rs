@@ -1,14 +1,15 @@
 //! `cleanup`: old checkpoints go, and events that nothing needs.
 
 use milepost::{
-    CheckpointId, Detail, Engine, LineageId, Offset, RetentionPlan, TaskPlan, TaskRetained,
+    CapturesPlan, CheckpointId, Detail, Engine, LineageId, Offset, RetentionPlan, TaskPlan,
+    TaskRetained,
 };
 use serde_json::{Value, json};
 
 use super::{forms, task};
 use crate::args::Cleanup;
 use crate::error::{Failure, Result};
-use crate::output::{Look, Out, bar, big, count, printable, size};
+use crate::output::{Look, Out, bar, big, count, note, printable, size};
 
 /// A bar is shown from so many tasks on.
 const LONG: u64 = 100;
@@ -21,14 +22,17 @@ pub fn run(engine: &Engine, args: &Cleanup, out: &mut Out) -> Result<()> {
         .transpose()?;
     let policy = args.policy(task.as_ref().map(|task| task.id()));
     let plan = engine.plan_retention(&policy)?;
-    let fates = match args.dry_run {
-        true => plan.tasks.iter().map(Fate::planned).collect(),
-        false => apply(engine, &plan)?,
+    let (fates, captures) = match args.dry_run {
+        true => {
+            let fates: Vec<Fate> = plan.tasks.iter().map(Fate::planned).collect();
+            (fates, captures(engine, &plan))
+        }
+        false => (apply(engine, &plan)?, None),
     };
     if out.json {
-        print_json(&fates, args.dry_run, out)?;
+        print_json(&fates, args.dry_run, captures, out)?;
     } else {
-        print_text(&fates, args.dry_run, out)?;
+        print_text(&fates, args.dry_run, captures, out)?;
     }
     let failed = fates.iter().filter(|fate| fate.error.is_some()).count();
     if failed == 0 {
@@ -50,6 +54,18 @@ pub fn run(engine: &Engine, args: &Cleanup, out: &mut Out) -> Result<()> {
              has it, or with --marks-only",
         ),
     })
+}
+
+/// What goes with captures. Nothing where they cannot be read, which keeps nothing else from going.
+fn captures(engine: &Engine, plan: &RetentionPlan) -> Option<CapturesPlan> {
+    let planned = engine.plan_captures(plan);
+    planned
+        .inspect_err(|error| {
+            note(&format!(
+                "what goes of captured folders is not known: {error}"
+            ))
+        })
+        .ok()
 }
 
 fn apply(engine: &Engine, plan: &RetentionPlan) -> Result<Vec<Fate>> {
@@ -196,7 +212,12 @@ impl Total {
     }
 }
 
-fn print_json(fates: &[Fate], dry_run: bool, out: &mut Out) -> Result<()> {
+fn print_json(
+    fates: &[Fate],
+    dry_run: bool,
+    captures: Option<CapturesPlan>,
+    out: &mut Out,
+) -> Result<()> {
     let total = Total::of(fates);
     let tasks: Vec<Value> = fates.iter().map(Fate::form).collect();
     Ok(out.json(&json!({
@@ -211,10 +232,20 @@ fn print_json(fates: &[Fate], dry_run: bool, out: &mut Out) -> Result<()> {
             "events": big(total.events),
             "bytes": big(total.bytes),
         },
+        "captures": captures.map(|freed| json!({
+            "captures": big(freed.captures),
+            "chunks": big(freed.chunks),
+            "bytes": big(freed.bytes),
+        })),
     }))?)
 }
 
-fn print_text(fates: &[Fate], dry_run: bool, out: &mut Out) -> Result<()> {
+fn print_text(
+    fates: &[Fate],
+    dry_run: bool,
+    captures: Option<CapturesPlan>,
+    out: &mut Out,
+) -> Result<()> {
     let total = Total::of(fates);
     let rows: Vec<Vec<String>> = (fates.iter())
         .filter(|fate| !fate.is_empty())
@@ -257,6 +288,14 @@ fn print_text(fates: &[Fate], dry_run: bool, out: &mut Out) -> Result<()> {
         count(total.events, "event"),
         size(total.bytes)
     ))?;
+    if let Some(freed) = captures.filter(|freed| freed.captures > 0) {
+        out.line(format!(
+            "with them {} of a folder, and {} that nothing else needs, about {}",
+            count(freed.captures, "capture"),
+            count(freed.chunks, "chunk"),
+            size(freed.bytes)
+        ))?;
+    }
     let hint = "`milepost compact` gives the bytes back";
     Ok(match dry_run {
         true => out.line(format!("nothing was changed; after a cleanup {hint}")),

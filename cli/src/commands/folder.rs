@@ -5,14 +5,14 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use milepost::{Detail, Engine, Error, ErrorKind, Point, Task};
+use milepost::{Detail, Engine, Error, ErrorKind, Point};
 use milepost_workspace::{
     Choices, ConflictWhy, PathBytes, PathConflict, Plan, Snapshot, WentBack, Workspace,
     WorkspaceOptions,
 };
 use serde_json::{Value, json};
 
-use super::{captured, forms, restore};
+use super::{captured, restore};
 use crate::args;
 use crate::error::{Failure, Result};
 use crate::output::{Out, count, printable, printable_lines};
@@ -96,11 +96,10 @@ pub fn check(plan: &Plan, out: &mut Out) -> Result<()> {
         true => out.json(&form(plan, Value::Null, &[]))?,
         false => print(plan, out)?,
     }
-    let things = match plan.conflicts.len() {
-        1 => "1 thing stands".to_owned(),
-        many => format!("{many} things stand"),
-    };
-    let message = format!("{things} in the way: nothing was done");
+    let number = plan.conflicts.len() as u64;
+    let stand = if number == 1 { "stands" } else { "stand" };
+    let things = count(number, "thing");
+    let message = format!("{things} {stand} in the way: nothing was done");
     // What hits the whole folder is to be mended first.
     let whole = plan.conflicts.iter().find(|it| it.path.is_none());
     Err(Failure::conflict(message).hint(way_out(whole.unwrap_or(first))))
@@ -180,44 +179,4 @@ pub fn failed(error: Error) -> Failure {
         ),
         _ => failure,
     }
-}
-
-/// Takes back what was cut short before, where it was in this folder.
-pub fn recover_first(
-    engine: &Engine,
-    task: &Task,
-    workspace: &Workspace,
-    choices: &Choices,
-    out: &mut Out,
-) -> Result<()> {
-    let id = task.id();
-    let taken_back = workspace.recover(engine, id, choices).map_err(|error| {
-        let conflict = error.kind() == ErrorKind::Conflict;
-        let failure = failed(error);
-        let name = forms::encode(id);
-        match conflict {
-            true => failure
-                .at("a restore that was cut short cannot be taken back")
-                .hint(super::recover::decide(&name)),
-            false => failure,
-        }
-    })?;
-    if taken_back && !out.json {
-        out.line("first, a restore that was cut short was taken back")?;
-    }
-    Ok(())
-}
-
-/// Nothing may be planned while a restore is half done: its folder is neither here nor there.
-pub fn none_pending(engine: &Engine, task: &Task) -> Result<()> {
-    let mut pending = engine.pending_restores()?.into_iter();
-    if !pending.any(|pending| pending.task == task.id()) {
-        return Ok(());
-    }
-    let name = forms::encode(task.id());
-    Err(Failure::new(format!(
-        "a restore of {} was cut short: the folder is neither as it was nor as it should be",
-        printable(task.id())
-    ))
-    .hint(format!("`milepost recover {name}` takes it back")))
 }

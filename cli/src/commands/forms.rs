@@ -7,7 +7,7 @@ use milepost::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::output::{big, excerpt, time};
+use crate::output::{big, count, excerpt, time};
 
 /// How many characters of an event's content stand on its line.
 const EXCERPT: usize = 100;
@@ -210,7 +210,7 @@ pub fn summary(body: Option<&Body>) -> String {
             let output = returned.output.as_ref().map(content).unwrap_or_default();
             format!("{outcome}{output}")
         }
-        Body::WorkspaceCaptured(captured) => format!("{} files", captured.files),
+        Body::WorkspaceCaptured(captured) => count(captured.files, "file"),
         Body::CheckpointMarked(mark) => {
             let label = mark.label.as_deref().unwrap_or_default();
             format!("{} {} {label}", cause(mark.cause), status(mark.status))

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{forms, task};
 use crate::error::Result;
-use crate::output::{Look, Out, excerpt, printable, time_short};
+use crate::output::{Look, Out, count, excerpt, printable, time_short};
 
 pub fn run(engine: &Engine, id: &str, out: &mut Out) -> Result<()> {
     let task = task(engine, id)?;
@@ -31,8 +31,9 @@ pub fn describe(lineage: &LineageInfo, out: &Out) -> String {
         line.push_str(&format!(" at @{}", parent.offset));
     }
     line.push_str(&format!(
-        ", head @{}, {} events",
-        lineage.head.next, lineage.events
+        ", head @{}, {}",
+        lineage.head.next,
+        count(lineage.events, "event")
     ));
     if let Some(description) = &lineage.description {
         line.push_str(&format!(", {}", excerpt(description, 60)));

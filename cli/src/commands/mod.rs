@@ -7,6 +7,7 @@ mod cat;
 mod checkpoints;
 mod cleanup;
 mod compact;
+mod config;
 mod confirm;
 mod delete;
 mod diff;
@@ -16,6 +17,7 @@ mod files;
 mod folder;
 mod forms;
 mod hunks;
+mod interrupted;
 mod key;
 mod lineages;
 mod log;
@@ -26,17 +28,19 @@ mod repair;
 mod restore;
 mod rollback;
 mod run;
+mod serve;
 mod show;
 mod state;
 mod stats;
 mod tasks;
+mod token;
 mod trust;
 mod undo;
 mod verify;
 
 use milepost::{Address, Engine, ErrorKind, MarkStatus, Point, Task};
 
-use crate::args::{Args, Command, Status};
+use crate::args::{Args, Command, ConfigCommand, Status};
 use crate::error::{Failure, Result};
 use crate::output::Out;
 use crate::store::Choice;
@@ -61,13 +65,15 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
         Command::Run(args) => run::run(&store, &args, out),
         Command::Repair(args) => repair::run(&store, &args, out),
         Command::Trust(args) => trust::run(&store, &args, out),
+        Command::Serve(args) => serve::run(store, &args, out),
+        Command::Config(ConfigCommand::Check(args)) => config::check(&args, out),
+        Command::Token(args) => token::run(&store, &args, out),
         command => {
             let writes = match &command {
-                Command::Mark(_) | Command::Undo(_) | Command::Recover(_) | Command::Capture(_) => {
-                    true
-                }
-                Command::Restore(args) => !args.how.dry_run,
-                Command::Rollback(args) => !args.how.dry_run,
+                Command::Mark(_) | Command::Recover(_) | Command::Capture(_) => true,
+                Command::Undo(args) => !args.how.dry_run,
+                Command::Restore(args) => !args.back.how.dry_run,
+                Command::Rollback(args) => !args.back.how.dry_run,
                 _ => false,
             };
             let engine = match writes {
@@ -91,6 +97,9 @@ fn on_store(store: &Choice, engine: &Engine, command: Command, out: &mut Out) ->
         | Command::Import(_)
         | Command::Repair(_)
         | Command::Trust(_)
+        | Command::Serve(_)
+        | Command::Config(_)
+        | Command::Token(_)
         | Command::Run(_)
         | Command::Key(_) => Ok(()),
         Command::Anchor => anchor::run(engine, out),

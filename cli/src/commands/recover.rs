@@ -1,19 +1,17 @@
 //! `recover`: restores of folders that were cut short are taken back.
 
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use milepost::{Data, Engine, ErrorKind, PendingRestore};
+use milepost::{Engine, PendingRestore};
 use milepost_workspace::{Choices, PathBytes, Workspace, WorkspaceOptions};
 use serde_json::json;
 
+use super::interrupted::{self, begun_in};
 use super::{folder, forms, task};
 use crate::args;
 use crate::error::{Failure, Result};
 use crate::output::{Out, printable, time, time_short};
-
-/// The name under which a folder takes part in a restore.
-const WORKSPACE: &str = "workspace";
 
 /// Why a restore ended that nobody took back.
 const GIVEN_UP: &str = "given up by `milepost recover`";
@@ -57,14 +55,6 @@ pub fn run(engine: &Engine, args: &args::Recover, out: &mut Out) -> Result<()> {
     failed.map_or(Ok(()), Err)
 }
 
-/// What a path can be decided to be where somebody changed it since.
-pub fn decide(name: &str) -> String {
-    format!(
-        "`milepost recover {name} --keep-mine PATH` leaves what is there, `--theirs PATH` puts back what \
-         was there before, `--give-up` leaves the folder as it is; all other paths are back"
-    )
-}
-
 fn take_back(
     engine: &Engine,
     pending: &PendingRestore,
@@ -86,35 +76,16 @@ fn take_back(
     // It was insisted on when the restore was begun; another folder than that one is refused by its inode.
     let options = WorkspaceOptions::default().anyway(true);
     let workspace = Workspace::open(folder, options)?;
-    let same = begun_in.as_deref() == Some(workspace.folder());
-    let done = match same {
-        true => workspace
-            .recover(engine, &pending.task, choices)
-            .map(|_| ()),
-        false if *choices != Choices::default() => {
-            let place = begun_in.unwrap_or_default();
-            return Err(Failure::new(
-                "--theirs and --keep-mine need the folder where the restore was begun",
-            )
-            .hint(format!(
-                "move it back to {}, and ask again",
-                place.display()
-            )));
-        }
-        false => engine.recover(pending, &[workspace.participant()]),
-    };
-    done.map_err(|error| {
-        let kind = error.kind();
-        let failure = folder::failed(error);
-        match kind {
-            ErrorKind::Conflict if same => failure.hint(decide(&name)),
-            ErrorKind::Conflict => failure.hint(no_way_back(&name)),
-            ErrorKind::Unavailable => failure.hint(
-                "the restore stays pending: mend what it says, or wait for the other, and ask again",
-            ),
-            _ => failure,
-        }
-    })
+    if !workspace.began(pending)? {
+        let shown = folder::shown(&workspace);
+        return Err(Failure::conflict(format!(
+            "{shown} is another folder than the one that the restore was begun in"
+        ))
+        .hint(no_way_back(&name)));
+    }
+    let done = workspace.recover(engine, &pending.task, choices);
+    done.map(|_| ())
+        .map_err(|error| interrupted::failed(error, &pending.task, asked))
 }
 
 /// Clears up behind a restore that had ended when its process died.
@@ -135,16 +106,6 @@ fn no_way_back(name: &str) -> String {
         "`milepost recover {name} --files DIR` where the folder was moved; `milepost recover {name} \
          --give-up` ends it and leaves the folder as it is"
     )
-}
-
-/// The folder in which a restore was begun.
-fn begun_in(pending: &PendingRestore) -> Option<PathBuf> {
-    let mut parts = pending.begun.parts.iter();
-    let part = parts.find(|part| part.participant == WORKSPACE)?;
-    match &part.place {
-        Data::Json(place) => Some(PathBuf::from(place.value().ok()?.as_str()?)),
-        Data::Bytes(place) => Some(folder::place(&PathBytes::from(place.as_slice()))),
-    }
 }
 
 fn form(pending: &PendingRestore, outcome: &str) -> serde_json::Value {

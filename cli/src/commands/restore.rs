@@ -3,23 +3,24 @@
 use milepost::{Engine, Task};
 use serde_json::{Value, json};
 
-use super::{forms, point, rollback};
+use super::{forms, interrupted, point, rollback};
 use crate::args;
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{Out, big, printable};
 
 pub fn run(engine: &Engine, args: &args::Restore, out: &mut Out) -> Result<()> {
     if let Some(files) = &args.files {
-        return rollback::files_only(engine, args, files, out);
+        return rollback::files_only(engine, &args.back, files, out);
     }
-    if args.how.is_given() {
+    if args.back.how.is_given() {
         let message = "--dry-run, --theirs, --keep-mine and --moved are for files";
         return Err(Failure::new(message).code_of(USAGE).hint(
             "`milepost restore ADDRESS --files DIR` takes files back, `milepost rollback ADDRESS` all",
         ));
     }
-    let point = point(engine, &args.address)?;
-    let task = engine.restore(&point, args.description.as_deref())?;
+    let point = point(engine, &args.back.address)?;
+    interrupted::recover(engine, &engine.task(&point.task)?, None)?;
+    let task = engine.restore(&point, args.back.description.as_deref())?;
     let from = forms::address(&point.task, point.lineage, point.offset);
     let note = format!("back to {from}");
     let hint = format!(

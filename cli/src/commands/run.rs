@@ -23,7 +23,7 @@ use milepost::{
     Checkpoint, Engine, ErrorKind, Hash, Json, LineageId, Mark, MarkCause, Options, Task,
     ToolReturned,
 };
-use milepost_workspace::Workspace;
+use milepost_workspace::{Choices, Workspace};
 use serde_json::{Value, json};
 
 use self::outcome::{Outcome, TOOL};
@@ -31,7 +31,7 @@ use self::output::Recorder;
 use self::process::{Asked, Ended, GRACE};
 use self::report::Changes;
 use self::signals::Taken;
-use super::{capture, forms, task};
+use super::{capture, forms, interrupted, task};
 use crate::args;
 use crate::error::{Failure, Result};
 use crate::output::{Out, note};
@@ -125,6 +125,8 @@ fn begin(store: &Store, args: &args::Run, out: &Out) -> Result<(Begun, Folder)> 
 fn call(engine: &Engine, args: &args::Run, out: &Out) -> Result<(Begun, Folder)> {
     let task = task(engine, &args.task)?;
     let folder = Folder::of(args)?;
+    let choices = Choices::default();
+    interrupted::recover(engine, &task, folder.captured().zip(Some(&choices)))?;
     let mark = mark(args, "before", json!({"tool": TOOL}))?.cause(MarkCause::BeforeTool);
     let marked = folder.mark(engine, &task, mark, out);
     let (before, root) = marked.map_err(|e| capture::failed(e, args.label.is_some()))?;
@@ -311,7 +313,8 @@ impl Store {
 impl Folder {
     fn of(args: &args::Run) -> Result<Self> {
         if !args.no_files {
-            return Ok(Self::Captured(capture::open(&args.dir, &args.look)?));
+            let options = args.look.options();
+            return Ok(Self::Captured(capture::open(&args.dir, options)?));
         }
         let place = args.dir.display();
         match std::fs::canonicalize(&args.dir) {
@@ -320,6 +323,13 @@ impl Folder {
             Err(error) => Err(Failure::new(format!("cannot open {place}: {error}"))),
         }
         .map_err(|failure| failure.hint("DIR is a folder that is there; default: this one"))
+    }
+
+    fn captured(&self) -> Option<&Workspace> {
+        match self {
+            Self::Captured(workspace) => Some(workspace),
+            Self::Left(_) => None,
+        }
     }
 
     fn path(&self) -> &Path {

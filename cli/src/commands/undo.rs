@@ -1,9 +1,9 @@
 //! `undo`: the last restore of a task is taken back, with the folder where it took files back.
 
-use milepost::{Body, Engine, Error, ErrorKind, LineageType, Point, Task};
+use milepost::{Engine, Error, ErrorKind, LineageType, PendingRestore, Task};
 use milepost_workspace::{Choices, WentBack};
 
-use super::{folder, forms, restore, task};
+use super::{folder, forms, interrupted, restore, task};
 use crate::args;
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{Out, printable};
@@ -15,14 +15,20 @@ pub fn run(engine: &Engine, args: &args::Undo, out: &mut Out) -> Result<()> {
     let task = task(engine, &args.task)?;
     let left = task.lineage().id();
     let name = forms::encode(task.id());
+    if args.how.dry_run {
+        interrupted::none(engine, &task)?;
+    }
     if task.lineage().info()?.lineage_type == LineageType::Rollback {
-        let (went, place) = with_folder(engine, &task, args, out)?;
+        let Some((went, place)) = with_folder(engine, &task, args, out)? else {
+            return Ok(());
+        };
         let note = format!("{DONE}, with the files of {place}");
         let hint =
             format!("lineage {left} stays: `milepost rollback {name}/{left}` goes there again");
         return folder::went(&went, &note, &hint, out);
     }
-    if args.files.is_some() || args.paths.is_given() || args.moved {
+    if args.files.is_some() || args.how.is_given() {
+        interrupted::none(engine, &task)?;
         let task = printable(task.id());
         return Err(
             Failure::new(format!("the last restore of {task} took no files back"))
@@ -30,6 +36,7 @@ pub fn run(engine: &Engine, args: &args::Undo, out: &mut Out) -> Result<()> {
                 .hint(format!("`milepost undo {name}` takes it back")),
         );
     }
+    not_another(interrupted::recover(engine, &task, None)?, &name)?;
     let task = engine
         .undo(task.id())
         .map_err(|error| failed(error, &name))?;
@@ -37,47 +44,49 @@ pub fn run(engine: &Engine, args: &args::Undo, out: &mut Out) -> Result<()> {
     restore::print(&task, DONE, &hint, out)
 }
 
+/// The same with the folder. Nothing where that was only looked at.
 fn with_folder(
     engine: &Engine,
     task: &Task,
     args: &args::Undo,
     out: &mut Out,
-) -> Result<(WentBack, String)> {
-    let capture = folder::captured_at(engine, &task.point(task.head()?.next)?)?;
-    let workspace = folder::open(args.files.as_deref(), capture.as_ref())?;
-    let choices: Choices = folder::choices(&args.paths, args.moved)?;
-    folder::recover_first(engine, task, &workspace, &choices, out)?;
-    if let Some(to) = before(task)? {
-        let plan = workspace.plan(engine, &to, &choices);
-        folder::check(&plan.map_err(folder::failed)?, out)?;
-    }
-    let went = workspace.undo(engine, task.id(), &choices);
+) -> Result<Option<(WentBack, String)>> {
     let name = forms::encode(task.id());
-    let went = went.map_err(|error| match error.kind() {
+    let failed = |error: Error| match error.kind() {
         ErrorKind::Invalid | ErrorKind::NotFound => failed(error, &name),
         _ => folder::failed(error),
-    })?;
-    Ok((went, folder::shown(&workspace)))
+    };
+    let capture = folder::captured_at(engine, &task.point(task.head()?.next)?)?;
+    let workspace = folder::open(args.files.as_deref(), capture.as_ref())?;
+    let choices: Choices = folder::choices(&args.how.paths, args.how.moved)?;
+    if !args.how.dry_run {
+        let named = Some((&workspace, &choices));
+        not_another(interrupted::recover(engine, task, named)?, &name)?;
+        interrupted::none(engine, task)?;
+    }
+    let plan = workspace.plan_undo(engine, task.id(), &choices);
+    let plan = plan.map_err(failed)?;
+    if args.how.dry_run {
+        folder::dry(&plan, out)?;
+        return Ok(None);
+    }
+    folder::check(&plan, out)?;
+    let went = workspace.undo(engine, task.id(), &choices);
+    Ok(Some((went.map_err(failed)?, folder::shown(&workspace))))
 }
 
-/// The point that an undo goes back to: the head of the lineage that was left by the restore, as the
-/// beginning of the lineage says. Nothing where that is gone.
-fn before(task: &Task) -> Result<Option<Point>> {
-    let Some(parent) = task.lineage().info()?.parent else {
-        return Ok(None);
-    };
-    // `lineage_opened` comes first.
-    let mut restored = None;
-    for event in task.read(parent.offset..parent.offset + 2)? {
-        if let Some(Body::Restored(body)) = event?.body {
-            restored = Some(body);
-        }
+/// Where the restore that was cut short was just taken back, the one before it is another that nobody
+/// asked to undo. An undo that was cut short is done again.
+fn not_another(taken_back: Option<PendingRestore>, name: &str) -> Result<()> {
+    match taken_back {
+        Some(pending) if pending.begun.undoes.is_none() => Err(Failure::conflict(
+            "nothing more was undone: it would be the restore before that one",
+        )
+        .hint(format!(
+            "`milepost lineages {name}` shows what the task goes on with; ask again to undo that too"
+        ))),
+        _ => Ok(()),
     }
-    let Some(restored) = restored else {
-        return Ok(None);
-    };
-    let lineage = task.lineage_named(restored.from)?;
-    Ok(Some(lineage.point(lineage.head()?.next)?))
 }
 
 /// There is nothing to undo, or a cleanup let go of the lineage before.

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::task;
 use crate::args::Verify;
 use crate::error::{CORRUPT, Failure, Result};
-use crate::output::{Look, Out, bar, big, printable};
+use crate::output::{Look, Out, bar, big, count, plural, printable};
 
 /// A bar is shown from so many events on.
 const LONG: u64 = 100_000;
@@ -37,20 +37,20 @@ pub fn run(engine: &Engine, args: &Verify, out: &mut Out) -> Result<()> {
         report.faults.extend(engine.verify_states(task)?);
     }
     let counts = [
-        ("tasks", report.tasks),
-        ("lineages", report.lineages),
-        ("events", report.events),
-        ("checkpoints", report.checkpoints),
-        ("blocks", report.blocks),
-        ("entries", report.entries),
-        ("snapshots", report.snapshots),
-        ("frames", report.frames),
-        ("chunks", report.chunks),
+        ("task", report.tasks),
+        ("lineage", report.lineages),
+        ("event", report.events),
+        ("checkpoint", report.checkpoints),
+        ("block", report.blocks),
+        ("entry", report.entries),
+        ("snapshot", report.snapshots),
+        ("frame", report.frames),
+        ("chunk", report.chunks),
     ];
     if out.json {
         let mut form = serde_json::Map::new();
-        for (name, count) in counts {
-            form.insert(name.into(), big(count));
+        for (name, number) in counts {
+            form.insert(plural(name), big(number));
         }
         let faults = report.faults.iter();
         let faults = faults
@@ -65,14 +65,12 @@ pub fn run(engine: &Engine, args: &Verify, out: &mut Out) -> Result<()> {
         form.insert("ok".into(), report.faults.is_empty().into());
         out.json(&form)?;
     } else {
-        let checked = counts
-            .map(|(name, count)| format!("{count} {name}"))
-            .join(", ");
+        let checked = counts.map(|(name, number)| count(number, name)).join(", ");
         out.line(format!("checked {checked}"))?;
         if let Some(anchor) = &anchor {
-            let logs = anchor.logs.len();
+            let logs = count(anchor.logs.len() as u64, "log");
             out.line(format!(
-                "compared with the anchor of commit {}, {logs} logs",
+                "compared with the anchor of commit {}, {logs}",
                 anchor.seq
             ))?;
         }
@@ -87,12 +85,7 @@ pub fn run(engine: &Engine, args: &Verify, out: &mut Out) -> Result<()> {
     if report.faults.is_empty() {
         return Ok(());
     }
-    let count = report.faults.len();
-    let faults = if count == 1 {
-        "1 fault".into()
-    } else {
-        format!("{count} faults")
-    };
+    let faults = count(report.faults.len() as u64, "fault");
     Err(Failure::new(format!("{faults} found"))
         .code_of(CORRUPT)
         .hint("copy the store's folder as it is before anything else is done to it"))

@@ -22,7 +22,7 @@ use self::report::{Report, Scored};
 use self::run::{Acknowledged, Run, label, optimizer_at};
 use crate::args::{Demo, DemoWorker};
 use crate::error::{Failure, Result};
-use crate::output::Out;
+use crate::output::{Out, count};
 use crate::store::{Choice, open_at};
 
 /// The step size the run begins with.
@@ -62,8 +62,9 @@ pub fn run(choice: &Choice, args: &Demo, out: &mut Out) -> Result<()> {
     engine.close()?;
     report.end(&name, &lineages, (stuck, better), lost)?;
     if lost > 0 || !checked.faults.is_empty() {
-        let (code, faults) = (crate::error::CORRUPT, checked.faults.len());
-        return Err(Failure::new(format!("{lost} events lost, {faults} faults")).code_of(code));
+        let (lost, faults) = (count(lost, "event"), checked.faults.len() as u64);
+        let message = format!("{lost} lost, {}", count(faults, "fault"));
+        return Err(Failure::new(message).code_of(crate::error::CORRUPT));
     }
     Ok(())
 }

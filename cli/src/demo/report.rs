@@ -9,7 +9,7 @@ use super::run::Acknowledged;
 use super::{BACK_TO, is_first};
 use crate::commands::{describe, lineage_form, tree};
 use crate::error::Result;
-use crate::output::{Look, Out, big, duration};
+use crate::output::{Look, Out, big, count, duration};
 
 /// A lineage and how far it came.
 pub struct Scored {
@@ -58,9 +58,10 @@ impl<'a> Report<'a> {
     }
 
     pub fn paused(&mut self, iteration: u64, us: u64) -> Result<()> {
+        let iterations = count(iteration, "iteration");
         self.time("first_run", us);
         self.say(
-            &format!("  ran {iteration} iterations in a child process, then paused"),
+            &format!("  ran {iterations} in a child process, then paused"),
             Some(us),
         )
     }
@@ -93,7 +94,8 @@ impl<'a> Report<'a> {
         self.time("reopen", us);
         self.time("compare", compared_us);
         self.say("  reopened the store", Some(us))?;
-        let text = format!("  {events} events were acknowledged before the kill; lost: {lost}");
+        let events = count(events, "event");
+        let text = format!("  acknowledged before the kill: {events}; lost: {lost}");
         self.say(&text, Some(compared_us))
     }
 
@@ -125,8 +127,9 @@ impl<'a> Report<'a> {
     pub fn verified(&mut self, events: u64, faults: usize, us: u64) -> Result<()> {
         self.time("verify", us);
         self.form.insert("faults".into(), faults.into());
+        let events = count(events, "event");
         self.say(
-            &format!("  verified {events} events: {faults} faults"),
+            &format!("  verified {events}: {}", count(faults as u64, "fault")),
             Some(us),
         )
     }
@@ -171,7 +174,7 @@ impl<'a> Report<'a> {
         let nothing = if lost == 0 {
             "nothing".to_owned()
         } else {
-            format!("{lost} events")
+            count(lost, "event")
         };
         self.say(&format!("Lost: {nothing}."), None)?;
         let store = self.dir.display().to_string();

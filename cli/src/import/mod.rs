@@ -34,7 +34,7 @@ use serde_json::{Value, json};
 
 use crate::args;
 use crate::error::{Failure, Result};
-use crate::output::{Out, bar, big, printable};
+use crate::output::{Out, bar, big, count, printable};
 use crate::record::current_user;
 use crate::store::Choice;
 use plan::TaskPlan;
@@ -125,12 +125,8 @@ fn say(file: &Skipped) {
     let _ = writeln!(io::stderr().lock(), "{}", printable(&text));
 }
 
-fn some_skipped(count: usize) -> Failure {
-    let files = if count == 1 {
-        "1 file".into()
-    } else {
-        format!("{count} files")
-    };
+fn some_skipped(skipped: usize) -> Failure {
+    let files = count(skipped as u64, "file");
     Failure::new(format!("{files} could not be imported"))
         .hint("mend them and import the folder again: what is in already stays as it is")
 }

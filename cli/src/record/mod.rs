@@ -33,7 +33,7 @@ use serde_json::{Value, json};
 
 use crate::args;
 use crate::error::{Failure, Result, UNMET};
-use crate::output::{Out, big, printable, time};
+use crate::output::{Out, big, count, printable, time};
 use crate::store::Choice;
 pub use detect::Format;
 use detect::detect;
@@ -232,12 +232,7 @@ fn say_bad_line(input: &str, line: u64, why: &str) {
 }
 
 fn bad_lines(outcome: &Outcome, args: &args::Record) -> Failure {
-    let count = outcome.bad_lines;
-    let lines = if count == 1 {
-        "1 line".into()
-    } else {
-        format!("{count} lines")
-    };
+    let lines = count(outcome.bad_lines, "line");
     let failure = Failure::new(format!("{lines} could not be recorded")).code_of(UNMET);
     if args.strict {
         failure.hint("what stands before it is recorded; without --strict the rest goes on")

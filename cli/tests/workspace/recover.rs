@@ -10,7 +10,7 @@ use milepost::{
 use milepost_workspace::{Workspace, WorkspaceOptions};
 use serde_json::json;
 
-use crate::common::{Place, text};
+use crate::common::{Place, Ran, text};
 use crate::place;
 use crate::rollback::{edited, held};
 
@@ -55,19 +55,57 @@ impl Participant for Dying {
     }
 }
 
-/// The place with a restore to `first` that was cut short after all of the folder had gone back.
-fn cut_short() -> Place {
-    let place = edited();
+/// Does something with a workspace that dies.
+fn dying<T>(
+    place: &Place,
+    when: When,
+    work: impl FnOnce(&Engine, &[Arc<dyn Participant>]) -> T,
+) -> T {
     let engine = Engine::open(place.store(), Options::default()).unwrap();
     let workspace = Workspace::open(place.path("work"), WorkspaceOptions::default()).unwrap();
-    let dying: Arc<dyn Participant> = Arc::new(Dying(workspace.participant(), When::Applied));
-    let to = engine.point("essay@first").unwrap();
-    engine
-        .restore_with(&to, Scope::All, None, &[dying])
-        .unwrap_err();
+    let done = work(&engine, &[Arc::new(Dying(workspace.participant(), when))]);
     engine.close().unwrap();
+    done
+}
+
+/// A restore to `first` that is cut short after all of the folder has gone back.
+fn cut(place: &Place) {
+    let done = dying(place, When::Applied, |engine, with| {
+        let to = engine.point("essay@first").unwrap();
+        engine.restore_with(&to, Scope::All, None, with).map(|_| ())
+    });
+    done.unwrap_err();
     assert!(place.path("work/gone.txt").exists());
+}
+
+/// The place with such a restore.
+fn cut_short() -> Place {
+    let place = edited();
+    cut(&place);
     place
+}
+
+/// The place with a restore to `first` that was cut short when it had ended, before it was cleared up.
+fn not_cleared() -> Place {
+    let place = edited();
+    let done = dying(&place, When::Clearing, |engine, with| {
+        let to = engine.point("essay@first").unwrap();
+        engine.restore_with(&to, Scope::All, None, with).map(|_| ())
+    });
+    done.unwrap();
+    assert_eq!(left_over(&place), 1);
+    place
+}
+
+/// What a command says that took a restore back first.
+#[track_caller]
+fn said(ran: &Ran, end: &str) {
+    let line = ran.err.lines().next().unwrap_or_default();
+    assert!(line.starts_with("milepost: the restore of "), "{ran:?}");
+    assert!(
+        line.ends_with(&format!("/work that was interrupted is {end}")),
+        "{ran:?}"
+    );
 }
 
 #[test]
@@ -110,16 +148,7 @@ fn left_over(place: &Place) -> usize {
 
 #[test]
 fn what_a_restore_left_that_had_ended_is_cleared_up() {
-    let place = edited();
-    let engine = Engine::open(place.store(), Options::default()).unwrap();
-    let workspace = Workspace::open(place.path("work"), WorkspaceOptions::default()).unwrap();
-    let dying: Arc<dyn Participant> = Arc::new(Dying(workspace.participant(), When::Clearing));
-    let to = engine.point("essay@first").unwrap();
-    let went = engine.restore_with(&to, Scope::All, None, &[dying]);
-    went.unwrap();
-    engine.close().unwrap();
-    drop(workspace);
-    assert_eq!(left_over(&place), 1);
+    let place = not_cleared();
     let gone_back = fs::read(place.path("work/gone.txt")).unwrap();
     let out = place.say("recover essay").ok();
     assert!(out.starts_with("nothing is pending"), "{out}");
@@ -128,15 +157,14 @@ fn what_a_restore_left_that_had_ended_is_cleared_up() {
 }
 
 #[test]
-fn until_then_commands_that_write_say_what_to_do() {
+fn until_then_commands_that_take_nothing_back_say_what_to_do() {
     let place = cut_short();
+    let before = held(&place, "work");
     for command in [
         "mark essay here",
-        "capture work --task essay",
-        "restore essay@first",
-        "undo essay",
         "record --task essay --user ada more.jsonl",
         "rollback essay@first --dry-run",
+        "undo essay --dry-run",
         "cleanup --keep 1",
         "delete essay --yes",
     ] {
@@ -147,11 +175,158 @@ fn until_then_commands_that_write_say_what_to_do() {
             "{command}: {ran:?}"
         );
     }
-    // Reading goes on.
-    place.say("log essay").ok();
-    // A rollback takes back first what was cut short. The cleanup took the checkpoint `first`.
-    let out = place.say("rollback essay@4").ok();
-    assert!(out.starts_with("first, a restore that was cut short was taken back\n"));
+    // Reading goes on, and says nothing of it.
+    for command in [
+        "log essay",
+        "tasks",
+        "state essay",
+        "lineages essay",
+        "checkpoints essay",
+        "files essay@4",
+        "cat essay@4 draft.md",
+        "verify",
+    ] {
+        place.say(command).ok();
+    }
+    assert_eq!(held(&place, "work"), before);
+    // The cleanup took the checkpoint `first`.
+    let ran = place.say("rollback essay@4");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    said(&ran, "taken back");
+}
+
+#[test]
+fn a_command_that_writes_takes_back_first_what_was_interrupted() {
+    let place = edited();
+    let before = held(&place, "work");
+    drop(place);
+    for command in [
+        "capture work --task essay",
+        "restore essay@second",
+        "run --task essay --dir work -- true",
+        "run --task essay --no-files -- true",
+        "capture other --task essay",
+    ] {
+        let place = cut_short();
+        fs::create_dir(place.path("other")).unwrap();
+        let ran = place.say(command);
+        assert_eq!(ran.code, 0, "{command}: {ran:?}");
+        said(&ran, "taken back");
+        assert_eq!(held(&place, "work"), before, "{command}");
+        assert_eq!(left_over(&place), 0, "{command}");
+        // And once only.
+        assert!(!place.say(command).err.contains("interrupted"));
+        place.say("verify").ok();
+    }
+    let place = cut_short();
+    let ran = place.say("rollback essay@first");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    said(&ran, "taken back");
+    assert!(place.path("work/gone.txt").exists());
+    place.say("undo essay").ok();
+    assert_eq!(held(&place, "work"), before);
+}
+
+#[test]
+fn a_restore_that_had_ended_is_said_to_be_finished() {
+    for command in ["capture work --task essay", "undo essay"] {
+        let place = not_cleared();
+        let ran = place.say(command);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        said(&ran, "finished");
+        assert_eq!(left_over(&place), 0);
+    }
+}
+
+#[test]
+fn an_undo_takes_back_what_was_interrupted_and_not_the_restore_before_it() {
+    for first in ["", "restore essay@second", "rollback essay@second"] {
+        let place = edited();
+        if !first.is_empty() {
+            place.say(first).ok();
+        }
+        let before = (held(&place, "work"), place.json("lineages essay"));
+        cut(&place);
+        let ran = place.say("undo essay");
+        assert_eq!((ran.code, ran.out.as_str()), (4, ""), "{first}: {ran:?}");
+        said(&ran, "taken back");
+        assert!(ran.err.contains("ask again"), "{ran:?}");
+        assert_eq!(held(&place, "work"), before.0);
+        let lineages = place.json("lineages essay");
+        assert_eq!(lineages[0]["active"], before.1[0]["active"]);
+        assert_eq!(place.say("undo essay").code, i32::from(first.is_empty()));
+    }
+}
+
+#[test]
+fn an_undo_that_was_interrupted_is_done_again() {
+    let place = edited();
+    let before = held(&place, "work");
+    place.say("rollback essay@first").ok();
+    let done = dying(&place, When::Applied, |engine, with| {
+        engine.undo_with("essay", with).map(|_| ())
+    });
+    done.unwrap_err();
+    let ran = place.say("undo essay");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    said(&ran, "taken back");
+    assert_eq!(held(&place, "work"), before);
+}
+
+#[test]
+fn where_the_folder_is_not_where_it_was_nothing_is_touched() {
+    let place = cut_short();
+    fs::rename(place.path("work"), place.path("moved")).unwrap();
+    fs::create_dir(place.path("work")).unwrap();
+    place.write("work/theirs", "t");
+    let before = (held(&place, "work"), held(&place, "moved"));
+    for command in [
+        "capture work --task essay",
+        "capture other --task essay",
+        "restore essay@first",
+        "rollback essay@first",
+        "undo essay",
+        "run --task essay --dir work -- true",
+    ] {
+        fs::create_dir_all(place.path("other")).unwrap();
+        let ran = place.say(command);
+        assert_eq!(ran.code, 1, "{command}: {ran:?}");
+        assert!(ran.err.contains("milepost recover essay"), "{ran:?}");
+    }
+    assert_eq!((held(&place, "work"), held(&place, "moved")), before);
+    // Where the command names it, it is known again.
+    let ran = place.say("capture moved --task essay");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(
+        ran.err
+            .ends_with("/moved that was interrupted is taken back\n"),
+        "{ran:?}"
+    );
+    assert!(!place.path("moved/gone.txt").exists());
+}
+
+#[test]
+fn where_a_path_was_changed_since_a_command_stops_and_says_which() {
+    for command in [
+        "capture work --task essay",
+        "restore essay@first",
+        "rollback essay@first",
+        "undo essay",
+        "run --task essay --dir work -- true",
+    ] {
+        let place = cut_short();
+        place.write("work/draft.md", "since\n");
+        let marks = place.json("checkpoints essay");
+        let ran = place.say(command);
+        ran.failed(4, "a restore that was cut short cannot be taken back");
+        assert!(ran.err.contains("`draft.md`"), "{ran:?}");
+        assert!(
+            ran.err.contains("milepost recover essay --keep-mine PATH"),
+            "{ran:?}"
+        );
+        assert_eq!(fs::read(place.path("work/draft.md")).unwrap(), b"since\n");
+        assert_eq!(place.json("checkpoints essay"), marks);
+    }
 }
 
 #[test]
@@ -177,13 +352,44 @@ fn a_folder_that_was_moved_is_recovered_where_it_is() {
     assert_eq!(gone.code, 1, "{gone:?}");
     assert!(gone.err.contains("is no folder now"), "{gone:?}");
     assert!(gone.err.contains("--give-up"), "{gone:?}");
-    fs::create_dir(place.path("other")).unwrap();
-    let other = place.say("recover essay --files other");
-    assert_eq!(other.code, 4, "{other:?}");
-    assert!(other.err.contains("is another folder"), "{other:?}");
+    fs::create_dir(place.path("work")).unwrap();
+    for command in [
+        "recover essay",
+        "recover essay --files work --theirs draft.md",
+    ] {
+        let other = place.say(command);
+        assert_eq!(other.code, 4, "{other:?}");
+        assert!(other.err.contains("is another folder"), "{other:?}");
+        assert!(other.err.contains("recover essay --files DIR"), "{other:?}");
+    }
+    assert!(held(&place, "work").is_empty());
     place.say("recover essay --files moved").ok();
     assert!(place.path("moved/new/a.txt").exists());
     assert!(!place.path("moved/gone.txt").exists());
+}
+
+#[test]
+fn what_was_changed_in_a_folder_that_was_moved_is_decided() {
+    for (choice, draft) in [
+        ("keep-mine", "since\n"),
+        ("theirs", "one\n2\nthree\nfour\n"),
+    ] {
+        let place = cut_short();
+        fs::rename(place.path("work"), place.path("moved")).unwrap();
+        place.write("moved/draft.md", "since\n");
+        let ran = place.say("recover essay --files moved");
+        assert_eq!(ran.code, 4, "{ran:?}");
+        assert!(ran.out.ends_with(" is still pending\n"), "{ran:?}");
+        let hint = "`milepost recover essay --files moved --keep-mine PATH`";
+        assert!(ran.err.contains(hint), "{ran:?}");
+        place
+            .say(&format!("recover essay --files moved --{choice} draft.md"))
+            .ok();
+        let now = fs::read_to_string(place.path("moved/draft.md")).unwrap();
+        assert_eq!(now, draft, "{choice}");
+        assert!(place.path("moved/new/a.txt").exists());
+        place.say("mark essay here").ok();
+    }
 }
 
 #[test]

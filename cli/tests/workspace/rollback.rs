@@ -159,6 +159,59 @@ fn a_dry_run_touches_nothing_and_says_by_its_exit_code_whether_it_could_be() {
 }
 
 #[test]
+fn a_dry_run_of_an_undo_touches_nothing_and_says_what_it_would_do() {
+    let place = edited();
+    place.say("rollback essay@first").ok();
+    let before = (held(&place, "work"), place.json("lineages essay"));
+    let marks = place.json("checkpoints essay");
+    let out = place.say("undo essay --dry-run").ok();
+    assert!(out.contains("+ new/a.txt\n~ draft.md\n"), "{out}");
+    assert!(
+        out.ends_with("this was a dry run: nothing was done\n"),
+        "{out}"
+    );
+    let dry = place.json("undo essay --files work --dry-run");
+    assert_eq!(dry["plan"]["deletes"][0]["path"], "gone.txt");
+    assert_eq!((&dry["lineage"], &dry["kept"]), (&Value::Null, &json!([])));
+    place.write("work/draft.md", "mine\n");
+    let ran = place.say("undo essay --dry-run");
+    assert_eq!(ran.code, 4, "{ran:?}");
+    assert!(ran.out.contains("! draft.md  it was changed"), "{ran:?}");
+    assert!(ran.err.contains("--keep-mine PATH"), "{ran:?}");
+    place.say("undo essay --dry-run --theirs draft.md").ok();
+    assert_eq!(read(&place, "work/draft.md"), "mine\n");
+    place.write("work/draft.md", "one\ntwo\nthree\n");
+    assert_eq!((held(&place, "work"), place.json("lineages essay")), before);
+    assert_eq!(place.json("checkpoints essay"), marks);
+    // What it said is what is done.
+    let undone = place.json("undo essay");
+    for part in [
+        "creates",
+        "changes",
+        "deletes",
+        "modes",
+        "conflicts",
+        "notes",
+    ] {
+        assert_eq!(undone["plan"][part], dry["plan"][part], "{part}");
+    }
+}
+
+#[test]
+fn a_dry_run_of_an_undo_needs_a_restore_that_took_files_back() {
+    let place = edited();
+    place
+        .say("undo essay --dry-run")
+        .failed(2, "took no files back");
+    place.say("restore essay@first").ok();
+    let lineages = place.json("lineages essay");
+    place
+        .say("undo essay --dry-run")
+        .failed(2, "took no files back");
+    assert_eq!(place.json("lineages essay"), lineages);
+}
+
+#[test]
 fn what_stands_in_the_way_stops_all_until_it_is_decided() {
     let place = edited();
     place.write("work/draft.md", "mine\n");

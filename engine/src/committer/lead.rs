@@ -372,8 +372,11 @@ impl Lead {
                 }
                 None => {
                     if part.log.task != TaskNo::STORE {
-                        // A deleted one does not come back.
+                        // A deleted one does not come back, nor does a lineage that was dropped.
                         self.catalog.task(part.log.task)?;
+                        if let LogKind::Lineage(lineage) = part.log.kind {
+                            self.catalog.lineage(part.log.task, lineage)?;
+                        }
                     }
                     let head = self
                         .catalog

@@ -195,6 +195,11 @@ impl Committer {
         self.watchers.watch(log)
     }
 
+    /// Tells whoever watches several logs of every commit to one of them.
+    pub(crate) fn watch_all(&self, logs: &[LogId]) -> Watch {
+        self.watchers.watch_all(logs)
+    }
+
     /// Has growth of logs noted for hooks from now on.
     pub(crate) fn feed(&self, feed: Arc<Feed>) {
         self.watchers.feed(feed);

@@ -26,11 +26,18 @@ pub(crate) struct Watchers {
 
 impl Watchers {
     pub(crate) fn watch(&self, log: LogId) -> Watch {
+        self.watch_all(&[log])
+    }
+
+    /// A signal that is up where one of these logs has grown.
+    pub(crate) fn watch_all(&self, of: &[LogId]) -> Watch {
         let (sender, watch) = crate::sync::channel::bounded(1);
         let mut logs = self.logs.lock();
         if !self.closed.load(Ordering::Acquire) {
-            logs.entry(log).or_default().push(sender);
-            self.any.fetch_add(1, Ordering::Release);
+            for log in of {
+                logs.entry(*log).or_default().push(sender.clone());
+            }
+            self.any.fetch_add(of.len(), Ordering::Release);
         }
         watch
     }

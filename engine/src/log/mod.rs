@@ -133,6 +133,11 @@ pub(crate) trait Log: Send + Sync {
     /// Says that chunks which are there are needed: a compaction that is under way keeps them.
     fn uses_chunks(&self, _ids: &[ChunkId]) {}
 
+    /// Whether a compaction is under way, which wants to know.
+    fn notes_uses(&self) -> bool {
+        false
+    }
+
     /// Puts chunks into the order in which they lie, so that reading them one after another reads what is
     /// side by side; those that are not stored come last.
     fn order_chunks(&self, _ids: &mut [ChunkId]) -> Result<()> {

@@ -4,6 +4,7 @@ use milepost_codec::{Deleted, LineageId, LogId, Result};
 
 use super::plan::each_task;
 use crate::audit;
+use crate::catalog::Viewer;
 use crate::committer::Request;
 use crate::engine::Engine;
 
@@ -15,9 +16,14 @@ impl Engine {
     ///
     /// `NotFound` where there is no such task; `Unavailable` where a restore of it has not ended.
     pub fn delete_task(&self, id: &str) -> Result<()> {
+        self.delete_task_for(id, None)
+    }
+
+    /// The same of a task that somebody may see: whose it is, is looked at while nobody starts or deletes one.
+    pub(crate) fn delete_task_for(&self, id: &str, viewer: Viewer<'_>) -> Result<()> {
         let inner = &self.inner;
         let structure = inner.structure.lock();
-        let task = self.task_no(id)?;
+        let task = inner.catalog.find_for(id, viewer)?;
         let entry = inner.catalog.task(task)?;
         inner.catalog.goes_on(task)?;
         let mut part = inner.part(LogId::STORE, inner.store);

@@ -28,6 +28,11 @@ impl ErasedEvents {
     pub(crate) fn has(&self, lineage: LineageId, offset: Offset) -> bool {
         self.0.contains(&(lineage, offset))
     }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> u64 {
+        self.0.len() as u64
+    }
 }
 
 impl Engine {

@@ -13,6 +13,7 @@
 //! ```
 
 mod apply;
+mod captures;
 mod compact;
 mod delete;
 mod erase;
@@ -23,6 +24,7 @@ mod policy;
 mod remove;
 
 pub use apply::{RetentionReport, TaskRetained};
+pub use captures::CapturesPlan;
 pub use compact::{CompactionPlan, CompactionReport};
 pub(crate) use erase::ErasedEvents;
 pub use pins::Pin;

@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
 
-use libc::c_int;
+use libc::{c_int, c_uint};
 
 use crate::decide::{CLASSES, Fail};
 use crate::sys;
@@ -17,6 +17,8 @@ pub(crate) struct Config {
     pub(crate) record: Option<c_int>,
     pub(crate) fail: Option<Fail>,
     pub(crate) nosync: bool,
+    /// Flags of `renameat2` that the file system says it does not know.
+    pub(crate) refused: c_uint,
     /// While this is there, syncs wait.
     pub(crate) hold: Option<CString>,
     pub(crate) counts: &'static [AtomicU64; CLASSES],
@@ -53,10 +55,16 @@ fn read() -> Option<Config> {
     let fail = variable(c"MILEPOST_FAULTS_FAIL");
     let fail = fail.and_then(|text| Fail::parse(&String::from_utf8_lossy(&text)));
     let counts = variable(c"MILEPOST_FAULTS_COUNT").and_then(|path| open(path, libc::O_RDWR));
+    let refused = match variable(c"MILEPOST_FAULTS_MOVES").as_deref() {
+        Some(b"no-exchange") => libc::RENAME_EXCHANGE,
+        Some(b"plain") => !0,
+        _ => 0,
+    };
     Some(Config {
         dir,
         record,
         fail,
+        refused,
         nosync: variable(c"MILEPOST_FAULTS_NOSYNC").is_some(),
         hold: variable(c"MILEPOST_FAULTS_HOLD").and_then(|path| CString::new(path).ok()),
         counts: counts.and_then(shared).unwrap_or(&COUNTS),

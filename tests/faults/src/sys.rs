@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-use libc::{c_char, c_int, c_void};
+use libc::{c_char, c_int, c_long, c_void};
 
 /// Sets the error that the caller is to see, and gives what a call gives then.
 pub(crate) fn error(errno: c_int) -> c_int {
@@ -15,6 +15,42 @@ pub(crate) fn error(errno: c_int) -> c_int {
 pub(crate) fn errno() -> c_int {
     // SAFETY: the location is this thread's own and always there.
     unsafe { *libc::__errno_location() }
+}
+
+/// A system call by its number, as `syscall` of libc does it, which this library takes the place of.
+///
+/// # Safety
+///
+/// As the call of this number.
+pub(crate) unsafe fn call(number: c_long, with: [c_long; 6]) -> c_long {
+    let [a, b, c, d, e, f] = with;
+    let done: c_long;
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: as the caller has it; the kernel changes these registers and no others.
+    unsafe {
+        std::arch::asm!(
+            "syscall",
+            inlateout("rax") number => done,
+            in("rdi") a, in("rsi") b, in("rdx") c, in("r10") d, in("r8") e, in("r9") f,
+            lateout("rcx") _, lateout("r11") _,
+            options(nostack),
+        );
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: as the caller has it; the kernel changes these registers and no others.
+    unsafe {
+        std::arch::asm!(
+            "svc 0",
+            in("x8") number,
+            inlateout("x0") a => done,
+            in("x1") b, in("x2") c, in("x3") d, in("x4") e, in("x5") f,
+            options(nostack),
+        );
+    }
+    match done {
+        -4095..=-1 => c_long::from(error(-done as c_int)),
+        done => done,
+    }
 }
 
 /// Writes all of it, or as much as can be.
@@ -39,11 +75,16 @@ pub(crate) fn openat(dir: c_int, path: &CStr, flags: c_int, mode: libc::mode_t) 
 
 /// Whether there is something at a path; links are not followed.
 pub(crate) fn is_there(dir: c_int, path: &CStr) -> bool {
+    stat_at(dir, path, libc::AT_SYMLINK_NOFOLLOW).is_some()
+}
+
+/// What a path stands for.
+pub(crate) fn stat_at(dir: c_int, path: &CStr, flags: c_int) -> Option<libc::stat> {
     // SAFETY: all bytes may be zero in a `stat`, which is plain numbers.
     let mut stat: libc::stat = unsafe { std::mem::zeroed() };
-    let flags = libc::AT_SYMLINK_NOFOLLOW;
     // SAFETY: the path ends in a zero byte, the `stat` is large enough and ours.
-    unsafe { libc::fstatat(dir, path.as_ptr(), &raw mut stat, flags) == 0 }
+    let done = unsafe { libc::fstatat(dir, path.as_ptr(), &raw mut stat, flags) };
+    (done == 0).then_some(stat)
 }
 
 /// What a descriptor stands for.

@@ -1,6 +1,6 @@
 //! What is written down: the calls that changed something, in the order they took effect.
 //!
-//! A record is a byte for the call, a number (the inode, or zero), another (an offset or a length),
+//! A record is a byte for the call, a number (the inode, or zero), another (an offset, a length or bits),
 //! and two texts of bytes, each behind its length. Numbers are `u64`, little-endian. The reader is
 //! `tests/src/disk/trace.rs`.
 
@@ -22,6 +22,16 @@ pub(crate) enum What {
     Rmdir,
     /// A sync that failed: the kernel takes what it should have stored for stored from then on.
     SyncFailed,
+    /// A sync of a file's contents and length only.
+    SyncData,
+    /// A sync of the whole file system, and one that failed.
+    SyncAll,
+    SyncAllFailed,
+    Link,
+    Symlink,
+    /// The bits of a file or folder.
+    Mode,
+    Exchange,
 }
 
 /// Appends a record, where a trace is asked for.

@@ -6,23 +6,34 @@
     reason = "tests"
 )]
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{Node, ROOT};
 
 /// What is in each folder, by name.
 pub(super) type Folders = HashMap<Node, BTreeMap<String, Node>>;
 
-/// One change of names.
+/// A folder, and a name in it.
+type Place = (Node, String);
+
+/// What an operation does to one name.
+#[derive(Debug, Clone)]
+struct Change {
+    place: Place,
+    before: Option<Node>,
+    after: Option<Node>,
+}
+
+/// One operation on names: all of its changes are stored, or none.
 #[derive(Debug, Clone)]
 pub(super) struct NameOp {
     /// Its moment.
     pub(super) at: u64,
-    /// A name that goes.
-    from: Option<(Node, String)>,
-    /// A name that comes, or is taken by another.
-    to: Option<(Node, String)>,
-    node: Node,
+    changes: Vec<Change>,
+    /// A file that gets one more name by it.
+    links: Option<Node>,
+    /// A folder that it removes, which has to be empty.
+    empties: Option<Node>,
 }
 
 #[derive(Debug, Default)]
@@ -61,70 +72,113 @@ impl Names {
     /// A name that is stored from the beginning.
     pub(super) fn stored(&mut self, dir: Node, name: &str, is_dir: bool) -> Node {
         let node = self.next(is_dir);
-        for folders in [&mut self.live, &mut self.stored] {
-            folders.get_mut(&dir).unwrap().insert(name.into(), node);
-        }
+        self.stored_again(dir, name, node);
         node
     }
 
+    /// The same, of a file that has a name already.
+    pub(super) fn stored_again(&mut self, dir: Node, name: &str, node: Node) {
+        for folders in [&mut self.live, &mut self.stored] {
+            folders.get_mut(&dir).unwrap().insert(name.into(), node);
+        }
+    }
+
     /// The folder that a path is in, and its name there.
-    fn split(&self, path: &str) -> (Node, String) {
+    fn split(&self, path: &str) -> Place {
         let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
-        (self.dir(dir), name.to_owned())
+        (self.find(dir).unwrap(), name.to_owned())
     }
 
-    fn dir(&self, path: &str) -> Node {
-        path.split('/')
-            .filter(|name| !name.is_empty() && *name != ".")
-            .fold(ROOT, |dir, name| self.live[&dir][name])
+    /// What a path stands for now.
+    pub(super) fn find(&self, path: &str) -> Option<Node> {
+        let mut names = path
+            .split('/')
+            .filter(|name| !name.is_empty() && *name != ".");
+        names.try_fold(ROOT, |dir, name| self.live.get(&dir)?.get(name).copied())
     }
 
-    fn push(&mut self, op: NameOp) {
-        do_to(&mut self.live, &op);
+    fn at(&self, (dir, name): &Place) -> Option<Node> {
+        self.live[dir].get(name).copied()
+    }
+
+    fn push(&mut self, at: u64, changes: Vec<(Place, Option<Node>)>) -> &mut NameOp {
+        let changes = changes.into_iter().map(|(place, after)| Change {
+            before: self.at(&place),
+            place,
+            after,
+        });
+        let op = NameOp {
+            at,
+            changes: changes.collect(),
+            links: None,
+            empties: None,
+        };
+        op.do_to(&mut self.live);
         self.ops.push(op);
+        self.ops.last_mut().unwrap()
     }
 
     pub(super) fn make(&mut self, at: u64, path: &str, is_dir: bool) -> Node {
         let node = self.next(is_dir);
-        let to = Some(self.split(path));
-        self.push(NameOp {
-            at,
-            from: None,
-            to,
-            node,
-        });
+        let to = self.split(path);
+        self.push(at, vec![(to, Some(node))]);
         node
     }
 
     pub(super) fn remove(&mut self, at: u64, path: &str) {
-        let (dir, name) = self.split(path);
-        let node = self.live[&dir][&name];
-        self.push(NameOp {
-            at,
-            from: Some((dir, name)),
-            to: None,
-            node,
-        });
+        let place = self.split(path);
+        let node = self.at(&place);
+        let empties = node.filter(|node| self.live.contains_key(node));
+        self.push(at, vec![(place, None)]).empties = empties;
     }
 
     pub(super) fn rename(&mut self, at: u64, from: &str, to: &str) {
         let (from, to) = (self.split(from), self.split(to));
-        let node = self.live[&from.0][&from.1];
-        let (from, to) = (Some(from), Some(to));
-        self.push(NameOp { at, from, to, node });
+        let (node, over) = (self.at(&from), self.at(&to));
+        // Two names of one file: the call does nothing.
+        if node == over {
+            return;
+        }
+        let empties = over.filter(|over| self.live.contains_key(over));
+        self.push(at, vec![(from, None), (to, node)]).empties = empties;
     }
 
-    /// A folder is synced: what was done in it is stored.
-    pub(super) fn sync(&mut self, path: &str) {
-        let dir = self.dir(path);
-        let stored = &mut self.stored;
-        self.ops.retain(|op| {
-            let here = op.touches(dir);
-            if here {
-                do_to(stored, op);
+    pub(super) fn exchange(&mut self, at: u64, one: &str, other: &str) {
+        let (one, other) = (self.split(one), self.split(other));
+        let nodes = (self.at(&one), self.at(&other));
+        self.push(at, vec![(one, nodes.1), (other, nodes.0)]);
+    }
+
+    pub(super) fn link(&mut self, at: u64, from: &str, to: &str) {
+        let (node, to) = (self.find(from), self.split(to));
+        self.push(at, vec![(to, node)]).links = node;
+    }
+
+    /// A folder is synced: what was done in it is stored, and what that was done to.
+    pub(super) fn sync(&mut self, dir: Node) {
+        let mut needed = Needed::default();
+        let mut kept = Vec::new();
+        let mut done = Vec::new();
+        for op in std::mem::take(&mut self.ops).into_iter().rev() {
+            if op.touches(dir) || needed.is(&op) {
+                needed.add(&op);
+                done.push(op);
+            } else {
+                kept.push(op);
             }
-            !here
-        });
+        }
+        for op in done.iter().rev() {
+            op.do_to(&mut self.stored);
+        }
+        kept.reverse();
+        self.ops = kept;
+    }
+
+    /// Everything that was done is stored.
+    pub(super) fn sync_all(&mut self) {
+        for op in self.ops.drain(..) {
+            op.do_to(&mut self.stored);
+        }
     }
 
     pub(super) fn is_pending(&self) -> bool {
@@ -135,35 +189,74 @@ impl Names {
         self.ops.iter().map(|op| op.at)
     }
 
-    /// The names where some of what is pending is stored too. A rename of what is not there does
-    /// nothing.
+    /// The names where some of what is pending is stored too, as far as what it was done to is.
     pub(super) fn after(&self, keep: &mut dyn FnMut(&NameOp) -> bool) -> Folders {
         let mut folders = self.stored.clone();
-        for op in self.ops.iter().filter(|op| keep(op)) {
-            do_to(&mut folders, op);
+        let mut not_linked = HashSet::new();
+        for op in &self.ops {
+            let removes_early = op.removed().any(|node| not_linked.contains(&node));
+            if keep(op) && op.fits(&folders) && !removes_early {
+                op.do_to(&mut folders);
+            } else {
+                not_linked.extend(op.links);
+            }
         }
         folders
     }
 }
 
-impl NameOp {
-    fn touches(&self, dir: Node) -> bool {
-        let places = [&self.from, &self.to];
-        places.into_iter().flatten().any(|(at, _)| *at == dir)
+/// What has to be stored before something that came later.
+#[derive(Default)]
+struct Needed {
+    places: HashSet<Place>,
+    emptied: HashSet<Node>,
+    removed: HashSet<Node>,
+}
+
+impl Needed {
+    fn is(&self, op: &NameOp) -> bool {
+        let place =
+            |c: &Change| self.places.contains(&c.place) || self.emptied.contains(&c.place.0);
+        op.changes.iter().any(place) || op.links.is_some_and(|node| self.removed.contains(&node))
+    }
+
+    fn add(&mut self, op: &NameOp) {
+        self.places
+            .extend(op.changes.iter().map(|c| c.place.clone()));
+        self.emptied.extend(op.empties);
+        self.removed.extend(op.removed());
     }
 }
 
-fn do_to(folders: &mut Folders, op: &NameOp) {
-    if let Some((dir, name)) = &op.from {
-        let folder = folders.get_mut(dir).unwrap();
-        // Another file may have the name where what brought this one was not stored.
-        if folder.get(name) != Some(&op.node) {
-            return;
-        }
-        folder.remove(name);
+impl NameOp {
+    fn touches(&self, dir: Node) -> bool {
+        self.changes.iter().any(|change| change.place.0 == dir)
     }
-    if let Some((dir, name)) = &op.to {
-        let folder = folders.get_mut(dir).unwrap();
-        folder.insert(name.clone(), op.node);
+
+    /// What loses a name by it.
+    fn removed(&self) -> impl Iterator<Item = Node> {
+        let stays = |node: &Node| self.changes.iter().any(|c| c.after == Some(*node));
+        let before = self.changes.iter().filter_map(|change| change.before);
+        before.filter(move |node| !stays(node))
+    }
+
+    /// Whether each name stands for what it stood for when this was done.
+    fn fits(&self, folders: &Folders) -> bool {
+        let as_it_was = |change: &Change| {
+            let (dir, name) = &change.place;
+            folders[dir].get(name) == change.before.as_ref()
+        };
+        let is_empty = |dir| folders[dir].is_empty();
+        self.changes.iter().all(as_it_was) && self.empties.as_ref().is_none_or(is_empty)
+    }
+
+    fn do_to(&self, folders: &mut Folders) {
+        for Change { place, after, .. } in &self.changes {
+            let folder = folders.get_mut(&place.0).unwrap();
+            match after {
+                Some(node) => folder.insert(place.1.clone(), *node),
+                None => folder.remove(&place.1),
+            };
+        }
     }
 }

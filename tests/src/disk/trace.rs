@@ -10,6 +10,7 @@ use std::path::Path;
 pub enum Op {
     Create {
         inode: u64,
+        mode: u32,
         path: String,
     },
     Write {
@@ -24,6 +25,10 @@ pub enum Op {
     Sync {
         inode: u64,
     },
+    /// Of contents and length only.
+    SyncData {
+        inode: u64,
+    },
     /// It was made to fail: what it was to store is not stored by the next one.
     SyncFailed {
         inode: u64,
@@ -31,14 +36,35 @@ pub enum Op {
     SyncDir {
         path: String,
     },
+    SyncAll,
+    SyncAllFailed,
     Rename {
         from: String,
         to: String,
+    },
+    Exchange {
+        one: String,
+        other: String,
+    },
+    Link {
+        from: String,
+        to: String,
+    },
+    Symlink {
+        path: String,
+        target: String,
+    },
+    /// The bits of a file or folder.
+    Mode {
+        inode: u64,
+        mode: u32,
     },
     Unlink {
         path: String,
     },
     Mkdir {
+        inode: u64,
+        mode: u32,
         path: String,
     },
     Rmdir {
@@ -49,7 +75,10 @@ pub enum Op {
 impl Op {
     /// Whether it stores something.
     pub fn is_sync(&self) -> bool {
-        matches!(self, Self::Sync { .. } | Self::SyncDir { .. })
+        matches!(
+            self,
+            Self::Sync { .. } | Self::SyncData { .. } | Self::SyncDir { .. } | Self::SyncAll
+        )
     }
 }
 
@@ -70,13 +99,12 @@ fn next(rest: &mut &[u8]) -> Option<Op> {
     let (inode, number) = (number(&mut at)?, number(&mut at)?);
     let first = text(&mut at)?;
     let second = text(&mut at)?;
-    let path = || String::from_utf8_lossy(first).into_owned();
+    let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (path, to) = (lossy(first), lossy(second));
+    let mode = number as u32;
     *rest = at;
     Some(match what {
-        1 => Op::Create {
-            inode,
-            path: path(),
-        },
+        1 => Op::Create { inode, mode, path },
         2 => Op::Write {
             inode,
             offset: number,
@@ -84,15 +112,22 @@ fn next(rest: &mut &[u8]) -> Option<Op> {
         },
         3 => Op::Truncate { inode, len: number },
         4 => Op::Sync { inode },
-        5 => Op::SyncDir { path: path() },
-        6 => Op::Rename {
-            from: path(),
-            to: String::from_utf8_lossy(second).into_owned(),
-        },
-        7 => Op::Unlink { path: path() },
-        8 => Op::Mkdir { path: path() },
-        9 => Op::Rmdir { path: path() },
+        5 => Op::SyncDir { path },
+        6 => Op::Rename { from: path, to },
+        7 => Op::Unlink { path },
+        8 => Op::Mkdir { inode, mode, path },
+        9 => Op::Rmdir { path },
         10 => Op::SyncFailed { inode },
+        11 => Op::SyncData { inode },
+        12 => Op::SyncAll,
+        13 => Op::SyncAllFailed,
+        14 => Op::Link { from: path, to },
+        15 => Op::Symlink { path, target: to },
+        16 => Op::Mode { inode, mode },
+        17 => Op::Exchange {
+            one: path,
+            other: to,
+        },
         other => panic!("a trace with a record of kind {other}"),
     })
 }

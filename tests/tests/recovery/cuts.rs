@@ -116,7 +116,7 @@ fn a_journal_that_was_cut_short_gives_back_every_whole_commit_before_the_cut() {
             engine.close().unwrap();
             fs::remove_dir_all(&root).unwrap();
         }
-        at -= 1 + random.below(97) as usize;
+        at -= 1 + random.below(197) as usize;
     }
 }
 

@@ -128,7 +128,7 @@ fn sled_is_rebuilt_from_journal_and_archive_whatever_happened_to_it() {
             "cut in half".into()
         }),
     ];
-    for _ in 0..8 {
+    for _ in 0..4 {
         let pick = random.number();
         damages.push(Box::new(move |sled| {
             let db = sled.join("db");

@@ -4,12 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use milepost::{Engine, ErrorKind, Outcome};
+use milepost::{Append, Engine, ErrorKind, Message, Outcome, TaskQuery};
 use milepost_tests::{bodies, folder};
 
 use crate::check::{Cases, Whole, clean, files, goes_on, opens, refuses, repairs, same};
 use crate::stores::{
-    Damage, Stores, archive, cut, flip_commit, last_commit, name, open_sled, options, segments,
+    Damage, GENERATIONS, Stores, archive, cut, flip_commit, last_commit, name, open_sled, options,
+    segments,
 };
 
 const REPAIRED: Outcome = Outcome::Repaired;
@@ -123,6 +124,101 @@ fn a_sled_that_lost_entries_without_an_error_is_built_anew() {
         drop(db);
         built_anew(&root, &before, &format!("{store}, one more"));
     }
+}
+
+/// Takes an entry out of sled. The store is as if it had been closed so: sled
+/// loses entries without an error where a read fails while it is opened, or its file has changed.
+fn lose_one_behind_a_clean_stop(root: &Path, prefix: &[u8]) {
+    let db = open_sled(&root.join("sled")).unwrap();
+    let (key, _) = db.scan_prefix(prefix).next().unwrap().unwrap();
+    db.remove(key).unwrap();
+    db.flush().unwrap();
+    drop(db);
+    let mut noted = Vec::new();
+    for entry in fs::read_dir(root.join("sled")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            let content = fs::read(&path).unwrap();
+            let hash = blake3::hash(&content).to_hex();
+            let hash = (content.len() <= 1 << 20).then(|| hash.to_string());
+            let name = name(&path);
+            noted.push(serde_json::json!({"name": name, "len": content.len(), "hash": hash}));
+        }
+    }
+    noted.sort_by_key(|file| file["name"].to_string());
+    fs::write(
+        root.join("sled-closed"),
+        serde_json::to_vec(&noted).unwrap(),
+    )
+    .unwrap();
+}
+
+#[test]
+fn entries_of_the_index_that_were_lost_behind_a_clean_stop_are_missed_by_the_opening() {
+    let stores = Stores::make();
+    let before = Whole::of_store(&stores.path("closed"));
+    // A head, a task's name, a task, a tally, a lineage, an activation, a mark and what finds it.
+    for kind in [2, 16, 17, 18, 20, 21, 30, 31, 32, 33, 34] {
+        let root = stores.copy("closed", "store");
+        lose_one_behind_a_clean_stop(&root, &[kind]);
+        built_anew(&root, &before, &format!("kind {kind}"));
+    }
+}
+
+#[test]
+fn a_key_that_was_lost_behind_a_clean_stop_does_not_make_an_append_happen_twice() {
+    let stores = Stores::make();
+    let root = stores.copy("closed", "store");
+    let before = Whole::of_store(&root);
+    lose_one_behind_a_clean_stop(&root, &[40]);
+    let engine = Engine::open(&root, options()).unwrap();
+    assert_eq!(engine.opened().findings, []);
+    let mut refused = 0;
+    for name in ["essay", "tuning"] {
+        let task = engine.task(name).unwrap();
+        for n in 0..=GENERATIONS {
+            let again = Append::from(Message::text("user", "again")).key(format!("key {n}"));
+            match task.append(again.actor("ui")) {
+                Ok(done) => assert!(done.repeated),
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::Corrupt);
+                    refused += 1;
+                }
+            }
+        }
+    }
+    assert_eq!(refused, 1);
+    same(&Whole::of(&engine), &before, "nothing was appended");
+    drop(engine);
+    built_anew(&root, &before, "a key");
+}
+
+#[test]
+fn a_block_that_was_lost_behind_a_clean_stop_is_corrupt_where_it_is_read() {
+    let stores = Stores::make();
+    let root = stores.copy("closed", "store");
+    let before = Whole::of_store(&root);
+    // Of the first task.
+    lose_one_behind_a_clean_stop(&root, &[1, 0, 0, 0, 0, 0, 0, 0, 1]);
+    let engine = Engine::open(&root, options()).unwrap();
+    let mut refused = 0;
+    for info in engine.tasks(&TaskQuery::default()).unwrap().items {
+        for lineage in engine.task(&info.id).unwrap().lineages().unwrap() {
+            let task = engine.task(&info.id).unwrap();
+            let read = task.lineage_named(lineage.id).unwrap();
+            let events: Vec<_> = read.read(..).unwrap().collect();
+            let whole = events.iter().filter(|event| event.is_ok()).count() as u64;
+            let error = events.into_iter().find_map(Result::err);
+            match error {
+                Some(error) => assert_eq!(error.kind(), ErrorKind::Corrupt),
+                None => assert_eq!(whole, lineage.head.next),
+            }
+            refused += u64::from(whole < lineage.head.next);
+        }
+    }
+    assert!(refused > 0);
+    engine.close().unwrap();
+    built_anew(&root, &before, "a block");
 }
 
 #[test]

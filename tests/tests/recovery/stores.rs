@@ -17,7 +17,7 @@ use milepost_tests::{bodies, folder};
 use tempfile::TempDir;
 
 /// Generations that end up in the archive.
-const GENERATIONS: u64 = 3;
+pub const GENERATIONS: u64 = 3;
 
 /// The stores of one test, in a folder of their own.
 pub struct Stores {

@@ -254,16 +254,25 @@ fn appends_to_a_task_go_on_while_it_is_cleaned_up() {
     let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
     let branch = engine.branch(&engine.point("t").unwrap(), None).unwrap();
+    // Without a checkpoint that is kept, it would be dropped.
+    let pinned = branch.checkpoint(Mark::new().label("l")).unwrap();
+    engine.pin(&pinned.id, None).unwrap();
     let heads = || task.head().unwrap().next + branch.head().unwrap().next;
     let before = heads();
     let done = std::sync::atomic::AtomicBool::new(false);
+    // Where a sync costs nothing, they would leave the cleanups ever more to do.
+    let allowed = std::sync::atomic::AtomicU64::new(0);
     let appended: u64 = std::thread::scope(|scope| {
         let writers: Vec<_> = (0..4)
             .map(|w| {
-                let (task, branch, done) = (&task, &branch, &done);
+                let (task, branch, done, allowed) = (&task, &branch, &done, &allowed);
                 scope.spawn(move || {
                     let mut n = 0;
                     while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                        if n >= allowed.load(std::sync::atomic::Ordering::Relaxed) {
+                            std::thread::yield_now();
+                            continue;
+                        }
                         let append =
                             milepost::Append::from(message(n)).mark(Mark::new().label("l"));
                         match w % 2 {
@@ -278,6 +287,7 @@ fn appends_to_a_task_go_on_while_it_is_cleaned_up() {
             .collect();
         for n in 0..60 {
             let now = heads();
+            allowed.fetch_add(50, std::sync::atomic::Ordering::Relaxed);
             while heads() < now + 20 {
                 std::thread::yield_now();
             }
@@ -291,6 +301,32 @@ fn appends_to_a_task_go_on_while_it_is_cleaned_up() {
     assert_clean(&engine);
     let report = engine.retain(&Retention::new().keep(3)).unwrap();
     assert!(report.tasks[0].error.is_none());
-    assert_eq!(labels(&engine, "t").len(), 3);
+    assert_eq!(labels(&engine, "t").len(), 4, "and the one that is pinned");
+    assert_clean(&engine);
+}
+
+#[test]
+fn a_lineage_that_was_dropped_takes_no_more_appends() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    task.append(message(0)).unwrap();
+    let branch = engine.branch(&engine.point("t").unwrap(), None).unwrap();
+    branch.append(message(1)).unwrap();
+    branch.checkpoint(Mark::new().label("l")).unwrap();
+    let report = engine.retain(&Retention::new().keep(0)).unwrap();
+    assert_eq!(report.tasks[0].dropped, [branch.id()]);
+    let refused = [
+        branch.append(message(2)).unwrap_err(),
+        branch.checkpoint(Mark::new().label("m")).unwrap_err(),
+        branch
+            .submit(message(3))
+            .and_then(|t| t.wait())
+            .unwrap_err(),
+    ];
+    for error in refused {
+        assert_eq!(error.kind(), milepost::ErrorKind::NotFound, "{error}");
+    }
+    task.append(message(4)).unwrap();
     assert_clean(&engine);
 }

@@ -311,28 +311,33 @@ impl Entries {
         };
     }
 
-    /// Writes the digest of all entries anew, and what sled's files are after a close.
+    /// Writes the digests of all entries anew, and what sled's files are after a close.
     pub fn close(self) {
-        let (mut count, mut sum) = (0_u64, [0_u64; 4]);
+        // Of the index, of keys, of blocks: a count and a sum each.
+        let mut digests = [[0_u64; 5]; 3];
         for pair in self.db.iter() {
             let (key, value) = pair.unwrap();
             if [3, 4, 50].contains(&key[0]) {
                 continue;
             }
-            let mut input = (key.len() as u64).to_le_bytes().to_vec();
+            let mut input = value.to_vec();
             input.extend_from_slice(&key);
-            input.extend_from_slice(&value);
-            count += 1;
+            input.extend_from_slice(&(key.len() as u64).to_le_bytes());
+            let [count, sum @ ..] = match key[0] {
+                40 => &mut digests[1],
+                1 => &mut digests[2],
+                _ => &mut digests[0],
+            };
+            *count += 1;
             let hash = ChunkEntry::id_of(&input).0;
             for (sum, word) in sum.iter_mut().zip(hash.chunks_exact(8)) {
                 *sum = sum.wrapping_add(u64::from_le_bytes(word.try_into().unwrap()));
             }
         }
         let mut applied = self.db.get([3]).unwrap().unwrap().to_vec();
-        let at = applied.len() - 40;
-        applied.truncate(at);
-        applied.extend_from_slice(&count.to_le_bytes());
-        applied.extend(sum.iter().flat_map(|word| word.to_le_bytes()));
+        applied.truncate(applied.len() - 120);
+        let words = digests.as_flattened().iter();
+        applied.extend(words.flat_map(|word| word.to_le_bytes()));
         self.db.insert([3], applied).unwrap();
         self.db.flush().unwrap();
         drop(self.db);

@@ -9,6 +9,7 @@
 mod crash;
 mod failures;
 mod model;
+mod power;
 mod together;
 
 use std::collections::BTreeMap;

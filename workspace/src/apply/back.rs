@@ -69,7 +69,10 @@ pub(super) fn back(
             back.attempt(action, |back| back.close(action, theirs));
         }
     }
-    let synced = back.mover.sync(back.staging.as_ref());
+    // All of it, whatever was done here: what was found as it was may be so in memory only, where a recovery
+    // before this one was killed before it synced.
+    let synced = hands.sync_file_system(restore.folder.root());
+    let synced = synced.map_err(|e| error::below("sync", b"", e));
     match back.failed {
         Some(error) => Err(error),
         None => synced.map(|()| {

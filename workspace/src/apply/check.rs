@@ -1,91 +1,62 @@
-//! Whether all that is to be recorded is there: the tree to come, against the folder. What is beside it
-//! was never recorded and is not asked for.
-
-use std::collections::BTreeSet;
+//! Whether all that is to be recorded is there. What the tree to come has in common with the one of the present is
+//! as that was captured, under the same lock; the rest is looked at. What is beside it was never recorded and is
+//! not asked for.
 
 use milepost::Result;
-use milepost_codec::{ChunkId, EntryKind, TreePath, Verb};
+use milepost_codec::{ChunkId, EntryKind, Item, TreePath};
 
-use super::Restore;
 use super::find::Find;
 use super::restore::{changed, no_way};
+use super::{Restore, Way};
 use crate::error;
-use crate::fs::Dir;
-use crate::tree::{Counts, entries};
+use crate::tree::side_by_side;
 
-/// Compares the folder with the tree to come, and counts that: `Conflict` where a path is other.
-pub(super) fn check(restore: &Restore<'_>, tree: &ChunkId) -> Result<Counts> {
-    let find = Find {
-        contents: restore.contents,
-        stamps: restore.stamps,
-    };
-    let put = |verb| matches!(verb, Verb::Create | Verb::Replace);
-    let moved = restore
-        .plan
-        .actions
-        .iter()
-        .filter(|action| put(action.verb));
-    let moved = moved.map(|action| &action.path).collect();
+/// Compares the folder with the tree to come where that is other than the one of the present: `Conflict` where
+/// a path is other.
+pub(super) fn check(restore: &Restore<'_>, present: ChunkId, tree: ChunkId) -> Result<()> {
     let mut check = Check {
         restore,
-        find,
-        moved,
-        counts: Counts::default(),
+        find: Find {
+            contents: restore.contents,
+            // What was moved has no stamp of the present.
+            stamps: &|_| None,
+        },
+        way: Way::new(restore.folder),
     };
-    check.directory(restore.folder.root(), None, tree, false)?;
-    Ok(check.counts)
+    let trees = [Some(present), Some(tree)];
+    side_by_side(restore.contents, trees, &mut |path, [_, item]| match item {
+        Some(item) => check.path(path, item),
+        None => Ok(()),
+    })
 }
 
 struct Check<'a> {
     restore: &'a Restore<'a>,
     find: Find<'a>,
-    /// What was moved has no stamp of the present.
-    moved: BTreeSet<&'a TreePath>,
-    counts: Counts,
+    way: Way<'a>,
 }
 
 impl Check<'_> {
-    fn directory(
-        &mut self,
-        dir: &Dir,
-        path: Option<&TreePath>,
-        id: &ChunkId,
-        moved: bool,
-    ) -> Result<()> {
-        for entry in entries(self.restore.contents, id)? {
-            let path = match path {
-                Some(path) => path.join(&entry.name)?,
-                None => TreePath::from(entry.name.clone()),
-            };
-            let moved = moved || self.moved.contains(&path);
-            let name = entry.name.as_bytes();
-            self.counts.add(&entry.item);
-            if let EntryKind::Directory { id } = &entry.item.kind {
-                let inner = dir.directory(name).and_then(|inner| {
-                    self.restore.folder.admit(&inner)?;
-                    let bits = inner.itself()?.stamp.bits();
-                    Ok((inner, bits))
-                });
-                let (inner, bits) = match inner {
-                    Ok(found) => found,
-                    Err(e) if no_way(e) => return Err(changed(&path)),
-                    Err(e) => return Err(error::below("look at", path.as_bytes(), e)),
-                };
-                if bits != entry.item.mode {
-                    return Err(changed(&path));
-                }
-                self.directory(&inner, Some(&path), id, moved)?;
-                continue;
-            }
-            let none: super::find::Stamps<'_> = &|_| None;
-            let stamps = if moved { none } else { self.restore.stamps };
-            if !self
-                .find
-                .is_exactly((dir, name), &path, &entry.item, stamps)?
-            {
-                return Err(changed(&path));
-            }
+    fn path(&mut self, path: &TreePath, item: &Item) -> Result<()> {
+        let failed = |e| match no_way(e) {
+            true => changed(path),
+            false => error::below("look at", path.as_bytes(), e),
+        };
+        let parent = self.way.parent(path).map_err(failed)?;
+        let name = path.name();
+        let is = if let EntryKind::Directory { .. } = item.kind {
+            let bits = parent.directory(name.as_bytes()).and_then(|inner| {
+                self.restore.folder.admit(&inner)?;
+                Ok(inner.itself()?.stamp.bits())
+            });
+            bits.map_err(failed)? == item.mode
+        } else {
+            let place = (&*parent, name.as_bytes());
+            self.find.is_exactly(place, path, item, &|_| None)?
+        };
+        match is {
+            true => Ok(()),
+            false => Err(changed(path)),
         }
-        Ok(())
     }
 }

@@ -4,9 +4,8 @@
 use std::collections::BTreeSet;
 
 use milepost::{Error, ErrorKind, Result};
-use milepost_codec::{Action, ChunkId, Item, TreePath, Verb};
+use milepost_codec::{Action, Item, TreePath, Verb};
 
-use super::check;
 use super::find::Find;
 use super::hands::Hands;
 use super::restore::{changed, no_way};
@@ -16,11 +15,10 @@ use super::{Restore, Way};
 use crate::error;
 use crate::fs::{Dir, Errno};
 use crate::plan::OPEN;
-use crate::tree::Counts;
 
-/// From the beginning of staging to the check. `done` is how many actions, from the first on, may be in
+/// From the beginning of staging to the sync behind the last move. `done` is how many actions, from the first on, may be in
 /// effect.
-pub(super) fn forward(restore: &Restore<'_>, tree: &ChunkId, done: &mut usize) -> Result<Counts> {
+pub(super) fn forward(restore: &Restore<'_>, done: &mut usize) -> Result<()> {
     let hands = restore.hands();
     let root = restore.folder.root();
     let (mut staging, part) = Staging::begin(restore, &hands)?;
@@ -36,8 +34,7 @@ pub(super) fn forward(restore: &Restore<'_>, tree: &ChunkId, done: &mut usize) -
         *done += usize::from(mover.in_effect);
         moved?;
     }
-    mover.sync(Some(&staging))?;
-    check::check(restore, tree)
+    mover.sync(&staging)
 }
 
 /// Moves things, and remembers which directories have to be synced for it.
@@ -211,7 +208,7 @@ impl<'a> Mover<'a> {
     }
 
     /// Writes all that was moved to the disk.
-    pub(super) fn sync(&mut self, staging: Option<&Staging>) -> Result<()> {
+    fn sync(&mut self, staging: &Staging) -> Result<()> {
         let root = self.restore.folder.root();
         let touched = std::mem::take(&mut self.touched);
         let done = match touched.len() {
@@ -225,17 +222,13 @@ impl<'a> Mover<'a> {
     fn sync_each(
         &mut self,
         touched: &BTreeSet<Option<TreePath>>,
-        staging: Option<&Staging>,
+        staging: &Staging,
     ) -> Result<(), Errno> {
-        if let Some(staging) = staging {
-            for dir in Place::ALL
-                .into_iter()
-                .filter_map(|place| staging.place(place))
-            {
-                self.hands.sync(dir)?;
-            }
-            self.hands.sync(&staging.own)?;
+        let places = Place::ALL.into_iter();
+        for dir in places.filter_map(|place| staging.place(place)) {
+            self.hands.sync(dir)?;
         }
+        self.hands.sync(&staging.own)?;
         for path in touched {
             let dir = match path {
                 Some(path) => self.way.folder(path),

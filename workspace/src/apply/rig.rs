@@ -16,7 +16,6 @@ use crate::scene::{
     Random, Thing, Things, at, edit, follow, open_all, path, random_things, read, seeds, temporary,
     write,
 };
-use crate::tree::Counts;
 
 pub(super) const ID: RestoreId = RestoreId([7; 16]);
 
@@ -47,6 +46,8 @@ pub(super) struct Scene {
     pub(super) before: Things,
     pub(super) after: Things,
     pub(super) plan: RestorePlan,
+    /// The tree of what was there, and the one to come.
+    pub(super) present: ChunkId,
     pub(super) tree: ChunkId,
 }
 
@@ -70,12 +71,13 @@ impl Scene {
         // As it is read from the log.
         let plan = RestorePlan::decode(&made.actions.encode()).unwrap();
         let after = follow(&chunks, &plan, &before);
-        let tree = made.tree;
+        let (present, tree) = (trees.present, made.tree);
         Self {
             chunks,
             before,
             after,
             plan,
+            present,
             tree,
         }
     }
@@ -207,8 +209,10 @@ impl Scene {
         place: &Place,
         system: System,
         when: At<'_>,
-    ) -> (Option<Result<Counts, Failed>>, usize) {
-        self.run(place, system, when, |restore| apply(restore, &self.tree))
+    ) -> (Option<Result<(), Failed>>, usize) {
+        self.run(place, system, when, |restore| {
+            apply(restore, self.present, self.tree)
+        })
     }
 
     pub(super) fn recover(

@@ -2,6 +2,7 @@
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use milepost::{ErrorKind, Hash, Result, WorkspaceCaptured};
 use milepost_codec::{CHUNK_RAW_MAX, Capture, ChunkId, ChunkList, Node, PathBytes, Skip};
@@ -10,10 +11,10 @@ use crate::cache::{self, Cache};
 use crate::chunks::Chunks;
 use crate::error;
 use crate::fs::{Probe, at_root};
-use crate::look::{Looked, Looking, Storing, look};
+use crate::look::{Asked, Kept, Looked, Looking, Storing, Watching, look};
 use crate::options::WorkspaceOptions;
 use crate::refuse;
-use crate::status::Watched;
+use crate::status::States;
 use crate::tree;
 
 /// Bytes of a chunk of a list of skips.
@@ -25,7 +26,7 @@ const _: () = assert!(SKIPS_CHUNK <= CHUNK_RAW_MAX);
 pub(crate) struct Storage<'a> {
     pub(crate) folder: &'a Path,
     pub(crate) options: &'a WorkspaceOptions,
-    pub(crate) watched: &'a Watched,
+    pub(crate) states: &'a States,
     pub(crate) chunks: &'a dyn Chunks,
     /// The store's folder for what concerns workspaces.
     pub(crate) beside: Option<&'a Path>,
@@ -35,6 +36,8 @@ pub(crate) struct Storage<'a> {
     pub(crate) before: Option<ChunkId>,
     /// Whether the folder is the one that was captured, though it is elsewhere now.
     pub(crate) moved: bool,
+    /// What is kept from look to look, where the folder is watched.
+    pub(crate) kept: Option<&'a Kept>,
 }
 
 impl<'a> Storage<'a> {
@@ -42,19 +45,20 @@ impl<'a> Storage<'a> {
     pub(crate) fn of(
         folder: &'a Path,
         options: &'a WorkspaceOptions,
-        watched: &'a Watched,
+        states: &'a States,
         chunks: &'a dyn Chunks,
         beside: Option<&'a Path>,
     ) -> Self {
         Self {
             folder,
             options,
-            watched,
+            states,
             chunks,
             beside,
             known: None,
             before: None,
             moved: false,
+            kept: None,
         }
     }
 }
@@ -71,6 +75,8 @@ pub(crate) struct Stored {
     pub(crate) read: u64,
     /// Contents that were given to the store.
     pub(crate) stored: u64,
+    /// Whether all of the folder was looked at.
+    pub(crate) whole: bool,
     pub(crate) skips: Vec<Skip>,
 }
 
@@ -78,7 +84,7 @@ impl Stored {
     /// Looks at a folder, stores what it holds, and remembers it for the next look.
     pub(crate) fn durable(storage: &Storage<'_>) -> Result<Self> {
         let (taken, looked) = store(storage)?;
-        storage.watched.have_read(looked.read);
+        storage.states.have_read(looked.read);
         // A present is none where the folder is as it was captured last: that one is gone back to.
         let same = match (storage.before, taken.last) {
             (Some(_), Some((root, tree))) => tree == looked.tree && Some(root) == storage.known,
@@ -89,18 +95,19 @@ impl Stored {
             root: taken.root,
             tree: looked.tree,
             event: None,
-            files: looked.files,
-            bytes: looked.bytes,
+            files: looked.counts.files,
+            bytes: looked.counts.bytes,
             read: looked.read,
             stored: looked.stored,
+            whole: looked.whole,
             skips: Vec::new(),
         };
         if !same {
             storage.chunks.sync()?;
             stored.event = Some(WorkspaceCaptured {
                 root: Hash(taken.root.0),
-                files: looked.files,
-                bytes: looked.bytes,
+                files: looked.counts.files,
+                bytes: looked.counts.bytes,
                 skipped: looked.skips.len() as u64,
             });
         }
@@ -108,17 +115,18 @@ impl Stored {
             (true, Some(known)) => known,
             _ => taken.root,
         };
-        stored.skips = taken.remember(looked, named);
+        stored.skips = taken.remember(looked, named, storage.kept);
         Ok(stored)
     }
 }
 
 /// A capture that is stored, and not synced.
 pub(crate) struct Taken {
-    root: ChunkId,
+    pub(crate) root: ChunkId,
     /// The capture before it, and its tree.
     pub(crate) last: Option<(ChunkId, ChunkId)>,
-    cache: Cache,
+    cache: Arc<Cache>,
+    watching: Option<Watching>,
     /// Where the cache goes, and of which folder.
     place: Option<(PathBuf, cache::Identity)>,
 }
@@ -126,15 +134,23 @@ pub(crate) struct Taken {
 impl Taken {
     /// Writes the cache for the next time, where that knows something new: it belongs to the capture that the
     /// lineage names then. Gives back what was left out.
-    fn remember(self, looked: Looked, named: ChunkId) -> Vec<Skip> {
+    fn remember(self, mut looked: Looked, named: ChunkId, kept: Option<&Kept>) -> Vec<Skip> {
         let unchanged = self.cache.capture() == Some(named)
             && looked.known == self.cache.files()
             && looked.known == looked.cache.files();
+        looked.cache.belongs_to(named);
         if let Some((path, folder)) = self.place.filter(|_| !unchanged) {
             // What cannot be written costs the next look a read of all files, and nothing more.
-            let _ = looked.cache.write(&path, folder, named);
+            let _ = looked.cache.write(&path, folder);
         }
-        looked.skips
+        match (self.watching, kept) {
+            (Some(watching), Some(kept)) => {
+                let skips = looked.skips.clone();
+                kept.end(watching, looked.kept(), named);
+                skips
+            }
+            _ => looked.skips,
+        }
     }
 }
 
@@ -143,12 +159,13 @@ pub(crate) fn store(storage: &Storage<'_>) -> Result<(Taken, Looked)> {
     let Storage {
         folder,
         options,
-        watched,
+        states,
         chunks,
         beside,
         known,
         before,
         moved,
+        kept,
     } = *storage;
     let root = at_root(folder).map_err(|e| error::io("open", folder, &e.into()))?;
     let itself = root.itself();
@@ -170,19 +187,37 @@ pub(crate) fn store(storage: &Storage<'_>) -> Result<(Taken, Looked)> {
         None => Probe::in_memory()?,
     };
     let cache_path = beside.map(|dir| cache::path_of(dir, identity));
-    let mut cache = match &cache_path {
-        Some(path) => Cache::read(path, identity).unwrap_or_default(),
-        None => Cache::default(),
-    };
-    cache.rely_on(known, chunks)?;
     let last = match known {
         Some(root) => last(chunks, &root, Some(folder).filter(|_| !moved))?,
         None => None,
     };
     let mut recorded: Vec<ChunkId> = last.iter().map(|(_, tree)| *tree).collect();
     recorded.extend(before);
-    let mut looked = look(Looking {
-        root,
+    let watching = kept.and_then(|kept| {
+        kept.begin(&Asked {
+            root: &root,
+            folder,
+            identity,
+            known,
+            recorded: &recorded,
+            without_limits: before.is_some(),
+            chunks,
+            stored: cache_path.as_deref(),
+        })
+    });
+    let cache = match watching.as_ref().and_then(Watching::cache) {
+        Some(cache) => cache,
+        None => {
+            let path = cache_path.as_ref();
+            let mut cache = path
+                .and_then(|path| Cache::read(path, identity))
+                .unwrap_or_default();
+            cache.rely_on(known, chunks)?;
+            Arc::new(cache)
+        }
+    };
+    let mut looked = look(&Looking {
+        root: &root,
         folder,
         options,
         chunks,
@@ -192,7 +227,11 @@ pub(crate) fn store(storage: &Storage<'_>) -> Result<(Taken, Looked)> {
         without_limits: before.is_some(),
         ask: known.is_some() || cache.files() > 0,
         store: store_dir.map(|dir| dir.identity()),
-        watched,
+        states,
+        watch: watching.as_ref().map(|watching| &watching.watch),
+        since: watching
+            .as_ref()
+            .and_then(|watching| watching.since.as_ref()),
     })?;
     let mut storing = Storing::new(chunks, true);
     let capture = Capture {
@@ -200,10 +239,10 @@ pub(crate) fn store(storage: &Storage<'_>) -> Result<(Taken, Looked)> {
         over: last.filter(|_| before.is_some()).map(|(over, _)| over),
         folder: PathBytes::from(folder.as_os_str().as_bytes()),
         tree: looked.tree,
-        files: looked.files,
-        directories: looked.directories,
-        links: looked.links,
-        bytes: looked.bytes,
+        files: looked.counts.files,
+        directories: looked.counts.directories,
+        links: looked.counts.links,
+        bytes: looked.counts.bytes,
         skipped: looked.skips.len() as u64,
         skips: put_skips(&looked.skips, &mut storing)?,
     };
@@ -216,6 +255,7 @@ pub(crate) fn store(storage: &Storage<'_>) -> Result<(Taken, Looked)> {
         root,
         last,
         cache,
+        watching,
         place: cache_path.map(|path| (path, identity)),
     };
     Ok((taken, looked))

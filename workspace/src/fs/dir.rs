@@ -32,6 +32,8 @@ pub(crate) struct Listed {
     pub(crate) kind: Kind,
     pub(crate) device: u64,
     pub(crate) stamp: Stamp,
+    /// Whether it has several names.
+    pub(crate) linked: bool,
 }
 
 impl Listed {
@@ -46,6 +48,7 @@ impl Listed {
             kind,
             device: device_of(stat),
             stamp: stamp_of(stat),
+            linked: stat.st_nlink > 1,
         }
     }
 

@@ -4,13 +4,6 @@
 //! (the *grain*), so a second write within a step leaves the same times. A stamp is *settled* when the
 //! clock has gone on since by more than a step: whoever writes from then on leaves another one.
 
-/// The grain where stamps have parts of a second and store and workspace are on one device, in
-/// nanoseconds: twice the longest tick of a kernel (100 Hz).
-pub(crate) const GRAIN_FINE_NS: i128 = 20_000_000;
-
-/// The grain everywhere else: some file systems count in steps of two seconds.
-pub(crate) const GRAIN_COARSE_NS: i128 = 2_000_000_000;
-
 /// A moment on a file system's clock.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Moment {
@@ -58,11 +51,6 @@ impl Stamp {
         -grain_ns <= behind && behind <= grain_ns
     }
 
-    /// Whether a time of it has a part below a second.
-    pub(crate) fn fine(&self) -> bool {
-        self.mtime.ns != 0 || self.ctime.ns != 0
-    }
-
     /// The permission bits that captures take.
     pub(crate) fn bits(&self) -> u16 {
         (self.mode & 0o777) as u16
@@ -83,7 +71,7 @@ mod tests {
     #[test]
     fn a_stamp_is_settled_where_both_times_are_further_back_than_the_grain() {
         let now = 1_700_000_000_000_000_000_i128;
-        for grain in [GRAIN_FINE_NS, GRAIN_COARSE_NS] {
+        for grain in [4_000_000, 2_000_000_000] {
             let ages = [
                 (grain + 1, true),
                 (grain, false),

@@ -6,11 +6,13 @@ use std::collections::HashMap;
 use milepost::Result;
 use milepost_codec::{ChunkId, Entry, EntryKind, Item, Name, encode_directory};
 
+use super::last_look::{Folders, LastLook, Marks, SeenFolder};
 use super::read::Content;
 use super::store::Storing;
 use super::work::Ticket;
-use crate::cache::CacheBuilder;
-use crate::fs::Stamp;
+use crate::cache::{Cache, Identity};
+use crate::fs::{Listed, Stamp};
+use crate::tree::Counts;
 
 /// How many bytes of nodes wait for the store.
 const NODES: usize = 1 << 20;
@@ -32,6 +34,8 @@ struct Folder {
     path: Box<[u8]>,
     name: Option<Name>,
     bits: u16,
+    identity: Identity,
+    marks: Marks,
     slots: Vec<Slot>,
     waiting: u32,
     /// Whether the walk is in it.
@@ -45,11 +49,9 @@ pub(super) struct Assembly<'a> {
     storing: Storing<'a>,
     nodes: Vec<Vec<u8>>,
     node_bytes: usize,
-    pub(super) cache: CacheBuilder,
-    pub(super) files: u64,
-    pub(super) directories: u64,
-    pub(super) links: u64,
-    pub(super) bytes: u64,
+    pub(super) cache: Cache,
+    pub(super) seen: Folders,
+    pub(super) counts: Counts,
     pub(super) root: Option<ChunkId>,
 }
 
@@ -61,17 +63,20 @@ impl<'a> Assembly<'a> {
             storing,
             nodes: Vec::new(),
             node_bytes: 0,
-            cache: CacheBuilder::default(),
-            files: 0,
-            directories: 0,
-            links: 0,
-            bytes: 0,
+            cache: Cache::default(),
+            seen: Folders::new(),
+            counts: Counts::default(),
             root: None,
         }
     }
 
     /// Begins a directory. Of all but the root: under a name, at a place that waits for it.
-    pub(super) fn begin(&mut self, within: Option<(Ticket, Name)>, path: &[u8], bits: u16) -> u32 {
+    pub(super) fn begin(
+        &mut self,
+        within: Option<(Ticket, Name)>,
+        path: &[u8],
+        found: &Listed,
+    ) -> u32 {
         let number = self.next;
         self.next += 1;
         let (place, name) = within.unzip();
@@ -79,7 +84,9 @@ impl<'a> Assembly<'a> {
             place,
             path: path.into(),
             name,
-            bits,
+            bits: found.stamp.bits(),
+            identity: found.identity(),
+            marks: Marks::default(),
             slots: Vec::new(),
             waiting: 0,
             open: true,
@@ -102,6 +109,30 @@ impl<'a> Assembly<'a> {
     pub(super) fn add(&mut self, folder: u32, entry: Entry, known: Option<Box<(Stamp, Content)>>) {
         if let Some(of) = self.folders.get_mut(&folder) {
             of.slots.push(Slot::There(entry, known));
+        }
+    }
+
+    /// A folder that is as the last look saw it, with all below it.
+    pub(super) fn reuse(&mut self, folder: u32, now: (&Name, u16), path: &[u8], last: &LastLook) {
+        for (n, (path, seen)) in last.folders_of(path).enumerate() {
+            if n == 0 {
+                let (name, mode) = (now.0.clone(), now.1);
+                let item = Item {
+                    mode,
+                    kind: EntryKind::Directory { id: seen.id },
+                };
+                self.add(folder, Entry { name, item }, None);
+            }
+            self.counts.add_all(&seen.counts);
+            self.seen.insert(path.into(), *seen);
+        }
+        self.cache.take_over(&last.cache, path);
+    }
+
+    /// What has to be known of a folder.
+    pub(super) fn mark(&mut self, folder: u32, mark: impl FnOnce(&mut Marks)) {
+        if let Some(of) = self.folders.get_mut(&folder) {
+            mark(&mut of.marks);
         }
     }
 
@@ -171,7 +202,6 @@ impl<'a> Assembly<'a> {
                 self.root = Some(id);
                 return Ok(());
             };
-            self.directories += 1;
             let item = Item {
                 mode: bits,
                 kind: EntryKind::Directory { id },
@@ -188,19 +218,12 @@ impl<'a> Assembly<'a> {
 
     fn encode(&mut self, folder: Folder) -> Result<ChunkId> {
         let mut entries = Vec::with_capacity(folder.slots.len());
-        let mut known = Vec::new();
+        let (mut known, mut counts) = (Vec::new(), Counts::default());
         for slot in folder.slots {
             let Slot::There(entry, remembered) = slot else {
                 continue;
             };
-            match &entry.item.kind {
-                EntryKind::Link { .. } => self.links += 1,
-                EntryKind::Directory { .. } => {}
-                kind => {
-                    self.files += 1;
-                    self.bytes += kind.file_len().unwrap_or_default();
-                }
-            }
+            counts.add(&entry.item);
             known.extend(remembered.map(|of| (entries.len(), of)));
             entries.push(entry);
         }
@@ -214,6 +237,14 @@ impl<'a> Assembly<'a> {
             *bytes += node.len();
             nodes.push(node);
         });
+        self.counts.add_all(&counts);
+        let seen = SeenFolder {
+            identity: folder.identity,
+            id,
+            counts,
+            marks: folder.marks,
+        };
+        self.seen.insert(folder.path, seen);
         if self.node_bytes > NODES {
             self.flush()?;
         }

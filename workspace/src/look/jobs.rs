@@ -8,9 +8,9 @@ use milepost::{Error, ErrorKind, Result};
 
 use super::SharedDir;
 use super::read::SMALL_MAX;
-use super::work::{self, Done, Grain, JOB_BYTES, JOB_DIRECTORIES, JOB_FILES, JOBS, Job, JobFile};
+use super::work::{self, Done, JOB_BYTES, JOB_DIRECTORIES, JOB_FILES, JOBS, Job, JobFile};
 use crate::chunks::Chunks;
-use crate::fs::Moment;
+use crate::fs::{Grain, Moment};
 
 /// The workers of one look.
 pub(super) struct Jobs<'scope, 'env> {

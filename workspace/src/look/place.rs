@@ -35,7 +35,7 @@ impl Walk<'_, '_, '_> {
                 if unstable {
                     let path = self.assembly.path_of(ticket);
                     let path = PathBytes::from(path.as_slice());
-                    self.skip_path(path, SkipReason::Unstable, content.len);
+                    self.skip_path(ticket.0, path, SkipReason::Unstable, content.len);
                 }
                 let item = Item {
                     mode: stamp.bits(),
@@ -56,7 +56,7 @@ impl Walk<'_, '_, '_> {
         size: u64,
     ) -> Result<()> {
         let path = self.assembly.path_of(ticket);
-        self.skip_path(PathBytes::from(path.as_slice()), reason, size);
+        self.skip_path(ticket.0, PathBytes::from(path.as_slice()), reason, size);
         self.assembly.place(ticket, None, None)
     }
 }

@@ -38,12 +38,10 @@ impl Rules {
             levels: Vec::new(),
             base: Vec::new(),
         };
-        let Some(top) = repository_of(folder).filter(|top| *top != folder) else {
+        let (Some(top), above) = above(folder) else {
             return rules;
         };
-        let mut between: Vec<&Path> = folder.ancestors().skip(1).collect();
-        between.retain(|above| above.starts_with(top));
-        for above in between.into_iter().rev() {
+        for above in above {
             let way = above.strip_prefix(top).unwrap_or(above).as_os_str();
             let at = way.len() + usize::from(!way.is_empty());
             if let Ok(dir) = at_root(above) {
@@ -55,6 +53,26 @@ impl Rules {
             rules.base = [way.as_bytes(), b"/"].concat();
         }
         rules
+    }
+
+    /// A digest of the rules above a workspace.
+    pub(crate) fn digest_above(folder: &Path) -> [u8; 32] {
+        let mut hasher = blake3::Hasher::new();
+        for above in above(folder).1 {
+            hasher.update(above.as_os_str().as_bytes()).update(b"\0");
+            for name in FILES {
+                let text = at_root(above).ok().and_then(|dir| read(&dir, name));
+                let text = text.unwrap_or_default();
+                hasher.update(&(text.len() as u64).to_le_bytes());
+                hasher.update(text.as_bytes());
+            }
+        }
+        *hasher.finalize().as_bytes()
+    }
+
+    /// Whether a file of this name has rules.
+    pub(crate) fn is_file(name: &[u8]) -> bool {
+        FILES.contains(&name)
     }
 
     /// What paths that are asked for begin with.
@@ -101,6 +119,17 @@ impl Rules {
         }
         false
     }
+}
+
+/// The folders above a workspace whose rules hold in it, from the topmost down, which is where a repository is.
+fn above(folder: &Path) -> (Option<&Path>, Vec<&Path>) {
+    let top = repository_of(folder).filter(|top| *top != folder);
+    let above = folder.ancestors().skip(1);
+    let mut above: Vec<&Path> = above
+        .take_while(|above| top.is_some_and(|top| above.starts_with(top)))
+        .collect();
+    above.reverse();
+    (top, above)
 }
 
 /// The nearest folder, from this one up, that has a `.git`.

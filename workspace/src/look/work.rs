@@ -5,7 +5,6 @@
 //! file, and a worker holds one job or one window of a large file. A job holds few directories open.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_channel::{Receiver, Sender};
 use milepost::{Error, ErrorKind, Result};
@@ -14,13 +13,13 @@ use milepost_codec::{ChunkId, printable};
 use super::read::{self, Content, How, Opened, SMALL_MAX, TRIES};
 use super::store::Storing;
 use crate::chunks::Chunks;
-use crate::fs::{Dir, Errno, GRAIN_COARSE_NS, GRAIN_FINE_NS, Moment, Stamp};
+use crate::fs::{Dir, Errno, Grain, Moment, Stamp};
 
 /// How many jobs wait at most.
 pub(super) const JOBS: usize = 16;
 
 /// Bytes of the files of a job, as they were when they were seen.
-pub(super) const JOB_BYTES: u64 = 256 << 10;
+pub(super) const JOB_BYTES: u64 = 512 << 10;
 
 /// Files of a job, and directories that it holds open, at most.
 pub(super) const JOB_FILES: usize = 512;
@@ -63,24 +62,6 @@ pub(super) enum Outcome {
 
 /// What comes back from a job, and how many contents were stored.
 pub(super) type Done = Result<(Vec<(Ticket, u8, Outcome)>, u64)>;
-
-/// The grain of the workspace's file system, as far as the walk has come.
-#[derive(Debug)]
-pub(crate) struct Grain {
-    /// Whether the moment's clock is the one of the workspace's device.
-    pub(crate) one_device: bool,
-    /// Whether a stamp with a part below a second was seen.
-    pub(crate) fine: AtomicBool,
-}
-
-impl Grain {
-    pub(crate) fn ns(&self) -> i128 {
-        match self.one_device && self.fine.load(Ordering::Relaxed) {
-            true => GRAIN_FINE_NS,
-            false => GRAIN_COARSE_NS,
-        }
-    }
-}
 
 /// One worker, until there are no more jobs.
 pub(super) fn run(

@@ -11,13 +11,13 @@ use parking_lot::Mutex;
 use crate::chunks::{Chunks, Contents};
 
 /// What is stored, and over it what is only looked at.
-pub(super) struct Dry<'a> {
+pub(crate) struct Dry<'a> {
     stored: &'a dyn Chunks,
     nodes: Mutex<HashMap<ChunkId, Arc<[u8]>>>,
 }
 
 impl<'a> Dry<'a> {
-    pub(super) fn over(stored: &'a dyn Chunks) -> Self {
+    pub(crate) fn over(stored: &'a dyn Chunks) -> Self {
         Self {
             stored,
             nodes: Mutex::default(),
@@ -61,6 +61,10 @@ impl Chunks for Dry<'_> {
 
     fn uses(&self, ids: &[ChunkId]) {
         self.stored.uses(ids);
+    }
+
+    fn notes_uses(&self) -> bool {
+        self.stored.notes_uses()
     }
 
     fn folder(&self) -> Option<&Path> {

@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 
 use super::WentBack;
 use super::record::{NAME, Record};
-use super::remembered::Remembered;
+use super::remembered::{Remembered, Tree};
 use crate::apply::{self, Failed, Folder, Kept, Recovered, Restore};
 use crate::capture::{self, Storage, Stored};
 use crate::chunks::Chunks;
@@ -134,12 +134,13 @@ impl Part {
         Stored::durable(&Storage {
             folder: self.workspace.folder(),
             options: self.workspace.options(),
-            watched: self.workspace.watched(),
+            states: self.workspace.states(),
             chunks: &chunks,
             beside: beside.as_deref(),
             known,
             before,
             moved: self.choices.moved,
+            kept: self.workspace.kept(),
         })
     }
 
@@ -355,23 +356,30 @@ impl Participant for Part {
     }
 
     fn apply(&self, engine: &Engine, pending: &PendingRestore) -> Result<Vec<Body>> {
-        let remembered = Remembered::of(&self.workspace, engine)?;
+        let remembered = Remembered::of(&self.workspace, engine, &pending.begun)?;
         let stamps = |path: &TreePath| remembered.stamp(path);
-        let counts = self.with_restore(engine, &pending.begun, &stamps, |restore, record| {
-            let capture = tree::capture(&engine.chunk_store(), &record.to_come)?;
-            let counts = apply::apply(restore, &capture.tree).map_err(why)?;
-            Ok((record.to_come, record.target, counts, capture.skipped))
+        let done = self.with_restore(engine, &pending.begun, &stamps, |restore, record| {
+            let chunks = engine.chunk_store();
+            let capture = tree::capture(&chunks, &record.to_come)?;
+            let root = record.present()?;
+            let present = tree::capture(&chunks, &root)?;
+            apply::apply(restore, present.tree, capture.tree).map_err(why)?;
+            let of = |capture, tree| Tree { capture, tree };
+            let trees = (of(root, present.tree), of(record.to_come, capture.tree));
+            // It only saves questions.
+            let _ = remembered.goes_on(&chunks, trees);
+            Ok((record.to_come, record.target, capture))
         })?;
-        let (to_come, target, counts, skipped) = counts;
+        let (to_come, target, capture) = done;
         // The lineage that an undo goes back to says so already.
         if pending.begun.undoes.is_some() && to_come == target {
             return Ok(Vec::new());
         }
         let captured = WorkspaceCaptured {
             root: Hash(to_come.0),
-            files: counts.files,
-            bytes: counts.bytes,
-            skipped,
+            files: capture.files,
+            bytes: capture.bytes,
+            skipped: capture.skipped,
         };
         Ok(vec![captured.into()])
     }

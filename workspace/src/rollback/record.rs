@@ -23,7 +23,7 @@ pub(super) struct Record {
     pub(super) to_come: ChunkId,
     /// The capture that is gone to.
     pub(super) target: ChunkId,
-    /// What else has to stay: what is there now, and what was there last.
+    /// What else has to stay: what was there last, and what is there now.
     pub(super) needed: Vec<ChunkId>,
 }
 
@@ -54,34 +54,30 @@ impl Record {
         })
     }
 
+    /// The capture of what is there now.
+    pub(super) fn present(&self) -> Result<ChunkId> {
+        let present = self.needed.last().copied();
+        present.ok_or_else(|| Error::corrupt("restore plan", "the capture of the present", "none"))
+    }
+
     /// Reads it.
     ///
     /// # Errors
     ///
     /// `Corrupt` where it is none; `NotFound` where a chunk of it is gone.
     pub(super) fn read(chunks: &dyn Chunks, begun: &RestoreBegun) -> Result<Self> {
-        let wrong =
-            |expected: &str| Error::corrupt(format!("restore {}", begun.restore), expected, "none");
-        let part = begun.parts.iter().find(|part| part.participant == NAME);
-        let part = part.ok_or_else(|| wrong("a part for a workspace"))?;
+        let part = part_of(begun).ok_or_else(|| wrong(begun, "a part for a workspace"))?;
         let mut bytes = Vec::new();
         for id in &part.plan.chunks {
             bytes.extend_from_slice(&chunks.get(id)?);
         }
         let plan = RestorePlan::decode(&bytes)?;
-        let note = part.note.as_ref().map(Json::value).transpose()?;
-        let number = |key: &str| {
-            let value = note
-                .as_ref()
-                .and_then(|note| note.get(key)?.as_str()?.parse().ok());
-            value.ok_or_else(|| wrong("the folder's device and inode"))
-        };
         let [to_come, target, needed @ ..] = part.roots.as_slice() else {
-            return Err(wrong("captures"));
+            return Err(wrong(begun, "captures"));
         };
         Ok(Self {
             plan,
-            folder: (number("device")?, number("inode")?),
+            folder: identity(begun, part)?,
             to_come: *to_come,
             target: *target,
             needed: needed.to_vec(),
@@ -89,10 +85,44 @@ impl Record {
     }
 }
 
+/// The capture of what was there when a restore began, where it says so.
+pub(super) fn present_of(begun: &RestoreBegun) -> Option<ChunkId> {
+    let part = part_of(begun)?;
+    part.roots.get(2..)?.last().copied()
+}
+
 /// Whether a restore is of a folder.
 pub(super) fn is_of(begun: &RestoreBegun, folder: &Path) -> bool {
     let of = |part: &RestorePart| part.participant == NAME && part.place == place(folder);
     begun.parts.iter().any(of)
+}
+
+/// Device and inode of the folder that a restore is of, wherever it is now. Nothing where it is of none.
+///
+/// # Errors
+///
+/// `Corrupt` where they cannot be read.
+pub(super) fn folder_of(begun: &RestoreBegun) -> Result<Option<(u64, u64)>> {
+    let part = part_of(begun);
+    part.map(|part| identity(begun, part)).transpose()
+}
+
+fn part_of(begun: &RestoreBegun) -> Option<&RestorePart> {
+    begun.parts.iter().find(|part| part.participant == NAME)
+}
+
+fn identity(begun: &RestoreBegun, part: &RestorePart) -> Result<(u64, u64)> {
+    let note = part.note.as_ref().map(Json::value).transpose()?;
+    let number = |key: &str| {
+        let note = note.as_ref();
+        let value = note.and_then(|note| note.get(key)?.as_str()?.parse().ok());
+        value.ok_or_else(|| wrong(begun, "the folder's device and inode"))
+    };
+    Ok((number("device")?, number("inode")?))
+}
+
+fn wrong(begun: &RestoreBegun, expected: &str) -> Error {
+    Error::corrupt(format!("restore {}", begun.restore), expected, "none")
 }
 
 fn place(folder: &Path) -> Data {

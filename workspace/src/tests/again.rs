@@ -6,11 +6,11 @@ use std::time::{Duration, SystemTime};
 use milepost::{Append, Hash, Message};
 
 use super::*;
-use crate::cache::CacheBuilder;
+use crate::cache::Cache;
 use crate::capture::{self, Storage, Stored};
 use crate::chunks::Chunks;
 use crate::memory::MemoryChunks;
-use crate::status::Watched;
+use crate::status::States;
 
 fn many(scene: &Scene) {
     for n in 0..40 {
@@ -58,12 +58,12 @@ fn a_same_size_edit_within_a_tick_is_seen() {
     fs::create_dir(&folder).unwrap();
     fs::create_dir(&beside).unwrap();
     // No store and no sync: so a look that does not wait for the clock is over within a tick.
-    let (chunks, watched) = (MemoryChunks::default(), Watched::default());
+    let (chunks, states) = (MemoryChunks::default(), States::default());
     let options = WorkspaceOptions::default();
     let look = |content: String| {
         fs::write(folder.join("f"), content).unwrap();
         let beside = Some(&*beside);
-        let storage = Storage::of(&folder, &options, &watched, &chunks, beside);
+        let storage = Storage::of(&folder, &options, &states, &chunks, beside);
         Stored::durable(&storage).unwrap().tree
     };
     for round in 0..25 {
@@ -87,7 +87,7 @@ fn a_stamp_that_is_not_settled_is_not_trusted_whatever_the_cache_says() {
     fs::create_dir(&folder).unwrap();
     fs::create_dir(&beside).unwrap();
     fs::write(folder.join("f"), "truth").unwrap();
-    let (chunks, watched) = (MemoryChunks::default(), Watched::default());
+    let (chunks, states) = (MemoryChunks::default(), States::default());
     let lie = chunks.put(&[b"a lie"]).unwrap()[0];
     // In the future nothing is settled; long ago it is, and then the cache is what counts.
     let root = crate::fs::at_root(&folder).unwrap();
@@ -97,7 +97,7 @@ fn a_stamp_that_is_not_settled_is_not_trusted_whatever_the_cache_says() {
         file.set_times(FileTimes::new().set_modified(time)).unwrap();
         let probe = crate::fs::Probe::in_folder(&beside).unwrap();
         let stamp = root.look(b"f").unwrap().stamp;
-        while seconds == 1 && !stamp.settled(probe.now().unwrap(), crate::fs::GRAIN_FINE_NS) {
+        while seconds == 1 && !stamp.settled(probe.now().unwrap(), 20_000_000) {
             std::thread::yield_now();
         }
         let content = crate::look::Content {
@@ -106,16 +106,17 @@ fn a_stamp_that_is_not_settled_is_not_trusted_whatever_the_cache_says() {
             list: None,
             needs: Box::default(),
         };
-        let mut builder = CacheBuilder::default();
-        builder.add(b"", [(&b"f"[..], &stamp, &content)].into_iter());
+        let mut cache = Cache::default();
+        cache.add(b"", [(&b"f"[..], &stamp, &content)].into_iter());
         let identity = root.itself().unwrap().identity();
         let path = crate::cache::path_of(&beside, identity);
-        builder.write(&path, identity, lie).unwrap();
+        cache.belongs_to(lie);
+        cache.write(&path, identity).unwrap();
         let options = WorkspaceOptions::default();
         let (_, looked) = capture::store(&Storage::of(
             &folder,
             &options,
-            &watched,
+            &states,
             &chunks,
             Some(&beside),
         ))

@@ -4,7 +4,7 @@
 //! taken.rs     what is taken, and as what        left_out.rs   what is not, and why
 //! again.rs     what is read the next time        moving.rs     files that change under the look
 //! recorded.rs  what an event says of it          stored.rs     what comes out again
-//! random.rs    any tree
+//! random.rs    any tree                      watched.rs    looks that go only where something happened
 //! ```
 
 mod again;
@@ -14,6 +14,7 @@ mod random;
 mod recorded;
 mod stored;
 mod taken;
+mod watched;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

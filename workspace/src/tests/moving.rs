@@ -11,7 +11,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use super::*;
 use crate::capture::{self, Storage};
 use crate::memory::MemoryChunks;
-use crate::status::Watched;
+use crate::status::States;
 
 /// Ends a thread, also where a test fails.
 struct Stop<'a>(&'a AtomicBool);
@@ -161,7 +161,7 @@ fn a_folder_that_is_swapped_for_a_link_leads_nowhere() {
     // In one step, so that it is a link half of the time.
     let swap = |_| renameat_with(CWD, &path, CWD, &aside, RenameFlags::EXCHANGE).unwrap();
     // Without a store and its syncs there are many looks in little time.
-    let (chunks, watched) = (MemoryChunks::default(), Watched::default());
+    let (chunks, states) = (MemoryChunks::default(), States::default());
     let (folder, beside) = (scene.folder(), scene.dir.path().join("beside"));
     fs::create_dir(&beside).unwrap();
     let options = WorkspaceOptions::default();
@@ -170,7 +170,7 @@ fn a_folder_that_is_swapped_for_a_link_leads_nowhere() {
             capture::store(&Storage::of(
                 &folder,
                 &options,
-                &watched,
+                &states,
                 &chunks,
                 Some(&beside),
             ))

@@ -95,7 +95,7 @@ fn who_holds_the_folder_is_waited_for_and_named() {
     let options = WorkspaceOptions::default().wait(Duration::ZERO);
     scene.looked_at(options.clone());
     let lock = crate::lock::Lock::take(&scene.folder(), None, Duration::ZERO).unwrap();
-    let mut feed = scene.workspace.watch();
+    let mut feed = scene.workspace.statuses();
     let error = scene
         .workspace
         .capture(&scene.engine, &scene.task, None)

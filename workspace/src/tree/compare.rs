@@ -6,7 +6,7 @@ use milepost::Result;
 use milepost_codec::{ChunkId, EntryKind, Item, Name, TreePath};
 
 use super::read::Folder;
-use crate::chunks::Chunks;
+use crate::chunks::Contents;
 
 /// Who is told of a path, and what each tree has there. Of folders that differ, before what is in them.
 pub(crate) type Told<'t, const N: usize> =
@@ -14,13 +14,13 @@ pub(crate) type Told<'t, const N: usize> =
 
 /// Tells each path where the trees do not all have the same, in order of paths.
 pub(crate) fn side_by_side<const N: usize>(
-    chunks: &dyn Chunks,
+    contents: &dyn Contents,
     trees: [Option<ChunkId>; N],
     told: Told<'_, N>,
 ) -> Result<()> {
     let mut stack: Vec<Level<'_>> = Vec::new();
     if !all_same(&trees) {
-        stack.push(Level::open(chunks, None, trees)?);
+        stack.push(Level::open(contents, None, trees)?);
     }
     while let Some(level) = stack.last_mut() {
         let Some((path, items)) = level.next()? else {
@@ -36,7 +36,7 @@ pub(crate) fn side_by_side<const N: usize>(
             _ => None,
         });
         if !all_same(&below) {
-            stack.push(Level::open(chunks, Some(path), below)?);
+            stack.push(Level::open(contents, Some(path), below)?);
         }
     }
     Ok(())
@@ -50,15 +50,15 @@ struct Level<'a> {
 
 impl<'a> Level<'a> {
     fn open<const N: usize>(
-        chunks: &'a dyn Chunks,
+        contents: &'a dyn Contents,
         path: Option<TreePath>,
         trees: [Option<ChunkId>; N],
     ) -> Result<Self> {
         let mut folders = Vec::with_capacity(N);
         for tree in trees {
             let folder = match tree {
-                Some(id) => Folder::open(chunks, &id).map_err(|e| at(e, path.as_ref()))?,
-                None => Folder::none(chunks),
+                Some(id) => Folder::open(contents, &id).map_err(|e| at(e, path.as_ref()))?,
+                None => Folder::none(contents),
             };
             folders.push(folder.peekable());
         }

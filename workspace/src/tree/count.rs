@@ -26,6 +26,13 @@ impl Counts {
         }
         self.bytes += item.kind.file_len().unwrap_or_default();
     }
+
+    pub(crate) fn add_all(&mut self, other: &Self) {
+        self.files += other.files;
+        self.directories += other.directories;
+        self.links += other.links;
+        self.bytes += other.bytes;
+    }
 }
 
 /// Counts what a tree has in it: a capture says so of its tree.

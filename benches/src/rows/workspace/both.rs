@@ -40,9 +40,17 @@ impl Ours {
     }
 
     /// A checkpoint behind the last capture, to go back to.
-    pub(super) fn mark(&self) -> Point {
-        self.task.checkpoint(Mark::new().label("back")).unwrap();
-        self.engine.point("bench@back").unwrap()
+    pub(super) fn mark(&self, label: &str) -> Point {
+        self.task.checkpoint(Mark::new().label(label)).unwrap();
+        self.engine.point(&format!("bench@{label}")).unwrap()
+    }
+
+    /// Watches the folder from now on: the first capture that does looks at all of it.
+    pub(super) fn watch(&mut self) {
+        let options = options().watch(true);
+        self.workspace = Workspace::open(self.tree.folder(), options).unwrap();
+        self.capture();
+        assert!(self.workspace.watching().is_some());
     }
 
     pub(super) fn go_back(&mut self, to: &Point) {

@@ -4,7 +4,7 @@ use milepost_codec::{Error, Result, Seq, StoreId};
 
 use super::kv::Kv;
 use super::packs::Place;
-use crate::digest::Digest;
+use crate::digest::Digests;
 use crate::index::keys::{self, Kind};
 use crate::log::IndexPut;
 
@@ -13,10 +13,10 @@ pub(crate) const UNKNOWN: [u8; 16] = [0; 16];
 
 /// The layout of entries in sled: with another one it is built anew. To be raised by whoever changes
 /// what an entry holds, or which entries follow from an event.
-const LAYOUT: u32 = 3;
+const LAYOUT: u32 = 4;
 
-/// Where it stands in the stored position: before the digest.
-const LAYOUT_FROM_END: usize = 4 + Digest::LEN;
+/// Where it stands in the stored position: before the digests.
+const LAYOUT_FROM_END: usize = 4 + Digests::LEN;
 
 /// How far sled is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,8 +32,8 @@ pub(crate) struct Applied {
     pub(crate) check: [u8; 16],
     /// Whose it is.
     pub(crate) store: StoreId,
-    /// The digest of all entries that records account for.
-    pub(crate) digest: Digest,
+    /// The digests of all entries that records account for.
+    pub(crate) digests: Digests,
 }
 
 impl Applied {
@@ -45,7 +45,7 @@ impl Applied {
             synced: Place::default(),
             check: UNKNOWN,
             store,
-            digest: Digest::default(),
+            digests: Digests::default(),
         }
     }
 
@@ -57,7 +57,7 @@ impl Applied {
         value.extend(self.check);
         value.extend(self.store.0);
         value.extend(LAYOUT.to_le_bytes());
-        value.extend(self.digest.encode());
+        value.extend(self.digests.encode());
         (keys::all(Kind::Applied), Some(value))
     }
 
@@ -67,14 +67,14 @@ impl Applied {
         let (synced, rest) = rest.split_first_chunk::<16>()?;
         let (check, rest) = rest.split_first_chunk::<16>()?;
         let (store, rest) = rest.split_first_chunk::<16>()?;
-        let (_layout, digest) = rest.split_first_chunk::<4>()?;
+        let (_layout, digests) = rest.split_first_chunk::<4>()?;
         Some(Self {
             seq: u64::from_le_bytes(*seq),
             packs: Place::decode(packs).ok()?,
             synced: Place::decode(synced).ok()?,
             check: *check,
             store: StoreId(*store),
-            digest: Digest::decode(digest).ok()?,
+            digests: Digests::decode(digests).ok()?,
         })
     }
 

@@ -25,7 +25,7 @@ pub(super) fn heal(
     journal: bool,
 ) -> Result<Option<JournalEnd>> {
     apply_all(shared)?;
-    shared.audit_once()?;
+    shared.audit_all()?;
     for (path, _) in &survey.archive.damaged {
         layout::set_aside(&shared.layout, path)?;
     }
@@ -79,7 +79,7 @@ pub(super) fn mend_archive(shared: &Shared) -> Result<Vec<Finding>> {
             Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::Corrupt => {
                 shared.kv.sync()?;
-                shared.audit_once()?;
+                shared.audit_all()?;
                 layout::set_aside(&shared.layout, &file.path)?;
                 rewrite::range(
                     shared,

@@ -15,7 +15,7 @@ use std::time::Duration;
 use milepost_codec::{Error, ErrorKind, Result};
 use parking_lot::RwLock;
 
-use crate::digest::Digest;
+use crate::digest::Digests;
 use crate::files;
 use crate::log::{Entry, IndexPut, walk};
 
@@ -232,18 +232,18 @@ impl Kv {
         done
     }
 
-    /// Applies changes together, and keeps the digest of what records account for: the old value of
-    /// each key goes out of it, the new one comes in. `position` gives the entry that is written with
-    /// them, once the digest is known.
+    /// Applies changes together, and keeps the digests of what records account for: the old value of
+    /// each key goes out of them, the new one comes in. `position` gives the entry that is written with
+    /// them, once the digests are known.
     pub(crate) fn apply_counted(
         &self,
         puts: Vec<IndexPut>,
-        digest: &mut Digest,
-        position: impl FnOnce(Digest) -> IndexPut,
+        digests: &mut Digests,
+        position: impl FnOnce(Digests) -> IndexPut,
     ) -> Result<()> {
         // The last change of a key is the one that counts.
         let puts: BTreeMap<_, _> = puts.into_iter().collect();
-        let mut after = *digest;
+        let mut after = *digests;
         for (key, value) in &puts {
             if let Some(old) = self.get(key)? {
                 after.remove(key, &old);
@@ -255,7 +255,7 @@ impl Kv {
         let mut puts: Vec<IndexPut> = puts.into_iter().collect();
         puts.push(position(after));
         self.apply(puts)?;
-        *digest = after;
+        *digests = after;
         Ok(())
     }
 

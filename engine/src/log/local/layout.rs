@@ -101,7 +101,7 @@ impl Layout {
     /// Refuses a folder that holds something else: a store is only made in an empty one, or where
     /// making one was cut short.
     pub(crate) fn check_free(&self) -> Result<()> {
-        const OURS: [&str; 8] = [
+        const OURS: [&str; 9] = [
             "lock",
             "journal",
             "archive",
@@ -110,6 +110,8 @@ impl Layout {
             ".gitignore.tmp",
             "store.tmp",
             "store.copy.tmp",
+            // Tokens may be made before the store is.
+            "server",
         ];
         let Ok(entries) = fs::read_dir(&self.root) else {
             return Ok(());

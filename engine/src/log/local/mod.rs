@@ -6,14 +6,14 @@
 //! journal.rs   appends frames, one sync each             survey.rs   finds them again
 //! archive.rs   finished segments, compressed             packs/      chunks
 //! kv.rs        sled                                      blocks.rs   blocks in it
-//! applier.rs   moves commits from the tail into sled     applied.rs  how far it is, and the digest
+//! applier.rs   moves commits from the tail into sled     applied.rs  how far it is, and the digests
 //! open.rs      opening; setting a bad sled aside         closed.rs   whether sled's files changed
 //! recovery.rs  what opening brings back                  replay.rs   frames into the tail
 //! beside.rs    applying meanwhile                        unsynced.rs chunks that a power cut took
 //! heal.rs      what is damaged, written again            rewrite.rs  commits out of sled
 //! salvage/     what is left of both copies               check.rs    what verifying reads
 //! upkeep.rs    what repairing asks for                   shared.rs   what all of these share
-//! together.rs  many chunks at once
+//! together.rs  many chunks at once                       audit.rs    sled against its digests
 //! ```
 //!
 //! # Sync
@@ -25,6 +25,7 @@ mod acked;
 mod applied;
 mod applier;
 mod archive;
+mod audit;
 mod beside;
 mod blocks;
 mod check;
@@ -78,9 +79,11 @@ use self::shared::{Shared, UnderWay};
 use super::tail::merge;
 use super::{Batch, Entry, Log, Stretch};
 use crate::clock::Stopwatch;
+use crate::digest::Part;
 use crate::entropy::Entropy;
 use crate::files;
-use crate::index::{LogHead, keys};
+use crate::index::LogHead;
+use crate::index::keys::{self, Kind};
 use crate::metrics::Meters;
 use crate::opened::{Finding, OpenReport};
 use crate::options::Options;
@@ -350,10 +353,14 @@ impl Log for LocalLog {
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
         self.shared.check_open()?;
         let waiting = self.shared.tail.read().get(key);
-        match waiting {
-            Some(value) => Ok(value),
-            None => self.shared.sled(self.shared.kv.get(key)),
+        if let Some(value) = waiting {
+            return Ok(value);
         }
+        let stored = self.shared.sled(self.shared.kv.get(key))?;
+        if stored.is_none() && key.first() == Some(&(Kind::Key as u8)) {
+            self.shared.sled(self.shared.audit(Part::Keys))?;
+        }
+        Ok(stored)
     }
 
     fn scan(&self, from: &[u8], to: &[u8], backwards: bool, limit: usize) -> Result<Vec<Entry>> {
@@ -417,6 +424,10 @@ impl Log for LocalLog {
 
     fn uses_chunks(&self, ids: &[ChunkId]) {
         self.shared.fresh.all_used(ids);
+    }
+
+    fn notes_uses(&self) -> bool {
+        self.shared.fresh.takes_note()
     }
 
     fn order_chunks(&self, ids: &mut [ChunkId]) -> Result<()> {

@@ -18,6 +18,7 @@ use super::salvage;
 use super::settings::StoreConfig;
 use super::shared::{Ground, Shared};
 use super::unsynced;
+use crate::digest::Part;
 use crate::entropy::Entropy;
 use crate::files;
 use crate::index::keys;
@@ -207,8 +208,10 @@ impl Opening<'_> {
             audited: sled == Sled::Anew,
             meters,
         }));
-        if !self.closed_cleanly {
-            shared.audit_once()?;
+        // After a clean stop what is not looked through now has other checks, or is when it is asked for.
+        match self.closed_cleanly {
+            true => shared.audit(Part::Index)?,
+            false => shared.audit_all()?,
         }
         let progress = options
             .progress

@@ -8,12 +8,12 @@ use milepost_codec::{ChunkId, Error, ErrorKind, LogId, Result, Seq, StoreKey};
 use parking_lot::{Condvar, Mutex, RwLock};
 
 use super::applied::Applied;
+use super::audit::Audited;
 use super::journal::{Journal, Shelf};
 use super::kv::Kv;
 use super::layout::Layout;
 use super::packs::{Packs, Place};
 use super::settings::StoreConfig;
-use crate::digest::Digest;
 use crate::files;
 use crate::index::{LogHead, keys};
 use crate::log::{IndexPut, Tail};
@@ -33,8 +33,8 @@ pub(crate) struct Shared {
     pub(crate) key: Option<StoreKey>,
     /// What sled says about itself; held while that is changed.
     pub(super) position: Mutex<Applied>,
-    /// Whether all entries of sled have been compared with its digest.
-    pub(super) audited: AtomicBool,
+    /// Which parts of sled have been compared with their digests.
+    pub(super) audited: Audited,
     pub(super) journal: Mutex<Option<Journal>>,
     pub(super) applied: AtomicU64,
     pub(super) seq: AtomicU64,
@@ -161,6 +161,11 @@ impl Fresh {
         }
     }
 
+    /// Whether note is taken.
+    pub(super) fn takes_note(&self) -> bool {
+        self.inner.lock().stored.is_some()
+    }
+
     /// What was stored so far.
     pub(super) fn all_stored(&self) -> Vec<(ChunkId, Place)> {
         self.inner.lock().stored.clone().unwrap_or_default()
@@ -204,7 +209,7 @@ impl Shared {
             cache_bytes,
             key,
             position: Mutex::new(applied),
-            audited: AtomicBool::new(audited),
+            audited: Audited::new(audited),
             journal: Mutex::new(None),
             applied: AtomicU64::new(applied.seq),
             seq: AtomicU64::new(applied.seq),
@@ -250,9 +255,9 @@ impl Shared {
             synced: self.packs.synced(),
             ..*position
         };
-        let mut digest = position.digest;
-        self.kv.apply_counted(puts, &mut digest, |digest| {
-            next.digest = digest;
+        let mut digests = position.digests;
+        self.kv.apply_counted(puts, &mut digests, |digests| {
+            next.digests = digests;
             next.put()
         })?;
         *position = next;
@@ -262,31 +267,6 @@ impl Shared {
     /// Moves the position on, where there is nothing to apply up to there.
     pub(super) fn move_applied(&self, seq: Seq, check: [u8; 16]) -> Result<()> {
         self.apply(Vec::new(), seq, check)
-    }
-
-    /// Reads all entries of sled and compares them with its digest, once: it loses entries without an
-    /// error where its files are damaged after an unclean stop.
-    pub(super) fn audit_once(&self) -> Result<()> {
-        if self.audited.load(Ordering::Acquire) {
-            return Ok(());
-        }
-        let expected = self.position().digest;
-        let mut found = Digest::default();
-        self.kv.walk(&[], &mut |key, value| {
-            if keys::is_counted(key) {
-                found.add(key, value);
-            }
-        })?;
-        if found != expected {
-            let (expected, found) = (expected.count(), found.count());
-            return Err(Error::corrupt(
-                "sled",
-                format!("the {expected} entries that were put into it"),
-                format!("{found} entries, not all the same"),
-            ));
-        }
-        self.audited.store(true, Ordering::Release);
-        Ok(())
     }
 
     pub(super) fn set_recovered(&self, commits: u64, torn: bool) {

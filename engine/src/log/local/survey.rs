@@ -14,6 +14,9 @@ use crate::files;
 /// How often the bytes of a segment are hashed at most, for what looks like frames and is none.
 const HASHED_TIMES: u64 = 4;
 
+/// What most of a fresh segment is.
+static ZEROS: [u8; 4096] = [0; 4096];
+
 /// Where a frame is, and what it follows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FrameAt {
@@ -126,9 +129,13 @@ impl Segment {
         if header.recycled {
             return if begun { FRAME_HEADER_LEN as u64 } else { 0 };
         }
-        rest.iter()
-            .rposition(|b| *b != 0)
-            .map_or(0, |at| at as u64 + 1)
+        // A fresh file has mostly zeros: they are passed over in large pieces.
+        let is_zero = |piece: &&[u8]| ZEROS.starts_with(piece);
+        let zeros = rest.rchunks(ZEROS.len()).take_while(is_zero);
+        let zeros: usize = zeros.map(<[u8]>::len).sum();
+        let rest = rest.get(..rest.len() - zeros).unwrap_or_default();
+        let last = rest.iter().rposition(|byte| *byte != 0);
+        last.map_or(0, |at| at as u64 + 1)
     }
 
     /// The last commit; the one before its first where it has no frame.

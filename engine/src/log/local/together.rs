@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use milepost_codec::{ChunkEntry, ChunkGroup, ChunkId, Result};
 
 use super::LocalLog;
-use super::packs::{GROUP_LEVEL, Place, group_up};
+use super::packs::{GROUP_LEVEL, GROUP_RAW, Place, group_up};
 use crate::index::keys;
 use crate::log::IndexPut;
 
@@ -32,7 +32,7 @@ impl LocalLog {
                 }
             }
         }
-        for members in group_up(&missing) {
+        for members in group_up(&missing, GROUP_RAW) {
             self.put_group(members)?;
         }
         Ok(ids)

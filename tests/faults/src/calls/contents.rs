@@ -196,10 +196,10 @@ fn sync_by(fd: c_int, call: c_long) -> c_int {
     }
     let done = real();
     if done == 0 {
-        let what = if open.is_dir {
-            What::SyncDir
-        } else {
-            What::Sync
+        let what = match call {
+            _ if open.is_dir => What::SyncDir,
+            libc::SYS_fdatasync => What::SyncData,
+            _ => What::Sync,
         };
         note(config, what, (open.inode, 0), (&open.path, b""));
     }

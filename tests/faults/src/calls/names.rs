@@ -40,7 +40,8 @@ pub unsafe extern "C" fn openat64(
         && let Some(stat) = sys::stat(fd)
     {
         if flags & libc::O_CREAT != 0 && !was_there {
-            note(config, What::Create, (stat.st_ino, 0), (&name, b""));
+            let numbers = (stat.st_ino, u64::from(stat.st_mode));
+            note(config, What::Create, numbers, (&name, b""));
         } else if flags & libc::O_TRUNC != 0 && flags & libc::O_ACCMODE != libc::O_RDONLY {
             note(config, What::Truncate, (stat.st_ino, 0), (b"", b""));
         }
@@ -103,7 +104,13 @@ fn name_by(dir: c_int, path: &CStr, class: Class, what: What, real: impl Fn() ->
     }
     let done = real() as c_int;
     if done == 0 {
-        note(config, what, (0, 0), (&name, b""));
+        // Of what was removed there is nothing to ask for any more.
+        let made = match what {
+            What::Mkdir => sys::stat_at(dir, path, libc::AT_SYMLINK_NOFOLLOW),
+            _ => None,
+        };
+        let numbers = made.map_or((0, 0), |stat| (stat.st_ino, u64::from(stat.st_mode)));
+        note(config, what, numbers, (&name, b""));
     }
     done
 }
@@ -132,13 +139,20 @@ pub unsafe extern "C" fn renameat2(
     let Some((config, old, new)) = names else {
         return real();
     };
+    if flags & config.refused != 0 {
+        return sys::error(libc::EINVAL);
+    }
     let _lock = lock();
     if let Verdict::Error(errno) = decide(config, Class::Rename) {
         return sys::error(errno);
     }
     let done = real();
     if done == 0 {
-        note(config, What::Rename, (0, 0), (&old, &new));
+        let what = match flags & libc::RENAME_EXCHANGE {
+            0 => What::Rename,
+            _ => What::Exchange,
+        };
+        note(config, what, (0, 0), (&old, &new));
     }
     done
 }

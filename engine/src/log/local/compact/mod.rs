@@ -6,10 +6,12 @@
 //! build.rs    sled built anew from them, beside the one in use
 //! switch.rs   which of two sled folders is in use
 //! packs.rs    packs without chunks that nothing names
+//! moving.rs   what is left of them, on its way to the newest pack
 //! ```
 
 mod archive;
 mod build;
+mod moving;
 mod packs;
 mod switch;
 
@@ -165,5 +167,10 @@ impl LocalLog {
         let shared = &self.shared;
         let sled = shared.kv.dir().map_or(0, |dir| files::disk_bytes(&dir));
         sled + files::disk_bytes(&shared.layout.packs()) + (16 << 20)
+    }
+
+    /// About how many bytes of packs chunks take: of a group of chunks its part by their number.
+    pub(crate) fn packed_bytes(&self, ids: &HashSet<ChunkId>) -> Result<u64> {
+        packs::bytes_of(&self.shared, ids)
     }
 }

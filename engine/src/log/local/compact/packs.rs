@@ -1,19 +1,40 @@
-//! Packs without chunks that nothing names. What is left of a pack is appended to the last one, and the
-//! pack is emptied; its file stays, so that none is missed.
+//! Packs without chunks that nothing names, and with few small groups. What is left of a pack is appended to the last
+//! one, and the pack is emptied; its file stays, so that none is missed.
 
 use std::collections::{BTreeMap, HashSet};
 
-use milepost_codec::{Base, ChunkGroup, ChunkId, Error, LogKind, Piece, Result, Snapshot};
+use milepost_codec::{Base, ChunkId, Error, LogKind, Piece, Result, Snapshot};
 
 use super::CompactionStep;
+use super::moving::Moving;
 use crate::index::keys::{self, Kind};
 use crate::index::{BaseEntry, SnapshotNote};
 use crate::log::IndexPut;
-use crate::log::local::packs::{GROUP_LEVEL, Place};
+use crate::log::local::packs::Place;
 use crate::log::local::shared::Shared;
 
-/// Chunks that are moved together, in bytes.
-const MOVED: u64 = 8 << 20;
+/// Small groups are gathered where they take so many bytes of a pack, and this part of it. One compaction leaves one
+/// small group at most, which takes less: so the next has nothing to gather.
+const GATHERED_MIN: u64 = 512 << 10;
+const GATHERED_PART: u64 = 8;
+
+/// About how many bytes of packs chunks take: of a group its part by the number of its members.
+pub(super) fn bytes_of(shared: &Shared, ids: &HashSet<ChunkId>) -> Result<u64> {
+    let mut entries: BTreeMap<Place, (ChunkId, Place, u64)> = BTreeMap::new();
+    for id in ids {
+        if let Some(place) = shared.kv.get(&keys::chunk(id))? {
+            let place = Place::decode(&place)?;
+            let entry = entries.entry(place.entry()).or_insert((*id, place, 0));
+            entry.2 += 1;
+        }
+    }
+    let mut bytes = 0;
+    for (id, place, gone) in entries.into_values() {
+        let all = shared.packs.members(&id, place)?.max(1) as u64;
+        bytes += u64::from(place.len) * gone.min(all) / all;
+    }
+    Ok(bytes)
+}
 
 /// Goes through the packs before `first`, which all chunks that were stored since are in. `named` are
 /// the chunks that live events name; `forget` is told of each that goes.
@@ -35,13 +56,14 @@ pub(super) fn compact(
         }
     })?;
     let all = u64::from(first.saturating_sub(1));
+    let mut moving = Moving::new(shared);
     for pack in 1..first {
         let mut chunks = packs.remove(&pack).unwrap_or_default();
         chunks.sort_by_key(|(_, place)| *place);
-        compact_one(shared, pack, &chunks, &named, forget)?;
+        compact_one(shared, pack, &chunks, &named, forget, &mut moving)?;
         tell(CompactionStep::Packs(u64::from(pack), all));
     }
-    Ok(())
+    moving.finish()
 }
 
 fn compact_one(
@@ -50,19 +72,26 @@ fn compact_one(
     chunks: &[(ChunkId, Place)],
     named: &HashSet<ChunkId>,
     forget: &dyn Fn(&ChunkId),
+    moving: &mut Moving<'_>,
 ) -> Result<()> {
     let is_live = |id: &ChunkId| named.contains(id) || shared.fresh.is_used(id);
-    let mut live = 0;
+    let (mut live, mut small) = (0, 0);
     for entry in entries(chunks) {
         if entry.iter().all(|(id, _)| is_live(id)) && is_all(shared, entry) {
             live += length(entry);
+            small += if is_small(shared, entry) {
+                length(entry)
+            } else {
+                0
+            };
         }
     }
+    let len = shared.packs.length_of(pack)?;
+    let gathers = small >= GATHERED_MIN.max(len / GATHERED_PART);
     // Damaged or torn pieces between chunks go too.
-    if shared.packs.length_of(pack)? == live {
+    if len == live && !gathers {
         return Ok(());
     }
-    let (mut puts, mut bytes): (Vec<IndexPut>, u64) = (Vec::new(), 0);
     for entry in entries(chunks) {
         // Whoever stores one of them again does so before this, or finds that it is gone.
         let _alone = shared.switching.write();
@@ -80,17 +109,9 @@ fn compact_one(
             }
         }
         shared.kv.apply(gone)?;
-        let moved = move_entry(shared, &kept)?;
-        bytes += moved.first().map_or(0, |(_, place)| u64::from(place.len));
-        puts.extend((moved.iter()).map(|(id, place)| (keys::chunk(id), Some(place.encode()))));
-        if bytes >= MOVED {
-            move_to(shared, std::mem::take(&mut puts))?;
-            bytes = 0;
-        }
+        moving.take(&kept)?;
     }
-    move_to(shared, puts)?;
-    shared.kv.sync()?;
-    shared.packs.empty(pack)
+    moving.empties(pack)
 }
 
 /// Chunks of a pack by the entry that they are in: one, or some of a group.
@@ -102,58 +123,17 @@ fn length(entry: &[(ChunkId, Place)]) -> u64 {
     entry.first().map_or(0, |(_, place)| u64::from(place.len))
 }
 
+fn is_small(shared: &Shared, entry: &[(ChunkId, Place)]) -> bool {
+    let small = |(id, place): &(ChunkId, Place)| shared.packs.small_group(id, *place).is_some();
+    entry.first().is_some_and(small)
+}
+
 /// Whether these are all that an entry has, so that it can stay as it is.
-fn is_all(shared: &Shared, entry: &[(ChunkId, Place)]) -> bool {
+pub(super) fn is_all(shared: &Shared, entry: &[(ChunkId, Place)]) -> bool {
     match entry {
         [] => true,
         [(id, place), ..] => (shared.packs.members(id, *place)).is_ok_and(|all| all == entry.len()),
     }
-}
-
-/// Appends what is kept of an entry: as it is where that is all, and a group of the others where it is
-/// not, so that those that went leave the disk.
-fn move_entry(shared: &Shared, kept: &[(ChunkId, Place)]) -> Result<Vec<(ChunkId, Place)>> {
-    let Some((id, place)) = kept.first() else {
-        return Ok(Vec::new());
-    };
-    let packs = &shared.packs;
-    if is_all(shared, kept) {
-        let entry_at = packs.append(&packs.read_bytes(id, *place)?)?;
-        let moved = kept.iter().map(|(id, place)| {
-            let member = place.member;
-            (*id, Place { member, ..entry_at })
-        });
-        return Ok(moved.collect());
-    }
-    let group = packs.read_group(id, *place).map_err(|e| {
-        e.at("a group of chunks cannot be written again without those that are gone, repair the store first")
-    })?;
-    let mut members = Vec::with_capacity(kept.len());
-    for (id, place) in kept {
-        let (found, content) = group.get(place.member.unwrap_or_default().into())?;
-        if found != *id {
-            let what = format!("pack {} at byte {}", place.pack, place.at);
-            return Err(Error::corrupt(what, format!("chunk {id}"), found));
-        }
-        members.push((*id, content));
-    }
-    let mut entry = Vec::new();
-    ChunkGroup::encode(&members, GROUP_LEVEL, &mut entry)?;
-    let entry_at = packs.append(&entry)?;
-    let moved = (members.iter().zip(0_u16..)).map(|((id, _), n)| {
-        let member = Some(n);
-        (*id, Place { member, ..entry_at })
-    });
-    Ok(moved.collect())
-}
-
-/// The new places count once the chunks are durable there.
-fn move_to(shared: &Shared, puts: Vec<IndexPut>) -> Result<()> {
-    if puts.is_empty() {
-        return Ok(());
-    }
-    shared.packs.sync()?;
-    shared.kv.apply(puts)
 }
 
 /// Chunks that snapshots need. One that cannot be read keeps nothing.

@@ -9,7 +9,7 @@ mod groups;
 mod place;
 mod scan;
 
-pub(crate) use self::groups::{GROUP_LEVEL, group_up};
+pub(crate) use self::groups::{GATHERED_RAW, GROUP_LEVEL, GROUP_RAW, group_up, is_small};
 pub(crate) use self::place::Place;
 pub(crate) use self::scan::whole_in;
 

@@ -1,0 +1,123 @@
+//! `serve`: the store over HTTP.
+
+use std::net::SocketAddr;
+
+use milepost::{Engine, Options};
+use milepost_server::{Server, ServerOptions, Tokens};
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::args::{LogFormat, Serve};
+use crate::config::Config;
+use crate::error::{Failure, Result};
+use crate::output::{Out, note};
+use crate::store::Choice;
+
+pub fn run(mut store: Choice, args: &Serve, out: &mut Out) -> Result<()> {
+    let config = Config::gather(&args.flags, args.config.as_deref())?;
+    log_to_stderr(config.log_format()?, config.log_level()?);
+    store.dir = store.dir.or_else(|| config.store());
+    let engine = store.open_or_create_with_hooks(Options::default())?;
+    let served = serve(&engine, &config, out);
+    // What was accepted is answered by now.
+    let closed = engine.close();
+    served?;
+    Ok(closed?)
+}
+
+fn serve(engine: &Engine, config: &Config, out: &mut Out) -> Result<()> {
+    let tokens = match engine.chunk_store().folder() {
+        Some(folder) => Tokens::of_store(folder),
+        None => Tokens::none(),
+    };
+    let open = !tokens.any()?;
+    let place = config.listen()?;
+    if open && !place.ip().is_loopback() {
+        return Err(Failure::new(format!(
+            "no token was made: whoever reaches {place} could do everything"
+        ))
+        .hint("`milepost token create --user U --admin` makes one; without, listen on 127.0.0.1"));
+    }
+    let options = ServerOptions::default()
+        .keep_count(config.number("keep_count")?)
+        .body(config.number("limits.body")?)
+        .per_token(config.number("limits.per_token")?)
+        .streams(config.number("limits.streams")?)
+        .request_timeout(config.span("limits.request_timeout")?)
+        .drain(config.span("limits.drain")?);
+    let server = Server::new(engine, tokens, options)?;
+    let runtime = Runtime::new().map_err(|e| cannot("start", &e))?;
+    let served = runtime.block_on(async {
+        let listener = listen(place).await?;
+        let stop = stopped()?;
+        let at = listener.local_addr().map_err(|e| cannot("listen", &e))?;
+        match out.json {
+            true => out.json(&json!({ "listening": format!("http://{at}") }))?,
+            false => out.line(format!("listening on http://{at}"))?,
+        }
+        out.flush()?;
+        if open {
+            note("no token was made: whoever reaches this machine's own address may do everything");
+        }
+        let answered = server.serve(listener, stop).await;
+        answered.map_err(|e| cannot("answer", &e))
+    });
+    // What is still at work with the engine is waited for by its closing; the second signal ends that too.
+    runtime.shutdown_background();
+    served
+}
+
+async fn listen(at: SocketAddr) -> Result<TcpListener> {
+    TcpListener::bind(at).await.map_err(|error| {
+        Failure::new(format!("cannot listen on {at}: {error}"))
+            .hint("`--listen ADDRESS:PORT` names another place, port 0 takes a free one")
+    })
+}
+
+/// Done with the first signal that asks for an end. The second ends the process: what was acknowledged is durable.
+fn stopped() -> Result<impl Future<Output = ()> + Send + 'static> {
+    let taken = |kind| signal(kind).map_err(|e| cannot("take signals", &e));
+    let (mut term, mut int) = (
+        taken(SignalKind::terminate())?,
+        taken(SignalKind::interrupt())?,
+    );
+    Ok(async move {
+        tokio::select! {
+            _ = term.recv() => {}
+            _ = int.recv() => {}
+        }
+        note("stopping: what was accepted is answered first; once more ends it at once");
+        // On a thread of its own: it is there when all else has ended, until the process has.
+        std::thread::spawn(end_at_once);
+    })
+}
+
+/// Ends the process with the next signal that asks for it.
+fn end_at_once() {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    if let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])
+        && signals.forever().next().is_some()
+    {
+        std::process::exit(130);
+    }
+}
+
+fn cannot(what: &str, error: &std::io::Error) -> Failure {
+    Failure::new(format!("cannot {what}: {error}"))
+}
+
+fn log_to_stderr(format: LogFormat, level: tracing::Level) {
+    // Where nobody reads it any more, requests are answered all the same.
+    let log = || {
+        let log = tracing_subscriber::fmt().with_writer(std::io::stderr);
+        log.with_max_level(level).log_internal_errors(false)
+    };
+    // Somebody else's is left as it is.
+    let _ = match format {
+        LogFormat::Human => log().with_ansi(false).try_init(),
+        LogFormat::Json => log().json().flatten_event(true).try_init(),
+        LogFormat::None => Ok(()),
+    };
+}

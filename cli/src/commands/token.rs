@@ -1,0 +1,106 @@
+//! `token`: who may ask the service.
+
+use milepost::{Clock as _, SystemClock};
+use milepost_server::{NewToken, TokenInfo, Tokens};
+use serde_json::{Value, json};
+
+use crate::args::{Token, TokenCommand, TokenCreate};
+use crate::error::{Failure, Result};
+use crate::output::{Out, big, note, printable, time, time_short};
+use crate::store::Choice;
+
+pub fn run(store: &Choice, args: &Token, out: &mut Out) -> Result<()> {
+    let tokens = Tokens::of_store(store.folder()?);
+    match &args.what {
+        TokenCommand::Create(args) => create(&tokens, args, out),
+        TokenCommand::List => list(&tokens, out),
+        TokenCommand::Revoke(args) => {
+            // Of a whole token only what names it.
+            let id = args.id.strip_prefix("mp_").unwrap_or(&args.id);
+            let id = id.split('_').next().unwrap_or(id);
+            let revoked = tokens.revoke(id, SystemClock.now_us());
+            revoked.map_err(|e| Failure::from(e).hint("`milepost token list` has the ids"))?;
+            match out.json {
+                true => Ok(out.json(&json!({ "revoked": id }))?),
+                false => Ok(out.line(format!("token {id} is taken no more"))?),
+            }
+        }
+    }
+}
+
+fn create(tokens: &Tokens, args: &TokenCreate, out: &mut Out) -> Result<()> {
+    let now = SystemClock.now_us();
+    let expires_us = args.expires.map(|span| {
+        let span = u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
+        now.saturating_add(span)
+    });
+    let new = NewToken {
+        user: args.user.clone(),
+        admin: args.admin,
+        expires_us,
+    };
+    let first = !tokens.any()?;
+    let (info, token) = tokens.create(&new, now)?;
+    if out.json {
+        let mut form = form(&info);
+        if let Some(fields) = form.as_object_mut() {
+            fields.insert("token".into(), json!(token));
+        }
+        return Ok(out.json(&form)?);
+    }
+    // Nothing else on standard output, so that it can be taken into a variable.
+    out.line(&token)?;
+    if first {
+        note("from now on the service lets nobody in without a token");
+    }
+    Ok(())
+}
+
+fn list(tokens: &Tokens, out: &mut Out) -> Result<()> {
+    let tokens = tokens.list()?;
+    if out.json {
+        let forms: Vec<Value> = tokens.iter().map(form).collect();
+        return Ok(out.json(&forms)?);
+    }
+    if tokens.is_empty() {
+        return Ok(
+            out.line("no tokens: the service answers whoever reaches it, on this machine only")?
+        );
+    }
+    let rows: Vec<Vec<String>> = tokens.iter().map(row).collect();
+    Ok(out.table(&["ID", "USER", "MAY", "MADE", "ENDS"], &rows)?)
+}
+
+fn row(info: &TokenInfo) -> Vec<String> {
+    let ends = match (info.revoked_us, info.expires_us) {
+        (Some(at), _) => format!("revoked {}", time_short(at)),
+        (None, Some(at)) => time_short(at),
+        (None, None) => "never".into(),
+    };
+    let may = if info.admin {
+        "everything"
+    } else {
+        "own tasks"
+    };
+    vec![
+        info.id.clone(),
+        printable(&info.user).into_owned(),
+        may.into(),
+        time_short(info.created_us),
+        ends,
+    ]
+}
+
+fn form(info: &TokenInfo) -> Value {
+    json!({
+        "id": info.id,
+        "user": info.user,
+        "admin": info.admin,
+        "created": time(info.created_us),
+        "created_us": big(info.created_us),
+        "expires": info.expires_us.map(time),
+        "expires_us": info.expires_us.map(big),
+        "revoked": info.revoked_us.map(time),
+        "revoked_us": info.revoked_us.map(big),
+    })
+}

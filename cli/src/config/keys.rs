@@ -1,0 +1,168 @@
+//! What can be set.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use clap::ValueEnum;
+
+use super::sources::Text;
+use crate::args::{self, LogFormat};
+
+/// Something that can be set.
+#[derive(Debug)]
+pub struct Key {
+    /// As a file has it, the name of a table before the point.
+    pub name: &'static str,
+    /// As it holds where nothing is said.
+    pub default: Option<&'static str>,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Address,
+    Folder,
+    /// A number; of bytes with or without a unit. At least, at most.
+    Number(usize, usize),
+    Span,
+    LogFormat,
+    LogLevel,
+}
+
+/// All of them, as `docs/HTTP.md` lists them.
+pub const ALL: &[Key] = &[
+    key("listen", Some("127.0.0.1:7733"), Kind::Address),
+    key("store", None, Kind::Folder),
+    key("keep_count", Some("10"), Kind::Number(0, 1_000_000)),
+    key(
+        "limits.body",
+        Some("16 MiB"),
+        Kind::Number(1 << 10, 1 << 30),
+    ),
+    key("limits.request_timeout", Some("60s"), Kind::Span),
+    key("limits.per_token", Some("64"), Kind::Number(1, 1_000_000)),
+    key("limits.streams", Some("2048"), Kind::Number(0, 1_000_000)),
+    key("limits.drain", Some("30s"), Kind::Span),
+    key("log.format", Some("human"), Kind::LogFormat),
+    key("log.level", Some("info"), Kind::LogLevel),
+];
+
+const fn key(name: &'static str, default: Option<&'static str>, kind: Kind) -> Key {
+    Key {
+        name,
+        default,
+        kind,
+    }
+}
+
+impl Key {
+    /// The key of a name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        ALL.iter().find(|key| key.name == name)
+    }
+
+    /// The name of its variable in the environment.
+    pub fn variable(&self) -> String {
+        format!("MILEPOST_{}", self.name.to_uppercase().replace('.', "_"))
+    }
+
+    /// What a value has to be, where it is not.
+    pub fn check(&self, text: &Text) -> Result<(), &'static str> {
+        match self.kind {
+            Kind::Address => address(text).map(drop),
+            Kind::Folder if text.shown().is_empty() => Err("the path of a folder"),
+            Kind::Folder => Ok(()),
+            Kind::Number(least, most) => match number(text)? {
+                number if (least..=most).contains(&number) => Ok(()),
+                _ if self.name == "limits.body" => Err("1 KiB to 1 GiB"),
+                _ if least == 0 => Err("0 to 1,000,000"),
+                _ => Err("1 to 1,000,000"),
+            },
+            Kind::Span => span(text).map(drop),
+            Kind::LogFormat => log_format(text).map(drop),
+            Kind::LogLevel => log_level(text).map(drop),
+        }
+    }
+}
+
+pub(super) fn address(text: &Text) -> Result<SocketAddr, &'static str> {
+    let text = text.text().and_then(|text| text.parse().ok());
+    text.ok_or("an address and a port, like `127.0.0.1:7733`")
+}
+
+/// A number, of bytes with a unit or without.
+pub(super) fn number(text: &Text) -> Result<usize, &'static str> {
+    let wrong = "a number, with `KiB`, `MiB` or `GiB` behind it where it is of bytes";
+    let text = text.text().ok_or(wrong)?;
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let unit = match text.strip_prefix(digits).map(str::trim) {
+        Some("") => 1,
+        Some("KiB") => 1 << 10,
+        Some("MiB") => 1 << 20,
+        Some("GiB") => 1 << 30,
+        _ => return Err(wrong),
+    };
+    let number = digits.bytes().all(|c| c.is_ascii_digit());
+    let number: Option<usize> = number.then(|| digits.parse().ok()).flatten();
+    number
+        .and_then(|number| number.checked_mul(unit))
+        .ok_or(wrong)
+}
+
+pub(super) fn span(text: &Text) -> Result<Duration, &'static str> {
+    let span = text.text().and_then(args::span);
+    let span = span.filter(|span| !span.is_zero());
+    span.ok_or("a number and `ms`, `s`, `m`, `h` or `d`, more than 0")
+}
+
+pub(super) fn log_format(text: &Text) -> Result<LogFormat, &'static str> {
+    let format = text.text().map(|text| LogFormat::from_str(text, false));
+    format
+        .and_then(Result::ok)
+        .ok_or("`human`, `json` or `none`")
+}
+
+pub(super) fn log_level(text: &Text) -> Result<tracing::Level, &'static str> {
+    match text.text() {
+        Some("error") => Ok(tracing::Level::ERROR),
+        Some("warn") => Ok(tracing::Level::WARN),
+        Some("info") => Ok(tracing::Level::INFO),
+        Some("debug") => Ok(tracing::Level::DEBUG),
+        _ => Err("`error`, `warn`, `info` or `debug`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_holds_where_nothing_is_said_is_valid() {
+        for key in ALL {
+            if let Some(default) = key.default {
+                assert_eq!(key.check(&default.into()), Ok(()), "{}", key.name);
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_have_units_of_bytes_and_limits() {
+        for (text, found) in [
+            ("0", Some(0)),
+            ("16 MiB", Some(16 << 20)),
+            ("16MiB", Some(16 << 20)),
+            ("1GiB", Some(1 << 30)),
+            ("", None),
+            ("MiB", None),
+            ("-1", None),
+            ("1 MB", None),
+            ("1.5 MiB", None),
+            ("99999999999999999999", None),
+            ("99999999999999999 GiB", None),
+        ] {
+            assert_eq!(number(&text.into()).ok(), found, "{text}");
+        }
+        let body = Key::named("limits.body").unwrap();
+        assert!(body.check(&"1".into()).is_err() && body.check(&"2 GiB".into()).is_err());
+    }
+}

@@ -1,0 +1,105 @@
+//! What the service is configured by: a file, the environment, flags.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+mod common;
+
+use common::Place;
+use serde_json::{Value, json};
+
+const FILE: &str = r#"
+listen = "127.0.0.1:1111"
+keep_count = 3
+
+[limits]
+body = "1 MiB"
+drain = "5s"
+
+[log]
+level = "warn"
+"#;
+
+/// `config check` of a file's text, with these variables and flags.
+fn check(text: &str, variables: &[(&str, &str)], flags: &[&str]) -> Result<Value, String> {
+    let place = Place::new();
+    let file = place.path("milepost.toml");
+    std::fs::write(&file, text).unwrap();
+    let mut args = vec![
+        "--json",
+        "config",
+        "check",
+        "--config",
+        file.to_str().unwrap(),
+    ];
+    args.extend(flags);
+    let mut command = place.command(&args);
+    command.envs(variables.iter().copied());
+    let output = command.output().unwrap();
+    match output.status.success() {
+        true => Ok(serde_json::from_slice(&output.stdout).unwrap()),
+        false => Err(String::from_utf8(output.stderr).unwrap()),
+    }
+}
+
+#[test]
+fn flags_stand_over_the_environment_over_the_file_over_what_holds_else() {
+    let variables = [
+        ("MILEPOST_LISTEN", "127.0.0.1:2222"),
+        ("MILEPOST_LOG_LEVEL", "error"),
+    ];
+    let found = check(FILE, &variables, &["--listen", "127.0.0.1:3333"]).unwrap();
+    let of = |key: &str| found[key].clone();
+    let flag = json!({"value": "127.0.0.1:3333", "from": "the flag --listen"});
+    assert_eq!(of("listen"), flag);
+    let variable = json!({"value": "error", "from": "the variable MILEPOST_LOG_LEVEL"});
+    assert_eq!(of("log.level"), variable);
+    assert_eq!(of("limits.body")["value"], "1 MiB");
+    assert!(
+        of("keep_count")["from"]
+            .as_str()
+            .unwrap()
+            .contains("milepost.toml")
+    );
+    assert_eq!(
+        of("limits.streams"),
+        json!({"value": "2048", "from": "the default"})
+    );
+}
+
+#[test]
+fn what_is_not_known_is_refused_with_the_name_that_was_meant() {
+    for (text, variables, meant) in [
+        ("listne = \"127.0.0.1:1\"", vec![], "`listen`"),
+        ("[limits]\nbodies = 1", vec![], "`limits.body`"),
+        ("[limit]\nbody = 1", vec![], "limits."),
+        (
+            "",
+            vec![("MILEPOST_LIMIT_BODY", "1")],
+            "`MILEPOST_LIMITS_BODY`",
+        ),
+    ] {
+        let said = check(text, &variables, &[]).unwrap_err();
+        assert!(
+            said.contains("is not known") && said.contains(meant),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn a_value_that_is_none_is_refused_with_its_place() {
+    for (text, flags, place) in [
+        ("listen = 7733", vec![], "milepost.toml"),
+        ("keep_count = -1", vec![], "milepost.toml"),
+        ("[limits]\nbody = \"1 MB\"", vec![], "`limits.body`"),
+        ("[limits]\ndrain = \"0s\"", vec![], "`limits.drain`"),
+        ("[log]\nlevel = [1]", vec![], "`log.level`"),
+        ("limits = 1", vec![], "`limits`"),
+        ("listen = ", vec![], "no TOML"),
+        ("", vec!["--listen", "nowhere"], "the flag --listen"),
+        ("", vec!["--keep-count", "1000001"], "the flag --keep-count"),
+    ] {
+        let said = check(text, &[], &flags).unwrap_err();
+        assert!(said.contains(place), "{text}: {said}");
+    }
+}

@@ -1,0 +1,241 @@
+//! The store over HTTP, and the tokens that it lets in.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+mod common;
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+
+use common::Place;
+use serde_json::{Value, json};
+
+/// A service that runs, and its address. It is killed where a test ends before it.
+struct Service {
+    child: Child,
+    at: String,
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Service {
+    fn start(place: &Place, args: &[&str]) -> Self {
+        let mut all = vec!["serve", "--listen", "127.0.0.1:0"];
+        all.extend(args);
+        let mut command = place.command(&all);
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        out.read_line(&mut line).unwrap();
+        let at = line.trim().strip_prefix("listening on http://");
+        let at = at.unwrap_or_else(|| panic!("{line:?}")).to_owned();
+        Self { child, at }
+    }
+
+    /// Status and body of what is asked.
+    fn ask(&self, method: &str, path: &str, token: Option<&str>, body: &str) -> (u16, String) {
+        let mut stream = TcpStream::connect(&self.at).unwrap();
+        let token = token.map(|token| format!("Authorization: Bearer {token}\r\n"));
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Length: {}\r\n{}\r\n{body}",
+            self.at,
+            body.len(),
+            token.unwrap_or_default()
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut came = String::new();
+        stream.read_to_string(&mut came).unwrap();
+        let (head, body) = came.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, body.to_owned())
+    }
+
+    fn get(&self, path: &str, token: Option<&str>) -> (u16, Value) {
+        let (status, body) = self.ask("GET", path, token, "");
+        (status, serde_json::from_str(&body).unwrap())
+    }
+
+    /// Asks it to stop; its exit code and what it said on standard error.
+    fn stop(mut self) -> (Option<i32>, String) {
+        let pid = rustix::process::Pid::from_raw(self.child.id().try_into().unwrap()).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        let code = self.child.wait().unwrap().code();
+        let mut said = String::new();
+        let mut err = self.child.stderr.take().unwrap();
+        err.read_to_string(&mut said).unwrap();
+        (code, said)
+    }
+}
+
+#[test]
+fn a_store_is_served_and_stops_cleanly() {
+    let place = Place::recorded();
+    let service = Service::start(&place, &["--log", "json"]);
+    assert_eq!(
+        service.ask("GET", "/healthz", None, ""),
+        (200, "ok\n".into())
+    );
+    assert_eq!(
+        service.ask("GET", "/readyz", None, ""),
+        (200, "ready\n".into())
+    );
+    let (status, stats) = service.get("/api/v0/checkpoint/direct/stats?user_id=ada", None);
+    assert_eq!((status, &stats["data"]["user_id"]), (200, &json!("ada")));
+    assert_eq!(stats["data"]["thread_count"], 6);
+    let (status, list) = service.get("/api/v1/tasks/run/checkpoints", None);
+    assert_eq!(status, 200, "{list}");
+    assert_eq!(
+        list["data"]["total"],
+        list["data"]["checkpoints"].as_array().unwrap().len()
+    );
+    // The store is in use meanwhile.
+    let held = place.run(["tasks"]);
+    assert_ne!(held.code, 0, "{held:?}");
+    let (code, said) = service.stop();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(
+        said.contains("no token was made") && said.contains("stopping"),
+        "{said}"
+    );
+    let logged = said
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let routes: Vec<Value> = logged.map(|line| line["route"].clone()).collect();
+    assert!(
+        routes.contains(&json!("/api/v1/tasks/{task}/checkpoints")),
+        "{said}"
+    );
+    place.run(["verify"]).ok();
+}
+
+#[test]
+fn tokens_are_made_listed_and_revoked_while_it_runs() {
+    let place = Place::recorded();
+    assert_eq!(place.run(["token", "list", "--json"]).ok(), "[]\n");
+    let service = Service::start(&place, &["--log", "none"]);
+    let path = "/api/v1/tasks/run/checkpoints";
+    assert_eq!(service.get(path, None).0, 200);
+    let made = place.run(["token", "create", "--user", "ada"]);
+    assert_eq!(made.code, 0, "{made:?}");
+    assert!(made.err.contains("from now on"), "{made:?}");
+    let ada = made.out.trim();
+    let eve = place
+        .run([
+            "token",
+            "create",
+            "--user",
+            "eve",
+            "--expires",
+            "1h",
+            "--json",
+        ])
+        .ok();
+    let eve: Value = serde_json::from_str(&eve).unwrap();
+    let hers = eve["token"].as_str().unwrap();
+    assert_eq!(service.get(path, None).0, 401);
+    assert_eq!(service.get(path, Some(ada)).0, 200);
+    assert_eq!(service.get(path, Some(hers)).0, 404);
+    let listed: Value = serde_json::from_str(&place.run(["token", "list", "--json"]).ok()).unwrap();
+    let users: Vec<&Value> = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|token| &token["user"])
+        .collect();
+    assert_eq!(users, ["ada", "eve"]);
+    assert!(!listed.to_string().contains(ada) && eve["expires"].is_string());
+    let id = listed[0]["id"].as_str().unwrap();
+    place.run(["token", "revoke", id]).ok();
+    assert_eq!(service.get(path, Some(ada)).0, 401);
+    let table = place.run(["token", "list"]).ok();
+    assert!(
+        table.contains("revoked") && table.contains("own tasks"),
+        "{table}"
+    );
+    let whole = format!("mp_{}_rest", eve["id"].as_str().unwrap());
+    place.run(["token", "revoke", &whole]).ok();
+    assert_eq!(service.get(path, Some(hers)).0, 401);
+    place
+        .run(["token", "revoke", "00000000"])
+        .failed(1, "there is no token");
+}
+
+#[test]
+fn it_listens_elsewhere_only_with_tokens_and_says_why_it_cannot() {
+    let place = Place::recorded();
+    let open = place.run(["serve", "--listen", "0.0.0.0:0"]);
+    open.failed(1, "no token was made");
+    let service = Service::start(&place, &[]);
+    let other = Place::recorded();
+    let taken = other.run(["serve", "--listen", &service.at, "--log", "none"]);
+    taken.failed(1, "cannot listen");
+    let held = place.run(["serve", "--listen", "127.0.0.1:0"]);
+    assert!(held.code == 1 && held.err.contains("error: "), "{held:?}");
+}
+
+#[test]
+fn pages_of_others_and_names_of_others_are_refused() {
+    let place = Place::recorded();
+    let service = Service::start(&place, &["--log", "none"]);
+    let path = "/api/v0/checkpoint/direct/cleanup";
+    let ask = |headers: &str, host: &str| {
+        let mut stream = TcpStream::connect(&service.at).unwrap();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Length: 0\r\n{headers}\r\n"
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut came = String::new();
+        stream.read_to_string(&mut came).unwrap();
+        came.split(' ').nth(1).unwrap().parse::<u16>().unwrap()
+    };
+    assert_eq!(ask("Origin: http://evil.example\r\n", &service.at), 403);
+    assert_eq!(ask("Sec-Fetch-Site: cross-site\r\n", &service.at), 403);
+    assert_eq!(ask("", "evil.example:80"), 403);
+    for host in [
+        "localhost",
+        "LOCALHOST:1",
+        "127.0.0.1",
+        "[::1]:7733",
+        &service.at,
+    ] {
+        assert_eq!(ask("", host), 200, "{host}");
+    }
+    assert_eq!(ask("Sec-Fetch-Site: none\r\n", &service.at), 200);
+}
+
+#[test]
+fn tokens_may_be_made_before_the_store() {
+    let place = Place::new();
+    std::fs::create_dir(place.store()).unwrap();
+    let made = place.run(["token", "create", "--user", "root", "--admin"]);
+    assert_eq!(made.code, 0, "{made:?}");
+    let service = Service::start(&place, &["--log", "none"]);
+    let stats = "/api/v0/checkpoint/direct/stats";
+    assert_eq!(service.get(stats, None).0, 401);
+    assert_eq!(service.get(stats, Some(made.out.trim())).0, 200);
+}
+
+#[test]
+fn a_cleanup_by_the_service_is_in_the_log_of_the_store() {
+    let place = Place::recorded();
+    let service = Service::start(&place, &["--keep-count", "1", "--log", "none"]);
+    let (status, body) = service.ask("POST", "/api/v0/checkpoint/direct/cleanup", None, "{}");
+    let cleaned: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!((status, &cleaned["data"]["keep_count"]), (200, &json!(1)));
+    let deleted = cleaned["data"]["total_deleted"].as_u64().unwrap();
+    assert_eq!(service.stop().0, Some(0));
+    let left = place.run(["checkpoints", "--json"]).ok();
+    let left: Value = serde_json::from_str(&left).unwrap();
+    let left = left.as_array().map_or(0, Vec::len);
+    assert!(deleted > 0 && left <= 6, "{deleted} {left}");
+}

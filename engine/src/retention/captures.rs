@@ -1,0 +1,151 @@
+//! What a cleanup lets go of beside events: chunks that only captures need which go with them.
+//!
+//! No index says which events name captures, and all tasks share their chunks. So the events of each task are
+//! read that ever captured, and each node of their trees once, as compaction reads them. A plan reads no
+//! event: this is asked for beside it.
+
+use std::collections::{HashMap, HashSet};
+
+use milepost_codec::{Body, BodyForm, ChunkId, LineageId, LogId, Result, TaskNo};
+
+use super::plan::{RetentionPlan, TaskPlan, each_task};
+use crate::base;
+use crate::engine::Engine;
+use crate::lineage::Lineage;
+use crate::read::Cursor;
+use crate::trees;
+
+/// The kind of a captured workspace.
+const CAPTURED: u16 = 16;
+
+/// What a cleanup lets go of with captures. It leaves the disk at the next compaction.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CapturesPlan {
+    /// Captures that no event or base names then.
+    pub captures: u64,
+    /// Chunks that only these need.
+    pub chunks: u64,
+    /// About how many bytes of packs those are; 0 where the store is in memory.
+    pub bytes: u64,
+}
+
+/// The roots of captures, by what becomes of them. One may be in both: then it stays.
+#[derive(Debug, Default)]
+struct Roots {
+    stay: HashSet<ChunkId>,
+    go: HashSet<ChunkId>,
+}
+
+impl Engine {
+    /// What captures a cleanup by this plan would let go of, with the chunks that nothing else needs. Nothing is
+    /// changed. It reads the events of all tasks that captured, where something of one of them goes.
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt` where an event, or a tree that stays, cannot be read: nobody knows then what it needs, and
+    /// compaction would leave all chunks too.
+    pub fn plan_captures(&self, plan: &RetentionPlan) -> Result<CapturesPlan> {
+        let catalog = &self.inner.catalog;
+        let mut plans: HashMap<TaskNo, &TaskPlan> = HashMap::new();
+        for task in &plan.tasks {
+            let none = task.trimmed.is_empty() && task.dropped.is_empty();
+            if !none && catalog.tally(task.no)?.captured {
+                plans.insert(task.no, task);
+            }
+        }
+        if plans.is_empty() {
+            return Ok(CapturesPlan::default());
+        }
+        let mut tasks = Vec::new();
+        each_task(catalog, &mut |no, entry| {
+            if entry.deleted_us.is_none() {
+                tasks.push(no);
+            }
+        })?;
+        let mut roots = Roots::default();
+        for no in tasks {
+            if catalog.tally(no)?.captured {
+                self.sort_roots(no, plans.get(&no).copied(), &mut roots)?;
+            }
+        }
+        for pending in self.pending_restores()? {
+            let parts = pending.begun.parts.iter();
+            roots.stay.extend(parts.flat_map(|part| &part.roots));
+        }
+        let Roots { stay, mut go } = roots;
+        go.retain(|root| !stay.contains(root));
+        let captures = go.len() as u64;
+        let get = |id: &ChunkId| catalog.log().get_chunk(id);
+        let (mut kept, mut gone) = (HashSet::new(), HashSet::new());
+        if let Some((_, error)) = trees::follow(stay, &get, &mut kept).into_iter().next() {
+            return Err(error);
+        }
+        // What cannot be read of a tree that goes is not counted.
+        let _ = trees::follow_beyond(go, &get, &kept, &mut gone);
+        Ok(CapturesPlan {
+            captures,
+            chunks: gone.len() as u64,
+            bytes: match self.local() {
+                Some(local) => local.packed_bytes(&gone)?,
+                None => 0,
+            },
+        })
+    }
+
+    /// Sorts the captures of a task by what a plan does to the events that name them.
+    fn sort_roots(&self, no: TaskNo, plan: Option<&TaskPlan>, roots: &mut Roots) -> Result<()> {
+        let catalog = &self.inner.catalog;
+        for (lineage, _) in catalog.lineages(no)? {
+            let log = LogId::lineage(no, lineage);
+            let trimmed = |plan: &TaskPlan| {
+                let mut trims = plan.trimmed.iter();
+                trims.find(|(id, _)| *id == lineage).map(|(_, at)| *at)
+            };
+            let dropped = plan.is_some_and(|plan| plan.dropped.contains(&lineage));
+            let cut = plan.and_then(trimmed);
+            let base = catalog.base(no, lineage)?;
+            let named = base.as_ref().map(|base| base::workspace(catalog, base));
+            if let Some(root) = named.transpose()?.flatten() {
+                match dropped || cut.is_some() {
+                    true => roots.go.insert(root),
+                    false => roots.stay.insert(root),
+                };
+            }
+            if let Some(at) = cut {
+                roots.stay.extend(self.root_at(no, lineage, at)?);
+            }
+            let start = catalog.log().head(log)?.map_or(0, |head| head.start);
+            let from = start.max(base.map_or(0, |base| base.head.next));
+            let mut cursor = Cursor::new(catalog.log(), log, from);
+            while let Some(named) = cursor.next_record(|offset, record| {
+                let kind = record.header()?.kind;
+                if kind != CAPTURED || record.form != BodyForm::Inline {
+                    return Ok(None);
+                }
+                match Body::decode(kind, record.payload)? {
+                    Body::WorkspaceCaptured(captured) => {
+                        Ok(Some((offset, ChunkId(captured.root.0))))
+                    }
+                    _ => Ok(None),
+                }
+            })? {
+                let Some((offset, root)) = named else {
+                    continue;
+                };
+                match dropped || cut.is_some_and(|at| offset < at) {
+                    true => roots.go.insert(root),
+                    false => roots.stay.insert(root),
+                };
+            }
+        }
+        Ok(())
+    }
+
+    /// The capture that a base at this offset would name.
+    fn root_at(&self, no: TaskNo, lineage: LineageId, at: u64) -> Result<Option<ChunkId>> {
+        let point = Lineage::new(self, no, lineage, None)?.point(at)?;
+        let root = self.workspace_at(&point)?;
+        Ok(root.map(|root| ChunkId(root.0)))
+    }
+}

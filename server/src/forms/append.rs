@@ -1,0 +1,153 @@
+//! What is appended, and what came of it.
+
+use milepost::{Append, Appended, Body, CheckpointId, Hash, Json, Mark, MarkStatus};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::Big;
+
+/// An event to be appended.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EventGiven {
+    /// The kind's name.
+    kind: String,
+    /// What it says, as it is shown.
+    #[schema(value_type = Object)]
+    body: Json,
+    /// A checkpoint right behind it, in the same commit.
+    pub(crate) mark: Option<MarkGiven>,
+}
+
+/// A line of many events: an event, or at the end the mark behind them.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LineGiven {
+    kind: Option<String>,
+    body: Option<Json>,
+    mark: Option<MarkGiven>,
+}
+
+/// A checkpoint to be marked behind events.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MarkGiven {
+    /// A name for people. Not all of it digits.
+    label: Option<String>,
+    /// `success` unless given.
+    #[schema(value_type = Option<String>)]
+    status: Option<MarkStatus>,
+    /// An object of at most 64 KiB.
+    #[schema(value_type = Option<Object>)]
+    metadata: Option<Json>,
+    /// Ids that others know it by.
+    #[serde(default)]
+    aliases: Vec<String>,
+}
+
+/// What came of an append.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct AppendedForm {
+    /// The offset of the first event.
+    first: Big,
+    /// The head behind the last of them, and behind the checkpoint where there is one.
+    next: Big,
+    /// The chain hash there, 64 hexadecimal digits; zeros where it was trimmed since.
+    #[schema(value_type = String)]
+    hash: Hash,
+    /// The checkpoint behind them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    checkpoint: Option<CheckpointId>,
+    /// Whether they had been appended before, under the same key.
+    repeated: bool,
+}
+
+impl From<&Appended> for AppendedForm {
+    fn from(appended: &Appended) -> Self {
+        Self {
+            first: Big(appended.first),
+            next: Big(appended.head.next),
+            hash: appended.head.hash,
+            checkpoint: appended.checkpoint,
+            repeated: appended.repeated,
+        }
+    }
+}
+
+impl EventGiven {
+    pub(crate) fn append(self) -> Result<Append, String> {
+        let append = Append::from(body(&self.kind, &self.body)?);
+        Ok(match self.mark {
+            Some(mark) => append.mark(mark.into()),
+            None => append,
+        })
+    }
+}
+
+/// What a line says.
+pub(crate) enum Line {
+    Event(Body),
+    Mark(Mark),
+}
+
+impl LineGiven {
+    pub(crate) fn read(self) -> Result<Line, String> {
+        match (self.kind, self.body, self.mark) {
+            (Some(kind), Some(given), None) => body(&kind, &given).map(Line::Event),
+            (None, None, Some(mark)) => Ok(Line::Mark(mark.into())),
+            (_, _, Some(_)) => Err("a mark stands on a line of its own, the last".into()),
+            (None, ..) => Err("there is no `kind`".into()),
+            (_, None, _) => Err("there is no `body`".into()),
+        }
+    }
+}
+
+impl From<MarkGiven> for Mark {
+    fn from(given: MarkGiven) -> Self {
+        let mut mark = Self::new();
+        if let Some(label) = given.label {
+            mark = mark.label(label);
+        }
+        if let Some(status) = given.status {
+            mark = mark.status(status);
+        }
+        if let Some(metadata) = given.metadata {
+            mark = mark.metadata(metadata);
+        }
+        given.aliases.into_iter().fold(mark, Mark::alias)
+    }
+}
+
+/// A body of a kind. What is shown of one says its kind, too: then it has to be the same.
+fn body(kind: &str, given: &Json) -> Result<Body, String> {
+    #[derive(Deserialize)]
+    struct Kinded {
+        kind: Option<String>,
+    }
+    let text = given.text().trim();
+    let Some(fields) = text.strip_prefix('{') else {
+        return Err("`body` is no object".into());
+    };
+    let kinded: Kinded = serde_json::from_str(text).map_err(|e| format!("`body`: {e}"))?;
+    let body = match kinded.kind {
+        Some(own) if own == kind => Body::from_json(text),
+        Some(own) => return Err(format!("`kind` is `{kind}`, and that of `body` is `{own}`")),
+        None => {
+            let comma = if fields.trim_start() == "}" { "" } else { "," };
+            let name = Json::string(kind);
+            Body::from_json(&format!("{{\"kind\":{name}{comma}{fields}"))
+        }
+    };
+    match body.map_err(|error| error.to_string())? {
+        Body::Application(_) if kind != "application" => Err(format!(
+            "there is no kind `{kind}`: what only the application knows is `application`, with `name` and `data`"
+        )),
+        // Only who has the folder can say what is in it: its chunks are not sent here.
+        Body::WorkspaceCaptured(_) => Err(
+            "workspace_captured is made where the folder is: a capture is not taken over HTTP"
+                .into(),
+        ),
+        body => Ok(body),
+    }
+}

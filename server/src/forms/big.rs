@@ -1,0 +1,76 @@
+//! Numbers that can pass 2^53, which JSON's readers round.
+
+use std::fmt;
+
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
+use utoipa::{PartialSchema, ToSchema};
+
+/// A number that can pass 2^53: a string in what is answered; both forms are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Big(pub(crate) u64);
+
+impl Serialize for Big {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Big {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl Visitor<'_> for Either {
+            type Value = Big;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a whole number, or a string of digits")
+            }
+
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Big, E> {
+                Ok(Big(number))
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Big, E> {
+                let digits = text.bytes().all(|c| c.is_ascii_digit());
+                let number = text.parse().ok().filter(|_| digits);
+                number
+                    .map(Big)
+                    .ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &self))
+            }
+        }
+        d.deserialize_any(Either)
+    }
+}
+
+impl PartialSchema for Big {
+    fn schema() -> utoipa::openapi::RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(SchemaType::Type(Type::String))
+            .pattern(Some("^[0-9]{1,20}$"))
+            .description(Some("A whole number up to 2^64 - 1."))
+            .into()
+    }
+}
+
+impl ToSchema for Big {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_answered_as_a_string_and_read_as_either() {
+        let most = Big(u64::MAX);
+        assert_eq!(
+            serde_json::to_string(&most).unwrap(),
+            "\"18446744073709551615\""
+        );
+        for text in ["\"18446744073709551615\"", "18446744073709551615"] {
+            assert_eq!(serde_json::from_str::<Big>(text).unwrap(), most);
+        }
+        for text in ["\"-1\"", "-1", "1.5", "\"\"", "\"+1\"", "\"1e3\"", "null"] {
+            assert!(serde_json::from_str::<Big>(text).is_err(), "{text}");
+        }
+    }
+}

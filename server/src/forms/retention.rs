@@ -1,0 +1,169 @@
+//! Retention: what goes, and what stays.
+
+use milepost::{
+    CapturesPlan, CheckpointId, LineageId, Offset, RetentionPlan, RetentionReport, TaskPlan,
+    TaskRetained,
+};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::Big;
+
+/// What goes and what stays, or went and stayed. `milepost cleanup --json` shows the same.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct RetentionForm {
+    /// Whether nothing was changed.
+    dry_run: bool,
+    tasks: Vec<RetainedForm>,
+    total: RetainedTotal,
+    /// What goes of captured folders; `null` where it is done, or cannot be known.
+    captures: Option<CapturesForm>,
+}
+
+/// What goes of a task.
+#[derive(Debug, Serialize, ToSchema)]
+struct RetainedForm {
+    id: String,
+    user: String,
+    /// How many it has, or had.
+    checkpoints: Big,
+    go: Big,
+    stay: Big,
+    pinned: Big,
+    /// Which checkpoints go; `null` where not all of them went.
+    #[schema(value_type = Option<Vec<String>>)]
+    removed: Option<Vec<CheckpointId>>,
+    trimmed: Vec<TrimmedForm>,
+    #[schema(value_type = Vec<u32>)]
+    dropped: Vec<LineageId>,
+    /// Events that go; `null` where not all of them went.
+    events: Option<Big>,
+    /// About how many bytes they are.
+    bytes: Option<Big>,
+    /// Why it is not done, or not wholly.
+    error: Option<String>,
+}
+
+/// A lineage that begins later.
+#[derive(Debug, Serialize, ToSchema)]
+struct TrimmedForm {
+    #[schema(value_type = u32)]
+    lineage: LineageId,
+    offset: Big,
+}
+
+/// Sums over tasks.
+#[derive(Debug, Serialize, ToSchema)]
+struct RetainedTotal {
+    tasks: Big,
+    /// Tasks of which something goes.
+    concerned: Big,
+    go: Big,
+    stay: Big,
+    pinned: Big,
+    events: Big,
+    bytes: Big,
+}
+
+/// What goes of captured folders.
+#[derive(Debug, Serialize, ToSchema)]
+struct CapturesForm {
+    captures: Big,
+    chunks: Big,
+    bytes: Big,
+}
+
+impl RetentionForm {
+    /// What would go.
+    pub(crate) fn planned(plan: RetentionPlan, captures: Option<CapturesPlan>) -> Self {
+        let tasks: Vec<_> = plan.tasks.into_iter().map(RetainedForm::planned).collect();
+        Self {
+            total: RetainedTotal::of(&tasks),
+            dry_run: true,
+            tasks,
+            captures: captures.map(|captures| CapturesForm {
+                captures: Big(captures.captures),
+                chunks: Big(captures.chunks),
+                bytes: Big(captures.bytes),
+            }),
+        }
+    }
+
+    /// What went.
+    pub(crate) fn done(plan: RetentionPlan, report: RetentionReport) -> Self {
+        let tasks = plan.tasks.into_iter().zip(report.tasks);
+        let tasks = tasks.map(|(plan, done)| RetainedForm::done(plan, done));
+        let tasks: Vec<_> = tasks.collect();
+        Self {
+            total: RetainedTotal::of(&tasks),
+            dry_run: false,
+            tasks,
+            captures: None,
+        }
+    }
+}
+
+impl RetainedForm {
+    fn planned(plan: TaskPlan) -> Self {
+        let go = plan.removed.len() as u64;
+        Self {
+            id: plan.task,
+            user: plan.user,
+            checkpoints: Big(plan.checkpoints),
+            go: Big(go),
+            stay: Big(plan.checkpoints.saturating_sub(go)),
+            pinned: Big(plan.pinned),
+            removed: Some(plan.removed),
+            trimmed: trimmed(plan.trimmed),
+            dropped: plan.dropped,
+            events: Some(Big(plan.events)),
+            bytes: Some(Big(plan.bytes)),
+            error: None,
+        }
+    }
+
+    fn done(plan: TaskPlan, done: TaskRetained) -> Self {
+        let planned = Self::planned(plan);
+        let whole = done.error.is_none();
+        let all = |removed: &Vec<_>| removed.len() as u64 == done.removed;
+        Self {
+            removed: planned.removed.filter(all),
+            go: Big(done.removed),
+            stay: Big(planned.checkpoints.0.saturating_sub(done.removed)),
+            trimmed: trimmed(done.trimmed),
+            dropped: done.dropped,
+            events: planned.events.filter(|_| whole),
+            bytes: planned.bytes.filter(|_| whole),
+            error: done.error.map(|error| error.to_string()),
+            ..planned
+        }
+    }
+
+    fn is_concerned(&self) -> bool {
+        let none = self.go == Big(0) && self.trimmed.is_empty() && self.dropped.is_empty();
+        !none || self.error.is_some()
+    }
+}
+
+fn trimmed(trimmed: Vec<(LineageId, Offset)>) -> Vec<TrimmedForm> {
+    let form = |(lineage, offset)| TrimmedForm {
+        lineage,
+        offset: Big(offset),
+    };
+    trimmed.into_iter().map(form).collect()
+}
+
+impl RetainedTotal {
+    fn of(tasks: &[RetainedForm]) -> Self {
+        let sum = |of: fn(&RetainedForm) -> u64| Big(tasks.iter().map(of).sum());
+        Self {
+            tasks: Big(tasks.len() as u64),
+            concerned: sum(|task| u64::from(task.is_concerned())),
+            go: sum(|task| task.go.0),
+            stay: sum(|task| task.stay.0),
+            pinned: sum(|task| task.pinned.0),
+            events: sum(|task| task.events.map_or(0, |events| events.0)),
+            bytes: sum(|task| task.bytes.map_or(0, |bytes| bytes.0)),
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Milepost over HTTP: the same log for engines in other languages, dashboards and operators.
+//!
+//! `docs/HTTP.md` fixes routes, shapes, errors, limits and who may do what.
+//!
+//! ```text
+//! server.rs    an engine that is served: options, router, stop       options.rs
+//! routes/      what is answered, one family of routes a folder
+//! forms/       how what the engine knows is shown on `/v1`
+//! streams/     events as they are committed
+//! view.rs      an engine as whoever asks may see and change it       who.rs  tokens.rs
+//! by.rs        for whom something is changed, and on which conditions folder.rs
+//! wrong.rs     what went wrong, and how each family says it          input.rs
+//! accept.rs    which form of an answer somebody wants                tag.rs
+//! streamed.rs  answers that are longer than memory                state_text.rs
+//! around.rs    what happens around each request: ids, log, limits    time.rs
+//! meters.rs    what the service counts of itself
+//! ```
+
+mod accept;
+mod around;
+mod by;
+mod folder;
+mod forms;
+mod input;
+mod meters;
+mod options;
+mod routes;
+mod server;
+mod state_text;
+mod streamed;
+mod streams;
+mod tag;
+mod time;
+mod tokens;
+mod view;
+mod who;
+mod wrong;
+
+pub use options::ServerOptions;
+pub use server::Server;
+pub use tokens::{NewToken, Refused, TokenInfo, Tokens};

@@ -1,0 +1,201 @@
+//! `/api/v1`: checkpoints of a task, as the seed has them.
+
+use std::collections::HashMap;
+
+use axum::Json;
+use axum::extract::State;
+use milepost::{
+    Checkpoint, CheckpointId, CheckpointQuery, ErrorKind, LineageId, LineageInfo, LineageType,
+    Result, RunState,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::input::{Given, Named};
+use crate::server::App;
+use crate::time;
+use crate::view::View;
+use crate::who::Who;
+use crate::wrong::Wrong;
+
+/// How many checkpoints a list has where it does not say, and at most.
+const LIMIT: usize = 20;
+const LIMIT_MAX: usize = 100;
+
+/// How many characters of a prompt are shown.
+const PREVIEW: usize = 200;
+
+/// The envelope of what went well.
+#[derive(Debug, Serialize)]
+pub(crate) struct Answer<T> {
+    data: T,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ListQuery {
+    limit: Option<usize>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct CheckpointList {
+    checkpoints: Vec<CheckpointForm>,
+    total: u64,
+}
+
+/// A checkpoint as the seed shows it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CheckpointForm {
+    id: CheckpointId,
+    task_id: String,
+    iteration: u64,
+    state: String,
+    run_control_state: &'static str,
+    prompt_preview: String,
+    has_artifacts: bool,
+    has_user_guidance: bool,
+    branch_id: String,
+    parent_id: Option<CheckpointId>,
+    lineage_type: LineageType,
+    branch_description: Option<String>,
+    checksum: CheckpointId,
+    integrity_ok: bool,
+    created_at: String,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CacheForm {
+    cached: u64,
+    cache_bytes: u64,
+    hits: u64,
+    misses: u64,
+    evictions: u64,
+    saved: u64,
+}
+
+pub(crate) async fn list(
+    State(app): State<App>,
+    who: Who,
+    Named(task): Named,
+    Given(query): Given<ListQuery>,
+) -> std::result::Result<Json<Answer<CheckpointList>>, Wrong> {
+    let limit = query.limit.unwrap_or(LIMIT);
+    if !(1..=LIMIT_MAX).contains(&limit) {
+        let text = format!("limit is 1 to {LIMIT_MAX}, not {limit}");
+        return Err(Wrong::Invalid(text));
+    }
+    let list = move |view: &View<'_>| {
+        let total = view.task(&task)?.checkpoints()?;
+        let page = view.checkpoints(&CheckpointQuery {
+            task: Some(task),
+            limit: Some(limit),
+            ..CheckpointQuery::default()
+        })?;
+        let mut forms = Forms::new(view);
+        let mut checkpoints = Vec::with_capacity(page.items.len());
+        for of in &page.items {
+            match forms.form(of) {
+                Ok(form) => checkpoints.push(form),
+                // It was taken away meanwhile.
+                Err(e) if e.kind() == ErrorKind::NotFound => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+        Ok(CheckpointList { checkpoints, total })
+    };
+    let data = app.work(move |engine| list(&View::of(engine, &who)));
+    Ok(Json(Answer { data: data.await? }))
+}
+
+pub(crate) async fn one(
+    State(app): State<App>,
+    who: Who,
+    Named(id): Named,
+) -> std::result::Result<Json<Answer<CheckpointForm>>, Wrong> {
+    let one = move |view: &View<'_>| {
+        let checkpoint = view.checkpoint(&id)?;
+        Ok(Forms::new(view).form(&checkpoint)?)
+    };
+    let data = app.work(move |engine| one(&View::of(engine, &who)));
+    Ok(Json(Answer { data: data.await? }))
+}
+
+pub(crate) async fn metrics(
+    State(app): State<App>,
+    who: Who,
+) -> std::result::Result<Json<Answer<CacheForm>>, Wrong> {
+    who.is_admin("metrics of the store are for admins")?;
+    let metrics = app.engine().metrics();
+    let kept = metrics.kept;
+    Ok(Json(Answer {
+        data: CacheForm {
+            cached: kept.states,
+            cache_bytes: kept.bytes,
+            hits: kept.hits,
+            misses: kept.misses,
+            evictions: kept.evictions,
+            saved: metrics.checkpoints,
+        },
+    }))
+}
+
+/// Checkpoints of few tasks, as they are shown: each task's lineages are asked for once.
+struct Forms<'a> {
+    view: &'a View<'a>,
+    lineages: HashMap<(String, LineageId), LineageInfo>,
+}
+
+impl<'a> Forms<'a> {
+    fn new(view: &'a View<'a>) -> Self {
+        Self {
+            view,
+            lineages: HashMap::new(),
+        }
+    }
+
+    fn lineage(&mut self, task: &str, id: LineageId) -> Result<LineageInfo> {
+        let key = (task.to_owned(), id);
+        if !self.lineages.contains_key(&key) {
+            for info in self.view.task(task)?.lineages()? {
+                self.lineages.insert((task.to_owned(), info.id), info);
+            }
+        }
+        let info = self.lineages.get(&key).cloned();
+        info.ok_or_else(|| milepost::Error::not_found(format!("there is no lineage {id}")))
+    }
+
+    fn form(&mut self, checkpoint: &Checkpoint) -> Result<CheckpointForm> {
+        let lineage = self.lineage(&checkpoint.task, checkpoint.lineage)?;
+        let point = self.view.point(&format!("@{}", checkpoint.id))?;
+        // The list says which one is damaged.
+        let (state, whole) = match self.view.run_state(&point) {
+            Ok(state) => (state, self.view.is_whole(checkpoint)?),
+            Err(e) if e.kind() == ErrorKind::Corrupt => (RunState::default(), false),
+            Err(e) => return Err(e),
+        };
+        Ok(CheckpointForm {
+            id: checkpoint.id,
+            task_id: checkpoint.task.clone(),
+            iteration: state.iteration,
+            state: state.phase.clone().unwrap_or_default(),
+            run_control_state: state.control.name(),
+            prompt_preview: preview(&state),
+            has_artifacts: !state.artifacts.is_empty(),
+            has_user_guidance: !state.guidance.is_empty(),
+            branch_id: checkpoint.lineage.to_string(),
+            parent_id: checkpoint.parent,
+            lineage_type: lineage.lineage_type,
+            branch_description: lineage.description,
+            checksum: checkpoint.id,
+            integrity_ok: whole,
+            created_at: time::millis(checkpoint.time_us),
+        })
+    }
+}
+
+/// The beginning of a prompt.
+fn preview(state: &RunState) -> String {
+    let prompt = state.prompt.as_deref().unwrap_or_default();
+    prompt.chars().take(PREVIEW).collect()
+}

@@ -1,0 +1,91 @@
+//! `/api/v0/checkpoint/direct`: cleanup and statistics, as the seed has them. A thread is a task.
+
+mod cleanup;
+mod stats;
+
+use axum::http::StatusCode;
+use milepost::{Engine, ErrorKind};
+use serde::Serialize;
+
+pub(crate) use self::cleanup::cleanup;
+pub(crate) use self::stats::stats;
+use crate::who::Who;
+use crate::wrong::Wrong;
+
+/// The most bytes of a thread's id, and of a user's.
+const ID_MAX: usize = 256;
+
+/// The envelope of what went well.
+#[derive(Debug, Serialize)]
+pub(crate) struct Answer<T> {
+    code: u16,
+    success: bool,
+    message: String,
+    data: T,
+}
+
+impl<T> Answer<T> {
+    fn well(message: impl Into<String>, data: T) -> Self {
+        Self {
+            code: 200,
+            success: true,
+            message: message.into(),
+            data,
+        }
+    }
+}
+
+/// Checks what is to be a thread's id.
+fn check_thread(id: &str) -> Result<(), Wrong> {
+    let checked = check_id(id, "thread_id");
+    checked.map_err(|text| Wrong::Named("INVALID_THREAD_ID", StatusCode::BAD_REQUEST, text))
+}
+
+/// What is wrong with an id.
+fn check_id(id: &str, name: &str) -> Result<(), String> {
+    match id.is_empty() || id.len() > ID_MAX || id.chars().any(char::is_control) {
+        true => Err(format!(
+            "{name} has 1 to {ID_MAX} bytes and no control characters"
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Checks what is to be a user that somebody may ask about.
+fn check_user(who: &Who, user: &str) -> Result<(), Wrong> {
+    check_id(user, "user_id").map_err(Wrong::Invalid)?;
+    match who.sees() {
+        Some(own) if own != user => Err(no_user(user)),
+        _ => Ok(()),
+    }
+}
+
+/// That a user has a task: there is no list of users but that.
+fn has_thread(engine: &Engine, user: &str) -> Result<(), Wrong> {
+    let query = milepost::TaskQuery {
+        user: Some(user.to_owned()),
+        limit: Some(1),
+        ..milepost::TaskQuery::default()
+    };
+    match engine.tasks(&query)?.items.is_empty() {
+        true => Err(no_user(user)),
+        false => Ok(()),
+    }
+}
+
+fn no_user(user: &str) -> Wrong {
+    let text = format!("there is no user `{user}` with a thread");
+    Wrong::Named("USER_NOT_FOUND", StatusCode::NOT_FOUND, text)
+}
+
+/// What is said of a thread that is not there, or somebody else's.
+fn no_thread(error: milepost::Error) -> Wrong {
+    match error.kind() {
+        ErrorKind::NotFound => Wrong::Named(
+            "INVALID_THREAD_ID",
+            StatusCode::NOT_FOUND,
+            error.to_string(),
+        ),
+        _ => error.into(),
+    }
+}

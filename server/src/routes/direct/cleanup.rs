@@ -1,0 +1,145 @@
+//! Cleanup: the newest checkpoints of each thread stay.
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use milepost::{Engine, Retention, RetentionReport, TaskRetained};
+use serde::{Deserialize, Serialize};
+
+use super::{Answer, check_thread, check_user, has_thread, no_thread};
+use crate::input::{Given, Nothing, Sent};
+use crate::server::App;
+use crate::time;
+use crate::view::View;
+use crate::who::Who;
+use crate::wrong::Wrong;
+
+/// The most checkpoints that can be asked to stay.
+const KEEP_MAX: usize = 1_000_000;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Asked {
+    keep_count: Option<usize>,
+    user_id: Option<String>,
+    thread_id: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Cleaned {
+    operation_type: &'static str,
+    target: String,
+    keep_count: usize,
+    total_processed: u64,
+    total_deleted: u64,
+    details: BTreeMap<String, Detail>,
+    timestamp: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Detail {
+    original_count: u64,
+    deleted_count: u64,
+    remaining_count: u64,
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+/// What is cleaned up.
+enum Target {
+    All,
+    User(String),
+    Thread(String),
+}
+
+pub(crate) async fn cleanup(
+    State(app): State<App>,
+    who: Who,
+    Given(Nothing {}): Given<Nothing>,
+    Sent(asked): Sent<Asked>,
+) -> Result<Json<Answer<Cleaned>>, Wrong> {
+    let keep = asked.keep_count.unwrap_or(app.options().keep_count);
+    if keep > KEEP_MAX {
+        let text = format!("keep_count is 0 to {KEEP_MAX}, not {keep}");
+        return Err(Wrong::Invalid(text));
+    }
+    // A thread is cleaned up whatever was said of a user.
+    let target = match (asked.thread_id, asked.user_id) {
+        (Some(thread), _) => Target::Thread(thread),
+        (None, Some(user)) => Target::User(user),
+        (None, None) => Target::All,
+    };
+    let now = app.now_us();
+    let cleaned = app.work(move |engine| clean(engine, &who, target, keep, now));
+    Ok(Json(Answer::well("Checkpoint清理完成", cleaned.await?)))
+}
+
+fn clean(
+    engine: &Engine,
+    who: &Who,
+    target: Target,
+    keep: usize,
+    now_us: u64,
+) -> Result<Cleaned, Wrong> {
+    let policy = Retention::new().keep(keep);
+    let (operation_type, target, policy) = match target {
+        Target::All => {
+            who.is_admin("a cleanup of all users is for admins: name a user or a thread")?;
+            ("cleanup_all", "all".to_owned(), policy)
+        }
+        Target::User(user) => {
+            check_user(who, &user)?;
+            has_thread(engine, &user)?;
+            let policy = policy.user(&user);
+            ("cleanup_user", user, policy)
+        }
+        Target::Thread(thread) => {
+            check_thread(&thread)?;
+            let task = View::of(engine, who).task(&thread).map_err(no_thread)?;
+            let policy = policy.task(task.id());
+            ("cleanup_thread", thread, policy)
+        }
+    };
+    // By number from here on: what has a name now may have another owner then.
+    let plan = engine.plan_retention(&policy)?;
+    let others = |task: &milepost::TaskPlan| who.sees().is_some_and(|own| own != task.user);
+    if plan.tasks.iter().any(others) {
+        return Err(no_thread(milepost::Error::not_found(format!(
+            "there is no task `{target}`"
+        ))));
+    }
+    let RetentionReport { tasks, .. } = engine.apply_retention(&plan, &mut |_, _| {})?;
+    let failed = tasks.iter().filter(|task| task.error.is_some()).count();
+    if failed > 0 && failed == tasks.len() && tasks.iter().all(|task| task.removed == 0) {
+        let first = tasks.iter().find_map(|task| task.error.as_ref());
+        let text = first.map(ToString::to_string).unwrap_or_default();
+        let status = StatusCode::INTERNAL_SERVER_ERROR;
+        return Err(Wrong::Named("DELETE_FAILED", status, text));
+    }
+    Ok(Cleaned {
+        operation_type,
+        target,
+        keep_count: keep,
+        total_processed: tasks.len() as u64,
+        total_deleted: tasks.iter().map(|task| task.removed).sum(),
+        details: tasks.into_iter().map(detail).collect(),
+        timestamp: time::seconds(now_us),
+    })
+}
+
+fn detail(task: TaskRetained) -> (String, Detail) {
+    let detail = Detail {
+        original_count: task.checkpoints,
+        deleted_count: task.removed,
+        remaining_count: task.checkpoints.saturating_sub(task.removed),
+        status: match task.error {
+            None => "success",
+            Some(_) => "failed",
+        },
+        error: task.error.map(|error| error.to_string()),
+    };
+    (task.task, detail)
+}

@@ -1,0 +1,47 @@
+//! The description of the routes, and a page to browse it.
+
+use std::sync::Arc;
+
+use axum::extract::Path;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use utoipa_swagger_ui::{Config, serve};
+
+use crate::wrong::Wrong;
+
+/// Where the description is.
+pub(super) const PATH: &str = "/openapi.json";
+
+/// The description, as it is answered.
+pub(super) fn document(api: &utoipa::openapi::OpenApi) -> Response {
+    let json = HeaderValue::from_static("application/json");
+    match api.to_json() {
+        Ok(text) => ([(header::CONTENT_TYPE, json)], text).into_response(),
+        Err(_) => Wrong::Bug.into_response(),
+    }
+}
+
+/// The page's address ends in a slash: what it loads stands beside it.
+pub(super) async fn page() -> Redirect {
+    Redirect::permanent("/docs/")
+}
+
+/// The page and what it needs: all of it comes with the program.
+pub(super) async fn file(path: Option<Path<String>>) -> Response {
+    let path = path.map_or_else(String::new, |Path(path)| path);
+    let config = Arc::new(Config::from(PATH));
+    match serve(&path, config) {
+        Ok(Some(file)) => {
+            let kind = HeaderValue::from_str(&file.content_type);
+            let kind = kind.unwrap_or(HeaderValue::from_static("application/octet-stream"));
+            (
+                StatusCode::OK,
+                [(header::CONTENT_TYPE, kind)],
+                file.bytes.into_owned(),
+            )
+                .into_response()
+        }
+        Ok(None) => Wrong::no_path().into_response(),
+        Err(_) => Wrong::Bug.into_response(),
+    }
+}

@@ -1,0 +1,154 @@
+//! Events are appended.
+
+use axum::body::Bytes;
+use axum::extract::{FromRequest, Request, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use milepost::{Append, LineageId};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::by::{By, answer, refused};
+use crate::forms::{AppendedForm, EventGiven, Line, LineGiven, Problem};
+use crate::input::{Given, Named, bytes, is_json, media_type, object};
+use crate::server::App;
+use crate::view::View;
+use crate::wrong::Wrong;
+
+/// The most events of one request.
+const EVENTS_MAX: usize = 10_000;
+
+const LINES: &str = "application/x-ndjson";
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(append))
+}
+
+/// Where it is appended.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct Where {
+    /// The lineage's number; the active one unless given.
+    lineage: Option<u32>,
+}
+
+/// What is sent, not read yet.
+struct Events {
+    bytes: Bytes,
+    are_lines: bool,
+}
+
+impl FromRequest<App> for Events {
+    type Rejection = Wrong;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Wrong> {
+        let headers = request.headers();
+        let are_lines = media_type(headers).as_deref() == Some(LINES);
+        if !are_lines && !is_json(headers) {
+            return Err(Wrong::MediaType("application/json or application/x-ndjson"));
+        }
+        let bytes = bytes(request, app).await?;
+        Ok(Self { bytes, are_lines })
+    }
+}
+
+impl Events {
+    fn append(&self) -> Result<Append, Wrong> {
+        let append = match self.are_lines {
+            true => lines(&self.bytes),
+            false => object(&self.bytes).and_then(EventGiven::append),
+        };
+        append.map_err(Wrong::Invalid)
+    }
+}
+
+/// One event a line, and at the end a mark, or none. Empty lines say nothing.
+fn lines(bytes: &[u8]) -> Result<Append, String> {
+    let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let lines = (1..).zip(lines).filter(|(_, line)| !line.is_empty());
+    let (mut bodies, mut mark) = (Vec::new(), None);
+    for (number, line) in lines {
+        if mark.is_some() {
+            return Err(format!(
+                "line {number} is behind the mark, which is the last"
+            ));
+        }
+        let line = object(line).and_then(LineGiven::read);
+        match line.map_err(|why| format!("line {number}: {why}"))? {
+            Line::Event(_) if bodies.len() == EVENTS_MAX => {
+                return Err(format!("a request has at most {EVENTS_MAX} events"));
+            }
+            Line::Event(body) => bodies.push(body),
+            Line::Mark(given) => mark = Some(given),
+        }
+    }
+    if bodies.is_empty() {
+        return Err("there are no events in the body".into());
+    }
+    let append = Append::batch(bodies);
+    Ok(match mark {
+        Some(mark) => append.mark(mark),
+        None => append,
+    })
+}
+
+/// Appends an event, or many in one commit. They are durable when this answers.
+#[utoipa::path(
+    post,
+    path = "/v1/tasks/{task}/events",
+    tag = "events",
+    params(
+        ("task" = String, Path, description = "The task's id"),
+        Where,
+        ("If-Match" = Option<String>, Header, description = "The expected head, as in \"12\""),
+        ("Idempotency-Key" = Option<String>, Header, description = "With the same key it is appended once"),
+    ),
+    request_body(content(
+        (EventGiven = "application/json"),
+        (String = "application/x-ndjson"),
+    )),
+    responses(
+        (status = 200, description = "It had been appended before, under the same key", body = AppendedForm),
+        (status = 201, body = AppendedForm, headers(("ETag" = String, description = "The new head, as `If-Match` takes it"))),
+        (status = 400, body = Problem, content_type = "application/problem+json"),
+        (status = 401, body = Problem, content_type = "application/problem+json"),
+        (status = 404, body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "The key was used for other events, or the task went on elsewhere meanwhile", body = Problem, content_type = "application/problem+json"),
+        (status = 412, description = "The head is another one", body = Problem, content_type = "application/problem+json"),
+        (status = 413, body = Problem, content_type = "application/problem+json"),
+        (status = 415, body = Problem, content_type = "application/problem+json"),
+        (status = 503, body = Problem, content_type = "application/problem+json"),
+        (status = 504, description = "It is not known whether it was appended: ask with the same key", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+async fn append(
+    State(app): State<App>,
+    by: By,
+    Named(task): Named,
+    Given(at): Given<Where>,
+    events: Events,
+) -> Result<Response, Wrong> {
+    let append = move |by: &By, view: &View<'_>| {
+        let mut task = view.task(&task)?;
+        if let Some(lineage) = at.lineage {
+            task = task.lineage_named(LineageId(lineage))?.with_hooks()?;
+        }
+        by.append(&task, events.append()?).map_err(refused)
+    };
+    let appended = app
+        .work(move |engine| append(&by, &View::of(engine, &by.who)))
+        .await?;
+    let form = AppendedForm::from(&appended);
+    Ok(answer(created(&appended), &appended, form))
+}
+
+/// The status of what is there now: made by this request, or by one before it.
+pub(super) fn created(appended: &milepost::Appended) -> StatusCode {
+    match appended.repeated {
+        true => StatusCode::OK,
+        false => StatusCode::CREATED,
+    }
+}

@@ -1,0 +1,239 @@
+//! Runs are controlled, guidance is given, artifacts are edited.
+
+use std::collections::BTreeMap;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use milepost::{
+    Append, Appended, ArtifactsEdited, ControlChanged, ErrorKind, GuidanceGiven, Json, RunControl,
+    Task, transition,
+};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::append::created;
+use crate::by::{By, answer, refused};
+use crate::forms::{AppendedForm, Problem};
+use crate::input::{Named, Required};
+use crate::server::App;
+use crate::view::View;
+use crate::wrong::Wrong;
+
+/// How often a change of control is tried again where others change it meanwhile.
+const TRIES: usize = 8;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(control))
+        .routes(routes!(guidance))
+        .routes(routes!(artifacts))
+}
+
+/// A change of control.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct ControlAsked {
+    /// `running` begins and resumes, `paused` pauses, `stopped` stops, `idle` ends.
+    #[schema(value_type = String)]
+    to: RunControl,
+    reason: Option<String>,
+}
+
+/// What a run's control is.
+#[derive(Debug, Serialize, ToSchema)]
+struct ControlForm {
+    /// `idle`, `running`, `paused` or `stopped`.
+    control: &'static str,
+    /// Whether it had been changed before, under the same key.
+    repeated: bool,
+}
+
+/// Guidance.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct GuidanceAsked {
+    text: String,
+    /// What it is for.
+    target: Option<String>,
+}
+
+/// Begins, pauses, resumes, stops or ends a run.
+#[utoipa::path(
+    post,
+    path = "/v1/tasks/{task}/control",
+    tag = "runs",
+    params(
+        ("task" = String, Path, description = "The task's id"),
+        ("If-Match" = Option<String>, Header, description = "The expected head, as in \"12\""),
+        ("Idempotency-Key" = Option<String>, Header, description = "With the same key it is changed once"),
+    ),
+    request_body = ControlAsked,
+    responses(
+        (status = 200, body = ControlForm, headers(("ETag" = String, description = "The new head, as `If-Match` takes it"))),
+        (status = 400, body = Problem, content_type = "application/problem+json"),
+        (status = 401, body = Problem, content_type = "application/problem+json"),
+        (status = 404, body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "There is no such change, or the key was used for other events", body = Problem, content_type = "application/problem+json"),
+        (status = 412, description = "The head is another one", body = Problem, content_type = "application/problem+json"),
+        (status = 413, body = Problem, content_type = "application/problem+json"),
+        (status = 415, body = Problem, content_type = "application/problem+json"),
+        (status = 503, body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+async fn control(
+    State(app): State<App>,
+    by: By,
+    Named(task): Named,
+    Required(given): Required<ControlAsked>,
+) -> Result<Response, Wrong> {
+    let control = given.to.name();
+    let change = move |by: &By, view: &View<'_>| change(&view.task(&task)?, by, &given);
+    let changed = app.work(move |engine| change(&by, &View::of(engine, &by.who)));
+    let changed = changed.await?;
+    let repeated = changed.repeated;
+    Ok(answer(
+        StatusCode::OK,
+        &changed,
+        ControlForm { control, repeated },
+    ))
+}
+
+/// Changes the control from what it is; or finds the change that the key was used for.
+fn change(task: &Task, by: &By, given: &ControlAsked) -> Result<Appended, Wrong> {
+    let append = |from| {
+        let (to, reason) = (given.to, given.reason.clone());
+        by.append(task, ControlChanged { from, to, reason }.into())
+    };
+    for _ in 0..TRIES {
+        if is_used(task, by)? {
+            return repeated(append);
+        }
+        let from = task.control()?;
+        if let Err(error) = transition(from, given.to) {
+            // The same request may have come twice, and the other one was first.
+            match is_used(task, by)? {
+                true => continue,
+                false => return Err(Wrong::conflict(error.to_string())),
+            }
+        }
+        match append(from) {
+            // Somebody changed it in between.
+            Err(error) if error.kind() == ErrorKind::Invalid && task.control()? != from => {}
+            done => return done.map_err(refused),
+        }
+    }
+    Err(Wrong::conflict(
+        "others change the control all the time: ask again",
+    ))
+}
+
+/// Whether something was appended under the request's key.
+fn is_used(task: &Task, by: &By) -> Result<bool, Wrong> {
+    match &by.key {
+        Some(key) => Ok(task.lineage().appended_under(key)?.is_some()),
+        None => Ok(false),
+    }
+}
+
+/// What was appended under a key that was used: nothing is appended now. What the control was then is not
+/// asked for: it is tried.
+fn repeated(append: impl Fn(RunControl) -> milepost::Result<Appended>) -> Result<Appended, Wrong> {
+    use RunControl::{Idle, Paused, Running, Stopped};
+    for from in [Idle, Running, Paused] {
+        match append(from) {
+            Err(error) if error.kind() == ErrorKind::Conflict => {}
+            done => return done.map_err(refused),
+        }
+    }
+    append(Stopped).map_err(refused)
+}
+
+/// Gives guidance.
+#[utoipa::path(
+    post,
+    path = "/v1/tasks/{task}/guidance",
+    tag = "runs",
+    params(
+        ("task" = String, Path, description = "The task's id"),
+        ("If-Match" = Option<String>, Header, description = "The expected head, as in \"12\""),
+        ("Idempotency-Key" = Option<String>, Header, description = "With the same key it is given once"),
+    ),
+    request_body = GuidanceAsked,
+    responses(
+        (status = 200, description = "It had been given before, under the same key", body = AppendedForm),
+        (status = 201, body = AppendedForm, headers(("ETag" = String, description = "The new head, as `If-Match` takes it"))),
+        (status = 400, body = Problem, content_type = "application/problem+json"),
+        (status = 401, body = Problem, content_type = "application/problem+json"),
+        (status = 404, body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "The key was used for other events", body = Problem, content_type = "application/problem+json"),
+        (status = 412, description = "The head is another one", body = Problem, content_type = "application/problem+json"),
+        (status = 413, body = Problem, content_type = "application/problem+json"),
+        (status = 415, body = Problem, content_type = "application/problem+json"),
+        (status = 503, body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+async fn guidance(
+    State(app): State<App>,
+    by: By,
+    Named(task): Named,
+    Required(given): Required<GuidanceAsked>,
+) -> Result<Response, Wrong> {
+    let data = given.target.map(|target| {
+        let target = serde_json::json!({ "target": target });
+        Json::from_value(&target)
+    });
+    let text = given.text;
+    let data = data.transpose()?;
+    let appended = appended(&app, by, task, GuidanceGiven { text, data }.into()).await?;
+    let form = AppendedForm::from(&appended);
+    Ok(answer(created(&appended), &appended, form))
+}
+
+/// Sets artifacts, and removes those whose value is `null`. A value is taken whole.
+#[utoipa::path(
+    patch,
+    path = "/v1/tasks/{task}/artifacts",
+    tag = "runs",
+    params(
+        ("task" = String, Path, description = "The task's id"),
+        ("If-Match" = Option<String>, Header, description = "The expected head, as in \"12\""),
+        ("Idempotency-Key" = Option<String>, Header, description = "With the same key they are edited once"),
+    ),
+    request_body(content = Object, description = "New values by name"),
+    responses(
+        (status = 200, body = AppendedForm, headers(("ETag" = String, description = "The new head, as `If-Match` takes it"))),
+        (status = 400, body = Problem, content_type = "application/problem+json"),
+        (status = 401, body = Problem, content_type = "application/problem+json"),
+        (status = 404, body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "The key was used for other events", body = Problem, content_type = "application/problem+json"),
+        (status = 412, description = "The head is another one", body = Problem, content_type = "application/problem+json"),
+        (status = 413, body = Problem, content_type = "application/problem+json"),
+        (status = 415, body = Problem, content_type = "application/problem+json"),
+        (status = 503, body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+async fn artifacts(
+    State(app): State<App>,
+    by: By,
+    Named(task): Named,
+    Required(artifacts): Required<BTreeMap<String, Json>>,
+) -> Result<Response, Wrong> {
+    if artifacts.is_empty() {
+        return Err(Wrong::Invalid("no artifact is named".into()));
+    }
+    let appended = appended(&app, by, task, ArtifactsEdited { artifacts }.into()).await?;
+    let form = AppendedForm::from(&appended);
+    Ok(answer(StatusCode::OK, &appended, form))
+}
+
+/// Appends to a task's active lineage.
+async fn appended(app: &App, by: By, task: String, append: Append) -> Result<Appended, Wrong> {
+    app.work(move |engine| {
+        let task = View::of(engine, &by.who).task(&task)?;
+        by.append(&task, append).map_err(refused)
+    })
+    .await
+}

@@ -1,0 +1,253 @@
+//! Events of a lineage: a page of them as JSON, or all of them, one a line.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use milepost::{Lineage, LineageId};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::limit;
+use super::stream::{Begin, stream};
+use crate::accept::{EVENT_STREAM, JSON, JSON_LINES, choose};
+use crate::around::RequestId;
+use crate::forms::{Big, Problem, RangeForm, line};
+use crate::input::{Given, Named};
+use crate::server::App;
+use crate::streamed::{self, BUFFER, Source};
+use crate::tag::{Known, Tag, Tagged};
+use crate::view::View;
+use crate::who::Who;
+use crate::wrong::Wrong;
+
+/// How many events a page has where it does not say, and at most.
+const LIMIT: usize = 100;
+const LIMIT_MAX: usize = 1000;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(range))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct RangeQuery {
+    /// From this offset on; else from the first event that is there.
+    from: Option<Big>,
+    /// Up to this offset, which is no part of it; else to the head.
+    to: Option<Big>,
+    /// At most so many: 1 to 1,000. As JSON 100 unless given, as lines all.
+    limit: Option<usize>,
+    /// Of this lineage; else of the one that the task goes on with.
+    lineage: Option<u32>,
+    /// Of a stream: whether it goes on behind the head. It does unless this is `false`.
+    follow: Option<bool>,
+}
+
+impl RangeQuery {
+    /// A stream has a beginning and no end, and follows the task; nothing else does.
+    fn check(&self, form: &'static str) -> Result<(), Wrong> {
+        let wrong = match form {
+            EVENT_STREAM if self.to.is_some() || self.limit.is_some() || self.lineage.is_some() => {
+                "a stream takes `from` and `follow`: it follows the task from there on"
+            }
+            EVENT_STREAM => return Ok(()),
+            _ if self.follow.is_some() => "`follow` is of streams: ask for `text/event-stream`",
+            _ => return Ok(()),
+        };
+        Err(Wrong::Invalid(wrong.into()))
+    }
+}
+
+/// Events of a lineage, those before its fork included.
+#[utoipa::path(
+    get,
+    path = "/v1/tasks/{task}/events",
+    tag = "events",
+    params(
+        ("task" = String, Path, description = "The task's id"),
+        RangeQuery,
+        ("Accept" = Option<String>, Header, description = "`application/x-ndjson`: one a line, as long as it takes; `text/event-stream`: as they are committed"),
+        ("Last-Event-ID" = Option<String>, Header, description = "Of a stream: where an earlier one has come to, LINEAGE:NEXT"),
+        ("If-None-Match" = Option<String>, Header, description = "ETags of what is known"),
+    ),
+    responses(
+        (
+            status = 200,
+            content((RangeForm = "application/json"), (String = "application/x-ndjson"), (String = "text/event-stream")),
+            headers(("ETag" = String, description = "By the head's hash")),
+        ),
+        (status = 304, description = "It is known"),
+        (status = 400, body = Problem, content_type = "application/problem+json"),
+        (status = 401, body = Problem, content_type = "application/problem+json"),
+        (status = 404, body = Problem, content_type = "application/problem+json"),
+        (status = 406, body = Problem, content_type = "application/problem+json"),
+        (status = 503, body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+async fn range(
+    State(app): State<App>,
+    who: Who,
+    known: Known,
+    id: RequestId,
+    headers: HeaderMap,
+    Named(task): Named,
+    Given(query): Given<RangeQuery>,
+) -> Result<Response, Wrong> {
+    let form = choose(&headers, &[JSON, JSON_LINES, EVENT_STREAM])?;
+    query.check(form)?;
+    let mut response = match form {
+        EVENT_STREAM => {
+            let begin = Begin {
+                task,
+                from: query.from.map(|Big(from)| from),
+                follow: query.follow.unwrap_or(true),
+            };
+            stream(&app, who, id, &headers, begin).await?
+        }
+        JSON_LINES => lines(&app, who, known, id, task, query).await?,
+        _ => page(&app, who, known, task, query).await?,
+    };
+    let vary = HeaderValue::from_static("accept");
+    response.headers_mut().insert(header::VARY, vary);
+    Ok(response)
+}
+
+async fn page(
+    app: &App,
+    who: Who,
+    known: Known,
+    task: String,
+    query: RangeQuery,
+) -> Result<Response, Wrong> {
+    let limit = limit(query.limit, LIMIT, LIMIT_MAX)?;
+    let page = app.work(move |engine| {
+        let range = Range::of(&View::of(engine, &who), &task, &query)?;
+        Tagged::unless(&known, range.tag.clone().and("json"), || range.page(limit))
+    });
+    Ok(page.await?.map(Json).into_response())
+}
+
+async fn lines(
+    app: &App,
+    who: Who,
+    known: Known,
+    id: RequestId,
+    task: String,
+    query: RangeQuery,
+) -> Result<Response, Wrong> {
+    let most = match query.limit {
+        Some(_) => Some(limit(query.limit, LIMIT, LIMIT_MAX)? as u64),
+        None => None,
+    };
+    let found = app.work(move |engine| {
+        let range = Range::of(&View::of(engine, &who), &task, &query)?;
+        let tag = range.tag.clone().and("ndjson");
+        Tagged::unless(&known, tag, || Ok(range))
+    });
+    let answer = match found.await? {
+        Tagged::Same(tag) => Tagged::Same(tag),
+        Tagged::New(
+            tag,
+            Range {
+                lineage, from, to, ..
+            },
+        ) => {
+            let to = most.map_or(to, |most| to.min(from.saturating_add(most)));
+            let lines = Lines {
+                lineage,
+                next: from,
+                to,
+            };
+            let body = streamed::body(app, id, lines).await?;
+            Tagged::New(tag, ([(header::CONTENT_TYPE, JSON_LINES)], body))
+        }
+    };
+    Ok(answer.into_response())
+}
+
+/// A range of events that is there.
+struct Range {
+    lineage: Lineage,
+    from: u64,
+    to: u64,
+    head: u64,
+    tag: Tag,
+}
+
+impl Range {
+    fn of(view: &View<'_>, task: &str, query: &RangeQuery) -> Result<Self, Wrong> {
+        let (from, to) = (query.from.map(|from| from.0), query.to.map(|to| to.0));
+        if let (Some(from), Some(to)) = (from, to)
+            && to < from
+        {
+            let text = format!("a range ends at or behind its beginning, {from}, and not at {to}");
+            return Err(Wrong::Invalid(text));
+        }
+        let task = view.task(task)?;
+        // Before the events are read: what is erased meanwhile is not under the tag of what it was.
+        let erased = task.erased();
+        let lineage = match query.lineage {
+            Some(id) => task.lineage_named(LineageId(id))?,
+            None => task.lineage().clone(),
+        };
+        let info = lineage.info()?;
+        let from = match from.unwrap_or_default() {
+            0 => info.begin,
+            from => from,
+        };
+        // Says what is wrong with where it begins.
+        lineage.read(from..from)?;
+        let head = info.head;
+        Ok(Self {
+            lineage,
+            from,
+            to: to.unwrap_or(head.next).min(head.next),
+            head: head.next,
+            tag: Tag::new(head.hash).and(from).erased(erased),
+        })
+    }
+
+    fn page(self, limit: usize) -> Result<RangeForm, Wrong> {
+        let mut page = RangeForm::new(self.head);
+        for event in self.lineage.read(self.from..self.to)? {
+            if !page.takes(event?, limit)? {
+                break;
+            }
+        }
+        Ok(page)
+    }
+}
+
+/// Events, one a line. Between two buffers nothing is kept but the place: what is erased or deleted meanwhile is not answered
+/// any more.
+struct Lines {
+    lineage: Lineage,
+    next: u64,
+    to: u64,
+}
+
+impl Source for Lines {
+    fn next(&mut self) -> Result<Option<Vec<u8>>, Wrong> {
+        let mut buffer = Vec::new();
+        if self.next >= self.to {
+            return Ok(None);
+        }
+        for event in self.lineage.read(self.next..self.to)? {
+            let event = event?;
+            self.next = event.offset.saturating_add(1);
+            line(event, &mut buffer)?;
+            if buffer.len() >= BUFFER {
+                return Ok(Some(buffer));
+            }
+        }
+        match self.next >= self.to {
+            true => Ok(Some(buffer)),
+            // An answer that is too short does not look like one that is not.
+            false => Err(Wrong::Bug),
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Files of the captured folder that a point sees.
+
+use std::io::Read as _;
+
+use axum::extract::{FromRequestParts, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use milepost::{Error, ErrorKind};
+use milepost_workspace::{Content, Entries, TreePath};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::accept::JSON;
+use crate::around::RequestId;
+use crate::forms::{FileForm, Listed, Problem};
+use crate::input::{Given, Named, Nothing};
+use crate::server::App;
+use crate::streamed::{self, BUFFER, Source};
+use crate::tag::{Known, Tag, Tagged};
+use crate::view::View;
+use crate::who::Who;
+use crate::wrong::Wrong;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    let mut routes = OpenApiRouter::new()
+        .routes(routes!(list))
+        .routes(routes!(one));
+    // A description has no sign for the rest of a path.
+    let described = &mut routes.get_openapi_mut().paths.paths;
+    if let Some(file) = described.remove("/v1/points/{address}/files/{*path}") {
+        described.insert("/v1/points/{address}/files/{path}".into(), file);
+    }
+    routes
+}
+
+/// What the captured folder that a point sees holds, a folder before what is in it.
+#[utoipa::path(
+    get,
+    path = "/v1/points/{address}/files",
+    tag = "files",
+    params(
+        ("address" = String, Path, description = "An address, as one segment: `essay%2F3@12`"),
+        ("If-None-Match" = Option<String>, Header, description = "ETags of what is known"),
+    ),
+    responses(
+        (status = 200, body = Listed<FileForm>, headers(("ETag" = String, description = "The capture's id"))),
+        (status = 304, description = "It is known"),
+        (status = 400, body = Problem, content_type = "application/problem+json"),
+        (status = 401, body = Problem, content_type = "application/problem+json"),
+        (status = 404, body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+async fn list(
+    State(app): State<App>,
+    who: Who,
+    known: Known,
+    id: RequestId,
+    Named(address): Named,
+    Given(Nothing {}): Given<Nothing>,
+) -> Result<Response, Wrong> {
+    let found = app.work(move |engine| {
+        let view = View::of(engine, &who);
+        let captured = view.captured(&view.point(&address)?)?;
+        let list = || Ok(FileList::new(captured.entries()));
+        Tagged::unless(&known, Tag::new(captured.info().root), list)
+    });
+    let answer = match found.await? {
+        Tagged::Same(tag) => Tagged::Same(tag),
+        Tagged::New(tag, list) => {
+            let body = streamed::body(&app, id, list).await?;
+            Tagged::New(tag, ([(header::CONTENT_TYPE, JSON)], body))
+        }
+    };
+    Ok(answer.into_response())
+}
+
+/// The bytes of a captured file.
+#[utoipa::path(
+    get,
+    path = "/v1/points/{address}/files/{*path}",
+    tag = "files",
+    params(
+        ("address" = String, Path, description = "An address, as one segment: `essay%2F3@12`"),
+        ("path" = String, Path, description = "Where the file is, below the folder"),
+        ("If-None-Match" = Option<String>, Header, description = "ETags of what is known"),
+    ),
+    responses(
+        (
+            status = 200,
+            body = Vec<u8>,
+            content_type = "application/octet-stream",
+            headers(("ETag" = String, description = "BLAKE3 of its bytes")),
+        ),
+        (status = 304, description = "It is known"),
+        (status = 400, body = Problem, content_type = "application/problem+json"),
+        (status = 401, body = Problem, content_type = "application/problem+json"),
+        (status = 404, body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+async fn one(
+    State(app): State<App>,
+    who: Who,
+    known: Known,
+    id: RequestId,
+    FileAt { address, path }: FileAt,
+    Given(Nothing {}): Given<Nothing>,
+) -> Result<Response, Wrong> {
+    let found = app.work(move |engine| {
+        let view = View::of(engine, &who);
+        let captured = view.captured(&view.point(&address)?)?;
+        let none = || Wrong::NotFound(format!("there is no file {path} in what was captured"));
+        let kind = captured.entry(&path)?.ok_or_else(none)?.item.kind;
+        let (Some(hash), Some(len)) = (kind.file_hash(), kind.file_len()) else {
+            return Err(none());
+        };
+        let read = || -> Result<_, Wrong> { Ok((len, FileBytes(captured.read(&path)?))) };
+        Tagged::unless(&known, Tag::new(hash), read)
+    });
+    let answer = match found.await? {
+        Tagged::Same(tag) => Tagged::Same(tag),
+        Tagged::New(tag, (len, bytes)) => {
+            let text = HeaderValue::from_static;
+            let headers = [
+                (header::CONTENT_TYPE, text("application/octet-stream")),
+                (header::CONTENT_LENGTH, len.into()),
+                // What somebody's program wrote is nothing for a browser to show.
+                (header::CONTENT_DISPOSITION, text("attachment")),
+                (header::X_CONTENT_TYPE_OPTIONS, text("nosniff")),
+            ];
+            Tagged::New(tag, (headers, streamed::body(&app, id, bytes).await?))
+        }
+    };
+    Ok(answer.into_response())
+}
+
+/// The bytes of a file, read as they are asked for.
+struct FileBytes(Content);
+
+impl Source for FileBytes {
+    fn next(&mut self) -> Result<Option<Vec<u8>>, Wrong> {
+        let mut buffer = Vec::with_capacity(BUFFER);
+        let read = (&mut self.0).take(BUFFER as u64).read_to_end(&mut buffer);
+        match read {
+            Ok(0) => Ok(None),
+            Ok(_) => Ok(Some(buffer)),
+            Err(error) => Err(match error.downcast::<Error>() {
+                Ok(error) => error.into(),
+                Err(error) => Wrong::Engine(ErrorKind::Unavailable, error.to_string(), None),
+            }),
+        }
+    }
+}
+
+/// A list of files, written as it is read.
+struct FileList {
+    /// None at the end.
+    entries: Option<Entries>,
+    any: bool,
+}
+
+impl FileList {
+    fn new(entries: Entries) -> Self {
+        Self {
+            entries: Some(entries),
+            any: false,
+        }
+    }
+}
+
+impl Source for FileList {
+    fn next(&mut self) -> Result<Option<Vec<u8>>, Wrong> {
+        let mut buffer = Vec::new();
+        let Some(entries) = &mut self.entries else {
+            return Ok(None);
+        };
+        if !self.any {
+            buffer.extend_from_slice(b"{\"items\":[");
+        }
+        while buffer.len() < BUFFER {
+            let Some(entry) = entries.next() else {
+                self.entries = None;
+                buffer.extend_from_slice(b"],\"next\":null}");
+                break;
+            };
+            if self.any {
+                buffer.push(b',');
+            }
+            self.any = true;
+            let form = FileForm::from(entry?);
+            serde_json::to_writer(&mut buffer, &form).map_err(|_| Wrong::Bug)?;
+        }
+        Ok(Some(buffer))
+    }
+}
+
+/// The address and the path of a file. A path is bytes, which need not be UTF-8, so it is taken from the request's own path.
+struct FileAt {
+    address: String,
+    path: TreePath,
+}
+
+impl<S: Sync> FromRequestParts<S> for FileAt {
+    type Rejection = Wrong;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Wrong> {
+        let segments = parts.uri.path().strip_prefix("/v1/points/");
+        let (address, rest) = segments
+            .and_then(|path| path.split_once('/'))
+            .ok_or(Wrong::Bug)?;
+        let path = rest.strip_prefix("files/").ok_or(Wrong::Bug)?;
+        let address = String::from_utf8(decoded(address));
+        Ok(Self {
+            address: address.map_err(|_| Wrong::Invalid("the address is no UTF-8".into()))?,
+            path: TreePath::new(&decoded(path))?,
+        })
+    }
+}
+
+/// Percent-encoded bytes, decoded; what is no encoding stands for itself.
+fn decoded(text: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((byte, behind)) = rest.split_first() {
+        let digit = |at: usize| char::from(*behind.get(at)?).to_digit(16);
+        rest = behind;
+        match (byte, digit(0), digit(1)) {
+            (b'%', Some(high), Some(low)) => {
+                out.push((high * 16 + low) as u8);
+                rest = behind.get(2..).unwrap_or_default();
+            }
+            _ => out.push(*byte),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_decoded_and_what_is_no_encoding_stays() {
+        for (text, bytes) in [
+            ("a/b", &b"a/b"[..]),
+            ("a%2Fb%20c", b"a/b c"),
+            ("%ff%FE", b"\xff\xfe"),
+            ("%", b"%"),
+            ("%4", b"%4"),
+            ("%zz%41", b"%zzA"),
+            ("%+1", b"%+1"),
+        ] {
+            assert_eq!(decoded(text), bytes, "{text}");
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Verification and retention, for admins.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use milepost::Retention;
+use serde::Deserialize;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::forms::{Big, Problem, RetentionForm, VerifyForm};
+use crate::input::{Required, Sent};
+use crate::server::App;
+use crate::view::View;
+use crate::who::Who;
+use crate::wrong::Wrong;
+
+/// The most checkpoints that can be asked to stay.
+const KEEP_MAX: usize = 1_000_000;
+
+/// What a user is told.
+const VERIFY: &str = "verification is for admins";
+const RETENTION: &str = "retention is for admins";
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(verify))
+        .routes(routes!(plan))
+        .routes(routes!(retain))
+}
+
+/// What is verified.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct VerifyAsked {
+    /// One task; the whole store unless given.
+    task: Option<String>,
+}
+
+/// Verifies the store, or a task: every hash, and both copies of every event.
+#[utoipa::path(
+    post,
+    path = "/v1/verify",
+    tag = "maintenance",
+    request_body = VerifyAsked,
+    responses(
+        (status = 200, description = "Also where there are faults: `ok` says so", body = VerifyForm),
+        (status = 400, body = Problem, content_type = "application/problem+json"),
+        (status = 401, body = Problem, content_type = "application/problem+json"),
+        (status = 403, body = Problem, content_type = "application/problem+json"),
+        (status = 404, body = Problem, content_type = "application/problem+json"),
+        (status = 413, body = Problem, content_type = "application/problem+json"),
+        (status = 415, body = Problem, content_type = "application/problem+json"),
+        (status = 500, body = Problem, content_type = "application/problem+json"),
+        (status = 503, body = Problem, content_type = "application/problem+json"),
+        (status = 504, description = "It takes longer than a request may", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+async fn verify(
+    State(app): State<App>,
+    who: Who,
+    Sent(asked): Sent<VerifyAsked>,
+) -> Result<Json<VerifyForm>, Wrong> {
+    let verify = move |view: &View<'_>| {
+        let engine = view.whole(VERIFY)?;
+        let report = engine.verify(asked.task.as_deref(), &mut |_, _| {})?;
+        Ok(Json(report.into()))
+    };
+    app.work(move |engine| verify(&View::of(engine, &who)))
+        .await
+}
+
+/// Which checkpoints are kept, of which tasks.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct RetentionAsked {
+    /// The newest so many of each task. Unless given: none where `younger_than_seconds` is, else as configured.
+    #[schema(maximum = 1_000_000)]
+    keep_count: Option<usize>,
+    /// Those that are younger, too.
+    younger_than_seconds: Option<Big>,
+    /// What it takes to undo so many of the last restores. 3 unless given.
+    undo: Option<u32>,
+    /// Marks go, and all events stay.
+    #[serde(default)]
+    marks_only: bool,
+    /// Only the tasks of this user.
+    user: Option<String>,
+    /// Only this task.
+    task: Option<String>,
+}
+
+impl RetentionAsked {
+    fn policy(self, keep_count: usize) -> Result<Retention, Wrong> {
+        let mut policy = Retention::new().marks_only(self.marks_only);
+        if let Some(Big(seconds)) = self.younger_than_seconds {
+            policy = policy.younger_than(Duration::from_secs(seconds));
+        }
+        let by_count = self.younger_than_seconds.is_none().then_some(keep_count);
+        match self.keep_count.or(by_count) {
+            Some(keep) if keep > KEEP_MAX => {
+                let text = format!("keep_count is 0 to {KEEP_MAX}, not {keep}");
+                return Err(Wrong::Invalid(text));
+            }
+            Some(keep) => policy = policy.keep(keep),
+            None => {}
+        }
+        if let Some(undo) = self.undo {
+            policy = policy.undo(undo);
+        }
+        match (self.user, self.task) {
+            (Some(_), Some(_)) => Err(Wrong::Invalid("name a user or a task, not both".into())),
+            (Some(user), None) => Ok(policy.user(user)),
+            (None, Some(task)) => Ok(policy.task(task)),
+            (None, None) => Ok(policy),
+        }
+    }
+}
+
+/// What a cleanup would let go of. Nothing is changed.
+#[utoipa::path(
+    post,
+    path = "/v1/retention/plan",
+    tag = "maintenance",
+    request_body = RetentionAsked,
+    responses(
+        (status = 200, body = RetentionForm),
+        (status = 400, body = Problem, content_type = "application/problem+json"),
+        (status = 401, body = Problem, content_type = "application/problem+json"),
+        (status = 403, body = Problem, content_type = "application/problem+json"),
+        (status = 404, body = Problem, content_type = "application/problem+json"),
+        (status = 413, body = Problem, content_type = "application/problem+json"),
+        (status = 415, body = Problem, content_type = "application/problem+json"),
+        (status = 503, body = Problem, content_type = "application/problem+json"),
+        (status = 504, description = "It takes longer than a request may", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+async fn plan(
+    State(app): State<App>,
+    who: Who,
+    Required(asked): Required<RetentionAsked>,
+) -> Result<Json<RetentionForm>, Wrong> {
+    who.is_admin(RETENTION)?;
+    let policy = asked.policy(app.options().keep_count)?;
+    let plan = move |view: &View<'_>| {
+        let engine = view.whole(RETENTION)?;
+        let plan = engine.plan_retention(&policy)?;
+        // Captures that cannot be read keep nothing else from going.
+        let captures = engine.plan_captures(&plan).ok();
+        Ok(Json(RetentionForm::planned(plan, captures)))
+    };
+    app.work(move |engine| plan(&View::of(engine, &who))).await
+}
+
+/// Lets go of old checkpoints, and of events that nothing needs.
+#[utoipa::path(
+    post,
+    path = "/v1/retention",
+    tag = "maintenance",
+    request_body = RetentionAsked,
+    responses(
+        (status = 200, description = "Also where tasks failed: each says so", body = RetentionForm),
+        (status = 400, body = Problem, content_type = "application/problem+json"),
+        (status = 401, body = Problem, content_type = "application/problem+json"),
+        (status = 403, body = Problem, content_type = "application/problem+json"),
+        (status = 404, body = Problem, content_type = "application/problem+json"),
+        (status = 413, body = Problem, content_type = "application/problem+json"),
+        (status = 415, body = Problem, content_type = "application/problem+json"),
+        (status = 503, body = Problem, content_type = "application/problem+json"),
+        (status = 504, description = "It takes longer than a request may, and goes on", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+async fn retain(
+    State(app): State<App>,
+    who: Who,
+    Required(asked): Required<RetentionAsked>,
+) -> Result<Json<RetentionForm>, Wrong> {
+    who.is_admin(RETENTION)?;
+    let policy = asked.policy(app.options().keep_count)?;
+    let retain = move |view: &View<'_>| {
+        let engine = view.whole(RETENTION)?;
+        let plan = engine.plan_retention(&policy)?;
+        let report = engine.apply_retention(&plan, &mut |_, _| {})?;
+        Ok(Json(RetentionForm::done(plan, report)))
+    };
+    app.work(move |engine| retain(&View::of(engine, &who)))
+        .await
+}

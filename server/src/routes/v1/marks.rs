@@ -1,0 +1,122 @@
+//! Checkpoints are marked and taken away.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use milepost::{Mark, MarkStatus};
+use serde::Deserialize;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::by::By;
+use crate::forms::{Big, CheckpointForm, Problem, location};
+use crate::input::{Named, Required};
+use crate::server::App;
+use crate::view::View;
+use crate::wrong::Wrong;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(mark))
+        .routes(routes!(unmark))
+}
+
+/// A checkpoint to be marked.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct CheckpointGiven {
+    /// A name for people. Not all of it digits.
+    label: Option<String>,
+    /// `success` unless given.
+    #[schema(value_type = Option<String>)]
+    status: Option<MarkStatus>,
+    /// An object of at most 64 KiB.
+    #[schema(value_type = Option<Object>)]
+    metadata: Option<milepost::Json>,
+    /// An id that others know it by.
+    alias: Option<String>,
+    /// The point before the event at this offset; the present unless given.
+    at: Option<Big>,
+}
+
+impl From<CheckpointGiven> for Mark {
+    fn from(given: CheckpointGiven) -> Self {
+        let mut mark = Self::new();
+        if let Some(label) = given.label {
+            mark = mark.label(label);
+        }
+        if let Some(status) = given.status {
+            mark = mark.status(status);
+        }
+        if let Some(metadata) = given.metadata {
+            mark = mark.metadata(metadata);
+        }
+        if let Some(alias) = given.alias {
+            mark = mark.alias(alias);
+        }
+        if let Some(Big(at)) = given.at {
+            mark = mark.at(at);
+        }
+        mark
+    }
+}
+
+/// Marks a checkpoint on a task's active lineage.
+#[utoipa::path(
+    post,
+    path = "/v1/tasks/{task}/checkpoints",
+    tag = "checkpoints",
+    params(("task" = String, Path, description = "The task's id")),
+    request_body = CheckpointGiven,
+    responses(
+        (status = 201, body = CheckpointForm, headers(("Location" = String, description = "Its path"))),
+        (status = 400, body = Problem, content_type = "application/problem+json"),
+        (status = 401, body = Problem, content_type = "application/problem+json"),
+        (status = 404, body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "The task went on elsewhere meanwhile", body = Problem, content_type = "application/problem+json"),
+        (status = 413, body = Problem, content_type = "application/problem+json"),
+        (status = 415, body = Problem, content_type = "application/problem+json"),
+        (status = 503, body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+async fn mark(
+    State(app): State<App>,
+    by: By,
+    Named(task): Named,
+    Required(given): Required<CheckpointGiven>,
+) -> Result<impl IntoResponse, Wrong> {
+    let by = by.unconditional()?;
+    let mark = move |by: &By, view: &View<'_>| {
+        let mark = Mark::from(given).correlation(by.correlation());
+        Ok(view.task(&task)?.checkpoint(mark)?)
+    };
+    let marked = app.work(move |engine| mark(&by, &View::of(engine, &by.who)));
+    let marked = marked.await?;
+    let at = location("/v1/checkpoints", &marked.id.to_string());
+    let form = CheckpointForm::from(marked);
+    Ok((StatusCode::CREATED, [(header::LOCATION, at)], Json(form)))
+}
+
+/// Takes a checkpoint's mark away. Its events stay until a cleanup finds that nothing needs them.
+#[utoipa::path(
+    delete,
+    path = "/v1/checkpoints/{id}",
+    tag = "checkpoints",
+    params(("id" = String, Path, description = "The checkpoint's id, or a unique prefix of 8 or more digits")),
+    responses(
+        (status = 204, description = "It is taken away"),
+        (status = 400, body = Problem, content_type = "application/problem+json"),
+        (status = 401, body = Problem, content_type = "application/problem+json"),
+        (status = 404, body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "It is pinned", body = Problem, content_type = "application/problem+json"),
+        (status = 503, body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+async fn unmark(State(app): State<App>, by: By, Named(id): Named) -> Result<StatusCode, Wrong> {
+    let by = by.unconditional()?;
+    app.work(move |engine| Ok(View::of(engine, &by.who).remove_checkpoint(&id)?))
+        .await?;
+    Ok(StatusCode::NO_CONTENT)
+}

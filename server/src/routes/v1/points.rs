@@ -1,0 +1,117 @@
+//! Points: where an address leads, and the event there.
+
+use axum::Json;
+use axum::extract::State;
+use milepost::{Hash, Point};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::forms::{EventAt, PointForm, Problem};
+use crate::input::{Given, Named, Nothing};
+use crate::server::App;
+use crate::tag::{Known, Tag, Tagged};
+use crate::view::View;
+use crate::who::Who;
+use crate::wrong::Wrong;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(one))
+        .routes(routes!(event))
+}
+
+/// A point that somebody may see.
+pub(super) struct Seen {
+    pub(super) point: Point,
+    pub(super) hash: Hash,
+    /// By where it is, and what the address named: not by what was erased.
+    pub(super) tag: Tag,
+}
+
+impl Seen {
+    pub(super) fn at(view: &View<'_>, address: &str) -> Result<Self, Wrong> {
+        let point = view.point(address)?;
+        let hash = view.hash_at(&point)?;
+        // Where lineages part they have one hash, and a label may go from one checkpoint of a point to another.
+        let tag = named(&point, Tag::new(hash).and(point.lineage));
+        Ok(Self { point, hash, tag })
+    }
+
+    pub(super) fn form(&self) -> PointForm {
+        PointForm::of(&self.point, self.hash)
+    }
+}
+
+fn named(point: &Point, tag: Tag) -> Tag {
+    match point.checkpoint {
+        Some(checkpoint) => tag.and(checkpoint),
+        None => tag,
+    }
+}
+
+/// Where an address leads.
+#[utoipa::path(
+    get,
+    path = "/v1/points/{address}",
+    tag = "points",
+    params(
+        ("address" = String, Path, description = "An address, as one segment: `essay%2F3@12`"),
+        ("If-None-Match" = Option<String>, Header, description = "ETags of what is known"),
+    ),
+    responses(
+        (status = 200, body = PointForm, headers(("ETag" = String, description = "By the hash there"))),
+        (status = 304, description = "It is known"),
+        (status = 400, body = Problem, content_type = "application/problem+json"),
+        (status = 401, body = Problem, content_type = "application/problem+json"),
+        (status = 404, body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+async fn one(
+    State(app): State<App>,
+    who: Who,
+    known: Known,
+    Named(address): Named,
+    Given(Nothing {}): Given<Nothing>,
+) -> Result<Tagged<Json<PointForm>>, Wrong> {
+    app.work(move |engine| {
+        let seen = Seen::at(&View::of(engine, &who), &address)?;
+        Tagged::unless(&known, seen.tag.clone(), || Ok(Json(seen.form())))
+    })
+    .await
+}
+
+/// The event at a point.
+#[utoipa::path(
+    get,
+    path = "/v1/points/{address}/event",
+    tag = "points",
+    params(
+        ("address" = String, Path, description = "An address, as one segment: `essay%2F3@12`"),
+        ("If-None-Match" = Option<String>, Header, description = "ETags of what is known"),
+    ),
+    responses(
+        (status = 200, body = EventAt, headers(("ETag" = String, description = "By the hash behind it"))),
+        (status = 304, description = "It is known"),
+        (status = 400, body = Problem, content_type = "application/problem+json"),
+        (status = 401, body = Problem, content_type = "application/problem+json"),
+        (status = 404, body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+async fn event(
+    State(app): State<App>,
+    who: Who,
+    known: Known,
+    Named(address): Named,
+    Given(Nothing {}): Given<Nothing>,
+) -> Result<Tagged<Json<EventAt>>, Wrong> {
+    app.work(move |engine| {
+        let view = View::of(engine, &who);
+        let point = view.point(&address)?;
+        // Before the event is read: what is erased meanwhile is not under the tag of what it was.
+        let erased = view.erased(&point)?;
+        let (event, hash) = view.event(&point)?;
+        let tag = named(&point, Tag::new(hash)).erased(erased);
+        Tagged::unless(&known, tag, || Ok(Json(EventAt::of(point, event, hash))))
+    })
+    .await
+}

@@ -1,0 +1,213 @@
+//! Tasks go back, and on again.
+
+use std::path::PathBuf;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use milepost::{Detail, Engine, ErrorKind, LineageType, Point, Scope};
+use milepost_workspace::{Choices, TreePath};
+use serde::Deserialize;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::by::By;
+use crate::folder::Folder;
+use crate::forms::{Problem, RestorePlanForm, RestoredForm};
+use crate::input::{Named, Required};
+use crate::server::App;
+use crate::view::View;
+use crate::who::Who;
+use crate::wrong::Wrong;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(plan))
+        .routes(routes!(restore))
+        .routes(routes!(undo))
+}
+
+/// A restore.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct RestoreAsked {
+    /// The address of the point gone back to.
+    to: String,
+    /// How much goes back: `state`, unless given, `files`, or `all`. Files are for admins.
+    #[schema(value_type = Option<String>)]
+    scope: Option<Scope>,
+    /// The folder on the service's machine whose files go back, absolute.
+    #[schema(value_type = Option<String>)]
+    folder: Option<PathBuf>,
+    /// What is decided about paths that stand in the way.
+    choices: Option<ChoicesAsked>,
+    /// What the new lineage is for, at most 1,024 bytes.
+    description: Option<String>,
+}
+
+/// What is decided about paths that stand in the way. A path may be a folder, for all below it.
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+struct ChoicesAsked {
+    /// What was captured is taken.
+    #[schema(value_type = Vec<String>)]
+    theirs: Vec<TreePath>,
+    /// What is there stays.
+    #[schema(value_type = Vec<String>)]
+    keep_mine: Vec<TreePath>,
+    /// It is the folder that was captured, though that was elsewhere.
+    moved: bool,
+}
+
+impl From<ChoicesAsked> for Choices {
+    fn from(asked: ChoicesAsked) -> Self {
+        let choices = asked.theirs.into_iter().fold(Self::default(), Self::theirs);
+        let choices = asked.keep_mine.into_iter().fold(choices, Self::keep_mine);
+        match asked.moved {
+            true => choices.moved(),
+            false => choices,
+        }
+    }
+}
+
+/// Files that go back with a task, or without it: of the whole engine, since folders are nobody's.
+struct Files<'a> {
+    engine: &'a Engine,
+    folder: Folder,
+}
+
+impl RestoreAsked {
+    /// The point gone back to, and the files that go with it.
+    fn resolve<'a>(&self, view: &'a View<'a>) -> Result<(Point, Scope, Option<Files<'a>>), Wrong> {
+        let scope = self.scope.unwrap_or(Scope::State);
+        if scope == Scope::State {
+            if self.folder.is_some() || self.choices.is_some() {
+                let text = "`folder` and `choices` are for the scopes `files` and `all`";
+                return Err(Wrong::Invalid(text.into()));
+            }
+            return Ok((view.point(&self.to)?, scope, None));
+        }
+        let engine = view.whole("files go back for admins: `state` is for all")?;
+        let Some(folder) = &self.folder else {
+            let text = "name the folder whose files go back in `folder`";
+            return Err(Wrong::Invalid(text.into()));
+        };
+        let point = view.point(&self.to)?;
+        let choices = self.choices.clone().unwrap_or_default();
+        let folder = Folder::of(engine, &point, folder, choices.into())?;
+        Ok((point, scope, Some(Files { engine, folder })))
+    }
+}
+
+/// What a restore would do. Nothing is changed.
+#[utoipa::path(
+    post,
+    path = "/v1/restores/plan",
+    tag = "restores",
+    request_body = RestoreAsked,
+    responses(
+        (status = 200, body = RestorePlanForm),
+        (status = 400, body = Problem, content_type = "application/problem+json"),
+        (status = 401, body = Problem, content_type = "application/problem+json"),
+        (status = 403, description = "Files are for admins", body = Problem, content_type = "application/problem+json"),
+        (status = 404, body = Problem, content_type = "application/problem+json"),
+        (status = 413, body = Problem, content_type = "application/problem+json"),
+        (status = 415, body = Problem, content_type = "application/problem+json"),
+        (status = 500, description = "What is before the point is damaged", body = Problem, content_type = "application/problem+json"),
+        (status = 503, body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+async fn plan(
+    State(app): State<App>,
+    who: Who,
+    Required(asked): Required<RestoreAsked>,
+) -> Result<Json<RestorePlanForm>, Wrong> {
+    let plan = move |view: &View<'_>| {
+        let (point, scope, files) = asked.resolve(view)?;
+        let files = files.map(|files| files.folder.plan(files.engine, &point));
+        let files = files.transpose()?;
+        let plan = view.plan_restore(&point, scope)?;
+        Ok(Json(RestorePlanForm::of(plan, scope, files.as_ref())?))
+    };
+    app.work(move |engine| plan(&View::of(engine, &who))).await
+}
+
+/// A task goes back to a point: it goes on with a new lineage there.
+#[utoipa::path(
+    post,
+    path = "/v1/restores",
+    tag = "restores",
+    request_body = RestoreAsked,
+    responses(
+        (status = 201, body = RestoredForm),
+        (status = 400, body = Problem, content_type = "application/problem+json"),
+        (status = 401, body = Problem, content_type = "application/problem+json"),
+        (status = 403, description = "Files are for admins", body = Problem, content_type = "application/problem+json"),
+        (status = 404, body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "Something stands in the way of files", body = Problem, content_type = "application/problem+json"),
+        (status = 413, body = Problem, content_type = "application/problem+json"),
+        (status = 415, body = Problem, content_type = "application/problem+json"),
+        (status = 500, description = "What is before the point is damaged", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The store cannot answer, or a restore of the task has not ended", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+async fn restore(
+    State(app): State<App>,
+    by: By,
+    Required(asked): Required<RestoreAsked>,
+) -> Result<(StatusCode, Json<RestoredForm>), Wrong> {
+    let by = by.unconditional()?;
+    let restore = move |view: &View<'_>| {
+        let (point, scope, files) = asked.resolve(view)?;
+        let description = asked.description.as_deref();
+        let form = match files {
+            None => RestoredForm::of(&view.restore(&point, description)?)?,
+            Some(Files { engine, folder }) => {
+                let went = folder.go_back(engine, &point, scope, description)?;
+                RestoredForm::of(&went.task)?.with(&went.plan, went.kept)?
+            }
+        };
+        Ok((StatusCode::CREATED, Json(form)))
+    };
+    app.work(move |engine| restore(&View::of(engine, &by.who)))
+        .await
+}
+
+/// Takes the last restore of a task back: it goes on with the lineage before.
+#[utoipa::path(
+    post,
+    path = "/v1/tasks/{task}/undo",
+    tag = "restores",
+    params(("task" = String, Path, description = "The task's id")),
+    responses(
+        (status = 200, body = RestoredForm),
+        (status = 400, description = "There is no restore to undo", body = Problem, content_type = "application/problem+json"),
+        (status = 401, body = Problem, content_type = "application/problem+json"),
+        (status = 404, body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "The last restore took files back", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The store cannot answer, or a restore of the task has not ended", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+async fn undo(
+    State(app): State<App>,
+    by: By,
+    Named(task): Named,
+) -> Result<Json<RestoredForm>, Wrong> {
+    let by = by.unconditional()?;
+    let undo = move |view: &View<'_>| {
+        let lineage = view.task(&task)?.lineage().info()?;
+        let done = view.undo(&task).map_err(|error| {
+            // Asking again does not help: where the files are only the command can say.
+            let waits = matches!(error.detail(), Some(Detail::Pending { .. }));
+            let files = lineage.lineage_type == LineageType::Rollback && !waits;
+            match error.kind() {
+                ErrorKind::Unavailable if files => Wrong::conflict(error.to_string()),
+                _ => error.into(),
+            }
+        });
+        Ok(Json(RestoredForm::of(&done?)?))
+    };
+    app.work(move |engine| undo(&View::of(engine, &by.who)))
+        .await
+}

@@ -1,0 +1,60 @@
+//! What is held, in numbers.
+
+use axum::Json;
+use axum::extract::State;
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::forms::{Problem, StatsForm, UserForm};
+use crate::input::Given;
+use crate::server::App;
+use crate::view::View;
+use crate::who::Who;
+use crate::wrong::Wrong;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(stats))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct StatsQuery {
+    /// Of this user's tasks: for admins, who get the store's numbers without it.
+    user: Option<String>,
+}
+
+/// Numbers of one's own tasks, or of the store.
+#[utoipa::path(
+    get,
+    path = "/v1/stats",
+    tag = "store",
+    params(StatsQuery),
+    responses(
+        (status = 200, body = StatsForm),
+        (status = 400, body = Problem, content_type = "application/problem+json"),
+        (status = 401, body = Problem, content_type = "application/problem+json"),
+        (status = 403, body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+async fn stats(
+    State(app): State<App>,
+    who: Who,
+    Given(query): Given<StatsQuery>,
+) -> Result<Json<StatsForm>, Wrong> {
+    let user = who.asks_about(query.user)?;
+    app.work(move |engine| {
+        let view = View::of(engine, &who);
+        let form = match user {
+            Some(user) => {
+                let tasks = view.task_stats(&user)?;
+                StatsForm::User(UserForm::of(user, tasks))
+            }
+            None => StatsForm::Store(view.stats()?.ok_or(Wrong::Bug)?.into()),
+        };
+        Ok(Json(form))
+    })
+    .await
+}

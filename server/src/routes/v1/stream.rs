@@ -1,0 +1,73 @@
+//! Events as they are committed: `text/event-stream`.
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use milepost::Task;
+
+use crate::around::RequestId;
+use crate::server::App;
+use crate::streams::{self, Place, Wanted};
+use crate::view::View;
+use crate::who::Who;
+use crate::wrong::Wrong;
+
+/// Where a stream begins.
+pub(super) struct Begin {
+    pub(super) task: String,
+    /// The offset of the first event; the first that is there where it is not said.
+    pub(super) from: Option<u64>,
+    pub(super) follow: bool,
+}
+
+/// A task's events from somewhere on. `Last-Event-ID` says where an earlier stream has come to.
+pub(super) async fn stream(
+    app: &App,
+    who: Who,
+    RequestId(id): RequestId,
+    headers: &HeaderMap,
+    begin: Begin,
+) -> Result<Response, Wrong> {
+    let last = match headers.get("last-event-id") {
+        None => None,
+        Some(last) => {
+            let place = last.to_str().ok().and_then(|last| last.parse().ok());
+            let text = "`Last-Event-ID` is LINEAGE:OFFSET, as an earlier stream sent it";
+            Some(place.ok_or_else(|| Wrong::Invalid(text.into()))?)
+        }
+    };
+    let Begin { task, from, follow } = begin;
+    let asks = who.clone();
+    let found = app.work(move |engine| {
+        let task = View::of(engine, &asks).task(&task)?;
+        let place = place(&task, last, from)?;
+        Ok((task, place))
+    });
+    let (task, place) = found.await?;
+    let wanted = Wanted {
+        task,
+        place,
+        follow,
+        id,
+    };
+    let body: Body = streams::open(app, &who, wanted).await?;
+    let kind = HeaderValue::from_static("text/event-stream");
+    let now = HeaderValue::from_static("no-store");
+    let headers = [(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, now)];
+    Ok((headers, body).into_response())
+}
+
+fn place(task: &Task, last: Option<Place>, from: Option<u64>) -> milepost::Result<Place> {
+    if let Some(last) = last {
+        return Ok(last);
+    }
+    let lineage = task.lineage();
+    let next = match from {
+        Some(from) => from,
+        None => lineage.info()?.begin,
+    };
+    Ok(Place {
+        lineage: lineage.id(),
+        next,
+    })
+}

@@ -1,0 +1,121 @@
+//! Tasks and their lineages.
+
+use axum::Json;
+use axum::extract::State;
+use milepost::TaskQuery;
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::{LIMIT, LIMIT_MAX, limit};
+use crate::forms::{LineageForm, Listed, Problem, TaskForm};
+use crate::input::{Given, Named, Nothing};
+use crate::server::App;
+use crate::view::View;
+use crate::who::Who;
+use crate::wrong::Wrong;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(list))
+        .routes(routes!(one))
+        .routes(routes!(lineages))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct ListQuery {
+    /// Whose: for admins; else one's own.
+    user: Option<String>,
+    /// At most so many: 1 to 100, 20 unless given.
+    limit: Option<usize>,
+    /// Go on from here: the `next` of a page.
+    cursor: Option<String>,
+}
+
+/// Tasks, newest first.
+#[utoipa::path(
+    get,
+    path = "/v1/tasks",
+    tag = "tasks",
+    params(ListQuery),
+    responses(
+        (status = 200, body = Listed<TaskForm>),
+        (status = 400, body = Problem, content_type = "application/problem+json"),
+        (status = 401, body = Problem, content_type = "application/problem+json"),
+        (status = 403, body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+async fn list(
+    State(app): State<App>,
+    who: Who,
+    Given(query): Given<ListQuery>,
+) -> Result<Json<Listed<TaskForm>>, Wrong> {
+    let user = who.asks_about(query.user)?;
+    let query = TaskQuery {
+        user,
+        limit: Some(limit(query.limit, LIMIT, LIMIT_MAX)?),
+        cursor: query.cursor,
+    };
+    app.work(move |engine| {
+        let page = View::of(engine, &who).tasks(&query)?;
+        Ok(Json(Listed::of(page, TaskForm::from)))
+    })
+    .await
+}
+
+/// What is known of a task.
+#[utoipa::path(
+    get,
+    path = "/v1/tasks/{task}",
+    tag = "tasks",
+    params(("task" = String, Path, description = "The task's id")),
+    responses(
+        (status = 200, body = TaskForm),
+        (status = 400, body = Problem, content_type = "application/problem+json"),
+        (status = 401, body = Problem, content_type = "application/problem+json"),
+        (status = 404, body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+async fn one(
+    State(app): State<App>,
+    who: Who,
+    Named(task): Named,
+    Given(Nothing {}): Given<Nothing>,
+) -> Result<Json<TaskForm>, Wrong> {
+    let one = move |view: &View<'_>| Ok(TaskForm::from(view.task(&task)?.info()?));
+    app.work(move |engine| one(&View::of(engine, &who)))
+        .await
+        .map(Json)
+}
+
+/// The lineages of a task, in the order in which they were opened.
+#[utoipa::path(
+    get,
+    path = "/v1/tasks/{task}/lineages",
+    tag = "tasks",
+    params(("task" = String, Path, description = "The task's id")),
+    responses(
+        (status = 200, body = Listed<LineageForm>),
+        (status = 400, body = Problem, content_type = "application/problem+json"),
+        (status = 401, body = Problem, content_type = "application/problem+json"),
+        (status = 404, body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+async fn lineages(
+    State(app): State<App>,
+    who: Who,
+    Named(task): Named,
+    Given(Nothing {}): Given<Nothing>,
+) -> Result<Json<Listed<LineageForm>>, Wrong> {
+    app.work(move |engine| {
+        let lineages = View::of(engine, &who).task(&task)?.lineages()?;
+        Ok(Json(Listed {
+            items: lineages.into_iter().map(LineageForm::from).collect(),
+            next: None,
+        }))
+    })
+    .await
+}

@@ -1,0 +1,225 @@
+//! An engine that is served.
+
+use std::future::Future;
+use std::io::ErrorKind::PermissionDenied;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use axum::serve::ListenerExt as _;
+use milepost::{Clock, Engine, ErrorKind, Result, SystemClock};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+
+use crate::around::{Ids, UnderWay, around, bug};
+use crate::meters::Meters;
+use crate::options::ServerOptions;
+use crate::routes;
+use crate::streams::Feeds;
+use crate::tokens::Tokens;
+use crate::wrong::Wrong;
+
+/// An engine that is served over HTTP.
+///
+/// ```no_run
+/// use milepost::{Engine, Options};
+/// use milepost_server::{Server, ServerOptions, Tokens};
+///
+/// # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
+/// let engine = Engine::open(".milepost", Options::default())?;
+/// let tokens = Tokens::of_store(".milepost");
+/// let server = Server::new(&engine, tokens, ServerOptions::default())?;
+/// let listener = tokio::net::TcpListener::bind("127.0.0.1:7733").await?;
+/// server.serve(listener, async { tokio::signal::ctrl_c().await.unwrap_or_default() }).await?;
+/// engine.close()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Server {
+    app: App,
+}
+
+/// What every route needs. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct App(Arc<Inner>);
+
+struct Inner {
+    engine: Engine,
+    tokens: Tokens,
+    options: ServerOptions,
+    clock: Box<dyn Clock>,
+    ids: Ids,
+    under_way: UnderWay,
+    meters: Meters,
+    feeds: Feeds,
+    /// One for each event stream that there may be.
+    streams: Arc<Semaphore>,
+    /// Whether it is being stopped.
+    stop: watch::Sender<bool>,
+}
+
+impl std::fmt::Debug for App {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("App").finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// Of an engine, for whom these tokens let in. The engine stays with the caller, who closes it.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable`: the system gives no random bytes. `Corrupt` and `Unavailable` where the tokens cannot be read.
+    pub fn new(engine: &Engine, tokens: Tokens, options: ServerOptions) -> Result<Self> {
+        Self::with_clock(engine, tokens, options, SystemClock)
+    }
+
+    /// The same with a clock of one's own: for tests.
+    ///
+    /// # Errors
+    ///
+    /// As [`Server::new`].
+    pub fn with_clock(
+        engine: &Engine,
+        tokens: Tokens,
+        options: ServerOptions,
+        clock: impl Clock + 'static,
+    ) -> Result<Self> {
+        tokens.any()?;
+        let streams = Arc::new(Semaphore::new(options.streams));
+        let inner = Inner {
+            engine: engine.clone(),
+            tokens,
+            options,
+            clock: Box::new(clock),
+            ids: Ids::new()?,
+            under_way: UnderWay::default(),
+            meters: Meters::default(),
+            feeds: Feeds::default(),
+            streams,
+            stop: watch::Sender::new(false),
+        };
+        Ok(Self {
+            app: App(Arc::new(inner)),
+        })
+    }
+
+    /// All routes, to be part of a service of one's own.
+    pub fn router(&self) -> Router {
+        routes::all()
+            .fallback(|| async { Wrong::no_path() })
+            .method_not_allowed_fallback(|| async { Wrong::Method })
+            .layer(from_fn_with_state(self.app.clone(), around))
+            .with_state(self.app.clone())
+    }
+
+    /// Answers on a listener until `stop` is done: then nothing new is taken, and what was accepted is answered, as far as that
+    /// takes no longer than [`ServerOptions::drain`].
+    ///
+    /// # Errors
+    ///
+    /// `PermissionDenied` where there is no token and the listener is not on a loopback address: whoever reached it could do
+    /// everything. Those of the listener.
+    pub async fn serve(
+        &self,
+        listener: tokio::net::TcpListener,
+        stop: impl Future<Output = ()> + Send + 'static,
+    ) -> std::io::Result<()> {
+        let any = self.app.tokens().any().map_err(std::io::Error::other)?;
+        let at = listener.local_addr()?;
+        if !any && !at.ip().is_loopback() {
+            let text = format!("no token was made: whoever reaches {at} could do everything");
+            return Err(std::io::Error::new(PermissionDenied, text));
+        }
+        let (stopped, told) = tokio::sync::oneshot::channel();
+        let app = self.app.clone();
+        let stop = async move {
+            stop.await;
+            app.0.stop.send_replace(true);
+            let _ = stopped.send(());
+        };
+        // An answer is written as a whole: it need not wait for more.
+        let listener = listener.tap_io(|stream| {
+            let _ = stream.set_nodelay(true);
+        });
+        let answered = axum::serve(listener, self.router()).with_graceful_shutdown(stop);
+        let drain = self.app.options().drain;
+        tokio::select! {
+            done = answered => done,
+            () = async move {
+                // Where nobody stops it, it goes on.
+                if told.await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+                tokio::time::sleep(drain).await;
+            } => Ok(()),
+        }
+    }
+}
+
+impl App {
+    pub(crate) fn options(&self) -> &ServerOptions {
+        &self.0.options
+    }
+
+    pub(crate) fn tokens(&self) -> &Tokens {
+        &self.0.tokens
+    }
+
+    pub(crate) fn ids(&self) -> &Ids {
+        &self.0.ids
+    }
+
+    pub(crate) fn under_way(&self) -> &UnderWay {
+        &self.0.under_way
+    }
+
+    pub(crate) fn meters(&self) -> &Meters {
+        &self.0.meters
+    }
+
+    pub(crate) fn feeds(&self) -> &Feeds {
+        &self.0.feeds
+    }
+
+    /// Leave for one more event stream, for as long as it is held.
+    pub(crate) fn one_more_stream(&self) -> std::result::Result<OwnedSemaphorePermit, Wrong> {
+        let permit = Arc::clone(&self.0.streams).try_acquire_owned();
+        permit.map_err(|_| {
+            let most = self.0.options.streams;
+            let text = format!("there are {most} event streams already: ask again later");
+            Wrong::Engine(ErrorKind::Unavailable, text, None)
+        })
+    }
+
+    /// How many event streams there are.
+    pub(crate) fn streams(&self) -> usize {
+        self.0.options.streams - self.0.streams.available_permits()
+    }
+
+    /// Whether it is being stopped, to be waited for.
+    pub(crate) fn stopped(&self) -> watch::Receiver<bool> {
+        self.0.stop.subscribe()
+    }
+
+    pub(crate) fn now_us(&self) -> u64 {
+        self.0.clock.now_us()
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.0.engine
+    }
+
+    /// Does something with the engine, which may wait for the disk.
+    pub(crate) async fn work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Engine) -> std::result::Result<T, Wrong> + Send + 'static,
+    ) -> std::result::Result<T, Wrong> {
+        let app = self.clone();
+        let done = tokio::task::spawn_blocking(move || work(app.engine()));
+        done.await.unwrap_or_else(|panic| {
+            bug("", panic);
+            Err(Wrong::Bug)
+        })
+    }
+}

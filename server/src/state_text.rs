@@ -1,0 +1,266 @@
+//! A state as text, written as it is read: its long lists do not have to be in memory.
+
+use std::collections::VecDeque;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use milepost::{Body, Chunks, Entry, Json, MessageRange, Offset, RunState};
+use serde_json::{Value, json};
+
+use crate::forms::PointForm;
+use crate::streamed::{BUFFER, Source};
+use crate::wrong::Wrong;
+
+/// A place in a state, as a JSON pointer (RFC 6901).
+#[derive(Debug)]
+pub(crate) struct Pointer(String);
+
+impl FromStr for Pointer {
+    type Err = Wrong;
+
+    fn from_str(text: &str) -> Result<Self, Wrong> {
+        let escaped = text
+            .split('~')
+            .skip(1)
+            .all(|rest| rest.starts_with(['0', '1']));
+        match (text.is_empty() || text.starts_with('/')) && escaped {
+            true => Ok(Self(text.to_owned())),
+            false => Err(Wrong::Invalid(format!(
+                "`{text}` is no JSON pointer: each step begins with `/`, where `~` is `~0` and `/` is `~1`"
+            ))),
+        }
+    }
+}
+
+/// What of a state is written.
+enum Place<'a> {
+    Whole,
+    List(List),
+    /// An item of a list, and what is below it.
+    Item(List, u64, &'a str),
+    Other(&'a str),
+}
+
+impl Pointer {
+    fn place(&self) -> Place<'_> {
+        let Some(steps) = self.0.strip_prefix('/') else {
+            return Place::Whole;
+        };
+        let (field, below) = steps.split_at(steps.find('/').unwrap_or(steps.len()));
+        let list = match field {
+            "guidance" => List::Guidance,
+            "messages" => List::Messages,
+            _ => return Place::Other(&self.0),
+        };
+        let Some(below) = below.strip_prefix('/') else {
+            return Place::List(list);
+        };
+        let (index, below) = below.split_at(below.find('/').unwrap_or(below.len()));
+        let plain = index == "0" || !index.starts_with(['0', '+']);
+        // What is no index is one that is never there.
+        let index = index.parse().ok().filter(|_| plain);
+        Place::Item(list, index.unwrap_or(u64::MAX), below)
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum List {
+    Guidance,
+    Messages,
+}
+
+impl List {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Guidance => "guidance",
+            Self::Messages => "messages",
+        }
+    }
+}
+
+#[derive(Debug)]
+enum Part {
+    Text(String),
+    /// Items of a list from an index on.
+    Items(List, u64),
+}
+
+/// A state, or a part of one, to be written.
+#[derive(Debug)]
+pub(crate) struct StateText {
+    parts: VecDeque<Part>,
+    state: RunState,
+    chunks: Chunked,
+}
+
+struct Chunked(Arc<dyn Chunks>);
+
+impl std::fmt::Debug for Chunked {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Chunked")
+    }
+}
+
+impl StateText {
+    /// `NotFound` where nothing is at the pointer.
+    pub(crate) fn of(
+        point: &PointForm,
+        state: RunState,
+        pointer: Option<&Pointer>,
+        chunks: Arc<dyn Chunks>,
+    ) -> Result<Self, Wrong> {
+        let mut text = Self {
+            parts: VecDeque::new(),
+            state,
+            chunks: Chunked(chunks),
+        };
+        let point = serde_json::to_string(point).map_err(|_| Wrong::Bug)?;
+        text.push(format!("{{\"point\":{point},"));
+        let Some(pointer) = pointer else {
+            text.push("\"state\":".into());
+            text.whole()?;
+            text.push("}".into());
+            return Ok(text);
+        };
+        let shown = Json::string(&pointer.0);
+        text.push(format!("\"pointer\":{shown},\"value\":"));
+        match pointer.place() {
+            Place::Whole => text.whole()?,
+            Place::List(list) => text.list(list),
+            Place::Item(list, index, below) => {
+                let item = text.items(list, index, 1)?.pop();
+                let item = item.ok_or_else(|| nothing(pointer))?;
+                match below {
+                    "" => text.push(item),
+                    below => {
+                        let item: Value = serde_json::from_str(&item).map_err(|_| Wrong::Bug)?;
+                        let value = item.pointer(below).ok_or_else(|| nothing(pointer))?;
+                        text.push(value.to_string());
+                    }
+                }
+            }
+            Place::Other(place) => {
+                let state = text.plain()?;
+                let value = state.pointer(place).ok_or_else(|| nothing(pointer))?;
+                text.push(value.to_string());
+            }
+        }
+        text.push("}".into());
+        Ok(text)
+    }
+
+    fn push(&mut self, text: String) {
+        self.parts.push_back(Part::Text(text));
+    }
+
+    fn list(&mut self, list: List) {
+        self.push("[".into());
+        self.parts.push_back(Part::Items(list, 0));
+        self.push("]".into());
+    }
+
+    /// All but the long lists.
+    fn plain(&self) -> Result<Value, Wrong> {
+        let mut plain = self
+            .state
+            .to_json(self.chunks.0.as_ref(), MessageRange::None)?;
+        if let Some(fields) = plain.as_object_mut() {
+            fields.retain(|name, _| name != "guidance" && name != "messages");
+        }
+        Ok(plain)
+    }
+
+    fn whole(&mut self) -> Result<(), Wrong> {
+        let plain = self.plain()?.to_string();
+        let fields = plain.strip_suffix('}').unwrap_or(&plain);
+        self.push(fields.to_owned());
+        for list in [List::Guidance, List::Messages] {
+            self.push(format!(",\"{}\":", list.name()));
+            self.list(list);
+        }
+        self.push("}".into());
+        Ok(())
+    }
+
+    /// So many items of a list from an index on, at most; fewer where that are many bytes.
+    fn items(&self, list: List, from: u64, most: usize) -> Result<Vec<String>, Wrong> {
+        let chunks = self.chunks.0.as_ref();
+        let mut items: Vec<String> = Vec::new();
+        let mut bytes = 0;
+        let mut take = |item: String| {
+            bytes += item.len();
+            items.push(item);
+            items.len() < most && bytes < BUFFER
+        };
+        match list {
+            List::Guidance => {
+                for guidance in self.state.guidance.iter_from(from, chunks) {
+                    let guidance = guidance?;
+                    if !take(body(guidance.offset, &guidance.given.into())?) {
+                        break;
+                    }
+                }
+            }
+            List::Messages => {
+                for found in self.state.messages.iter_from(from, chunks) {
+                    if !take(entry(found?)?) {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(items)
+    }
+}
+
+impl Source for StateText {
+    fn next(&mut self) -> Result<Option<Vec<u8>>, Wrong> {
+        let mut buffer = Vec::new();
+        while buffer.len() < BUFFER {
+            match self.parts.pop_front() {
+                None if buffer.is_empty() => return Ok(None),
+                None => break,
+                Some(Part::Text(text)) => buffer.extend_from_slice(text.as_bytes()),
+                Some(Part::Items(list, from)) => {
+                    let items = self.items(list, from, usize::MAX)?;
+                    if items.is_empty() {
+                        continue;
+                    }
+                    if from > 0 {
+                        buffer.push(b',');
+                    }
+                    buffer.extend_from_slice(items.join(",").as_bytes());
+                    let next = from.saturating_add(items.len() as u64);
+                    self.parts.push_front(Part::Items(list, next));
+                }
+            }
+        }
+        Ok(Some(buffer))
+    }
+}
+
+fn nothing(pointer: &Pointer) -> Wrong {
+    Wrong::NotFound(format!("the state has nothing at `{}`", pointer.0))
+}
+
+/// An entry of the conversation: its body's JSON form, with the event's offset.
+fn entry(entry: Entry) -> Result<String, Wrong> {
+    let offset = entry.offset();
+    match entry {
+        Entry::Message { message, .. } => body(offset, &message.into()),
+        Entry::ToolCall { call, .. } => body(offset, &call.into()),
+        Entry::ToolReturn { returned, .. } => body(offset, &returned.into()),
+        Entry::Erased { kind, .. } => {
+            let kind = Body::name_of(kind);
+            Ok(json!({"kind": kind, "erased": true, "offset": offset}).to_string())
+        }
+        // A kind of a newer engine.
+        _ => Ok(json!({"kind": "unknown", "offset": offset}).to_string()),
+    }
+}
+
+fn body(offset: Offset, body: &Body) -> Result<String, Wrong> {
+    let text = body.to_json()?;
+    let fields = text.strip_prefix('{').unwrap_or(&text);
+    Ok(format!("{{\"offset\":{offset},{fields}"))
+}

@@ -1,0 +1,266 @@
+//! One reader of a stream.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use futures_core::Stream;
+use milepost::{Followed, Follower, Task};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::mpsc::{self, Receiver, Sender};
+use tokio::sync::{OwnedSemaphorePermit, broadcast};
+use tokio::time::{Instant, interval_at};
+
+use super::feed::Message;
+use super::frame::{self, Place};
+use crate::server::App;
+use crate::who::Who;
+use crate::wrong::Wrong;
+
+/// How often something is sent, if only a comment.
+const KEEP_OPEN: Duration = Duration::from_secs(15);
+
+/// Bytes and events that are read from the log, or taken from the feed, before they are sent.
+const PIECE: usize = 128 << 10;
+const PIECE_EVENTS: usize = 512;
+
+/// Pieces that wait for a reader.
+const WAITING: usize = 2;
+
+/// What a reader wants.
+pub(crate) struct Wanted {
+    pub(crate) task: Task,
+    pub(crate) place: Place,
+    /// Whether it goes on behind the head.
+    pub(crate) follow: bool,
+    /// The id of the request.
+    pub(crate) id: std::sync::Arc<str>,
+}
+
+/// The body of a stream. What is wrong with its beginning is answered; what goes wrong later is its last event.
+pub(crate) async fn open(app: &App, who: &Who, wanted: Wanted) -> Result<Body, Wrong> {
+    let permit = app.one_more_stream()?;
+    let feeds = app.feeds().clone();
+    let joined = app.work(move |_| {
+        // Joined before the first look at the log: what is committed in between is in both.
+        let feed = wanted
+            .follow
+            .then(|| feeds.join(&wanted.task))
+            .transpose()?;
+        let Place { lineage, next } = wanted.place;
+        wanted.task.follow_from(lineage, next)?;
+        Ok((feed, wanted))
+    });
+    let (feed, wanted) = joined.await?;
+    let (pieces, waiting) = mpsc::channel(WAITING);
+    let reader = Reader {
+        app: app.clone(),
+        who: who.clone(),
+        task: wanted.task,
+        id: wanted.id,
+        place: wanted.place,
+        pieces,
+        _permit: permit,
+    };
+    tokio::spawn(reader.run(feed));
+    Ok(Body::from_stream(Pieces(waiting)))
+}
+
+struct Pieces(Receiver<Bytes>);
+
+impl Stream for Pieces {
+    type Item = io::Result<Bytes>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.get_mut()
+            .0
+            .poll_recv(context)
+            .map(|piece| piece.map(Ok))
+    }
+}
+
+struct Reader {
+    app: App,
+    who: Who,
+    task: Task,
+    id: std::sync::Arc<str>,
+    place: Place,
+    pieces: Sender<Bytes>,
+    _permit: OwnedSemaphorePermit,
+}
+
+/// Why a reader is at its end.
+struct Ended;
+
+/// What a live reader does next.
+enum Then {
+    /// It reads from the log what the feed does not give.
+    CatchUp,
+    /// The feed is at its end: one last look at the log.
+    LastLook,
+}
+
+impl Reader {
+    async fn run(mut self, mut feed: Option<broadcast::Receiver<Message>>) {
+        let mut stop = self.app.stopped();
+        let read = async {
+            loop {
+                self.catch_up().await?;
+                let Some(live) = &mut feed else {
+                    return Err(Ended);
+                };
+                match self.live(live).await? {
+                    Then::CatchUp => {}
+                    Then::LastLook => feed = None,
+                }
+            }
+        };
+        // Between two events: a piece is sent as a whole or not at all.
+        tokio::select! {
+            biased;
+            _ = stop.wait_for(|stop| *stop) => {}
+            Err::<(), _>(Ended) = read => {}
+        }
+    }
+
+    /// Sends what the log has, up to its head.
+    async fn catch_up(&mut self) -> Result<(), Ended> {
+        loop {
+            let (task, place) = (self.task.clone(), self.place);
+            let read = self.app.work(move |_| Ok(Piece::read(&task, place)));
+            let piece = match read.await {
+                Ok(piece) => piece,
+                Err(wrong) => Piece::of(place, wrong),
+            };
+            self.place = piece.place;
+            if !piece.bytes.is_empty() {
+                self.send(piece.bytes.into()).await?;
+            }
+            if let Some(wrong) = piece.wrong {
+                let problem = wrong.problem(&self.id);
+                let problem = serde_json::to_value(problem).unwrap_or_default();
+                self.send(frame::problem(&problem)).await?;
+                return Err(Ended);
+            }
+            if piece.at_head {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Sends what the feed gives, as long as that goes on where this reader is.
+    async fn live(&mut self, feed: &mut broadcast::Receiver<Message>) -> Result<Then, Ended> {
+        let mut keep_open = interval_at(Instant::now() + KEEP_OPEN, KEEP_OPEN);
+        loop {
+            let first = tokio::select! {
+                message = feed.recv() => message,
+                () = self.pieces.closed() => return Err(Ended),
+                _ = keep_open.tick() => {
+                    // A token that was revoked ends with its next piece.
+                    if !self.who.is_still(self.app.tokens(), self.app.now_us()) {
+                        return Err(Ended);
+                    }
+                    self.send(Bytes::from_static(frame::COMMENT)).await?;
+                    continue;
+                }
+            };
+            let mut piece = Vec::new();
+            let mut message = match first {
+                Ok(message) => Some(message),
+                Err(RecvError::Lagged(_)) => return Ok(Then::CatchUp),
+                Err(RecvError::Closed) => return Ok(Then::LastLook),
+            };
+            let mut behind = false;
+            while let Some(Message { place, sent }) = message.take() {
+                let known = place.lineage == self.place.lineage && place.next < self.place.next;
+                match sent {
+                    Some(sent) if place == self.place => {
+                        piece.extend_from_slice(&sent);
+                        self.place.next += 1;
+                    }
+                    Some(_) if known => {}
+                    _ => {
+                        behind = true;
+                        break;
+                    }
+                }
+                if piece.len() < PIECE {
+                    message = feed.try_recv().ok();
+                }
+            }
+            if !piece.is_empty() {
+                self.send(piece.into()).await?;
+            }
+            if behind {
+                return Ok(Then::CatchUp);
+            }
+        }
+    }
+
+    async fn send(&self, piece: Bytes) -> Result<(), Ended> {
+        self.pieces.send(piece).await.map_err(|_| Ended)
+    }
+}
+
+/// What was read from the log.
+struct Piece {
+    bytes: Vec<u8>,
+    /// Where it ends.
+    place: Place,
+    at_head: bool,
+    wrong: Option<Wrong>,
+}
+
+impl Piece {
+    fn of(place: Place, wrong: Wrong) -> Self {
+        Self {
+            bytes: Vec::new(),
+            place,
+            at_head: false,
+            wrong: Some(wrong),
+        }
+    }
+
+    fn read(task: &Task, place: Place) -> Self {
+        let mut follower = match task.follow_from(place.lineage, place.next) {
+            Ok(follower) => follower,
+            Err(error) => return Self::of(place, error.into()),
+        };
+        let mut piece = Self {
+            bytes: Vec::new(),
+            place,
+            at_head: false,
+            wrong: None,
+        };
+        let mut events = 0;
+        while piece.bytes.len() < PIECE && events < PIECE_EVENTS {
+            match piece.take(&mut follower) {
+                Ok(true) => events += 1,
+                Ok(false) => {
+                    piece.at_head = true;
+                    break;
+                }
+                Err(error) => {
+                    piece.wrong = Some(error.into());
+                    break;
+                }
+            }
+        }
+        piece
+    }
+
+    fn take(&mut self, follower: &mut Follower) -> milepost::Result<bool> {
+        let Some(found) = follower.try_next()? else {
+            return Ok(false);
+        };
+        let (lineage, next) = follower.position();
+        self.place = Place { lineage, next };
+        match found {
+            Followed::Event(event) => self.bytes.extend_from_slice(&frame::event(lineage, event)),
+            Followed::Moved(moved) => self.bytes.extend_from_slice(&frame::moved(moved)),
+        }
+        Ok(true)
+    }
+}

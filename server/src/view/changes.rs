@@ -1,0 +1,80 @@
+//! What whoever asks may change: a user their own tasks, an admin all of them and the store.
+
+use milepost::{Change, Engine, Json, Point, Result, Scope, Task, diff_states};
+
+use super::View;
+use crate::wrong::Wrong;
+
+/// Where a restore would lead.
+pub(crate) struct RestorePlan {
+    /// Where the task stands now.
+    pub(crate) from: (Point, milepost::Hash),
+    /// Where it would go on.
+    pub(crate) to: (Point, milepost::Hash),
+    /// How its state would change.
+    pub(crate) changes: Vec<Change>,
+}
+
+impl View<'_> {
+    /// The whole engine. `wanted`: what a user is told who may not have it.
+    pub(crate) fn whole(&self, wanted: &'static str) -> std::result::Result<&Engine, Wrong> {
+        match &self.scoped {
+            Some(_) => Err(Wrong::Forbidden(wanted)),
+            None => Ok(self.engine),
+        }
+    }
+
+    /// Starts a task. A user starts their own, whatever `user` says.
+    pub(crate) fn start_task(&self, id: &str, user: &str, initial: Option<Json>) -> Result<Task> {
+        match &self.scoped {
+            Some(scoped) => scoped.start_task_from(id, initial),
+            None => self.engine.start_task_from(id, user, initial),
+        }
+    }
+
+    pub(crate) fn delete_task(&self, id: &str) -> Result<()> {
+        match &self.scoped {
+            Some(scoped) => scoped.delete_task(id),
+            None => self.engine.delete_task(id),
+        }
+    }
+
+    /// Takes a checkpoint's mark away.
+    pub(crate) fn remove_checkpoint(&self, id: &str) -> Result<()> {
+        let checkpoint = self.checkpoint(id)?;
+        self.engine.remove_checkpoints(&[checkpoint.id])
+    }
+
+    /// What a restore to a point that was seen would do, with the state or without.
+    pub(crate) fn plan_restore(&self, to: &Point, scope: Scope) -> Result<RestorePlan> {
+        let task = self.task(&to.task)?;
+        let from = task.point(task.head()?.next)?;
+        let changes = match scope {
+            Scope::Files => Vec::new(),
+            Scope::State | Scope::All => {
+                let (before, after) = (self.run_state(&from)?, self.run_state(to)?);
+                diff_states(&before, &after, self.engine.chunks().as_ref())?
+            }
+        };
+        let hashes = (self.engine.hash_at(&from)?, self.engine.hash_at(to)?);
+        Ok(RestorePlan {
+            from: (from, hashes.0),
+            to: (to.clone(), hashes.1),
+            changes,
+        })
+    }
+
+    pub(crate) fn restore(&self, to: &Point, description: Option<&str>) -> Result<Task> {
+        match &self.scoped {
+            Some(scoped) => scoped.restore(to, description),
+            None => self.engine.restore(to, description),
+        }
+    }
+
+    pub(crate) fn undo(&self, task: &str) -> Result<Task> {
+        match &self.scoped {
+            Some(scoped) => scoped.undo(task),
+            None => self.engine.undo(task),
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Every route that changes something is described, with what it answers.
+
+use std::collections::BTreeSet;
+
+use crate::served::Served;
+
+#[tokio::test]
+async fn each_route_is_described_with_its_errors_as_problems() {
+    let served = Served::new();
+    let api = served.get("/openapi.json").await.json();
+    for (method, path, well) in [
+        ("post", "/v1/tasks", "201"),
+        ("delete", "/v1/tasks/{task}", "204"),
+        ("post", "/v1/tasks/{task}/events", "201"),
+        ("post", "/v1/tasks/{task}/checkpoints", "201"),
+        ("delete", "/v1/checkpoints/{id}", "204"),
+        ("post", "/v1/tasks/{task}/control", "200"),
+        ("post", "/v1/tasks/{task}/guidance", "201"),
+        ("patch", "/v1/tasks/{task}/artifacts", "200"),
+        ("post", "/v1/restores/plan", "200"),
+        ("post", "/v1/restores", "201"),
+        ("post", "/v1/tasks/{task}/undo", "200"),
+        ("post", "/v1/verify", "200"),
+        ("post", "/v1/retention/plan", "200"),
+        ("post", "/v1/retention", "200"),
+    ] {
+        let responses = &api["paths"][path][method]["responses"];
+        assert!(responses[well].is_object(), "{method} {path}");
+        assert!(responses["401"].is_object(), "{method} {path}");
+        for (status, response) in responses.as_object().unwrap() {
+            if status.as_str() >= "400" {
+                let content = &response["content"]["application/problem+json"];
+                let problem = &content["schema"]["$ref"];
+                assert_eq!(problem, "#/components/schemas/Problem", "{path} {status}");
+            }
+        }
+    }
+    // Each schema that is pointed to is there.
+    let text = api.to_string();
+    let names = text.split("#/components/schemas/").skip(1);
+    let names: BTreeSet<_> = names.map(|rest| rest.split('"').next().unwrap()).collect();
+    for name in names {
+        assert!(api["components"]["schemas"][name].is_object(), "{name}");
+    }
+}

@@ -1,0 +1,30 @@
+//! The service, asked as a client asks it: without a socket where that says nothing.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    missing_docs,
+    reason = "tests"
+)]
+
+mod append;
+mod changing;
+mod control;
+mod described;
+mod description;
+mod events;
+mod files;
+mod hostile;
+mod lists;
+mod maintenance;
+mod marks;
+mod metrics;
+mod open;
+mod points;
+mod restores;
+mod seeds;
+mod served;
+mod start;
+mod streams;
+mod tags;
+mod theirs;
+mod who;

@@ -1,0 +1,177 @@
+//! Verification and retention, for admins.
+
+use milepost::Mark;
+use serde_json::json;
+
+use crate::changing::{Three, problem};
+
+const VERIFY: &str = "/v1/verify";
+const PLAN: &str = "/v1/retention/plan";
+const RETENTION: &str = "/v1/retention";
+
+/// Of ana's task so many checkpoints.
+fn marked(checkpoints: usize) -> Three {
+    let three = Three::new();
+    let task = three.served.engine.task("hers").unwrap();
+    for _ in 0..checkpoints {
+        task.checkpoint(Mark::new()).unwrap();
+    }
+    three
+}
+
+#[tokio::test]
+async fn a_store_and_a_task_are_verified() {
+    let three = marked(2);
+    let came = three.ask("POST", VERIFY, &three.root, "").await;
+    assert_eq!(came.status, 200, "{came:?}");
+    let report = came.json();
+    assert_eq!(
+        (&report["tasks"], &report["ok"]),
+        (&json!("2"), &json!(true))
+    );
+    assert_eq!(
+        (&report["checkpoints"], &report["faults"]),
+        (&json!("2"), &json!([]))
+    );
+    let fields: Vec<_> = report.as_object().unwrap().keys().cloned().collect();
+    let expected = [
+        "blocks",
+        "checkpoints",
+        "chunks",
+        "entries",
+        "events",
+        "faults",
+        "frames",
+        "lineages",
+        "ok",
+        "snapshots",
+        "tasks",
+    ];
+    assert_eq!(fields, expected);
+    let one = three
+        .ask("POST", VERIFY, &three.root, r#"{"task": "his"}"#)
+        .await;
+    assert_eq!(
+        (&one.json()["tasks"], &one.json()["checkpoints"]),
+        (&json!("1"), &json!("0"))
+    );
+    let none = three
+        .ask("POST", VERIFY, &three.root, r#"{"task": "none"}"#)
+        .await;
+    assert_eq!(problem(&none), (404, "not_found".into()));
+    let wrong = three
+        .ask("POST", VERIFY, &three.root, r#"{"tasks": []}"#)
+        .await;
+    assert_eq!(problem(&wrong), (400, "invalid".into()));
+}
+
+#[tokio::test]
+async fn a_plan_says_what_goes_and_the_same_goes_then() {
+    let three = marked(5);
+    let body = r#"{"keep_count": 2, "task": "hers"}"#;
+    let plan = three.ask("POST", PLAN, &three.root, body).await;
+    assert_eq!(plan.status, 200, "{plan:?}");
+    let planned = plan.json();
+    assert_eq!(planned["dry_run"], true);
+    let task = &planned["tasks"][0];
+    for (field, value) in [
+        ("id", "hers"),
+        ("user", "ana"),
+        ("checkpoints", "5"),
+        ("go", "3"),
+        ("stay", "2"),
+        ("pinned", "0"),
+    ] {
+        assert_eq!(task[field], value, "{field}");
+    }
+    assert_eq!(task["removed"].as_array().unwrap().len(), 3);
+    assert_eq!(planned["total"]["concerned"], "1");
+    assert_eq!(planned["captures"]["chunks"], "0");
+    let hers = three.served.engine.task("hers").unwrap();
+    assert_eq!(hers.checkpoints().unwrap(), 5, "nothing went");
+    let done = three.ask("POST", RETENTION, &three.root, body).await;
+    assert_eq!(done.status, 200, "{done:?}");
+    let done = done.json();
+    assert_eq!(
+        (&done["dry_run"], &done["captures"]),
+        (&json!(false), &json!(null))
+    );
+    assert_eq!(
+        (&done["tasks"], &done["total"]),
+        (&planned["tasks"], &planned["total"])
+    );
+    assert_eq!(hers.checkpoints().unwrap(), 2);
+}
+
+#[tokio::test]
+async fn a_policy_says_how_many_how_old_and_whose() {
+    let three = marked(12);
+    let goes = |body: &'static str| {
+        let three = &three;
+        async move {
+            let came = three.ask("POST", PLAN, &three.root, body).await;
+            assert_eq!(came.status, 200, "{body} {came:?}");
+            let total = came.json()["total"].clone();
+            (total["tasks"].clone(), total["go"].clone())
+        }
+    };
+    assert_eq!(
+        goes("{}").await,
+        (json!("2"), json!("2")),
+        "ten stay unless said"
+    );
+    assert_eq!(
+        goes(r#"{"user": "bob", "keep_count": 0}"#).await,
+        (json!("1"), json!("0"))
+    );
+    assert_eq!(goes(r#"{"younger_than_seconds": "86400"}"#).await.1, "0");
+    let both = r#"{"younger_than_seconds": 86400, "keep_count": 1, "undo": 0, "marks_only": true}"#;
+    assert_eq!(goes(both).await.1, "0");
+    for body in [
+        "",
+        "[]",
+        r#"{"keep": 3}"#,
+        r#"{"keep_count": -1}"#,
+        r#"{"keep_count": 1000001}"#,
+        r#"{"user": "ana", "task": "hers"}"#,
+    ] {
+        for path in [PLAN, RETENTION] {
+            let came = three.ask("POST", path, &three.root, body).await;
+            assert_eq!(problem(&came), (400, "invalid".into()), "{body}");
+        }
+    }
+    let none = three
+        .ask("POST", RETENTION, &three.root, r#"{"task": "none"}"#)
+        .await;
+    assert_eq!(problem(&none), (404, "not_found".into()));
+    assert_eq!(
+        three
+            .served
+            .engine
+            .task("hers")
+            .unwrap()
+            .checkpoints()
+            .unwrap(),
+        12
+    );
+}
+
+#[tokio::test]
+async fn users_do_none_of_it_and_are_not_told_what_is_there() {
+    let three = marked(3);
+    for path in [VERIFY, PLAN, RETENTION] {
+        let mut said = Vec::new();
+        for body in [
+            "{}",
+            r#"{"task": "hers"}"#,
+            r#"{"task": "his"}"#,
+            r#"{"task": "none"}"#,
+        ] {
+            let came = three.post(path, body).await;
+            assert_eq!(problem(&came), (403, "forbidden".into()));
+            said.push(came.json()["detail"].clone());
+        }
+        said.dedup();
+        assert_eq!(said.len(), 1, "{path}");
+    }
+}

@@ -1,0 +1,254 @@
+//! `/v1`: points, the events and states there, and what is different.
+use axum::http::StatusCode;
+use milepost::{
+    Append, GuidanceGiven, Json, Mark, Message, MessageRange, PatchForm, VariablesPatched,
+    diff_states,
+};
+use serde_json::{Value, json};
+
+use crate::lists::problem;
+use crate::served::{Came, Served, request};
+
+fn variables(patch: &str) -> VariablesPatched {
+    VariablesPatched {
+        form: PatchForm::Merge,
+        patch: Json::new(patch).unwrap(),
+    }
+}
+
+/// A run with a score, guidance and messages; `first` is a checkpoint.
+fn essay(served: &Served) -> milepost::Task {
+    let task = served.task("essay", "ana", 0);
+    task.append(variables(r#"{"score": 1, "a/b": {"~": [10, 20]}}"#))
+        .unwrap();
+    task.append(Message::text("user", "hello")).unwrap();
+    task.checkpoint(Mark::new().label("first")).unwrap();
+    let guidance = GuidanceGiven {
+        text: "shorter".into(),
+        data: None,
+    };
+    task.append(guidance).unwrap();
+    task.append(Message::text("assistant", "good day")).unwrap();
+    task.append(variables(r#"{"score": 2}"#)).unwrap();
+    task
+}
+
+async fn ok(served: &Served, path: &str) -> Value {
+    let came = served.get(path).await;
+    assert_eq!(came.status, StatusCode::OK, "{path}: {came:?}");
+    assert_eq!(came.header("content-type"), "application/json");
+    came.json()
+}
+
+#[tokio::test]
+async fn an_address_leads_to_one_point_however_it_is_written() {
+    let served = Served::new();
+    let task = essay(&served);
+    let checkpoint = task.last_successful().unwrap().unwrap();
+    let point = served.engine.point("essay@3").unwrap();
+    let hash = served.engine.hash_at(&point).unwrap().to_string();
+    let expected = json!({
+        "address": "essay/0@3", "task": "essay", "lineage": 0, "offset": "3", "hash": hash,
+    });
+    for address in ["essay@3", "essay%2F0@3", "essay%40%33", "essay%2F0%403"] {
+        assert_eq!(
+            ok(&served, &format!("/v1/points/{address}")).await,
+            expected
+        );
+    }
+    let mut named = expected;
+    named["checkpoint"] = json!(checkpoint.id);
+    for address in [
+        "essay@first",
+        "essay~1",
+        &format!("@{}", checkpoint.id),
+        &checkpoint.id.to_string()[..8],
+    ] {
+        assert_eq!(ok(&served, &format!("/v1/points/{address}")).await, named);
+    }
+    let head = ok(&served, "/v1/points/essay").await;
+    assert_eq!(head["offset"], task.head().unwrap().next.to_string());
+    assert_eq!(head["hash"], task.head().unwrap().hash.to_string());
+    // A task's id that needs encoding twice: in the address, and in the path.
+    served.task("a/b %", "ana", 0);
+    let odd = ok(&served, "/v1/points/a%252Fb%20%2525@1").await;
+    assert_eq!(
+        (&odd["task"], &odd["address"]),
+        (&json!("a/b %"), &json!("a%2Fb %25/0@1"))
+    );
+}
+
+#[tokio::test]
+async fn what_is_no_address_or_leads_nowhere_is_said() {
+    let served = Served::new();
+    essay(&served);
+    for (address, status) in [
+        ("essay@", 400),
+        ("essay@99", 400),
+        ("essay@none", 404),
+        ("essay~9", 404),
+        ("essay%2F7", 404),
+        ("none", 404),
+        ("none@1", 404),
+        ("@123", 400),
+        ("@00000000", 404),
+    ] {
+        for rest in [
+            "",
+            "/event",
+            "/state",
+            "/state?pointer=%2Fphase",
+            "/diff/essay",
+            "/files",
+            "/files/a",
+        ] {
+            let path = format!("/v1/points/{address}{rest}");
+            assert_eq!(problem(&served.get(&path).await).0, status, "{path}");
+        }
+        let path = format!("/v1/points/essay/diff/{address}");
+        assert_eq!(problem(&served.get(&path).await).0, status, "{path}");
+    }
+    // At the head there is a state, and no event yet.
+    assert_eq!(problem(&served.get("/v1/points/essay/event").await).0, 404);
+    assert_eq!(served.get("/v1/points/essay/state").await.status, 200);
+}
+
+#[tokio::test]
+async fn the_event_at_a_point_is_shown_with_the_hash_behind_it() {
+    let served = Served::new();
+    let task = essay(&served);
+    let event = ok(&served, "/v1/points/essay@2/event").await;
+    let after = served.engine.point("essay@3").unwrap();
+    let hash = served.engine.hash_at(&after).unwrap();
+    assert_eq!(event["hash"], hash.to_string());
+    assert_eq!(
+        (&event["task"], &event["offset"]),
+        (&json!("essay"), &json!("2"))
+    );
+    assert_eq!(
+        (&event["kind"], &event["body"]["content"]),
+        (&json!("message"), &json!("hello"))
+    );
+    assert!(event.get("checkpoint").is_none());
+    let named = ok(&served, "/v1/points/essay@first/event").await;
+    let id = task.last_successful().unwrap().unwrap().id;
+    assert_eq!(
+        (&named["kind"], &named["checkpoint"]),
+        (&json!("checkpoint_marked"), &json!(id))
+    );
+}
+
+#[tokio::test]
+async fn a_state_is_what_the_engine_gives_however_long_it_is() {
+    let served = Served::new();
+    let task = essay(&served);
+    let point = ok(&served, "/v1/points/essay@first").await;
+    let came = ok(&served, "/v1/points/essay@first/state").await;
+    assert_eq!(came["point"], point);
+    assert_eq!(came["state"]["variables"]["score"], 1);
+    let many = (0..4000).map(|n| Message::text("user", &format!("{n} {}", "z".repeat(300))));
+    task.append(Append::batch(many)).unwrap();
+    let long = ok(&served, "/v1/points/essay/state").await;
+    let state = served
+        .engine
+        .run_state(&served.engine.point("essay").unwrap())
+        .unwrap();
+    let expected = state
+        .to_json(served.engine.chunks().as_ref(), MessageRange::All)
+        .unwrap();
+    assert_eq!(expected["messages"].as_array().unwrap().len(), 4002);
+    assert_eq!(long["state"], expected);
+    let list = ok(&served, "/v1/points/essay/state?pointer=/messages").await;
+    assert_eq!(list["value"], expected["messages"]);
+}
+
+#[tokio::test]
+async fn a_part_of_a_state_is_what_its_pointer_leads_to() {
+    let served = Served::new();
+    essay(&served);
+    let whole = ok(&served, "/v1/points/essay/state").await;
+    for pointer in [
+        "",
+        "/phase",
+        "/variables",
+        "/variables/score",
+        "/variables/a~1b/~0/1",
+        "/guidance",
+        "/guidance/0",
+        "/guidance/0/text",
+        "/messages",
+        "/messages/1",
+        "/messages/1/content",
+        "/message_count",
+    ] {
+        let path = format!("/v1/points/essay/state?pointer={pointer}");
+        let came = ok(&served, &path).await;
+        let expected = whole["state"].pointer(pointer).unwrap();
+        assert_eq!(
+            (&came["value"], &came["pointer"]),
+            (expected, &json!(pointer)),
+            "{pointer}"
+        );
+        assert_eq!(came["point"], whole["point"]);
+    }
+    for (pointer, status) in [
+        ("/nothing", 404),
+        ("/variables/none", 404),
+        ("/variables/a~1b/~0/2", 404),
+        ("/messages/2", 404),
+        ("/messages/01", 404),
+        ("/messages/%2B1", 404),
+        ("/messages/-", 404),
+        ("/messages/", 404),
+        ("/messages/0/none", 404),
+        ("/messages/99999999999999999999", 404),
+        ("/phase/x", 404),
+        ("phase", 400),
+        ("/variables/~2", 400),
+        ("/variables/~", 400),
+    ] {
+        let came = served
+            .get(&format!("/v1/points/essay/state?pointer={pointer}"))
+            .await;
+        assert_eq!(problem(&came).0, status, "{pointer}");
+    }
+    let came = served.get("/v1/points/essay/state?points=x").await;
+    assert_eq!(problem(&came).0, 400);
+}
+
+async fn patch(served: &Served, path: &str) -> Came {
+    let mut asked = request("GET", path, None, "");
+    let kind = "application/json-patch+json".parse().unwrap();
+    asked.headers_mut().insert("accept", kind);
+    served.ask(asked).await
+}
+
+#[tokio::test]
+async fn two_states_are_compared_as_changes_and_as_a_patch() {
+    let served = Served::new();
+    essay(&served);
+    let path = "/v1/points/essay@first/diff/essay";
+    let changes = ok(&served, path).await;
+    let state = |address: &str| {
+        let point = served.engine.point(address).unwrap();
+        served.engine.run_state(&point).unwrap()
+    };
+    let chunks = served.engine.chunks();
+    let expected = diff_states(&state("essay@first"), &state("essay"), chunks.as_ref()).unwrap();
+    assert_eq!(changes, serde_json::to_value(&expected).unwrap());
+    let score = json!({"path": "/variables/score", "kind": "replace", "before": 1, "after": 2});
+    assert!(changes.as_array().unwrap().contains(&score));
+    let came = patch(&served, path).await;
+    assert_eq!(came.header("content-type"), "application/json-patch+json");
+    assert_eq!(came.json(), milepost::to_patch(&expected));
+    let back = ok(&served, "/v1/points/essay/diff/essay@first").await;
+    let score = json!({"path": "/variables/score", "kind": "replace", "before": 2, "after": 1});
+    assert!(back.as_array().unwrap().contains(&score));
+    assert_eq!(ok(&served, "/v1/points/essay/diff/essay").await, json!([]));
+    let mut asked = request("GET", path, None, "");
+    asked
+        .headers_mut()
+        .insert("accept", "text/html".parse().unwrap());
+    assert_eq!(problem(&served.ask(asked).await), (406, "invalid".into()));
+    assert_eq!(problem(&served.get(&format!("{path}?x=1")).await).0, 400);
+}

@@ -1,0 +1,342 @@
+//! The routes of the seeds, response for response.
+use crate::served::{Came, Served};
+use milepost::{
+    Append, ArtifactsEdited, GuidanceGiven, Json, Mark, PhaseChanged, PromptChanged, RunControl,
+};
+use milepost_server::ServerOptions;
+use serde_json::{Value, json};
+
+const A: &str = "wang1:20250729235038043";
+const B: &str = "wang1:20250731141657916";
+const C: &str = "wang1:20250801171843665";
+const D: &str = "wang2:20250731141659949";
+const CLEANUP: &str = "/api/v0/checkpoint/direct/cleanup";
+const STATS: &str = "/api/v0/checkpoint/direct/stats";
+
+/// The store of the seed's examples.
+fn wangs() -> Served {
+    let served = Served::new();
+    for (thread, user, checkpoints) in [
+        (A, "wang1", 36),
+        (B, "wang1", 16),
+        (C, "wang1", 64),
+        (D, "wang2", 16),
+    ] {
+        served.task(thread, user, checkpoints);
+    }
+    served
+}
+
+fn direct_error(came: &Came) -> (u16, String) {
+    let json = came.json();
+    assert_eq!(json["code"], came.status.as_u16());
+    assert_eq!(
+        (&json["success"], &json["message"]),
+        (&json!(false), &json!("请求处理失败"))
+    );
+    let data = json["data"].as_object().unwrap();
+    let keys: Vec<&String> = data.keys().collect();
+    assert_eq!(keys, ["error_type", "response", "timestamp"]);
+    assert_eq!(data["timestamp"], "2025-01-31T10:30:00");
+    assert!(!data["response"].as_str().unwrap().is_empty());
+    (
+        came.status.as_u16(),
+        data["error_type"].as_str().unwrap().to_owned(),
+    )
+}
+
+fn envelope_error(came: &Came) -> (u16, String) {
+    let json = came.json();
+    assert!(json.get("data").is_none());
+    let error = &json["error"];
+    assert_eq!(error["details"]["requestId"], came.header("x-request-id"));
+    assert!(!error["message"].as_str().unwrap().is_empty());
+    (
+        came.status.as_u16(),
+        error["code"].as_str().unwrap().to_owned(),
+    )
+}
+
+#[tokio::test]
+async fn statistics_are_as_the_seed_shows_them() {
+    let served = wangs();
+    let thread = |id: &str, count: u64| json!({ "thread_id": id, "checkpoint_count": count });
+    let came = served.get(STATS).await;
+    assert_eq!(came.status, 200);
+    let expected = json!({
+        "code": 200,
+        "success": true,
+        "message": "获取系统checkpoint统计成功",
+        "data": {
+            "operation_type": "system_stats",
+            "total_users": 2,
+            "total_threads": 4,
+            "total_checkpoints": 132,
+            "users": [
+                {
+                    "user_id": "wang1",
+                    "thread_count": 3,
+                    "total_checkpoints": 116,
+                    "threads": [thread(A, 36), thread(B, 16), thread(C, 64)],
+                },
+                {
+                    "user_id": "wang2",
+                    "thread_count": 1,
+                    "total_checkpoints": 16,
+                    "threads": [thread(D, 16)],
+                },
+            ],
+            "timestamp": "2025-01-31T10:30:00",
+        },
+    });
+    assert_eq!(came.json(), expected);
+    let came = served.get(&format!("{STATS}?user_id=wang1")).await;
+    let expected = json!({
+        "code": 200,
+        "success": true,
+        "message": "获取用户wang1统计成功",
+        "data": {
+            "operation_type": "user_stats",
+            "user_id": "wang1",
+            "thread_count": 3,
+            "total_checkpoints": 116,
+            "threads": [thread(C, 64), thread(A, 36), thread(B, 16)],
+            "timestamp": "2025-01-31T10:30:00",
+        },
+    });
+    assert_eq!(came.json(), expected);
+}
+
+#[tokio::test]
+async fn cleanups_are_as_the_seed_shows_them_for_all_a_user_and_a_thread() {
+    let served = wangs();
+    let detail = |before: u64, gone: u64| {
+        json!({
+            "original_count": before,
+            "deleted_count": gone,
+            "remaining_count": before - gone,
+            "status": "success",
+        })
+    };
+    // The thread wins over the user, whoever that is.
+    let asked = json!({ "thread_id": A, "user_id": "wang2", "keep_count": 8 });
+    let came = served.post(CLEANUP, &asked.to_string()).await;
+    let expected = json!({
+        "code": 200,
+        "success": true,
+        "message": "Checkpoint清理完成",
+        "data": {
+            "operation_type": "cleanup_thread",
+            "target": A,
+            "keep_count": 8,
+            "total_processed": 1,
+            "total_deleted": 28,
+            "details": { A: detail(36, 28) },
+            "timestamp": "2025-01-31T10:30:00",
+        },
+    });
+    assert_eq!(came.json(), expected);
+    let came = served
+        .post(CLEANUP, r#"{"user_id": "wang1", "keep_count": 5}"#)
+        .await;
+    let data = &came.json()["data"];
+    assert_eq!(
+        (&data["operation_type"], &data["target"]),
+        (&json!("cleanup_user"), &json!("wang1"))
+    );
+    let details = json!({ A: detail(8, 3), B: detail(16, 11), C: detail(64, 59) });
+    assert_eq!(
+        (&data["details"], &data["total_deleted"]),
+        (&details, &json!(73))
+    );
+    // The number that is configured, for all.
+    let came = served.post(CLEANUP, "").await;
+    let data = &came.json()["data"];
+    let all = json!({ A: detail(5, 0), B: detail(5, 0), C: detail(5, 0), D: detail(16, 6) });
+    assert_eq!(
+        (&data["operation_type"], &data["target"]),
+        (&json!("cleanup_all"), &json!("all"))
+    );
+    assert_eq!(
+        (&data["keep_count"], &data["total_processed"]),
+        (&json!(10), &json!(4))
+    );
+    assert_eq!(data["details"], all);
+    let came = served.get(STATS).await;
+    assert_eq!(came.json()["data"]["total_checkpoints"], 25);
+}
+
+#[tokio::test]
+async fn how_many_stay_is_configured_and_pinned_ones_stay_too() {
+    let served = Served::with(ServerOptions::default().keep_count(2));
+    let task = served.task("t", "ana", 4);
+    let pinned = task.checkpoint(Mark::new().label("pinned")).unwrap();
+    served.engine.pin(&pinned.id, None).unwrap();
+    for _ in 0..4 {
+        task.checkpoint(Mark::new()).unwrap();
+    }
+    let came = served.post(CLEANUP, r#"{"thread_id": "t"}"#).await;
+    let detail = &came.json()["data"]["details"]["t"];
+    assert_eq!(
+        (&detail["original_count"], &detail["remaining_count"]),
+        (&json!(9), &json!(3))
+    );
+    let came = served
+        .post(CLEANUP, r#"{"thread_id": "t", "keep_count": 0}"#)
+        .await;
+    assert_eq!(came.json()["data"]["details"]["t"]["remaining_count"], 1);
+}
+
+#[tokio::test]
+async fn what_goes_wrong_is_said_as_the_seeds_say_it() {
+    let served = wangs();
+    let long = format!(r#"{{"thread_id": "{}"}}"#, "t".repeat(257));
+    let cases = [
+        (r#"{"thread_id": ""}"#, 400, "INVALID_THREAD_ID"),
+        (r#"{"thread_id": "a\nb"}"#, 400, "INVALID_THREAD_ID"),
+        (&long, 400, "INVALID_THREAD_ID"),
+        (r#"{"thread_id": "wang1:1"}"#, 404, "INVALID_THREAD_ID"),
+        (r#"{"user_id": "nobody"}"#, 404, "USER_NOT_FOUND"),
+        (r#"{"user_id": ""}"#, 400, "INVALID_REQUEST"),
+        (r#"{"keep_count": -1}"#, 400, "INVALID_REQUEST"),
+        (r#"{"keep_count": 1000001}"#, 400, "INVALID_REQUEST"),
+        (r#"{"keep": 1}"#, 400, "INVALID_REQUEST"),
+        (r#"{"keep_count": 1"#, 400, "INVALID_REQUEST"),
+        ("[]", 400, "INVALID_REQUEST"),
+    ];
+    for (asked, status, name) in cases {
+        let came = served.post(CLEANUP, asked).await;
+        assert_eq!(direct_error(&came), (status, name.to_owned()), "{asked}");
+    }
+    let came = served.get(&format!("{STATS}?user_id=nobody")).await;
+    assert_eq!(direct_error(&came), (404, "USER_NOT_FOUND".to_owned()));
+    let came = served.get(&format!("{STATS}?user=wang1")).await;
+    assert_eq!(direct_error(&came), (400, "INVALID_REQUEST".to_owned()));
+    let came = served.get(CLEANUP).await;
+    assert_eq!(direct_error(&came), (405, "INVALID_REQUEST".to_owned()));
+    assert_eq!(came.header("allow"), "POST");
+    let came = served.get("/api/v0/checkpoint").await;
+    assert_eq!(direct_error(&came), (404, "NOT_FOUND".to_owned()));
+    for limit in ["0", "101", "-1", "x", "20&more=1"] {
+        let came = served
+            .get(&format!("/api/v1/tasks/{A}/checkpoints?limit={limit}"))
+            .await;
+        assert_eq!(
+            envelope_error(&came),
+            (400, "VALIDATION_ERROR".to_owned()),
+            "{limit}"
+        );
+    }
+    for path in [
+        "tasks/nobody/checkpoints",
+        "checkpoints/00000000",
+        "nothing",
+        "",
+    ] {
+        let came = served.get(&format!("/api/v1/{path}")).await;
+        assert_eq!(
+            envelope_error(&came),
+            (404, "NOT_FOUND".to_owned()),
+            "{path}"
+        );
+    }
+    served.engine.clone().close().unwrap();
+    let came = served.get(STATS).await;
+    assert_eq!(direct_error(&came), (503, "STORE_ERROR".to_owned()));
+    assert_eq!(came.header("retry-after"), "1");
+    let came = served.get(&format!("/api/v1/tasks/{A}/checkpoints")).await;
+    assert_eq!(envelope_error(&came), (503, "STORE_UNAVAILABLE".to_owned()));
+}
+
+#[tokio::test]
+async fn a_checkpoint_has_the_fields_of_the_seed_as_they_were_at_its_point() {
+    let served = Served::new();
+    let task = served.task("essay", "ana", 0);
+    task.checkpoint(Mark::new().time_us(1_768_732_200_123_456))
+        .unwrap();
+    let prompt = "ü".repeat(250);
+    task.append(PromptChanged { prompt }).unwrap();
+    task.append(PhaseChanged {
+        phase: "evaluating".into(),
+        iteration: 3,
+        ..PhaseChanged::default()
+    })
+    .unwrap();
+    task.append(GuidanceGiven {
+        text: "shorter".into(),
+        data: None,
+    })
+    .unwrap();
+    let artifacts = [("draft".to_owned(), Json::string("text"))];
+    task.append(Append::from(ArtifactsEdited {
+        artifacts: artifacts.into_iter().collect(),
+    }))
+    .unwrap();
+    task.change_control(RunControl::Running, None).unwrap();
+    let marked = task
+        .checkpoint(Mark::new().label("x").time_us(1_768_732_200_123_456))
+        .unwrap();
+    let first = marked.parent.unwrap();
+    let expected = json!({
+        "id": marked.id.to_string(),
+        "taskId": "essay",
+        "iteration": 3,
+        "state": "evaluating",
+        "runControlState": "running",
+        "promptPreview": "ü".repeat(200),
+        "hasArtifacts": true,
+        "hasUserGuidance": true,
+        "branchId": "0",
+        "parentId": first.to_string(),
+        "lineageType": "root",
+        "branchDescription": null,
+        "checksum": marked.id.to_string(),
+        "integrityOk": true,
+        "createdAt": "2026-01-18T10:30:00.123Z",
+    });
+    let id = marked.id.to_string();
+    for name in [&id[..], &id[..8], &format!("@{id}")] {
+        let came = served.get(&format!("/api/v1/checkpoints/{name}")).await;
+        assert_eq!(came.json(), json!({ "data": expected }));
+    }
+    let came = served.get("/api/v1/tasks/essay/checkpoints?limit=1").await;
+    assert_eq!(
+        came.json(),
+        json!({ "data": { "checkpoints": [expected], "total": 2 } })
+    );
+    let came = served.get("/api/v1/tasks/essay/checkpoints").await;
+    let earlier = &came.json()["data"]["checkpoints"][1];
+    assert_eq!(earlier["id"], first.to_string());
+    assert_eq!(
+        (&earlier["state"], &earlier["promptPreview"]),
+        (&json!(""), &json!(""))
+    );
+    assert_eq!(
+        (&earlier["parentId"], &earlier["hasArtifacts"]),
+        (&Value::Null, &json!(false))
+    );
+    let back = served
+        .engine
+        .restore(&served.engine.point("essay@1").unwrap(), Some("again"))
+        .unwrap();
+    back.checkpoint(Mark::new()).unwrap();
+    let came = served.get("/api/v1/tasks/essay/checkpoints?limit=1").await;
+    let newest = &came.json()["data"]["checkpoints"][0];
+    assert_eq!(
+        (&newest["branchId"], &newest["lineageType"]),
+        (&json!("1"), &json!("restore"))
+    );
+    assert_eq!(newest["branchDescription"], "again");
+}
+
+#[tokio::test]
+async fn metrics_of_checkpoints_are_counted() {
+    let served = Served::new();
+    served.task("t", "ana", 3);
+    served.get("/api/v1/tasks/t/checkpoints").await;
+    served.get("/api/v1/tasks/t/checkpoints").await;
+    let data = served.get("/api/v1/meta/checkpoint-metrics").await.json()["data"].clone();
+    assert_eq!(data["saved"], 3);
+    let hits = data["hits"].as_u64().unwrap();
+    assert!(hits >= 3, "{data}");
+}

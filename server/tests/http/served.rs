@@ -1,0 +1,115 @@
+//! A store that is served, without a socket.
+
+use axum::body::Body;
+use axum::http::{HeaderMap, Request, StatusCode};
+use http_body_util::BodyExt as _;
+use milepost::{Engine, ManualClock, Options, Task};
+use milepost_server::{NewToken, Server, ServerOptions, Tokens};
+use serde_json::Value;
+use tower::ServiceExt as _;
+
+/// 2025-01-31T10:30:00Z, in microseconds since the Unix epoch.
+pub const NOW_US: u64 = 1_738_319_400_000_000;
+
+/// A store that is served.
+pub struct Served {
+    pub dir: tempfile::TempDir,
+    pub engine: Engine,
+    pub tokens: Tokens,
+    server: Server,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub struct Came {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub bytes: Vec<u8>,
+}
+
+impl Came {
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.bytes).unwrap_or_else(|e| panic!("{e}: {self:?}"))
+    }
+
+    pub fn header(&self, name: &str) -> &str {
+        self.headers
+            .get(name)
+            .map_or("", |value| value.to_str().unwrap())
+    }
+}
+
+impl Served {
+    pub fn new() -> Self {
+        Self::with(ServerOptions::default())
+    }
+
+    pub fn with(options: ServerOptions) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let engine = Engine::open(dir.path(), Options::default()).unwrap();
+        let tokens = Tokens::of_store(dir.path());
+        let clock = ManualClock::at(NOW_US);
+        let server = Server::with_clock(&engine, tokens.clone(), options, clock).unwrap();
+        Self {
+            dir,
+            engine,
+            tokens,
+            server,
+        }
+    }
+
+    /// A task with so many checkpoints.
+    pub fn task(&self, id: &str, user: &str, checkpoints: usize) -> Task {
+        let task = self.engine.start_task(id, user).unwrap();
+        for _ in 0..checkpoints {
+            task.checkpoint(milepost::Mark::new()).unwrap();
+        }
+        task
+    }
+
+    pub fn token(&self, user: &str, admin: bool) -> String {
+        let new = NewToken {
+            user: user.into(),
+            admin,
+            expires_us: None,
+        };
+        self.tokens.create(&new, NOW_US).unwrap().1
+    }
+
+    pub fn router(&self) -> axum::Router {
+        self.server.router()
+    }
+
+    pub async fn ask(&self, request: Request<Body>) -> Came {
+        let response = self.server.router().oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        Came {
+            status: parts.status,
+            headers: parts.headers,
+            bytes: body.collect().await.unwrap().to_bytes().to_vec(),
+        }
+    }
+
+    pub async fn get(&self, path: &str) -> Came {
+        self.ask(request("GET", path, None, "")).await
+    }
+
+    pub async fn get_as(&self, token: &str, path: &str) -> Came {
+        self.ask(request("GET", path, Some(token), "")).await
+    }
+
+    pub async fn post(&self, path: &str, body: &str) -> Came {
+        self.ask(request("POST", path, None, body)).await
+    }
+}
+
+pub fn request(method: &str, path: &str, token: Option<&str>, body: &str) -> Request<Body> {
+    let mut request = Request::builder().method(method).uri(path);
+    if let Some(token) = token {
+        request = request.header("authorization", format!("Bearer {token}"));
+    }
+    if !body.is_empty() {
+        request = request.header("content-type", "application/json");
+    }
+    request.body(Body::from(body.to_owned())).unwrap()
+}

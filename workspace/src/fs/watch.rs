@@ -1,0 +1,279 @@
+//! What the kernel tells of folders: in which of them something happened. It keeps that until it is asked, so
+//! nothing runs meanwhile.
+
+use std::collections::{BTreeSet, HashMap};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use parking_lot::Mutex;
+use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
+use rustix::io::Errno;
+
+use super::dir::Dir;
+
+/// Everything that changes what a look would find.
+const TOLD: WatchFlags = WatchFlags::CREATE
+    .union(WatchFlags::DELETE)
+    .union(WatchFlags::MODIFY)
+    .union(WatchFlags::CLOSE_WRITE)
+    .union(WatchFlags::ATTRIB)
+    .union(WatchFlags::MOVED_FROM)
+    .union(WatchFlags::MOVED_TO)
+    .union(WatchFlags::DELETE_SELF)
+    .union(WatchFlags::MOVE_SELF)
+    .union(WatchFlags::ONLYDIR);
+
+/// File systems of which the kernel tells everything that happens in them, by the numbers of `statfs(2)`: ext2 to
+/// ext4, XFS, Btrfs, F2FS, ZFS, bcachefs, tmpfs, overlayfs.
+const TRUSTED: [u64; 8] = [
+    0xEF53,
+    0x5846_5342,
+    0x9123_683E,
+    0xF2F5_2010,
+    0x2FC1_2FC1,
+    0xCA45_1A4E,
+    0x0102_1994,
+    0x794C_7630,
+];
+
+/// Bytes of events that are read at once.
+const READ_AT_ONCE: usize = 16 << 10;
+
+/// Where something happened since folders are watched.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct Happened {
+    /// The folders in which something happened, and those that were moved or removed, at the paths that they had when they
+    /// were watched.
+    pub(crate) changed: BTreeSet<Box<[u8]>>,
+    /// More happened than is said here.
+    pub(crate) lost: bool,
+}
+
+/// Folders that are watched.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    inotify: OwnedFd,
+    /// Their paths by the kernel's numbers. A number is used once.
+    paths: Mutex<HashMap<i32, Box<[u8]>>>,
+    /// Paths that folders had when they were watched before.
+    moved: Mutex<Vec<Box<[u8]>>>,
+    /// A folder could not be watched.
+    lost: std::sync::atomic::AtomicBool,
+}
+
+impl Watch {
+    /// Begins to watch, at no folder yet. Nothing where the file system of a folder is none of which everything is told, or
+    /// the kernel has no room.
+    pub(crate) fn begin(root: &Dir) -> Option<Self> {
+        let kind = rustix::fs::fstatfs(&root.0).ok()?.f_type;
+        // The width and sign of the number are other ones on other machines.
+        let kind = u64::from(kind as u32);
+        if !TRUSTED.contains(&kind) {
+            return None;
+        }
+        let inotify = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok()?;
+        Some(Self {
+            inotify,
+            paths: Mutex::default(),
+            moved: Mutex::default(),
+            lost: false.into(),
+        })
+    }
+
+    /// Watches a folder, at its path.
+    pub(crate) fn add(&self, dir: &Dir, path: &[u8]) {
+        // The others of the user's are left to other programs.
+        if !self.is_whole() {
+            return;
+        }
+        // By its descriptor: its path may lead elsewhere by now.
+        let itself = format!("/proc/self/fd/{}", dir.0.as_raw_fd());
+        match inotify::add_watch(&self.inotify, itself, TOLD) {
+            Ok(number) => {
+                let before = self.paths.lock().insert(number, path.into());
+                // It was seen at two paths: what is at the other one now is told with this one.
+                if let Some(before) = before.filter(|before| **before != *path) {
+                    self.moved.lock().push(before);
+                }
+            }
+            Err(_) => self.lost.store(true, std::sync::atomic::Ordering::Relaxed),
+        }
+    }
+
+    /// Whether all folders that were to be watched are.
+    pub(crate) fn is_whole(&self) -> bool {
+        !self.lost.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    /// How many folders are watched.
+    pub(crate) fn folders(&self) -> usize {
+        self.paths.lock().len()
+    }
+
+    /// What happened since it was asked last. Where something happened to a name that `reaches` further than its folder, not
+    /// all is said.
+    pub(crate) fn happened(&self, reaches: fn(&[u8]) -> bool) -> Happened {
+        let mut happened = Happened {
+            lost: !self.is_whole(),
+            ..Happened::default()
+        };
+        happened.changed.extend(self.moved.lock().drain(..));
+        let mut paths = self.paths.lock();
+        let mut room = vec![MaybeUninit::uninit(); READ_AT_ONCE];
+        let mut events = Reader::new(&self.inotify, &mut room);
+        loop {
+            let event = match events.next() {
+                Ok(event) => event,
+                Err(Errno::INTR) => continue,
+                Err(Errno::AGAIN) => return happened,
+                Err(_) => {
+                    happened.lost = true;
+                    return happened;
+                }
+            };
+            let what = event.events();
+            if what.contains(ReadFlags::IGNORED) {
+                paths.remove(&event.wd());
+                continue;
+            }
+            let Some(path) = paths.get(&event.wd()) else {
+                // With no number: the queue ran over.
+                happened.lost = true;
+                continue;
+            };
+            happened.lost |= what.contains(ReadFlags::UNMOUNT)
+                || path.is_empty()
+                    && what.intersects(ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF);
+            match event.file_name() {
+                Some(name) => happened.lost |= reaches(name.to_bytes()),
+                // Its own permissions stand in the folder above.
+                None => {
+                    happened.changed.insert(above(path).into());
+                }
+            }
+            if !happened.changed.contains(path) {
+                happened.changed.insert(path.clone());
+            }
+        }
+    }
+}
+
+fn above(path: &[u8]) -> &[u8] {
+    let end = path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
+    path.get(..end).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::fs::at_root;
+
+    fn no(_: &[u8]) -> bool {
+        false
+    }
+
+    fn paths(of: &[&str]) -> BTreeSet<Box<[u8]>> {
+        of.iter().map(|path| path.as_bytes().into()).collect()
+    }
+
+    #[test]
+    fn each_thing_that_changes_a_folder_is_told_with_its_path() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        fs::create_dir_all(root.join("a/b")).unwrap();
+        fs::write(root.join("a/b/old"), "x").unwrap();
+        let watch = Watch::begin(&at_root(root).unwrap()).unwrap();
+        for path in ["", "a", "a/b"] {
+            watch.add(&at_root(&root.join(path)).unwrap(), path.as_bytes());
+        }
+        assert_eq!(
+            (watch.folders(), watch.happened(no)),
+            (3, Happened::default())
+        );
+        let told = |changed: &[&str]| {
+            let expected = Happened {
+                changed: paths(changed),
+                lost: false,
+            };
+            assert_eq!(watch.happened(no), expected);
+            assert_eq!(watch.happened(no), Happened::default());
+        };
+        let file = root.join("a/b/old");
+        fs::write(&file, "y").unwrap();
+        told(&["a/b"]);
+        fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).unwrap();
+        told(&["a/b"]);
+        fs::rename(&file, root.join("a/new")).unwrap();
+        told(&["a", "a/b"]);
+        // Of a second name only the folder is told that it is in.
+        fs::hard_link(root.join("a/new"), root.join("linked")).unwrap();
+        told(&[""]);
+        fs::write(root.join("linked"), "z").unwrap();
+        told(&[""]);
+        fs::remove_file(root.join("linked")).unwrap();
+        told(&[""]);
+        std::os::unix::fs::symlink("a", root.join("link")).unwrap();
+        told(&[""]);
+        fs::create_dir(root.join("a/c")).unwrap();
+        told(&["a"]);
+        fs::set_permissions(root.join("a/b"), PermissionsExt::from_mode(0o700)).unwrap();
+        told(&["a", "a/b"]);
+        fs::rename(root.join("a/b"), root.join("b")).unwrap();
+        told(&["", "a", "a/b"]);
+        fs::read(root.join("a/new")).unwrap();
+        fs::read_dir(root).unwrap().count();
+        told(&[]);
+        fs::write(root.join("a/rules"), "").unwrap();
+        assert!(watch.happened(|name| name == b"rules").lost);
+        fs::remove_dir(root.join("b")).unwrap();
+        told(&["", "a", "a/b"]);
+        assert_eq!(watch.folders(), 2);
+    }
+
+    #[test]
+    fn more_than_the_kernel_keeps_and_a_root_that_moves_are_told_as_lost() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("root");
+        fs::create_dir(&root).unwrap();
+        let begin = || {
+            let watch = Watch::begin(&at_root(&root).unwrap()).unwrap();
+            watch.add(&at_root(&root).unwrap(), b"");
+            watch
+        };
+        let watch = begin();
+        let kept = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap();
+        let kept: usize = kept.trim().parse().unwrap();
+        for n in 0..kept.min(100_000) {
+            let name = root.join(if n % 2 == 0 { "a" } else { "b" });
+            fs::write(&name, "").unwrap();
+        }
+        let overflows = kept < 100_000;
+        assert_eq!(watch.happened(no).lost, overflows);
+        assert!(!watch.happened(no).lost, "it is told once");
+        let watch = begin();
+        fs::rename(&root, dir.path().join("other")).unwrap();
+        assert!(watch.happened(no).lost);
+        fs::rename(dir.path().join("other"), &root).unwrap();
+        let watch = begin();
+        fs::remove_dir_all(&root).unwrap();
+        assert!(watch.happened(no).lost);
+    }
+
+    #[test]
+    fn what_cannot_be_watched_is_said() {
+        let dir = tempfile::tempdir().unwrap();
+        let opened = at_root(dir.path()).unwrap();
+        let watch = Watch::begin(&opened).unwrap();
+        assert!(watch.is_whole());
+        let gone = dir.path().join("gone");
+        fs::write(&gone, "").unwrap();
+        // What is no folder is refused as what there is no room for.
+        let file = Dir(fs::File::open(&gone).unwrap().into());
+        watch.add(&file, b"gone");
+        assert!(!watch.is_whole() && watch.happened(no).lost);
+        assert!(Watch::begin(&at_root("/proc".as_ref()).unwrap()).is_none());
+    }
+}
