@@ -11,7 +11,7 @@ use crate::check::{
     Cases, Whole, beside, changes, clean, files, goes_on, opens, refuses, repairs, same,
 };
 use crate::stores::{
-    Damage, Stores, acked, cut, frame_of, last_commit, name, options, segments, zero_from,
+    Damage, Stores, acked, archive, cut, frame_of, last_commit, name, options, segments, zero_from,
 };
 
 const REPAIRED: Outcome = Outcome::Repaired;
@@ -166,6 +166,50 @@ fn an_older_copy_of_a_segment_is_as_a_tail_that_was_cut() {
     let killed = stores.path("killed");
     let before = Whole::of_store(&killed);
     refuses(&killed, &before, put, &name(&older), "older");
+}
+
+/// Killed when the archive had both segments and neither was removed yet, or only one of them, in
+/// whatever order their removal came to the disk.
+#[test]
+fn a_segment_that_the_archive_has_all_of_says_nothing_about_the_end() {
+    let stores = Stores::make();
+    let before = Whole::of_store(&stores.path("held"));
+    let done = stores.copy("held", "done");
+    Engine::open(&done, options()).unwrap().close().unwrap();
+    assert_eq!(archive(&done).len(), 5, "both are archived");
+    let older = &segments(&stores.path("closed"))[0];
+    let store = || {
+        let root = stores.copy("held", "store");
+        fs::remove_dir_all(root.join("archive")).unwrap();
+        folder::copy(&done.join("archive"), &root.join("archive")).unwrap();
+        root
+    };
+    for gone in [&[][..], &[0], &[1], &[0, 1]] {
+        let root = store();
+        let all = segments(&root);
+        for n in gone {
+            fs::remove_file(&all[*n]).unwrap();
+        }
+        opens(
+            &root,
+            &before,
+            &[],
+            &format!("segments {gone:?} are removed"),
+        );
+    }
+    // It says that the store was closed, which it was long ago.
+    let root = store();
+    let all = segments(&root);
+    fs::copy(older, &all[0]).unwrap();
+    fs::remove_file(&all[1]).unwrap();
+    opens(&root, &before, &[], "an older copy of the first is back");
+    // Beside the segment that is written on.
+    for n in [0, 1] {
+        let root = stores.copy("done", "store");
+        let back = &segments(&stores.path("held"))[n];
+        fs::copy(back, root.join("journal").join(name(back))).unwrap();
+        opens(&root, &before, &[], &format!("segment {n} is back"));
+    }
 }
 
 #[test]

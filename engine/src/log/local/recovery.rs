@@ -91,8 +91,20 @@ impl Survey {
 
     /// Whether the journal says that the store was closed.
     pub(super) fn closed(&self) -> bool {
-        let mine = self.segments.iter().rfind(|segment| !segment.foreign);
-        mine.is_some_and(Segment::closed)
+        let mut mine = self
+            .segments
+            .iter()
+            .filter(|s| !s.foreign && !self.outlived(s));
+        mine.next_back().is_some_and(Segment::closed)
+    }
+
+    /// Whether the archive has all of a segment: it is there because its removal was not, or because
+    /// somebody put an older copy back. Nothing may be said of the journal's end by it.
+    fn outlived(&self, segment: &Segment) -> bool {
+        let first = segment.header.map(|header| header.first);
+        let last = segment.last();
+        let archived = |seq: Option<Seq>| seq.is_some_and(|seq| seq <= self.archive.end());
+        archived(first) && archived(last)
     }
 
     /// What is wrong with the journal's files, from the archive's end to the commit `end`.
@@ -125,15 +137,19 @@ impl Survey {
                 let place = segment.path.display().to_string();
                 faults.push(Error::corrupt(place, expected, found));
             }
-            before = segment.last().zip(segment.check());
+            // What comes after one that the archive has goes on from the archive.
+            before = match self.outlived(segment) {
+                true => None,
+                false => segment.last().zip(segment.check()),
+            };
         }
         let last = self.segments.iter().filter_map(Segment::last).max();
-        if last.unwrap_or(self.archive.end()) < end {
-            let found = format!("commits up to {}", last.unwrap_or(self.archive.end()));
+        let last = last.unwrap_or(0).max(self.archive.end());
+        if last < end {
             faults.push(Error::corrupt(
                 "journal",
                 format!("commits up to {end}"),
-                found,
+                format!("commits up to {last}"),
             ));
         }
         faults
@@ -141,7 +157,7 @@ impl Survey {
 
     /// Commits between the archive and the journal's first segment that neither has.
     fn hole_before_journal(&self) -> Option<Hole> {
-        let header = self.segments.first()?.header?;
+        let header = self.segments.iter().find(|s| !self.outlived(s))?.header?;
         let after = self.archive.end() + 1;
         let free = self.archive.files.last().map_or(1, |file| file.number + 1);
         (header.first > after).then(|| Hole {
@@ -365,6 +381,10 @@ fn end_at(shared: &Shared, survey: &Survey, end: Position) -> Result<JournalEnd>
         segment.settle()?;
     }
     journal.next_number = journal.next_number.max(header.number + 1);
+    if survey.outlived(segment) {
+        seal(shared, survey, segment)?;
+        return Ok(journal);
+    }
     journal.next_size = if at * 2 > size { size * 2 } else { size };
     if closed || segment.frames.is_empty() {
         let file = files::open_rw(&segment.path)?;
