@@ -6,6 +6,7 @@
 //! peers/        what users would use instead: SQLite as an event table, a bare file, a shadow git repository
 //! measure.rs    alternating rounds, medians, ratios
 //! rows/         one row of the design's targets each
+//! served/       the service under load
 //! ```
 
 #![expect(
@@ -18,4 +19,5 @@ pub mod corpus;
 pub mod measure;
 pub mod peers;
 pub mod rows;
+pub mod served;
 pub mod trees;

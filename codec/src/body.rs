@@ -74,15 +74,55 @@ impl Body {
         let fields = form::fields(text)?;
         let kind = form::kind_of(&fields)?;
         match Self::known_from_json(&kind, text) {
-            Some((Ok(Self::Message(mut message)), unknown)) => {
-                message.extra = form::pick(&fields, &unknown)?;
+            Some((Ok(Self::Message(mut message)), ignored)) => {
+                message.extra = form::pick(&fields, &ignored.fields)?;
                 Ok(Self::Message(message))
             }
-            Some((body, unknown)) => form::refuse_unknown(&kind, &unknown).and(body),
+            Some((body, ignored)) => form::refuse_unknown(&kind, &ignored.fields).and(body),
             None => Ok(Self::Application(Application {
                 name: kind,
                 data: Data::Json(Json::new(text)?),
             })),
+        }
+    }
+
+    /// Reads the JSON form of a kind that is known from elsewhere: the text may say it too, and then has
+    /// to say the same. Nothing where there is no such kind. Reads the text once, where all of it has a
+    /// place in the kind's structure.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` as [`Body::from_json`].
+    ///
+    /// ```
+    /// use milepost_codec::{Body, Message};
+    ///
+    /// let said = r#"{"role":"user","content":"hello"}"#;
+    /// let body = Body::from_json_of("message", said)?;
+    /// assert_eq!(body, Some(Message::text("user", "hello").into()));
+    /// assert_eq!(Body::from_json_of("gossip", said)?, None);
+    /// # Ok::<(), milepost_codec::Error>(())
+    /// ```
+    pub fn from_json_of(kind: &str, text: &str) -> Result<Option<Self>> {
+        // Structures are read from arrays, too.
+        if !text.trim_ascii_start().starts_with('{') {
+            return Err(Error::invalid("`body` is no object"));
+        }
+        let Some((body, ignored)) = Self::known_from_json(kind, text) else {
+            return Ok(None);
+        };
+        if ignored.kind {
+            form::same_kind(kind, &form::fields(text)?)?;
+        }
+        match body {
+            Ok(Self::Message(mut message)) if !ignored.fields.is_empty() => {
+                message.extra = form::pick(&form::fields(text)?, &ignored.fields)?;
+                Ok(Some(Self::Message(message)))
+            }
+            Ok(Self::Message(message)) => Ok(Some(Self::Message(message))),
+            body => form::refuse_unknown(kind, &ignored.fields)
+                .and(body)
+                .map(Some),
         }
     }
 

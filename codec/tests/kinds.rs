@@ -78,6 +78,45 @@ fn absent_fields_have_the_documented_values() {
 }
 
 #[test]
+fn a_kind_that_is_known_from_elsewhere_is_said_once_more_at_most_and_the_same() {
+    let read = |kind: &str, text: &str| {
+        let body = Body::from_json_of(kind, text).map_err(|e| e.to_string());
+        body.map(|body| body.map(|body| body.to_json().unwrap()))
+    };
+    let shown = r#"{"kind":"step_started","step":1}"#;
+    for text in [
+        r#"{"step":1}"#,
+        shown,
+        " {\"step\": 1, \"kind\":\"step_started\"}\n",
+    ] {
+        assert_eq!(read("step_started", text), Ok(Some(shown.into())), "{text}");
+    }
+    assert_eq!(read("step_strated", shown), Ok(None));
+    for (text, why) in [
+        (
+            r#"{"kind":"step_failed","step":1}"#,
+            "that of `body` is `step_failed`",
+        ),
+        (
+            r#"{"kind":"step_started","kind":"step_failed","step":1}"#,
+            "more than one `kind`",
+        ),
+        (r#"{"kind":1,"step":1}"#, "not a string"),
+        (r#"{"step":1,"stop":2}"#, "no field `stop`"),
+        (r#"[1]"#, "no object"),
+        ("1", "no object"),
+        ("", "no object"),
+        (r#"{"step":1"#, "EOF"),
+    ] {
+        let error = read("step_started", text).unwrap_err();
+        assert!(error.contains(why), "{text}: {error}");
+    }
+    let said = r#"{"role":"user","content":"hi","kind":"message","score":1}"#;
+    let extra = r#"{"kind":"message","role":"user","content":"hi","score":1}"#;
+    assert_eq!(read("message", said), Ok(Some(extra.into())));
+}
+
+#[test]
 fn an_object_of_base64_alone_is_bytes_where_data_is_read() {
     let read = |data: &str| {
         let line = format!(r#"{{"kind":"application","name":"a","data":{data}}}"#);

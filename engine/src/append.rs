@@ -10,7 +10,7 @@ use milepost_codec::{
 };
 
 use crate::checkpoint::Mark;
-use crate::committer::{Done, PartBuilder, Slot};
+use crate::committer::{Done, PartBuilder};
 use crate::index::is_indexed;
 use crate::log::Log;
 use crate::trees;
@@ -169,6 +169,13 @@ impl Append {
             Body::PhaseChanged(changed) => Some(changed.phase.as_str()),
             _ => None,
         })
+    }
+
+    /// Whether it is only written: it marks no checkpoint, before which hooks are asked and folders are
+    /// captured, and changes no control. [`Task::submit`](crate::Task::submit) takes it without anything
+    /// else being waited for.
+    pub fn is_plain(&self) -> bool {
+        self.mark_given().is_none() && self.control_changes().next().is_none()
     }
 
     pub(crate) fn key_given(&self) -> Option<&str> {
@@ -379,24 +386,6 @@ impl Appended {
             checkpoint: done.checkpoint,
             repeated,
         })
-    }
-}
-
-/// An append that is under way.
-///
-/// Dropping it does not take the append back.
-#[derive(Debug)]
-pub struct Ticket(pub(crate) Arc<Slot>);
-
-impl Ticket {
-    /// Whether the result is there.
-    pub fn is_done(&self) -> bool {
-        self.0.is_done()
-    }
-
-    /// Waits until the events are durable, or refused. Errors are those of an append.
-    pub fn wait(self) -> Result<Appended> {
-        Appended::of(&self.0.wait()?)
     }
 }
 

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! engine.rs  task.rs  lineage.rs      the handles users work with
-//! append.rs  checkpoint.rs            what goes in
+//! append.rs  checkpoint.rs  ticket.rs what goes in
 //! read.rs  subscribe.rs  state.rs     what comes out
 //! restore.rs                          going back
 //! retention/  base.rs  live.rs        what is kept, and what goes
@@ -92,12 +92,13 @@ mod subscribe;
 mod supervisor;
 mod sync;
 mod task;
+mod ticket;
 mod trees;
 mod verify;
 
 pub use address::{Address, Place};
 pub use anchor::{Anchor, AnchoredLog};
-pub use append::{Append, Appended, Ticket};
+pub use append::{Append, Appended};
 pub use checkpoint::{Checkpoint, Mark};
 pub use chunk_store::{ChunkHold, ChunkStore};
 pub use clock::{Clock, ManualClock, SystemClock};
@@ -134,6 +135,7 @@ pub use stats::{DiskBytes, Stats, TaskStats};
 pub use subscribe::{SubscribeOptions, Subscription};
 pub use supervisor::{Accepted, Degraded, DegradedStats, Health, Supervisor};
 pub use task::Task;
+pub use ticket::Ticket;
 pub use verify::{EventPlace, Fault, VerifyReport};
 
 pub use milepost_codec::{

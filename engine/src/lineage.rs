@@ -6,7 +6,7 @@ use milepost_codec::{
     Epoch, Error, Head, LineageId, LineageType, LogId, Offset, Origin, Parent, Result, TaskNo,
 };
 
-use crate::append::{Append, Appended, Ticket};
+use crate::append::{Append, Appended};
 use crate::audit::Done;
 use crate::checkpoint::{Checkpoint, Mark};
 use crate::committer::Request;
@@ -16,6 +16,7 @@ use crate::point::Point;
 use crate::read::Events;
 use crate::subscribe::{SubscribeOptions, Subscription};
 use crate::task::Task;
+use crate::ticket::Ticket;
 
 /// A handle on one lineage. Cheap to clone.
 ///
@@ -142,11 +143,15 @@ impl Lineage {
     /// What follows from an append. It takes the task's control: not while that is held.
     pub(crate) fn appended(&self, append: &Append, appended: &Appended) {
         if let Some(phase) = append.phase_entered() {
-            crate::control::entered(self.inner(), self.task, self.id, phase);
+            self.entered(phase);
         }
         if appended.checkpoint.is_some() && !appended.repeated {
             self.tell_marked(append.marked().as_ref());
         }
+    }
+
+    pub(crate) fn entered(&self, phase: &str) {
+        crate::control::entered(self.inner(), self.task, self.id, phase);
     }
 
     fn tell_marked(&self, mark: Option<&Mark>) {
@@ -171,7 +176,8 @@ impl Lineage {
             return self.inner().meters.refused(Err(Error::invalid(why)));
         }
         let request = self.request(&append)?;
-        self.engine.inner.committer.submit(request).map(Ticket)
+        let slot = self.engine.inner.committer.submit(request)?;
+        Ok(Ticket::new(slot, self, &append))
     }
 
     fn request(&self, append: &Append) -> Result<Request> {

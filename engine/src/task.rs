@@ -5,7 +5,7 @@ use std::ops::RangeBounds;
 use milepost_codec::{Epoch, Head, LineageId, Offset, Result, TaskNo};
 
 use crate::TaskInfo;
-use crate::append::{Append, Appended, Ticket};
+use crate::append::{Append, Appended};
 use crate::checkpoint::{Checkpoint, Mark};
 use crate::engine::Engine;
 use crate::joined::Captured;
@@ -13,6 +13,7 @@ use crate::lineage::{Lineage, LineageInfo, info};
 use crate::point::Point;
 use crate::read::Events;
 use crate::subscribe::{SubscribeOptions, Subscription};
+use crate::ticket::Ticket;
 
 /// A handle on a task and the lineage it went on with when the handle was taken. Cheap to clone.
 ///

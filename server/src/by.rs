@@ -4,7 +4,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use milepost::{Append, Appended, Detail, Error, ErrorKind, Task};
+use milepost::{Append, Appended, Detail, Error, ErrorKind, Task, Ticket};
 use serde::Serialize;
 
 use crate::around::RequestId;
@@ -50,6 +50,15 @@ impl By {
 
     /// Appends to a task, under the request's conditions.
     pub(crate) fn append(&self, task: &Task, append: Append) -> milepost::Result<Appended> {
+        task.append(self.conditioned(append))
+    }
+
+    /// The same, to be waited for by a task.
+    pub(crate) fn submit(&self, task: &Task, append: Append) -> milepost::Result<Ticket> {
+        task.submit(self.conditioned(append))
+    }
+
+    fn conditioned(&self, append: Append) -> Append {
         let mut append = append.user(&*self.who.user).correlation(self.correlation());
         if let Some(head) = self.expect {
             append = append.expect_head(head);
@@ -57,7 +66,7 @@ impl By {
         if let Some(key) = &self.key {
             append = append.key(key);
         }
-        task.append(append)
+        append
     }
 
     /// That nothing was asked which this route cannot look at.

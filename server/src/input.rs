@@ -4,6 +4,7 @@ use axum::body::{Bytes, to_bytes};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::server::App;
@@ -96,7 +97,7 @@ impl<T: DeserializeOwned> FromRequest<App> for Required<T> {
 }
 
 /// Reads a JSON object; else says what is wrong with it.
-pub(crate) fn object<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+pub(crate) fn object<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, String> {
     // Structures are read from arrays, too.
     match bytes.trim_ascii_start().first() {
         Some(b'{') => serde_json::from_slice(bytes)

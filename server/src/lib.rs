@@ -8,7 +8,8 @@
 //! forms/       how what the engine knows is shown on `/v1`
 //! streams/     events as they are committed
 //! view.rs      an engine as whoever asks may see and change it       who.rs  tokens.rs
-//! by.rs        for whom something is changed, and on which conditions folder.rs
+//! by.rs        for whom something is changed, and on which conditions appending.rs
+//! folder.rs    a workspace's folder on this machine
 //! wrong.rs     what went wrong, and how each family says it          input.rs
 //! accept.rs    which form of an answer somebody wants                tag.rs
 //! streamed.rs  answers that are longer than memory                state_text.rs
@@ -17,6 +18,7 @@
 //! ```
 
 mod accept;
+mod appending;
 mod around;
 mod by;
 mod folder;

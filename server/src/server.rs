@@ -8,8 +8,9 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::serve::ListenerExt as _;
 use milepost::{Clock, Engine, ErrorKind, Result, SystemClock};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, watch};
 
+use crate::appending;
 use crate::around::{Ids, UnderWay, around, bug};
 use crate::meters::Meters;
 use crate::options::ServerOptions;
@@ -54,6 +55,8 @@ struct Inner {
     feeds: Feeds,
     /// One for each event stream that there may be.
     streams: Arc<Semaphore>,
+    /// For bytes of appends that no thread waits for.
+    room: Semaphore,
     /// Whether it is being stopped.
     stop: watch::Sender<bool>,
 }
@@ -97,6 +100,7 @@ impl Server {
             meters: Meters::default(),
             feeds: Feeds::default(),
             streams,
+            room: Semaphore::new(appending::UNDER_WAY),
             stop: watch::Sender::new(false),
         };
         Ok(Self {
@@ -190,6 +194,13 @@ impl App {
             let text = format!("there are {most} event streams already: ask again later");
             Wrong::Engine(ErrorKind::Unavailable, text, None)
         })
+    }
+
+    /// Room for an append of so many bytes that no thread waits for.
+    pub(crate) async fn room(&self, bytes: usize) -> Option<SemaphorePermit<'_>> {
+        let bytes = bytes.min(appending::UNDER_WAY);
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        self.0.room.acquire_many(bytes).await.ok()
     }
 
     /// How many event streams there are.

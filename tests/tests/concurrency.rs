@@ -8,8 +8,11 @@
     reason = "tests"
 )]
 
-use std::sync::Barrier;
+use std::future::Future;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier};
+use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 
 use milepost::{
@@ -193,6 +196,47 @@ fn tickets_of_a_thread_are_committed_in_the_order_they_were_submitted() {
             assert!(own.is_sorted());
         }
         clean(&engine);
+    });
+}
+
+/// Wakes a thread.
+struct Unpark(thread::Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Waits for a future, as the plainest of runtimes does.
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let mut future = pin!(future);
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(done) => return done,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
+#[test]
+fn a_ticket_is_a_future_that_is_ready_when_the_events_are_durable_or_refused() {
+    both(|engine| {
+        let task = engine.start_task("t", "ana").unwrap();
+        let tickets: Vec<_> = (0..100).map(|n| task.submit(text(n)).unwrap()).collect();
+        for (ticket, first) in tickets.into_iter().zip(1..) {
+            assert_eq!(block_on(ticket).unwrap().first, first);
+        }
+        // Its waker may be another each time; the last one counts.
+        let mut ticket = pin!(task.submit(text(100)).unwrap());
+        let _ = ticket
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()));
+        assert_eq!(block_on(ticket).unwrap().first, 101);
+        let behind = Append::from(text(101)).expect_head(7);
+        let refused = block_on(task.submit(behind).unwrap()).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Conflict);
     });
 }
 

@@ -24,7 +24,7 @@ pub fn store(dir: &Path) -> (Engine, Task) {
     (engine, task)
 }
 
-fn folder() -> tempfile::TempDir {
+pub(crate) fn folder() -> tempfile::TempDir {
     let dir = std::env::var_os("MILEPOST_BENCH_DIR");
     let dir = dir.map_or_else(|| std::env::current_dir().unwrap(), Into::into);
     tempfile::Builder::new()

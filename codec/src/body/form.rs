@@ -82,11 +82,11 @@ macro_rules! bodies {
             fn known_from_json(
                 kind: &str,
                 text: &str,
-            ) -> Option<($crate::error::Result<Self>, Vec<String>)> {
+            ) -> Option<($crate::error::Result<Self>, $crate::body::form::Ignored)> {
                 match kind {
                     $($json => {
-                        let (body, unknown) = $crate::body::form::parse::<$kind>(kind, text);
-                        Some((body.map(Self::$kind), unknown))
+                        let (body, ignored) = $crate::body::form::parse::<$kind>(kind, text);
+                        Some((body.map(Self::$kind), ignored))
                     })*
                     _ => None,
                 }
@@ -161,22 +161,32 @@ pub(crate) fn kind_of(fields: &Fields<'_>) -> Result<String> {
         .map_err(|_| Error::invalid(format!("`kind` is {}, not a string", kind.1)))
 }
 
-/// Parses a structure and lists the fields it ignored, `kind` aside.
+/// What a structure has no place for.
+#[derive(Debug, Default)]
+pub(crate) struct Ignored {
+    /// Whether `kind` was there.
+    pub(crate) kind: bool,
+    /// The other fields.
+    pub(crate) fields: Vec<String>,
+}
+
+/// Parses a structure and says what it ignored.
 pub(crate) fn parse<T: serde::de::DeserializeOwned>(
     kind: &str,
     text: &str,
-) -> (Result<T>, Vec<String>) {
-    let mut unknown = Vec::new();
+) -> (Result<T>, Ignored) {
+    let mut ignored = Ignored::default();
     let mut json = serde_json::Deserializer::from_str(text);
     let parsed = serde_ignored::deserialize(&mut json, |path| {
         let path = path.to_string();
-        if path != "kind" {
-            unknown.push(path);
+        match path == "kind" {
+            true => ignored.kind = true,
+            false => ignored.fields.push(path),
         }
     });
     let parsed = parsed
         .map_err(|e: serde_json::Error| Error::invalid(format!("{kind}: {e}")).with_source(e));
-    (parsed, unknown)
+    (parsed, ignored)
 }
 
 /// The named fields as an object, or nothing where there are none.
@@ -197,6 +207,20 @@ pub(crate) fn pick(fields: &Fields<'_>, names: &[String]) -> Result<Option<Extra
     }
     text.push('}');
     Json::new(text).map(|json| Some(Extra(json)))
+}
+
+/// That an object says of itself what was said of it, once.
+pub(crate) fn same_kind(kind: &str, fields: &Fields<'_>) -> Result<()> {
+    let own = kind_of(fields)?;
+    if own != kind {
+        return Err(Error::invalid(format!(
+            "`kind` is `{kind}`, and that of `body` is `{own}`"
+        )));
+    }
+    match fields.iter().filter(|(name, _)| name == "kind").count() {
+        1 => Ok(()),
+        _ => Err(Error::invalid("`body` has more than one `kind`")),
+    }
 }
 
 pub(crate) fn refuse_unknown(kind: &str, unknown: &[String]) -> Result<()> {

@@ -311,5 +311,8 @@ fn read_json(bytes: &[u8]) -> Result<()> {
     let body = Body::from_json(text)?;
     let (kind, payload) = body.encode();
     assert_eq!(Body::decode(kind, &payload)?, body);
+    if let Ok(Some(same)) = Body::from_json_of(body.kind_name(), text) {
+        assert_eq!(same, body);
+    }
     Ok(())
 }

@@ -3,6 +3,7 @@
 //!
 //! A failed test prints the schedule to be replayed.
 
+use std::future::poll_fn;
 use std::sync::Arc;
 
 use milepost_codec::{Body, Message};
@@ -84,10 +85,14 @@ fn appends_from_several_threads_each_get_an_offset_of_their_own() {
                     })
                 })
                 .collect();
+            let polled = request(&world.catalog, false, None).unwrap();
+            let slot = world.committer.submit(polled).unwrap();
+            let polled = shuttle::future::block_on(poll_fn(|context| slot.poll(context)));
             let mut offsets: Vec<_> = threads.into_iter().map(|t| t.join().unwrap()).collect();
+            offsets.push(polled.unwrap().parts[0].0);
             offsets.sort_unstable();
-            assert_eq!(offsets, [1, 2, 3], "I2");
-            assert_eq!(world.head(), 4);
+            assert_eq!(offsets, [1, 2, 3, 4], "I2");
+            assert_eq!(world.head(), 5);
             world.committer.close();
         },
         TRIES,

@@ -1,6 +1,7 @@
 //! What a caller waits on.
 
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 use crate::clock::Stopwatch;
 use crate::metrics::Meters;
@@ -37,39 +38,79 @@ impl Gate {
 /// Where the result of a request comes.
 #[derive(Debug)]
 pub(crate) struct Slot {
-    result: Mutex<Option<Result<Done>>>,
+    state: Mutex<State>,
     gate: Arc<Gate>,
     /// When it was begun, where the time ends with the result and nobody has to wait for it.
     begun: Option<Stopwatch>,
 }
 
+#[derive(Debug)]
+enum State {
+    /// Not there yet, and who is to be told beside those at the gate.
+    Waited(Option<Waker>),
+    Come(Result<Done>),
+    Taken,
+}
+
+impl State {
+    /// Takes the result where it is there.
+    fn take(&mut self) -> Option<Result<Done>> {
+        match std::mem::replace(self, Self::Taken) {
+            Self::Come(result) => Some(result),
+            other => {
+                *self = other;
+                None
+            }
+        }
+    }
+}
+
 impl Slot {
     pub(crate) fn new(gate: Arc<Gate>, begun: Option<Stopwatch>) -> Self {
         Self {
-            result: Mutex::new(None),
+            state: Mutex::new(State::Waited(None)),
             gate,
             begun,
         }
     }
 
-    /// Takes the result. Whoever waits is told when the gate opens.
+    /// Takes the result. Whoever waits is told when the gate opens, a task that polls now.
     pub(crate) fn fill(&self, result: Result<Done>) -> &Arc<Gate> {
-        *self.result.lock() = Some(result);
+        let before = std::mem::replace(&mut *self.state.lock(), State::Come(result));
+        if let State::Waited(Some(waker)) = before {
+            waker.wake();
+        }
         &self.gate
     }
 
     pub(crate) fn is_done(&self) -> bool {
-        self.result.lock().is_some()
+        !matches!(*self.state.lock(), State::Waited(_))
+    }
+
+    /// Takes the result where it is there; else has the task told when it comes. Ready once.
+    pub(crate) fn poll(&self, context: &Context<'_>) -> Poll<Result<Done>> {
+        let mut state = self.state.lock();
+        match &mut *state {
+            State::Waited(waker) => {
+                match waker {
+                    Some(waker) => waker.clone_from(context.waker()),
+                    None => *waker = Some(context.waker().clone()),
+                }
+                Poll::Pending
+            }
+            State::Come(_) => state.take().map_or(Poll::Pending, Poll::Ready),
+            State::Taken => Poll::Pending,
+        }
     }
 
     /// Waits for the result and takes it: only one may.
     pub(crate) fn wait(&self) -> Result<Done> {
-        if let Some(result) = self.result.lock().take() {
+        if let Some(result) = self.state.lock().take() {
             return result;
         }
         let mut guard = self.gate.lock.lock();
         loop {
-            if let Some(result) = self.result.lock().take() {
+            if let Some(result) = self.state.lock().take() {
                 return result;
             }
             self.gate.open.wait(&mut guard);

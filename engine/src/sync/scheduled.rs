@@ -183,6 +183,13 @@ pub(crate) mod channel {
         }
     }
 
+    impl<T> Clone for Receiver<T> {
+        fn clone(&self) -> Self {
+            self.0.state.lock().receivers += 1;
+            Self(Arc::clone(&self.0))
+        }
+    }
+
     impl<T> Drop for Sender<T> {
         fn drop(&mut self) {
             self.0.state.lock().senders -= 1;

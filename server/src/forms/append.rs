@@ -1,7 +1,10 @@
 //! What is appended, and what came of it.
 
+use std::borrow::Cow;
+
 use milepost::{Append, Appended, Body, CheckpointId, Hash, Json, Mark, MarkStatus};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::Big;
@@ -9,12 +12,14 @@ use super::Big;
 /// An event to be appended.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct EventGiven {
+pub(crate) struct EventGiven<'a> {
     /// The kind's name.
-    kind: String,
+    #[serde(borrow)]
+    kind: Cow<'a, str>,
     /// What it says, as it is shown.
     #[schema(value_type = Object)]
-    body: Json,
+    #[serde(borrow)]
+    body: &'a RawValue,
     /// A checkpoint right behind it, in the same commit.
     pub(crate) mark: Option<MarkGiven>,
 }
@@ -22,9 +27,11 @@ pub(crate) struct EventGiven {
 /// A line of many events: an event, or at the end the mark behind them.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct LineGiven {
-    kind: Option<String>,
-    body: Option<Json>,
+pub(crate) struct LineGiven<'a> {
+    #[serde(borrow)]
+    kind: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    body: Option<&'a RawValue>,
     mark: Option<MarkGiven>,
 }
 
@@ -75,9 +82,9 @@ impl From<&Appended> for AppendedForm {
     }
 }
 
-impl EventGiven {
+impl EventGiven<'_> {
     pub(crate) fn append(self) -> Result<Append, String> {
-        let append = Append::from(body(&self.kind, &self.body)?);
+        let append = Append::from(body(&self.kind, self.body)?);
         Ok(match self.mark {
             Some(mark) => append.mark(mark.into()),
             None => append,
@@ -91,10 +98,10 @@ pub(crate) enum Line {
     Mark(Mark),
 }
 
-impl LineGiven {
+impl LineGiven<'_> {
     pub(crate) fn read(self) -> Result<Line, String> {
         match (self.kind, self.body, self.mark) {
-            (Some(kind), Some(given), None) => body(&kind, &given).map(Line::Event),
+            (Some(kind), Some(given), None) => body(&kind, given).map(Line::Event),
             (None, None, Some(mark)) => Ok(Line::Mark(mark.into())),
             (_, _, Some(_)) => Err("a mark stands on a line of its own, the last".into()),
             (None, ..) => Err("there is no `kind`".into()),
@@ -120,34 +127,17 @@ impl From<MarkGiven> for Mark {
 }
 
 /// A body of a kind. What is shown of one says its kind, too: then it has to be the same.
-fn body(kind: &str, given: &Json) -> Result<Body, String> {
-    #[derive(Deserialize)]
-    struct Kinded {
-        kind: Option<String>,
-    }
-    let text = given.text().trim();
-    let Some(fields) = text.strip_prefix('{') else {
-        return Err("`body` is no object".into());
-    };
-    let kinded: Kinded = serde_json::from_str(text).map_err(|e| format!("`body`: {e}"))?;
-    let body = match kinded.kind {
-        Some(own) if own == kind => Body::from_json(text),
-        Some(own) => return Err(format!("`kind` is `{kind}`, and that of `body` is `{own}`")),
-        None => {
-            let comma = if fields.trim_start() == "}" { "" } else { "," };
-            let name = Json::string(kind);
-            Body::from_json(&format!("{{\"kind\":{name}{comma}{fields}"))
-        }
-    };
-    match body.map_err(|error| error.to_string())? {
-        Body::Application(_) if kind != "application" => Err(format!(
+fn body(kind: &str, given: &RawValue) -> Result<Body, String> {
+    let body = Body::from_json_of(kind, given.get()).map_err(|error| error.to_string())?;
+    match body {
+        None => Err(format!(
             "there is no kind `{kind}`: what only the application knows is `application`, with `name` and `data`"
         )),
         // Only who has the folder can say what is in it: its chunks are not sent here.
-        Body::WorkspaceCaptured(_) => Err(
+        Some(Body::WorkspaceCaptured(_)) => Err(
             "workspace_captured is made where the folder is: a capture is not taken over HTTP"
                 .into(),
         ),
-        body => Ok(body),
+        Some(body) => Ok(body),
     }
 }

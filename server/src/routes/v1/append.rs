@@ -4,17 +4,17 @@ use axum::body::Bytes;
 use axum::extract::{FromRequest, Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use milepost::{Append, LineageId};
+use milepost::Append;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::by::{By, answer, refused};
+use crate::appending::{self, Target};
+use crate::by::{By, answer};
 use crate::forms::{AppendedForm, EventGiven, Line, LineGiven, Problem};
 use crate::input::{Given, Named, bytes, is_json, media_type, object};
 use crate::server::App;
-use crate::view::View;
 use crate::wrong::Wrong;
 
 /// The most events of one request.
@@ -131,16 +131,9 @@ async fn append(
     Given(at): Given<Where>,
     events: Events,
 ) -> Result<Response, Wrong> {
-    let append = move |by: &By, view: &View<'_>| {
-        let mut task = view.task(&task)?;
-        if let Some(lineage) = at.lineage {
-            task = task.lineage_named(LineageId(lineage))?.with_hooks()?;
-        }
-        by.append(&task, events.append()?).map_err(refused)
-    };
-    let appended = app
-        .work(move |engine| append(&by, &View::of(engine, &by.who)))
-        .await?;
+    let lineage = at.lineage;
+    let (target, size) = (Target { task, lineage }, events.bytes.len());
+    let appended = appending::append(&app, by, target, size, move || events.append()).await?;
     let form = AppendedForm::from(&appended);
     Ok(answer(created(&appended), &appended, form))
 }

@@ -6,8 +6,8 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use milepost::{
-    Append, Appended, ArtifactsEdited, ControlChanged, ErrorKind, GuidanceGiven, Json, RunControl,
-    Task, transition,
+    Appended, ArtifactsEdited, ControlChanged, ErrorKind, GuidanceGiven, Json, RunControl, Task,
+    transition,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -15,6 +15,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::append::created;
+use crate::appending::{self, Target};
 use crate::by::{By, answer, refused};
 use crate::forms::{AppendedForm, Problem};
 use crate::input::{Named, Required};
@@ -187,7 +188,9 @@ async fn guidance(
     });
     let text = given.text;
     let data = data.transpose()?;
-    let appended = appended(&app, by, task, GuidanceGiven { text, data }.into()).await?;
+    let size = text.len();
+    let given = move || Ok(GuidanceGiven { text, data }.into());
+    let appended = appending::append(&app, by, Target::of(task), size, given).await?;
     let form = AppendedForm::from(&appended);
     Ok(answer(created(&appended), &appended, form))
 }
@@ -224,16 +227,12 @@ async fn artifacts(
     if artifacts.is_empty() {
         return Err(Wrong::Invalid("no artifact is named".into()));
     }
-    let appended = appended(&app, by, task, ArtifactsEdited { artifacts }.into()).await?;
+    let size = artifacts
+        .iter()
+        .map(|(name, value)| name.len() + value.text().len());
+    let size = size.sum();
+    let edited = move || Ok(ArtifactsEdited { artifacts }.into());
+    let appended = appending::append(&app, by, Target::of(task), size, edited).await?;
     let form = AppendedForm::from(&appended);
     Ok(answer(StatusCode::OK, &appended, form))
-}
-
-/// Appends to a task's active lineage.
-async fn appended(app: &App, by: By, task: String, append: Append) -> Result<Appended, Wrong> {
-    app.work(move |engine| {
-        let task = View::of(engine, &by.who).task(&task)?;
-        by.append(&task, append).map_err(refused)
-    })
-    .await
 }

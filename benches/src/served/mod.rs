@@ -1,0 +1,14 @@
+//! The service under load, beside the engine called directly. The service is a process of its own, as users run it, and
+//! so is what loads it: `wrk`.
+//!
+//! ```text
+//! service.rs   `milepost serve` as a child, and what memory it holds
+//! load.rs      `wrk`: what it asks, and what came of it
+//! readers.rs   many readers of one event stream
+//! rows.rs      the figures
+//! ```
+
+mod load;
+mod readers;
+pub mod rows;
+mod service;

@@ -1,0 +1,78 @@
+//! Appends, and who waits for them: a task for what is small and only written, a thread for the rest.
+
+use milepost::{Append, Appended, Engine, LineageId, Task, Ticket};
+
+use crate::by::{By, refused};
+use crate::server::App;
+use crate::view::View;
+use crate::wrong::Wrong;
+
+/// What a request may bring to be read and encoded where others are answered, in bytes.
+const SMALL: usize = 64 << 10;
+
+/// What such requests may have under way at once, in bytes: the engine takes more without a wait.
+pub(crate) const UNDER_WAY: usize = 8 << 20;
+
+/// What a request counts for, and each of its bytes: an event has a header of its own in the log, which is
+/// longer than the shortest line.
+const EACH: usize = 1 << 10;
+const GROWTH: usize = 8;
+
+/// Where something is appended.
+pub(crate) struct Target {
+    pub(crate) task: String,
+    /// The active one where none is given.
+    pub(crate) lineage: Option<u32>,
+}
+
+impl Target {
+    /// The active lineage of a task.
+    pub(crate) fn of(task: String) -> Self {
+        Self {
+            task,
+            lineage: None,
+        }
+    }
+
+    fn look_up(&self, view: &View<'_>) -> Result<Task, Wrong> {
+        let task = view.task(&self.task)?;
+        Ok(match self.lineage {
+            Some(lineage) => task.lineage_named(LineageId(lineage))?.with_hooks()?,
+            None => task,
+        })
+    }
+}
+
+/// Appends what `read` makes of a request's `size` bytes. It is durable when this answers.
+pub(crate) async fn append(
+    app: &App,
+    by: By,
+    target: Target,
+    size: usize,
+    read: impl FnOnce() -> Result<Append, Wrong> + Send + 'static,
+) -> Result<Appended, Wrong> {
+    if size > SMALL {
+        return app
+            .work(move |engine| wait(engine, &by, &target, read()?))
+            .await;
+    }
+    let append = read()?;
+    if !append.is_plain() {
+        return app
+            .work(move |engine| wait(engine, &by, &target, append))
+            .await;
+    }
+    let _room = app.room(EACH + size * GROWTH).await;
+    let ticket = submit(app.engine(), &by, &target, append)?;
+    ticket.await.map_err(refused)
+}
+
+fn wait(engine: &Engine, by: &By, target: &Target, append: Append) -> Result<Appended, Wrong> {
+    let task = target.look_up(&View::of(engine, &by.who))?;
+    by.append(&task, append).map_err(refused)
+}
+
+fn submit(engine: &Engine, by: &By, target: &Target, append: Append) -> Result<Ticket, Wrong> {
+    let task = target.look_up(&View::of(engine, &by.who))?;
+    by.submit(&task, append).map_err(refused)
+}
