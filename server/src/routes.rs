@@ -23,9 +23,11 @@ use crate::server::App;
 
 pub(crate) fn all() -> Router<App> {
     let (ours, api) = v1::routes().split_for_parts();
+    // Written once: with each connection the routes are copied, and what they hold.
+    let document = openapi::written(&api);
     ours.route(
         openapi::PATH,
-        get(move || async move { openapi::document(&api) }),
+        get(move || async move { openapi::document(document) }),
     )
     .route("/docs", get(openapi::page))
     .route("/docs/", get(openapi::file))
