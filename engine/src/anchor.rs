@@ -220,7 +220,7 @@ impl AnchoredLog {
         let hash = if head.next == self.next {
             head.hash
         } else {
-            crate::read::hash_at(catalog, origin, id, self.next)?
+            crate::hashes::hash_at(catalog, origin, id, self.next)?
         };
         if hash != self.hash {
             let expected = format!("{}, as anchored", self.hash);

@@ -101,7 +101,7 @@ pub(crate) fn make(
         }
     }
     let owner = ancestry.hash_owner(offset).unwrap_or(lineage);
-    let hash = crate::read::hash_at(catalog, origin, LogId::lineage(task, owner), offset)?;
+    let hash = crate::hashes::hash_at(catalog, origin, LogId::lineage(task, owner), offset)?;
     let head = Head { next: offset, hash };
     let states = reducers.iter().map(|reducer| reducer.kept(catalog, place));
     let old_keys = match &before {

@@ -338,7 +338,7 @@ impl Catalog {
             None => None,
         };
         let next = end + u64::from(checkpoint.is_some());
-        let hash = crate::read::hash_at(self, part.origin, LogId::lineage(task, owner), next)?;
+        let hash = crate::hashes::hash_at(self, part.origin, LogId::lineage(task, owner), next)?;
         Ok(Some(Done {
             parts: vec![(entry.first, Head { next, hash })],
             seq: entry.seq,

@@ -1,17 +1,15 @@
 //! Checkpoints: marking them, and what is known of one.
 
 use milepost_codec::{
-    Body, CheckpointId, CheckpointMarked, Error, ErrorKind, Hash, Head, Header, Json, LineageId,
-    LogId, MarkCause, MarkStatus, Offset, Result, TaskNo, checkpoint_id,
+    CheckpointId, CheckpointMarked, Error, Hash, Head, Header, Json, LineageId, LogId, MarkCause,
+    MarkStatus, Offset, Result, TaskNo,
 };
 
 use crate::address::ID_PREFIX_MIN;
 use crate::catalog::{Catalog, Viewer};
 use crate::committer::Draft;
-use crate::engine::Engine;
 use crate::index::keys::{self, Kind};
 use crate::index::{MarkEntry, MarkPlace};
-use crate::point::Point;
 
 /// The most bytes a mark's metadata may have.
 const METADATA_MAX: usize = 64 << 10;
@@ -219,54 +217,6 @@ pub struct Checkpoint {
     pub metadata: Option<Json>,
     /// Ids that others know it by.
     pub aliases: Vec<String>,
-}
-
-impl Engine {
-    /// Whether a checkpoint is whole: the event of its mark is read again, its id is made again from that, and the
-    /// chain at the marked point has the hash that the id stands for.
-    ///
-    /// ```
-    /// use milepost::{Engine, Mark, Options};
-    ///
-    /// let engine = Engine::in_memory(Options::default())?;
-    /// let checkpoint = engine.start_task("essay", "ana")?.checkpoint(Mark::new())?;
-    /// assert!(engine.is_whole(&checkpoint)?);
-    /// # Ok::<(), milepost::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`: the task or the mark's event is gone. `Invalid`: the mark is said to be behind the head. `Unavailable`: the store is closed, or the disk fails.
-    pub fn is_whole(&self, checkpoint: &Checkpoint) -> Result<bool> {
-        let catalog = &self.inner.catalog;
-        let no = catalog.find_for(&checkpoint.task, None)?;
-        let point = |offset| Point {
-            task: checkpoint.task.clone(),
-            no,
-            lineage: checkpoint.lineage,
-            offset,
-            checkpoint: None,
-        };
-        let read = || -> Result<bool> {
-            let (event, _) = self.event(&point(checkpoint.mark))?;
-            let Some(Body::CheckpointMarked(mark)) = &event.body else {
-                return Ok(false);
-            };
-            let head = Head {
-                next: checkpoint.mark,
-                hash: self.hash_at(&point(checkpoint.mark))?,
-            };
-            let at = mark.at.unwrap_or(head);
-            let (origin, time_us) = (catalog.task(no)?.origin, event.header.time_us);
-            let id = checkpoint_id(origin, checkpoint.lineage, head, time_us, mark);
-            let same = at.next == checkpoint.at && at.hash == checkpoint.hash;
-            Ok(same && id == checkpoint.id && self.hash_at(&point(at.next))? == at.hash)
-        };
-        match read() {
-            Err(e) if e.kind() == ErrorKind::Corrupt => Ok(false),
-            read => read,
-        }
-    }
 }
 
 impl Catalog {

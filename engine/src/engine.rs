@@ -20,6 +20,7 @@ use crate::clock::Stopwatch;
 use crate::committer::{Activate, Committer, Done, Errand, PartBuilder, Request};
 use crate::control::Controls;
 use crate::entropy::Entropy;
+use crate::hashes::Hashes;
 use crate::hook::{self, Alert, AlertKind};
 use crate::joined::Participants;
 use crate::kept::Kept;
@@ -403,18 +404,20 @@ impl Engine {
     ///
     /// `NotFound` at the head, and where retention took the event away.
     pub fn event(&self, point: &Point) -> Result<(Event, Hash)> {
+        let event = self.event_alone(point)?;
+        let behind = point.offset + 1;
+        Ok((event, self.inner.hash_at(point.no, point.lineage, behind)?))
+    }
+
+    /// The event at a point, without the hash after it.
+    pub(crate) fn event_alone(&self, point: &Point) -> Result<Event> {
         let place = (point.no, point.lineage, point.offset);
         self.inner.catalog.readable(place)?;
         let lineage = Lineage::new(self, point.no, point.lineage, None)?;
         let event = lineage.read(point.offset..=point.offset)?.next();
-        let event = event.ok_or_else(|| {
+        event.ok_or_else(|| {
             Error::not_found(format!("there is no event at {point}, which is the head"))
-        })??;
-        Ok((
-            event,
-            self.inner
-                .hash_at(point.no, point.lineage, point.offset + 1)?,
-        ))
+        })?
     }
 
     /// The chain hash before the event at a point.
@@ -499,10 +502,7 @@ impl Inner {
 
     /// The chain hash of a lineage before an offset.
     pub(crate) fn hash_at(&self, task: TaskNo, lineage: LineageId, offset: u64) -> Result<Hash> {
-        let ancestry = crate::read::Ancestry::of(&self.catalog, task, lineage)?;
-        let owner = ancestry.hash_owner(offset).unwrap_or(lineage);
-        let origin = self.catalog.task(task)?.origin;
-        crate::read::hash_at(&self.catalog, origin, LogId::lineage(task, owner), offset)
+        Hashes::of(&self.catalog).of_lineage(task, lineage, offset)
     }
 
     /// Lets go of a task's states in memory: they may hold what is gone.

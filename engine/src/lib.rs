@@ -19,6 +19,7 @@
 //! committer/                          many callers, one order, one sync
 //! log/                                where it is kept: the seam, in memory, in a folder
 //! snapshotter.rs  kept.rs             states that are nearer: on disk, in memory
+//! hashes.rs  whole.rs                 the chain at a point, and whether a checkpoint fits it
 //! proof.rs  verify/  anchor.rs        what proves a store
 //! opened.rs  repair.rs  supervisor/   what was damaged, and what to do when the disk fails
 //! ```
@@ -64,6 +65,7 @@ mod follow;
 #[doc(hidden)]
 pub mod fuzzing;
 mod going_back;
+mod hashes;
 mod hook;
 mod index;
 mod joined;
@@ -95,6 +97,7 @@ mod task;
 mod ticket;
 mod trees;
 mod verify;
+mod whole;
 
 pub use address::{Address, Place};
 pub use anchor::{Anchor, AnchoredLog};

@@ -4,8 +4,7 @@ use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 use milepost_codec::{
-    Body, BodyForm, ChunkList, Error, Hash, LineageId, LogId, LogKind, Offset, Origin, RecordRef,
-    Records, Result, TaskNo,
+    Body, BodyForm, ChunkList, Error, LineageId, LogId, Offset, RecordRef, Records, Result, TaskNo,
 };
 use milepost_replay::Event;
 
@@ -242,47 +241,6 @@ fn step<T>(
             }
         }
     }
-}
-
-/// The chain hash of a log before `offset`: from the stretch that holds the record before it.
-pub(crate) fn hash_at(
-    catalog: &Catalog,
-    origin: Origin,
-    id: LogId,
-    offset: Offset,
-) -> Result<Hash> {
-    let (log, chain) = (catalog.log(), catalog.chain(origin, id));
-    if let LogKind::Lineage(lineage) = id.kind
-        && let Some(base) = catalog.base(id.task, lineage)?
-        && base.head.next == offset
-    {
-        return Ok(base.head.hash);
-    }
-    let Some(before) = offset.checked_sub(1) else {
-        return Ok(chain.root());
-    };
-    if let Some(head) = log.head(id)?
-        && head.head.next == offset
-    {
-        return Ok(head.head.hash);
-    }
-    let stretch = log
-        .stretch(id, before)?
-        .ok_or_else(|| Error::not_found(format!("{id} has no event at offset {before}")))?;
-    let (mut at, mut hash) = (stretch.first, stretch.prev);
-    for section in stretch.sections() {
-        let section = section?;
-        for (index, record) in (0_u32..).zip(section.iter()) {
-            let record = record?;
-            if at == offset {
-                return Ok(hash);
-            }
-            let body = record.body_hash(&section.salt(index))?;
-            hash = chain.next(at, &hash, record.header, &body);
-            at += 1;
-        }
-    }
-    Ok(hash)
 }
 
 /// An event of a record: its body read from chunks where it is not inline. One that was erased has none,

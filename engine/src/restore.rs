@@ -192,7 +192,7 @@ impl Engine {
         // A fork before the first own event of a lineage is one of the lineage it came from.
         let owner = ancestry.hash_owner(offset).unwrap_or(point.lineage);
         let log = LogId::lineage(point.no, owner);
-        let hash = crate::read::hash_at(&inner.catalog, origin, log, offset)?;
+        let hash = crate::hashes::hash_at(&inner.catalog, origin, log, offset)?;
 
         let opened = LineageOpened {
             lineage_type,

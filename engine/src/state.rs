@@ -109,7 +109,7 @@ impl<R: Reducer> DynReducer for Registered<R> {
         let whole = encoded_len + self.0.bytes_in_chunks(&state);
         let size = whole.min(SPACING_IN_CHUNKS).max(encoded_len);
         let origin = catalog.task(log.task)?.origin;
-        let hash = crate::read::hash_at(catalog, origin, log, at)?;
+        let hash = crate::hashes::hash_at(catalog, origin, log, at)?;
         let snapshot = Snapshot {
             reducer: self.0.name().to_owned(),
             version: self.0.version(),

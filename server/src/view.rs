@@ -6,8 +6,8 @@ mod changes;
 use std::sync::Arc;
 
 use milepost::{
-    Checkpoint, CheckpointQuery, Chunks, Engine, Error, ErrorKind, Event, Hash, Page, Point,
-    Result, RunState, Scoped, Stats, Task, TaskInfo, TaskQuery, TaskStats,
+    Checkpoint, CheckpointQuery, Chunks, Engine, Error, Event, Hash, Page, Point, Result, RunState,
+    Scoped, Stats, Task, TaskInfo, TaskQuery, TaskStats,
 };
 use milepost_workspace::Snapshot;
 
@@ -117,11 +117,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Whether a checkpoint that was seen is whole. What is gone since, or cannot be read, is not.
-    pub(crate) fn is_whole(&self, checkpoint: &Checkpoint) -> Result<bool> {
-        match self.engine.is_whole(checkpoint) {
-            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::Invalid) => Ok(false),
-            whole => whole,
-        }
+    /// Whether checkpoints that were seen are whole. What is gone since, or cannot be read, is not.
+    pub(crate) fn are_whole(&self, checkpoints: &[Checkpoint]) -> Result<Vec<bool>> {
+        self.engine.are_whole(checkpoints)
     }
 }

@@ -6,7 +6,7 @@
     reason = "tests"
 )]
 
-use milepost::{Append, Engine, ErrorKind, Json, Mark, Message, Options};
+use milepost::{Append, CheckpointQuery, Engine, ErrorKind, Json, Mark, Message, Options};
 use milepost_tests::{bodies, folder};
 
 fn message(n: u64, bytes: usize) -> Message {
@@ -45,6 +45,58 @@ fn events_and_their_checkpoint_are_one_commit_and_there_after_a_kill() {
             assert_eq!(mark.at, mark.mark, "it stands on its own offset");
         }
         assert!(engine.verify(None, &mut |_, _| {}).unwrap().is_clean());
+    }
+}
+
+#[test]
+fn of_several_checkpoints_each_is_as_whole_as_it_is_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    for n in 0..60 {
+        task.append(message(n, 3000)).unwrap();
+        // Some stand on an earlier point, in a block of its own by then.
+        let mark = Mark::new().label(format!("c-{n}"));
+        let mark = if n % 3 == 1 { mark.at(n) } else { mark };
+        task.checkpoint(mark).unwrap();
+        if n == 40 {
+            engine.drain().unwrap();
+        }
+    }
+    let back = engine
+        .restore(&engine.point("t@c-20").unwrap(), None)
+        .unwrap();
+    for n in 0..10 {
+        back.append(message(n, 30)).unwrap();
+        back.checkpoint(Mark::new().label(format!("d-{n}")))
+            .unwrap();
+    }
+    let all = CheckpointQuery {
+        limit: Some(1000),
+        ..CheckpointQuery::default()
+    };
+    let mut all = engine.checkpoints(&all).unwrap().items;
+    assert_eq!(all.len(), 70);
+    let gone = all[65].clone();
+    engine.remove_checkpoints(&[gone.id]).unwrap();
+    for n in (0..70).step_by(4) {
+        match n % 3 {
+            0 => all[n].hash.0[0] ^= 1,
+            1 => all[n].at += 1,
+            _ => all[n].mark -= 1,
+        }
+    }
+    let mut turned = all.clone();
+    turned.reverse();
+    for page in [&all[..], &turned, &all[30..31], &[]] {
+        let together = engine.are_whole(page).unwrap();
+        let alone = page.iter().map(|of| engine.is_whole(of).unwrap_or(false));
+        assert!(alone.eq(together.iter().copied()));
+    }
+    let whole = engine.are_whole(&all).unwrap();
+    let damaged = |n: usize| n.is_multiple_of(4);
+    for (n, whole) in whole.into_iter().enumerate().filter(|(n, _)| *n != 65) {
+        assert_eq!(whole, !damaged(n), "{n}");
     }
 }
 

@@ -365,7 +365,7 @@ impl Placed<'_> {
             }
             let owner = ancestry.hash_owner(at.next).unwrap_or(lineage);
             let log = LogId::lineage(id.task, owner);
-            let hash = crate::read::hash_at(catalog, self.origin, log, at.next)?;
+            let hash = crate::hashes::hash_at(catalog, self.origin, log, at.next)?;
             if hash != at.hash {
                 let head = Head {
                     next: self.offset,
@@ -424,7 +424,7 @@ pub(super) fn start_hash(
             LogId::lineage(id.task, owner.unwrap_or(parent.lineage))
         }
     };
-    let hash = crate::read::hash_at(catalog, origin, log, parent.offset)?;
+    let hash = crate::hashes::hash_at(catalog, origin, log, parent.offset)?;
     if hash != parent.hash {
         let place = format!("{id}, fork at {}", parent.offset);
         return Err(Error::corrupt(place, hash, parent.hash));

@@ -306,7 +306,7 @@ impl<'a> Verification<'a> {
                 })?;
                 let snapshot = Snapshot::decode(&content)?;
                 crate::read::read_chunks(log, &snapshot.state)?;
-                let hash = crate::read::hash_at(self.catalog, origin, id, at)?;
+                let hash = crate::hashes::hash_at(self.catalog, origin, id, at)?;
                 let head = Head { next: at, hash };
                 if snapshot.head == head {
                     return Ok(());

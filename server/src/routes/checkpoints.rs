@@ -94,8 +94,8 @@ pub(crate) async fn list(
         })?;
         let mut forms = Forms::new(view);
         let mut checkpoints = Vec::with_capacity(page.items.len());
-        for of in &page.items {
-            match forms.form(of) {
+        for (of, whole) in page.items.iter().zip(view.are_whole(&page.items)?) {
+            match forms.form(of, whole) {
                 Ok(form) => checkpoints.push(form),
                 // It was taken away meanwhile.
                 Err(e) if e.kind() == ErrorKind::NotFound => {}
@@ -115,7 +115,8 @@ pub(crate) async fn one(
 ) -> std::result::Result<Json<Answer<CheckpointForm>>, Wrong> {
     let one = move |view: &View<'_>| {
         let checkpoint = view.checkpoint(&id)?;
-        Ok(Forms::new(view).form(&checkpoint)?)
+        let whole = view.are_whole(std::slice::from_ref(&checkpoint))?;
+        Ok(Forms::new(view).form(&checkpoint, whole == [true])?)
     };
     let data = app.work(move |engine| one(&View::of(engine, &who)));
     Ok(Json(Answer { data: data.await? }))
@@ -165,12 +166,12 @@ impl<'a> Forms<'a> {
         info.ok_or_else(|| milepost::Error::not_found(format!("there is no lineage {id}")))
     }
 
-    fn form(&mut self, checkpoint: &Checkpoint) -> Result<CheckpointForm> {
+    fn form(&mut self, checkpoint: &Checkpoint, whole: bool) -> Result<CheckpointForm> {
         let lineage = self.lineage(&checkpoint.task, checkpoint.lineage)?;
         let point = self.view.point(&format!("@{}", checkpoint.id))?;
         // The list says which one is damaged.
         let (state, whole) = match self.view.run_state(&point) {
-            Ok(state) => (state, self.view.is_whole(checkpoint)?),
+            Ok(state) => (state, whole),
             Err(e) if e.kind() == ErrorKind::Corrupt => (RunState::default(), false),
             Err(e) => return Err(e),
         };
