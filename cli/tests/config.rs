@@ -94,6 +94,33 @@ fn a_value_that_is_none_is_refused_with_its_place() {
         ("[limits]\nbody = \"1 MB\"", vec![], "`limits.body`"),
         ("[limits]\ndrain = \"0s\"", vec![], "`limits.drain`"),
         ("[log]\nlevel = [1]", vec![], "`log.level`"),
+        ("[limits]\nheader = \"4 KiB\"", vec![], "8 KiB to 1 MiB"),
+        (
+            "[limits]\nread_timeout = 0",
+            vec![],
+            "`limits.read_timeout`",
+        ),
+        ("[limits]\nconnections = 0", vec![], "`limits.connections`"),
+        ("[cors]\norigins = [\"*\"]", vec![], "`cors.origins`"),
+        ("[cors]\norigins = [1]", vec![], "`cors.origins`"),
+        (
+            "[cors]\norigins = \"https://a.example\"",
+            vec![],
+            "type string",
+        ),
+        (
+            "[cors]\norigins = [\"https://a.example/\"]",
+            vec![],
+            "https://a.example/",
+        ),
+        ("[tls]\ncertificate = \"a.pem\"", vec![], "`tls.key` is not"),
+        ("[tls]\nkey = \"a.pem\"", vec![], "`tls.certificate` is not"),
+        (
+            "listen = \"unix:x\"\n[tls]\ncertificate = \"a\"\nkey = \"b\"",
+            vec![],
+            "which has no TLS",
+        ),
+        ("", vec!["--listen", "unix:"], "the flag --listen"),
         ("limits = 1", vec![], "`limits`"),
         ("listen = ", vec![], "no TOML"),
         ("", vec!["--listen", "nowhere"], "the flag --listen"),
@@ -102,4 +129,35 @@ fn a_value_that_is_none_is_refused_with_its_place() {
         let said = check(text, &[], &flags).unwrap_err();
         assert!(said.contains(place), "{text}: {said}");
     }
+}
+
+#[test]
+fn origins_are_a_list_in_a_file_and_stand_between_commas_in_the_environment() {
+    let text = "[cors]\norigins = [\"https://a.example\", \"http://localhost:3000\"]";
+    let found = check(text, &[], &[]).unwrap();
+    let both = "https://a.example,http://localhost:3000";
+    assert_eq!(found["cors.origins"]["value"], both);
+    let variables = [(
+        "MILEPOST_CORS_ORIGINS",
+        "https://b.example, https://c.example",
+    )];
+    let found = check(text, &variables, &[]).unwrap();
+    let from = "the variable MILEPOST_CORS_ORIGINS";
+    assert_eq!(found["cors.origins"]["from"], from);
+    let said = check("", &[("MILEPOST_CORS_ORIGINS", "https://b.example,*")], &[]);
+    assert!(said.unwrap_err().contains("`cors.origins`"));
+}
+
+#[test]
+fn what_has_to_do_with_connections_is_set_like_everything_else() {
+    let text =
+        "listen = \"unix:/run/milepost\"\n[limits]\nheader = \"8 KiB\"\nread_timeout = \"5s\"";
+    let found = check(text, &[("MILEPOST_LIMITS_CONNECTIONS", "7")], &[]).unwrap();
+    let of = |key: &str| found[key]["value"].clone();
+    assert_eq!(of("listen"), "unix:/run/milepost");
+    assert_eq!(of("limits.header"), "8 KiB");
+    assert_eq!(of("limits.read_timeout"), "5s");
+    assert_eq!(of("limits.connections"), "7");
+    let tls = "[tls]\ncertificate = \"a\"\nkey = \"b\"";
+    assert_eq!(check(tls, &[], &[]).unwrap()["tls.key"]["value"], "b");
 }

@@ -26,7 +26,11 @@ impl Drop for Service {
 
 impl Service {
     fn start(place: &Place, args: &[&str]) -> Self {
-        let mut all = vec!["serve", "--listen", "127.0.0.1:0"];
+        Self::start_on(place, "127.0.0.1:0", args)
+    }
+
+    fn start_on(place: &Place, listen: &str, args: &[&str]) -> Self {
+        let mut all = vec!["serve", "--listen", listen];
         all.extend(args);
         let mut command = place.command(&all);
         let mut child = command
@@ -37,8 +41,9 @@ impl Service {
         let mut line = String::new();
         let mut out = BufReader::new(child.stdout.take().unwrap());
         out.read_line(&mut line).unwrap();
-        let at = line.trim().strip_prefix("listening on http://");
-        let at = at.unwrap_or_else(|| panic!("{line:?}")).to_owned();
+        let at = line.trim().strip_prefix("listening on ");
+        let at = at.unwrap_or_else(|| panic!("{line:?}"));
+        let at = at.strip_prefix("http://").unwrap_or(at).to_owned();
         Self { child, at }
     }
 
@@ -65,10 +70,15 @@ impl Service {
         (status, serde_json::from_str(&body).unwrap())
     }
 
+    /// Sends it a signal.
+    fn send(&self, signal: rustix::process::Signal) {
+        let pid = rustix::process::Pid::from_raw(self.child.id().try_into().unwrap()).unwrap();
+        rustix::process::kill_process(pid, signal).unwrap();
+    }
+
     /// Asks it to stop; its exit code and what it said on standard error.
     fn stop(mut self) -> (Option<i32>, String) {
-        let pid = rustix::process::Pid::from_raw(self.child.id().try_into().unwrap()).unwrap();
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        self.send(rustix::process::Signal::TERM);
         let code = self.child.wait().unwrap().code();
         let mut said = String::new();
         let mut err = self.child.stderr.take().unwrap();
@@ -238,4 +248,100 @@ fn a_cleanup_by_the_service_is_in_the_log_of_the_store() {
     let left: Value = serde_json::from_str(&left).unwrap();
     let left = left.as_array().map_or(0, Vec::len);
     assert!(deleted > 0 && left <= 6, "{deleted} {left}");
+}
+
+/// What curl prints.
+fn curl(args: &[&str]) -> std::process::Output {
+    let mut command = std::process::Command::new("curl");
+    command.arg("-sS").args(args);
+    command.output().expect("this test needs curl")
+}
+
+#[test]
+fn a_socket_answers_curl_and_goes_with_the_service() {
+    let place = Place::recorded();
+    let socket = place.path("socket");
+    let listen = format!("unix:{}", socket.display());
+    let service = Service::start_on(&place, &listen, &["--log", "none"]);
+    assert_eq!(service.at, listen);
+    let path = socket.to_str().unwrap();
+    let came = curl(&["-f", "--unix-socket", path, "http://any/v1/tasks/run"]);
+    let task: Value = serde_json::from_slice(&came.stdout).unwrap();
+    assert_eq!(task["id"], "run", "{came:?}");
+    let packed = ["-f", "--compressed", "-D", "-", "--unix-socket", path];
+    let asked = [&packed[..], &["http://any/v1/tasks/run/events"]].concat();
+    let came = curl(&asked);
+    let came = String::from_utf8(came.stdout).unwrap();
+    assert!(came.to_lowercase().contains("content-encoding: "), "{came}");
+    assert!(came.contains("\"kind\""), "{came}");
+    let other = Place::recorded();
+    let taken = other.run(["serve", "--listen", &listen]);
+    taken.failed(1, "in use");
+    let (code, said) = service.stop();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("no token was made") && !socket.exists());
+    // One that is killed leaves it, and the next takes its place.
+    let mut killed = Service::start_on(&place, &listen, &["--log", "none"]);
+    killed.child.kill().unwrap();
+    killed.child.wait().unwrap();
+    assert!(socket.exists());
+    let again = Service::start_on(&place, &listen, &["--log", "none"]);
+    let came = curl(&["-f", "--unix-socket", path, "http://any/healthz"]);
+    assert_eq!(came.stdout, b"ok\n");
+    drop(again);
+    let long = format!("unix:/tmp/{}", "x".repeat(200));
+    place
+        .run(["serve", "--listen", &long])
+        .failed(1, "at most 107 bytes");
+}
+
+/// A certificate of its own and its key, for `localhost`.
+fn certificate(place: &Place) {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    std::fs::write(place.path("certificate"), made.cert.pem()).unwrap();
+    std::fs::write(place.path("key"), made.signing_key.serialize_pem()).unwrap();
+}
+
+#[test]
+fn a_certificate_is_read_again_when_the_service_is_told_to() {
+    let place = Place::recorded();
+    let settings = place.path("settings.toml");
+    let of = |name: &str| place.path(name).display().to_string();
+    let text = format!(
+        "[tls]\ncertificate = {:?}\nkey = {:?}\n",
+        of("certificate"),
+        of("key")
+    );
+    std::fs::write(&settings, text).unwrap();
+    let args = ["--config", settings.to_str().unwrap()];
+    let none = place.run([&["serve", "--listen", "127.0.0.1:0"][..], &args].concat());
+    none.failed(1, "cannot read the certificate");
+    certificate(&place);
+    let mut service = Service::start_on(&place, "127.0.0.1:0", &args);
+    let port = service.at.strip_prefix("https://127.0.0.1:").unwrap();
+    let there = format!("https://localhost:{port}/healthz");
+    let asks = |trusted: &str| {
+        let known = curl(&["-f", "--cacert", trusted, &there]);
+        known.stdout == b"ok\n"
+    };
+    std::fs::copy(of("certificate"), of("old")).unwrap();
+    assert!(asks(&of("old")));
+    certificate(&place);
+    assert!(!asks(&of("certificate")), "nobody told it");
+    let mut log = BufReader::new(service.child.stderr.take().unwrap());
+    let mut told = |service: &Service, until: &str| {
+        service.send(rustix::process::Signal::HUP);
+        let mut line = String::new();
+        while !line.contains(until) {
+            line.clear();
+            assert_ne!(log.read_line(&mut line).unwrap(), 0, "it goes on");
+        }
+        line
+    };
+    told(&service, "was read again");
+    assert!(asks(&of("certificate")) && !asks(&of("old")));
+    std::fs::write(of("key"), "damaged").unwrap();
+    let said = told(&service, "stays what it was");
+    assert!(said.contains("ERROR") && said.contains("key"), "{said}");
+    assert!(asks(&of("certificate")));
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::http::request::Parts;
@@ -12,8 +13,13 @@ use axum::response::{IntoResponse, Response};
 use data_encoding::HEXLOWER;
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
 use tracing::{error, info, warn};
 
+use crate::accept::EVENT_STREAM;
+use crate::connections::Peer;
+use crate::cors;
+use crate::held::held;
 use crate::server::App;
 use crate::time;
 use crate::who::Who;
@@ -72,12 +78,13 @@ impl Ids {
     }
 }
 
-/// Requests under way, by token.
+/// What is under way, by token.
 #[derive(Debug, Default)]
 pub(crate) struct UnderWay(Mutex<HashMap<String, Arc<Semaphore>>>);
 
 impl UnderWay {
-    fn one_more(&self, token: &str, most: usize) -> Option<OwnedSemaphorePermit> {
+    /// Leave for one more of a token, where it has fewer than `most`.
+    pub(crate) fn one_more(&self, token: &str, most: usize) -> Option<OwnedSemaphorePermit> {
         let mut all = self.0.lock();
         let of = match all.get(token) {
             Some(of) => Arc::clone(of),
@@ -91,49 +98,117 @@ impl UnderWay {
     }
 }
 
+/// Since when an answer is waited for: not while the body of its request comes.
+#[derive(Debug, Clone)]
+pub(crate) struct Since(Arc<Mutex<Option<Instant>>>);
+
+impl Since {
+    /// From now on.
+    fn now() -> Self {
+        Self(Arc::new(Mutex::new(Some(Instant::now()))))
+    }
+
+    /// Stands still until what this gives is dropped, and begins anew then.
+    pub(crate) fn stand_still(&self) -> StandsStill {
+        *self.0.lock() = None;
+        StandsStill(self.clone())
+    }
+
+    /// Done when it was waited for so long.
+    async fn late(&self, at_most: Duration) {
+        loop {
+            let gone = self
+                .0
+                .lock()
+                .map_or(Duration::ZERO, |since| since.elapsed());
+            let left = at_most.saturating_sub(gone);
+            if left.is_zero() {
+                return;
+            }
+            tokio::time::sleep(left).await;
+        }
+    }
+}
+
+pub(crate) struct StandsStill(Since);
+
+impl Drop for StandsStill {
+    fn drop(&mut self) {
+        let Since(since) = &self.0;
+        *since.lock() = Some(Instant::now());
+    }
+}
+
 pub(crate) async fn around(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let id = app.ids().of(request.headers());
     let method = request.method().clone();
     let family = Family::of(request.uri().path());
     let route = request.extensions().get::<MatchedPath>();
     let route = route.map_or_else(String::new, |route| route.as_str().to_owned());
-    let begun = tokio::time::Instant::now();
+    let begun = Instant::now();
     let correlation = RequestId(id.as_str().into());
     request.extensions_mut().insert(correlation);
-    let known = known(&app, &request, &id);
-    let user = known.as_ref().ok().and_then(Option::as_ref);
-    let user = user.map(|who| Arc::clone(&who.user));
-    let admitted = known.and_then(|who| Ok((admit(&app, who.as_ref())?, who)));
-    let response = match admitted {
-        Ok((permit, who)) => {
-            if let Some(who) = who {
-                request.extensions_mut().insert(who);
-            }
-            // On a task of its own: what panics ends nothing else, and who hangs up leaves nothing half done.
-            let answer = tokio::spawn(async move {
-                let _permit = permit;
-                next.run(request).await
-            });
-            let answer = tokio::time::timeout(app.options().request_timeout, answer);
-            match answer.await {
-                Ok(Ok(response)) => response,
-                Ok(Err(panic)) => {
-                    bug(&id, panic);
-                    Wrong::Bug.into_response()
-                }
-                Err(_) => Wrong::Timeout.into_response(),
-            }
-        }
-        Err(wrong) => wrong.into_response(),
+    let origins = &app.options().origins;
+    let page = cors::allowed(origins, request.headers());
+    let asks_first = page.as_ref().and_then(|_| cors::preflight(&request));
+    let (user, response) = match asks_first {
+        Some(response) => (None, response),
+        None => answered(&app, request, next, page.is_some(), &id).await,
     };
     let mut response = written(response, family, &id, app.now_us());
     if let Ok(id) = HeaderValue::from_str(&id) {
         response.headers_mut().insert(REQUEST_ID, id);
     }
+    cors::put(origins, page, response.headers_mut());
     let status = response.status().as_u16();
     app.meters().count(&route, status, begun.elapsed());
     tell(&id, &method, &route, user.as_deref(), &response);
     response
+}
+
+/// Has a request answered where whoever asks may ask: who that is, and the answer.
+async fn answered(
+    app: &App,
+    mut request: Request,
+    next: Next,
+    of_known_page: bool,
+    id: &str,
+) -> (Option<Arc<str>>, Response) {
+    let known = known(app, &request, of_known_page, id);
+    let user = known.as_ref().ok().and_then(Option::as_ref);
+    let user = user.map(|who| Arc::clone(&who.user));
+    let (permit, who) = match known.and_then(|who| Ok((admit(app, who.as_ref())?, who))) {
+        Ok(admitted) => admitted,
+        Err(wrong) => return (user, wrong.into_response()),
+    };
+    let since = Since::now();
+    request.extensions_mut().insert(since.clone());
+    if let Some(who) = who {
+        request.extensions_mut().insert(who);
+    }
+    // On a task of its own: what panics ends nothing else, and who hangs up leaves nothing half done.
+    let answer = tokio::spawn(async move {
+        let response = next.run(request).await;
+        match is_stream(&response) {
+            // Streams have a limit of their own.
+            true => response,
+            false => held(response, permit),
+        }
+    });
+    let response = tokio::select! {
+        biased;
+        answer = answer => answer.unwrap_or_else(|panic| {
+            bug(id, panic);
+            Wrong::Bug.into_response()
+        }),
+        () = since.late(app.options().request_timeout) => Wrong::Timeout.into_response(),
+    };
+    (user, response)
+}
+
+fn is_stream(response: &Response) -> bool {
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    kind.is_some_and(|kind| kind.as_bytes() == EVENT_STREAM.as_bytes())
 }
 
 /// Says what a panic said.
@@ -147,14 +222,19 @@ pub(crate) fn bug(id: &str, panic: tokio::task::JoinError) {
 }
 
 /// Who asks; nobody where everybody may.
-fn known(app: &App, request: &Request, id: &str) -> Result<Option<Who>, Wrong> {
+fn known(
+    app: &App,
+    request: &Request,
+    of_known_page: bool,
+    id: &str,
+) -> Result<Option<Who>, Wrong> {
     let path = request.uri().path();
     if OPEN.contains(&path) || path == "/docs" || path.starts_with("/docs/") {
         return Ok(None);
     }
-    if is_a_browsers(request.headers()) {
+    if !of_known_page && is_a_browsers(request.headers()) {
         return Err(Wrong::Forbidden(
-            "pages of other origins may not ask: `cors.origins` is not set",
+            "pages of other origins may ask where `cors.origins` names them",
         ));
     }
     let who = match Who::of(app.tokens(), request.headers(), app.now_us())? {
@@ -165,12 +245,22 @@ fn known(app: &App, request: &Request, id: &str) -> Result<Option<Who>, Wrong> {
             return Err(Wrong::Unauthorized);
         }
     };
-    if who.token.is_none() && !is_for_here(request) {
-        return Err(Wrong::Forbidden(
-            "without a token, ask `localhost` or its address",
-        ));
+    if who.token.is_none() {
+        is_own(request)?;
     }
     Ok(Some(who))
+}
+
+/// That a request without a token comes from who may do everything.
+fn is_own(request: &Request) -> Result<(), Wrong> {
+    let wrong = match request.extensions().get::<Peer>() {
+        // Names lead to addresses, and never to a socket.
+        Some(Peer::Owner) => return Ok(()),
+        Some(Peer::Other) => "without a token, its owner only may ask at the socket",
+        Some(Peer::Elsewhere) | None if is_for_here(request) => return Ok(()),
+        Some(Peer::Elsewhere) | None => "without a token, ask `localhost` or its address",
+    };
+    Err(Wrong::Forbidden(wrong))
 }
 
 /// Lets somebody in who has not too many requests under way.
@@ -229,5 +319,29 @@ fn tell(id: &str, method: &Method, route: &str, user: Option<&str>, response: &R
     match status {
         500.. => warn!(target: "milepost::http", request_id = id, %method, route, user, status),
         _ => info!(target: "milepost::http", request_id = id, %method, route, user, status),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_token_only_the_owner_of_a_socket_may_ask_there() {
+        let asked = |peer: Option<Peer>, host: &str| {
+            let mut request = Request::new(axum::body::Body::empty());
+            let host = HeaderValue::from_str(host).unwrap();
+            request.headers_mut().insert(header::HOST, host);
+            if let Some(peer) = peer {
+                request.extensions_mut().insert(peer);
+            }
+            is_own(&request).is_ok()
+        };
+        assert!(asked(Some(Peer::Owner), "evil.example"));
+        assert!(!asked(Some(Peer::Other), "localhost"));
+        for peer in [Some(Peer::Elsewhere), None] {
+            assert!(asked(peer, "localhost"));
+            assert!(!asked(peer, "evil.example"));
+        }
     }
 }

@@ -1,13 +1,18 @@
 //! What requests bring: read within limits, and refused with a reason.
 
-use axum::body::{Bytes, to_bytes};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
+use http_body_util::BodyExt as _;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use crate::around::Since;
 use crate::server::App;
+use crate::unpacked::Unpacking;
 use crate::wrong::Wrong;
 
 /// What stands behind the `?`.
@@ -107,7 +112,7 @@ pub(crate) fn object<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Strin
     }
 }
 
-/// All of a body, within the limit.
+/// All of a body, unpacked, within the limit.
 pub(crate) async fn bytes(request: Request, app: &App) -> Result<Bytes, Wrong> {
     let most = app.options().body;
     let said = request.headers().get(header::CONTENT_LENGTH);
@@ -115,19 +120,35 @@ pub(crate) async fn bytes(request: Request, app: &App) -> Result<Bytes, Wrong> {
     if said.is_some_and(|said| said > most) {
         return Err(Wrong::TooLarge(most));
     }
-    let all = to_bytes(request.into_body(), most);
-    // Who sends no more keeps nothing here.
-    let all = tokio::time::timeout(app.options().request_timeout, all);
-    let all = all
-        .await
-        .map_err(|_| Wrong::Invalid("the body did not come in time".into()))?;
-    all.map_err(|error| {
-        let source = std::error::Error::source(&error);
-        match source.is_some_and(<dyn std::error::Error>::is::<http_body_util::LengthLimitError>) {
-            true => Wrong::TooLarge(most),
-            false => Wrong::Invalid("the body ended before its end".into()),
+    let mut unpacking = Unpacking::of(request.headers(), most)?;
+    // How long it comes says nothing of how long it takes.
+    let since = request.extensions().get::<Since>();
+    let _still = since.map(Since::stand_still);
+    let mut body = request.into_body();
+    let mut came = 0_usize;
+    while let Some(piece) = next_piece(&mut body, app.options().read_timeout).await? {
+        // What unpacks to nothing has an end, too.
+        came = came.saturating_add(piece.len());
+        if came > most {
+            return Err(Wrong::TooLarge(most));
         }
-    })
+        unpacking = match unpacking.is_quick() {
+            true => unpacking.take(&piece)?,
+            false => app.work(move |_| unpacking.take(&piece)).await?,
+        };
+    }
+    unpacking.all()
+}
+
+/// The next piece of a body; nothing at its end. Who sends no more keeps nothing here.
+async fn next_piece(body: &mut Body, at_most: Duration) -> Result<Option<Bytes>, Wrong> {
+    let frame = tokio::time::timeout(at_most, body.frame()).await;
+    match frame.map_err(|_| Wrong::Late)? {
+        // What is no data stands behind it.
+        Some(Ok(frame)) => Ok(Some(frame.into_data().unwrap_or_default())),
+        Some(Err(_)) => Err(Wrong::Invalid("the body ended before its end".into())),
+        None => Ok(None),
+    }
 }
 
 /// Whether a body says that it is JSON. One that says nothing is taken for it.

@@ -4,6 +4,8 @@
 //!
 //! ```text
 //! server.rs    an engine that is served: options, router, stop       options.rs
+//! listening.rs where it listens: TCP, TLS, a socket                  tls.rs
+//! connections.rs  taking connections, answering on one, ending them  patient.rs  held.rs
 //! routes/      what is answered, one family of routes a folder
 //! forms/       how what the engine knows is shown on `/v1`
 //! streams/     events as they are committed
@@ -12,6 +14,8 @@
 //! folder.rs    a workspace's folder on this machine
 //! wrong.rs     what went wrong, and how each family says it          input.rs
 //! accept.rs    which form of an answer somebody wants                tag.rs
+//! cors.rs      pages of other origins
+//! compressed.rs  answers that are packed, and bodies that came so    unpacked.rs
 //! streamed.rs  answers that are longer than memory                state_text.rs
 //! around.rs    what happens around each request: ids, log, limits    time.rs
 //! meters.rs    what the service counts of itself
@@ -21,11 +25,17 @@ mod accept;
 mod appending;
 mod around;
 mod by;
+mod compressed;
+mod connections;
+mod cors;
 mod folder;
 mod forms;
+mod held;
 mod input;
+mod listening;
 mod meters;
 mod options;
+mod patient;
 mod routes;
 mod server;
 mod state_text;
@@ -33,11 +43,16 @@ mod streamed;
 mod streams;
 mod tag;
 mod time;
+mod tls;
 mod tokens;
+mod unpacked;
 mod view;
 mod who;
 mod wrong;
 
+pub use cors::{NoOrigin, Origin};
+pub use listening::Listening;
 pub use options::ServerOptions;
 pub use server::Server;
+pub use tls::Tls;
 pub use tokens::{NewToken, Refused, TokenInfo, Tokens};

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::cors::Origin;
+
 /// How a store is served. Limits are in bytes where nothing else is said.
 ///
 /// ```
@@ -16,6 +18,10 @@ pub struct ServerOptions {
     pub(crate) body: usize,
     pub(crate) per_token: usize,
     pub(crate) streams: usize,
+    pub(crate) header: usize,
+    pub(crate) connections: usize,
+    pub(crate) origins: Vec<Origin>,
+    pub(crate) read_timeout: Duration,
     pub(crate) request_timeout: Duration,
     pub(crate) drain: Duration,
 }
@@ -27,6 +33,10 @@ impl Default for ServerOptions {
             body: 16 << 20,
             per_token: 64,
             streams: 2048,
+            header: 32 << 10,
+            connections: 4096,
+            origins: Vec::new(),
+            read_timeout: Duration::from_secs(30),
             request_timeout: Duration::from_secs(60),
             drain: Duration::from_secs(30),
         }
@@ -62,7 +72,36 @@ impl ServerOptions {
         self
     }
 
-    /// How long an answer may take to begin. Default: 60 s.
+    /// The longest head of a request, from 8 KiB to 1 MiB. Default: 32 KiB.
+    #[must_use]
+    pub fn header(mut self, bytes: usize) -> Self {
+        self.header = bytes.clamp(8 << 10, 1 << 20);
+        self
+    }
+
+    /// How many connections there may be. Further ones wait until one ends. Default: 4,096.
+    #[must_use]
+    pub fn connections(mut self, connections: usize) -> Self {
+        self.connections = connections.clamp(1, tokio::sync::Semaphore::MAX_PERMITS);
+        self
+    }
+
+    /// Origins whose pages browsers let ask. Default: none.
+    #[must_use]
+    pub fn origins(mut self, origins: impl IntoIterator<Item = Origin>) -> Self {
+        self.origins = origins.into_iter().collect();
+        self
+    }
+
+    /// How long a head may take, and the next piece of a body. Who takes nothing of an answer for twice as long is cut off.
+    /// Default: 30 s.
+    #[must_use]
+    pub fn read_timeout(mut self, at_most: Duration) -> Self {
+        self.read_timeout = at_most.max(Duration::from_millis(1));
+        self
+    }
+
+    /// How long an answer may take to begin once the request's body is there. Default: 60 s.
     #[must_use]
     pub fn request_timeout(mut self, at_most: Duration) -> Self {
         self.request_timeout = at_most;

@@ -5,18 +5,21 @@ use std::io::ErrorKind::PermissionDenied;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::middleware::from_fn_with_state;
-use axum::serve::ListenerExt as _;
+use axum::middleware::{from_fn, from_fn_with_state};
 use milepost::{Clock, Engine, ErrorKind, Result, SystemClock};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, watch};
 
 use crate::appending;
 use crate::around::{Ids, UnderWay, around, bug};
+use crate::compressed;
+use crate::connections;
+use crate::listening::Listening;
 use crate::meters::Meters;
 use crate::options::ServerOptions;
 use crate::routes;
 use crate::streams::Feeds;
 use crate::tokens::Tokens;
+use crate::who::Who;
 use crate::wrong::Wrong;
 
 /// An engine that is served over HTTP.
@@ -40,6 +43,15 @@ pub struct Server {
     app: App,
 }
 
+/// A token has this part of all event streams: one over it.
+const STREAMS_PART: usize = 4;
+
+/// Leave for an event stream.
+pub(crate) struct StreamPermit {
+    _of_all: OwnedSemaphorePermit,
+    _of_token: Option<OwnedSemaphorePermit>,
+}
+
 /// What every route needs. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct App(Arc<Inner>);
@@ -57,6 +69,8 @@ struct Inner {
     streams: Arc<Semaphore>,
     /// For bytes of appends that no thread waits for.
     room: Semaphore,
+    /// Those of each token.
+    streams_of: UnderWay,
     /// Whether it is being stopped.
     stop: watch::Sender<bool>,
 }
@@ -101,6 +115,7 @@ impl Server {
             feeds: Feeds::default(),
             streams,
             room: Semaphore::new(appending::UNDER_WAY),
+            streams_of: UnderWay::default(),
             stop: watch::Sender::new(false),
         };
         Ok(Self {
@@ -114,50 +129,41 @@ impl Server {
             .fallback(|| async { Wrong::no_path() })
             .method_not_allowed_fallback(|| async { Wrong::Method })
             .layer(from_fn_with_state(self.app.clone(), around))
+            .layer(compressed::layer())
+            .layer(from_fn(compressed::tagged))
             .with_state(self.app.clone())
     }
 
-    /// Answers on a listener until `stop` is done: then nothing new is taken, and what was accepted is answered, as far as that
-    /// takes no longer than [`ServerOptions::drain`].
+    /// Answers on a listener, or wherever else it is [`Listening`], until `stop` is done: then nothing new is taken, and what
+    /// was accepted is answered, as far as that takes no longer than [`ServerOptions::drain`].
     ///
     /// # Errors
     ///
-    /// `PermissionDenied` where there is no token and the listener is not on a loopback address: whoever reached it could do
-    /// everything. Those of the listener.
+    /// `PermissionDenied` where there is no token and the listener is neither on a loopback address nor on a socket: whoever
+    /// reached it could do everything. Those of the listener.
     pub async fn serve(
         &self,
-        listener: tokio::net::TcpListener,
+        listening: impl Into<Listening>,
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> std::io::Result<()> {
+        let listening = listening.into();
         let any = self.app.tokens().any().map_err(std::io::Error::other)?;
-        let at = listener.local_addr()?;
-        if !any && !at.ip().is_loopback() {
+        if !any && !listening.is_here()? {
+            let at = listening.at()?;
             let text = format!("no token was made: whoever reaches {at} could do everything");
             return Err(std::io::Error::new(PermissionDenied, text));
         }
-        let (stopped, told) = tokio::sync::oneshot::channel();
-        let app = self.app.clone();
-        let stop = async move {
+        let (stopping, stopped) = watch::channel(false);
+        let stop = async {
             stop.await;
-            app.0.stop.send_replace(true);
-            let _ = stopped.send(());
+            self.app.0.stop.send_replace(true);
+            stopping.send_replace(true);
         };
-        // An answer is written as a whole: it need not wait for more.
-        let listener = listener.tap_io(|stream| {
-            let _ = stream.set_nodelay(true);
-        });
-        let answered = axum::serve(listener, self.router()).with_graceful_shutdown(stop);
-        let drain = self.app.options().drain;
-        tokio::select! {
-            done = answered => done,
-            () = async move {
-                // Where nobody stops it, it goes on.
-                if told.await.is_err() {
-                    std::future::pending::<()>().await;
-                }
-                tokio::time::sleep(drain).await;
-            } => Ok(()),
-        }
+        tokio::join!(
+            stop,
+            connections::answer(&self.app, self.router(), listening, stopped)
+        );
+        Ok(())
     }
 }
 
@@ -187,12 +193,25 @@ impl App {
     }
 
     /// Leave for one more event stream, for as long as it is held.
-    pub(crate) fn one_more_stream(&self) -> std::result::Result<OwnedSemaphorePermit, Wrong> {
-        let permit = Arc::clone(&self.0.streams).try_acquire_owned();
-        permit.map_err(|_| {
-            let most = self.0.options.streams;
+    pub(crate) fn one_more_stream(&self, who: &Who) -> std::result::Result<StreamPermit, Wrong> {
+        let most = self.0.options.streams;
+        let own = (most / STREAMS_PART).max(1);
+        let of_token = match &who.token {
+            Some(token) => {
+                let one = self.0.streams_of.one_more(token, own);
+                let text = format!("the token has {own} event streams already: end one of them");
+                Some(one.ok_or(Wrong::Engine(ErrorKind::Unavailable, text, None))?)
+            }
+            None => None,
+        };
+        let of_all = Arc::clone(&self.0.streams).try_acquire_owned();
+        let of_all = of_all.map_err(|_| {
             let text = format!("there are {most} event streams already: ask again later");
             Wrong::Engine(ErrorKind::Unavailable, text, None)
+        })?;
+        Ok(StreamPermit {
+            _of_all: of_all,
+            _of_token: of_token,
         })
     }
 

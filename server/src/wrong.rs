@@ -29,6 +29,10 @@ pub(crate) enum Wrong {
     NotAcceptable(&'static [&'static str]),
     TooLarge(usize),
     MediaType(&'static str),
+    /// The body is packed in another way than these.
+    Encoding(&'static str),
+    /// Nothing came of the body for too long.
+    Late,
     TooMany(usize),
     Timeout,
     /// A name that this family gives it itself: see `docs/HTTP.md`.
@@ -150,6 +154,20 @@ impl Wrong {
                 "VALIDATION_ERROR",
                 "INVALID_REQUEST",
             ),
+            Self::Encoding(_) => (
+                415,
+                "media_type",
+                "The body is packed in another way",
+                "VALIDATION_ERROR",
+                "INVALID_REQUEST",
+            ),
+            Self::Late => (
+                408,
+                "timeout",
+                "The body took too long",
+                "VALIDATION_ERROR",
+                "INVALID_REQUEST",
+            ),
             Self::TooMany(_) => (
                 429,
                 "too_many",
@@ -243,6 +261,8 @@ impl Wrong {
             Self::NotAcceptable(offered) => format!("ask for {}", offered.join(" or ")),
             Self::TooLarge(most) => format!("a body has at most {most} bytes"),
             Self::MediaType(wanted) => format!("the body has to be {wanted}"),
+            Self::Encoding(known) => format!("`Content-Encoding` has to be {known}"),
+            Self::Late => "the request's body did not come".into(),
             Self::TooMany(most) => {
                 format!("a token has at most {most} requests under way: wait for answers")
             }
@@ -300,6 +320,12 @@ impl Wrong {
         match self {
             Self::Unauthorized => {
                 headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            Self::Late => {
+                headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+            }
+            Self::Encoding(known) => {
+                headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(known));
             }
             _ if matches!(names.status.as_u16(), 429 | 503) => {
                 headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));

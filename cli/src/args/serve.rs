@@ -20,8 +20,8 @@ pub struct Serve {
 /// Flags that stand over settings of a file and of the environment.
 #[derive(Debug, ClapArgs)]
 pub struct ServeFlags {
-    /// Where to listen: an address and a port; port 0 takes a free one. Elsewhere than on this machine only
-    /// with tokens. Default: 127.0.0.1:7733.
+    /// Where to listen: an address and a port, where port 0 takes a free one, or `unix:PATH` for a socket.
+    /// Elsewhere than on this machine only with tokens. Default: 127.0.0.1:7733.
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<String>,
     /// How many checkpoints of each task a cleanup keeps that does not say it. Default: 10.

@@ -1,16 +1,15 @@
 //! `serve`: the store over HTTP.
 
-use std::net::SocketAddr;
-
 use milepost::{Engine, Options};
-use milepost_server::{Server, ServerOptions, Tokens};
+use milepost_server::{Listening, Server, ServerOptions, Tls, Tokens};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
+use tracing::{error, info};
 
 use crate::args::{LogFormat, Serve};
-use crate::config::Config;
+use crate::config::{Config, Listen};
 use crate::error::{Failure, Result};
 use crate::output::{Out, note};
 use crate::store::Choice;
@@ -34,7 +33,10 @@ fn serve(engine: &Engine, config: &Config, out: &mut Out) -> Result<()> {
     };
     let open = !tokens.any()?;
     let place = config.listen()?;
-    if open && !place.ip().is_loopback() {
+    if open
+        && let Listen::Address(place) = &place
+        && !place.ip().is_loopback()
+    {
         return Err(Failure::new(format!(
             "no token was made: whoever reaches {place} could do everything"
         ))
@@ -45,23 +47,39 @@ fn serve(engine: &Engine, config: &Config, out: &mut Out) -> Result<()> {
         .body(config.number("limits.body")?)
         .per_token(config.number("limits.per_token")?)
         .streams(config.number("limits.streams")?)
+        .header(config.number("limits.header")?)
+        .connections(config.number("limits.connections")?)
+        .origins(config.origins()?)
+        .read_timeout(config.span("limits.read_timeout")?)
         .request_timeout(config.span("limits.request_timeout")?)
         .drain(config.span("limits.drain")?);
     let server = Server::new(engine, tokens, options)?;
+    let tls = config
+        .tls()
+        .map(|(certificate, key)| Tls::read(certificate, key));
+    let tls = tls.transpose().map_err(|e| {
+        cannot("use TLS", &e)
+            .hint("`tls.certificate` and `tls.key` name two PEM files of one another")
+    })?;
     let runtime = Runtime::new().map_err(|e| cannot("start", &e))?;
     let served = runtime.block_on(async {
-        let listener = listen(place).await?;
+        // What asks for an end or for another look is taken before anybody knows that it runs.
         let stop = stopped()?;
-        let at = listener.local_addr().map_err(|e| cannot("listen", &e))?;
+        tls.clone().map(read_again).transpose()?;
+        let listening = listen(&place, tls).await?;
+        let at = listening.at().map_err(|e| cannot("listen", &e))?;
         match out.json {
-            true => out.json(&json!({ "listening": format!("http://{at}") }))?,
-            false => out.line(format!("listening on http://{at}"))?,
+            true => out.json(&json!({ "listening": at }))?,
+            false => out.line(format!("listening on {at}"))?,
         }
         out.flush()?;
         if open {
-            note("no token was made: whoever reaches this machine's own address may do everything");
+            note(match place {
+                Listen::Address(_) => "no token was made: whoever reaches this machine's own address may do everything",
+                Listen::Socket(_) => "no token was made: your own programs may do everything at the socket",
+            });
         }
-        let answered = server.serve(listener, stop).await;
+        let answered = server.serve(listening, stop).await;
         answered.map_err(|e| cannot("answer", &e))
     });
     // What is still at work with the engine is waited for by its closing; the second signal ends that too.
@@ -69,11 +87,41 @@ fn serve(engine: &Engine, config: &Config, out: &mut Out) -> Result<()> {
     served
 }
 
-async fn listen(at: SocketAddr) -> Result<TcpListener> {
-    TcpListener::bind(at).await.map_err(|error| {
+async fn listen(place: &Listen, tls: Option<Tls>) -> Result<Listening> {
+    let at = match place {
+        Listen::Socket(path) => {
+            let listening = Listening::unix(path).await;
+            return listening.map_err(|error| {
+                Failure::new(format!("cannot listen on {}: {error}", path.display()))
+                    .hint("`--listen unix:PATH` names another place")
+            });
+        }
+        Listen::Address(at) => at,
+    };
+    let listener = TcpListener::bind(at).await.map_err(|error| {
         Failure::new(format!("cannot listen on {at}: {error}"))
             .hint("`--listen ADDRESS:PORT` names another place, port 0 takes a free one")
+    })?;
+    Ok(match tls {
+        Some(tls) => Listening::tls(listener, tls),
+        None => Listening::tcp(listener),
     })
+}
+
+/// Reads the certificate and the key again with each SIGHUP.
+fn read_again(tls: Tls) -> Result<()> {
+    let mut asked = signal(SignalKind::hangup()).map_err(|e| cannot("take signals", &e))?;
+    tokio::spawn(async move {
+        while asked.recv().await.is_some() {
+            match tls.reload() {
+                Ok(()) => info!(target: "milepost::http", "the certificate was read again"),
+                Err(error) => {
+                    error!(target: "milepost::http", %error, "the certificate stays what it was");
+                }
+            }
+        }
+    });
+    Ok(())
 }
 
 /// Done with the first signal that asks for an end. The second ends the process: what was acknowledged is durable.

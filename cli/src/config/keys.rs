@@ -1,9 +1,13 @@
 //! What can be set.
 
+use std::ffi::OsStr;
 use std::net::SocketAddr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use milepost_server::Origin;
 
 use super::sources::Text;
 use crate::args::{self, LogFormat};
@@ -20,8 +24,11 @@ pub struct Key {
 
 #[derive(Debug, Clone, Copy)]
 enum Kind {
-    Address,
+    Listen,
     Folder,
+    File,
+    /// Origins of pages, between commas.
+    Origins,
     /// A number; of bytes with or without a unit. At least, at most.
     Number(usize, usize),
     Span,
@@ -31,16 +38,30 @@ enum Kind {
 
 /// All of them, as `docs/HTTP.md` lists them.
 pub const ALL: &[Key] = &[
-    key("listen", Some("127.0.0.1:7733"), Kind::Address),
+    key("listen", Some("127.0.0.1:7733"), Kind::Listen),
     key("store", None, Kind::Folder),
     key("keep_count", Some("10"), Kind::Number(0, 1_000_000)),
+    key("tls.certificate", None, Kind::File),
+    key("tls.key", None, Kind::File),
+    key("cors.origins", None, Kind::Origins),
     key(
         "limits.body",
         Some("16 MiB"),
         Kind::Number(1 << 10, 1 << 30),
     ),
+    key(
+        "limits.header",
+        Some("32 KiB"),
+        Kind::Number(8 << 10, 1 << 20),
+    ),
+    key("limits.read_timeout", Some("30s"), Kind::Span),
     key("limits.request_timeout", Some("60s"), Kind::Span),
     key("limits.per_token", Some("64"), Kind::Number(1, 1_000_000)),
+    key(
+        "limits.connections",
+        Some("4096"),
+        Kind::Number(1, 1_000_000),
+    ),
     key("limits.streams", Some("2048"), Kind::Number(0, 1_000_000)),
     key("limits.drain", Some("30s"), Kind::Span),
     key("log.format", Some("human"), Kind::LogFormat),
@@ -69,12 +90,16 @@ impl Key {
     /// What a value has to be, where it is not.
     pub fn check(&self, text: &Text) -> Result<(), &'static str> {
         match self.kind {
-            Kind::Address => address(text).map(drop),
+            Kind::Listen => listen(text).map(drop),
+            Kind::File if text.shown().is_empty() => Err("the path of a file"),
+            Kind::File => Ok(()),
+            Kind::Origins => origins(text).map(drop),
             Kind::Folder if text.shown().is_empty() => Err("the path of a folder"),
             Kind::Folder => Ok(()),
             Kind::Number(least, most) => match number(text)? {
                 number if (least..=most).contains(&number) => Ok(()),
                 _ if self.name == "limits.body" => Err("1 KiB to 1 GiB"),
+                _ if self.name == "limits.header" => Err("8 KiB to 1 MiB"),
                 _ if least == 0 => Err("0 to 1,000,000"),
                 _ => Err("1 to 1,000,000"),
             },
@@ -83,11 +108,41 @@ impl Key {
             Kind::LogLevel => log_level(text).map(drop),
         }
     }
+
+    /// Whether a file may have a list of values.
+    pub fn is_list(&self) -> bool {
+        matches!(self.kind, Kind::Origins)
+    }
 }
 
-pub(super) fn address(text: &Text) -> Result<SocketAddr, &'static str> {
-    let text = text.text().and_then(|text| text.parse().ok());
-    text.ok_or("an address and a port, like `127.0.0.1:7733`")
+/// Where to listen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Listen {
+    Address(SocketAddr),
+    Socket(PathBuf),
+}
+
+pub(super) fn listen(text: &Text) -> Result<Listen, &'static str> {
+    let path = text.path();
+    if let Some(path) = path.as_os_str().as_bytes().strip_prefix(b"unix:") {
+        return match path {
+            [] => Err("`unix:` and the path of a socket"),
+            path => Ok(Listen::Socket(OsStr::from_bytes(path).into())),
+        };
+    }
+    let address = text.text().and_then(|text| text.parse().ok());
+    let address = address.map(Listen::Address);
+    address.ok_or("an address and a port, like `127.0.0.1:7733`, or `unix:PATH`")
+}
+
+pub(super) fn origins(text: &Text) -> Result<Vec<Origin>, &'static str> {
+    let wrong = "a list of origins as browsers send them, like `https://dash.example`";
+    let all = text.text().ok_or(wrong)?;
+    let one = |one: &str| one.trim().parse().map_err(|_| wrong);
+    match all.is_empty() {
+        true => Ok(Vec::new()),
+        false => all.split(',').map(one).collect(),
+    }
 }
 
 /// A number, of bytes with a unit or without.
@@ -162,7 +217,30 @@ mod tests {
         ] {
             assert_eq!(number(&text.into()).ok(), found, "{text}");
         }
+        let header = Key::named("limits.header").unwrap();
+        assert!(header.check(&"8191".into()).is_err() && header.check(&"2 MiB".into()).is_err());
         let body = Key::named("limits.body").unwrap();
         assert!(body.check(&"1".into()).is_err() && body.check(&"2 GiB".into()).is_err());
+    }
+
+    #[test]
+    fn it_listens_on_an_address_or_on_a_socket() {
+        let socket = |path: &str| Ok(Listen::Socket(path.into()));
+        assert_eq!(listen(&"unix:/run/x y".into()), socket("/run/x y"));
+        assert_eq!(listen(&"unix:beside".into()), socket("beside"));
+        assert!(matches!(listen(&"[::1]:0".into()), Ok(Listen::Address(_))));
+        for text in ["", "unix:", "unix", "/run/x", "127.0.0.1", "localhost:80"] {
+            assert!(listen(&text.into()).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn each_of_a_list_is_an_origin() {
+        let count = |text: &str| origins(&text.into()).map(|all| all.len());
+        assert_eq!(count(""), Ok(0));
+        assert_eq!(count("https://a.example, http://localhost:3000"), Ok(2));
+        for text in ["*", "https://a.example/", "https://a.example,", "a.example"] {
+            assert!(count(text).is_err(), "{text}");
+        }
     }
 }

@@ -9,11 +9,10 @@ mod keys;
 mod sources;
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use keys::Key;
+pub use keys::{Key, Listen};
 pub use sources::{Origin, Text};
 
 use crate::args::{LogFormat, ServeFlags};
@@ -47,7 +46,32 @@ impl Config {
                 .map_err(|wrong| wrong_value(key, &text, &origin, wrong))?;
             values.insert(key.name, (text, origin));
         }
-        Ok(Self { values })
+        let config = Self { values };
+        config.fits()?;
+        Ok(config)
+    }
+
+    /// That values which hang together do.
+    fn fits(&self) -> Result<()> {
+        let of = |name: &str| self.values.get(name).map(|(_, origin)| origin);
+        let wrong = |text: String| {
+            let failure = Failure::new(text);
+            failure.hint("`milepost config check` shows what holds, and where it comes from")
+        };
+        match (of("tls.certificate"), of("tls.key")) {
+            (Some(there), None) => Err(wrong(format!(
+                "`tls.certificate` is set and `tls.key` is not: {there}"
+            ))),
+            (None, Some(there)) => Err(wrong(format!(
+                "`tls.key` is set and `tls.certificate` is not: {there}"
+            ))),
+            (Some(there), Some(_)) if matches!(self.listen()?, Listen::Socket(_)) => {
+                Err(wrong(format!(
+                    "`listen` names a socket, which has no TLS, and `tls.certificate` is set: {there}"
+                )))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Every key with its value, as it was written, and where it comes from.
@@ -61,8 +85,22 @@ impl Config {
         value.ok_or_else(|| Failure::bug(format!("the setting `{name}` has no value")))
     }
 
-    pub fn listen(&self) -> Result<SocketAddr> {
-        self.get("listen", keys::address)
+    pub fn listen(&self) -> Result<Listen> {
+        self.get("listen", keys::listen)
+    }
+
+    /// The files of the certificate and of its key, where there is TLS.
+    pub fn tls(&self) -> Option<(PathBuf, PathBuf)> {
+        let path = |name: &str| self.values.get(name).map(|(text, _)| text.path());
+        path("tls.certificate").zip(path("tls.key"))
+    }
+
+    /// Origins whose pages may ask.
+    pub fn origins(&self) -> Result<Vec<milepost_server::Origin>> {
+        match self.values.contains_key("cors.origins") {
+            true => self.get("cors.origins", keys::origins),
+            false => Ok(Vec::new()),
+        }
     }
 
     /// The store, where a file or the environment names it.

@@ -88,14 +88,18 @@ fn take(path: &Path, above: &str, table: toml::Table, said: &mut Vec<Said>) -> R
             "" => name,
             above => format!("{above}.{name}"),
         };
+        let is_list = Key::named(&name).is_some_and(Key::is_list);
         let text = match value {
             toml::Value::Table(table) if is_table(&name) => {
                 take(path, &name, table, said)?;
                 continue;
             }
+            toml::Value::Array(all) if is_list => list(all),
+            // As the environment has it; a file has an array.
+            toml::Value::String(_) if is_list => "of the type string".into(),
             toml::Value::String(text) => text,
             toml::Value::Integer(number) => number.to_string(),
-            other => format!("of the type {}", other.type_str()),
+            other => of_type(&other),
         };
         let Some(key) = Key::named(&name) else {
             let known = ALL.iter().map(|key| key.name.to_owned());
@@ -105,6 +109,20 @@ fn take(path: &Path, above: &str, table: toml::Table, said: &mut Vec<Said>) -> R
         said.push((key, text.as_str().into(), Origin::File(path.to_owned())));
     }
     Ok(())
+}
+
+/// A list as the environment has it.
+fn list(all: Vec<toml::Value>) -> String {
+    let one = |value| match value {
+        toml::Value::String(text) => text,
+        other => of_type(&other),
+    };
+    all.into_iter().map(one).collect::<Vec<_>>().join(",")
+}
+
+/// What is no value, to be shown.
+fn of_type(value: &toml::Value) -> String {
+    format!("of the type {}", value.type_str())
 }
 
 /// Whether keys begin with this.

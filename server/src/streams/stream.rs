@@ -8,14 +8,14 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use futures_core::Stream;
 use milepost::{Followed, Follower, Task};
+use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc::{self, Receiver, Sender};
-use tokio::sync::{OwnedSemaphorePermit, broadcast};
 use tokio::time::{Instant, interval_at};
 
 use super::feed::Message;
 use super::frame::{self, Place};
-use crate::server::App;
+use crate::server::{App, StreamPermit};
 use crate::who::Who;
 use crate::wrong::Wrong;
 
@@ -41,7 +41,7 @@ pub(crate) struct Wanted {
 
 /// The body of a stream. What is wrong with its beginning is answered; what goes wrong later is its last event.
 pub(crate) async fn open(app: &App, who: &Who, wanted: Wanted) -> Result<Body, Wrong> {
-    let permit = app.one_more_stream()?;
+    let permit = app.one_more_stream(who)?;
     let feeds = app.feeds().clone();
     let joined = app.work(move |_| {
         // Joined before the first look at the log: what is committed in between is in both.
@@ -88,7 +88,7 @@ struct Reader {
     id: std::sync::Arc<str>,
     place: Place,
     pieces: Sender<Bytes>,
-    _permit: OwnedSemaphorePermit,
+    _permit: StreamPermit,
 }
 
 /// Why a reader is at its end.

@@ -76,6 +76,10 @@ impl Served {
         self.tokens.create(&new, NOW_US).unwrap().1
     }
 
+    pub fn server(&self) -> &Server {
+        &self.server
+    }
+
     pub fn router(&self) -> axum::Router {
         self.server.router()
     }

@@ -60,9 +60,12 @@ async fn who_has_an_answer_already_is_told_so() {
         for tags in [&tag[..], "*", &format!("\"x\", W/{tag}")] {
             let came = known(&served, path, tags).await;
             assert_eq!(came.status, StatusCode::NOT_MODIFIED, "{path} {tags}");
+            // Who has it packed is told so under the weak tag that it came with.
+            let weak = format!("W/{tag}");
+            let theirs = if tags.contains(&weak) { &weak } else { &tag };
             assert_eq!(
                 (came.header("etag"), came.bytes.len()),
-                (&tag[..], 0),
+                (&theirs[..], 0),
                 "{path}"
             );
         }
@@ -105,7 +108,7 @@ async fn each_form_of_an_answer_has_its_own_tag() {
         let came = with(&served, "GET", path, &same).await;
         assert_eq!(
             (came.status, came.header("vary")),
-            (StatusCode::NOT_MODIFIED, "accept")
+            (StatusCode::NOT_MODIFIED, "accept, accept-encoding")
         );
         let same = [("accept", other), ("if-none-match", &json[..])];
         assert_eq!(

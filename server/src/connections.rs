@@ -1,0 +1,188 @@
+//! Connections: taken up to a limit, answered one request after the other, and ended on a stop.
+
+use std::convert::Infallible;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::server::conn::http1::Builder;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use tower::ServiceExt as _;
+use tracing::{debug, warn};
+
+use crate::held::held;
+use crate::listening::Listening;
+use crate::patient::{Patient, Traffic};
+use crate::server::App;
+
+/// How long it is waited where none can be taken, as where the process has too many files open.
+const BREATHER: Duration = Duration::from_millis(100);
+
+/// Whether it is being stopped.
+pub(crate) type Stop = watch::Receiver<bool>;
+
+/// Bytes, both ways.
+pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
+
+/// Who is at the other end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Peer {
+    /// Somebody over TCP.
+    Elsewhere,
+    /// The user of this process, or root, over a socket.
+    Owner,
+    /// Another user of this machine, over a socket.
+    Other,
+}
+
+/// Answers what connects until it is stopped, and then what was accepted, as far as that takes no longer than it may.
+pub(crate) async fn answer(app: &App, router: Router, listening: Listening, stop: Stop) {
+    let mut all = JoinSet::new();
+    let drain = app.options().drain;
+    let one = Connection {
+        app: app.clone(),
+        router,
+        stop,
+        peer: Peer::Elsewhere,
+    };
+    take(one, &listening, &mut all).await;
+    // Nobody gets in any more, not even to wait.
+    drop(listening);
+    let ended = async { while all.join_next().await.is_some() {} };
+    // Those that take longer are ended with the set.
+    let _ = timeout(drain, ended).await;
+}
+
+/// Takes connections until it is stopped.
+async fn take(one: Connection, listening: &Listening, all: &mut JoinSet<()>) {
+    let limit = Arc::new(Semaphore::new(one.app.options().connections));
+    let mut stop = one.stop.clone();
+    let mut stopped = pin!(stop.wait_for(|stop| *stop));
+    loop {
+        let next = async {
+            // Beyond the limit they wait in the kernel.
+            let permit = Arc::clone(&limit).acquire_owned().await;
+            (permit, listening.accept().await)
+        };
+        let (permit, accepted) = tokio::select! {
+            biased;
+            _ = &mut stopped => return,
+            next = next => next,
+        };
+        while all.try_join_next().is_some() {}
+        match accepted {
+            Ok((io, peer)) => {
+                let one = Connection {
+                    peer,
+                    ..one.clone()
+                };
+                let tls = listening.with_tls();
+                all.spawn(async move {
+                    let _permit = permit;
+                    one.run(io, tls.map(|tls| tls.acceptor())).await;
+                });
+            }
+            // It hung up before it was taken.
+            Err(error) if is_of_one(&error) => {}
+            Err(error) => {
+                warn!(target: "milepost::http", %error, "no connection can be taken");
+                sleep(BREATHER).await;
+            }
+        }
+    }
+}
+
+fn is_of_one(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(
+        error.kind(),
+        ConnectionAborted | ConnectionRefused | ConnectionReset
+    )
+}
+
+#[derive(Clone)]
+struct Connection {
+    app: App,
+    router: Router,
+    stop: Stop,
+    peer: Peer,
+}
+
+impl Connection {
+    async fn run(self, io: Box<dyn Io>, tls: Option<tokio_rustls::TlsAcceptor>) {
+        let traffic = Traffic::default();
+        let read_timeout = self.app.options().read_timeout;
+        let io = Patient::new(io, traffic.clone(), read_timeout.saturating_mul(2));
+        let ended = match tls {
+            None => self.answer(io, traffic).await,
+            Some(tls) => match self
+                .unless_stopped(timeout(read_timeout, tls.accept(io)))
+                .await
+            {
+                Some(Ok(Ok(io))) => self.answer(io, traffic).await,
+                Some(Ok(Err(error))) => Err(error.into()),
+                Some(Err(late)) => Err(late.into()),
+                None => Ok(()),
+            },
+        };
+        if let Err(error) = ended {
+            debug!(target: "milepost::http", error, "a connection ended");
+        }
+    }
+
+    async fn unless_stopped<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        let mut stop = self.stop.clone();
+        tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => None,
+            done = work => Some(done),
+        }
+    }
+
+    async fn answer(
+        self,
+        io: impl Io,
+        traffic: Traffic,
+    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        let options = self.app.options();
+        let mut builder = Builder::new();
+        builder.timer(TokioTimer::new());
+        builder.header_read_timeout(options.read_timeout);
+        builder.max_buf_size(options.header);
+        let (router, peer, requests) = (self.router.clone(), self.peer, traffic.clone());
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            let one = requests.one_more();
+            request.extensions_mut().insert(peer);
+            let answer = router.clone().oneshot(request.map(Body::new));
+            async move {
+                let answer: Result<Response<Body>, Infallible> = answer.await;
+                answer.map(|answer| held(answer, one))
+            }
+        });
+        let mut connection = pin!(builder.serve_connection(TokioIo::new(io), service));
+        if let Some(ended) = self.unless_stopped(connection.as_mut()).await {
+            return Ok(ended?);
+        }
+        connection.as_mut().graceful_shutdown();
+        let last = poll_fn(|context| match connection.as_mut().poll(context) {
+            Poll::Ready(ended) => Poll::Ready(ended),
+            // What is half sent was not accepted, and is not waited for.
+            Poll::Pending if traffic.is_idle() => Poll::Ready(Ok(())),
+            Poll::Pending => Poll::Pending,
+        });
+        Ok(last.await?)
+    }
+}
