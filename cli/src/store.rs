@@ -9,7 +9,7 @@ use milepost::{
 };
 
 use crate::error::{Failure, Result};
-use crate::output::{bar, printable};
+use crate::output::{bar, note};
 
 /// The name of the store's folder.
 const FOLDER: &str = ".milepost";
@@ -160,7 +160,7 @@ fn with_hooks(dir: &Path, options: Options) -> Result<Options> {
         Failure::from(error).hint("mend the file or move it away: no hook is left out unsaid")
     })?;
     if let Some(warning) = hooks.warning() {
-        eprintln!("milepost: {}", printable(warning));
+        note(warning);
     }
     if hooks.iter().next().is_none() {
         return Ok(options);
@@ -178,7 +178,7 @@ impl Hook for Teller {
 
     fn on_alert(&self, alert: &Alert) {
         if alert.kind == AlertKind::HookFailed {
-            eprintln!("milepost: {}", printable(&alert.message));
+            note(&alert.message);
         }
     }
 }
@@ -199,13 +199,13 @@ pub fn open_at(dir: &Path, options: Options) -> Result<Engine> {
     }
     if let Ok(engine) = &opened {
         for finding in &engine.opened().findings {
-            let (place, message) = (printable(&finding.place), printable(&finding.message));
-            let again = if message.contains(&*place) {
+            let (place, message) = (&finding.place, &finding.message);
+            let again = if message.contains(place.as_str()) {
                 String::new()
             } else {
                 format!("{place}: ")
             };
-            eprintln!("milepost: {again}{message} ({})", finding.outcome);
+            note(&format!("{again}{message} ({})", finding.outcome));
         }
     }
     opened.map_err(|error| {

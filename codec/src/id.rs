@@ -105,6 +105,7 @@ impl Hash {
     Debug,
     Clone,
     Copy,
+    Default,
     PartialEq,
     Eq,
     PartialOrd,

@@ -151,7 +151,7 @@ pub use milepost_codec::{
     VariablesPatched, WorkspaceCaptured,
 };
 pub use milepost_replay::{
-    Change, ChangeKind, Chunks, Entry, Event, Guidance, LastError, MemoryChunks, MessageRange,
-    OpenCall, Reducer, RunReducer, RunState, Sequence, Step, StepStatus, diff, diff_states, fold,
-    to_patch, transition,
+    Change, ChangeKind, Changes, ChangesMax, Chunks, Document, Entry, Event, Guidance, LastError,
+    MemoryChunks, MessageRange, OpenCall, Reducer, RunReducer, RunState, Sequence, Step,
+    StepStatus, diff, diff_states, diff_states_up_to, fold, to_patch, transition,
 };

@@ -65,6 +65,8 @@ pub struct Stats {
 pub struct TaskStats {
     /// The task.
     pub task: String,
+    /// Its number in the store.
+    pub no: TaskNo,
     /// Whose it is.
     pub user: String,
     /// Its lineages, those that retention dropped not counted.
@@ -115,12 +117,14 @@ fn by_task(catalog: &Catalog) -> Result<BTreeMap<TaskNo, TaskStats>> {
         .walk(&keys::all(Kind::Task), &mut |key, value| {
             let entry = TaskEntry::decode(value)?;
             if entry.deleted_us.is_none() {
+                let no = TaskNo(keys::first_u64(key));
                 let task = TaskStats {
                     task: entry.name,
+                    no,
                     user: entry.user,
                     ..TaskStats::default()
                 };
-                tasks.insert(TaskNo(keys::first_u64(key)), task);
+                tasks.insert(no, task);
             }
             Ok(())
         })?;

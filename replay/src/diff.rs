@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use milepost_codec::Result;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::chunks::Chunks;
 use crate::run::{MessageRange, RunState, entry_json, guidance_json};
@@ -57,15 +57,36 @@ pub struct Change {
 /// );
 /// ```
 pub fn diff(before: &Value, after: &Value) -> Vec<Change> {
-    let mut changes = Vec::new();
-    compare(
-        &mut String::new(),
-        Some(before),
-        Some(after),
-        0,
-        &mut changes,
-    );
-    changes
+    let mut found = Found::up_to(ChangesMax::ALL);
+    let path = &mut String::new();
+    compare(path, Some(before), Some(after), 0, &mut found);
+    found.changes.items
+}
+
+/// How much a list of changes may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChangesMax {
+    /// So many changes.
+    pub changes: usize,
+    /// About so many bytes in paths and values. One change is there whatever it has.
+    pub bytes: usize,
+}
+
+impl ChangesMax {
+    /// All that there are.
+    pub const ALL: Self = Self {
+        changes: usize::MAX,
+        bytes: usize::MAX,
+    };
+}
+
+/// Changes, as far as they were wanted.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Changes {
+    /// The first of them.
+    pub items: Vec<Change>,
+    /// Whether there are more.
+    pub more: bool,
 }
 
 /// What has to change for one state to become the other, in terms of [`RunState::to_json`] with
@@ -79,26 +100,106 @@ pub fn diff_states(
     after: &RunState,
     chunks: &dyn Chunks,
 ) -> Result<Vec<Change>> {
-    let plain = |state: &RunState| {
-        let mut json = state.to_json(chunks, MessageRange::None)?;
-        if let Some(fields) = json.as_object_mut() {
-            fields.remove("messages");
-            fields.remove("guidance");
-        }
-        Ok(json)
-    };
-    let mut changes = diff(&plain(before)?, &plain(after)?);
-    let messages = (&before.messages, &after.messages);
-    compare_sequences("messages", messages, entry_json, chunks, &mut changes)?;
-    let guidance = (&before.guidance, &after.guidance);
-    compare_sequences("guidance", guidance, guidance_json, chunks, &mut changes)?;
-    // Stable, so that what is below a field stays in its order.
-    changes.sort_by(|a, b| field_of(&a.path).cmp(field_of(&b.path)));
-    Ok(changes)
+    let changes = diff_states_up_to(before, after, chunks, ChangesMax::ALL)?;
+    Ok(changes.items)
 }
 
-fn field_of(path: &str) -> &str {
-    path.split('/').nth(1).unwrap_or_default()
+/// The first changes of [`diff_states`], in its order. No more than these are held, and nothing is read behind the
+/// first that is too much.
+///
+/// # Errors
+///
+/// Those of [`Chunks::get`].
+pub fn diff_states_up_to(
+    before: &RunState,
+    after: &RunState,
+    chunks: &dyn Chunks,
+    most: ChangesMax,
+) -> Result<Changes> {
+    let plain = |state: &RunState| {
+        let json = state.to_json(chunks, MessageRange::None)?;
+        Ok(match json {
+            Value::Object(fields) => fields,
+            _ => Map::new(),
+        })
+    };
+    let (a, b) = (plain(before)?, plain(after)?);
+    let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    let mut found = Found::up_to(most);
+    for name in names {
+        match name.as_str() {
+            "guidance" => {
+                let guidance = (&before.guidance, &after.guidance);
+                compare_sequences(name, guidance, guidance_json, chunks, &mut found)?;
+            }
+            "messages" => {
+                let messages = (&before.messages, &after.messages);
+                compare_sequences(name, messages, entry_json, chunks, &mut found)?;
+            }
+            _ => below(
+                &mut String::new(),
+                name,
+                a.get(name),
+                b.get(name),
+                0,
+                &mut found,
+            ),
+        }
+    }
+    Ok(found.changes)
+}
+
+/// Changes that were found.
+struct Found {
+    changes: Changes,
+    most: ChangesMax,
+    bytes: usize,
+}
+
+impl Found {
+    fn up_to(most: ChangesMax) -> Self {
+        Self {
+            changes: Changes::default(),
+            most,
+            bytes: 0,
+        }
+    }
+
+    /// Whether there was one more than is wanted.
+    fn is_full(&self) -> bool {
+        self.changes.more
+    }
+
+    fn add(&mut self, path: &str, kind: ChangeKind, before: Option<&Value>, after: Option<&Value>) {
+        let items = &mut self.changes.items;
+        let values = before.map_or(0, weight) + after.map_or(0, weight);
+        self.bytes = self.bytes.saturating_add(path.len() + values);
+        let too_much = items.len() >= self.most.changes || self.bytes > self.most.bytes;
+        if too_much && !(items.is_empty() && self.most.changes > 0) {
+            self.changes.more = true;
+            return;
+        }
+        items.push(Change {
+            path: path.to_owned(),
+            kind,
+            before: before.cloned(),
+            after: after.cloned(),
+        });
+    }
+}
+
+/// About how many bytes a value takes.
+fn weight(value: &Value) -> usize {
+    let below: usize = match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(weight).sum(),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(key, value)| key.len() + weight(value))
+            .sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    };
+    below + size_of::<Value>()
 }
 
 fn compare_sequences<T: Item>(
@@ -106,25 +207,29 @@ fn compare_sequences<T: Item>(
     (before, after): (&Sequence<T>, &Sequence<T>),
     to_json: impl Fn(&T) -> Result<Value>,
     chunks: &dyn Chunks,
-    changes: &mut Vec<Change>,
+    found: &mut Found,
 ) -> Result<()> {
+    if found.is_full() {
+        return Ok(());
+    }
     let first = before.common_prefix(after, chunks)?;
     let (mut ours, mut theirs) = (
         before.iter_from(first, chunks),
         after.iter_from(first, chunks),
     );
     let mut index = first;
-    loop {
+    while !found.is_full() {
         let (a, b) = (ours.next().transpose()?, theirs.next().transpose()?);
         if a.is_none() && b.is_none() {
-            return Ok(());
+            break;
         }
         let a = a.map(|item| to_json(&item)).transpose()?;
         let b = b.map(|item| to_json(&item)).transpose()?;
         let mut path = format!("/{field}/{index}");
-        compare(&mut path, a.as_ref(), b.as_ref(), 0, changes);
+        compare(&mut path, a.as_ref(), b.as_ref(), 0, found);
         index = index.saturating_add(1);
     }
+    Ok(())
 }
 
 fn compare(
@@ -132,36 +237,31 @@ fn compare(
     before: Option<&Value>,
     after: Option<&Value>,
     depth: u32,
-    changes: &mut Vec<Change>,
+    found: &mut Found,
 ) {
     let kind = match (before, after) {
+        _ if found.is_full() => return,
         (None, None) => return,
         (None, Some(_)) => ChangeKind::Add,
         (Some(_), None) => ChangeKind::Remove,
         (Some(Value::Object(a)), Some(Value::Object(b))) if depth < DEPTH_MAX => {
             let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
             for key in keys {
-                below(path, key, a.get(key), b.get(key), depth, changes);
+                below(path, key, a.get(key), b.get(key), depth, found);
             }
             return;
         }
         (Some(Value::Array(a)), Some(Value::Array(b))) if depth < DEPTH_MAX => {
             for index in 0..a.len().max(b.len()) {
                 let step = index.to_string();
-                below(path, &step, a.get(index), b.get(index), depth, changes);
+                below(path, &step, a.get(index), b.get(index), depth, found);
             }
             return;
         }
         (Some(a), Some(b)) if a == b => return,
         (Some(_), Some(_)) => ChangeKind::Replace,
     };
-    let (before, after) = (before.cloned(), after.cloned());
-    changes.push(Change {
-        path: path.clone(),
-        kind,
-        before,
-        after,
-    });
+    found.add(path, kind, before, after);
 }
 
 fn below(
@@ -170,11 +270,11 @@ fn below(
     before: Option<&Value>,
     after: Option<&Value>,
     depth: u32,
-    changes: &mut Vec<Change>,
+    found: &mut Found,
 ) {
     let len = path.len();
     path.push_str(&pointer_step(step));
-    compare(path, before, after, depth + 1, changes);
+    compare(path, before, after, depth + 1, found);
     path.truncate(len);
 }
 
@@ -259,5 +359,33 @@ mod tests {
     fn the_whole_value_can_be_replaced() {
         let changes = diff(&json!([]), &json!({}));
         assert_eq!((changes.len(), changes[0].path.as_str()), (1, ""));
+    }
+
+    #[test]
+    fn no_more_changes_are_held_than_are_wanted() {
+        let (before, after) = (json!([1, 2, 3, 4]), json!(["a", 2, "ccc", "d"]));
+        let all = diff(&before, &after);
+        let up_to = |changes: usize, bytes: usize| {
+            let mut found = Found::up_to(ChangesMax { changes, bytes });
+            compare(
+                &mut String::new(),
+                Some(&before),
+                Some(&after),
+                0,
+                &mut found,
+            );
+            (found.changes.items, found.changes.more)
+        };
+        for most in 0..=4 {
+            let (items, more) = up_to(most, usize::MAX);
+            assert_eq!(items, all[..most.min(3)]);
+            assert_eq!(more, most < 3, "{most}");
+        }
+        assert_eq!(
+            up_to(9, 0),
+            (all[..1].to_vec(), true),
+            "one, whatever it has"
+        );
+        assert_eq!(up_to(9, usize::MAX), (all, false));
     }
 }

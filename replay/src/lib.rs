@@ -44,7 +44,9 @@ mod verify;
 
 pub use chunks::{Chunks, MemoryChunks};
 pub use control::transition;
-pub use diff::{Change, ChangeKind, diff, diff_states, to_patch};
+pub use diff::{
+    Change, ChangeKind, Changes, ChangesMax, diff, diff_states, diff_states_up_to, to_patch,
+};
 pub use document::{DOCUMENT_WEIGHT_MAX, Document};
 pub use event::Event;
 pub use milepost_codec::{Error, ErrorKind, Result};

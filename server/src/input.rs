@@ -77,12 +77,7 @@ impl<T: DeserializeOwned + Default> FromRequest<App> for Sent<T> {
         if !is_json {
             return Err(Wrong::MediaType("application/json"));
         }
-        match serde_json::from_slice(&bytes) {
-            Ok(sent) => Ok(Self(sent)),
-            Err(e) => Err(Wrong::Invalid(format!(
-                "the body is not as it should be: {e}"
-            ))),
-        }
+        object(&bytes).map(Self).map_err(Wrong::Invalid)
     }
 }
 

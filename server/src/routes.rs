@@ -30,7 +30,7 @@ pub(crate) fn all() -> Router<App> {
         get(move || async move { openapi::document(document) }),
     )
     .route("/docs", get(openapi::page))
-    .route("/docs/", get(openapi::file))
+    .route("/docs/", get(openapi::index))
     .route("/docs/{*file}", get(openapi::file))
     .route("/healthz", get(health::alive))
     .route("/readyz", get(health::ready))

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use milepost::{Body, Chunks, Entry, Json, MessageRange, Offset, RunState};
+use milepost::{Body, Chunks, Document, Entry, Json, MessageRange, Offset, RunState};
 use serde_json::{Value, json};
 
 use crate::forms::PointForm;
@@ -133,7 +133,7 @@ impl StateText {
                 match below {
                     "" => text.push(item),
                     below => {
-                        let item: Value = serde_json::from_str(&item).map_err(|_| Wrong::Bug)?;
+                        let item = apart(item, pointer)?;
                         let value = item.pointer(below).ok_or_else(|| nothing(pointer))?;
                         text.push(value.to_string());
                     }
@@ -237,6 +237,21 @@ impl Source for StateText {
         }
         Ok(Some(buffer))
     }
+}
+
+/// An item as a value. Half a surrogate pair and `1e999` are none, and are shown as well as they can be.
+fn apart(item: String, pointer: &Pointer) -> Result<Value, Wrong> {
+    if let Ok(value) = serde_json::from_str(&item) {
+        return Ok(value);
+    }
+    let document = Json::new(item).and_then(|json| Document::new(&json));
+    let value = document.map(|document| document.to_value());
+    value.map_err(|error| {
+        let place = &pointer.0;
+        Wrong::Invalid(format!(
+            "what is at `{place}` cannot be taken apart: ask for the whole item: {error}"
+        ))
+    })
 }
 
 fn nothing(pointer: &Pointer) -> Wrong {

@@ -11,7 +11,7 @@ use milepost::{
 };
 use milepost_workspace::Snapshot;
 
-pub(crate) use self::changes::RestorePlan;
+pub(crate) use self::changes::{CHANGES, RestorePlan};
 use crate::who::Who;
 
 /// An engine as somebody sees it.

@@ -28,6 +28,8 @@ pub(crate) enum Wrong {
     /// None of these forms of the answer is wanted.
     NotAcceptable(&'static [&'static str]),
     TooLarge(usize),
+    /// What is asked for would be: this is to be done instead.
+    TooMuch(&'static str),
     MediaType(&'static str),
     /// The body is packed in another way than these.
     Encoding(&'static str),
@@ -147,6 +149,13 @@ impl Wrong {
                 "VALIDATION_ERROR",
                 "INVALID_REQUEST",
             ),
+            Self::TooMuch(_) => (
+                413,
+                "too_large",
+                "The answer would be too large",
+                "VALIDATION_ERROR",
+                "INVALID_REQUEST",
+            ),
             Self::MediaType(_) => (
                 415,
                 "media_type",
@@ -256,7 +265,7 @@ impl Wrong {
             | Self::Named(_, _, text) => text.clone(),
             // One text, whatever is wrong with it.
             Self::Unauthorized => "send a valid token as `Authorization: Bearer TOKEN`".into(),
-            Self::Forbidden(text) => (*text).into(),
+            Self::Forbidden(text) | Self::TooMuch(text) => (*text).into(),
             Self::Method => "`Allow` says which it answers".into(),
             Self::NotAcceptable(offered) => format!("ask for {}", offered.join(" or ")),
             Self::TooLarge(most) => format!("a body has at most {most} bytes"),

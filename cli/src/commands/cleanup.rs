@@ -102,17 +102,18 @@ struct Fate {
 
 impl Fate {
     fn planned(plan: &TaskPlan) -> Self {
+        let known = plan.error.is_none();
         Self {
             task: plan.task.clone(),
             user: plan.user.clone(),
             checkpoints: plan.checkpoints,
             go: plan.removed.len() as u64,
             pinned: plan.pinned,
-            removed: Some(plan.removed.clone()),
+            removed: known.then(|| plan.removed.clone()),
             trimmed: plan.trimmed.clone(),
             dropped: plan.dropped.clone(),
-            freed: Some((plan.events, plan.bytes)),
-            error: None,
+            freed: known.then_some((plan.events, plan.bytes)),
+            error: plan.error.clone(),
             held_up: false,
         }
     }

@@ -66,7 +66,7 @@ impl<'a> Group<'a> {
             removed: 0,
             trimmed: Vec::new(),
             dropped: Vec::new(),
-            error: None,
+            error: plan.failed(),
         };
         let done = plans.iter().map(begun).collect();
         Self { plans, done }
@@ -98,7 +98,7 @@ impl<'a> Group<'a> {
 }
 
 /// Whether an error is one of the store, and not of one task: of that a restore may be pending.
-fn is_of_the_store(error: &Error) -> bool {
+pub(super) fn is_of_the_store(error: &Error) -> bool {
     let pending = matches!(error.detail(), Some(Detail::Pending { .. }));
     matches!(error.kind(), ErrorKind::Poisoned | ErrorKind::Unavailable) && !pending
 }

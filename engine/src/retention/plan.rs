@@ -2,8 +2,11 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use milepost_codec::{CheckpointId, LineageId, LogId, Offset, RemovedMark, Result, TaskNo};
+use milepost_codec::{
+    CheckpointId, Error, ErrorKind, LineageId, LogId, Offset, RemovedMark, Result, TaskNo,
+};
 
+use super::apply::is_of_the_store;
 use super::needs::{Beginning, Fates, KeptMark, Lineages};
 use super::policy::{Retention, Scope};
 use crate::catalog::Catalog;
@@ -46,11 +49,38 @@ pub struct TaskPlan {
     pub events: u64,
     /// About how many bytes of records those are. They leave the disk at the next compaction.
     pub bytes: u64,
+    /// Why nobody knows what goes: an entry of the task cannot be read. Then nothing goes.
+    pub error: Option<String>,
+    pub(super) kind: Option<ErrorKind>,
     pub(super) no: TaskNo,
     pub(super) places: Vec<RemovedMark>,
 }
 
 impl TaskPlan {
+    fn of(no: TaskNo, entry: &TaskEntry) -> Self {
+        Self {
+            task: entry.name.clone(),
+            user: entry.user.clone(),
+            checkpoints: 0,
+            pinned: 0,
+            removed: Vec::new(),
+            trimmed: Vec::new(),
+            dropped: Vec::new(),
+            events: 0,
+            bytes: 0,
+            error: None,
+            kind: None,
+            no,
+            places: Vec::new(),
+        }
+    }
+
+    /// Why it could not be planned.
+    pub(super) fn failed(&self) -> Option<Error> {
+        let kind = self.kind?;
+        Some(Error::new(kind, self.error.clone().unwrap_or_default()))
+    }
+
     /// Whether nothing would go.
     pub fn is_empty(&self) -> bool {
         self.removed.is_empty() && self.trimmed.is_empty() && self.dropped.is_empty()
@@ -63,32 +93,54 @@ impl TaskPlan {
 }
 
 impl Engine {
-    /// What a cleanup by this policy would do. Nothing is changed.
+    /// What a cleanup by this policy would do. Nothing is changed. A task that cannot be planned says so, and keeps no
+    /// other from being planned.
     ///
     /// # Errors
     ///
-    /// `NotFound` where the policy names a task that is not there.
+    /// `NotFound` where the policy names a task that is not there; `Unavailable` where the store is closed.
     pub fn plan_retention(&self, policy: &Retention) -> Result<RetentionPlan> {
         let catalog = &self.inner.catalog;
         let mut tasks = Vec::new();
         match &policy.scope {
-            Scope::Task(name) => tasks.push(self.task_no(name)?),
+            Scope::Task(name) => {
+                let no = self.task_no(name)?;
+                tasks.push((no, catalog.task(no)?));
+            }
             scope => each_task(catalog, &mut |no, entry| {
                 let fits = match scope {
                     Scope::User(user) => entry.user == *user,
                     _ => true,
                 };
                 if fits && entry.deleted_us.is_none() {
-                    tasks.push(no);
+                    tasks.push((no, entry.clone()));
                 }
             })?,
         }
         let now = self.inner.now_us();
-        let planned = tasks.into_iter().map(|no| plan(catalog, policy, no, now));
+        let planned = tasks.iter().map(|(no, entry)| {
+            let begun = TaskPlan::of(*no, entry);
+            planned(plan(catalog, policy, begun.clone(), now), begun)
+        });
         Ok(RetentionPlan {
             policy: policy.clone(),
             tasks: planned.collect::<Result<_>>()?,
         })
+    }
+}
+
+/// A task's plan, or why there is none; an error is one of the store.
+fn planned(plan: Result<TaskPlan>, begun: TaskPlan) -> Result<TaskPlan> {
+    match plan {
+        Err(error) if !is_of_the_store(&error) => {
+            tracing::warn!("task {}: no cleanup can be planned: {error}", begun.task);
+            Ok(TaskPlan {
+                error: Some(error.to_string()),
+                kind: Some(error.kind()),
+                ..begun
+            })
+        }
+        plan => plan,
     }
 }
 
@@ -101,8 +153,8 @@ pub(super) fn each_task(catalog: &Catalog, each: &mut dyn FnMut(TaskNo, &TaskEnt
         })
 }
 
-fn plan(catalog: &Catalog, policy: &Retention, no: TaskNo, now_us: u64) -> Result<TaskPlan> {
-    let entry = catalog.task(no)?;
+fn plan(catalog: &Catalog, policy: &Retention, begun: TaskPlan, now_us: u64) -> Result<TaskPlan> {
+    let no = begun.no;
     let pins: HashSet<CheckpointId> = catalog.pins(no)?.iter().map(|p| p.checkpoint).collect();
     let since = policy
         .younger_than
@@ -123,17 +175,11 @@ fn plan(catalog: &Catalog, policy: &Retention, no: TaskNo, now_us: u64) -> Resul
         Ok(())
     })?;
     let mut plan = TaskPlan {
-        task: entry.name,
-        user: entry.user,
         checkpoints,
         pinned,
         removed: places.iter().map(|place| place.checkpoint).collect(),
-        trimmed: Vec::new(),
-        dropped: Vec::new(),
-        events: 0,
-        bytes: 0,
-        no,
         places,
+        ..begun
     };
     // A task of which no checkpoint ever went keeps its events.
     if !policy.marks_only && (!plan.places.is_empty() || catalog.tally(no)?.retained) {
@@ -242,4 +288,47 @@ fn freed(catalog: &Catalog, task: TaskNo, fates: &Fates) -> Result<(u64, u64)> {
         };
     }
     Ok((events, bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Mark, Options};
+
+    #[test]
+    fn a_task_that_cannot_be_planned_keeps_no_other_from_being_cleaned_up() {
+        let dir = tempfile::tempdir().unwrap();
+        let engine = Engine::open(dir.path(), Options::default()).unwrap();
+        for name in ["before", "damaged", "behind"] {
+            let task = engine.start_task(name, "ana").unwrap();
+            for _ in 0..3 {
+                task.checkpoint(Mark::new()).unwrap();
+            }
+        }
+        engine.close().unwrap();
+        let engine = Engine::open(dir.path(), Options::default()).unwrap();
+        let task = engine.task("damaged").unwrap();
+        let mark = task.last_successful().unwrap().unwrap();
+        let key = keys::mark(task.no(), mark.lineage, mark.mark);
+        let log = engine.inner.catalog.log();
+        log.put_note(key, b"other bytes".to_vec()).unwrap();
+        let policy = Retention::new().keep(1);
+        let plan = engine.plan_retention(&policy).unwrap();
+        let said: Vec<_> = (plan.tasks.iter())
+            .map(|task| (task.task.as_str(), task.removed.len(), task.error.is_some()))
+            .collect();
+        let expected = [
+            ("before", 2, false),
+            ("damaged", 0, true),
+            ("behind", 2, false),
+        ];
+        assert_eq!(said, expected);
+        let report = engine.apply_retention(&plan, &mut |_, _| {}).unwrap();
+        let done: Vec<_> = (report.tasks.iter())
+            .map(|task| (task.removed, task.error.as_ref().map(Error::kind)))
+            .collect();
+        assert_eq!(done, [(2, None), (0, Some(ErrorKind::Corrupt)), (2, None)]);
+        let alone = engine.plan_retention(&policy.task("damaged")).unwrap();
+        assert!(alone.tasks[0].error.is_some());
+    }
 }

@@ -55,6 +55,20 @@ impl PartialSchema for Big {
 
 impl ToSchema for Big {}
 
+/// One that is read, where it may be left out.
+pub(crate) fn big_or_none() -> Schema {
+    let types = [Type::String, Type::Integer, Type::Null];
+    ObjectBuilder::new()
+        .schema_type(SchemaType::from_iter(types))
+        .pattern(Some("^[0-9]{1,20}$"))
+        .minimum(Some(0))
+        .maximum(Some(u64::MAX))
+        .description(Some(
+            "A whole number up to 2^64 - 1, or a string of its digits.",
+        ))
+        .into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

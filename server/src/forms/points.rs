@@ -65,6 +65,18 @@ impl EventAt {
     }
 }
 
+/// A state, or a part of one.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[expect(
+    dead_code,
+    reason = "it is written as it is read; this says what it is"
+)]
+pub(crate) enum StateOrPart {
+    State(StateForm),
+    Part(PartForm),
+}
+
 /// The state before the event at a point.
 #[derive(ToSchema)]
 #[expect(

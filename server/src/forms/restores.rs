@@ -1,16 +1,14 @@
 //! Restores.
 
-use milepost::{Change, ChangeKind, CheckpointId, Hash, LineageId, Point, Result, Scope, Task};
+use milepost::{CheckpointId, Hash, LineageId, Point, Result, Scope, Task};
 use milepost_workspace::{PathBytes, Plan};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{Big, LineageForm, TaskForm};
+use super::changes::ChangesForm;
+use super::{Big, ChangeForm, LineageForm, TaskForm};
 use crate::view::RestorePlan;
-
-/// The most changes that a plan lists.
-const CHANGES_MAX: usize = 1000;
 
 /// A task that went back, or on again.
 #[derive(Debug, Serialize, ToSchema)]
@@ -73,8 +71,8 @@ pub(crate) struct RestorePlanForm {
     from: PlaceForm,
     /// Where it would go on.
     to: PlaceForm,
-    /// How its state would change, at most 1,000.
-    changes: Vec<PlannedChange>,
+    /// How its state would change, at most 1,000; fewer where they have more than 16 MiB.
+    changes: Vec<ChangeForm>,
     /// Whether there are more.
     more: bool,
     /// What it would do to the files, and what stands in the way; where files would go back.
@@ -98,30 +96,15 @@ struct PlaceForm {
     checkpoint: Option<CheckpointId>,
 }
 
-/// A change of the state. `milepost diff --json` shows the same.
-#[derive(Debug, Serialize, ToSchema)]
-struct PlannedChange {
-    /// Where, as a JSON pointer.
-    path: String,
-    /// `add`, `remove` or `replace`.
-    #[schema(value_type = String)]
-    kind: ChangeKind,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    before: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    after: Option<Value>,
-}
-
 impl RestorePlanForm {
     pub(crate) fn of(plan: RestorePlan, scope: Scope, files: Option<&Plan>) -> Result<Self> {
-        let (task, more) = (plan.to.0.task.clone(), plan.changes.len() > CHANGES_MAX);
-        let changes = plan.changes.into_iter().take(CHANGES_MAX);
+        let ChangesForm { items, more } = plan.changes.into();
         Ok(Self {
-            task,
+            task: plan.to.0.task.clone(),
             scope,
             from: place(plan.from),
             to: place(plan.to),
-            changes: changes.map(change).collect(),
+            changes: items,
             more,
             files: files.map(shown).transpose()?,
         })
@@ -134,14 +117,5 @@ fn place((point, hash): (Point, Hash)) -> PlaceForm {
         offset: Big(point.offset),
         hash,
         checkpoint: point.checkpoint,
-    }
-}
-
-fn change(change: Change) -> PlannedChange {
-    PlannedChange {
-        path: change.path,
-        kind: change.kind,
-        before: change.before,
-        after: change.after,
     }
 }

@@ -30,13 +30,13 @@ struct RetainedForm {
     go: Big,
     stay: Big,
     pinned: Big,
-    /// Which checkpoints go; `null` where not all of them went.
+    /// Which checkpoints go; `null` where not all of them went, or nobody knows.
     #[schema(value_type = Option<Vec<String>>)]
     removed: Option<Vec<CheckpointId>>,
     trimmed: Vec<TrimmedForm>,
     #[schema(value_type = Vec<u32>)]
     dropped: Vec<LineageId>,
-    /// Events that go; `null` where not all of them went.
+    /// Events that go; `null` where not all of them went, or nobody knows.
     events: Option<Big>,
     /// About how many bytes they are.
     bytes: Option<Big>,
@@ -105,6 +105,7 @@ impl RetentionForm {
 
 impl RetainedForm {
     fn planned(plan: TaskPlan) -> Self {
+        let known = plan.error.is_none();
         let go = plan.removed.len() as u64;
         Self {
             id: plan.task,
@@ -113,12 +114,12 @@ impl RetainedForm {
             go: Big(go),
             stay: Big(plan.checkpoints.saturating_sub(go)),
             pinned: Big(plan.pinned),
-            removed: Some(plan.removed),
+            removed: known.then_some(plan.removed),
             trimmed: trimmed(plan.trimmed),
             dropped: plan.dropped,
-            events: Some(Big(plan.events)),
-            bytes: Some(Big(plan.bytes)),
-            error: None,
+            events: known.then_some(Big(plan.events)),
+            bytes: known.then_some(Big(plan.bytes)),
+            error: plan.error,
         }
     }
 

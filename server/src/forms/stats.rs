@@ -1,10 +1,11 @@
 //! What is held, in numbers.
 
-use milepost::{Stats, TaskStats};
+use milepost::{Stats, TaskNo, TaskStats};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Big;
+use crate::wrong::Wrong;
 
 /// Of the store, or of a user's tasks.
 #[derive(Debug, Serialize, ToSchema)]
@@ -70,7 +71,11 @@ impl From<Stats> for StoreForm {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct UserForm {
     user: String,
+    /// Newest first.
     tasks: Vec<TaskStatsForm>,
+    /// The cursor of the next page; `null` where this is the last.
+    next: Option<String>,
+    /// Of all of them, whatever page this is.
     total: CountsForm,
 }
 
@@ -96,7 +101,14 @@ struct CountsForm {
 }
 
 impl UserForm {
-    pub(crate) fn of(user: String, tasks: Vec<TaskStats>) -> Self {
+    /// A page of so many tasks at most, from those that were started before the one of the cursor.
+    pub(crate) fn of(
+        user: String,
+        mut tasks: Vec<TaskStats>,
+        limit: usize,
+        cursor: Option<&str>,
+    ) -> Result<Self, Wrong> {
+        let before = cursor.map(task_no).transpose()?;
         let mut total = TaskStats::default();
         for task in &tasks {
             total.lineages += task.lineages;
@@ -105,17 +117,33 @@ impl UserForm {
             total.bytes += task.bytes;
             total.disk += task.disk;
         }
+        tasks.retain(|task| before.is_none_or(|before| task.no < before));
+        tasks.sort_by_key(|task| std::cmp::Reverse(task.no));
+        let is_more = tasks.len() > limit;
+        tasks.truncate(limit);
+        let last = tasks.last().filter(|_| is_more);
+        let next = last.map(|last| format!("{:016x}", last.no.0));
         let tasks = tasks.into_iter().map(|task| TaskStatsForm {
             counts: CountsForm::of(&task),
             id: task.task,
             user: task.user,
         });
-        Self {
+        Ok(Self {
             user,
             tasks: tasks.collect(),
+            next,
             total: CountsForm::of(&total),
-        }
+        })
     }
+}
+
+/// The task that a cursor names: the last one of a page.
+fn task_no(cursor: &str) -> Result<TaskNo, Wrong> {
+    let small = |c: u8| c.is_ascii_digit() || (b'a'..=b'f').contains(&c);
+    let digits = Some(cursor).filter(|cursor| cursor.len() == 16 && cursor.bytes().all(small));
+    let no = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
+    let wrong = || Wrong::Invalid(format!("`{cursor}` is no cursor of this list"));
+    no.map(TaskNo).ok_or_else(wrong)
 }
 
 impl CountsForm {

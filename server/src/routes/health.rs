@@ -3,19 +3,31 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use milepost::TaskQuery;
 
 use crate::server::App;
+use crate::wrong::Wrong;
 
 pub(crate) async fn alive() -> &'static str {
     "ok\n"
 }
 
 pub(crate) async fn ready(State(app): State<App>) -> Response {
-    match app.engine().metrics().poisoned {
-        false => "ready\n".into_response(),
-        true => {
-            let why = "a write to the store failed: restart the service\n";
-            (StatusCode::SERVICE_UNAVAILABLE, why).into_response()
-        }
+    if app.engine().metrics().poisoned {
+        return not_ready("a write to the store failed: restart the service");
     }
+    // A read tells whether it is open; a store where that fails takes no append, either.
+    let one = TaskQuery {
+        limit: Some(1),
+        ..TaskQuery::default()
+    };
+    match app.work(move |engine| Ok(engine.tasks(&one)?)).await {
+        Ok(_) => "ready\n".into_response(),
+        Err(Wrong::Engine(_, why, _)) => not_ready(&why),
+        Err(_) => not_ready("the store cannot be read"),
+    }
+}
+
+fn not_ready(why: &str) -> Response {
+    (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")).into_response()
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use axum::extract::Path;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use utoipa_swagger_ui::{Config, serve};
 
+use crate::input::Named;
 use crate::wrong::Wrong;
 
 /// Where the description is.
@@ -32,11 +32,18 @@ pub(super) async fn page() -> Redirect {
     Redirect::permanent("/docs/")
 }
 
-/// The page and what it needs: all of it comes with the program.
-pub(super) async fn file(path: Option<Path<String>>) -> Response {
-    let path = path.map_or_else(String::new, |Path(path)| path);
+pub(super) async fn index() -> Response {
+    of_page("")
+}
+
+/// What the page needs: all of it comes with the program.
+pub(super) async fn file(Named(path): Named) -> Response {
+    of_page(&path)
+}
+
+fn of_page(path: &str) -> Response {
     let config = Arc::new(Config::from(PATH));
-    match serve(&path, config) {
+    match serve(path, config) {
         Ok(Some(file)) => {
             let kind = HeaderValue::from_str(&file.content_type);
             let kind = kind.unwrap_or(HeaderValue::from_static("application/octet-stream"));

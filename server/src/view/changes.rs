@@ -1,9 +1,18 @@
 //! What whoever asks may change: a user their own tasks, an admin all of them and the store.
 
-use milepost::{Change, Engine, Json, Point, Result, Scope, Task, diff_states};
+use milepost::{Changes, ChangesMax, Engine, Json, Point, Result, Scope, Task, diff_states_up_to};
 
 use super::View;
 use crate::wrong::Wrong;
+
+/// How many changes of the state a plan has, at most.
+const PLANNED: usize = 1000;
+
+/// How many changes the difference of two states has, at most.
+pub(crate) const CHANGES: usize = 10_000;
+
+/// About how many bytes changes have together, at most.
+const BYTES: usize = 16 << 20;
 
 /// Where a restore would lead.
 pub(crate) struct RestorePlan {
@@ -12,7 +21,7 @@ pub(crate) struct RestorePlan {
     /// Where it would go on.
     pub(crate) to: (Point, milepost::Hash),
     /// How its state would change.
-    pub(crate) changes: Vec<Change>,
+    pub(crate) changes: Changes,
 }
 
 impl View<'_> {
@@ -45,16 +54,23 @@ impl View<'_> {
         self.engine.remove_checkpoints(&[checkpoint.id])
     }
 
+    /// What is different between the states of two points that were seen, so many changes at most.
+    pub(crate) fn changes(&self, from: &Point, to: &Point, most: usize) -> Result<Changes> {
+        let (before, after) = (self.run_state(from)?, self.run_state(to)?);
+        let most = ChangesMax {
+            changes: most,
+            bytes: BYTES,
+        };
+        diff_states_up_to(&before, &after, self.engine.chunks().as_ref(), most)
+    }
+
     /// What a restore to a point that was seen would do, with the state or without.
     pub(crate) fn plan_restore(&self, to: &Point, scope: Scope) -> Result<RestorePlan> {
         let task = self.task(&to.task)?;
         let from = task.point(task.head()?.next)?;
         let changes = match scope {
-            Scope::Files => Vec::new(),
-            Scope::State | Scope::All => {
-                let (before, after) = (self.run_state(&from)?, self.run_state(to)?);
-                diff_states(&before, &after, self.engine.chunks().as_ref())?
-            }
+            Scope::Files => Changes::default(),
+            Scope::State | Scope::All => self.changes(&from, to, PLANNED)?,
         };
         let hashes = (self.engine.hash_at(&from)?, self.engine.hash_at(to)?);
         Ok(RestorePlan {

@@ -296,3 +296,45 @@ async fn what_is_asked_with_unknown_fields_is_refused() {
         assert_eq!(problem(&came), (400, "invalid".into()), "{path}");
     }
 }
+
+#[tokio::test]
+async fn numbers_of_many_tasks_come_in_pages_and_their_total_is_of_all() {
+    let served = Served::new();
+    for n in 0..5 {
+        served.task(&format!("t{n}"), "ana", 1);
+        served.task(&format!("u{n}"), "bob", 1);
+    }
+    let ana = served.token("ana", false);
+    let (mut seen, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let path = format!("/v1/stats?limit=2{cursor}");
+        let page = served.get_as(&ana, &path).await.json();
+        assert_eq!(page["total"]["checkpoints"], "5");
+        let tasks = page["tasks"].as_array().unwrap().clone();
+        seen.extend(
+            tasks
+                .iter()
+                .map(|task| task["id"].as_str().unwrap().to_owned()),
+        );
+        match page["next"].as_str() {
+            // One that is started meanwhile is newer than all that come.
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => break,
+        }
+        served.task(&format!("v{}", seen.len()), "ana", 0);
+    }
+    assert_eq!(seen, ["t4", "t3", "t2", "t1", "t0"]);
+    let root = served.token("root", true);
+    for path in [
+        "limit=0",
+        "limit=1001",
+        "cursor=",
+        "cursor=zz",
+        "cursor=+000000000000001",
+    ] {
+        let came = served.get_as(&ana, &format!("/v1/stats?{path}")).await;
+        assert_eq!(problem(&came), (400, "invalid".into()), "{path}");
+        let came = served.get_as(&root, "/v1/stats?limit=5").await;
+        assert_eq!(problem(&came), (400, "invalid".into()), "of the store");
+    }
+}

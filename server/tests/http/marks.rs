@@ -9,8 +9,7 @@ const PATH: &str = "/v1/tasks/hers/checkpoints";
 #[tokio::test]
 async fn a_checkpoint_is_marked_and_named_by_its_location() {
     let three = Three::new();
-    let body =
-        r#"{"label": "draft", "status": "failure", "metadata": {"n": 1.50}, "alias": "c-1"}"#;
+    let body = r#"{"label": "draft", "status": "failure", "metadata": {"n": 1.50}, "aliases": ["c-1", "c-2"]}"#;
     let came = three
         .with("POST", PATH, &[("x-request-id", "req-1")], body)
         .await;
@@ -25,7 +24,7 @@ async fn a_checkpoint_is_marked_and_named_by_its_location() {
         ("label", json!("draft")),
         ("cause", json!("manual")),
         ("status", json!("failure")),
-        ("aliases", json!(["c-1"])),
+        ("aliases", json!(["c-1", "c-2"])),
     ] {
         assert_eq!(form[field], value, "{field}");
     }
@@ -65,6 +64,8 @@ async fn what_is_no_mark_is_refused() {
         r#"{"metadata": 3}"#,
         r#"{"at": -1}"#,
         r#"{"pinned": true}"#,
+        r#"{"alias": "c-1"}"#,
+        r#"{"aliases": "c-1"}"#,
     ] {
         let came = three.post(PATH, body).await;
         assert_eq!(problem(&came), (400, "invalid".into()), "{body}");

@@ -127,3 +127,15 @@ async fn what_is_too_large_has_a_name_of_its_own() {
     let large = served.post("/v1/tasks", "{\"id\": \"abc\"}").await;
     assert_eq!(problem(&large), (413, "too_large".into()));
 }
+
+#[tokio::test]
+async fn a_store_that_was_closed_is_not_ready_and_says_so() {
+    let served = Served::new();
+    assert_eq!(served.get("/readyz").await.status, 200);
+    served.engine.clone().close().unwrap();
+    let came = served.get("/readyz").await;
+    assert_eq!(came.status, 503);
+    let why = String::from_utf8_lossy(&came.bytes);
+    assert!(why.contains("closed"), "{why}");
+    assert_eq!(served.get("/healthz").await.status, 200);
+}

@@ -235,20 +235,67 @@ async fn two_states_are_compared_as_changes_and_as_a_patch() {
     };
     let chunks = served.engine.chunks();
     let expected = diff_states(&state("essay@first"), &state("essay"), chunks.as_ref()).unwrap();
-    assert_eq!(changes, serde_json::to_value(&expected).unwrap());
+    let listed = json!({"items": serde_json::to_value(&expected).unwrap(), "more": false});
+    assert_eq!(changes, listed);
     let score = json!({"path": "/variables/score", "kind": "replace", "before": 1, "after": 2});
-    assert!(changes.as_array().unwrap().contains(&score));
+    assert!(changes["items"].as_array().unwrap().contains(&score));
     let came = patch(&served, path).await;
     assert_eq!(came.header("content-type"), "application/json-patch+json");
     assert_eq!(came.json(), milepost::to_patch(&expected));
     let back = ok(&served, "/v1/points/essay/diff/essay@first").await;
     let score = json!({"path": "/variables/score", "kind": "replace", "before": 2, "after": 1});
-    assert!(back.as_array().unwrap().contains(&score));
-    assert_eq!(ok(&served, "/v1/points/essay/diff/essay").await, json!([]));
+    assert!(back["items"].as_array().unwrap().contains(&score));
+    let none = ok(&served, "/v1/points/essay/diff/essay").await;
+    assert_eq!(none, json!({"items": [], "more": false}));
     let mut asked = request("GET", path, None, "");
     asked
         .headers_mut()
         .insert("accept", "text/html".parse().unwrap());
     assert_eq!(problem(&served.ask(asked).await), (406, "invalid".into()));
     assert_eq!(problem(&served.get(&format!("{path}?x=1")).await).0, 400);
+}
+
+#[tokio::test]
+async fn states_that_differ_everywhere_have_so_many_changes_and_no_patch() {
+    let served = Served::new();
+    let task = served.task("essay", "ana", 0);
+    let names = |count: usize| (0..count).map(|n| (format!("name-{n}"), Json::string("")));
+    let artifacts = |count: usize| milepost::ArtifactsEdited {
+        artifacts: names(count).collect(),
+    };
+    task.append(artifacts(9_000)).unwrap();
+    let path = "/v1/points/essay@1/diff/essay";
+    let changes = ok(&served, path).await;
+    assert_eq!(changes["more"], false);
+    assert_eq!(patch(&served, path).await.status, 200);
+    task.append(artifacts(10_001)).unwrap();
+    let more = ok(&served, path).await;
+    assert_eq!(more["more"], true);
+    assert_eq!(more["items"].as_array().unwrap().len(), 10_000);
+    let first = |changes: &Value| changes["items"].as_array().unwrap()[..5].to_vec();
+    assert_eq!(first(&more), first(&changes));
+    let large = patch(&served, path).await;
+    assert_eq!(problem(&large), (413, "too_large".into()));
+    let detail = large.json()["detail"].as_str().unwrap().to_owned();
+    assert!(detail.contains("?pointer="), "{detail}");
+    let body = r#"{"to": "essay@1"}"#;
+    let plan = served.post("/v1/restores/plan", body).await.json();
+    assert_eq!(plan["more"], true);
+    assert_eq!(plan["changes"].as_array().unwrap().len(), 1000);
+}
+
+#[tokio::test]
+async fn large_values_end_a_list_of_changes_early() {
+    let served = Served::new();
+    let task = served.task("essay", "ana", 0);
+    let text = "x".repeat(3 << 20);
+    for _ in 0..8 {
+        task.append(milepost::Message::text("user", &text)).unwrap();
+    }
+    let changes = ok(&served, "/v1/points/essay@1/diff/essay").await;
+    assert_eq!(changes["more"], true);
+    let messages = changes["items"].as_array().unwrap().iter();
+    let messages =
+        messages.filter(|change| change["path"].as_str().unwrap().starts_with("/messages/"));
+    assert_eq!(messages.count(), 5);
 }

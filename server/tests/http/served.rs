@@ -16,7 +16,9 @@ pub struct Served {
     pub dir: tempfile::TempDir,
     pub engine: Engine,
     pub tokens: Tokens,
+    /// Made once: it is asked often.
     server: Server,
+    router: axum::Router,
 }
 
 /// What came back.
@@ -54,6 +56,7 @@ impl Served {
             dir,
             engine,
             tokens,
+            router: server.router(),
             server,
         }
     }
@@ -81,11 +84,11 @@ impl Served {
     }
 
     pub fn router(&self) -> axum::Router {
-        self.server.router()
+        self.router.clone()
     }
 
     pub async fn ask(&self, request: Request<Body>) -> Came {
-        let response = self.server.router().oneshot(request).await.unwrap();
+        let response = self.router.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
         Came {
             status: parts.status,

@@ -28,11 +28,13 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 #[into_params(parameter_in = Query)]
 struct ListQuery {
     /// Only those that were marked on this lineage itself.
+    #[param(value_type = Option<u64>, maximum = 4_294_967_295_u64)]
     lineage: Option<u32>,
     /// Only those of this status: `success` or `failure`.
     #[param(value_type = Option<String>)]
     status: Option<MarkStatus>,
     /// At most so many: 1 to 100, 20 unless given.
+    #[param(minimum = 1, maximum = 100)]
     limit: Option<usize>,
     /// Go on from here: the `next` of a page.
     cursor: Option<String>,

@@ -40,8 +40,10 @@ struct RangeQuery {
     /// Up to this offset, which is no part of it; else to the head.
     to: Option<Big>,
     /// At most so many: 1 to 1,000. As JSON 100 unless given, as lines all.
+    #[param(minimum = 1, maximum = 1000)]
     limit: Option<usize>,
     /// Of this lineage; else of the one that the task goes on with.
+    #[param(value_type = Option<u64>, maximum = 4_294_967_295_u64)]
     lineage: Option<u32>,
     /// Of a stream: whether it goes on behind the head. It does unless this is `false`.
     follow: Option<bool>,

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::forms::{Big, Problem, RetentionForm, VerifyForm};
+use crate::forms::{Big, Problem, RetentionForm, VerifyForm, big_or_none};
 use crate::input::{Required, Sent};
 use crate::server::App;
 use crate::view::View;
@@ -44,7 +44,7 @@ struct VerifyAsked {
     post,
     path = "/v1/verify",
     tag = "maintenance",
-    request_body = VerifyAsked,
+    request_body = Option<VerifyAsked>,
     responses(
         (status = 200, description = "Also where there are faults: `ok` says so", body = VerifyForm),
         (status = 400, body = Problem, content_type = "application/problem+json"),
@@ -80,8 +80,10 @@ struct RetentionAsked {
     #[schema(maximum = 1_000_000)]
     keep_count: Option<usize>,
     /// Those that are younger, too.
+    #[schema(schema_with = big_or_none)]
     younger_than_seconds: Option<Big>,
     /// What it takes to undo so many of the last restores. 3 unless given.
+    #[schema(value_type = Option<u64>, maximum = 4_294_967_295_u64)]
     undo: Option<u32>,
     /// Marks go, and all events stay.
     #[serde(default)]

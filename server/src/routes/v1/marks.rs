@@ -11,7 +11,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::by::By;
-use crate::forms::{Big, CheckpointForm, Problem, location};
+use crate::forms::{Big, CheckpointForm, Problem, big_or_none, location};
 use crate::input::{Named, Required};
 use crate::server::App;
 use crate::view::View;
@@ -35,9 +35,11 @@ struct CheckpointGiven {
     /// An object of at most 64 KiB.
     #[schema(value_type = Option<Object>)]
     metadata: Option<milepost::Json>,
-    /// An id that others know it by.
-    alias: Option<String>,
+    /// Ids that others know it by.
+    #[serde(default)]
+    aliases: Vec<String>,
     /// The point before the event at this offset; the present unless given.
+    #[schema(schema_with = big_or_none)]
     at: Option<Big>,
 }
 
@@ -53,13 +55,10 @@ impl From<CheckpointGiven> for Mark {
         if let Some(metadata) = given.metadata {
             mark = mark.metadata(metadata);
         }
-        if let Some(alias) = given.alias {
-            mark = mark.alias(alias);
-        }
         if let Some(Big(at)) = given.at {
             mark = mark.at(at);
         }
-        mark
+        given.aliases.into_iter().fold(mark, Self::alias)
     }
 }
 

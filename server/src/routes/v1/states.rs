@@ -3,22 +3,22 @@
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use milepost::{Change, diff_states, to_patch};
+use milepost::{Changes, to_patch};
 use serde::Deserialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::points::Seen;
 use crate::accept::{JSON, JSON_PATCH, choose};
 use crate::around::RequestId;
-use crate::forms::{PartForm, Problem, StateForm};
+use crate::forms::{ChangesForm, Problem, StateOrPart};
 use crate::input::{Given, Named, NamedTwo, Nothing};
 use crate::server::App;
 use crate::state_text::{Pointer, StateText};
 use crate::streamed;
 use crate::tag::{Known, Tagged};
-use crate::view::View;
+use crate::view::{CHANGES, View};
 use crate::who::Who;
 use crate::wrong::Wrong;
 
@@ -49,7 +49,7 @@ struct StateQuery {
     responses(
         (
             status = 200,
-            content((StateForm = "application/json"), (PartForm = "application/json")),
+            body = StateOrPart,
             headers(("ETag" = String, description = "By the hash there")),
         ),
         (status = 304, description = "It is known"),
@@ -88,23 +88,6 @@ async fn state(
     Ok(answer.into_response())
 }
 
-/// One change of a state, as `milepost diff --json` prints it.
-#[derive(ToSchema)]
-#[expect(
-    dead_code,
-    reason = "the engine's type is answered; this says what it is"
-)]
-struct ChangeForm {
-    /// The place, as a JSON pointer (RFC 6901).
-    path: String,
-    /// `add`, `remove` or `replace`.
-    kind: String,
-    /// The value before; absent where the place was not there.
-    before: Option<serde_json::Value>,
-    /// The value after; absent where the place is gone.
-    after: Option<serde_json::Value>,
-}
-
 /// What is different between the states of two points, from the first to the other.
 #[utoipa::path(
     get,
@@ -119,7 +102,7 @@ struct ChangeForm {
     responses(
         (
             status = 200,
-            content((Vec<ChangeForm> = "application/json"), (Vec<Object> = "application/json-patch+json")),
+            content((ChangesForm = "application/json"), (Vec<Object> = "application/json-patch+json")),
             headers(("ETag" = String, description = "By the hashes there")),
         ),
         (status = 304, description = "It is known"),
@@ -127,6 +110,7 @@ struct ChangeForm {
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
         (status = 406, body = Problem, content_type = "application/problem+json"),
+        (status = 413, description = "A patch would be too large", body = Problem, content_type = "application/problem+json"),
     ),
 )]
 async fn diff(
@@ -146,12 +130,10 @@ async fn diff(
         let tag = before.tag.erased(erased.0).and(after.hash).erased(erased.1);
         let tag = tag.and(if is_patch { "patch" } else { "json" });
         Tagged::unless(&known, tag, || {
-            let states = (
-                view.run_state(&before.point)?,
-                view.run_state(&after.point)?,
-            );
-            let changes = diff_states(&states.0, &states.1, view.chunks().as_ref())?;
-            text(&changes, is_patch).map_err(|_| Wrong::Bug)
+            text(
+                view.changes(&before.point, &after.point, CHANGES)?,
+                is_patch,
+            )
         })
     });
     let text = found.await?;
@@ -162,9 +144,15 @@ async fn diff(
     Ok(response)
 }
 
-fn text(changes: &[Change], is_patch: bool) -> serde_json::Result<Vec<u8>> {
-    match is_patch {
-        true => serde_json::to_vec(&to_patch(changes)),
-        false => serde_json::to_vec(changes),
-    }
+/// Half a patch leads nowhere: of changes, the first may be enough.
+fn text(changes: Changes, is_patch: bool) -> Result<Vec<u8>, Wrong> {
+    let text = match (is_patch, changes.more) {
+        (true, true) => return Err(Wrong::TooMuch(PATCH)),
+        (true, false) => serde_json::to_vec(&to_patch(&changes.items)),
+        (false, _) => serde_json::to_vec(&ChangesForm::from(changes)),
+    };
+    text.map_err(|_| Wrong::Bug)
 }
+
+const PATCH: &str = "the patch would have more than 10,000 changes or 16 MiB: ask for `application/json`, which has the \
+                     first of them, or read both states, `?pointer=` by `?pointer=`";

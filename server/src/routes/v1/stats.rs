@@ -7,6 +7,7 @@ use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::limit;
 use crate::forms::{Problem, StatsForm, UserForm};
 use crate::input::Given;
 use crate::server::App;
@@ -24,7 +25,15 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 struct StatsQuery {
     /// Of this user's tasks: for admins, who get the store's numbers without it.
     user: Option<String>,
+    /// At most so many tasks: 1 to 1,000, 1,000 unless given.
+    #[param(minimum = 1, maximum = 1000)]
+    limit: Option<usize>,
+    /// Go on from here: the `next` of a page.
+    cursor: Option<String>,
 }
+
+/// How many tasks a page has, at most.
+const TASKS_MAX: usize = 1000;
 
 /// Numbers of one's own tasks, or of the store.
 #[utoipa::path(
@@ -45,12 +54,19 @@ async fn stats(
     Given(query): Given<StatsQuery>,
 ) -> Result<Json<StatsForm>, Wrong> {
     let user = who.asks_about(query.user)?;
+    let paged = query.limit.is_some() || query.cursor.is_some();
+    if user.is_none() && paged {
+        let text = "`limit` and `cursor` are for the tasks of a user: name one in `user`";
+        return Err(Wrong::Invalid(text.into()));
+    }
+    let limit = limit(query.limit, TASKS_MAX, TASKS_MAX)?;
     app.work(move |engine| {
         let view = View::of(engine, &who);
         let form = match user {
             Some(user) => {
                 let tasks = view.task_stats(&user)?;
-                StatsForm::User(UserForm::of(user, tasks))
+                let cursor = query.cursor.as_deref();
+                StatsForm::User(UserForm::of(user, tasks, limit, cursor)?)
             }
             None => StatsForm::Store(view.stats()?.ok_or(Wrong::Bug)?.into()),
         };

@@ -30,6 +30,7 @@ struct ListQuery {
     /// Whose: for admins; else one's own.
     user: Option<String>,
     /// At most so many: 1 to 100, 20 unless given.
+    #[param(minimum = 1, maximum = 100)]
     limit: Option<usize>,
     /// Go on from here: the `next` of a page.
     cursor: Option<String>,

@@ -1,0 +1,333 @@
+//! Who may do what: every route of the service, by everybody. The statuses are those of `docs/HTTP.md`.
+
+use milepost::{Mark, Message};
+use milepost_server::NewToken;
+use milepost_workspace::{Workspace, WorkspaceOptions};
+
+use crate::changing::dressed;
+use crate::served::{Came, NOW_US, Served, request};
+
+/// A route as it is asked: `TASK` is a task of ana's, `ID` its checkpoint.
+struct Row {
+    method: &'static str,
+    path: &'static str,
+    accept: &'static str,
+    body: &'static str,
+    /// What ana, bob and an admin get.
+    statuses: [u16; 3],
+}
+
+const fn row(
+    method: &'static str,
+    path: &'static str,
+    body: &'static str,
+    statuses: [u16; 3],
+) -> Row {
+    Row {
+        method,
+        path,
+        accept: "*/*",
+        body,
+        statuses,
+    }
+}
+
+const fn get(path: &'static str, statuses: [u16; 3]) -> Row {
+    row("GET", path, "", statuses)
+}
+
+const fn get_as(path: &'static str, accept: &'static str) -> Row {
+    Row {
+        accept,
+        ..get(path, OWN)
+    }
+}
+
+const OPEN: [u16; 3] = [200, 200, 200];
+const OWN: [u16; 3] = [200, 404, 200];
+const ADMIN: [u16; 3] = [403, 403, 200];
+
+const CLEANUP: &str = "/api/v0/checkpoint/direct/cleanup";
+const STATS: &str = "/api/v0/checkpoint/direct/stats";
+
+const ROWS: &[Row] = &[
+    get("/healthz", OPEN),
+    get("/readyz", OPEN),
+    get("/openapi.json", OPEN),
+    get("/docs", [308, 308, 308]),
+    get("/docs/", OPEN),
+    get("/metrics", ADMIN),
+    get("/v1/nothing", [404, 404, 404]),
+    // Tasks
+    get("/v1/tasks", OPEN),
+    get("/v1/tasks?user=ana", [200, 403, 200]),
+    get("/v1/tasks/TASK", OWN),
+    get("/v1/tasks/TASK/lineages", OWN),
+    row("DELETE", "/v1/tasks/TASK", "", [204, 404, 204]),
+    // Events
+    get("/v1/tasks/TASK/events", OWN),
+    get_as("/v1/tasks/TASK/events", "application/x-ndjson"),
+    get_as("/v1/tasks/TASK/events?follow=false", "text/event-stream"),
+    row(
+        "POST",
+        "/v1/tasks/TASK/events",
+        r#"{"kind": "step_started", "body": {"step": 1}}"#,
+        [201, 404, 201],
+    ),
+    // Points
+    get("/v1/points/TASK", OWN),
+    get("/v1/points/TASK@first", OWN),
+    get("/v1/points/@ID", OWN),
+    get("/v1/points/TASK@1/event", OWN),
+    get("/v1/points/@ID/state", OWN),
+    get("/v1/points/TASK@first/diff/TASK@1", OWN),
+    get_as("/v1/points/TASK/diff/TASK@1", "application/json-patch+json"),
+    get("/v1/points/TASK/files", OWN),
+    get("/v1/points/TASK/files/draft.md", OWN),
+    // Checkpoints
+    get("/v1/tasks/TASK/checkpoints", OWN),
+    row("POST", "/v1/tasks/TASK/checkpoints", "{}", [201, 404, 201]),
+    get("/v1/checkpoints/ID", OWN),
+    row("DELETE", "/v1/checkpoints/ID", "", [204, 404, 204]),
+    // Runs
+    row(
+        "POST",
+        "/v1/tasks/TASK/control",
+        r#"{"to": "running"}"#,
+        OWN,
+    ),
+    row(
+        "POST",
+        "/v1/tasks/TASK/guidance",
+        r#"{"text": "shorter"}"#,
+        [201, 404, 201],
+    ),
+    row("PATCH", "/v1/tasks/TASK/artifacts", r#"{"a": 1}"#, OWN),
+    // Going back
+    row("POST", "/v1/restores/plan", r#"{"to": "TASK@first"}"#, OWN),
+    row(
+        "POST",
+        "/v1/restores/plan",
+        r#"{"to": "TASK@first", "scope": "files", "folder": "relative"}"#,
+        [403, 403, 400],
+    ),
+    row(
+        "POST",
+        "/v1/restores",
+        r#"{"to": "TASK@first"}"#,
+        [201, 404, 201],
+    ),
+    row(
+        "POST",
+        "/v1/restores",
+        r#"{"to": "TASK@first", "scope": "all", "folder": "relative"}"#,
+        [403, 403, 400],
+    ),
+    row("POST", "/v1/tasks/TASK/undo", "", OWN),
+    // The store
+    row("POST", "/v1/verify", "", ADMIN),
+    row("POST", "/v1/verify", r#"{"task": "TASK"}"#, ADMIN),
+    row("POST", "/v1/retention/plan", "{}", ADMIN),
+    row("POST", "/v1/retention", r#"{"task": "TASK"}"#, ADMIN),
+    get("/v1/stats", OPEN),
+    get("/v1/stats?user=ana", [200, 403, 200]),
+    // As the seeds have it
+    get("/api/v1/tasks/TASK/checkpoints", OWN),
+    get("/api/v1/checkpoints/ID", OWN),
+    get("/api/v1/meta/checkpoint-metrics", ADMIN),
+    row("POST", CLEANUP, "", ADMIN),
+    row("POST", CLEANUP, r#"{"user_id": "ana"}"#, OWN),
+    row("POST", CLEANUP, r#"{"thread_id": "TASK"}"#, OWN),
+    get(STATS, ADMIN),
+    get("/api/v0/checkpoint/direct/stats?user_id=ana", OWN),
+    // What starts something is last: it would be in the lists.
+    row(
+        "POST",
+        "/v1/tasks",
+        r#"{"id": "TASK-of-hers", "user": "ana"}"#,
+        [201, 403, 409],
+    ),
+    row(
+        "POST",
+        "/v1/tasks",
+        r#"{"id": "started-by-WHO"}"#,
+        [201, 201, 201],
+    ),
+];
+
+impl Row {
+    fn is_open(&self) -> bool {
+        let path = self.path;
+        path.ends_with('z') || path == "/openapi.json" || path.starts_with("/docs")
+    }
+
+    async fn ask(&self, served: &Served, caller: &Caller, name: &str, id: &str) -> Came {
+        let filled = |text: &str| {
+            let text = text.replace("TASK", name).replace("ID", id);
+            text.replace("WHO", caller.name)
+        };
+        let token = caller.token.as_deref();
+        let asked = request(self.method, &filled(self.path), token, &filled(self.body));
+        let headers = [("accept", self.accept), ("x-request-id", "same")];
+        served.ask(dressed(asked, &headers)).await
+    }
+}
+
+struct Caller {
+    name: &'static str,
+    token: Option<String>,
+}
+
+fn caller(name: &'static str, token: impl Into<Option<String>>) -> Caller {
+    let token = token.into();
+    Caller { name, token }
+}
+
+/// Callers of whom none is let in.
+fn strangers(served: &Served) -> Vec<Caller> {
+    let new = NewToken {
+        user: "ana".into(),
+        admin: true,
+        expires_us: None,
+    };
+    let (info, revoked) = served.tokens.create(&new, 0).unwrap();
+    served.tokens.revoke(&info.id, 1).unwrap();
+    let ends = NewToken {
+        expires_us: Some(NOW_US),
+        ..new.clone()
+    };
+    let expired = served.tokens.create(&ends, 0).unwrap().1;
+    let (_, good) = served.tokens.create(&new, 0).unwrap();
+    let (begin, _) = good.rsplit_once('_').unwrap();
+    vec![
+        caller("nobody", None),
+        caller("empty", String::new()),
+        caller("malformed", "x".to_owned()),
+        caller("without a secret", begin.to_owned()),
+        caller("wrong secret", format!("{begin}_{}", "A".repeat(43))),
+        caller("expired", expired),
+        caller("revoked", revoked),
+    ]
+}
+
+/// A task of ana's that has everything that can be asked for, went back once, and its checkpoint's id.
+fn whole(served: &Served, workspace: &Workspace, id: &str) -> String {
+    let task = served.task(id, "ana", 0);
+    task.append(Message::text("user", "hello")).unwrap();
+    let first = Some(Mark::new().label("first"));
+    workspace.capture(&served.engine, &task, first).unwrap();
+    let point = served.engine.point(&format!("{id}@first")).unwrap();
+    served.engine.restore(&point, None).unwrap();
+    point.checkpoint.unwrap().to_string()
+}
+
+fn folder() -> (tempfile::TempDir, Workspace) {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("draft.md"), "# One\n").unwrap();
+    let workspace = Workspace::open(folder.path(), WorkspaceOptions::default()).unwrap();
+    (folder, workspace)
+}
+
+/// What is answered, but for nothing: the request's id is the same, and so is the time.
+fn all_of(came: &Came) -> (u16, &axum::http::HeaderMap, &[u8]) {
+    (came.status.as_u16(), &came.headers, &came.bytes)
+}
+
+#[tokio::test]
+async fn each_route_answers_each_caller_as_the_page_says() {
+    let (served, elsewhere) = (Served::new(), Served::new());
+    let (_folder, workspace) = folder();
+    let strangers = strangers(&served);
+    let ana = caller("ana", served.token("ana", false));
+    let bob = caller("bob", served.token("bob", false));
+    let root = caller("root", served.token("root", true));
+    // The same request where nothing of ana's is.
+    let bob_there = caller("bob", elsewhere.token("bob", false));
+    for (n, row) in ROWS.iter().enumerate() {
+        let said = format!("{} {} {}", row.method, row.path, row.body);
+        let names = [format!("hers-{n}"), format!("also-{n}")];
+        let [hers, also] = [&names[0], &names[1]].map(|name| whole(&served, &workspace, name));
+        let commits = || served.engine.metrics().commits;
+        let before = commits();
+        for stranger in &strangers {
+            let came = row.ask(&served, stranger, &names[0], &hers).await;
+            let open = row.is_open();
+            let status = if open { row.statuses[0] } else { 401 };
+            assert_eq!(came.status, status, "{said} by {}: {came:?}", stranger.name);
+            let bearer = if open { "" } else { "Bearer" };
+            assert_eq!(came.header("www-authenticate"), bearer);
+        }
+        let [owner, other, admin] = row.statuses;
+        let came = row.ask(&served, &bob, &names[0], &hers).await;
+        assert_eq!(came.status, other, "{said} by bob: {came:?}");
+        if !row.is_open() && other != 201 {
+            assert_eq!(commits(), before, "{said}: who may not changes nothing");
+            let there = row.ask(&elsewhere, &bob_there, &names[0], &hers).await;
+            assert_eq!(all_of(&came), all_of(&there), "{said}");
+        }
+        let came = row.ask(&served, &ana, &names[0], &hers).await;
+        assert_eq!(came.status, owner, "{said} by ana: {came:?}");
+        // What has no task in it is the same request once more: what ana started is there now.
+        let name = if admin == 409 { &names[0] } else { &names[1] };
+        let came = row.ask(&served, &root, name, &also).await;
+        assert_eq!(came.status, admin, "{said} by an admin: {came:?}");
+    }
+}
+
+#[tokio::test]
+async fn where_no_token_was_ever_made_whoever_asks_may_do_all() {
+    let served = Served::new();
+    let (_folder, workspace) = folder();
+    for (n, row) in ROWS.iter().enumerate() {
+        let name = format!("hers-{n}");
+        let id = whole(&served, &workspace, &name);
+        let came = row.ask(&served, &caller("local", None), &name, &id).await;
+        let status = match row.statuses[2] {
+            // Nobody was first.
+            409 => 201,
+            status => status,
+        };
+        assert_eq!(came.status, status, "{} {} {came:?}", row.method, row.path);
+    }
+}
+
+/// Whether a path that is asked for is one of a route.
+fn is_of(path: &str, pattern: &str) -> bool {
+    let path = path.split('?').next().unwrap_or_default();
+    let (asked, named) = (path.split('/'), pattern.split('/'));
+    let same = |(asked, named): (&str, &str)| named.starts_with('{') || asked == named;
+    asked.clone().count() == named.clone().count() && asked.zip(named).all(same)
+}
+
+#[tokio::test]
+async fn every_route_that_is_described_is_in_the_table() {
+    let api = Served::new().get("/openapi.json").await.json();
+    let paths = api["paths"].as_object().unwrap();
+    let mut described = 0;
+    for (pattern, methods) in paths {
+        for method in methods.as_object().unwrap().keys() {
+            let method = method.to_uppercase();
+            let found = ROWS
+                .iter()
+                .any(|row| row.method == method && is_of(row.path, pattern));
+            assert!(found, "{method} {pattern}");
+            described += 1;
+        }
+    }
+    assert!(described >= 27, "{described}");
+    // And none of them is made up.
+    for row in ROWS {
+        let asked = |(pattern, methods): (&String, &serde_json::Value)| {
+            let methods = methods.as_object().unwrap();
+            let method = row.method.to_lowercase();
+            is_of(row.path, pattern) && methods.contains_key(&method)
+        };
+        let ours = row.path.starts_with("/v1/") && row.path != "/v1/nothing";
+        assert!(
+            !ours || paths.iter().any(asked),
+            "{} {}",
+            row.method,
+            row.path
+        );
+    }
+}
