@@ -9,6 +9,7 @@ use milepost_codec::{
     ToolCalled, ToolReturned, VariablesPatched, WorkspaceCaptured,
 };
 
+use crate::behalf;
 use crate::checkpoint::Mark;
 use crate::committer::{Done, PartBuilder};
 use crate::index::is_indexed;
@@ -219,8 +220,8 @@ impl Append {
             kind: 0,
             time_us: self.time_us.unwrap_or(now_us),
             actor: self.actor.clone(),
-            user: self.user.clone(),
-            correlation: self.correlation.clone(),
+            user: self.user.clone().or_else(behalf::user),
+            correlation: self.correlation.clone().or_else(behalf::correlation),
             key: None,
             batch: 0,
         };

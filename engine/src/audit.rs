@@ -5,6 +5,7 @@
 use milepost_codec::{Error, LineageId, RunControl, TaskNo};
 use tracing::Level;
 
+use crate::behalf;
 use crate::control::{self, Standing};
 use crate::engine::Inner;
 
@@ -23,7 +24,7 @@ pub(crate) struct Done<'a> {
     pub(crate) lineage: LineageId,
     /// The control before; as it is now, where nothing is said.
     pub(crate) before: Option<RunControl>,
-    /// Where the caller named somebody else than the owner.
+    /// Where the caller named somebody; else it is who it is done on behalf of, or the owner.
     pub(crate) user: Option<&'a str>,
     pub(crate) correlation: Option<&'a str>,
 }
@@ -49,7 +50,7 @@ impl Done<'_> {
         let before = self.before.map_or(now, RunControl::name);
         tracing::info!(
             target: TARGET,
-            correlation_id = self.correlation.unwrap_or_default(),
+            correlation_id = self.correlation(),
             user_id = user,
             task_id = task,
             action = self.action,
@@ -68,7 +69,7 @@ impl Done<'_> {
         let (task, user, now, phase) = self.known(inner);
         tracing::error!(
             target: TARGET,
-            correlation_id = self.correlation.unwrap_or_default(),
+            correlation_id = self.correlation(),
             user_id = user,
             task_id = task,
             action = self.action,
@@ -80,11 +81,17 @@ impl Done<'_> {
         );
     }
 
+    fn correlation(&self) -> String {
+        let given = self.correlation.map(str::to_owned);
+        given.or_else(behalf::correlation).unwrap_or_default()
+    }
+
     /// Task, user, control and phase. What cannot be read is left empty: an audit fails nothing.
     fn known(&self, inner: &Inner) -> (String, String, &'static str, String) {
         let entry = inner.catalog.task(self.task).ok();
         let (task, owner) = entry.map_or_else(Default::default, |entry| (entry.name, entry.user));
-        let user = self.user.map_or(owner, str::to_owned);
+        let user = self.user.map(str::to_owned).or_else(behalf::user);
+        let user = user.unwrap_or(owner);
         let standing = control::standing(inner, self.task, self.lineage).unwrap_or_default();
         let Standing { control, phase } = standing;
         (task, user, control.name(), phase.unwrap_or_default())

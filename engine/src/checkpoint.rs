@@ -6,6 +6,7 @@ use milepost_codec::{
 };
 
 use crate::address::ID_PREFIX_MIN;
+use crate::behalf;
 use crate::catalog::{Catalog, Viewer};
 use crate::committer::Draft;
 use crate::index::keys::{self, Kind};
@@ -174,11 +175,11 @@ impl Mark {
             )));
         }
         self.body.at = at;
+        let header = behalf::header(0, self.time_us.unwrap_or(now_us));
         let header = Header {
-            time_us: self.time_us.unwrap_or(now_us),
             actor: self.actor,
-            correlation: self.correlation,
-            ..Header::default()
+            correlation: self.correlation.or(header.correlation),
+            ..header
         };
         Ok(Draft {
             mark: self.body,

@@ -19,6 +19,16 @@ pub(crate) fn hash_at(
 pub(crate) struct Hashes<'a> {
     catalog: &'a Catalog,
     walked: Option<Walked>,
+    /// The lineage that was asked for last.
+    lineage: Option<Known>,
+}
+
+/// What is known of a lineage.
+struct Known {
+    task: TaskNo,
+    lineage: LineageId,
+    origin: Origin,
+    ancestry: Ancestry,
 }
 
 /// A log's hashes from the beginning of a stretch on.
@@ -41,6 +51,7 @@ impl<'a> Hashes<'a> {
         Self {
             catalog,
             walked: None,
+            lineage: None,
         }
     }
 
@@ -51,10 +62,25 @@ impl<'a> Hashes<'a> {
         lineage: LineageId,
         offset: Offset,
     ) -> Result<Hash> {
-        let ancestry = Ancestry::of(self.catalog, task, lineage)?;
-        let owner = ancestry.hash_owner(offset).unwrap_or(lineage);
-        let origin = self.catalog.task(task)?.origin;
+        let known = self.known(task, lineage)?;
+        let owner = known.ancestry.hash_owner(offset).unwrap_or(lineage);
+        let origin = known.origin;
         self.at(origin, LogId::lineage(task, owner), offset)
+    }
+
+    fn known(&mut self, task: TaskNo, lineage: LineageId) -> Result<&Known> {
+        let known = self.lineage.take();
+        let known = known.filter(|known| (known.task, known.lineage) == (task, lineage));
+        let known = match known {
+            Some(known) => known,
+            None => Known {
+                task,
+                lineage,
+                origin: self.catalog.task(task)?.origin,
+                ancestry: Ancestry::of(self.catalog, task, lineage)?,
+            },
+        };
+        Ok(self.lineage.insert(known))
     }
 
     /// The chain hash of a log before `offset`.

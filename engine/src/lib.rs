@@ -11,7 +11,7 @@
 //! restore.rs                          going back
 //! retention/  base.rs  live.rs        what is kept, and what goes
 //! control.rs  run/  hook/             what an iteration engine needs around its log
-//! audit.rs                            who did what, for those who listen
+//! behalf.rs  audit.rs                 for whom something is done; who did what, for those who listen
 //! metrics/                            how much was done, and how long it took
 //! query.rs  catalog.rs  index/        finding things
 //! address.rs  point.rs                naming them
@@ -50,6 +50,7 @@ mod anchor;
 mod append;
 mod audit;
 mod base;
+mod behalf;
 mod catalog;
 mod checkpoint;
 mod chunk_store;
@@ -102,6 +103,7 @@ mod whole;
 pub use address::{Address, Place};
 pub use anchor::{Anchor, AnchoredLog};
 pub use append::{Append, Appended};
+pub use behalf::on_behalf_of;
 pub use checkpoint::{Checkpoint, Mark};
 pub use chunk_store::{ChunkHold, ChunkStore};
 pub use clock::{Clock, ManualClock, SystemClock};

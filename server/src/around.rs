@@ -17,6 +17,7 @@ use tokio::time::Instant;
 use tracing::{error, info, warn};
 
 use crate::accept::EVENT_STREAM;
+use crate::asked::Asked;
 use crate::connections::Peer;
 use crate::cors;
 use crate::held::held;
@@ -183,12 +184,15 @@ async fn answered(
     };
     let since = Since::now();
     request.extensions_mut().insert(since.clone());
+    let correlation = request.extensions().get::<RequestId>().cloned();
+    let asked = user.clone().zip(correlation);
+    let asked = asked.map(|(user, id)| Asked { user, id });
     if let Some(who) = who {
         request.extensions_mut().insert(who);
     }
     // On a task of its own: what panics ends nothing else, and who hangs up leaves nothing half done.
     let answer = tokio::spawn(async move {
-        let response = next.run(request).await;
+        let response = Asked::answered(asked, next.run(request)).await;
         match is_stream(&response) {
             // Streams have a limit of their own.
             true => response,

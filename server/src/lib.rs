@@ -5,6 +5,7 @@
 //! ```text
 //! server.rs    an engine that is served: options, router, stop       options.rs
 //! listening.rs where it listens: TCP, TLS, a socket                  tls.rs
+//! attach.rs    a store in use, reached by a socket in it
 //! connections.rs  taking connections, answering on one, ending them  patient.rs  held.rs
 //! routes/      what is answered, one family of routes a folder
 //! forms/       how what the engine knows is shown on `/v1`
@@ -17,13 +18,15 @@
 //! cors.rs      pages of other origins
 //! compressed.rs  answers that are packed, and bodies that came so    unpacked.rs
 //! streamed.rs  answers that are longer than memory                state_text.rs
-//! around.rs    what happens around each request: ids, log, limits    time.rs
+//! around.rs    what happens around each request: ids, log, limits    asked.rs  time.rs
 //! meters.rs    what the service counts of itself
 //! ```
 
 mod accept;
 mod appending;
 mod around;
+mod asked;
+mod attach;
 mod by;
 mod compressed;
 mod connections;
@@ -50,6 +53,7 @@ mod view;
 mod who;
 mod wrong;
 
+pub use attach::{Attached, attach, attach_with};
 pub use cors::{NoOrigin, Origin};
 pub use listening::Listening;
 pub use options::ServerOptions;

@@ -12,7 +12,7 @@ use crate::connections::{Io, Peer};
 use crate::tls::Tls;
 
 /// Bytes that the path of a socket has at most: the kernel's `sun_path`, less the zero at its end.
-const PATH_MAX: usize = 107;
+pub(crate) const PATH_MAX: usize = 107;
 
 /// Connections that wait in the kernel until they are taken.
 const WAITING: u32 = 1024;

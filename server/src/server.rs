@@ -11,6 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, watch};
 
 use crate::appending;
 use crate::around::{Ids, UnderWay, around, bug};
+use crate::asked::Asked;
 use crate::compressed;
 use crate::connections;
 use crate::listening::Listening;
@@ -245,8 +246,9 @@ impl App {
         &self,
         work: impl FnOnce(&Engine) -> std::result::Result<T, Wrong> + Send + 'static,
     ) -> std::result::Result<T, Wrong> {
-        let app = self.clone();
-        let done = tokio::task::spawn_blocking(move || work(app.engine()));
+        let (app, asked) = (self.clone(), Asked::now());
+        let work = move || Asked::on_behalf(asked.as_ref(), || work(app.engine()));
+        let done = tokio::task::spawn_blocking(work);
         done.await.unwrap_or_else(|panic| {
             bug("", panic);
             Err(Wrong::Bug)

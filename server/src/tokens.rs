@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 /// The folder in the store where there is something about the service.
-const FOLDER: &str = "server";
+pub(crate) const FOLDER: &str = "server";
 
 /// What a token begins with, so that scanners for secrets find it.
 const PREFIX: &str = "mp_";

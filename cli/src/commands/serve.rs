@@ -61,6 +61,11 @@ fn serve(engine: &Engine, config: &Config, out: &mut Out) -> Result<()> {
         cannot("use TLS", &e)
             .hint("`tls.certificate` and `tls.key` name two PEM files of one another")
     })?;
+    // Your own programs reach it there, whoever else is let in where.
+    let _attached = milepost_server::attach(engine).map_err(|e| {
+        cannot("answer at the socket in the store", &e)
+            .hint("the socket is `server/socket` in the store's folder")
+    })?;
     let runtime = Runtime::new().map_err(|e| cannot("start", &e))?;
     let served = runtime.block_on(async {
         // What asks for an end or for another look is taken before anybody knows that it runs.

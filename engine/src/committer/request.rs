@@ -7,6 +7,7 @@ use milepost_codec::{
     salt,
 };
 
+use crate::behalf;
 use crate::clock::Stopwatch;
 use crate::index::is_indexed;
 
@@ -233,23 +234,13 @@ impl PartBuilder {
     /// Appends an inline event of a lineage.
     pub(crate) fn body(&mut self, body: &Body, time_us: u64) -> Result<()> {
         let (kind, payload) = body.encode();
-        let header = Header {
-            kind,
-            time_us,
-            ..Header::default()
-        };
-        self.push(header, BodyForm::Inline, &payload)
+        self.push(behalf::header(kind, time_us), BodyForm::Inline, &payload)
     }
 
     /// Appends an event of a control log.
     pub(crate) fn control(&mut self, control: &Control, time_us: u64) -> Result<()> {
         let (kind, payload) = control.encode();
-        let header = Header {
-            kind,
-            time_us,
-            ..Header::default()
-        };
-        self.push(header, BodyForm::Inline, &payload)
+        self.push(behalf::header(kind, time_us), BodyForm::Inline, &payload)
     }
 
     pub(crate) fn finish(self) -> Part {

@@ -1,12 +1,13 @@
 //! `/api/v1`: checkpoints of a task, as the seed has them.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use axum::Json;
 use axum::extract::State;
 use milepost::{
-    Checkpoint, CheckpointId, CheckpointQuery, ErrorKind, LineageId, LineageInfo, LineageType,
-    Result, RunState,
+    Checkpoint, CheckpointId, CheckpointQuery, ErrorKind, Lineage, LineageId, LineageInfo,
+    LineageType, Result, RunState,
 };
 use serde::{Deserialize, Serialize};
 
@@ -144,7 +145,7 @@ pub(crate) async fn metrics(
 /// Checkpoints of few tasks, as they are shown: each task's lineages are asked for once.
 struct Forms<'a> {
     view: &'a View<'a>,
-    lineages: HashMap<(String, LineageId), LineageInfo>,
+    lineages: HashMap<(String, LineageId), (LineageInfo, Lineage)>,
 }
 
 impl<'a> Forms<'a> {
@@ -155,20 +156,21 @@ impl<'a> Forms<'a> {
         }
     }
 
-    fn lineage(&mut self, task: &str, id: LineageId) -> Result<LineageInfo> {
-        let key = (task.to_owned(), id);
-        if !self.lineages.contains_key(&key) {
-            for info in self.view.task(task)?.lineages()? {
-                self.lineages.insert((task.to_owned(), info.id), info);
+    fn lineage(&mut self, task: &str, id: LineageId) -> Result<&(LineageInfo, Lineage)> {
+        Ok(match self.lineages.entry((task.to_owned(), id)) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let lineage = self.view.task(task)?.lineage_named(id)?;
+                place.insert((lineage.info()?, lineage))
             }
-        }
-        let info = self.lineages.get(&key).cloned();
-        info.ok_or_else(|| milepost::Error::not_found(format!("there is no lineage {id}")))
+        })
     }
 
     fn form(&mut self, checkpoint: &Checkpoint, whole: bool) -> Result<CheckpointForm> {
-        let lineage = self.lineage(&checkpoint.task, checkpoint.lineage)?;
-        let point = self.view.point(&format!("@{}", checkpoint.id))?;
+        let (lineage, handle) = self.lineage(&checkpoint.task, checkpoint.lineage)?;
+        let lineage = lineage.clone();
+        let mut point = handle.point(checkpoint.at)?;
+        point.checkpoint = Some(checkpoint.id);
         // The list says which one is damaged.
         let (state, whole) = match self.view.run_state(&point) {
             Ok(state) => (state, whole),

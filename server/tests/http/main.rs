@@ -7,6 +7,7 @@
 )]
 
 mod append;
+mod attached;
 mod changing;
 mod compression;
 mod control;

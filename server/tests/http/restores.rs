@@ -60,6 +60,21 @@ async fn a_plan_says_what_would_change_and_changes_nothing() {
 }
 
 #[tokio::test]
+async fn what_a_restore_writes_has_who_asked_and_by_which_request() {
+    let three = drafted();
+    let id = [("x-request-id", "req-9")];
+    let came = three.with("POST", RESTORES, &id, DRAFT).await;
+    assert_eq!(came.status, 201, "{came:?}");
+    let task = three.served.engine.task("hers").unwrap();
+    let events: Vec<_> = task.read(2..).unwrap().map(Result::unwrap).collect();
+    assert!(events.len() >= 2);
+    for event in events {
+        let by = (event.header.user, event.header.correlation);
+        assert_eq!(by, (Some("ana".into()), Some("req-9".into())));
+    }
+}
+
+#[tokio::test]
 async fn a_task_goes_back_in_a_new_lineage_and_on_again() {
     let three = drafted();
     let body = r#"{"to": "hers@draft", "scope": "state", "description": "not yet"}"#;

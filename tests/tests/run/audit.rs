@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Once};
 
 use milepost::{
-    Append, Engine, FailedSave, GuidanceGiven, Hook, Mark, Options, PhaseChanged, Run, RunControl,
-    RunOptions, StepFinished, Task,
+    Append, Engine, FailedSave, GuidanceGiven, Hook, Mark, Options, PhaseChanged, Retention, Run,
+    RunControl, RunOptions, StepFinished, Task, on_behalf_of,
 };
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -142,6 +142,77 @@ fn each_operation_is_told_with_its_states_and_whose_it_is() {
         .map(|fields| fields["correlation_id"].as_str())
         .collect();
     assert_eq!(runs, ["req-7"; 3]);
+}
+
+/// Nobody can be named with a restore, a cleanup or an erasure: it is said around them.
+#[test]
+fn what_is_done_on_somebodys_behalf_says_so_in_events_and_audit() {
+    let (engine, _) = crate::engine();
+    let task = engine.start_task("t", "ana").unwrap();
+    for step in 0..4 {
+        task.append(StepFinished {
+            step,
+            ..Default::default()
+        })
+        .unwrap();
+        task.checkpoint(Mark::new().label(format!("c{step}")))
+            .unwrap();
+    }
+    let told = told(|| {
+        on_behalf_of("ben", "req-1", || {
+            let back = engine
+                .restore(&engine.point("t@c2").unwrap(), None)
+                .unwrap();
+            // Who is named goes before.
+            let step = StepFinished {
+                step: 9,
+                ..Default::default()
+            };
+            let named = Append::from(step).user("eve").correlation("req-2");
+            back.append(named).unwrap();
+            back.checkpoint(Mark::new()).unwrap();
+            engine.undo("t").unwrap();
+            engine.erase(&engine.point("t@1").unwrap(), None).unwrap();
+            let plan = engine.plan_retention(&Retention::new().keep(1)).unwrap();
+            engine.apply_retention(&plan, &mut |_, _| {}).unwrap();
+        });
+        let caught = std::panic::catch_unwind(|| on_behalf_of("eve", "req-3", || panic!("x")));
+        assert!(caught.is_err());
+        on_behalf_of("ben", "req-4", || {
+            on_behalf_of("eve", "req-5", || {});
+            engine.delete_task("t").unwrap();
+        });
+        engine.start_task("u", "ana").unwrap();
+    });
+    let whose: Vec<_> = told
+        .iter()
+        .map(|fields| ["action", "user_id", "correlation_id"].map(|name| fields[name].as_str()))
+        .collect();
+    let expected = [
+        ["restored", "ben", "req-1"],
+        ["checkpoint_marked", "ben", "req-1"],
+        ["undone", "ben", "req-1"],
+        ["event_erased", "ben", "req-1"],
+        ["retained", "ben", "req-1"],
+        ["task_deleted", "ben", "req-4"],
+        ["task_started", "ana", ""],
+    ];
+    assert_eq!(whose, expected);
+    let (engine, _) = crate::engine();
+    let task = engine.start_task("t", "ana").unwrap();
+    task.checkpoint(Mark::new().label("c")).unwrap();
+    let back = on_behalf_of("ben", "req-6", || {
+        engine.restore(&engine.point("t@c").unwrap(), None).unwrap()
+    });
+    let headers = back.read(2..).unwrap().map(|event| event.unwrap().header);
+    let whose: Vec<_> = headers
+        .map(|header| (header.user, header.correlation))
+        .collect();
+    let ben = (Some("ben".to_owned()), Some("req-6".to_owned()));
+    assert!(
+        whose.len() >= 2 && whose.iter().all(|whose| *whose == ben),
+        "{whose:?}"
+    );
 }
 
 #[test]
