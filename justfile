@@ -15,6 +15,20 @@ test:
 # The tests that inject faults, each with everything it has: hours.
 nightly:
     MILEPOST_NIGHTLY=1 MILEPOST_CASES=20000 cargo test --package milepost-tests --release
+    MILEPOST_NIGHTLY=1 cargo test --package milepost-server
+    cargo build --release -p milepost-cli -p milepost-benches
+    MILEPOST=target/release/milepost server/tests/schemathesis/run 250
+    target/release/served lasting streams
+
+# The service under load, beside the engine called directly (needs wrk): a quarter of an hour.
+served *ROWS:
+    cargo build --release -p milepost-cli -p milepost-benches
+    target/release/served {{ROWS}}
+
+# What the service answers, beside what its description says (needs Python).
+described EXAMPLES="20":
+    cargo build -p milepost-cli
+    server/tests/schemathesis/run {{EXAMPLES}}
 
 # The committer and subscribers under a scheduler that tries interleavings.
 interleavings:

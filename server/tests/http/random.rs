@@ -297,9 +297,10 @@ async fn all_of(requests: Vec<Asked>) {
 
 #[test]
 fn whatever_is_asked_is_answered_in_due_form() {
+    let nightly = std::env::var_os("MILEPOST_NIGHTLY").is_some();
     let config = ProptestConfig {
         failure_persistence: None,
-        ..ProptestConfig::with_cases(300)
+        ..ProptestConfig::with_cases(if nightly { 3000 } else { 100 })
     };
     proptest!(config, |(requests in prop::collection::vec(asked(), 1..12))| {
         let runtime = tokio::runtime::Builder::new_current_thread();

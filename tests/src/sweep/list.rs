@@ -212,7 +212,7 @@ pub fn sample(cases: Vec<Case>, seed: u64, times: usize) -> Vec<Case> {
     let mut random = Random::new(seed);
     let mut chosen = Vec::new();
     for group in groups.into_values() {
-        let k = (group.len() / (times + times * group.len().isqrt() / 4)).max(1);
+        let k = (group.len() / (times + times * group.len().isqrt() / 6)).max(1);
         let first = random.below(k as u64) as usize;
         chosen.extend(group.into_iter().skip(first).step_by(k));
     }
