@@ -14,6 +14,9 @@ use crate::output::{bar, note};
 /// The name of the store's folder.
 const FOLDER: &str = ".milepost";
 
+/// Where a program that has a store open answers, in the store.
+const SOCKET: &str = "server/socket";
+
 /// What the command line says about the store.
 #[derive(Debug, Clone)]
 pub struct Choice {
@@ -214,6 +217,11 @@ pub fn open_at(dir: &Path, options: Options) -> Result<Engine> {
         match kind {
             ErrorKind::NotFound | ErrorKind::Invalid => failure
                 .hint("give the folder of a store (usually `.milepost`) with --store, or none"),
+            // Whoever has it open may answer there.
+            ErrorKind::Unavailable if dir.join(SOCKET).exists() => failure.hint(format!(
+                "whoever has it open answers at {}: see \"A store in use\" in docs/HTTP.md",
+                dir.join(SOCKET).display()
+            )),
             _ => failure,
         }
     })

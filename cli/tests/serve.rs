@@ -111,6 +111,7 @@ fn a_store_is_served_and_stops_cleanly() {
     // The store is in use meanwhile.
     let held = place.run(["tasks"]);
     assert_ne!(held.code, 0, "{held:?}");
+    assert!(held.err.contains("server/socket"), "{held:?}");
     let (code, said) = service.stop();
     assert_eq!(code, Some(0), "{said}");
     assert!(
