@@ -57,6 +57,7 @@ pub use attach::{Attached, attach, attach_with};
 pub use cors::{NoOrigin, Origin};
 pub use listening::Listening;
 pub use options::ServerOptions;
+pub use routes::openapi;
 pub use server::Server;
 pub use tls::Tls;
 pub use tokens::{NewToken, Refused, TokenInfo, Tokens};

@@ -18,8 +18,25 @@ mod v1;
 
 use axum::Router;
 use axum::routing::{get, post};
+use milepost::{Error, ErrorKind};
 
 use crate::server::App;
+
+/// The description of `/v1`, as `/openapi.json` answers it.
+///
+/// ```
+/// let described = milepost_server::openapi().unwrap();
+/// assert!(described.contains("/v1/tasks/{task}/events"));
+/// ```
+///
+/// # Errors
+///
+/// `Unavailable`: it cannot be written as JSON, which would be a bug.
+pub fn openapi() -> milepost::Result<String> {
+    let (_, api) = v1::routes().split_for_parts();
+    api.to_pretty_json()
+        .map_err(|e| Error::new(ErrorKind::Unavailable, format!("no description: {e}")))
+}
 
 pub(crate) fn all() -> Router<App> {
     let (ours, api) = v1::routes().split_for_parts();

@@ -151,6 +151,8 @@ pub enum Command {
     Config(ConfigCommand),
     /// Make, list and revoke the tokens that `serve` lets in.
     Token(Token),
+    /// Print the description of what `serve` answers on /v1 (OpenAPI 3.1), to make clients from.
+    Openapi,
 }
 
 #[derive(Debug, ClapArgs)]

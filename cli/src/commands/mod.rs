@@ -68,6 +68,7 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
         Command::Serve(args) => serve::run(store, &args, out),
         Command::Config(ConfigCommand::Check(args)) => config::check(&args, out),
         Command::Token(args) => token::run(&store, &args, out),
+        Command::Openapi => Ok(out.line(milepost_server::openapi()?)?),
         command => {
             let writes = match &command {
                 Command::Mark(_) | Command::Recover(_) | Command::Capture(_) => true,
@@ -100,6 +101,7 @@ fn on_store(store: &Choice, engine: &Engine, command: Command, out: &mut Out) ->
         | Command::Serve(_)
         | Command::Config(_)
         | Command::Token(_)
+        | Command::Openapi
         | Command::Run(_)
         | Command::Key(_) => Ok(()),
         Command::Anchor => anchor::run(engine, out),

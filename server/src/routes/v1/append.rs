@@ -99,6 +99,7 @@ fn lines(bytes: &[u8]) -> Result<Append, String> {
 #[utoipa::path(
     post,
     path = "/v1/tasks/{task}/events",
+    operation_id = "append",
     tag = "events",
     params(
         ("task" = String, Path, description = "The task's id"),

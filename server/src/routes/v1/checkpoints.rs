@@ -44,6 +44,7 @@ struct ListQuery {
 #[utoipa::path(
     get,
     path = "/v1/tasks/{task}/checkpoints",
+    operation_id = "checkpoints",
     tag = "checkpoints",
     params(("task" = String, Path, description = "The task's id"), ListQuery),
     responses(
@@ -78,6 +79,7 @@ async fn list(
 #[utoipa::path(
     get,
     path = "/v1/checkpoints/{id}",
+    operation_id = "checkpoint",
     tag = "checkpoints",
     params(
         ("id" = String, Path, description = "Its id, or 8 or more digits of its beginning"),

@@ -65,6 +65,7 @@ struct GuidanceAsked {
 #[utoipa::path(
     post,
     path = "/v1/tasks/{task}/control",
+    operation_id = "control",
     tag = "runs",
     params(
         ("task" = String, Path, description = "The task's id"),
@@ -156,6 +157,7 @@ fn repeated(append: impl Fn(RunControl) -> milepost::Result<Appended>) -> Result
 #[utoipa::path(
     post,
     path = "/v1/tasks/{task}/guidance",
+    operation_id = "guide",
     tag = "runs",
     params(
         ("task" = String, Path, description = "The task's id"),
@@ -199,6 +201,7 @@ async fn guidance(
 #[utoipa::path(
     patch,
     path = "/v1/tasks/{task}/artifacts",
+    operation_id = "edit_artifacts",
     tag = "runs",
     params(
         ("task" = String, Path, description = "The task's id"),

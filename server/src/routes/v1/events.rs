@@ -68,6 +68,7 @@ impl RangeQuery {
 #[utoipa::path(
     get,
     path = "/v1/tasks/{task}/events",
+    operation_id = "events",
     tag = "events",
     params(
         ("task" = String, Path, description = "The task's id"),

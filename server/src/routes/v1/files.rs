@@ -38,6 +38,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 #[utoipa::path(
     get,
     path = "/v1/points/{address}/files",
+    operation_id = "files",
     tag = "files",
     params(
         ("address" = String, Path, description = "An address, as one segment: `essay%2F3@12`"),
@@ -79,6 +80,7 @@ async fn list(
 #[utoipa::path(
     get,
     path = "/v1/points/{address}/files/{*path}",
+    operation_id = "file",
     tag = "files",
     params(
         ("address" = String, Path, description = "An address, as one segment: `essay%2F3@12`"),

@@ -43,6 +43,7 @@ struct VerifyAsked {
 #[utoipa::path(
     post,
     path = "/v1/verify",
+    operation_id = "verify",
     tag = "maintenance",
     request_body = Option<VerifyAsked>,
     responses(
@@ -125,6 +126,7 @@ impl RetentionAsked {
 #[utoipa::path(
     post,
     path = "/v1/retention/plan",
+    operation_id = "plan_retention",
     tag = "maintenance",
     request_body = RetentionAsked,
     responses(
@@ -160,6 +162,7 @@ async fn plan(
 #[utoipa::path(
     post,
     path = "/v1/retention",
+    operation_id = "retain",
     tag = "maintenance",
     request_body = RetentionAsked,
     responses(

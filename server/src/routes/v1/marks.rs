@@ -66,6 +66,7 @@ impl From<CheckpointGiven> for Mark {
 #[utoipa::path(
     post,
     path = "/v1/tasks/{task}/checkpoints",
+    operation_id = "mark",
     tag = "checkpoints",
     params(("task" = String, Path, description = "The task's id")),
     request_body = CheckpointGiven,
@@ -102,6 +103,7 @@ async fn mark(
 #[utoipa::path(
     delete,
     path = "/v1/checkpoints/{id}",
+    operation_id = "unmark",
     tag = "checkpoints",
     params(("id" = String, Path, description = "The checkpoint's id, or a unique prefix of 8 or more digits")),
     responses(

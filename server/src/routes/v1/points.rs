@@ -53,6 +53,7 @@ fn named(point: &Point, tag: Tag) -> Tag {
 #[utoipa::path(
     get,
     path = "/v1/points/{address}",
+    operation_id = "point",
     tag = "points",
     params(
         ("address" = String, Path, description = "An address, as one segment: `essay%2F3@12`"),
@@ -84,6 +85,7 @@ async fn one(
 #[utoipa::path(
     get,
     path = "/v1/points/{address}/event",
+    operation_id = "event",
     tag = "points",
     params(
         ("address" = String, Path, description = "An address, as one segment: `essay%2F3@12`"),

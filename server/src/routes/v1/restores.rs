@@ -104,6 +104,7 @@ impl RestoreAsked {
 #[utoipa::path(
     post,
     path = "/v1/restores/plan",
+    operation_id = "plan_restore",
     tag = "restores",
     request_body = RestoreAsked,
     responses(
@@ -137,6 +138,7 @@ async fn plan(
 #[utoipa::path(
     post,
     path = "/v1/restores",
+    operation_id = "restore",
     tag = "restores",
     request_body = RestoreAsked,
     responses(
@@ -178,6 +180,7 @@ async fn restore(
 #[utoipa::path(
     post,
     path = "/v1/tasks/{task}/undo",
+    operation_id = "undo",
     tag = "restores",
     params(("task" = String, Path, description = "The task's id")),
     responses(

@@ -39,6 +39,7 @@ struct TaskGiven {
 #[utoipa::path(
     post,
     path = "/v1/tasks",
+    operation_id = "start_task",
     tag = "tasks",
     request_body = TaskGiven,
     responses(
@@ -76,6 +77,7 @@ async fn start(
 #[utoipa::path(
     delete,
     path = "/v1/tasks/{task}",
+    operation_id = "delete_task",
     tag = "tasks",
     params(("task" = String, Path, description = "The task's id")),
     responses(

@@ -40,6 +40,7 @@ struct StateQuery {
 #[utoipa::path(
     get,
     path = "/v1/points/{address}/state",
+    operation_id = "state",
     tag = "points",
     params(
         ("address" = String, Path, description = "An address, as one segment: `essay%2F3@12`"),
@@ -92,6 +93,7 @@ async fn state(
 #[utoipa::path(
     get,
     path = "/v1/points/{address}/diff/{other}",
+    operation_id = "diff",
     tag = "points",
     params(
         ("address" = String, Path, description = "An address, as one segment: `essay%2F3@12`"),

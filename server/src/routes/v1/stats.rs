@@ -39,6 +39,7 @@ const TASKS_MAX: usize = 1000;
 #[utoipa::path(
     get,
     path = "/v1/stats",
+    operation_id = "stats",
     tag = "store",
     params(StatsQuery),
     responses(

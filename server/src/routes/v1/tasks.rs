@@ -40,6 +40,7 @@ struct ListQuery {
 #[utoipa::path(
     get,
     path = "/v1/tasks",
+    operation_id = "tasks",
     tag = "tasks",
     params(ListQuery),
     responses(
@@ -71,6 +72,7 @@ async fn list(
 #[utoipa::path(
     get,
     path = "/v1/tasks/{task}",
+    operation_id = "task",
     tag = "tasks",
     params(("task" = String, Path, description = "The task's id")),
     responses(
@@ -96,6 +98,7 @@ async fn one(
 #[utoipa::path(
     get,
     path = "/v1/tasks/{task}/lineages",
+    operation_id = "lineages",
     tag = "tasks",
     params(("task" = String, Path, description = "The task's id")),
     responses(
