@@ -66,7 +66,7 @@ async fn what_a_restore_writes_has_who_asked_and_by_which_request() {
     let came = three.with("POST", RESTORES, &id, DRAFT).await;
     assert_eq!(came.status, 201, "{came:?}");
     let task = three.served.engine.task("hers").unwrap();
-    let events: Vec<_> = task.read(2..).unwrap().map(Result::unwrap).collect();
+    let events: Vec<_> = task.read(3..).unwrap().map(Result::unwrap).collect();
     assert!(events.len() >= 2);
     for event in events {
         let by = (event.header.user, event.header.correlation);
