@@ -173,10 +173,11 @@ impl Append {
     }
 
     /// Whether it is only written: it marks no checkpoint, before which hooks are asked and folders are
-    /// captured, and changes no control. [`Task::submit`](crate::Task::submit) takes it without anything
-    /// else being waited for.
+    /// captured, and changes neither control nor phase, which are known of beside the log.
+    /// [`Task::try_submit`](crate::Task::try_submit) takes it.
     pub fn is_plain(&self) -> bool {
-        self.mark_given().is_none() && self.control_changes().next().is_none()
+        let changes = self.control_changes().next().is_some() || self.phase_entered().is_some();
+        self.mark_given().is_none() && !changes
     }
 
     pub(crate) fn key_given(&self) -> Option<&str> {

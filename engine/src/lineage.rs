@@ -180,6 +180,13 @@ impl Lineage {
         Ok(Ticket::new(slot, self, &append))
     }
 
+    /// See [`Task::try_submit`].
+    pub(crate) fn try_submit(&self, append: &Append) -> Result<Option<Ticket>> {
+        let request = self.request(append)?;
+        let slot = self.engine.inner.committer.try_submit(request)?;
+        Ok(slot.map(|slot| Ticket::new(slot, self, append)))
+    }
+
     fn request(&self, append: &Append) -> Result<Request> {
         let request = self.encoded(append);
         self.inner().meters.refused(request)

@@ -2,7 +2,7 @@
 
 use std::ops::RangeBounds;
 
-use milepost_codec::{Epoch, Head, LineageId, Offset, Result, TaskNo};
+use milepost_codec::{Epoch, Error, Head, LineageId, Offset, Result, TaskNo};
 
 use crate::TaskInfo;
 use crate::append::{Append, Appended};
@@ -168,6 +168,21 @@ impl Task {
         let (append, _captured) = self.with_captures(append.into())?;
         self.ask_hooks(append.marked().as_ref())?;
         self.lineage.submit(append)
+    }
+
+    /// As [`Task::submit`], of an append that [is plain](Append::is_plain) and without a wait for others: nothing where more
+    /// is queued than may be, 16 MiB. For tasks of a runtime, which must not hold up its threads. A body of over 256 KiB
+    /// is stored before it is queued, which may wait for the disk all the same.
+    ///
+    /// # Errors
+    ///
+    /// As [`Lineage::submit`]; `Invalid` where the append is not plain.
+    pub fn try_submit(&self, append: &Append) -> Result<Option<Ticket>> {
+        if !append.is_plain() {
+            let why = "a mark, a change of control or of phase may wait: use append";
+            return Err(Error::invalid(why));
+        }
+        self.lineage.try_submit(append)
     }
 
     /// With what takes part in the task captured between the events and the checkpoint, where there is one.

@@ -247,12 +247,18 @@ fn compare(
         (Some(Value::Object(a)), Some(Value::Object(b))) if depth < DEPTH_MAX => {
             let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
             for key in keys {
+                if found.is_full() {
+                    return;
+                }
                 below(path, key, a.get(key), b.get(key), depth, found);
             }
             return;
         }
         (Some(Value::Array(a)), Some(Value::Array(b))) if depth < DEPTH_MAX => {
             for index in 0..a.len().max(b.len()) {
+                if found.is_full() {
+                    return;
+                }
                 let step = index.to_string();
                 below(path, &step, a.get(index), b.get(index), depth, found);
             }

@@ -1,6 +1,6 @@
 //! Appends, and who waits for them: a task for what is small and only written, a thread for the rest.
 
-use milepost::{Append, Appended, Engine, LineageId, Task, Ticket};
+use milepost::{Append, Appended, Engine, LineageId, Task};
 
 use crate::by::{By, refused};
 use crate::server::App;
@@ -63,16 +63,19 @@ pub(crate) async fn append(
             .await;
     }
     let _room = app.room(EACH + size * GROWTH).await;
-    let ticket = submit(app.engine(), &by, &target, append)?;
-    ticket.await.map_err(refused)
+    let append = by.conditioned(append);
+    let task = target.look_up(&View::of(app.engine(), &by.who))?;
+    match task.try_submit(&append).map_err(refused)? {
+        Some(ticket) => ticket.await.map_err(refused),
+        // Others have filled the engine's queue: it is a thread that waits.
+        None => {
+            app.work(move |_| task.append(append).map_err(refused))
+                .await
+        }
+    }
 }
 
 fn wait(engine: &Engine, by: &By, target: &Target, append: Append) -> Result<Appended, Wrong> {
     let task = target.look_up(&View::of(engine, &by.who))?;
     by.append(&task, append).map_err(refused)
-}
-
-fn submit(engine: &Engine, by: &By, target: &Target, append: Append) -> Result<Ticket, Wrong> {
-    let task = target.look_up(&View::of(engine, &by.who))?;
-    by.submit(&task, append).map_err(refused)
 }

@@ -241,7 +241,8 @@ fn known(
             "pages of other origins may ask where `cors.origins` names them",
         ));
     }
-    let who = match Who::of(app.tokens(), request.headers(), app.now_us())? {
+    let who = Who::of(app.tokens(), request.headers(), app.now_us());
+    let who = match who.map_err(|error| unknown_tokens(&error, id))? {
         Ok(who) => who,
         Err(unknown) => {
             let (token, why) = (unknown.token.unwrap_or_default(), unknown.why);
@@ -253,6 +254,13 @@ fn known(
         is_own(request)?;
     }
     Ok(Some(who))
+}
+
+/// Nobody is known, so nobody is told more.
+fn unknown_tokens(error: &milepost::Error, id: &str) -> Wrong {
+    error!(target: "milepost::http", request_id = id, %error, "the tokens cannot be read");
+    let text = "the tokens cannot be read: the log of the service says why";
+    Wrong::Engine(error.kind(), text.into(), None)
 }
 
 /// That a request without a token comes from who may do everything.
@@ -280,8 +288,12 @@ fn admit(app: &App, who: Option<&Who>) -> Result<Option<OwnedSemaphorePermit>, W
 /// Whether a page of another origin had a browser ask this: it would bring what the user may do here.
 fn is_a_browsers(headers: &HeaderMap) -> bool {
     let site = headers.get("sec-fetch-site");
-    let others = |site: &HeaderValue| !matches!(site.as_bytes(), b"same-origin" | b"none");
-    headers.contains_key(header::ORIGIN) || site.is_some_and(others)
+    match site.map(HeaderValue::as_bytes) {
+        // The page of the service itself; pages cannot set this header.
+        Some(b"same-origin" | b"none") => false,
+        Some(_) => true,
+        None => headers.contains_key(header::ORIGIN),
+    }
 }
 
 /// Whether a request says that it is for this machine: a name that somebody gave to its address is none of it.

@@ -117,12 +117,15 @@ fn answer(
         .enable_all()
         .build()
         .and_then(|runtime| {
-            runtime.block_on(async {
+            let served = runtime.block_on(async {
                 let listening = Listening::unix(socket).await?;
                 let _ = listens.send(Ok(()));
                 let stop = async move { drop(stopped.await) };
                 server.serve(listening, stop).await
-            })
+            });
+            // What is still at work with the engine is waited for by its closing, and by nobody here.
+            runtime.shutdown_background();
+            served
         });
     if let Err(error) = answered {
         // Where it listened, nobody asks any more.

@@ -4,7 +4,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use milepost::{Append, Appended, Detail, Error, ErrorKind, Task, Ticket};
+use milepost::{Append, Appended, Detail, Error, ErrorKind, Task};
 use serde::Serialize;
 
 use crate::around::RequestId;
@@ -53,12 +53,8 @@ impl By {
         task.append(self.conditioned(append))
     }
 
-    /// The same, to be waited for by a task.
-    pub(crate) fn submit(&self, task: &Task, append: Append) -> milepost::Result<Ticket> {
-        task.submit(self.conditioned(append))
-    }
-
-    fn conditioned(&self, append: Append) -> Append {
+    /// An append under the request's conditions.
+    pub(crate) fn conditioned(&self, append: Append) -> Append {
         let mut append = append.user(&*self.who.user).correlation(self.correlation());
         if let Some(head) = self.expect {
             append = append.expect_head(head);

@@ -124,7 +124,8 @@ impl Server {
         })
     }
 
-    /// All routes, to be part of a service of one's own.
+    /// All routes, to be part of a service of one's own. Where no token was made, whoever says that they ask `localhost` may do
+    /// everything: who connects has to be looked at by that service.
     pub fn router(&self) -> Router {
         routes::all()
             .fallback(|| async { Wrong::no_path() })

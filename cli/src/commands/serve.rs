@@ -69,7 +69,7 @@ fn serve(engine: &Engine, config: &Config, out: &mut Out) -> Result<()> {
     let runtime = Runtime::new().map_err(|e| cannot("start", &e))?;
     let served = runtime.block_on(async {
         // What asks for an end or for another look is taken before anybody knows that it runs.
-        let stop = stopped()?;
+        let stop = stopped(tls.is_some())?;
         tls.clone().map(read_again).transpose()?;
         let listening = listen(&place, tls).await?;
         let at = listening.at().map_err(|e| cannot("listen", &e))?;
@@ -130,16 +130,19 @@ fn read_again(tls: Tls) -> Result<()> {
 }
 
 /// Done with the first signal that asks for an end. The second ends the process: what was acknowledged is durable.
-fn stopped() -> Result<impl Future<Output = ()> + Send + 'static> {
+/// SIGHUP, which comes when a terminal is closed, asks for one where it is not for the certificate.
+fn stopped(has_tls: bool) -> Result<impl Future<Output = ()> + Send + 'static> {
     let taken = |kind| signal(kind).map_err(|e| cannot("take signals", &e));
-    let (mut term, mut int) = (
+    let (mut term, mut int, mut hup) = (
         taken(SignalKind::terminate())?,
         taken(SignalKind::interrupt())?,
+        taken(SignalKind::hangup())?,
     );
     Ok(async move {
         tokio::select! {
             _ = term.recv() => {}
             _ = int.recv() => {}
+            _ = hup.recv(), if !has_tls => {}
         }
         note("stopping: what was accepted is answered first; once more ends it at once");
         // On a thread of its own: it is there when all else has ended, until the process has.

@@ -105,6 +105,19 @@ impl Committer {
         Ok(slot)
     }
 
+    /// The same where that needs no wait; nothing where too much is queued.
+    pub(crate) fn try_submit(&self, request: Request) -> Result<Option<Arc<Slot>>> {
+        let begun = request.begun();
+        let mut queue = self.queue.lock();
+        if queue.bytes > QUEUE_BYTES && !queue.closed {
+            return Ok(None);
+        }
+        let slot = self.put(&mut queue, request, begun)?;
+        drop(queue);
+        let _ = self.wake.try_send(());
+        Ok(Some(slot))
+    }
+
     /// Commits a request and waits for it.
     pub(crate) fn commit(&self, request: Request) -> Result<Done> {
         let begun = request.begun();
@@ -130,6 +143,15 @@ impl Committer {
         while queue.bytes > QUEUE_BYTES && !queue.closed {
             self.room.wait(&mut queue);
         }
+        self.put(&mut queue, request, begun)
+    }
+
+    fn put(
+        &self,
+        queue: &mut Queue,
+        request: Request,
+        begun: Option<Stopwatch>,
+    ) -> Result<Arc<Slot>> {
         if queue.closed {
             let closed = Error::new(ErrorKind::Unavailable, "the store is closed");
             return self.meters.refused(Err(closed));

@@ -13,6 +13,9 @@ use milepost_codec::{LogId, Offset};
 /// A watch on one log: a signal that is up where the log has grown since it was last taken.
 pub(crate) type Watch = Receiver<()>;
 
+/// Watches on one log from which on it is looked which of them have ended.
+const CROWD: usize = 16;
+
 /// The watches on all logs.
 #[derive(Default)]
 pub(crate) struct Watchers {
@@ -35,7 +38,12 @@ impl Watchers {
         let mut logs = self.logs.lock();
         if !self.closed.load(Ordering::Acquire) {
             for log in of {
-                logs.entry(*log).or_default().push(sender.clone());
+                let senders = logs.entry(*log).or_default();
+                // Of a log that does not grow nobody else takes away those that ended.
+                if senders.len() >= CROWD && senders.len().is_power_of_two() {
+                    self.signal(senders);
+                }
+                senders.push(sender.clone());
             }
             self.any.fetch_add(of.len(), Ordering::Release);
         }
@@ -56,14 +64,19 @@ impl Watchers {
         }
         let mut logs = self.logs.lock();
         if let Some(senders) = logs.get_mut(&log) {
-            let before = senders.len();
-            senders.retain(|s| !matches!(s.try_send(()), Err(TrySendError::Disconnected(()))));
-            self.any
-                .fetch_sub(before - senders.len(), Ordering::Release);
+            self.signal(senders);
             if senders.is_empty() {
                 logs.remove(&log);
             }
         }
+    }
+
+    /// Puts signals up, which says who has ended. One too many has somebody look once more.
+    fn signal(&self, senders: &mut Vec<Sender<()>>) {
+        let before = senders.len();
+        senders.retain(|s| !matches!(s.try_send(()), Err(TrySendError::Disconnected(()))));
+        self.any
+            .fetch_sub(before - senders.len(), Ordering::Release);
     }
 
     /// Ends all watches.

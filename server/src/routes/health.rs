@@ -3,7 +3,8 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use milepost::TaskQuery;
+use milepost::{ErrorKind, TaskQuery};
+use tracing::error;
 
 use crate::server::App;
 use crate::wrong::Wrong;
@@ -23,8 +24,14 @@ pub(crate) async fn ready(State(app): State<App>) -> Response {
     };
     match app.work(move |engine| Ok(engine.tasks(&one)?)).await {
         Ok(_) => "ready\n".into_response(),
-        Err(Wrong::Engine(_, why, _)) => not_ready(&why),
-        Err(_) => not_ready("the store cannot be read"),
+        // Whoever asks may be anybody: places are in the log.
+        Err(Wrong::Engine(ErrorKind::Unavailable, ..)) => {
+            not_ready("the store is closed, or the disk fails")
+        }
+        Err(wrong) => {
+            error!(target: "milepost::http", ?wrong, "not ready");
+            not_ready("the store cannot be read")
+        }
     }
 }
 

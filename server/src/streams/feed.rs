@@ -58,23 +58,29 @@ impl Feeds {
         Ok(receiver)
     }
 
+    /// Takes a feed away where nobody listens: who joins holds the lock.
+    fn ends(&self, task: TaskNo, streams: &Sender<Message>) -> bool {
+        let mut feeds = self.0.lock();
+        let none = streams.receiver_count() == 0;
+        if none {
+            feeds.remove(&task);
+        }
+        none
+    }
+
     fn feed(&self, task: TaskNo, mut follower: Follower, streams: &Sender<Message>) {
         loop {
             match follower.next_timeout(LOOK) {
                 Ok(Some(found)) => {
                     let (lineage, next) = follower.position();
-                    // Nobody may listen just now.
-                    let _ = streams.send(message(Place { lineage, next }, found));
-                }
-                Ok(None) if streams.receiver_count() > 0 => {}
-                Ok(None) => {
-                    let mut feeds = self.0.lock();
-                    // Who joins holds the lock.
-                    if streams.receiver_count() == 0 {
-                        feeds.remove(&task);
+                    let sent = streams.send(message(Place { lineage, next }, found));
+                    if sent.is_err() && self.ends(task, streams) {
                         return;
                     }
                 }
+                Ok(None) if streams.receiver_count() > 0 => {}
+                Ok(None) if self.ends(task, streams) => return,
+                Ok(None) => {}
                 // The streams read from the log what there is, and meet it themselves.
                 Err(_) => {
                     self.0.lock().remove(&task);

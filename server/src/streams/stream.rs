@@ -62,6 +62,7 @@ pub(crate) async fn open(app: &App, who: &Who, wanted: Wanted) -> Result<Body, W
         id: wanted.id,
         place: wanted.place,
         pieces,
+        look: Instant::now() + KEEP_OPEN,
         _permit: permit,
     };
     tokio::spawn(reader.run(feed));
@@ -88,6 +89,8 @@ struct Reader {
     id: std::sync::Arc<str>,
     place: Place,
     pieces: Sender<Bytes>,
+    /// When it is looked again whether the token is good still.
+    look: Instant,
     _permit: StreamPermit,
 }
 
@@ -158,10 +161,6 @@ impl Reader {
                 message = feed.recv() => message,
                 () = self.pieces.closed() => return Err(Ended),
                 _ = keep_open.tick() => {
-                    // A token that was revoked ends with its next piece.
-                    if !self.who.is_still(self.app.tokens(), self.app.now_us()) {
-                        return Err(Ended);
-                    }
                     self.send(Bytes::from_static(frame::COMMENT)).await?;
                     continue;
                 }
@@ -199,7 +198,15 @@ impl Reader {
         }
     }
 
-    async fn send(&self, piece: Bytes) -> Result<(), Ended> {
+    /// Sends a piece, unless the token was revoked meanwhile.
+    async fn send(&mut self, piece: Bytes) -> Result<(), Ended> {
+        let now = Instant::now();
+        if now >= self.look {
+            self.look = now + KEEP_OPEN;
+            if !self.who.is_still(self.app.tokens(), self.app.now_us()) {
+                return Err(Ended);
+            }
+        }
         self.pieces.send(piece).await.map_err(|_| Ended)
     }
 }

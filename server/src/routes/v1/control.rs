@@ -184,14 +184,16 @@ async fn guidance(
     Named(task): Named,
     Required(given): Required<GuidanceAsked>,
 ) -> Result<Response, Wrong> {
-    let data = given.target.map(|target| {
-        let target = serde_json::json!({ "target": target });
-        Json::from_value(&target)
-    });
-    let text = given.text;
-    let data = data.transpose()?;
-    let size = text.len();
-    let given = move || Ok(GuidanceGiven { text, data }.into());
+    let GuidanceAsked { text, target } = given;
+    let size = text.len() + target.as_ref().map_or(0, String::len);
+    let given = move || {
+        let data = target.map(|target| {
+            let target = serde_json::json!({ "target": target });
+            Json::from_value(&target)
+        });
+        let data = data.transpose()?;
+        Ok(GuidanceGiven { text, data }.into())
+    };
     let appended = appending::append(&app, by, Target::of(task), size, given).await?;
     let form = AppendedForm::from(&appended);
     Ok(answer(created(&appended), &appended, form))

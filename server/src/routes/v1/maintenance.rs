@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::by::By;
 use crate::forms::{Big, Problem, RetentionForm, VerifyForm, big_or_none};
 use crate::input::{Required, Sent};
 use crate::server::App;
@@ -179,9 +180,10 @@ async fn plan(
 )]
 async fn retain(
     State(app): State<App>,
-    who: Who,
+    by: By,
     Required(asked): Required<RetentionAsked>,
 ) -> Result<Json<RetentionForm>, Wrong> {
+    let who = by.unconditional()?.who;
     who.is_admin(RETENTION)?;
     let policy = asked.policy(app.options().keep_count)?;
     let retain = move |view: &View<'_>| {

@@ -9,11 +9,11 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::by::By;
 use crate::forms::{Problem, TaskForm, location};
 use crate::input::{Named, Required};
 use crate::server::App;
 use crate::view::View;
-use crate::who::Who;
 use crate::wrong::Wrong;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -55,9 +55,10 @@ struct TaskGiven {
 )]
 async fn start(
     State(app): State<App>,
-    who: Who,
+    by: By,
     Required(given): Required<TaskGiven>,
 ) -> Result<impl IntoResponse, Wrong> {
+    let who = by.unconditional()?.who;
     let user = given.user.unwrap_or_else(|| who.user.to_string());
     if user != *who.user {
         who.is_admin("tasks of others are started by admins: leave `user` out")?;
@@ -87,7 +88,8 @@ async fn start(
         (status = 503, description = "The store cannot answer, or a restore of it has not ended", body = Problem, content_type = "application/problem+json"),
     ),
 )]
-async fn delete(State(app): State<App>, who: Who, Named(task): Named) -> Result<StatusCode, Wrong> {
+async fn delete(State(app): State<App>, by: By, Named(task): Named) -> Result<StatusCode, Wrong> {
+    let who = by.unconditional()?.who;
     app.work(move |engine| Ok(View::of(engine, &who).delete_task(&task)?))
         .await?;
     Ok(StatusCode::NO_CONTENT)
