@@ -8,6 +8,7 @@
 //! record/    recorded runs of other programs, mapped to events
 //! import/    checkpoint files of other programs, mapped to events and marks
 //! demo/      an iteration engine that records itself, is killed and goes on
+//! expression what `bisect --when` asks
 //! output     tables, JSON, colour and bars
 //! error      what went wrong, what to do next, and the exit code
 //! ```
@@ -17,6 +18,7 @@ mod commands;
 mod config;
 mod demo;
 mod error;
+mod expression;
 mod import;
 mod output;
 mod record;

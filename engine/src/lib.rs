@@ -9,6 +9,7 @@
 //! append.rs  checkpoint.rs  ticket.rs what goes in
 //! read.rs  subscribe.rs  state.rs     what comes out
 //! restore.rs                          going back
+//! blame.rs  bisect.rs                 which event it was
 //! retention/  base.rs  live.rs        what is kept, and what goes
 //! control.rs  run/  hook/             what an iteration engine needs around its log
 //! behalf.rs  audit.rs                 for whom something is done; who did what, for those who listen
@@ -51,6 +52,8 @@ mod append;
 mod audit;
 mod base;
 mod behalf;
+mod bisect;
+mod blame;
 mod catalog;
 mod checkpoint;
 mod chunk_store;
@@ -104,6 +107,8 @@ pub use address::{Address, Place};
 pub use anchor::{Anchor, AnchoredLog};
 pub use append::{Append, Appended};
 pub use behalf::on_behalf_of;
+pub use bisect::{Bisect, Verdict};
+pub use blame::{Blame, Blamed};
 pub use checkpoint::{Checkpoint, Mark};
 pub use chunk_store::{ChunkHold, ChunkStore};
 pub use clock::{Clock, ManualClock, SystemClock};

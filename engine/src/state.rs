@@ -48,7 +48,7 @@ impl LogChunks {
         }
     }
 
-    fn folding(catalog: &Catalog, task: TaskNo) -> Self {
+    pub(crate) fn folding(catalog: &Catalog, task: TaskNo) -> Self {
         Self {
             log: Arc::clone(catalog.log()),
             task: Some((task, Arc::clone(&catalog.pieces))),
@@ -279,7 +279,7 @@ fn fold_to<R: Reducer>(
 }
 
 /// What a fold begins with: nothing, or the state of the base where the history was trimmed.
-fn beginning<R: Reducer>(
+pub(crate) fn beginning<R: Reducer>(
     catalog: &Catalog,
     reducer: &R,
     ancestry: &Ancestry,

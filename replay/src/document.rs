@@ -18,6 +18,8 @@ use std::collections::BTreeMap;
 use milepost_codec::{Error, JSON_DEPTH_MAX, Json, Result};
 use serde_json::Value;
 
+use crate::pointer::{index_of, tokens};
+
 /// The most a document may weigh: about the bytes of memory that it takes. An object counts 640
 /// and everything else 32, and to that the bytes of texts, numbers and keys are added.
 pub const DOCUMENT_WEIGHT_MAX: u64 = 256 << 20;
@@ -87,6 +89,19 @@ impl Document {
     /// The document for showing. A number that `serde_json` cannot hold becomes its text.
     pub fn to_value(&self) -> Value {
         self.root.to_value()
+    }
+
+    /// The part that a JSON pointer names, for showing.
+    pub(crate) fn value_at(&self, pointer: &str) -> Option<Value> {
+        let mut node = &self.root;
+        for token in tokens(pointer) {
+            node = match node {
+                Node::Object(fields) => fields.get(&token)?,
+                Node::Array(items) => items.get(usize::try_from(index_of(&token)?).ok()?)?,
+                _ => return None,
+            };
+        }
+        Some(node.to_value())
     }
 
     /// Applies a merge patch, RFC 7396.

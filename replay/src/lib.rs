@@ -9,6 +9,7 @@
 //! run       the built-in reducer, RunState      run.rs      control.rs (legal transitions)
 //! sequence  lists longer than memory            sequence.rs chunks.rs
 //! document  JSON that is patched, canonical     document.rs
+//! pointer   names of a part of a value      pointer.rs
 //! verify    the chain over a range              verify.rs
 //! diff      two states as a list of changes     diff.rs
 //! ```
@@ -37,6 +38,7 @@ mod control;
 mod diff;
 mod document;
 mod event;
+mod pointer;
 mod reducer;
 mod run;
 mod sequence;

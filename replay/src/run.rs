@@ -6,12 +6,14 @@
 //! run/entry.rs   what stands in its sequences
 //! run/apply.rs   RunReducer: one event into the state
 //! run/view.rs    the state as JSON
+//! run/touch.rs   which events a field comes from
 //! ```
 
 mod apply;
 mod entry;
 mod state;
 mod stored;
+mod touch;
 mod view;
 
 pub use apply::RunReducer;

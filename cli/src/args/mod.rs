@@ -4,6 +4,7 @@ mod going_back;
 mod retention;
 mod run;
 mod serve;
+mod story;
 mod workspace;
 
 use std::path::PathBuf;
@@ -20,6 +21,7 @@ pub use run::Run;
 pub use serve::{
     ConfigCheck, ConfigCommand, LogFormat, Serve, ServeFlags, Token, TokenCommand, TokenCreate,
 };
+pub use story::{Bisect, Blame, ByHand};
 pub use workspace::{Capture, Cat, Diff, Files, Look};
 
 const ADDRESSES: &str = "\
@@ -94,6 +96,10 @@ pub enum Command {
     Show(Address),
     /// Print the state at a point.
     State(State),
+    /// Print which event last set a part of the state.
+    Blame(Blame),
+    /// Find the first event after which something is so, by halving the history.
+    Bisect(Bisect),
     /// List checkpoints, newest first.
     Checkpoints(Checkpoints),
     /// Mark a checkpoint at a point.

@@ -32,7 +32,8 @@ pub fn run(engine: &Engine, args: &args::Diff, out: &mut Out) -> Result<()> {
     Ok(())
 }
 
-fn line(change: &Change, out: &Out) -> String {
+/// A change on one line.
+pub fn line(change: &Change, out: &Out) -> String {
     let value = |value: &Option<Value>| {
         value
             .as_ref()

@@ -1,6 +1,8 @@
 //! The commands, one file each, and what several of them need.
 
 mod anchor;
+mod bisect;
+mod blame;
 mod capture;
 mod captured;
 mod cat;
@@ -110,6 +112,8 @@ fn on_store(store: &Choice, engine: &Engine, command: Command, out: &mut Out) ->
         Command::Log(args) => log::run(engine, &args, out),
         Command::Show(args) => show::run(engine, &args.address, out),
         Command::State(args) => state::run(engine, &args, out),
+        Command::Blame(args) => blame::run(engine, &args, out),
+        Command::Bisect(args) => bisect::run(store, engine, &args, out),
         Command::Checkpoints(args) => checkpoints::run(engine, &args, out),
         Command::Mark(args) => mark::run(engine, &args, out),
         Command::Restore(args) => restore::run(engine, &args, out),

@@ -8,14 +8,21 @@ use crate::output::{Look, Out, printable, time};
 
 pub fn run(engine: &Engine, address: &str, out: &mut Out) -> Result<()> {
     let point = point(engine, address)?;
-    let (event, hash) = event(engine, &point)?;
-    let mut form = forms::event(&event);
     if out.json {
+        let (event, hash) = event(engine, &point)?;
+        let mut form = forms::event(&event);
         form.task = Some(&point.task);
         form.hash = Some(hash);
         form.checkpoint = point.checkpoint;
         return Ok(out.json(&form)?);
     }
+    print(engine, &point, out)
+}
+
+/// Prints the event at a point for people.
+pub fn print(engine: &Engine, point: &Point, out: &mut Out) -> Result<()> {
+    let (event, hash) = event(engine, point)?;
+    let form = forms::event(&event);
     let place = forms::address(&point.task, point.lineage, event.offset);
     let mut lines = vec![("event", place), ("time", time(event.header.time_us))];
     if event.lineage != point.lineage {

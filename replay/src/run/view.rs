@@ -7,13 +7,38 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::entry::{Entry, Guidance};
-use super::state::{RunState, StepStatus};
+use super::state::{RunState, Step, StepStatus};
 use crate::chunks::Chunks;
 use crate::document::text_value;
+use crate::pointer::{first_token, index_of};
 use crate::sequence::{Item, Sequence};
 
 /// Guidance that is shown where not all messages are asked for.
 const GUIDANCE_SHOWN: u64 = 100;
+
+/// The fields of a state's JSON form.
+pub(super) const FIELDS: [&str; 20] = [
+    "control",
+    "phase",
+    "previous_phase",
+    "iteration",
+    "step",
+    "prompt",
+    "rules",
+    "artifacts",
+    "guidance",
+    "guidance_count",
+    "variables",
+    "context",
+    "messages",
+    "message_count",
+    "open_calls",
+    "finished_calls",
+    "abandoned_calls",
+    "workspace",
+    "metrics",
+    "last_error",
+];
 
 /// Which of a run's messages to show.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -37,60 +62,122 @@ impl RunState {
     ///
     /// Those of [`Chunks::get`].
     pub fn to_json(&self, chunks: &dyn Chunks, messages: MessageRange) -> Result<Value> {
+        let fields = FIELDS.iter().map(|name| {
+            let value = self.field(name, chunks, messages)?;
+            Ok(((*name).to_owned(), value.unwrap_or_default()))
+        });
+        Ok(Value::Object(fields.collect::<Result<_>>()?))
+    }
+
+    /// The part of [`RunState::to_json`] with all messages that a JSON pointer (RFC 6901) names; nothing
+    /// where there is no such part. Of a long list only the entry that is named is read.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` where it is no pointer, and those of [`Chunks::get`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use milepost_replay::{MemoryChunks, RunState};
+    ///
+    /// let state = RunState::default();
+    /// let chunks = MemoryChunks::default();
+    /// assert_eq!(state.value_at("/iteration", &chunks)?, Some(0.into()));
+    /// assert_eq!(state.value_at("/variables/best", &chunks)?, None);
+    /// # Ok::<(), milepost_replay::Error>(())
+    /// ```
+    pub fn value_at(&self, pointer: &str, chunks: &dyn Chunks) -> Result<Option<Value>> {
+        let Some((field, rest)) = first_token(pointer)? else {
+            return self.to_json(chunks, MessageRange::All).map(Some);
+        };
+        match field.as_str() {
+            "variables" => Ok(self.variables.value_at(rest)),
+            "context" => Ok(self.context.value_at(rest)),
+            "messages" if !rest.is_empty() => entry_at(&self.messages, rest, entry_json, chunks),
+            "guidance" if !rest.is_empty() => entry_at(&self.guidance, rest, guidance_json, chunks),
+            name => {
+                let value = self.field(name, chunks, MessageRange::All)?;
+                Ok(value.and_then(|value| value.pointer(rest).cloned()))
+            }
+        }
+    }
+
+    /// One field of the state's JSON form; nothing where it has none of that name.
+    fn field(
+        &self,
+        name: &str,
+        chunks: &dyn Chunks,
+        messages: MessageRange,
+    ) -> Result<Option<Value>> {
         let (messages, guidance) = match messages {
             MessageRange::All => (u64::MAX, u64::MAX),
             MessageRange::None => (0, GUIDANCE_SHOWN),
             MessageRange::Last(count) => (count, GUIDANCE_SHOWN),
         };
-        let step = self.step.as_ref().map(|step| {
-            let status = match step.status {
-                StepStatus::Running => "running",
-                StepStatus::Finished => "finished",
-                StepStatus::Failed => "failed",
-            };
-            json!({"number": step.number, "name": step.name, "status": status})
-        });
-        let open_calls = self.open_calls.iter().map(|(call, open)| {
+        Ok(Some(match name {
+            "control" => json!(self.control.name()),
+            "phase" => json!(self.phase),
+            "previous_phase" => json!(self.previous_phase),
+            "iteration" => json!(self.iteration),
+            "step" => self.step.as_ref().map_or(Value::Null, step_json),
+            "prompt" => json!(self.prompt),
+            "rules" => self.rules.as_ref().map_or(Value::Null, json_value),
+            "artifacts" => values(&self.artifacts),
+            "guidance" => last(&self.guidance, guidance, guidance_json, chunks)?,
+            "guidance_count" => json!(self.guidance.len()),
+            "variables" => self.variables.to_value(),
+            "context" => self.context.to_value(),
+            "messages" => last(&self.messages, messages, entry_json, chunks)?,
+            "message_count" => json!(self.messages.len()),
+            "open_calls" => self.open_calls_json(),
+            "finished_calls" => json!(self.finished_calls),
+            "abandoned_calls" => json!(self.abandoned_calls),
+            "workspace" => json!(self.workspace),
+            "metrics" => shown(&self.metrics)?,
+            "last_error" => {
+                let error = self.last_error.as_ref();
+                json!(error.map(|error| json!({"offset": error.offset, "message": error.message})))
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    fn open_calls_json(&self) -> Value {
+        let calls = self.open_calls.iter().map(|(call, open)| {
             let arguments = open.arguments.as_ref().map(json_value);
             let shown = json!({"tool": open.tool, "arguments": arguments, "offset": open.offset});
             (call.clone(), shown)
         });
-        let last_error = self.last_error.as_ref();
-        let last_error =
-            last_error.map(|error| json!({"offset": error.offset, "message": error.message}));
-        let fields = [
-            ("control", json!(self.control.name())),
-            ("phase", json!(self.phase)),
-            ("previous_phase", json!(self.previous_phase)),
-            ("iteration", json!(self.iteration)),
-            ("step", json!(step)),
-            ("prompt", json!(self.prompt)),
-            ("rules", self.rules.as_ref().map_or(Value::Null, json_value)),
-            ("artifacts", values(&self.artifacts)),
-            (
-                "guidance",
-                last(&self.guidance, guidance, guidance_json, chunks)?,
-            ),
-            ("guidance_count", json!(self.guidance.len())),
-            ("variables", self.variables.to_value()),
-            ("context", self.context.to_value()),
-            (
-                "messages",
-                last(&self.messages, messages, entry_json, chunks)?,
-            ),
-            ("message_count", json!(self.messages.len())),
-            ("open_calls", Value::Object(open_calls.collect())),
-            ("finished_calls", json!(self.finished_calls)),
-            ("abandoned_calls", json!(self.abandoned_calls)),
-            ("workspace", json!(self.workspace)),
-            ("metrics", shown(&self.metrics)?),
-            ("last_error", json!(last_error)),
-        ];
-        let fields = fields
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value));
-        Ok(Value::Object(fields.collect()))
+        Value::Object(calls.collect())
     }
+}
+
+fn step_json(step: &Step) -> Value {
+    let status = match step.status {
+        StepStatus::Running => "running",
+        StepStatus::Finished => "finished",
+        StepStatus::Failed => "failed",
+    };
+    json!({"number": step.number, "name": step.name, "status": status})
+}
+
+/// A part of the entry that a pointer into a list begins with.
+fn entry_at<T: Item>(
+    items: &Sequence<T>,
+    pointer: &str,
+    to_json: impl Fn(&T) -> Result<Value>,
+    chunks: &dyn Chunks,
+) -> Result<Option<Value>> {
+    let Some((index, rest)) = first_token(pointer)? else {
+        return Ok(None);
+    };
+    let Some(index) = index_of(&index) else {
+        return Ok(None);
+    };
+    let item = items.get(index, chunks)?;
+    let entry = item.map(|item| to_json(&item)).transpose()?;
+    Ok(entry.and_then(|entry| entry.pointer(rest).cloned()))
 }
 
 fn values(named: &BTreeMap<String, Json>) -> Value {

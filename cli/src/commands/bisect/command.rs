@@ -1,0 +1,63 @@
+//! `bisect --run`: a command says what a state is.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, Stdio};
+
+use milepost::{Point, Verdict};
+use serde_json::Value;
+
+use crate::error::{Failure, Result};
+
+const CODES: &str = "it ends with 0 where it is not so yet, with 1 to 124 where it is, with 125 where \
+                     that cannot be said";
+
+/// What a command says of a state.
+pub fn ask(argv: &[OsString], point: &Point, state: &Value) -> Result<Verdict> {
+    let (program, args) = match argv.split_first() {
+        Some((program, args)) => (program.clone(), args),
+        None => (OsString::new(), &[] as &[OsString]),
+    };
+    let name = program.to_string_lossy().into_owned();
+    let broken = |what: &str, error: io::Error| {
+        Failure::new(format!("at {point}: {name} {what}: {error}"))
+            .hint("the command and its arguments stand behind `--`")
+    };
+    let mut child = Command::new(&program)
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::from(io::stderr()))
+        .spawn()
+        .map_err(|error| broken("cannot be started", error))?;
+    let given = give(&mut child, state);
+    let ended = child.wait().map_err(|error| broken("is lost", error))?;
+    given.map_err(|error| broken("cannot be given the state", error))?;
+    match (ended.code(), ended.signal()) {
+        (Some(0), _) => Ok(Verdict::Good),
+        (Some(125), _) => Ok(Verdict::Skip),
+        (Some(1..=127), _) => Ok(Verdict::Bad),
+        (_, Some(signal)) => Err(Failure::new(format!(
+            "at {point}: signal {signal} ended {name}, which says nothing of the state"
+        ))
+        .hint(CODES)),
+        (code, None) => Err(Failure::new(format!(
+            "at {point}: {name} ended with {}, which says nothing of the state",
+            code.unwrap_or_default()
+        ))
+        .hint(CODES)),
+    }
+}
+
+/// Writes the state to its standard input. It need not read it.
+fn give(child: &mut Child, state: &Value) -> io::Result<()> {
+    let Some(mut stdin) = child.stdin.take() else {
+        return Ok(());
+    };
+    let mut text = serde_json::to_vec(state)?;
+    text.push(b'\n');
+    match stdin.write_all(&text) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}

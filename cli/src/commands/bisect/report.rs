@@ -1,0 +1,94 @@
+//! What was found: the event, its step, what changed at it, and what to do next.
+
+use milepost::{Bisect, ChangesMax, Engine, Offset, Point, RunState, diff_states_up_to};
+use serde_json::{Value, json};
+
+use crate::commands::{diff, forms, show};
+use crate::error::{Failure, Result};
+use crate::output::{Look, Out, big, count, printable};
+
+/// How many changes are printed.
+const CHANGES: ChangesMax = ChangesMax {
+    changes: 20,
+    bytes: 1 << 20,
+};
+
+/// Prints the event that a search found.
+pub fn print(engine: &Engine, bisect: &Bisect, looked: Option<u64>, out: &mut Out) -> Result<()> {
+    let Some(found) = bisect.found() else {
+        return Err(undecided(bisect));
+    };
+    let before = engine.run_state(&found)?;
+    let after = engine.run_state(&bisect.bad())?;
+    let changes = diff_states_up_to(&before, &after, engine.chunks().as_ref(), CHANGES)?;
+    let place = address(&found, found.offset);
+    if out.json {
+        let (event, hash) = show::event(engine, &found)?;
+        let mut form = forms::event(&event);
+        form.task = Some(&found.task);
+        form.hash = Some(hash);
+        let changed = changes.items.iter().map(serde_json::to_value);
+        return Ok(out.json(&json!({
+            "found": place,
+            "event": serde_json::to_value(&form)?,
+            "step": step(&after),
+            "changes": changed.collect::<Result<Vec<_>, _>>()?,
+            "more_changes": changes.more,
+            "states": looked.map_or(Value::Null, big),
+        }))?);
+    }
+    let title = format!(
+        "{} is the first event after which it is so",
+        printable(&place)
+    );
+    out.line(out.look(Look::Bold, &title))?;
+    show::print(engine, &found, out)?;
+    if let Some(step) = &after.step {
+        let name = step.name.as_deref().map(|name| format!(": {name}"));
+        let line = format!("in step {}{}", step.number, name.unwrap_or_default());
+        out.line(printable(&line))?;
+    }
+    for change in &changes.items {
+        let line = diff::line(change, out);
+        out.line(line)?;
+    }
+    if changes.more {
+        let behind = address(&found, bisect.bad().offset);
+        out.line(format!("... `milepost diff {place} {behind}` prints all"))?;
+    }
+    if let Some(looked) = looked {
+        out.line(format!("{} looked at", count(looked, "state")))?;
+    }
+    out.line(format!("`milepost show {place}` prints the event"))?;
+    Ok(out.line(format!("`milepost restore {place}` goes back to before it"))?)
+}
+
+fn step(state: &RunState) -> Value {
+    let step = state.step.as_ref();
+    step.map_or(
+        Value::Null,
+        |step| json!({"number": big(step.number), "name": step.name}),
+    )
+}
+
+/// The address of a point of a history.
+pub fn address(point: &Point, offset: Offset) -> String {
+    forms::address(&point.task, point.lineage, offset)
+}
+
+/// Where the search ended without an event.
+fn undecided(bisect: &Bisect) -> Failure {
+    let (good, bad) = (bisect.good(), bisect.bad());
+    let last = bad.offset.saturating_sub(1);
+    let message = format!(
+        "it is one of the events from {} to {}: of the states between them it cannot be said",
+        address(&good, good.offset),
+        address(&bad, last)
+    );
+    let diff = format!(
+        "`milepost diff {} {}` prints what changed there",
+        address(&good, good.offset),
+        address(&bad, bad.offset)
+    );
+    Failure::new(message).hint(diff)
+}

@@ -1,0 +1,164 @@
+//! What `bisect --when` asks of a state: docs/COMMANDS.md has the grammar.
+
+mod parse;
+#[cfg(test)]
+mod tests;
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use milepost::{Chunks, RunState};
+use serde_json::{Number, Value};
+
+use crate::error::Result;
+
+pub use parse::parse;
+
+/// Something that is so of a state, or not.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Expression {
+    /// One of them is so.
+    Or(Vec<Expression>),
+    /// Each of them is so.
+    And(Vec<Expression>),
+    /// It is not so.
+    Not(Box<Expression>),
+    /// The pointer names something.
+    Exists(String),
+    /// What the pointer names stands so to a value.
+    Compare(String, Operator, Value),
+}
+
+/// How two values stand to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operator {
+    Equal,
+    Unequal,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+/// The operators as they are written. One that another begins with stands behind it.
+pub const OPERATORS: [(&str, Operator); 6] = [
+    ("==", Operator::Equal),
+    ("!=", Operator::Unequal),
+    ("<=", Operator::LessOrEqual),
+    (">=", Operator::GreaterOrEqual),
+    ("<", Operator::Less),
+    (">", Operator::Greater),
+];
+
+impl Expression {
+    /// Whether it is so of a state.
+    pub fn holds(&self, state: &RunState, chunks: &dyn Chunks) -> Result<bool> {
+        match self {
+            Self::Or(parts) => {
+                for part in parts {
+                    if part.holds(state, chunks)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+            Self::And(parts) => {
+                for part in parts {
+                    if !part.holds(state, chunks)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            Self::Not(part) => Ok(!part.holds(state, chunks)?),
+            Self::Exists(pointer) => Ok(state.value_at(pointer, chunks)?.is_some()),
+            Self::Compare(pointer, operator, literal) => {
+                let value = state.value_at(pointer, chunks)?;
+                Ok(value.is_some_and(|value| operator.holds(&value, literal)))
+            }
+        }
+    }
+}
+
+impl Operator {
+    fn holds(self, value: &Value, literal: &Value) -> bool {
+        let order = match (value, literal) {
+            (Value::Number(a), Value::Number(b)) => order(a, b),
+            (Value::String(a), Value::String(b)) => Some(a.cmp(b)),
+            (a, b) if a == b => {
+                return matches!(self, Self::Equal);
+            }
+            _ => None,
+        };
+        match self {
+            Self::Equal => order == Some(Ordering::Equal),
+            Self::Unequal => order != Some(Ordering::Equal),
+            Self::Less => order == Some(Ordering::Less),
+            Self::Greater => order == Some(Ordering::Greater),
+            Self::LessOrEqual => matches!(order, Some(Ordering::Less | Ordering::Equal)),
+            Self::GreaterOrEqual => matches!(order, Some(Ordering::Greater | Ordering::Equal)),
+        }
+    }
+}
+
+/// The order of two numbers, exact where both are whole.
+fn order(a: &Number, b: &Number) -> Option<Ordering> {
+    match (a.as_i128(), b.as_i128()) {
+        (Some(a), Some(b)) => Some(a.cmp(&b)),
+        _ => a.as_f64()?.partial_cmp(&b.as_f64()?),
+    }
+}
+
+impl fmt::Display for Operator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let found = OPERATORS.iter().find(|(_, operator)| operator == self);
+        f.write_str(found.map_or("==", |(text, _)| text))
+    }
+}
+
+/// As it is parsed again to the same.
+impl fmt::Display for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Or(parts) => joined(f, parts, " or "),
+            Self::And(parts) => joined(f, parts, " and "),
+            Self::Not(part) => {
+                f.write_str("not ")?;
+                operand(f, part)
+            }
+            Self::Exists(pointer) => write!(f, "exists {}", Pointer(pointer)),
+            Self::Compare(pointer, operator, literal) => {
+                write!(f, "{} {operator} {literal}", Pointer(pointer))
+            }
+        }
+    }
+}
+
+fn joined(f: &mut fmt::Formatter<'_>, parts: &[Expression], between: &str) -> fmt::Result {
+    for (index, part) in parts.iter().enumerate() {
+        if index > 0 {
+            f.write_str(between)?;
+        }
+        operand(f, part)?;
+    }
+    Ok(())
+}
+
+fn operand(f: &mut fmt::Formatter<'_>, part: &Expression) -> fmt::Result {
+    match part {
+        Expression::Or(_) | Expression::And(_) => write!(f, "({part})"),
+        _ => write!(f, "{part}"),
+    }
+}
+
+/// A pointer, in quotes where it would not be read as one without.
+struct Pointer<'a>(&'a str);
+
+impl fmt::Display for Pointer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.is_empty() || self.0.contains(parse::ends_pointer) {
+            true => write!(f, "{}", Value::from(self.0)),
+            false => f.write_str(self.0),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! JSON pointers, RFC 6901: names of a part of a value.
+
+use milepost_codec::{Error, Result};
+
+/// The first token of a pointer, and the pointer behind it; nothing where it names the whole.
+///
+/// # Errors
+///
+/// `Invalid` where it begins with anything but `/`, or has a `~` without a 0 or 1 behind it.
+pub(crate) fn first_token(pointer: &str) -> Result<Option<(String, &str)>> {
+    let wrong = |why: &str| {
+        let shown: String = pointer.chars().take(80).collect();
+        Error::invalid(format!(
+            "{shown:?} is no JSON pointer: {why}, as in `/variables/best`"
+        ))
+    };
+    if pointer.is_empty() {
+        return Ok(None);
+    }
+    let Some(behind) = pointer.strip_prefix('/') else {
+        return Err(wrong("one begins with `/`"));
+    };
+    for escaped in pointer.split('~').skip(1) {
+        if !escaped.starts_with(['0', '1']) {
+            return Err(wrong("`~` is written `~0`, and `/` in a name `~1`"));
+        }
+    }
+    let (token, rest) = behind.split_at(behind.find('/').unwrap_or(behind.len()));
+    Ok(Some((unescaped(token), rest)))
+}
+
+/// The tokens of a pointer that [`first_token`] takes.
+pub(crate) fn tokens(pointer: &str) -> impl Iterator<Item = String> {
+    pointer.split('/').skip(1).map(unescaped)
+}
+
+/// The index that a token is in a list: digits, and no zero in front of others.
+pub(crate) fn index_of(token: &str) -> Option<u64> {
+    let digits = token.bytes().all(|byte| byte.is_ascii_digit());
+    let plain = digits && (token == "0" || !token.starts_with('0'));
+    plain.then(|| token.parse().ok())?
+}
+
+fn unescaped(token: &str) -> String {
+    token.replace("~1", "/").replace("~0", "~")
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_unescaped_and_what_is_no_pointer_is_said() {
+        assert_eq!(first_token("").unwrap(), None);
+        assert_eq!(first_token("/a~1b/c").unwrap(), Some(("a/b".into(), "/c")));
+        assert_eq!(tokens("/a/~01/").collect::<Vec<_>>(), ["a", "~1", ""]);
+        for wrong in ["a", "/a~", "/a~2"] {
+            let error = first_token(wrong).unwrap_err();
+            assert!(error.to_string().contains("no JSON pointer"), "{error}");
+        }
+        assert_eq!(index_of("10"), Some(10));
+        assert_eq!(["", "01", "+1", "-"].map(index_of), [None; 4]);
+    }
+}
