@@ -154,7 +154,7 @@ fn blame_looks_through_stretches_until_it_is_found() {
     };
     let first = task.append(step(7)).unwrap().first;
     for _ in 0..7000 {
-        let _ = task.submit(bodies::body(8, random.number(), 60)).unwrap();
+        drop(task.submit(bodies::body(8, random.number(), 60)).unwrap());
     }
     task.append(bodies::body(8, 1, 60)).unwrap();
     let point = engine.point("t").unwrap();
