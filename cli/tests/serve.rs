@@ -87,6 +87,18 @@ impl Service {
     }
 }
 
+/// As when its terminal is closed.
+#[test]
+fn a_hangup_stops_it_as_cleanly() {
+    let place = Place::recorded();
+    let mut service = Service::start(&place, &["--log", "none"]);
+    assert_eq!(service.ask("GET", "/healthz", None, "").0, 200);
+    service.send(rustix::process::Signal::HUP);
+    assert_eq!(service.child.wait().unwrap().code(), Some(0));
+    let opened = place.run(["stats", "--json"]);
+    opened.ok();
+}
+
 #[test]
 fn a_store_is_served_and_stops_cleanly() {
     let place = Place::recorded();

@@ -59,3 +59,52 @@ impl Future for Ticket {
         done.map(|done| self.come(done))
     }
 }
+
+#[cfg(all(test, not(shuttle)))]
+mod tests {
+    use milepost_codec::{ErrorKind, Message, PhaseChanged};
+
+    use super::*;
+    use crate::{Engine, Mark, Options};
+
+    #[test]
+    fn where_too_much_is_queued_nothing_is_queued_and_nothing_waited_for() {
+        let engine = Engine::in_memory(Options::default()).unwrap();
+        let task = engine.start_task("t", "ana").unwrap();
+        let large = Append::from(Message::text("user", &"x".repeat(200 << 10)));
+        let mut tickets = Vec::new();
+        let full = || -> Result<()> {
+            while let Some(ticket) = task.try_submit(&large)? {
+                tickets.push(ticket);
+                assert!(tickets.len() < 1000, "more than may be");
+            }
+            Ok(())
+        };
+        engine.inner.committer.hold(full).unwrap();
+        let count = tickets.len();
+        assert!(count > 50);
+        let firsts = tickets
+            .into_iter()
+            .map(|ticket| ticket.wait().unwrap().first);
+        assert!(firsts.eq(1..=count as u64));
+        let last = task.try_submit(&large).unwrap().unwrap();
+        assert_eq!(last.wait().unwrap().first, count as u64 + 1);
+    }
+
+    #[test]
+    fn what_may_wait_for_more_than_the_log_is_not_submitted_so() {
+        let engine = Engine::in_memory(Options::default()).unwrap();
+        let task = engine.start_task("t", "ana").unwrap();
+        let said = || Append::from(Message::text("user", "x"));
+        let phase = PhaseChanged {
+            phase: "draft".into(),
+            ..PhaseChanged::default()
+        };
+        assert!(said().is_plain());
+        for append in [said().mark(Mark::new()), phase.into()] {
+            assert!(!append.is_plain());
+            let error = task.try_submit(&append).map(drop).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Invalid);
+        }
+    }
+}

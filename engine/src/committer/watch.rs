@@ -86,3 +86,29 @@ impl Watchers {
         self.any.store(0, Ordering::Release);
     }
 }
+
+#[cfg(all(test, not(shuttle)))]
+mod tests {
+    use milepost_codec::{LineageId, TaskNo};
+
+    use super::*;
+
+    #[test]
+    fn watches_that_ended_do_not_stay_though_their_log_never_grows() {
+        let watchers = Watchers::default();
+        let log = LogId::lineage(TaskNo(1), LineageId(0));
+        let kept: Vec<Watch> = (0..3).map(|_| watchers.watch(log)).collect();
+        for _ in 0..1000 {
+            drop(watchers.watch(log));
+        }
+        let there = watchers.logs.lock()[&log].len();
+        assert!(there <= 2 * CROWD, "{there}");
+        assert_eq!(watchers.any.load(Ordering::Acquire), there);
+        for watch in &kept {
+            let _ = watch.try_recv();
+        }
+        watchers.wake(log, 0..1);
+        assert!(kept.iter().all(|watch| watch.try_recv().is_ok()));
+        assert_eq!(watchers.any.load(Ordering::Acquire), 3);
+    }
+}

@@ -111,3 +111,30 @@ fn message(behind: Place, found: Followed) -> Message {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use milepost::{Engine, Message as Said, Options};
+
+    use super::*;
+
+    #[test]
+    fn a_feed_ends_where_nobody_listens_though_events_come_all_the_time() {
+        let engine = Engine::in_memory(Options::default()).unwrap();
+        let task = engine.start_task("t", "ana").unwrap();
+        let feeds = Feeds::default();
+        drop(feeds.join(&task).unwrap());
+        let begun = Instant::now();
+        while !feeds.0.lock().is_empty() {
+            task.append(Said::text("user", "x")).unwrap();
+            assert!(begun.elapsed() < Duration::from_secs(30), "it goes on");
+        }
+        // Whoever comes then gets another one.
+        let mut again = feeds.join(&task).unwrap();
+        let at = task.append(Said::text("user", "y")).unwrap().first;
+        let came = again.blocking_recv().unwrap();
+        assert_eq!(came.place.next, at);
+    }
+}

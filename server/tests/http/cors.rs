@@ -109,3 +109,23 @@ async fn where_no_origin_is_known_nothing_is_said_of_them() {
     assert_eq!(came.status, 405);
     assert!(came.header("allow").contains("GET"));
 }
+
+#[tokio::test]
+async fn the_services_own_page_asks_with_an_origin_and_is_answered() {
+    let served = served(&[]);
+    let own = ("origin", "http://localhost:7733");
+    let body = Body::from(r#"{"id": "essay"}"#);
+    let asked = Request::post("/v1/tasks").header(own.0, own.1);
+    let asked = asked.header("sec-fetch-site", "same-origin");
+    let asked = asked.header("content-type", "application/json");
+    assert_eq!(served.ask(asked.body(body).unwrap()).await.status, 201);
+    for site in ["same-site", "cross-site", "x"] {
+        let headers = [own, ("sec-fetch-site", site)];
+        assert_eq!(
+            ask(&served, "GET", "/v1/tasks", &headers).await.status,
+            403,
+            "{site}"
+        );
+    }
+    assert_eq!(ask(&served, "GET", "/v1/tasks", &[own]).await.status, 403);
+}

@@ -108,3 +108,24 @@ async fn a_deleted_task_is_gone_and_somebody_elses_is_not_there() {
         "an admin deleted it"
     );
 }
+
+#[tokio::test]
+async fn conditions_that_are_not_looked_at_are_refused() {
+    let three = Three::new();
+    let conditions = [("if-match", "\"99\""), ("idempotency-key", "k")];
+    for condition in conditions {
+        for (method, path, body) in [
+            ("DELETE", "/v1/tasks/hers", ""),
+            ("POST", "/v1/tasks", r#"{"id": "new"}"#),
+        ] {
+            let came = three.with(method, path, &[condition], body).await;
+            assert_eq!(
+                problem(&came),
+                (400, "invalid".into()),
+                "{method} {condition:?}"
+            );
+        }
+    }
+    assert!(three.served.engine.task("hers").is_ok());
+    assert!(three.served.engine.task("new").is_err());
+}

@@ -56,7 +56,10 @@ async fn a_token_that_is_revoked_ends_with_the_next_request_and_a_damaged_list_l
     assert_eq!(served.get_as(&token, STATS).await.status, 401);
     let path = served.dir.path().join("server/tokens.json");
     std::fs::write(path, "damaged").unwrap();
-    assert_eq!(served.get_as(&token, STATS).await.status, 500);
+    let came = served.get_as(&token, STATS).await;
+    assert_eq!(came.status, 500);
+    let said = String::from_utf8(came.bytes).unwrap();
+    assert!(!said.contains("tokens.json"), "nobody is known: {said}");
     assert_eq!(served.get("/healthz").await.status, 200);
 }
 
