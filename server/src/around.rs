@@ -31,6 +31,9 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The longest id of a request that is taken from it.
 const ID_MAX: usize = 128;
 
+/// All requests without a token may be so many times as many as those of one.
+const WITHOUT_TOKEN: usize = 4;
+
 /// Paths that everybody may ask for.
 const OPEN: [&str; 3] = ["/healthz", "/readyz", "/openapi.json"];
 
@@ -277,10 +280,15 @@ fn is_own(request: &Request) -> Result<(), Wrong> {
 
 /// Lets somebody in who has not too many requests under way.
 fn admit(app: &App, who: Option<&Who>) -> Result<Option<OwnedSemaphorePermit>, Wrong> {
-    let Some(token) = who.and_then(|who| who.token.as_deref()) else {
+    let Some(who) = who else {
         return Ok(None);
     };
-    let most = app.options().per_token;
+    let of_token = app.options().per_token;
+    let (token, most) = match &who.token {
+        Some(token) => (token.as_str(), of_token),
+        // All who need none are counted as one.
+        None => ("", of_token.saturating_mul(WITHOUT_TOKEN)),
+    };
     let permit = app.under_way().one_more(token, most);
     permit.map(Some).ok_or(Wrong::TooMany(most))
 }

@@ -137,7 +137,8 @@ impl Server {
     }
 
     /// Answers on a listener, or wherever else it is [`Listening`], until `stop` is done: then nothing new is taken, and what
-    /// was accepted is answered, as far as that takes no longer than [`ServerOptions::drain`].
+    /// was accepted is answered, as far as that takes no longer than [`ServerOptions::drain`]. Event streams of all who share this
+    /// server end then, wherever else it is served.
     ///
     /// # Errors
     ///

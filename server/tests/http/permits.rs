@@ -134,3 +134,24 @@ async fn without_tokens_there_is_no_part() {
         all.push(response);
     }
 }
+
+#[tokio::test]
+async fn without_a_token_all_who_ask_share_four_times_as_much() {
+    let served = long(ServerOptions::default().per_token(1));
+    let lines = || {
+        let mut asked = request("GET", PATH, None, "");
+        let accept = "application/x-ndjson".parse().unwrap();
+        asked.headers_mut().insert("accept", accept);
+        served.router().oneshot(asked)
+    };
+    let mut held = Vec::new();
+    for _ in 0..4 {
+        let answer = lines().await.unwrap();
+        assert_eq!(answer.status(), 200);
+        held.push(answer);
+    }
+    assert_eq!(lines().await.unwrap().status(), 429);
+    assert_eq!(served.get("/healthz").await.status, 200);
+    held.pop();
+    assert_eq!(lines().await.unwrap().status(), 200);
+}
