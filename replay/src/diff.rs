@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use milepost_codec::Result;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::chunks::Chunks;
@@ -14,7 +14,7 @@ use crate::sequence::{Item, Sequence};
 const DEPTH_MAX: u32 = 128;
 
 /// What happened to a place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeKind {
     /// It is there only afterwards.

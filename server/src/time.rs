@@ -1,4 +1,4 @@
-//! Times as the seeds and `/v1` show them.
+//! Times as the routes of `/api` show them.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -11,11 +11,6 @@ fn of(time_us: u64) -> Timestamp {
 /// ISO 8601 with milliseconds, UTC: `2026-01-18T10:30:00.000Z`.
 pub(crate) fn millis(time_us: u64) -> String {
     of(time_us).strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
-}
-
-/// RFC 3339 with microseconds, UTC: `2026-01-18T10:30:00.000000Z`.
-pub(crate) fn micros(time_us: u64) -> String {
-    of(time_us).strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
 }
 
 /// To the second and without a zone, UTC: `2025-01-31T10:30:00`.

@@ -290,7 +290,7 @@ impl Wrong {
         };
         Problem {
             kind: format!("{PROBLEMS}{}", names.problem),
-            title: names.title,
+            title: names.title.into(),
             status: names.status.as_u16(),
             detail: self.text(),
             instance: id.to_owned(),

@@ -404,8 +404,11 @@ export interface components {
         Big: string;
         /** @description What goes of captured folders. */
         CapturesForm: {
+            /** @description About how many bytes they are. */
             bytes: components["schemas"]["Big"];
+            /** @description Captures. */
             captures: components["schemas"]["Big"];
+            /** @description Chunks that no capture needs then. */
             chunks: components["schemas"]["Big"];
         };
         /** @description One change of a state, as `milepost diff --json` prints it. */
@@ -432,13 +435,18 @@ export interface components {
             aliases: string[];
             /** @description The marked point: before the event at this offset. */
             at: components["schemas"]["Big"];
+            /** @description Why it was marked. */
             cause: string;
             /** @description The chain hash there, 64 hexadecimal digits. */
             hash: string;
             /** @description 64 hexadecimal digits. */
             id: string;
+            /** @description What it is called. */
             label?: string | null;
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description The lineage it was marked on.
+             */
             lineage: number;
             /** @description The offset of the mark's own event. */
             mark: components["schemas"]["Big"];
@@ -446,10 +454,13 @@ export interface components {
             metadata?: Record<string, unknown> | null;
             /** @description The checkpoint before it. */
             parent?: string | null;
+            /** @description How it went until there. */
             status: string;
+            /** @description The task it is of. */
             task: string;
             /** @description RFC 3339, UTC. */
             time: string;
+            /** @description Microseconds since the Unix epoch. */
             time_us: components["schemas"]["Big"];
         };
         /** @description A checkpoint to be marked. */
@@ -496,21 +507,28 @@ export interface components {
             /** @description Whether it had been changed before, under the same key. */
             repeated: boolean;
         };
+        /** @description What is counted of tasks. */
         CountsForm: {
             /** @description Of the events' records. */
             bytes: components["schemas"]["Big"];
+            /** @description Checkpoints. */
             checkpoints: components["schemas"]["Big"];
             /** @description About, of what the store takes on disk. */
             disk_bytes: components["schemas"]["Big"];
             /** @description Each counted where it was appended. */
             events: components["schemas"]["Big"];
+            /** @description Lineages. */
             lineages: components["schemas"]["Big"];
         };
         /** @description What it takes on disk, in bytes. */
         DiskForm: {
+            /** @description Journal segments that are kept. */
             archive: components["schemas"]["Big"];
+            /** @description The journal. */
             journal: components["schemas"]["Big"];
+            /** @description Chunks: bodies, states, files. */
             packs: components["schemas"]["Big"];
+            /** @description The index, and events that were applied. */
             sled: components["schemas"]["Big"];
             /** @description Everything. */
             total: components["schemas"]["Big"];
@@ -521,25 +539,33 @@ export interface components {
             checkpoint?: string | null;
             /** @description The chain hash behind it, 64 hexadecimal digits. */
             hash: string;
+            /** @description The task. */
             task: string;
         };
         /** @description An event. `milepost log --json` shows the same. */
         EventForm: {
+            /** @description Who or what did it; absent for the program itself. */
             actor?: string | null;
             /** @description What it says, by its kind; `null` where it was erased. */
             body?: Record<string, unknown> | null;
+            /** @description What ties it to work elsewhere. */
             correlation?: string | null;
+            /** @description The idempotency key of the append, on its first event. */
             key?: string | null;
+            /** @description Its kind, as docs/EVENTS.md lists them. */
             kind: string;
             /**
              * Format: int32
              * @description The lineage it was appended to.
              */
             lineage: number;
+            /** @description Its place in the lineage. */
             offset: components["schemas"]["Big"];
             /** @description RFC 3339, UTC. */
             time: string;
+            /** @description Microseconds since the Unix epoch. */
             time_us: components["schemas"]["Big"];
+            /** @description The user it was done for; absent for the task's owner. */
             user?: string | null;
         };
         /** @description An event to be appended. */
@@ -552,6 +578,7 @@ export interface components {
         };
         /** @description One thing that is not as it was written. */
         FaultForm: {
+            /** @description What is wrong with it. */
             message: string;
             /** @description Which log or file. */
             place: string;
@@ -584,6 +611,7 @@ export interface components {
             active: boolean;
             /** @description The first offset that is there. */
             begin: components["schemas"]["Big"];
+            /** @description Why it was opened. */
             description?: string | null;
             /** @description Events of its own. */
             events: components["schemas"]["Big"];
@@ -591,28 +619,39 @@ export interface components {
             hash: string;
             /** @description The next offset. */
             head: components["schemas"]["Big"];
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description Its id.
+             */
             id: number;
             /** @description RFC 3339, UTC. */
             opened: string;
+            /** @description Microseconds since the Unix epoch. */
             opened_us: components["schemas"]["Big"];
             parent?: null | components["schemas"]["ParentForm"];
+            /** @description What it was opened for. */
             type: string;
         };
         /** @description A page of a list. */
         Listed_CheckpointForm: {
+            /** @description What is on it. */
             items: {
                 /** @description Ids that others know it by. */
                 aliases: string[];
                 /** @description The marked point: before the event at this offset. */
                 at: components["schemas"]["Big"];
+                /** @description Why it was marked. */
                 cause: string;
                 /** @description The chain hash there, 64 hexadecimal digits. */
                 hash: string;
                 /** @description 64 hexadecimal digits. */
                 id: string;
+                /** @description What it is called. */
                 label?: string | null;
-                /** Format: int32 */
+                /**
+                 * Format: int32
+                 * @description The lineage it was marked on.
+                 */
                 lineage: number;
                 /** @description The offset of the mark's own event. */
                 mark: components["schemas"]["Big"];
@@ -620,10 +659,13 @@ export interface components {
                 metadata?: Record<string, unknown> | null;
                 /** @description The checkpoint before it. */
                 parent?: string | null;
+                /** @description How it went until there. */
                 status: string;
+                /** @description The task it is of. */
                 task: string;
                 /** @description RFC 3339, UTC. */
                 time: string;
+                /** @description Microseconds since the Unix epoch. */
                 time_us: components["schemas"]["Big"];
             }[];
             /** @description The cursor of the next page; `null` where this is the last. */
@@ -631,6 +673,7 @@ export interface components {
         };
         /** @description A page of a list. */
         Listed_FileForm: {
+            /** @description What is on it. */
             items: {
                 /** @description Of a file: BLAKE3 of its content, 64 hexadecimal digits. */
                 hash?: string | null;
@@ -651,11 +694,13 @@ export interface components {
         };
         /** @description A page of a list. */
         Listed_LineageForm: {
+            /** @description What is on it. */
             items: {
                 /** @description Whether the task goes on with it. */
                 active: boolean;
                 /** @description The first offset that is there. */
                 begin: components["schemas"]["Big"];
+                /** @description Why it was opened. */
                 description?: string | null;
                 /** @description Events of its own. */
                 events: components["schemas"]["Big"];
@@ -663,12 +708,17 @@ export interface components {
                 hash: string;
                 /** @description The next offset. */
                 head: components["schemas"]["Big"];
-                /** Format: int32 */
+                /**
+                 * Format: int32
+                 * @description Its id.
+                 */
                 id: number;
                 /** @description RFC 3339, UTC. */
                 opened: string;
+                /** @description Microseconds since the Unix epoch. */
                 opened_us: components["schemas"]["Big"];
                 parent?: null | components["schemas"]["ParentForm"];
+                /** @description What it was opened for. */
                 type: string;
             }[];
             /** @description The cursor of the next page; `null` where this is the last. */
@@ -676,6 +726,7 @@ export interface components {
         };
         /** @description A page of a list. */
         Listed_TaskForm: {
+            /** @description What is on it. */
             items: {
                 /**
                  * Format: int32
@@ -684,6 +735,7 @@ export interface components {
                 active: number;
                 /** @description RFC 3339, UTC. */
                 created: string;
+                /** @description Microseconds since the Unix epoch. */
                 created_us: components["schemas"]["Big"];
                 /** @description The number of that activation. */
                 epoch: components["schemas"]["Big"];
@@ -691,12 +743,14 @@ export interface components {
                 events: components["schemas"]["Big"];
                 /** @description The next offset of the active lineage. */
                 head: components["schemas"]["Big"];
+                /** @description Its id. */
                 id: string;
                 /**
                  * Format: int32
                  * @description How many it has.
                  */
                 lineages: number;
+                /** @description Whose it is. */
                 user: string;
             }[];
             /** @description The cursor of the next page; `null` where this is the last. */
@@ -717,12 +771,17 @@ export interface components {
         ParentForm: {
             /** @description The chain hash there, 64 hexadecimal digits. */
             hash: string;
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description The lineage.
+             */
             lineage: number;
+            /** @description The offset. */
             offset: components["schemas"]["Big"];
         };
         /** @description A part of that state. */
         PartForm: {
+            /** @description The point. */
             point: components["schemas"]["PointForm"];
             /** @description The place, as a JSON pointer (RFC 6901). */
             pointer: string;
@@ -735,8 +794,12 @@ export interface components {
             checkpoint?: string | null;
             /** @description The chain hash there, 64 hexadecimal digits. */
             hash: string;
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description The lineage.
+             */
             lineage: number;
+            /** @description The offset. */
             offset: components["schemas"]["Big"];
         };
         /** @description Where an address leads. */
@@ -747,10 +810,14 @@ export interface components {
             checkpoint?: string | null;
             /** @description The chain hash there, 64 hexadecimal digits. */
             hash: string;
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description The lineage.
+             */
             lineage: number;
             /** @description It is before the event at this offset. */
             offset: components["schemas"]["Big"];
+            /** @description The task. */
             task: string;
         };
         /** @description Problem details by RFC 9457. */
@@ -765,6 +832,7 @@ export interface components {
              * @description The status of the answer.
              */
             status: number;
+            /** @description The kind in words. */
             title: string;
             /** @description `https://milepost.dev/problems/KIND`. */
             type: string;
@@ -773,6 +841,7 @@ export interface components {
         RangeForm: {
             /** @description The next offset of the lineage. */
             head: components["schemas"]["Big"];
+            /** @description In the order of their offsets. */
             items: components["schemas"]["EventForm"][];
             next?: null | components["schemas"]["Big"];
         };
@@ -798,7 +867,9 @@ export interface components {
             from: components["schemas"]["PlaceForm"];
             /** @description Whether there are more. */
             more: boolean;
+            /** @description What goes back: `both`, `files` or `state`. */
             scope: string;
+            /** @description The task. */
             task: string;
             /** @description Where it would go on. */
             to: components["schemas"]["PlaceForm"];
@@ -811,6 +882,7 @@ export interface components {
             kept?: string[] | null;
             /** @description The lineage that it goes on with. */
             lineage: components["schemas"]["LineageForm"];
+            /** @description The task as it is now. */
             task: components["schemas"]["TaskForm"];
         };
         /** @description What goes of a task. */
@@ -818,28 +890,41 @@ export interface components {
             bytes?: null | components["schemas"]["Big"];
             /** @description How many it has, or had. */
             checkpoints: components["schemas"]["Big"];
+            /** @description Lineages that go whole. */
             dropped: number[];
             /** @description Why it is not done, or not wholly. */
             error?: string | null;
             events?: null | components["schemas"]["Big"];
+            /** @description Checkpoints that go. */
             go: components["schemas"]["Big"];
+            /** @description Its id. */
             id: string;
+            /** @description Checkpoints that are pinned. */
             pinned: components["schemas"]["Big"];
             /** @description Which checkpoints go; `null` where not all of them went, or nobody knows. */
             removed?: string[] | null;
+            /** @description Checkpoints that stay. */
             stay: components["schemas"]["Big"];
+            /** @description Lineages that begin later. */
             trimmed: components["schemas"]["TrimmedForm"][];
+            /** @description Whose it is. */
             user: string;
         };
         /** @description Sums over tasks. */
         RetainedTotal: {
+            /** @description About how many bytes they are. */
             bytes: components["schemas"]["Big"];
             /** @description Tasks of which something goes. */
             concerned: components["schemas"]["Big"];
+            /** @description Events that go. */
             events: components["schemas"]["Big"];
+            /** @description Checkpoints that go. */
             go: components["schemas"]["Big"];
+            /** @description Checkpoints that are pinned. */
             pinned: components["schemas"]["Big"];
+            /** @description Checkpoints that stay. */
             stay: components["schemas"]["Big"];
+            /** @description Tasks. */
             tasks: components["schemas"]["Big"];
         };
         /** @description Which checkpoints are kept, of which tasks. */
@@ -865,11 +950,14 @@ export interface components {
             captures?: null | components["schemas"]["CapturesForm"];
             /** @description Whether nothing was changed. */
             dry_run: boolean;
+            /** @description Tasks. */
             tasks: components["schemas"]["RetainedForm"][];
+            /** @description Of all of them. */
             total: components["schemas"]["RetainedTotal"];
         };
         /** @description The state before the event at a point. */
         StateForm: {
+            /** @description The point. */
             point: components["schemas"]["PointForm"];
             /** @description What `milepost state --json` prints. */
             state: unknown;
@@ -882,17 +970,21 @@ export interface components {
         StoreForm: {
             /** @description The last commit that is where it stays. */
             applied: components["schemas"]["Big"];
+            /** @description Checkpoints. */
             checkpoints: components["schemas"]["Big"];
+            /** @description What it takes on disk. */
             disk: components["schemas"]["DiskForm"];
             /** @description Bytes of the events' records. */
             event_bytes: components["schemas"]["Big"];
             /** @description Each counted where it was appended. */
             events: components["schemas"]["Big"];
+            /** @description Lineages. */
             lineages: components["schemas"]["Big"];
             /** @description Commits that opening took back from the journal. */
             recovered: components["schemas"]["Big"];
             /** @description The last commit. */
             seq: components["schemas"]["Big"];
+            /** @description Tasks. */
             tasks: components["schemas"]["Big"];
         };
         /** @description What is known of a task. */
@@ -904,6 +996,7 @@ export interface components {
             active: number;
             /** @description RFC 3339, UTC. */
             created: string;
+            /** @description Microseconds since the Unix epoch. */
             created_us: components["schemas"]["Big"];
             /** @description The number of that activation. */
             epoch: components["schemas"]["Big"];
@@ -911,12 +1004,14 @@ export interface components {
             events: components["schemas"]["Big"];
             /** @description The next offset of the active lineage. */
             head: components["schemas"]["Big"];
+            /** @description Its id. */
             id: string;
             /**
              * Format: int32
              * @description How many it has.
              */
             lineages: number;
+            /** @description Whose it is. */
             user: string;
         };
         /** @description A task to be started. */
@@ -930,13 +1025,19 @@ export interface components {
         };
         /** @description What a task holds. */
         TaskStatsForm: components["schemas"]["CountsForm"] & {
+            /** @description Its id. */
             id: string;
+            /** @description Whose it is. */
             user: string;
         };
         /** @description A lineage that begins later. */
         TrimmedForm: {
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description The lineage.
+             */
             lineage: number;
+            /** @description The offset. */
             offset: components["schemas"]["Big"];
         };
         /** @description What each task of a user holds, and all of them. `milepost stats --user --json` prints the same. */
@@ -947,6 +1048,7 @@ export interface components {
             tasks: components["schemas"]["TaskStatsForm"][];
             /** @description Of all of them, whatever page this is. */
             total: components["schemas"]["CountsForm"];
+            /** @description Whose it is. */
             user: string;
         };
         /** @description What is verified. */
@@ -956,6 +1058,7 @@ export interface components {
         };
         /** @description What a verification saw. `milepost verify --json` shows the same. */
         VerifyForm: {
+            /** @description Blocks read. */
             blocks: components["schemas"]["Big"];
             /** @description Checkpoints whose digest was computed again. */
             checkpoints: components["schemas"]["Big"];
@@ -965,13 +1068,17 @@ export interface components {
             entries: components["schemas"]["Big"];
             /** @description Events, those of control logs included. */
             events: components["schemas"]["Big"];
+            /** @description What is not as it was written. */
             faults: components["schemas"]["FaultForm"][];
             /** @description Frames of the journal; none where one task was asked for. */
             frames: components["schemas"]["Big"];
+            /** @description Lineages. */
             lineages: components["schemas"]["Big"];
             /** @description Whether there are no faults. */
             ok: boolean;
+            /** @description Snapshots read. */
             snapshots: components["schemas"]["Big"];
+            /** @description Tasks. */
             tasks: components["schemas"]["Big"];
         };
     };

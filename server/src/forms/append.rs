@@ -2,12 +2,10 @@
 
 use std::borrow::Cow;
 
-use milepost::{Append, Appended, Body, CheckpointId, Hash, Json, Mark, MarkStatus};
-use serde::{Deserialize, Serialize};
+use milepost::{Append, Body, Json, Mark, MarkStatus};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
-
-use super::Big;
 
 /// An event to be appended.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -50,36 +48,6 @@ pub(crate) struct MarkGiven {
     /// Ids that others know it by.
     #[serde(default)]
     aliases: Vec<String>,
-}
-
-/// What came of an append.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct AppendedForm {
-    /// The offset of the first event.
-    first: Big,
-    /// The head behind the last of them, and behind the checkpoint where there is one.
-    next: Big,
-    /// The chain hash there, 64 hexadecimal digits; zeros where it was trimmed since.
-    #[schema(value_type = String)]
-    hash: Hash,
-    /// The checkpoint behind them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
-    checkpoint: Option<CheckpointId>,
-    /// Whether they had been appended before, under the same key.
-    repeated: bool,
-}
-
-impl From<&Appended> for AppendedForm {
-    fn from(appended: &Appended) -> Self {
-        Self {
-            first: Big(appended.first),
-            next: Big(appended.head.next),
-            hash: appended.head.hash,
-            checkpoint: appended.checkpoint,
-            repeated: appended.repeated,
-        }
-    }
 }
 
 impl EventGiven<'_> {

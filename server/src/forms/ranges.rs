@@ -3,7 +3,6 @@
 use milepost::Event;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
-use utoipa::ToSchema;
 
 use super::{Big, EventForm};
 use crate::wrong::Wrong;
@@ -11,20 +10,17 @@ use crate::wrong::Wrong;
 /// About how many bytes of events an answer has at most.
 const BYTES_MAX: usize = 4 << 20;
 
-/// A range of events.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct RangeForm {
-    #[schema(value_type = Vec<EventForm>)]
+/// A [`RangeForm`](super::RangeForm) that is made as its events are read.
+#[derive(Debug, Serialize)]
+pub(crate) struct RangePage {
     items: Vec<Box<RawValue>>,
-    /// Where to go on, as `from`; `null` where what was asked for ends.
     next: Option<Big>,
-    /// The next offset of the lineage.
     head: Big,
     #[serde(skip)]
     bytes: usize,
 }
 
-impl RangeForm {
+impl RangePage {
     pub(crate) fn new(head: u64) -> Self {
         Self {
             items: Vec::new(),

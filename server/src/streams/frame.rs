@@ -7,7 +7,7 @@ use axum::body::Bytes;
 use milepost::{Event, LineageId, Moved, Offset};
 use serde::Serialize;
 
-use crate::forms::{Big, EventForm};
+use crate::forms::{Big, EventForm, MovedForm};
 
 /// Keeps a connection open, and is no event.
 pub(super) const COMMENT: &[u8] = b":\n\n";
@@ -42,19 +42,11 @@ impl FromStr for Place {
     }
 }
 
-/// The task goes on with another lineage.
-#[derive(Serialize)]
-struct MovedForm {
-    from: LineageId,
-    to: LineageId,
-    at: Big,
-}
-
 /// An event of the lineage that is followed.
 pub(super) fn event(lineage: LineageId, event: Event) -> Bytes {
     let next = event.offset + 1;
     let form = EventForm::from(event);
-    frame(form.kind(), Some(Place { lineage, next }), &form)
+    frame(&form.kind, Some(Place { lineage, next }), &form)
 }
 
 /// What a reader has behind `at` is not the history any more.

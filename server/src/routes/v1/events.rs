@@ -14,7 +14,7 @@ use super::limit;
 use super::stream::{Begin, stream};
 use crate::accept::{EVENT_STREAM, JSON, JSON_LINES, choose};
 use crate::around::RequestId;
-use crate::forms::{Big, Problem, RangeForm, line};
+use crate::forms::{Big, Problem, RangeForm, RangePage, line};
 use crate::input::{Given, Named};
 use crate::server::App;
 use crate::streamed::{self, BUFFER, Source};
@@ -214,8 +214,8 @@ impl Range {
         })
     }
 
-    fn page(self, limit: usize) -> Result<RangeForm, Wrong> {
-        let mut page = RangeForm::new(self.head);
+    fn page(self, limit: usize) -> Result<RangePage, Wrong> {
+        let mut page = RangePage::new(self.head);
         for event in self.lineage.read(self.from..self.to)? {
             if !page.takes(event?, limit)? {
                 break;

@@ -14,7 +14,7 @@ use utoipa_axum::routes;
 
 use crate::by::By;
 use crate::folder::Folder;
-use crate::forms::{Problem, RestorePlanForm, RestoredForm};
+use crate::forms::{Problem, RestorePlanForm, RestoredForm, planned};
 use crate::input::{Named, Required};
 use crate::server::App;
 use crate::view::View;
@@ -129,7 +129,7 @@ async fn plan(
         let files = files.map(|files| files.folder.plan(files.engine, &point));
         let files = files.transpose()?;
         let plan = view.plan_restore(&point, scope)?;
-        Ok(Json(RestorePlanForm::of(plan, scope, files.as_ref())?))
+        Ok(Json(planned(plan, scope, files.as_ref())?))
     };
     app.work(move |engine| plan(&View::of(engine, &who))).await
 }

@@ -8,7 +8,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::limit;
-use crate::forms::{Problem, StatsForm, UserForm};
+use crate::forms::{Problem, StatsForm, page_of};
 use crate::input::Given;
 use crate::server::App;
 use crate::view::View;
@@ -67,7 +67,7 @@ async fn stats(
             Some(user) => {
                 let tasks = view.task_stats(&user)?;
                 let cursor = query.cursor.as_deref();
-                StatsForm::User(UserForm::of(user, tasks, limit, cursor)?)
+                StatsForm::User(page_of(user, tasks, limit, cursor)?)
             }
             None => StatsForm::Store(view.stats()?.ok_or(Wrong::Bug)?.into()),
         };

@@ -4,12 +4,10 @@ use std::fmt;
 
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
-use utoipa::{PartialSchema, ToSchema};
 
 /// A number that can pass 2^53: a string in what is answered; both forms are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Big(pub(crate) u64);
+pub struct Big(pub u64);
 
 impl Serialize for Big {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
@@ -41,32 +39,6 @@ impl<'de> Deserialize<'de> for Big {
         }
         d.deserialize_any(Either)
     }
-}
-
-impl PartialSchema for Big {
-    fn schema() -> utoipa::openapi::RefOr<Schema> {
-        ObjectBuilder::new()
-            .schema_type(SchemaType::Type(Type::String))
-            .pattern(Some("^[0-9]{1,20}$"))
-            .description(Some("A whole number up to 2^64 - 1."))
-            .into()
-    }
-}
-
-impl ToSchema for Big {}
-
-/// One that is read, where it may be left out.
-pub(crate) fn big_or_none() -> Schema {
-    let types = [Type::String, Type::Integer, Type::Null];
-    ObjectBuilder::new()
-        .schema_type(SchemaType::from_iter(types))
-        .pattern(Some("^[0-9]{1,20}$"))
-        .minimum(Some(0))
-        .maximum(Some(u64::MAX))
-        .description(Some(
-            "A whole number up to 2^64 - 1, or a string of its digits.",
-        ))
-        .into()
 }
 
 #[cfg(test)]

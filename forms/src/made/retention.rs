@@ -1,81 +1,14 @@
-//! Retention: what goes, and what stays.
+//! Of cleanups.
 
 use milepost::{
-    CapturesPlan, CheckpointId, LineageId, Offset, RetentionPlan, RetentionReport, TaskPlan,
-    TaskRetained,
+    CapturesPlan, LineageId, Offset, RetentionPlan, RetentionReport, TaskPlan, TaskRetained,
 };
-use serde::Serialize;
-use utoipa::ToSchema;
 
-use super::Big;
-
-/// What goes and what stays, or went and stayed. `milepost cleanup --json` shows the same.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct RetentionForm {
-    /// Whether nothing was changed.
-    dry_run: bool,
-    tasks: Vec<RetainedForm>,
-    total: RetainedTotal,
-    /// What goes of captured folders; `null` where it is done, or cannot be known.
-    captures: Option<CapturesForm>,
-}
-
-/// What goes of a task.
-#[derive(Debug, Serialize, ToSchema)]
-struct RetainedForm {
-    id: String,
-    user: String,
-    /// How many it has, or had.
-    checkpoints: Big,
-    go: Big,
-    stay: Big,
-    pinned: Big,
-    /// Which checkpoints go; `null` where not all of them went, or nobody knows.
-    #[schema(value_type = Option<Vec<String>>)]
-    removed: Option<Vec<CheckpointId>>,
-    trimmed: Vec<TrimmedForm>,
-    #[schema(value_type = Vec<u32>)]
-    dropped: Vec<LineageId>,
-    /// Events that go; `null` where not all of them went, or nobody knows.
-    events: Option<Big>,
-    /// About how many bytes they are.
-    bytes: Option<Big>,
-    /// Why it is not done, or not wholly.
-    error: Option<String>,
-}
-
-/// A lineage that begins later.
-#[derive(Debug, Serialize, ToSchema)]
-struct TrimmedForm {
-    #[schema(value_type = u32)]
-    lineage: LineageId,
-    offset: Big,
-}
-
-/// Sums over tasks.
-#[derive(Debug, Serialize, ToSchema)]
-struct RetainedTotal {
-    tasks: Big,
-    /// Tasks of which something goes.
-    concerned: Big,
-    go: Big,
-    stay: Big,
-    pinned: Big,
-    events: Big,
-    bytes: Big,
-}
-
-/// What goes of captured folders.
-#[derive(Debug, Serialize, ToSchema)]
-struct CapturesForm {
-    captures: Big,
-    chunks: Big,
-    bytes: Big,
-}
+use crate::{Big, CapturesForm, RetainedForm, RetainedTotal, RetentionForm, TrimmedForm};
 
 impl RetentionForm {
     /// What would go.
-    pub(crate) fn planned(plan: RetentionPlan, captures: Option<CapturesPlan>) -> Self {
+    pub fn planned(plan: RetentionPlan, captures: Option<CapturesPlan>) -> Self {
         let tasks: Vec<_> = plan.tasks.into_iter().map(RetainedForm::planned).collect();
         Self {
             total: RetainedTotal::of(&tasks),
@@ -90,7 +23,7 @@ impl RetentionForm {
     }
 
     /// What went.
-    pub(crate) fn done(plan: RetentionPlan, report: RetentionReport) -> Self {
+    pub fn done(plan: RetentionPlan, report: RetentionReport) -> Self {
         let tasks = plan.tasks.into_iter().zip(report.tasks);
         let tasks = tasks.map(|(plan, done)| RetainedForm::done(plan, done));
         let tasks: Vec<_> = tasks.collect();

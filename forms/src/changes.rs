@@ -1,0 +1,63 @@
+//! What is different between two states.
+
+use milepost_replay::ChangeKind;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+#[cfg(feature = "schema")]
+use utoipa::ToSchema;
+
+/// What is different, from one state to the other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+pub struct ChangesForm {
+    /// At most 10,000; fewer where they have more than 16 MiB.
+    pub items: Vec<ChangeForm>,
+    /// Whether there are more.
+    pub more: bool,
+}
+
+/// One change of a state, as `milepost diff --json` prints it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+pub struct ChangeForm {
+    /// The place, as a JSON pointer (RFC 6901).
+    pub path: String,
+    /// `add`, `remove` or `replace`.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub kind: ChangeKind,
+    /// The value before; absent where the place was not there.
+    #[serde(
+        default,
+        deserialize_with = "there",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub before: Option<Value>,
+    /// The value after; absent where the place is gone.
+    #[serde(
+        default,
+        deserialize_with = "there",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub after: Option<Value>,
+}
+
+/// A value that is there. It may be `null`.
+fn there<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(d).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_that_is_null_is_there() {
+        let text = r#"{"path":"/a","kind":"replace","before":1,"after":null}"#;
+        let change: ChangeForm = serde_json::from_str(text).unwrap();
+        assert_eq!(change.after, Some(Value::Null));
+        assert_eq!(serde_json::to_string(&change).unwrap(), text);
+        let text = r#"{"path":"/a","kind":"add","after":null}"#;
+        let change: ChangeForm = serde_json::from_str(text).unwrap();
+        assert_eq!(change.before, None);
+    }
+}

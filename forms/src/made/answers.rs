@@ -1,0 +1,259 @@
+//! Of what an engine answers.
+
+use milepost::{
+    Appended, Body, Change, Changes, Checkpoint, Event, Hash, LineageInfo, Page, Point, Stats,
+    TaskInfo, TaskStats, VerifyReport,
+};
+use milepost_workspace::{EntryKind, PathBytes, SnapshotEntry};
+
+use crate::{
+    AppendedForm, Big, ChangeForm, ChangesForm, CheckpointForm, CountsForm, DiskForm, EventAt,
+    EventForm, FaultForm, FileForm, LineageForm, Listed, ParentForm, PlaceForm, PointForm,
+    StoreForm, TaskForm, TaskStatsForm, VerifyForm, micros,
+};
+
+impl From<TaskInfo> for TaskForm {
+    fn from(info: TaskInfo) -> Self {
+        Self {
+            id: info.id,
+            user: info.user,
+            created: micros(info.created_us),
+            created_us: Big(info.created_us),
+            lineages: info.lineages,
+            active: info.active,
+            epoch: Big(info.epoch),
+            head: Big(info.head),
+            events: Big(info.events),
+        }
+    }
+}
+
+impl From<LineageInfo> for LineageForm {
+    fn from(info: LineageInfo) -> Self {
+        Self {
+            id: info.id,
+            lineage_type: info.lineage_type,
+            description: info.description,
+            parent: info.parent.map(|parent| ParentForm {
+                lineage: parent.lineage,
+                offset: Big(parent.offset),
+                hash: parent.hash,
+            }),
+            opened: micros(info.opened_us),
+            opened_us: Big(info.opened_us),
+            head: Big(info.head.next),
+            hash: info.head.hash,
+            begin: Big(info.begin),
+            events: Big(info.events),
+            active: info.active,
+        }
+    }
+}
+
+impl From<Checkpoint> for CheckpointForm {
+    fn from(checkpoint: Checkpoint) -> Self {
+        Self {
+            id: checkpoint.id,
+            task: checkpoint.task,
+            lineage: checkpoint.lineage,
+            at: Big(checkpoint.at),
+            hash: checkpoint.hash,
+            mark: Big(checkpoint.mark),
+            parent: checkpoint.parent,
+            label: checkpoint.label,
+            cause: checkpoint.cause,
+            status: checkpoint.status,
+            time: micros(checkpoint.time_us),
+            time_us: Big(checkpoint.time_us),
+            metadata: checkpoint.metadata,
+            aliases: checkpoint.aliases,
+        }
+    }
+}
+
+impl From<Event> for EventForm {
+    fn from(event: Event) -> Self {
+        let header = event.header;
+        Self {
+            offset: Big(event.offset),
+            lineage: event.lineage,
+            kind: Body::name_of(header.kind).into(),
+            time: micros(header.time_us),
+            time_us: Big(header.time_us),
+            actor: header.actor,
+            user: header.user,
+            correlation: header.correlation,
+            key: header.key,
+            body: event.body,
+        }
+    }
+}
+
+impl From<SnapshotEntry> for FileForm {
+    fn from(entry: SnapshotEntry) -> Self {
+        let (kind, mode) = (entry.item.kind, entry.item.mode);
+        let is_file = kind.is_file();
+        Self {
+            path: entry.path,
+            kind: match kind {
+                EntryKind::Directory { .. } => "directory".into(),
+                EntryKind::Link { .. } => "link".into(),
+                _ => "file".into(),
+            },
+            mode: format!("{mode:04o}"),
+            size: kind.file_len().map(Big),
+            hash: kind.file_hash(),
+            unstable: is_file.then(|| kind.is_unstable()),
+            target: match kind {
+                EntryKind::Link { target } => Some(PathBytes(target)),
+                _ => None,
+            },
+        }
+    }
+}
+
+impl From<Changes> for ChangesForm {
+    fn from(changes: Changes) -> Self {
+        Self {
+            items: changes.items.into_iter().map(ChangeForm::from).collect(),
+            more: changes.more,
+        }
+    }
+}
+
+impl From<Change> for ChangeForm {
+    fn from(change: Change) -> Self {
+        Self {
+            path: change.path,
+            kind: change.kind,
+            before: change.before,
+            after: change.after,
+        }
+    }
+}
+
+impl PointForm {
+    /// Of a point, and the chain hash there.
+    pub fn of(point: &Point, hash: Hash) -> Self {
+        Self {
+            address: point.to_string(),
+            task: point.task.clone(),
+            lineage: point.lineage,
+            offset: Big(point.offset),
+            hash,
+            checkpoint: point.checkpoint,
+        }
+    }
+}
+
+impl EventAt {
+    /// Of the event at a point, and the chain hash behind it.
+    pub fn of(point: Point, event: Event, hash: Hash) -> Self {
+        Self {
+            task: point.task,
+            event: event.into(),
+            hash,
+            checkpoint: point.checkpoint,
+        }
+    }
+}
+
+impl From<VerifyReport> for VerifyForm {
+    fn from(report: VerifyReport) -> Self {
+        let ok = report.is_clean();
+        let faults = report.faults.into_iter().map(|fault| FaultForm {
+            place: fault.place,
+            message: fault.message,
+        });
+        Self {
+            tasks: Big(report.tasks),
+            lineages: Big(report.lineages),
+            events: Big(report.events),
+            checkpoints: Big(report.checkpoints),
+            blocks: Big(report.blocks),
+            entries: Big(report.entries),
+            snapshots: Big(report.snapshots),
+            frames: Big(report.frames),
+            chunks: Big(report.chunks),
+            faults: faults.collect(),
+            ok,
+        }
+    }
+}
+
+impl From<Stats> for StoreForm {
+    fn from(stats: Stats) -> Self {
+        Self {
+            tasks: Big(stats.tasks),
+            lineages: Big(stats.lineages),
+            events: Big(stats.events),
+            checkpoints: Big(stats.checkpoints),
+            event_bytes: Big(stats.event_bytes),
+            recovered: Big(stats.recovered),
+            seq: Big(stats.seq),
+            applied: Big(stats.applied),
+            disk: DiskForm {
+                journal: Big(stats.disk.journal),
+                archive: Big(stats.disk.archive),
+                sled: Big(stats.disk.sled),
+                packs: Big(stats.disk.packs),
+                total: Big(stats.disk.total),
+            },
+        }
+    }
+}
+
+impl<T> Listed<T> {
+    /// Of a page of something.
+    pub fn of<I>(page: Page<I>, form: impl FnMut(I) -> T) -> Self {
+        Self {
+            items: page.items.into_iter().map(form).collect(),
+            next: page.next,
+        }
+    }
+}
+
+impl From<&Appended> for AppendedForm {
+    fn from(appended: &Appended) -> Self {
+        Self {
+            first: Big(appended.first),
+            next: Big(appended.head.next),
+            hash: appended.head.hash,
+            checkpoint: appended.checkpoint,
+            repeated: appended.repeated,
+        }
+    }
+}
+
+impl From<(Point, Hash)> for PlaceForm {
+    fn from((point, hash): (Point, Hash)) -> Self {
+        Self {
+            lineage: point.lineage,
+            offset: Big(point.offset),
+            hash,
+            checkpoint: point.checkpoint,
+        }
+    }
+}
+
+impl From<TaskStats> for TaskStatsForm {
+    fn from(stats: TaskStats) -> Self {
+        Self {
+            counts: CountsForm::from(&stats),
+            id: stats.task,
+            user: stats.user,
+        }
+    }
+}
+
+impl From<&TaskStats> for CountsForm {
+    fn from(stats: &TaskStats) -> Self {
+        Self {
+            lineages: Big(stats.lineages),
+            events: Big(stats.events),
+            checkpoints: Big(stats.checkpoints),
+            bytes: Big(stats.bytes),
+            disk_bytes: Big(stats.disk),
+        }
+    }
+}

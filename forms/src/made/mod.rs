@@ -1,0 +1,7 @@
+//! Forms of what an engine answers.
+
+mod answers;
+mod restores;
+mod retention;
+
+pub use restores::files_plan;

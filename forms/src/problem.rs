@@ -1,0 +1,29 @@
+//! What went wrong, as `/v1` says it.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+#[cfg(feature = "schema")]
+use utoipa::ToSchema;
+
+use crate::Big;
+
+/// Problem details by RFC 9457.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+pub struct Problem {
+    /// `https://milepost.dev/problems/KIND`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The kind in words.
+    pub title: Cow<'static, str>,
+    /// The status of the answer.
+    pub status: u16,
+    /// What was wrong, and what to do.
+    pub detail: String,
+    /// The id of the request.
+    pub instance: String,
+    /// The head, where another was expected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub head: Option<Big>,
+}
