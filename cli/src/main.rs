@@ -3,6 +3,7 @@
 //! ```text
 //! args       what can be asked on the command line
 //! store      which store is meant, and whether it may be opened
+//! source/    what a command looks at and steers, wherever it is opened
 //! commands/  one file a command
 //! config/    how the service is configured
 //! record/    recorded runs of other programs, mapped to events
@@ -22,6 +23,7 @@ mod expression;
 mod import;
 mod output;
 mod record;
+mod source;
 mod store;
 
 use std::panic;

@@ -4,6 +4,7 @@ mod going_back;
 mod retention;
 mod run;
 mod serve;
+mod steer;
 mod story;
 mod workspace;
 
@@ -21,6 +22,7 @@ pub use run::Run;
 pub use serve::{
     ConfigCheck, ConfigCommand, LogFormat, Serve, ServeFlags, Token, TokenCommand, TokenCreate,
 };
+pub use steer::{Control, Edit, Guide};
 pub use story::{Bisect, Blame, ByHand};
 pub use workspace::{Capture, Cat, Diff, Files, Look};
 
@@ -134,6 +136,16 @@ pub enum Command {
     Key(Key),
     /// Have the commands in the store's hooks.json run as hooks, until the file changes.
     Trust(Trust),
+    /// Pause the run of a task, at its next safe point.
+    Pause(Control),
+    /// Have a paused run go on.
+    Resume(Control),
+    /// Stop the run of a task, at its next safe point.
+    Stop(Control),
+    /// Tell the run of a task what to do.
+    Guide(Guide),
+    /// Set artifacts of a task.
+    Edit(Edit),
     /// Let go of old checkpoints, and of events that nothing needs.
     Cleanup(Cleanup),
     /// Keep a checkpoint, and what it needs, whatever `cleanup` is asked for.

@@ -3,7 +3,7 @@
 use milepost::{Blame, Blamed, Engine, Point};
 use serde_json::{Map, Value, json};
 
-use super::{forms, point};
+use super::{point, words};
 use crate::args;
 use crate::error::{Failure, Result};
 use crate::output::{Look, Out, big, excerpt, printable, time, time_short};
@@ -16,7 +16,7 @@ pub fn run(engine: &Engine, args: &args::Blame, out: &mut Out) -> Result<()> {
     let blamed = engine
         .blame(&point, &args.pointer, args.history)
         .map_err(|error| {
-            let address = forms::encode(&point.task);
+            let address = words::encode(&point.task);
             let hint = format!("`milepost state {address}` prints what there is to point at");
             Failure::from(error).hint(hint)
         })?;
@@ -53,7 +53,7 @@ fn lines(blame: &Blame, out: &mut Out) -> Result<()> {
         Some(value) => excerpt(&value.to_string(), EXCERPT),
         None => "(nothing)".to_owned(),
     };
-    let place = forms::address(&blame.point.task, blame.lineage, blame.point.offset);
+    let place = words::address(&blame.point.task, blame.lineage, blame.point.offset);
     let place = out.look(Look::Name, &printable(&place));
     let when = out.look(Look::Dim, &time_short(blame.time_us));
     let mut line = format!("{place}  {when}  {}", blame.kind);
@@ -83,7 +83,7 @@ fn form(point: &Point, pointer: &str, blamed: &Blamed) -> Value {
 }
 
 fn change(blame: &Blame) -> Value {
-    let place = forms::address(&blame.point.task, blame.lineage, blame.point.offset);
+    let place = words::address(&blame.point.task, blame.lineage, blame.point.offset);
     let mut form = Map::from_iter([
         ("point".to_owned(), json!(place)),
         ("offset".to_owned(), big(blame.point.offset)),

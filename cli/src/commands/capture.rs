@@ -11,7 +11,7 @@ use milepost::{Detail, Engine, Error, ErrorKind, Mark};
 use milepost_workspace::{CaptureReport, Choices, PathBytes, Workspace, WorkspaceOptions};
 use serde_json::json;
 
-use super::{forms, interrupted, task};
+use super::{interrupted, task, words};
 use crate::args;
 use crate::error::{Failure, Result};
 use crate::output::{Out, big, count, counter, grouped, printable, size};
@@ -100,7 +100,7 @@ fn line(report: &CaptureReport, task: &str) -> String {
         count(report.stored, "chunk")
     );
     if report.skips > 0 {
-        let (skips, task) = (grouped(report.skips), forms::encode(task));
+        let (skips, task) = (grouped(report.skips), words::encode(task));
         line.push_str(&format!(
             ", {skips} left out (milepost files {task} --skips)"
         ));

@@ -8,7 +8,7 @@ use milepost::{Engine, Error};
 use milepost_workspace::{EntryKind, Item, Snapshot, TreePath};
 use serde_json::{Value, json};
 
-use super::{forms, point};
+use super::{point, words};
 use crate::error::{Failure, Result};
 use crate::output::{big, printable};
 
@@ -18,7 +18,7 @@ pub fn snapshot(engine: &Engine, address: &str) -> Result<Snapshot> {
     if let Some(root) = engine.run_state(&point)?.workspace {
         return Ok(Snapshot::of(engine, root)?);
     }
-    let task = forms::encode(&point.task);
+    let task = words::encode(&point.task);
     let message = format!("no folder was captured before {}", printable(address));
     Err(Failure::new(message).hint(format!(
         "`milepost capture DIR --task {task}` captures one; `milepost log {task}` shows where that was \

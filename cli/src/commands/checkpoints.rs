@@ -1,24 +1,22 @@
 //! `checkpoints`: marks, newest first.
 
-use milepost::{Checkpoint, CheckpointQuery, Engine, MarkStatus};
+use milepost::MarkStatus;
+use milepost_forms::CheckpointForm;
 use serde_json::Value;
 
-use super::{forms, task};
+use super::words;
 use crate::args;
 use crate::error::{Failure, Result};
 use crate::output::{Out, excerpt, hint, printable, time_short};
+use crate::source::{CheckpointsAsked, Source};
 
 /// How many are asked for at once where no limit is given.
 const PAGE: usize = 1000;
 /// How many digits of an id people are shown; addresses take 8 or more.
 const DIGITS: usize = 12;
 
-pub fn run(engine: &Engine, args: &args::Checkpoints, out: &mut Out) -> Result<()> {
-    let task = args
-        .task
-        .as_deref()
-        .map(|id| task(engine, id))
-        .transpose()?;
+pub fn run(source: &dyn Source, args: &args::Checkpoints, out: &mut Out) -> Result<()> {
+    let task = args.task.as_deref().map(|id| source.task(id)).transpose()?;
     let filter = args
         .filter
         .iter()
@@ -27,12 +25,11 @@ pub fn run(engine: &Engine, args: &args::Checkpoints, out: &mut Out) -> Result<(
     let mut all = Vec::new();
     let mut cursor = args.cursor.clone();
     loop {
-        let page = engine.checkpoints(&CheckpointQuery {
-            task: task.as_ref().map(|task| task.id().to_owned()),
-            lineage: None,
+        let page = source.checkpoints(&CheckpointsAsked {
+            task: task.as_ref().map(|task| task.id.clone()),
             filter: filter.clone(),
             status: args.status.map(MarkStatus::from),
-            limit: Some(args.limit.unwrap_or(PAGE)),
+            limit: args.limit.unwrap_or(PAGE),
             cursor,
         })?;
         all.extend(page.items);
@@ -42,8 +39,7 @@ pub fn run(engine: &Engine, args: &args::Checkpoints, out: &mut Out) -> Result<(
         }
     }
     if out.json {
-        let forms: Vec<_> = all.iter().map(forms::checkpoint).collect();
-        out.json(&forms)?;
+        out.json(&all)?;
     } else if all.is_empty() {
         out.line("no checkpoints")?;
     } else {
@@ -76,19 +72,19 @@ fn condition(text: &str) -> Result<(String, Value)> {
     Ok((key.to_owned(), value))
 }
 
-fn row(checkpoint: &Checkpoint) -> Vec<String> {
+fn row(checkpoint: &CheckpointForm) -> Vec<String> {
     let id: String = checkpoint.id.to_string().chars().take(DIGITS).collect();
     vec![
         format!("@{id}"),
-        printable(&forms::address(
+        printable(&words::address(
             &checkpoint.task,
             checkpoint.lineage,
-            checkpoint.at,
+            checkpoint.at.0,
         ))
         .into_owned(),
-        forms::cause(checkpoint.cause).to_owned(),
-        forms::status(checkpoint.status).to_owned(),
-        time_short(checkpoint.time_us),
+        words::cause(checkpoint.cause).to_owned(),
+        words::status(checkpoint.status).to_owned(),
+        time_short(checkpoint.time_us.0),
         excerpt(checkpoint.label.as_deref().unwrap_or("-"), 40),
         excerpt(
             checkpoint.metadata.as_ref().map_or("", |json| json.text()),

@@ -6,7 +6,7 @@ use milepost::{
 };
 use serde_json::{Value, json};
 
-use super::{forms, task};
+use super::{task, words};
 use crate::args::Cleanup;
 use crate::error::{Failure, Result};
 use crate::output::{Look, Out, bar, big, count, note, printable, size};
@@ -44,7 +44,7 @@ pub fn run(engine: &Engine, args: &Cleanup, out: &mut Out) -> Result<()> {
     ));
     Err(match fates.iter().find(|fate| fate.held_up) {
         Some(fate) => {
-            let task = forms::encode(&fate.task);
+            let task = words::encode(&fate.task);
             failure.hint(format!(
                 "what is done stays done; `milepost recover {task}` takes back the restore that was cut short"
             ))

@@ -1,10 +1,11 @@
 //! `delete`: a task, or all tasks of a user, for good.
 
 use milepost::{Engine, TaskStats};
+use milepost_forms::{CountsForm, TaskStatsForm};
 use serde_json::json;
 
 use super::confirm::confirm;
-use super::{forms, task};
+use super::{task, words};
 use crate::args::Delete;
 use crate::error::{Failure, Result};
 use crate::output::{Out, bar, big, count, printable, size};
@@ -18,7 +19,7 @@ pub fn run(engine: &Engine, args: &Delete, out: &mut Out) -> Result<()> {
         (None, Some(user)) => of_user(engine, user)?,
         (None, None) => return Err(Failure::new("neither a task nor a user was named")),
     };
-    let total = forms::total(&tasks);
+    let total = words::total(&tasks);
     let needs = engine.plan_compaction()?.needs;
     let room = format!(
         "deleting needs no room; `milepost compact` takes it off the disk, and needs at most {} \
@@ -48,11 +49,12 @@ pub fn run(engine: &Engine, args: &Delete, out: &mut Out) -> Result<()> {
         }
     };
     if out.json {
-        let forms: Vec<_> = tasks.iter().map(forms::task_stats).collect();
+        let counts = CountsForm::from(&total);
+        let forms: Vec<_> = tasks.into_iter().map(TaskStatsForm::from).collect();
         return Ok(out.json(&json!({
             "deleted": big(deleted),
             "tasks": forms,
-            "total": forms::task_totals(&total),
+            "total": counts,
             "compaction_needs": big(needs),
         }))?);
     }

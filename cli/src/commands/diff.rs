@@ -1,31 +1,30 @@
 //! `diff`: what is different between the states at two points.
 
-use milepost::{Change, ChangeKind, Engine, diff_states};
+use milepost::ChangeKind;
+use milepost_forms::ChangeForm;
 use serde_json::Value;
 
-use super::point;
 use crate::args;
 use crate::error::Result;
-use crate::output::{Look, Out, excerpt, printable};
+use crate::output::{Look, Out, excerpt, hint, printable};
+use crate::source::Source;
 
 /// How many characters of a value people are shown.
 const EXCERPT: usize = 80;
 
-pub fn run(engine: &Engine, args: &args::Diff, out: &mut Out) -> Result<()> {
-    let before = engine.run_state(&point(engine, &args.before)?)?;
-    let after = engine.run_state(&point(engine, &args.after)?)?;
-    let changes = diff_states(&before, &after, engine.chunks().as_ref())?;
-    if out.json {
-        let changes = changes
-            .iter()
-            .map(serde_json::to_value)
-            .collect::<Result<Vec<_>, _>>()?;
-        return Ok(out.json(&Value::Array(changes))?);
+pub fn run(source: &dyn Source, args: &args::Diff, out: &mut Out) -> Result<()> {
+    let (before, after) = (source.point(&args.before)?, source.point(&args.after)?);
+    let changes = source.changes(&before, &after)?;
+    if changes.more {
+        hint("there are more changes than are answered at once: look at parts of both states");
     }
-    if changes.is_empty() {
+    if out.json {
+        return Ok(out.json(&changes.items)?);
+    }
+    if changes.items.is_empty() {
         out.line("the states are the same")?;
     }
-    for change in &changes {
+    for change in &changes.items {
         let line = line(change, out);
         out.line(line)?;
     }
@@ -33,7 +32,7 @@ pub fn run(engine: &Engine, args: &args::Diff, out: &mut Out) -> Result<()> {
 }
 
 /// A change on one line.
-pub fn line(change: &Change, out: &Out) -> String {
+pub fn line(change: &ChangeForm, out: &Out) -> String {
     let value = |value: &Option<Value>| {
         value
             .as_ref()

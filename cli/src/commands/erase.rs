@@ -1,23 +1,26 @@
 //! `erase`: what one event says, for good.
 
-use milepost::{Engine, ErrorKind, Event, Point};
+use milepost::{Engine, ErrorKind, Point};
+use milepost_forms::EventForm;
 use serde_json::json;
 
 use super::confirm::confirm;
-use super::{forms, point, show};
+use super::{point, show, words};
 use crate::args::Erase;
 use crate::error::{Failure, Result};
-use crate::output::{Out, big, printable, time, time_short};
+use crate::output::{Out, printable, time_short};
+use crate::source::{Here, Source as _};
 
 pub fn run(engine: &Engine, args: &Erase, out: &mut Out) -> Result<()> {
     let point = point(engine, &args.address)?;
-    let (event, _) = show::event(engine, &point)?;
-    let place = forms::address(&point.task, point.lineage, event.offset);
+    let source = Here(engine);
+    let event = show::event(&source, &source.point(&args.address)?)?.event;
+    let place = words::address(&point.task, point.lineage, event.offset.0);
     let was_erased = event.body.is_none();
     let what = format!(
         "event {place}, {} of {}",
-        forms::kind_name(&event),
-        time_short(event.header.time_us)
+        event.kind,
+        time_short(event.time_us.0)
     );
     if !was_erased {
         let note = "what it says goes for good; its kind, time, actor and key stay, and its hash";
@@ -36,14 +39,14 @@ pub fn run(engine: &Engine, args: &Erase, out: &mut Out) -> Result<()> {
     Ok(out.line("`milepost compact` takes what it said off the disk")?)
 }
 
-fn form(event: &Event, point: &Point, was_erased: bool) -> serde_json::Value {
+fn form(event: &EventForm, point: &Point, was_erased: bool) -> serde_json::Value {
     json!({
         "task": point.task,
         "lineage": event.lineage,
-        "offset": big(event.offset),
-        "kind": forms::kind_name(event),
-        "time": time(event.header.time_us),
-        "time_us": big(event.header.time_us),
+        "offset": event.offset,
+        "kind": event.kind,
+        "time": event.time,
+        "time_us": event.time_us,
         "was_erased": was_erased,
     })
 }
@@ -51,7 +54,7 @@ fn form(event: &Event, point: &Point, was_erased: bool) -> serde_json::Value {
 fn refused(error: milepost::Error, point: &Point) -> Failure {
     let kind = error.kind();
     let failure = Failure::from(error);
-    let task = forms::encode(&point.task);
+    let task = words::encode(&point.task);
     match kind {
         ErrorKind::Conflict => failure.hint(format!(
             "it goes with the lineage that is named, or with the task: `milepost delete {task}`"

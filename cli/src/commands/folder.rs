@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use milepost::{Detail, Engine, Error, ErrorKind, Point};
+use milepost_forms::RestoredForm;
 use milepost_workspace::{
     Choices, ConflictWhy, PathBytes, PathConflict, Plan, Snapshot, WentBack, Workspace,
     WorkspaceOptions,
@@ -149,7 +150,7 @@ pub fn dry(plan: &Plan, out: &mut Out) -> Result<()> {
 /// Prints what was done.
 pub fn went(went: &WentBack, note: &str, hint: &str, out: &mut Out) -> Result<()> {
     if out.json {
-        let lineage = restore::form(&went.task)?;
+        let lineage = restore::form(&RestoredForm::of(&went.task)?)?;
         return Ok(out.json(&form(&went.plan, lineage, &went.kept))?);
     }
     print(&went.plan, out)?;
@@ -160,7 +161,7 @@ pub fn went(went: &WentBack, note: &str, hint: &str, out: &mut Out) -> Result<()
             out.line(format!("  {path}"))?;
         }
     }
-    restore::lines(&went.task, note, hint, out)
+    restore::lines(&RestoredForm::of(&went.task)?, note, hint, out)
 }
 
 /// Why a folder did not go back, and what can be done about it.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use milepost::{Data, Engine, Error, ErrorKind, PendingRestore, Task};
 use milepost_workspace::{Choices, PathBytes, Workspace, WorkspaceOptions};
 
-use super::{folder, forms};
+use super::{folder, words};
 use crate::error::{Failure, Result};
 use crate::output::{note, printable};
 
@@ -75,7 +75,7 @@ pub fn none(engine: &Engine, task: &Task) -> Result<()> {
     if pending(engine, task)?.is_none() {
         return Ok(());
     }
-    let name = forms::encode(task.id());
+    let name = words::encode(task.id());
     Err(Failure::new(format!(
         "a restore of {} was cut short: the folder is neither as it was nor as it should be",
         printable(task.id())
@@ -89,7 +89,7 @@ pub fn failed(error: Error, task: &str, files: Option<&Path>) -> Failure {
     let kind = error.kind();
     let failure = folder::failed(error);
     match kind {
-        ErrorKind::Conflict => failure.hint(decide(&forms::encode(task), files)),
+        ErrorKind::Conflict => failure.hint(decide(&words::encode(task), files)),
         ErrorKind::Unavailable => failure.hint(
             "the restore stays pending: mend what it says, or wait for the other, and ask again",
         ),

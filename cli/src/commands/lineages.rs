@@ -2,38 +2,39 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use milepost::{Engine, LineageId, LineageInfo};
-use serde_json::Value;
+use milepost::LineageId;
+use milepost_forms::LineageForm;
 
-use super::{forms, task};
+use super::words;
 use crate::error::Result;
 use crate::output::{Look, Out, count, excerpt, printable, time_short};
+use crate::source::Source;
 
-pub fn run(engine: &Engine, id: &str, out: &mut Out) -> Result<()> {
-    let task = task(engine, id)?;
-    let lineages = task.lineages()?;
+pub fn run(source: &dyn Source, id: &str, out: &mut Out) -> Result<()> {
+    let task = source.task(id)?;
+    let lineages = source.lineages(&task.id)?;
     if out.json {
-        return Ok(out.json(&Value::Array(lineages.iter().map(forms::lineage).collect()))?);
+        return Ok(out.json(&lineages)?);
     }
-    let title = format!("{} (user {})", printable(task.id()), printable(task.user()));
+    let title = format!("{} (user {})", printable(&task.id), printable(&task.user));
     out.line(out.look(Look::Bold, &title))?;
     tree(&lineages, out, |lineage, out| {
-        let opened = out.look(Look::Dim, &time_short(lineage.opened_us));
+        let opened = out.look(Look::Dim, &time_short(lineage.opened_us.0));
         format!("{}  {opened}", describe(lineage, out))
     })
 }
 
 /// What a lineage is, on one line.
-pub fn describe(lineage: &LineageInfo, out: &Out) -> String {
+pub fn describe(lineage: &LineageForm, out: &Out) -> String {
     let name = out.look(Look::Name, &lineage.id.to_string());
-    let mut line = format!("{name} {}", forms::lineage_type(lineage.lineage_type));
+    let mut line = format!("{name} {}", words::lineage_type(lineage.lineage_type));
     if let Some(parent) = &lineage.parent {
         line.push_str(&format!(" at @{}", parent.offset));
     }
     line.push_str(&format!(
         ", head @{}, {}",
-        lineage.head.next,
-        count(lineage.events, "event")
+        lineage.head,
+        count(lineage.events.0, "event")
     ));
     if let Some(description) = &lineage.description {
         line.push_str(&format!(", {}", excerpt(description, 60)));
@@ -46,21 +47,21 @@ pub fn describe(lineage: &LineageInfo, out: &Out) -> String {
 
 /// Draws lineages below their parents, one line each.
 pub fn tree(
-    lineages: &[LineageInfo],
+    lineages: &[LineageForm],
     out: &mut Out,
-    text: impl Fn(&LineageInfo, &Out) -> String,
+    text: impl Fn(&LineageForm, &Out) -> String,
 ) -> Result<()> {
     let known: BTreeSet<LineageId> = lineages.iter().map(|lineage| lineage.id).collect();
-    let mut children: BTreeMap<Option<LineageId>, Vec<&LineageInfo>> = BTreeMap::new();
+    let mut children: BTreeMap<Option<LineageId>, Vec<&LineageForm>> = BTreeMap::new();
     for lineage in lineages {
-        let parent = lineage.parent.map(|parent| parent.lineage);
+        let parent = lineage.parent.as_ref().map(|parent| parent.lineage);
         children
             .entry(parent.filter(|id| known.contains(id)))
             .or_default()
             .push(lineage);
     }
     // A stack, as lineages may be nested deeper than the program's own.
-    let mut open: Vec<(&LineageInfo, String, bool)> = Vec::new();
+    let mut open: Vec<(&LineageForm, String, bool)> = Vec::new();
     let below = |id: Option<LineageId>, indent: &str, open: &mut Vec<_>| {
         let list = children.get(&id).map(Vec::as_slice).unwrap_or_default();
         for (index, lineage) in list.iter().enumerate().rev() {
@@ -73,6 +74,7 @@ pub fn tree(
         // A cleanup may have dropped the parent.
         if lineage
             .parent
+            .as_ref()
             .is_none_or(|parent| !known.contains(&parent.lineage))
         {
             out.line(line)?;

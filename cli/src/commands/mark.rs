@@ -1,38 +1,26 @@
 //! `mark`: a checkpoint at a point.
 
-use milepost::{Detail, Engine, ErrorKind, Json, Mark};
+use milepost::Json;
 
-use super::{forms, point};
+use super::words;
 use crate::args;
-use crate::error::{Failure, Result};
-use crate::output::Out;
+use crate::error::Result;
+use crate::output::{Out, printable};
+use crate::source::{MarkAsked, Source};
 
-pub fn run(engine: &Engine, args: &args::Mark, out: &mut Out) -> Result<()> {
-    let point = point(engine, &args.address)?;
-    let lineage = engine.task(&point.task)?.lineage_named(point.lineage)?;
-    let mut mark = Mark::new()
-        .label(args.label.as_str())
-        .status(args.status.into());
-    if let Some(metadata) = &args.metadata {
-        mark = mark.metadata(Json::new(metadata.as_str())?);
-    }
-    if lineage.head()?.next != point.offset {
-        mark = mark.at(point.offset);
-    }
-    let checkpoint = lineage.with_hooks()?.checkpoint(mark).map_err(|error| {
-        let refused = matches!(error.detail(), Some(Detail::Refused { .. }));
-        let invalid = error.kind() == ErrorKind::Invalid && !refused;
-        let failure = Failure::from(error);
-        if invalid {
-            failure.hint("a label is a name, as in `before-fix`")
-        } else {
-            failure
-        }
-    })?;
+pub fn run(source: &dyn Source, args: &args::Mark, out: &mut Out) -> Result<()> {
+    let point = source.point(&args.address)?;
+    let metadata = args.metadata.as_deref().map(Json::new).transpose()?;
+    let asked = MarkAsked {
+        label: args.label.clone(),
+        status: args.status.into(),
+        metadata,
+    };
+    let checkpoint = source.mark(&point, asked)?;
     if out.json {
-        return Ok(out.json(&forms::checkpoint(&checkpoint))?);
+        return Ok(out.json(&checkpoint)?);
     }
-    let place = forms::address(&checkpoint.task, checkpoint.lineage, checkpoint.at);
-    out.line(format!("marked {place} as `{}`", args.label))?;
+    let place = words::address(&checkpoint.task, checkpoint.lineage, checkpoint.at.0);
+    out.line(printable(&format!("marked {place} as `{}`", args.label)))?;
     Ok(out.line(format!("checkpoint @{}", checkpoint.id))?)
 }

@@ -17,9 +17,8 @@ mod erase;
 mod file_diff;
 mod files;
 mod folder;
-mod forms;
 mod hunks;
-mod interrupted;
+pub mod interrupted;
 mod key;
 mod lineages;
 mod log;
@@ -33,22 +32,26 @@ mod run;
 mod serve;
 mod show;
 mod state;
+pub mod state_text;
 mod stats;
+mod steer;
 mod tasks;
 mod token;
 mod trust;
 mod undo;
 mod verify;
+mod words;
 
-use milepost::{Address, Engine, ErrorKind, MarkStatus, Point, Task};
+use milepost::{Address, Engine, ErrorKind, MarkStatus, Point, RunControl, Task};
 
 use crate::args::{Args, Command, ConfigCommand, Status};
 use crate::error::{Failure, Result};
 use crate::output::Out;
+use crate::source::{Here, Source};
 use crate::store::Choice;
 use crate::{demo, import, record};
-pub use forms::{encode, lineage as lineage_form};
 pub use lineages::{describe, tree};
+pub use words::encode;
 
 /// Does what was asked.
 pub fn run(args: Args, out: &mut Out) -> Result<()> {
@@ -72,14 +75,7 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
         Command::Token(args) => token::run(&store, &args, out),
         Command::Openapi => Ok(out.line(milepost_server::openapi()?)?),
         command => {
-            let writes = match &command {
-                Command::Mark(_) | Command::Recover(_) | Command::Capture(_) => true,
-                Command::Undo(args) => !args.how.dry_run,
-                Command::Restore(args) => !args.back.how.dry_run,
-                Command::Rollback(args) => !args.back.how.dry_run,
-                _ => false,
-            };
-            let engine = match writes {
+            let engine = match writes(&command) {
                 true => store.open_with_hooks()?,
                 false => store.open()?,
             };
@@ -92,40 +88,28 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
     }
 }
 
+/// Whether hooks may have to be asked.
+fn writes(command: &Command) -> bool {
+    match command {
+        Command::Mark(_) | Command::Recover(_) | Command::Capture(_) => true,
+        Command::Undo(args) => !args.how.dry_run,
+        Command::Restore(args) => !args.back.how.dry_run,
+        Command::Rollback(args) => !args.back.how.dry_run,
+        _ => false,
+    }
+}
+
 fn on_store(store: &Choice, engine: &Engine, command: Command, out: &mut Out) -> Result<()> {
     match command {
-        Command::Demo(_)
-        | Command::DemoWorker(_)
-        | Command::Record(_)
-        | Command::Import(_)
-        | Command::Repair(_)
-        | Command::Trust(_)
-        | Command::Serve(_)
-        | Command::Config(_)
-        | Command::Token(_)
-        | Command::Openapi
-        | Command::Run(_)
-        | Command::Key(_) => Ok(()),
         Command::Anchor => anchor::run(engine, out),
-        Command::Tasks(args) => tasks::run(engine, &args, out),
-        Command::Lineages(args) => lineages::run(engine, &args.task, out),
-        Command::Log(args) => log::run(engine, &args, out),
-        Command::Show(args) => show::run(engine, &args.address, out),
-        Command::State(args) => state::run(engine, &args, out),
         Command::Blame(args) => blame::run(engine, &args, out),
         Command::Bisect(args) => bisect::run(store, engine, &args, out),
-        Command::Checkpoints(args) => checkpoints::run(engine, &args, out),
-        Command::Mark(args) => mark::run(engine, &args, out),
-        Command::Restore(args) => restore::run(engine, &args, out),
         Command::Rollback(args) => rollback::run(engine, &args, out),
-        Command::Undo(args) => undo::run(engine, &args, out),
         Command::Recover(args) => recover::run(engine, &args, out),
         Command::Diff(args) if args.files => file_diff::run(engine, &args, out),
-        Command::Diff(args) => diff::run(engine, &args, out),
         Command::Capture(args) => capture::run(engine, &args, out),
         Command::Files(args) => files::run(engine, &args, out),
         Command::Cat(args) => cat::run(engine, &args, out),
-        Command::Verify(args) => verify::run(engine, &args, out),
         Command::Cleanup(args) => cleanup::run(engine, &args, out),
         Command::Pin(args) => pin::pin(engine, &args, out),
         Command::Unpin(args) => pin::unpin(engine, &args.address, out),
@@ -133,15 +117,50 @@ fn on_store(store: &Choice, engine: &Engine, command: Command, out: &mut Out) ->
         Command::Delete(args) => delete::run(engine, &args, out),
         Command::Erase(args) => erase::run(engine, &args, out),
         Command::Compact(args) => compact::run(store, engine, &args, out),
-        Command::Stats(args) => match &args.user {
-            Some(user) => stats::of_user(engine, user, out),
-            None => stats::run(engine, out),
-        },
+        command => on_source(&Here(engine), command, out),
     }
 }
 
+/// What is done with a store wherever it is opened.
+fn on_source(source: &dyn Source, command: Command, out: &mut Out) -> Result<()> {
+    match command {
+        Command::Tasks(args) => tasks::run(source, &args, out),
+        Command::Lineages(args) => lineages::run(source, &args.task, out),
+        Command::Log(args) => log::run(source, &args, out),
+        Command::Show(args) => show::run(source, &args.address, out),
+        Command::State(args) => state::run(source, &args, out),
+        Command::Checkpoints(args) => checkpoints::run(source, &args, out),
+        Command::Mark(args) => mark::run(source, &args, out),
+        Command::Restore(args) => restore::run(source, &args, out),
+        Command::Undo(args) => undo::run(source, &args, out),
+        Command::Diff(args) => diff::run(source, &args, out),
+        Command::Verify(args) => verify::run(source, &args, out),
+        Command::Pause(args) => steer::control(source, &args, RunControl::Paused, out),
+        Command::Resume(args) => steer::control(source, &args, RunControl::Running, out),
+        Command::Stop(args) => steer::control(source, &args, RunControl::Stopped, out),
+        Command::Guide(args) => steer::guide(source, &args, out),
+        Command::Edit(args) => steer::edit(source, &args, out),
+        Command::Stats(args) => match &args.user {
+            Some(user) => stats::of_user(source, user, out),
+            None => stats::run(source, out),
+        },
+        // The others have been done before.
+        _ => Ok(()),
+    }
+}
+
+/// The engine, for what needs the store itself.
+fn needed<'a>(source: &'a dyn Source, what: &str) -> Result<&'a Engine> {
+    source.engine().ok_or_else(|| {
+        Failure::new(format!(
+            "{what} needs the store itself, and another program has it open"
+        ))
+        .hint("ask again when that program has ended")
+    })
+}
+
 /// The point of an address, or what to do where there is none.
-fn point(engine: &Engine, address: &str) -> Result<Point> {
+pub fn point(engine: &Engine, address: &str) -> Result<Point> {
     engine.point(address).map_err(|error| {
         let kind = error.kind();
         let failure = Failure::from(error);
@@ -162,7 +181,7 @@ fn point(engine: &Engine, address: &str) -> Result<Point> {
 }
 
 /// The task of this id, which may be percent-encoded as in an address.
-fn task(engine: &Engine, id: &str) -> Result<Task> {
+pub fn task(engine: &Engine, id: &str) -> Result<Task> {
     match engine.task(id) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let decoded = id

@@ -3,7 +3,7 @@
 use milepost::{Checkpoint, CheckpointId, Engine, Pin, Point};
 use serde_json::{Value, json};
 
-use super::{forms, point, task};
+use super::{point, task, words};
 use crate::args;
 use crate::error::{Failure, Result};
 use crate::output::{Out, big, excerpt, printable, time, time_short};
@@ -19,7 +19,7 @@ pub fn pin(engine: &Engine, args: &args::Pin, out: &mut Out) -> Result<()> {
         let pin = pins.iter().find(|pin| pin.checkpoint == id);
         return Ok(out.json(&pin.map(|pin| form(engine, pin)).transpose()?)?);
     }
-    let place = forms::address(&point.task, point.lineage, point.offset);
+    let place = words::address(&point.task, point.lineage, point.offset);
     out.line(printable(&format!("pinned {place}, checkpoint @{id}")))?;
     let hint = format!("`milepost unpin @{}` takes this back", short(&id));
     Ok(out.line(hint)?)
@@ -37,7 +37,7 @@ pub fn unpin(engine: &Engine, address: &str, out: &mut Out) -> Result<()> {
             "was_pinned": was_pinned,
         }))?);
     }
-    let place = forms::address(&point.task, point.lineage, point.offset);
+    let place = words::address(&point.task, point.lineage, point.offset);
     let said = match was_pinned {
         true => format!("no longer pinned: {place}, checkpoint @{id}"),
         false => format!("was not pinned: {place}, checkpoint @{id}"),
@@ -65,8 +65,8 @@ fn checkpoint(engine: &Engine, address: &str) -> Result<(Point, CheckpointId)> {
     match point.checkpoint {
         Some(id) => Ok((point, id)),
         None => {
-            let place = forms::address(&point.task, point.lineage, point.offset);
-            let task = forms::encode(&point.task);
+            let place = words::address(&point.task, point.lineage, point.offset);
+            let task = words::encode(&point.task);
             Err(
                 Failure::new(format!("`{address}` names no checkpoint")).hint(format!(
                     "`milepost checkpoints {task}` lists them, `milepost mark {place} LABEL` makes \
@@ -97,7 +97,7 @@ fn form(engine: &Engine, pin: &Pin) -> Result<Value> {
 
 fn row(engine: &Engine, pin: &Pin) -> Result<Vec<String>> {
     let checkpoint = found(engine, pin)?;
-    let place = forms::address(&checkpoint.task, checkpoint.lineage, checkpoint.at);
+    let place = words::address(&checkpoint.task, checkpoint.lineage, checkpoint.at);
     Ok(vec![
         format!("@{}", short(&pin.checkpoint)),
         printable(&place).into_owned(),

@@ -8,7 +8,7 @@ use milepost_workspace::{Choices, PathBytes, Workspace, WorkspaceOptions};
 use serde_json::json;
 
 use super::interrupted::{self, begun_in};
-use super::{folder, forms, task};
+use super::{folder, task, words};
 use crate::args;
 use crate::error::{Failure, Result};
 use crate::output::{Out, printable, time, time_short};
@@ -61,7 +61,7 @@ fn take_back(
     asked: Option<&Path>,
     choices: &Choices,
 ) -> Result<()> {
-    let name = forms::encode(&pending.task);
+    let name = words::encode(&pending.task);
     let begun_in = begun_in(pending);
     let Some(folder) = asked.or(begun_in.as_deref()) else {
         return Err(

@@ -1,15 +1,17 @@
 //! `restore`: back to a point, in a new lineage.
 
-use milepost::{Engine, Task};
+use milepost_forms::RestoredForm;
 use serde_json::{Value, json};
 
-use super::{forms, interrupted, point, rollback};
+use super::{needed, rollback, words};
 use crate::args;
 use crate::error::{Failure, Result, USAGE};
-use crate::output::{Out, big, printable};
+use crate::output::{Out, printable};
+use crate::source::Source;
 
-pub fn run(engine: &Engine, args: &args::Restore, out: &mut Out) -> Result<()> {
+pub fn run(source: &dyn Source, args: &args::Restore, out: &mut Out) -> Result<()> {
     if let Some(files) = &args.files {
+        let engine = needed(source, "`restore --files`")?;
         return rollback::files_only(engine, &args.back, files, out);
     }
     if args.back.how.is_given() {
@@ -18,45 +20,44 @@ pub fn run(engine: &Engine, args: &args::Restore, out: &mut Out) -> Result<()> {
             "`milepost restore ADDRESS --files DIR` takes files back, `milepost rollback ADDRESS` all",
         ));
     }
-    let point = point(engine, &args.back.address)?;
-    interrupted::recover(engine, &engine.task(&point.task)?, None)?;
-    let task = engine.restore(&point, args.back.description.as_deref())?;
-    let from = forms::address(&point.task, point.lineage, point.offset);
+    let point = source.point(&args.back.address)?;
+    let restored = source.restore(&point, args.back.description.as_deref())?;
+    let from = words::address(&point.task, point.lineage, point.offset.0);
     let note = format!("back to {from}");
     let hint = format!(
         "`milepost undo {}` takes this back",
-        forms::encode(&point.task)
+        words::encode(&point.task)
     );
-    print(&task, &note, &hint, out)
+    print(&restored, &note, &hint, out)
 }
 
 /// Says with which lineage a task goes on.
-pub fn print(task: &Task, note: &str, hint: &str, out: &mut Out) -> Result<()> {
+pub fn print(restored: &RestoredForm, note: &str, hint: &str, out: &mut Out) -> Result<()> {
     match out.json {
-        true => Ok(out.json(&form(task)?)?),
-        false => lines(task, note, hint, out),
+        true => Ok(out.json(&form(restored)?)?),
+        false => lines(restored, note, hint, out),
     }
 }
 
 /// The lineage that a task goes on with, for programs.
-pub fn form(task: &Task) -> Result<Value> {
-    let mut form = forms::lineage(&task.lineage().info()?);
+pub fn form(restored: &RestoredForm) -> Result<Value> {
+    let mut form = serde_json::to_value(&restored.lineage)?;
     if let Some(fields) = form.as_object_mut() {
-        fields.insert("task".into(), json!(task.id()));
-        fields.insert("epoch".into(), big(task.epoch()));
+        fields.insert("task".into(), json!(restored.task.id));
+        fields.insert("epoch".into(), json!(restored.task.epoch));
     }
     Ok(form)
 }
 
 /// The same for people.
-pub fn lines(task: &Task, note: &str, hint: &str, out: &mut Out) -> Result<()> {
-    let lineage = task.lineage();
-    let head = lineage.head()?;
+pub fn lines(restored: &RestoredForm, note: &str, hint: &str, out: &mut Out) -> Result<()> {
+    let RestoredForm { task, lineage, .. } = restored;
     out.line(printable(note))?;
-    let (id, name) = (lineage.id(), printable(task.id()).into_owned());
     out.line(format!(
-        "{name} goes on with lineage {id}, head @{}",
-        head.next
+        "{} goes on with lineage {}, head @{}",
+        printable(&task.id),
+        lineage.id,
+        lineage.head
     ))?;
     Ok(out.line(printable(hint))?)
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use milepost::{Engine, Point, Scope};
 
-use super::{folder, forms, interrupted, point};
+use super::{folder, interrupted, point, words};
 use crate::args;
 use crate::error::{Failure, Result};
 use crate::output::{Out, printable};
@@ -50,14 +50,14 @@ fn go_back(
     let went = went.map_err(folder::failed)?;
     let hint = format!(
         "`milepost undo {}` takes this back",
-        forms::encode(&to.task)
+        words::encode(&to.task)
     );
     let note = note(&to, scope, &folder::shown(&workspace));
     folder::went(&went, &note, &hint, out)
 }
 
 fn note(to: &Point, scope: Scope, folder: &str) -> String {
-    let to = forms::address(&to.task, to.lineage, to.offset);
+    let to = words::address(&to.task, to.lineage, to.offset);
     match scope {
         Scope::Files => format!("the files of {folder} are back at {to}, the state stays"),
         _ => format!("back to {to}, with the files of {folder}"),

@@ -31,7 +31,7 @@ use self::output::Recorder;
 use self::process::{Asked, Ended, GRACE};
 use self::report::Changes;
 use self::signals::Taken;
-use super::{capture, forms, interrupted, task};
+use super::{capture, interrupted, task, words};
 use crate::args;
 use crate::error::{Failure, Result};
 use crate::output::{Out, note};
@@ -182,7 +182,7 @@ fn end(
     match outcome::save(&store.dir, begun.before.id, returned) {
         Ok(file) => {
             let (store, shown) = (store.dir.display(), file.display());
-            let task = forms::encode(&begun.task);
+            let task = words::encode(&begun.task);
             let hint = format!(
                 "it is saved: `milepost --store {store} record --task {task} {shown}` records it"
             );
@@ -232,7 +232,7 @@ fn after(
         );
         let hint = format!(
             "`milepost lineages {}` shows both",
-            forms::encode(&begun.task)
+            words::encode(&begun.task)
         );
         return Done::failed(Failure::conflict(message).hint(hint));
     }

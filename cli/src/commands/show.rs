@@ -1,47 +1,44 @@
 //! `show`: the event at a point, with its hash.
 
-use milepost::{Engine, ErrorKind, Event, Hash, Point};
+use milepost::ErrorKind;
+use milepost_forms::{EventAt, PointForm};
 
-use super::{forms, point};
+use super::words;
 use crate::error::{Failure, Result};
 use crate::output::{Look, Out, printable, time};
+use crate::source::Source;
 
-pub fn run(engine: &Engine, address: &str, out: &mut Out) -> Result<()> {
-    let point = point(engine, address)?;
-    if out.json {
-        let (event, hash) = event(engine, &point)?;
-        let mut form = forms::event(&event);
-        form.task = Some(&point.task);
-        form.hash = Some(hash);
-        form.checkpoint = point.checkpoint;
-        return Ok(out.json(&form)?);
+pub fn run(source: &dyn Source, address: &str, out: &mut Out) -> Result<()> {
+    let point = source.point(address)?;
+    let found = event(source, &point)?;
+    match out.json {
+        true => Ok(out.json(&found)?),
+        false => print(&point, &found, out),
     }
-    print(engine, &point, out)
 }
 
 /// Prints the event at a point for people.
-pub fn print(engine: &Engine, point: &Point, out: &mut Out) -> Result<()> {
-    let (event, hash) = event(engine, point)?;
-    let form = forms::event(&event);
-    let place = forms::address(&point.task, point.lineage, event.offset);
-    let mut lines = vec![("event", place), ("time", time(event.header.time_us))];
+pub fn print(point: &PointForm, found: &EventAt, out: &mut Out) -> Result<()> {
+    let event = &found.event;
+    let place = words::address(&point.task, point.lineage, event.offset.0);
+    let mut lines = vec![("event", place), ("time", time(event.time_us.0))];
     if event.lineage != point.lineage {
         lines.push(("lineage", event.lineage.to_string()));
     }
     let named = [
-        ("actor", form.actor),
-        ("user", form.user),
-        ("correlation", form.correlation),
-        ("key", form.key),
+        ("actor", &event.actor),
+        ("user", &event.user),
+        ("correlation", &event.correlation),
+        ("key", &event.key),
     ];
     for (name, text) in named {
-        lines.extend(text.map(|text| (name, text.to_owned())));
+        lines.extend(text.clone().map(|text| (name, text)));
     }
     if event.body.is_none() {
-        lines.push(("kind", forms::kind_name(&event).to_owned()));
+        lines.push(("kind", event.kind.to_string()));
     }
-    lines.push(("hash", hash.to_string()));
-    lines.extend(point.checkpoint.map(|id| ("checkpoint", id.to_string())));
+    lines.push(("hash", found.hash.to_string()));
+    lines.extend(found.checkpoint.map(|id| ("checkpoint", id.to_string())));
     for (name, value) in lines {
         let name = out.look(Look::Dim, &format!("{name:11}"));
         out.line(format!("{name} {}", printable(&value)))?;
@@ -52,29 +49,36 @@ pub fn print(engine: &Engine, point: &Point, out: &mut Out) -> Result<()> {
     }
 }
 
-/// The event at a point, and its hash; or where there is one.
-pub fn event(engine: &Engine, point: &Point) -> Result<(Event, Hash)> {
-    engine.event(point).map_err(|error| {
-        if error.kind() != ErrorKind::NotFound {
-            return error.into();
+/// The event at a point, or where there is one.
+pub fn event(source: &dyn Source, point: &PointForm) -> Result<EventAt> {
+    source.event(point).map_err(|failure| {
+        if failure.kind() != Some(ErrorKind::NotFound) {
+            return failure;
         }
-        let failure = Failure::from(error);
-        let head = engine.task(&point.task);
-        let head = head.and_then(|task| task.lineage_named(point.lineage)?.head());
-        let last = match head {
-            Ok(head) if head.next == point.offset => point.offset.checked_sub(1),
-            _ => None,
-        };
-        let place = |offset| forms::address(&point.task, point.lineage, offset);
-        match (last, head) {
-            (Some(last), _) => {
-                failure.hint(format!("the last event is `milepost show {}`", place(last)))
-            }
-            (None, Ok(head)) => failure.hint(format!(
-                "`milepost log {}` prints the events that are there",
-                place(head.next)
-            )),
-            (None, Err(_)) => failure,
+        match head(source, point) {
+            Ok(Some(head)) => elsewhere(failure, point, head),
+            _ => failure,
         }
     })
+}
+
+/// The next offset of a point's lineage.
+fn head(source: &dyn Source, point: &PointForm) -> Result<Option<u64>> {
+    let lineages = source.lineages(&point.task)?;
+    let mut lineages = lineages.iter();
+    let lineage = lineages.find(|lineage| lineage.id == point.lineage);
+    Ok(lineage.map(|lineage| lineage.head.0))
+}
+
+/// Where there is an event, as there is none at the point.
+fn elsewhere(failure: Failure, point: &PointForm, head: u64) -> Failure {
+    let place = |offset| words::address(&point.task, point.lineage, offset);
+    let last = point.offset.0.checked_sub(1);
+    match last.filter(|_| head == point.offset.0) {
+        Some(last) => failure.hint(format!("the last event is `milepost show {}`", place(last))),
+        None => failure.hint(format!(
+            "`milepost log {}` prints the events that are there",
+            place(head)
+        )),
+    }
 }

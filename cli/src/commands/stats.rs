@@ -1,14 +1,17 @@
 //! `stats`: counts and sizes of the store, or of a user's tasks.
 
-use milepost::{Engine, TaskStats};
+use milepost_forms::{TaskStatsForm, UserForm};
 use serde_json::json;
 
-use super::forms;
 use crate::error::Result;
-use crate::output::{Out, big, count, printable, size};
+use crate::output::{Out, count, printable, size};
+use crate::source::Source;
 
-pub fn run(engine: &Engine, out: &mut Out) -> Result<()> {
-    let stats = engine.stats()?;
+pub fn run(source: &dyn Source, out: &mut Out) -> Result<()> {
+    let stats = source.stats()?;
+    if out.json {
+        return Ok(out.json(&stats)?);
+    }
     let counts = [
         ("tasks", stats.tasks),
         ("lineages", stats.lineages),
@@ -26,40 +29,20 @@ pub fn run(engine: &Engine, out: &mut Out) -> Result<()> {
         ("packs", stats.disk.packs),
         ("total", stats.disk.total),
     ];
-    if out.json {
-        let mut form = serde_json::Map::new();
-        for (name, count) in counts {
-            form.insert(name.into(), big(count));
-        }
-        let disk = disk
-            .into_iter()
-            .map(|(name, bytes)| (name.to_owned(), big(bytes)));
-        form.insert(
-            "disk".into(),
-            json!(disk.collect::<serde_json::Map<_, _>>()),
-        );
-        return Ok(out.json(&form)?);
-    }
     for (name, count) in counts {
         out.line(format!("{name:12} {count}"))?;
     }
     for (name, bytes) in disk {
-        out.line(format!("{name:12} {}", size(bytes)))?;
+        out.line(format!("{name:12} {}", size(bytes.0)))?;
     }
     Ok(())
 }
 
 /// What each task of a user takes.
-pub fn of_user(engine: &Engine, user: &str, out: &mut Out) -> Result<()> {
-    let tasks = engine.task_stats(Some(user))?;
-    let total = forms::total(&tasks);
+pub fn of_user(source: &dyn Source, user: &str, out: &mut Out) -> Result<()> {
+    let UserForm { tasks, total, .. } = source.stats_of(user)?;
     if out.json {
-        let tasks: Vec<_> = tasks.iter().map(forms::task_stats).collect();
-        return Ok(out.json(&json!({
-            "user": user,
-            "tasks": tasks,
-            "total": forms::task_totals(&total),
-        }))?);
+        return Ok(out.json(&json!({ "user": user, "tasks": tasks, "total": total }))?);
     }
     if tasks.is_empty() {
         return Ok(out.line(printable(&format!("no tasks of user `{user}`")))?);
@@ -79,21 +62,22 @@ pub fn of_user(engine: &Engine, user: &str, out: &mut Out) -> Result<()> {
     Ok(out.line(format!(
         "{}: {}, {}, {}, {}, about {} on disk",
         count(tasks.len() as u64, "task"),
-        count(total.lineages, "lineage"),
-        count(total.events, "event"),
-        count(total.checkpoints, "checkpoint"),
-        size(total.bytes),
-        size(total.disk)
+        count(total.lineages.0, "lineage"),
+        count(total.events.0, "event"),
+        count(total.checkpoints.0, "checkpoint"),
+        size(total.bytes.0),
+        size(total.disk_bytes.0)
     ))?)
 }
 
-fn row(task: &TaskStats) -> Vec<String> {
+fn row(task: &TaskStatsForm) -> Vec<String> {
+    let counts = &task.counts;
     vec![
-        printable(&task.task).into_owned(),
-        task.lineages.to_string(),
-        task.events.to_string(),
-        task.checkpoints.to_string(),
-        size(task.bytes),
-        size(task.disk),
+        printable(&task.id).into_owned(),
+        counts.lineages.to_string(),
+        counts.events.to_string(),
+        counts.checkpoints.to_string(),
+        size(counts.bytes.0),
+        size(counts.disk_bytes.0),
     ]
 }

@@ -1,26 +1,21 @@
 //! `tasks`: what is recorded, newest first.
 
-use milepost::{Engine, TaskQuery};
-use serde_json::Value;
+use milepost_forms::TaskForm;
 
-use super::forms;
 use crate::args;
 use crate::error::Result;
 use crate::output::{Out, hint, printable, time_short};
+use crate::source::Source;
 
 /// How many are asked for at once where no limit is given.
 const PAGE: usize = 1000;
 
-pub fn run(engine: &Engine, args: &args::Tasks, out: &mut Out) -> Result<()> {
+pub fn run(source: &dyn Source, args: &args::Tasks, out: &mut Out) -> Result<()> {
     let mut all = Vec::new();
     let mut cursor = args.cursor.clone();
     loop {
-        let limit = Some(args.limit.unwrap_or(PAGE));
-        let page = engine.tasks(&TaskQuery {
-            user: args.user.clone(),
-            limit,
-            cursor,
-        })?;
+        let limit = args.limit.unwrap_or(PAGE);
+        let page = source.tasks(args.user.as_deref(), limit, cursor)?;
         all.extend(page.items);
         cursor = page.next;
         if cursor.is_none() || args.limit.is_some() {
@@ -28,7 +23,7 @@ pub fn run(engine: &Engine, args: &args::Tasks, out: &mut Out) -> Result<()> {
         }
     }
     if out.json {
-        out.json(&Value::Array(all.iter().map(forms::task).collect()))?;
+        out.json(&all)?;
     } else if all.is_empty() {
         out.line("no tasks; `milepost record FILE` records one")?;
     } else {
@@ -46,7 +41,7 @@ pub fn run(engine: &Engine, args: &args::Tasks, out: &mut Out) -> Result<()> {
     Ok(())
 }
 
-fn row(task: &milepost::TaskInfo) -> Vec<String> {
+fn row(task: &TaskForm) -> Vec<String> {
     vec![
         printable(&task.id).into_owned(),
         printable(&task.user).into_owned(),
@@ -54,6 +49,6 @@ fn row(task: &milepost::TaskInfo) -> Vec<String> {
         task.active.to_string(),
         format!("@{}", task.head),
         task.events.to_string(),
-        time_short(task.created_us),
+        time_short(task.created_us.0),
     ]
 }

@@ -1,20 +1,41 @@
 //! `undo`: the last restore of a task is taken back, with the folder where it took files back.
 
 use milepost::{Engine, Error, ErrorKind, LineageType, PendingRestore, Task};
+use milepost_forms::RestoredForm;
 use milepost_workspace::{Choices, WentBack};
 
-use super::{folder, forms, interrupted, restore, task};
+use super::{folder, interrupted, needed, restore, task, words};
 use crate::args;
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{Out, printable};
+use crate::source::Source;
 
 /// What is said of it.
 const DONE: &str = "the last restore is taken back";
 
-pub fn run(engine: &Engine, args: &args::Undo, out: &mut Out) -> Result<()> {
+pub fn run(source: &dyn Source, args: &args::Undo, out: &mut Out) -> Result<()> {
+    match source.engine() {
+        Some(engine) => here(engine, args, out),
+        None => there(source, args, out),
+    }
+}
+
+/// Through the program that has the store open: it takes back what went back through it.
+fn there(source: &dyn Source, args: &args::Undo, out: &mut Out) -> Result<()> {
+    if args.files.is_some() || args.how.is_given() {
+        needed(source, "`undo` of files")?;
+    }
+    let task = source.task(&args.task)?;
+    let restored = source.undo(&task)?;
+    let (name, left) = (words::encode(&task.id), task.active);
+    let hint = format!("lineage {left} stays: `milepost log {name}/{left}`");
+    restore::print(&restored, DONE, &hint, out)
+}
+
+fn here(engine: &Engine, args: &args::Undo, out: &mut Out) -> Result<()> {
     let task = task(engine, &args.task)?;
     let left = task.lineage().id();
-    let name = forms::encode(task.id());
+    let name = words::encode(task.id());
     if args.how.dry_run {
         interrupted::none(engine, &task)?;
     }
@@ -41,7 +62,7 @@ pub fn run(engine: &Engine, args: &args::Undo, out: &mut Out) -> Result<()> {
         .undo(task.id())
         .map_err(|error| failed(error, &name))?;
     let hint = format!("lineage {left} stays: `milepost log {name}/{left}`");
-    restore::print(&task, DONE, &hint, out)
+    restore::print(&RestoredForm::of(&task)?, DONE, &hint, out)
 }
 
 /// The same with the folder. Nothing where that was only looked at.
@@ -51,7 +72,7 @@ fn with_folder(
     args: &args::Undo,
     out: &mut Out,
 ) -> Result<Option<(WentBack, String)>> {
-    let name = forms::encode(task.id());
+    let name = words::encode(task.id());
     let failed = |error: Error| match error.kind() {
         ErrorKind::Invalid | ErrorKind::NotFound => failed(error, &name),
         _ => folder::failed(error),

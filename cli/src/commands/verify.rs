@@ -1,40 +1,43 @@
 //! `verify`: every hash, and both copies of every event.
 
-use milepost::{Anchor, Engine};
+use milepost::Anchor;
+use milepost_forms::FaultForm;
 use serde_json::json;
 
-use super::task;
+use super::needed;
 use crate::args::Verify;
 use crate::error::{CORRUPT, Failure, Result};
 use crate::output::{Look, Out, bar, big, count, plural, printable};
+use crate::source::Source;
 
 /// A bar is shown from so many events on.
 const LONG: u64 = 100_000;
 
-pub fn run(engine: &Engine, args: &Verify, out: &mut Out) -> Result<()> {
+pub fn run(source: &dyn Source, args: &Verify, out: &mut Out) -> Result<()> {
     // What it is compared with is read first: a wrong file is no reason to wait for the rest.
     let anchor = args.anchor.as_deref().map(Anchor::read).transpose()?;
-    let task = args
-        .task
-        .as_deref()
-        .map(|id| task(engine, id))
-        .transpose()?;
+    let task = args.task.as_deref().map(|id| source.task(id)).transpose()?;
     let mut shown = None;
-    let mut report = engine.verify(task.as_ref().map(|task| task.id()), &mut |done, all| {
+    let mut report = source.verify(task.as_ref(), &mut |done, all| {
         let bar = shown.get_or_insert_with(|| bar(all, "verify", all >= LONG, false));
         bar.set_position(done);
     })?;
     if let Some(bar) = shown {
         bar.finish_and_clear();
     }
-    let anchored = match &anchor {
-        Some(anchor) => engine.verify_anchor(anchor)?,
-        None => Vec::new(),
-    };
-    report.faults.extend(anchored);
-    if args.states {
-        let task = task.as_ref().map(|task| task.id());
-        report.faults.extend(engine.verify_states(task)?);
+    if args.states || anchor.is_some() {
+        let engine = needed(source, "`verify` with --states or --anchor")?;
+        let mut faults = match &anchor {
+            Some(anchor) => engine.verify_anchor(anchor)?,
+            None => Vec::new(),
+        };
+        if args.states {
+            let task = task.as_ref().map(|task| task.id.as_str());
+            faults.extend(engine.verify_states(task)?);
+        }
+        report
+            .faults
+            .extend(faults.into_iter().map(FaultForm::from));
     }
     let counts = [
         ("task", report.tasks),
@@ -50,7 +53,7 @@ pub fn run(engine: &Engine, args: &Verify, out: &mut Out) -> Result<()> {
     if out.json {
         let mut form = serde_json::Map::new();
         for (name, number) in counts {
-            form.insert(plural(name), big(number));
+            form.insert(plural(name), json!(number));
         }
         let faults = report.faults.iter();
         let faults = faults
@@ -65,7 +68,9 @@ pub fn run(engine: &Engine, args: &Verify, out: &mut Out) -> Result<()> {
         form.insert("ok".into(), report.faults.is_empty().into());
         out.json(&form)?;
     } else {
-        let checked = counts.map(|(name, number)| count(number, name)).join(", ");
+        let checked = counts
+            .map(|(name, number)| count(number.0, name))
+            .join(", ");
         out.line(format!("checked {checked}"))?;
         if let Some(anchor) = &anchor {
             let logs = count(anchor.logs.len() as u64, "log");

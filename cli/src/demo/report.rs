@@ -7,7 +7,9 @@ use serde_json::{Map, Value, json};
 
 use super::run::Acknowledged;
 use super::{BACK_TO, is_first};
-use crate::commands::{describe, lineage_form, tree};
+use milepost_forms::LineageForm;
+
+use crate::commands::{describe, tree};
 use crate::error::Result;
 use crate::output::{Look, Out, big, count, duration};
 
@@ -149,7 +151,8 @@ impl<'a> Report<'a> {
             "\nThe lineages, with the best score at the end of each (0 is perfect):\n",
             None,
         )?;
-        let infos: Vec<LineageInfo> = lineages.iter().map(|scored| scored.info.clone()).collect();
+        let infos = lineages.iter().map(|scored| scored.info.clone().into());
+        let infos: Vec<LineageForm> = infos.collect();
         tree(&infos, self.out, |info, out| {
             let scored = lineages.iter().find(|scored| scored.info.id == info.id);
             let score = scored
@@ -193,7 +196,8 @@ impl<'a> Report<'a> {
 
     fn end_json(mut self, name: &str, lineages: &[Scored]) -> Result<()> {
         let lineages = lineages.iter().map(|scored| {
-            let mut form = lineage_form(&scored.info);
+            let form = LineageForm::from(scored.info.clone());
+            let mut form = json!(form);
             if let Some(fields) = form.as_object_mut() {
                 fields.insert("score".into(), json!(scored.score));
                 fields.insert("iteration".into(), big(scored.iteration));

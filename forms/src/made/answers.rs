@@ -1,8 +1,8 @@
 //! Of what an engine answers.
 
 use milepost::{
-    Appended, Body, Change, Changes, Checkpoint, Event, Hash, LineageInfo, Page, Point, Stats,
-    TaskInfo, TaskStats, VerifyReport,
+    Appended, Body, Change, Changes, Checkpoint, Event, Fault, Hash, LineageInfo, Page, Point,
+    Stats, TaskInfo, TaskStats, VerifyReport,
 };
 use milepost_workspace::{EntryKind, PathBytes, SnapshotEntry};
 
@@ -161,10 +161,7 @@ impl EventAt {
 impl From<VerifyReport> for VerifyForm {
     fn from(report: VerifyReport) -> Self {
         let ok = report.is_clean();
-        let faults = report.faults.into_iter().map(|fault| FaultForm {
-            place: fault.place,
-            message: fault.message,
-        });
+        let faults = report.faults.into_iter().map(FaultForm::from);
         Self {
             tasks: Big(report.tasks),
             lineages: Big(report.lineages),
@@ -254,6 +251,15 @@ impl From<&TaskStats> for CountsForm {
             checkpoints: Big(stats.checkpoints),
             bytes: Big(stats.bytes),
             disk_bytes: Big(stats.disk),
+        }
+    }
+}
+
+impl From<Fault> for FaultForm {
+    fn from(fault: Fault) -> Self {
+        Self {
+            place: fault.place,
+            message: fault.message,
         }
     }
 }

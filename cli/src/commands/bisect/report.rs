@@ -3,9 +3,10 @@
 use milepost::{Bisect, ChangesMax, Engine, Offset, Point, RunState, diff_states_up_to};
 use serde_json::{Value, json};
 
-use crate::commands::{diff, forms, show};
+use crate::commands::{diff, show, words};
 use crate::error::{Failure, Result};
 use crate::output::{Look, Out, big, count, printable};
+use crate::source::{Here, Source as _};
 
 /// How many changes are printed.
 const CHANGES: ChangesMax = ChangesMax {
@@ -22,11 +23,10 @@ pub fn print(engine: &Engine, bisect: &Bisect, looked: Option<u64>, out: &mut Ou
     let after = engine.run_state(&bisect.bad())?;
     let changes = diff_states_up_to(&before, &after, engine.chunks().as_ref(), CHANGES)?;
     let place = address(&found, found.offset);
+    let source = Here(engine);
+    let form = source.point(&place)?;
     if out.json {
-        let (event, hash) = show::event(engine, &found)?;
-        let mut form = forms::event(&event);
-        form.task = Some(&found.task);
-        form.hash = Some(hash);
+        let form = show::event(&source, &form)?;
         let changed = changes.items.iter().map(serde_json::to_value);
         return Ok(out.json(&json!({
             "found": place,
@@ -42,14 +42,14 @@ pub fn print(engine: &Engine, bisect: &Bisect, looked: Option<u64>, out: &mut Ou
         printable(&place)
     );
     out.line(out.look(Look::Bold, &title))?;
-    show::print(engine, &found, out)?;
+    show::print(&form, &show::event(&source, &form)?, out)?;
     if let Some(step) = &after.step {
         let name = step.name.as_deref().map(|name| format!(": {name}"));
         let line = format!("in step {}{}", step.number, name.unwrap_or_default());
         out.line(printable(&line))?;
     }
-    for change in &changes.items {
-        let line = diff::line(change, out);
+    for change in changes.items {
+        let line = diff::line(&change.into(), out);
         out.line(line)?;
     }
     if changes.more {
@@ -73,7 +73,7 @@ fn step(state: &RunState) -> Value {
 
 /// The address of a point of a history.
 pub fn address(point: &Point, offset: Offset) -> String {
-    forms::address(&point.task, point.lineage, offset)
+    words::address(&point.task, point.lineage, offset)
 }
 
 /// Where the search ended without an event.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::outcome::Outcome;
 use super::{Begun, Done};
-use crate::commands::forms;
+use crate::commands::words;
 use crate::error::Result;
 use crate::output::{Out, big, count, duration, grouped, note};
 
@@ -81,7 +81,7 @@ impl Changes {
 }
 
 fn place(checkpoint: &Checkpoint) -> String {
-    forms::address(&checkpoint.task, checkpoint.lineage, checkpoint.at)
+    words::address(&checkpoint.task, checkpoint.lineage, checkpoint.at)
 }
 
 /// Says it: as JSON on standard output, or on standard error, where the command's own output ends.

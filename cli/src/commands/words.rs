@@ -1,51 +1,11 @@
-//! How tasks, lineages, checkpoints and events look, as JSON and on one line.
+//! Words for what is stored: on one line, for people.
 
-use milepost::{
-    Body, Checkpoint, CheckpointId, Event, Hash, Json, LineageId, LineageInfo, LineageType,
-    MarkCause, MarkStatus, Offset, RunControl, TaskInfo, TaskStats,
-};
-use serde::Serialize;
-use serde_json::{Value, json};
+use milepost::{Body, Json, LineageType, MarkCause, MarkStatus, Offset, RunControl, TaskStats};
 
-use crate::output::{big, count, excerpt, time};
+use crate::output::{count, excerpt};
 
 /// How many characters of an event's content stand on its line.
 const EXCERPT: usize = 100;
-
-pub fn task(info: &TaskInfo) -> Value {
-    json!({
-        "id": info.id,
-        "user": info.user,
-        "created": time(info.created_us),
-        "created_us": big(info.created_us),
-        "lineages": info.lineages,
-        "active": info.active,
-        "epoch": big(info.epoch),
-        "head": big(info.head),
-        "events": big(info.events),
-    })
-}
-
-/// What a task takes.
-pub fn task_stats(stats: &TaskStats) -> Value {
-    let mut form = task_totals(stats);
-    if let Some(fields) = form.as_object_mut() {
-        fields.insert("id".into(), json!(stats.task));
-        fields.insert("user".into(), json!(stats.user));
-    }
-    form
-}
-
-/// The same of several tasks.
-pub fn task_totals(stats: &TaskStats) -> Value {
-    json!({
-        "lineages": big(stats.lineages),
-        "events": big(stats.events),
-        "checkpoints": big(stats.checkpoints),
-        "bytes": big(stats.bytes),
-        "disk_bytes": big(stats.disk),
-    })
-}
 
 /// What several tasks take.
 pub fn total(tasks: &[TaskStats]) -> TaskStats {
@@ -58,116 +18,6 @@ pub fn total(tasks: &[TaskStats]) -> TaskStats {
         total.disk += task.disk;
     }
     total
-}
-
-pub fn lineage(info: &LineageInfo) -> Value {
-    let parent = info.parent.as_ref().map(|parent| {
-        json!({
-            "lineage": parent.lineage,
-            "offset": big(parent.offset),
-            "hash": parent.hash,
-        })
-    });
-    json!({
-        "id": info.id,
-        "type": info.lineage_type,
-        "description": info.description,
-        "parent": parent,
-        "opened": time(info.opened_us),
-        "opened_us": big(info.opened_us),
-        "head": big(info.head.next),
-        "hash": info.head.hash,
-        "events": big(info.events),
-        "active": info.active,
-    })
-}
-
-/// A checkpoint. Its metadata stays word for word, so this is no [`Value`].
-#[derive(Serialize)]
-pub struct CheckpointForm<'a> {
-    id: CheckpointId,
-    task: &'a str,
-    lineage: LineageId,
-    at: String,
-    hash: Hash,
-    mark: String,
-    parent: Option<CheckpointId>,
-    label: Option<&'a str>,
-    cause: MarkCause,
-    status: MarkStatus,
-    time: String,
-    time_us: String,
-    metadata: Option<&'a Json>,
-    aliases: &'a [String],
-}
-
-pub fn checkpoint(checkpoint: &Checkpoint) -> CheckpointForm<'_> {
-    CheckpointForm {
-        id: checkpoint.id,
-        task: &checkpoint.task,
-        lineage: checkpoint.lineage,
-        at: checkpoint.at.to_string(),
-        hash: checkpoint.hash,
-        mark: checkpoint.mark.to_string(),
-        parent: checkpoint.parent,
-        label: checkpoint.label.as_deref(),
-        cause: checkpoint.cause,
-        status: checkpoint.status,
-        time: time(checkpoint.time_us),
-        time_us: checkpoint.time_us.to_string(),
-        metadata: checkpoint.metadata.as_ref(),
-        aliases: &checkpoint.aliases,
-    }
-}
-
-/// An event. Its body stays word for word, so this is no [`Value`]; an erased one is `null`, and
-/// its kind stays.
-#[derive(Serialize)]
-pub struct EventForm<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub task: Option<&'a str>,
-    offset: String,
-    lineage: LineageId,
-    kind: &'static str,
-    time: String,
-    time_us: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub actor: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub user: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub correlation: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub key: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hash: Option<Hash>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub checkpoint: Option<CheckpointId>,
-    body: Option<&'a Body>,
-}
-
-pub fn event(event: &Event) -> EventForm<'_> {
-    let header = &event.header;
-    EventForm {
-        task: None,
-        offset: event.offset.to_string(),
-        lineage: event.lineage,
-        kind: kind_name(event),
-        time: time(header.time_us),
-        time_us: header.time_us.to_string(),
-        actor: header.actor.as_deref(),
-        user: header.user.as_deref(),
-        correlation: header.correlation.as_deref(),
-        key: header.key.as_deref(),
-        hash: None,
-        checkpoint: None,
-        body: event.body.as_ref(),
-    }
-}
-
-/// The name of an event's kind, which stays when its body is erased.
-pub fn kind_name(event: &Event) -> &'static str {
-    Body::name_of(event.header.kind)
 }
 
 /// What an event says, on one line.

@@ -1,0 +1,64 @@
+//! A whole state as text, which is printed as it is read: it may be of any length.
+
+use milepost::{Body, Chunks, Entry, Json, MessageRange, Offset, RunState};
+use serde_json::json;
+
+use crate::error::Result;
+use crate::output::Out;
+
+/// Prints the whole state as one document. The long lists in it are printed as they are read.
+pub fn print(state: &RunState, chunks: &dyn Chunks, out: &mut Out) -> Result<()> {
+    let mut form = state.to_json(chunks, MessageRange::None)?;
+    out.raw("{")?;
+    if let Some(fields) = form.as_object_mut() {
+        fields.retain(|name, _| name != "guidance" && name != "messages");
+        for (name, value) in fields.iter() {
+            out.raw(&format!("{}:{value},", Json::string(name)))?;
+        }
+    }
+    let guidance = state.guidance.iter(chunks).map(|guidance| {
+        let guidance = guidance?;
+        body(guidance.offset, &guidance.given.into())
+    });
+    list("guidance", guidance, out)?;
+    out.raw(",")?;
+    list(
+        "messages",
+        state.messages.iter(chunks).map(|found| entry(found?)),
+        out,
+    )?;
+    Ok(out.line("}")?)
+}
+
+fn list(name: &str, items: impl Iterator<Item = Result<String>>, out: &mut Out) -> Result<()> {
+    out.raw(&format!("\"{name}\":["))?;
+    for (index, item) in items.enumerate() {
+        if index > 0 {
+            out.raw(",")?;
+        }
+        out.raw(&item?)?;
+    }
+    Ok(out.raw("]")?)
+}
+
+/// An entry of the conversation: its body's JSON form, with the event's offset.
+fn entry(entry: Entry) -> Result<String> {
+    let offset = entry.offset();
+    match entry {
+        Entry::Message { message, .. } => body(offset, &message.into()),
+        Entry::ToolCall { call, .. } => body(offset, &call.into()),
+        Entry::ToolReturn { returned, .. } => body(offset, &returned.into()),
+        Entry::Erased { kind, .. } => {
+            let kind = Body::name_of(kind);
+            Ok(json!({"kind": kind, "erased": true, "offset": offset}).to_string())
+        }
+        // A kind of a newer engine.
+        _ => Ok(json!({"kind": "unknown", "offset": offset}).to_string()),
+    }
+}
+
+fn body(offset: Offset, body: &Body) -> Result<String> {
+    let text = body.to_json()?;
+    let fields = text.strip_prefix('{').unwrap_or(&text);
+    Ok(format!("{{\"offset\":{offset},{fields}"))
+}

@@ -1,0 +1,68 @@
+//! `pause`, `resume`, `stop`, `guide` and `edit`: what a person tells a run.
+
+use milepost::{Json, RunControl};
+use serde_json::json;
+
+use super::words;
+use crate::args;
+use crate::error::{Failure, Result, USAGE};
+use crate::output::{Out, printable};
+use crate::source::Source;
+
+/// Pauses, resumes or stops a run. It hears it at its next safe point.
+pub fn control(
+    source: &dyn Source,
+    args: &args::Control,
+    to: RunControl,
+    out: &mut Out,
+) -> Result<()> {
+    let task = source.task(&args.task)?;
+    source.control(&task, to, args.reason.clone())?;
+    if out.json {
+        return Ok(out.json(&json!({ "task": task.id, "control": to }))?);
+    }
+    let name = printable(&task.id).into_owned();
+    Ok(out.line(format!("{name} is {}", to.name()))?)
+}
+
+/// Says what a run should do.
+pub fn guide(source: &dyn Source, args: &args::Guide, out: &mut Out) -> Result<()> {
+    let task = source.task(&args.task)?;
+    let text = args.text.join(" ");
+    let appended = source.guide(&task, text, args.target.clone())?;
+    said(&task.id, appended.first.0, "guided", out)
+}
+
+/// Sets artifacts.
+pub fn edit(source: &dyn Source, args: &args::Edit, out: &mut Out) -> Result<()> {
+    let artifacts = args.artifacts.iter().map(|text| artifact(text));
+    let artifacts = artifacts.collect::<Result<Vec<_>>>()?;
+    let task = source.task(&args.task)?;
+    let appended = source.edit(&task, artifacts)?;
+    said(&task.id, appended.first.0, "edited", out)
+}
+
+/// `NAME=JSON`. What is not JSON is a string.
+fn artifact(text: &str) -> Result<(String, Json)> {
+    let (name, value) = text.split_once('=').ok_or_else(|| {
+        Failure::new(format!("`{text}` is not NAME=JSON"))
+            .code_of(USAGE)
+            .hint("as in `milepost edit essay title=\"A walk\"`")
+    })?;
+    let value = match Json::new(value) {
+        Ok(value) => value,
+        Err(_) => Json::from_value(value)?,
+    };
+    Ok((name.to_owned(), value))
+}
+
+fn said(task: &str, offset: u64, what: &str, out: &mut Out) -> Result<()> {
+    if out.json {
+        return Ok(out.json(&json!({ "task": task, "offset": offset.to_string() }))?);
+    }
+    let name = words::encode(task);
+    out.line(printable(&format!(
+        "{what}: `milepost show {name}@{offset}` prints the event"
+    )))?;
+    Ok(())
+}

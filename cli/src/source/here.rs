@@ -1,0 +1,202 @@
+//! A store that this process has open.
+
+use std::ops::Range;
+
+use milepost::{
+    ArtifactsEdited, CheckpointQuery, Detail, Engine, ErrorKind, GuidanceGiven, Json, Mark,
+    MessageRange, Point, RunControl, Task, TaskQuery, TaskStats, diff_states,
+};
+use milepost_forms::{
+    AppendedForm, ChangesForm, CheckpointForm, CountsForm, EventAt, LineageForm, Listed, PointForm,
+    RestoredForm, StoreForm, TaskForm, UserForm, VerifyForm,
+};
+use serde_json::{Value, json};
+
+use super::{CheckpointsAsked, Each, MarkAsked, Source};
+use crate::commands::{self, interrupted, state_text};
+use crate::error::{Failure, Result};
+use crate::output::Out;
+
+/// A store that this process has open.
+pub struct Here<'a>(pub &'a Engine);
+
+impl Here<'_> {
+    /// The point that was found before. A checkpoint that its address named is known by the form alone.
+    fn found(&self, point: &PointForm) -> Result<Point> {
+        Ok(self.0.point(&point.address)?)
+    }
+
+    fn writable(&self, id: &str) -> Result<Task> {
+        let task = self.0.task(id)?;
+        interrupted::recover(self.0, &task, None)?;
+        Ok(task)
+    }
+}
+
+impl Source for Here<'_> {
+    fn engine(&self) -> Option<&Engine> {
+        Some(self.0)
+    }
+
+    fn tasks(
+        &self,
+        user: Option<&str>,
+        limit: usize,
+        cursor: Option<String>,
+    ) -> Result<Listed<TaskForm>> {
+        let page = self.0.tasks(&TaskQuery {
+            user: user.map(str::to_owned),
+            limit: Some(limit),
+            cursor,
+        })?;
+        Ok(Listed::of(page, TaskForm::from))
+    }
+
+    fn task(&self, id: &str) -> Result<TaskForm> {
+        Ok(commands::task(self.0, id)?.info()?.into())
+    }
+
+    fn lineages(&self, task: &str) -> Result<Vec<LineageForm>> {
+        let lineages = self.0.task(task)?.lineages()?;
+        Ok(lineages.into_iter().map(LineageForm::from).collect())
+    }
+
+    fn point(&self, address: &str) -> Result<PointForm> {
+        let point = commands::point(self.0, address)?;
+        Ok(PointForm::of(&point, self.0.hash_at(&point)?))
+    }
+
+    fn event(&self, point: &PointForm) -> Result<EventAt> {
+        let mut found = self.found(point)?;
+        found.checkpoint = point.checkpoint;
+        let (event, hash) = self.0.event(&found)?;
+        Ok(EventAt::of(found, event, hash))
+    }
+
+    fn events(&self, point: &PointForm, range: Range<u64>, each: Each<'_>) -> Result<()> {
+        let task = self.0.task(&point.task)?;
+        for event in task.lineage_named(point.lineage)?.read(range)? {
+            each(event?.into())?;
+        }
+        Ok(())
+    }
+
+    fn state(&self, point: &PointForm, messages: MessageRange) -> Result<Value> {
+        let state = self.0.run_state(&self.found(point)?)?;
+        Ok(state.to_json(self.0.chunks().as_ref(), messages)?)
+    }
+
+    fn print_state(&self, point: &PointForm, out: &mut Out) -> Result<()> {
+        let state = self.0.run_state(&self.found(point)?)?;
+        state_text::print(&state, self.0.chunks().as_ref(), out)
+    }
+
+    fn changes(&self, before: &PointForm, after: &PointForm) -> Result<ChangesForm> {
+        let before = self.0.run_state(&self.found(before)?)?;
+        let after = self.0.run_state(&self.found(after)?)?;
+        let changes = diff_states(&before, &after, self.0.chunks().as_ref())?;
+        Ok(ChangesForm {
+            items: changes.into_iter().map(Into::into).collect(),
+            more: false,
+        })
+    }
+
+    fn checkpoints(&self, asked: &CheckpointsAsked) -> Result<Listed<CheckpointForm>> {
+        let page = self.0.checkpoints(&CheckpointQuery {
+            task: asked.task.clone(),
+            lineage: None,
+            filter: asked.filter.clone(),
+            status: asked.status,
+            limit: Some(asked.limit),
+            cursor: asked.cursor.clone(),
+        })?;
+        Ok(Listed::of(page, CheckpointForm::from))
+    }
+
+    fn mark(&self, point: &PointForm, asked: MarkAsked) -> Result<CheckpointForm> {
+        let lineage = self.0.task(&point.task)?.lineage_named(point.lineage)?;
+        let mut mark = Mark::new().label(asked.label).status(asked.status);
+        if let Some(metadata) = asked.metadata {
+            mark = mark.metadata(metadata);
+        }
+        if lineage.head()?.next != point.offset.0 {
+            mark = mark.at(point.offset.0);
+        }
+        let marked = lineage.with_hooks()?.checkpoint(mark).map_err(|error| {
+            let refused = matches!(error.detail(), Some(Detail::Refused { .. }));
+            let invalid = error.kind() == ErrorKind::Invalid && !refused;
+            let failure = Failure::from(error);
+            match invalid {
+                true => failure.hint("a label is a name, as in `before-fix`"),
+                false => failure,
+            }
+        });
+        Ok(marked?.into())
+    }
+
+    fn restore(&self, point: &PointForm, description: Option<&str>) -> Result<RestoredForm> {
+        let mut to = self.found(point)?;
+        to.checkpoint = point.checkpoint;
+        interrupted::recover(self.0, &self.0.task(&to.task)?, None)?;
+        let task = self.0.restore(&to, description)?;
+        Ok(RestoredForm::of(&task)?)
+    }
+
+    fn undo(&self, task: &TaskForm) -> Result<RestoredForm> {
+        Ok(RestoredForm::of(&self.0.undo(&task.id)?)?)
+    }
+
+    fn stats(&self) -> Result<StoreForm> {
+        Ok(self.0.stats()?.into())
+    }
+
+    fn stats_of(&self, user: &str) -> Result<UserForm> {
+        let tasks = self.0.task_stats(Some(user))?;
+        let mut total = TaskStats::default();
+        for task in &tasks {
+            total.lineages += task.lineages;
+            total.events += task.events;
+            total.checkpoints += task.checkpoints;
+            total.bytes += task.bytes;
+            total.disk += task.disk;
+        }
+        Ok(UserForm {
+            user: user.to_owned(),
+            tasks: tasks.into_iter().map(Into::into).collect(),
+            next: None,
+            total: CountsForm::from(&total),
+        })
+    }
+
+    fn verify(
+        &self,
+        task: Option<&TaskForm>,
+        told: &mut dyn FnMut(u64, u64),
+    ) -> Result<VerifyForm> {
+        let task = task.map(|task| task.id.as_str());
+        Ok(self.0.verify(task, told)?.into())
+    }
+
+    fn control(&self, task: &TaskForm, to: RunControl, reason: Option<String>) -> Result<()> {
+        let task = self.writable(&task.id)?;
+        task.change_control(to, reason.as_deref())?;
+        Ok(())
+    }
+
+    fn guide(&self, task: &TaskForm, text: String, target: Option<String>) -> Result<AppendedForm> {
+        let data = target.map(|target| Json::from_value(&json!({ "target": target })));
+        let data = data.transpose()?;
+        let appended = self
+            .writable(&task.id)?
+            .append(GuidanceGiven { text, data })?;
+        Ok(AppendedForm::from(&appended))
+    }
+
+    fn edit(&self, task: &TaskForm, artifacts: Vec<(String, Json)>) -> Result<AppendedForm> {
+        let artifacts = artifacts.into_iter().collect();
+        let appended = self
+            .writable(&task.id)?
+            .append(ArtifactsEdited { artifacts })?;
+        Ok(AppendedForm::from(&appended))
+    }
+}
