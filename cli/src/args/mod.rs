@@ -1,6 +1,8 @@
 //! What can be asked on the command line.
 
 mod going_back;
+mod log;
+mod moment;
 mod retention;
 mod run;
 mod serve;
@@ -17,6 +19,7 @@ use milepost::MessageRange;
 
 use crate::record::Format;
 pub use going_back::{GoingBack, Paths, Recover, Restore, Rollback, Undo};
+pub use log::{Filter, Log};
 pub use retention::{Cleanup, Compact, Delete, Erase, Pin, Stats, Unpin};
 pub use run::Run;
 pub use serve::{
@@ -92,7 +95,7 @@ pub enum Command {
     Tasks(Tasks),
     /// Draw the lineages of a task as a tree.
     Lineages(Task),
-    /// Print the events before a point, oldest first.
+    /// Print the events before a point, newest first.
     Log(Log),
     /// Print the event at a point.
     Show(Address),
@@ -252,15 +255,6 @@ pub struct Tasks {
     /// Go on after an earlier list that `--limit` ended.
     #[arg(long)]
     pub cursor: Option<String>,
-}
-
-#[derive(Debug, ClapArgs)]
-pub struct Log {
-    /// The address of the point; see `milepost --help`.
-    pub address: String,
-    /// Only the last N.
-    #[arg(short = 'n', long = "last", value_name = "N")]
-    pub last: Option<u64>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -180,6 +180,18 @@ pub fn point(engine: &Engine, address: &str) -> Result<Point> {
     })
 }
 
+/// The next offset of a point's lineage.
+pub fn head(engine: &Engine, point: &Point) -> Result<u64> {
+    let lineage = engine.task(&point.task)?.lineage_named(point.lineage)?;
+    Ok(lineage.head()?.next)
+}
+
+/// Which command prints the events that are there, where the one at a point is not.
+pub fn log_hint(point: &Point, head: u64) -> String {
+    let place = words::address(&point.task, point.lineage, head);
+    format!("`milepost log {place}` prints the events that are there")
+}
+
 /// The task of this id, which may be percent-encoded as in an address.
 pub fn task(engine: &Engine, id: &str) -> Result<Task> {
     match engine.task(id) {

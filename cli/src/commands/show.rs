@@ -1,7 +1,7 @@
 //! `show`: the event at a point, with its hash.
 
 use milepost::ErrorKind;
-use milepost_forms::{EventAt, PointForm};
+use milepost_forms::{EventAt, EventForm, PointForm};
 
 use super::words;
 use crate::error::{Failure, Result};
@@ -19,7 +19,18 @@ pub fn run(source: &dyn Source, address: &str, out: &mut Out) -> Result<()> {
 
 /// Prints the event at a point for people.
 pub fn print(point: &PointForm, found: &EventAt, out: &mut Out) -> Result<()> {
-    let event = &found.event;
+    let mut beside = vec![("hash", found.hash.to_string())];
+    beside.extend(found.checkpoint.map(|id| ("checkpoint", id.to_string())));
+    print_event(point, &found.event, &beside, out)
+}
+
+/// Prints an event of a point's history for people, with what else is known of it.
+pub fn print_event(
+    point: &PointForm,
+    event: &EventForm,
+    beside: &[(&str, String)],
+    out: &mut Out,
+) -> Result<()> {
     let place = words::address(&point.task, point.lineage, event.offset.0);
     let mut lines = vec![("event", place), ("time", time(event.time_us.0))];
     if event.lineage != point.lineage {
@@ -37,8 +48,7 @@ pub fn print(point: &PointForm, found: &EventAt, out: &mut Out) -> Result<()> {
     if event.body.is_none() {
         lines.push(("kind", event.kind.to_string()));
     }
-    lines.push(("hash", found.hash.to_string()));
-    lines.extend(found.checkpoint.map(|id| ("checkpoint", id.to_string())));
+    lines.extend_from_slice(beside);
     for (name, value) in lines {
         let name = out.look(Look::Dim, &format!("{name:11}"));
         out.line(format!("{name} {}", printable(&value)))?;

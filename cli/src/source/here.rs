@@ -63,7 +63,15 @@ impl Source for Here<'_> {
 
     fn point(&self, address: &str) -> Result<PointForm> {
         let point = commands::point(self.0, address)?;
-        Ok(PointForm::of(&point, self.0.hash_at(&point)?))
+        let hash = self.0.hash_at(&point).map_err(|error| {
+            let trimmed = error.kind() == ErrorKind::NotFound;
+            let failure = Failure::from(error);
+            match commands::head(self.0, &point) {
+                Ok(head) if trimmed => failure.hint(commands::log_hint(&point, head)),
+                _ => failure,
+            }
+        })?;
+        Ok(PointForm::of(&point, hash))
     }
 
     fn event(&self, point: &PointForm) -> Result<EventAt> {

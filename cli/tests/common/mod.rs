@@ -129,10 +129,12 @@ impl Place {
         serde_json::from_str(&out).unwrap_or_else(|e| panic!("{line}: {e}: {out}"))
     }
 
-    /// Runs it with `--json` and reads the objects it prints, one a line.
+    /// Runs it with `--json` and reads the objects it prints, one a line; of a log oldest first.
     #[track_caller]
     pub fn lines(&self, line: &str) -> Vec<Value> {
-        let out = self.run(line.split(' ').chain(["--json"])).ok();
+        let order = line.starts_with("log ").then_some("--reverse");
+        let more = order.into_iter().chain(["--json"]);
+        let out = self.run(line.split(' ').chain(more)).ok();
         out.lines()
             .map(|line| serde_json::from_str(line).unwrap())
             .collect()

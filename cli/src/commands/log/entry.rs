@@ -1,0 +1,52 @@
+//! How an event is printed: on one line, whole, or as JSON.
+
+use milepost_forms::{EventForm, PointForm};
+
+use crate::commands::{show, words};
+use crate::error::Result;
+use crate::output::{Look, Out, time_short};
+
+/// As wide as the longest name of a kind.
+const KIND_WIDTH: usize = 19;
+
+pub struct Entry<'a> {
+    point: &'a PointForm,
+    full: bool,
+    /// As wide as the largest offset.
+    width: usize,
+}
+
+impl<'a> Entry<'a> {
+    pub fn new(point: &'a PointForm, full: bool) -> Self {
+        Self {
+            point,
+            full,
+            width: point.offset.to_string().len() + 1,
+        }
+    }
+
+    pub fn print(&self, event: &EventForm, out: &mut Out) -> Result<()> {
+        if out.json {
+            return Ok(out.json(event)?);
+        }
+        if self.full {
+            show::print_event(self.point, event, &[], out)?;
+            return Ok(out.line("")?);
+        }
+        let line = self.line(event, out);
+        Ok(out.line(line)?)
+    }
+
+    /// An event on one line.
+    pub fn line(&self, event: &EventForm, out: &Out) -> String {
+        let kind = out.look(Look::Name, &format!("{:KIND_WIDTH$}", event.kind));
+        let offset = format!("@{}", event.offset);
+        let time = out.look(Look::Dim, &time_short(event.time_us.0));
+        let summary = words::summary(event.body.as_ref());
+        let line = format!(
+            "{offset:>width$}  {time}  {kind}  {summary}",
+            width = self.width
+        );
+        line.trim_end().to_owned()
+    }
+}

@@ -1,0 +1,291 @@
+//! All lineages of a task beside each other, newest event first.
+//!
+//! A lineage has a column from its last event down to where it parts from another, and there leads over to the column of
+//! that one. No event stands above one that came of it; of the others the later one stands above.
+
+use std::collections::BTreeMap;
+
+use milepost::LineageId;
+use milepost_forms::{EventForm, LineageForm, PointForm};
+
+use super::entry::Entry;
+use super::filter::Filter;
+use super::walk::Walk;
+use crate::args;
+use crate::commands::words;
+use crate::error::{Failure, Result, USAGE};
+use crate::output::{Look, Out};
+use crate::source::Source;
+
+pub fn run(source: &dyn Source, point: &PointForm, args: &args::Log, out: &mut Out) -> Result<()> {
+    if args.filter.step.is_some() {
+        return Err(Failure::new("--step is for one lineage, not for --graph")
+            .code_of(USAGE)
+            .hint("`milepost log TASK --step N`"));
+    }
+    let lineages = source.lineages(&point.task)?;
+    let ends: Vec<PointForm> = lineages.iter().map(|one| end(point, one)).collect();
+    let mut tracks = BTreeMap::new();
+    for (lineage, end) in lineages.iter().zip(&ends) {
+        tracks.insert(lineage.id, Track::new(source, lineage, end));
+    }
+    for lineage in &lineages {
+        if let Some(parent) = &lineage.parent
+            && let Some(parent_track) = tracks.get_mut(&parent.lineage)
+        {
+            parent_track.held.push((lineage.id, parent.offset.0));
+        }
+    }
+    let mut graph = Graph {
+        tracks,
+        columns: Vec::new(),
+    };
+    let widest = ends.iter().max_by_key(|end| end.offset.0).unwrap_or(point);
+    let entry = Entry::new(widest, false);
+    let mut filter = Filter::new(&args.filter);
+    let mut left = args.last.unwrap_or(u64::MAX);
+    while left > 0
+        && let Some((id, event)) = graph.next()?
+    {
+        for row in graph.join(id, event.offset.0) {
+            if !out.json {
+                out.line(out.look(Look::Dim, &row))?;
+            }
+        }
+        let takes = filter.takes(&event);
+        if takes {
+            left -= 1;
+        }
+        match (takes, out.json) {
+            (true, true) => out.json(&event)?,
+            (true, false) => {
+                let line = entry.line(&event, out);
+                let tail = graph.tail(id, out);
+                out.line(format!("{}{line}{tail}", graph.row(id, out)))?;
+            }
+            (false, _) => graph.seen(id),
+        }
+        graph.leave(id)?;
+    }
+    Ok(())
+}
+
+/// The head of a lineage.
+fn end(point: &PointForm, lineage: &LineageForm) -> PointForm {
+    let address = words::address(&point.task, lineage.id, lineage.head.0);
+    PointForm {
+        address,
+        lineage: lineage.id,
+        offset: lineage.head,
+        hash: lineage.hash,
+        checkpoint: None,
+        ..point.clone()
+    }
+}
+
+/// The events of one lineage that are its own.
+struct Track<'a> {
+    walk: Walk<'a>,
+    parent: Option<LineageId>,
+    active: bool,
+    /// Whether one of its events was printed.
+    begun: bool,
+    /// Lineages that part from it and are not done, and where: what is before comes after them.
+    held: Vec<(LineageId, u64)>,
+    /// Those that are done, and whose columns have to lead here.
+    ended: Vec<(LineageId, u64)>,
+}
+
+impl<'a> Track<'a> {
+    fn new(source: &'a dyn Source, lineage: &LineageForm, end: &'a PointForm) -> Self {
+        let parted = lineage.parent.as_ref().map_or(0, |parent| parent.offset.0);
+        let first = parted.max(lineage.begin.0);
+        Self {
+            walk: Walk::new(source, end, first..lineage.head.0),
+            parent: lineage.parent.as_ref().map(|parent| parent.lineage),
+            active: lineage.active,
+            begun: false,
+            held: Vec::new(),
+            ended: Vec::new(),
+        }
+    }
+
+    /// All events of a lineage that parts from it were printed.
+    fn end(&mut self, child: LineageId) {
+        let ended = self.held.extract_if(.., |(held, _)| *held == child);
+        self.ended.extend(ended);
+    }
+
+    /// When its next event was, where that may be printed.
+    fn time(&mut self) -> Result<Option<u64>> {
+        let held = self.held.iter().map(|(_, offset)| *offset).max();
+        let next = self.walk.peek()?;
+        let next = next.filter(|event| held.is_none_or(|held| event.offset.0 >= held));
+        Ok(next.map(|event| event.time_us.0))
+    }
+}
+
+struct Graph<'a> {
+    tracks: BTreeMap<LineageId, Track<'a>>,
+    /// Which lineage has which column.
+    columns: Vec<Option<LineageId>>,
+}
+
+impl Graph<'_> {
+    /// The latest event that may be printed.
+    fn next(&mut self) -> Result<Option<(LineageId, EventForm)>> {
+        let mut latest: Option<(u64, LineageId)> = None;
+        for (id, track) in &mut self.tracks {
+            if let Some(time) = track.time()? {
+                latest = latest.max(Some((time, *id)));
+            }
+        }
+        let Some((_, id)) = latest else {
+            return Ok(None);
+        };
+        let Some(track) = self.tracks.get_mut(&id) else {
+            return Ok(None);
+        };
+        Ok(track.walk.next(0)?.map(|event| (id, event)))
+    }
+
+    /// The column of a lineage. It gets one where it has none.
+    fn column(&mut self, id: LineageId) -> usize {
+        let has = |column: &Option<LineageId>| *column == Some(id);
+        if let Some(column) = self.columns.iter().position(has) {
+            return column;
+        }
+        match self.columns.iter().position(Option::is_none) {
+            Some(column) => {
+                self.columns.splice(column..=column, [Some(id)]);
+                column
+            }
+            None => {
+                self.columns.push(Some(id));
+                self.columns.len() - 1
+            }
+        }
+    }
+
+    /// The columns beside an event.
+    fn row(&mut self, id: LineageId, out: &Out) -> String {
+        let own = self.column(id);
+        let mut row = String::new();
+        for (column, lineage) in self.columns.iter().enumerate() {
+            row.push_str(&match (column == own, lineage) {
+                (true, _) => out.look(Look::Bold, "*"),
+                (false, Some(_)) => out.look(Look::Dim, "|"),
+                (false, None) => " ".to_owned(),
+            });
+            row.push(' ');
+        }
+        row
+    }
+
+    /// What stands behind the first event of a lineage that is printed: which one it is.
+    fn tail(&mut self, id: LineageId, out: &Out) -> String {
+        let Some(track) = self.tracks.get_mut(&id) else {
+            return String::new();
+        };
+        if std::mem::replace(&mut track.begun, true) {
+            return String::new();
+        }
+        let active = if track.active { ", active" } else { "" };
+        format!(
+            "  {}",
+            out.look(Look::Good, &format!("(lineage {id}{active})"))
+        )
+    }
+
+    /// An event went by that is not printed: its lineage has a column all the same.
+    fn seen(&mut self, id: LineageId) {
+        self.column(id);
+    }
+
+    /// Where that was a lineage's first event, the one that it parts from may go on.
+    fn leave(&mut self, id: LineageId) -> Result<()> {
+        let Some(track) = self.tracks.get_mut(&id) else {
+            return Ok(());
+        };
+        if track.walk.peek()?.is_some() {
+            return Ok(());
+        }
+        let parent = track.parent;
+        self.tracks.remove(&id);
+        match parent.and_then(|parent| self.tracks.get_mut(&parent)) {
+            Some(parent) => parent.end(id),
+            None => self.free(id),
+        }
+        Ok(())
+    }
+
+    /// The rows that lead over to a lineage from those that part from it behind the event that is printed next.
+    fn join(&mut self, id: LineageId, offset: u64) -> Vec<String> {
+        let Some(track) = self.tracks.get_mut(&id) else {
+            return Vec::new();
+        };
+        let parting = track.ended.extract_if(.., |(_, at)| *at > offset);
+        let parting: Vec<_> = parting.map(|(child, _)| child).collect();
+        let mut rows = Vec::new();
+        for child in parting {
+            let has = |wanted| {
+                self.columns
+                    .iter()
+                    .position(|column| *column == Some(wanted))
+            };
+            match (has(child), has(id)) {
+                // It goes on in the left one of both.
+                (Some(one), Some(other)) => {
+                    rows.push(self.over(one.max(other), one.min(other)));
+                    self.free(id);
+                    self.free(child);
+                    self.take(one.min(other), id);
+                }
+                // Nothing of it stands above: it goes on in the same column.
+                (Some(column), None) => self.take(column, id),
+                (None, _) => {}
+            }
+        }
+        rows
+    }
+
+    /// A lineage has this column from here on.
+    fn take(&mut self, column: usize, id: LineageId) {
+        if self.columns.len() <= column {
+            self.columns.resize(column + 1, None);
+        }
+        self.columns.splice(column..=column, [Some(id)]);
+    }
+
+    /// The column of a lineage is free again.
+    fn free(&mut self, id: LineageId) {
+        for column in &mut self.columns {
+            if *column == Some(id) {
+                *column = None;
+            }
+        }
+        while self.columns.last() == Some(&None) {
+            self.columns.pop();
+        }
+    }
+
+    /// A row that leads from one column over to another on its left.
+    fn over(&self, from: usize, to: usize) -> String {
+        let mut row = String::new();
+        for (column, lineage) in self.columns.iter().enumerate() {
+            row.push(match lineage {
+                _ if column == from => ' ',
+                Some(_) => '|',
+                None if to < column && column < from => '_',
+                None => ' ',
+            });
+            row.push(match column {
+                _ if column + 1 == from => '/',
+                _ if to <= column && column < from => '_',
+                _ => ' ',
+            });
+        }
+        row.truncate(row.trim_end().len());
+        row
+    }
+}

@@ -1,0 +1,107 @@
+//! `log`: the events before a point, newest first.
+//!
+//! ```text
+//! walk     a lineage read backwards, some events at a time
+//! filter   which of them are printed
+//! entry    how one is printed
+//! graph    all lineages of a task beside each other
+//! ```
+
+mod entry;
+mod filter;
+mod graph;
+mod walk;
+
+use std::collections::VecDeque;
+
+use milepost_forms::PointForm;
+
+use crate::args;
+use crate::error::{Failure, Result};
+use crate::output::Out;
+use crate::source::{Each, Source};
+use entry::Entry;
+use filter::Filter;
+use walk::Walk;
+
+pub fn run(source: &dyn Source, args: &args::Log, out: &mut Out) -> Result<()> {
+    let point = source.point(&args.address)?;
+    if args.graph {
+        return graph::run(source, &point, args, out);
+    }
+    let lineages = source.lineages(&point.task)?;
+    let lineage = lineages.iter().find(|lineage| lineage.id == point.lineage);
+    let lineage = lineage.ok_or_else(|| Failure::new("the lineage was let go of meanwhile"))?;
+    let log = Log {
+        source,
+        begin: lineage.begin.0,
+        filter: &args.filter,
+        most: args.last.unwrap_or(u64::MAX),
+        point: &point,
+    };
+    let entry = Entry::new(&point, args.full);
+    let each: Each<'_> = &mut |event| entry.print(&event, out);
+    match (args.reverse, args.last, args.filter.step) {
+        (true, None, _) => log.oldest_first(each),
+        (true, Some(_), _) => log.last(each, false),
+        // Which step an event is of is said before it.
+        (false, _, Some(_)) => log.last(each, true),
+        (false, _, None) => log.newest_first(each),
+    }
+}
+
+/// The events that are asked for.
+struct Log<'a> {
+    source: &'a dyn Source,
+    point: &'a PointForm,
+    /// The first offset that is there.
+    begin: u64,
+    filter: &'a args::Filter,
+    /// How many of them, at most.
+    most: u64,
+}
+
+impl Log<'_> {
+    fn newest_first(&self, each: Each<'_>) -> Result<()> {
+        let mut filter = Filter::new(self.filter);
+        let mut walk = Walk::new(self.source, self.point, self.begin..self.point.offset.0);
+        let mut left = self.most;
+        while left > 0
+            && let Some(event) = walk.next(left)?
+        {
+            if filter.takes(&event) {
+                left -= 1;
+                each(event)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn oldest_first(&self, each: Each<'_>) -> Result<()> {
+        let mut filter = Filter::new(self.filter);
+        let range = self.begin..self.point.offset.0;
+        self.source
+            .events(self.point, range, &mut |event| match filter.takes(&event) {
+                true => each(event),
+                false => Ok(()),
+            })
+    }
+
+    /// The last of those that the filter takes, which looks at them oldest first.
+    fn last(&self, each: Each<'_>, newest_first: bool) -> Result<()> {
+        let mut kept = VecDeque::new();
+        self.oldest_first(&mut |event| {
+            if kept.len() as u64 == self.most {
+                kept.pop_front();
+            }
+            if self.most > 0 {
+                kept.push_back(event);
+            }
+            Ok(())
+        })?;
+        match newest_first {
+            true => kept.into_iter().rev().try_for_each(each),
+            false => kept.into_iter().try_for_each(each),
+        }
+    }
+}
