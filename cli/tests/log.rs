@@ -1,5 +1,7 @@
 //! What `log` prints, in which order, and how it draws lineages.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
 mod common;
 
 use common::Place;

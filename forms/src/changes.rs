@@ -1,10 +1,12 @@
 //! What is different between two states.
 
 use milepost_replay::ChangeKind;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 #[cfg(feature = "schema")]
 use utoipa::ToSchema;
+
+use crate::values::there;
 
 /// What is different, from one state to the other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -39,11 +41,6 @@ pub struct ChangeForm {
         skip_serializing_if = "Option::is_none"
     )]
     pub after: Option<Value>,
-}
-
-/// A value that is there. It may be `null`.
-fn there<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(d).map(Some)
 }
 
 #[cfg(test)]

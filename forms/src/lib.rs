@@ -7,9 +7,10 @@
 //! ```text
 //! tasks, events, checkpoints, points   what a task has
 //! appended, restores                   what came of a request
-//! changes, files                       what is different, what a folder had
-//! stats, verify, retention             what a store holds
-//! page, problem, big, times            lists, refusals, numbers, times
+//! changes, blame, files                what is different, what set it, what a folder had
+//! stats, verify, retention, pins,
+//! erased                               what a store holds, and let go of
+//! page, problem, big, times, values    lists, refusals, numbers, times, values that may be absent
 //! made                                 the same of what an engine answers (feature `engine`)
 //! schema                               for an OpenAPI document (feature `schema`)
 //! ```
@@ -26,13 +27,16 @@
 
 mod appended;
 mod big;
+mod blame;
 mod changes;
 mod checkpoints;
+mod erased;
 mod events;
 mod files;
 #[cfg(feature = "engine")]
 mod made;
 mod page;
+mod pins;
 mod points;
 mod problem;
 mod restores;
@@ -42,17 +46,21 @@ mod schema;
 mod stats;
 mod tasks;
 mod times;
+mod values;
 mod verify;
 
 pub use appended::AppendedForm;
 pub use big::Big;
+pub use blame::{BlameForm, BlamedForm};
 pub use changes::{ChangeForm, ChangesForm};
 pub use checkpoints::CheckpointForm;
+pub use erased::ErasedForm;
 pub use events::{EventForm, MovedForm, RangeForm};
 pub use files::FileForm;
 #[cfg(feature = "engine")]
 pub use made::files_plan;
 pub use page::Listed;
+pub use pins::PinForm;
 pub use points::{EventAt, PartForm, PointForm, StateForm, StateOrPart};
 pub use problem::Problem;
 pub use restores::{PlaceForm, RestorePlanForm, RestoredForm};

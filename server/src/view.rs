@@ -6,12 +6,13 @@ mod changes;
 use std::sync::Arc;
 
 use milepost::{
-    Checkpoint, CheckpointQuery, Chunks, Engine, Error, Event, Hash, Page, Point, Result, RunState,
-    Scoped, Stats, Task, TaskInfo, TaskQuery, TaskStats,
+    Blamed, Checkpoint, CheckpointQuery, Chunks, Engine, Error, Event, Hash, Page, Pin, Point,
+    Result, RunState, Scoped, Stats, Task, TaskInfo, TaskQuery, TaskStats,
 };
 use milepost_workspace::Snapshot;
 
 pub(crate) use self::changes::{CHANGES, RestorePlan};
+use crate::forms::PinForm;
 use crate::who::Who;
 
 /// An engine as somebody sees it.
@@ -82,6 +83,22 @@ impl<'a> View<'a> {
             Some(scoped) => scoped.event(point),
             None => self.engine.event(point),
         }
+    }
+
+    /// Who set a part of the state at a point that was seen.
+    pub(crate) fn blame(&self, point: &Point, pointer: &str, history: bool) -> Result<Blamed> {
+        self.engine.blame(point, pointer, history)
+    }
+
+    /// The pins of a task.
+    pub(crate) fn pins(&self, task: &str) -> Result<Vec<PinForm>> {
+        let task = self.task(task)?;
+        let pins = self.engine.pins(task.id())?;
+        let form = |pin: Pin| {
+            let checkpoint = self.engine.checkpoint(&pin.checkpoint.to_string())?;
+            Ok(PinForm::of(pin, checkpoint))
+        };
+        pins.into_iter().map(form).collect()
     }
 
     /// How many events were erased from the task of a point.

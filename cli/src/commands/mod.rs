@@ -101,8 +101,6 @@ fn writes(command: &Command) -> bool {
 
 fn on_store(store: &Choice, engine: &Engine, command: Command, out: &mut Out) -> Result<()> {
     match command {
-        Command::Anchor => anchor::run(engine, out),
-        Command::Blame(args) => blame::run(engine, &args, out),
         Command::Bisect(args) => bisect::run(store, engine, &args, out),
         Command::Rollback(args) => rollback::run(engine, &args, out),
         Command::Recover(args) => recover::run(engine, &args, out),
@@ -111,11 +109,7 @@ fn on_store(store: &Choice, engine: &Engine, command: Command, out: &mut Out) ->
         Command::Files(args) => files::run(engine, &args, out),
         Command::Cat(args) => cat::run(engine, &args, out),
         Command::Cleanup(args) => cleanup::run(engine, &args, out),
-        Command::Pin(args) => pin::pin(engine, &args, out),
-        Command::Unpin(args) => pin::unpin(engine, &args.address, out),
-        Command::Pins(args) => pin::list(engine, &args.task, out),
         Command::Delete(args) => delete::run(engine, &args, out),
-        Command::Erase(args) => erase::run(engine, &args, out),
         Command::Compact(args) => compact::run(store, engine, &args, out),
         command => on_source(&Here(engine), command, out),
     }
@@ -135,6 +129,12 @@ fn on_source(source: &dyn Source, command: Command, out: &mut Out) -> Result<()>
         Command::Undo(args) => undo::run(source, &args, out),
         Command::Diff(args) => diff::run(source, &args, out),
         Command::Verify(args) => verify::run(source, &args, out),
+        Command::Anchor => anchor::run(source, out),
+        Command::Blame(args) => blame::run(source, &args, out),
+        Command::Pin(args) => pin::pin(source, &args, out),
+        Command::Unpin(args) => pin::unpin(source, &args.address, out),
+        Command::Pins(args) => pin::list(source, &args.task, out),
+        Command::Erase(args) => erase::run(source, &args, out),
         Command::Pause(args) => steer::control(source, &args, RunControl::Paused, out),
         Command::Resume(args) => steer::control(source, &args, RunControl::Running, out),
         Command::Stop(args) => steer::control(source, &args, RunControl::Stopped, out),

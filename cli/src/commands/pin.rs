@@ -1,35 +1,35 @@
 //! `pin`, `unpin` and `pins`: checkpoints that are kept whatever a cleanup is asked for.
 
-use milepost::{Checkpoint, CheckpointId, Engine, Pin, Point};
-use serde_json::{Value, json};
+use milepost::CheckpointId;
+use milepost_forms::{PinForm, PointForm};
+use serde_json::json;
 
-use super::{point, task, words};
+use super::words;
 use crate::args;
 use crate::error::{Failure, Result};
-use crate::output::{Out, big, excerpt, printable, time, time_short};
+use crate::output::{Out, excerpt, printable, time_short};
+use crate::source::Source;
 
 /// How many digits of an id people are shown; addresses take 8 or more.
 const DIGITS: usize = 12;
 
-pub fn pin(engine: &Engine, args: &args::Pin, out: &mut Out) -> Result<()> {
-    let (point, id) = checkpoint(engine, &args.address)?;
-    engine.pin(&id, args.reason.as_deref())?;
+pub fn pin(source: &dyn Source, args: &args::Pin, out: &mut Out) -> Result<()> {
+    let (point, id) = checkpoint(source, &args.address)?;
+    let pin = source.pin(&id, args.reason.as_deref())?;
     if out.json {
-        let pins = engine.pins(&point.task)?;
-        let pin = pins.iter().find(|pin| pin.checkpoint == id);
-        return Ok(out.json(&pin.map(|pin| form(engine, pin)).transpose()?)?);
+        return Ok(out.json(&pin)?);
     }
-    let place = words::address(&point.task, point.lineage, point.offset);
+    let place = words::address(&point.task, point.lineage, point.offset.0);
     out.line(printable(&format!("pinned {place}, checkpoint @{id}")))?;
     let hint = format!("`milepost unpin @{}` takes this back", short(&id));
     Ok(out.line(hint)?)
 }
 
-pub fn unpin(engine: &Engine, address: &str, out: &mut Out) -> Result<()> {
-    let (point, id) = checkpoint(engine, address)?;
-    let pins = engine.pins(&point.task)?;
+pub fn unpin(source: &dyn Source, address: &str, out: &mut Out) -> Result<()> {
+    let (point, id) = checkpoint(source, address)?;
+    let pins = source.pins(&point.task)?;
     let was_pinned = pins.iter().any(|pin| pin.checkpoint == id);
-    engine.unpin(&id)?;
+    source.unpin(&id)?;
     if out.json {
         return Ok(out.json(&json!({
             "checkpoint": id,
@@ -37,7 +37,7 @@ pub fn unpin(engine: &Engine, address: &str, out: &mut Out) -> Result<()> {
             "was_pinned": was_pinned,
         }))?);
     }
-    let place = words::address(&point.task, point.lineage, point.offset);
+    let place = words::address(&point.task, point.lineage, point.offset.0);
     let said = match was_pinned {
         true => format!("no longer pinned: {place}, checkpoint @{id}"),
         false => format!("was not pinned: {place}, checkpoint @{id}"),
@@ -45,27 +45,25 @@ pub fn unpin(engine: &Engine, address: &str, out: &mut Out) -> Result<()> {
     Ok(out.line(printable(&said))?)
 }
 
-pub fn list(engine: &Engine, id: &str, out: &mut Out) -> Result<()> {
-    let pins = engine.pins(task(engine, id)?.id())?;
+pub fn list(source: &dyn Source, id: &str, out: &mut Out) -> Result<()> {
+    let pins = source.pins(&source.task(id)?.id)?;
     if out.json {
-        let forms = pins.iter().map(|pin| form(engine, pin));
-        return Ok(out.json(&forms.collect::<Result<Vec<_>>>()?)?);
+        return Ok(out.json(&pins)?);
     }
     if pins.is_empty() {
         return Ok(out.line("no pins")?);
     }
-    let rows = pins.iter().map(|pin| row(engine, pin));
-    let rows = rows.collect::<Result<Vec<_>>>()?;
+    let rows: Vec<Vec<String>> = pins.iter().map(row).collect();
     Ok(out.table(&["CHECKPOINT", "POINT", "LABEL", "PINNED", "REASON"], &rows)?)
 }
 
 /// The checkpoint that an address names.
-fn checkpoint(engine: &Engine, address: &str) -> Result<(Point, CheckpointId)> {
-    let point = point(engine, address)?;
+fn checkpoint(source: &dyn Source, address: &str) -> Result<(PointForm, CheckpointId)> {
+    let point = source.point(address)?;
     match point.checkpoint {
         Some(id) => Ok((point, id)),
         None => {
-            let place = words::address(&point.task, point.lineage, point.offset);
+            let place = words::address(&point.task, point.lineage, point.offset.0);
             let task = words::encode(&point.task);
             Err(
                 Failure::new(format!("`{address}` names no checkpoint")).hint(format!(
@@ -77,34 +75,15 @@ fn checkpoint(engine: &Engine, address: &str) -> Result<(Point, CheckpointId)> {
     }
 }
 
-fn found(engine: &Engine, pin: &Pin) -> Result<Checkpoint> {
-    Ok(engine.checkpoint(&pin.checkpoint.to_string())?)
-}
-
-fn form(engine: &Engine, pin: &Pin) -> Result<Value> {
-    let checkpoint = found(engine, pin)?;
-    Ok(json!({
-        "checkpoint": pin.checkpoint,
-        "task": checkpoint.task,
-        "lineage": checkpoint.lineage,
-        "at": big(checkpoint.at),
-        "label": checkpoint.label,
-        "reason": pin.reason,
-        "time": time(pin.time_us),
-        "time_us": big(pin.time_us),
-    }))
-}
-
-fn row(engine: &Engine, pin: &Pin) -> Result<Vec<String>> {
-    let checkpoint = found(engine, pin)?;
-    let place = words::address(&checkpoint.task, checkpoint.lineage, checkpoint.at);
-    Ok(vec![
+fn row(pin: &PinForm) -> Vec<String> {
+    let place = words::address(&pin.task, pin.lineage, pin.at.0);
+    vec![
         format!("@{}", short(&pin.checkpoint)),
         printable(&place).into_owned(),
-        excerpt(checkpoint.label.as_deref().unwrap_or("-"), 40),
-        time_short(pin.time_us),
+        excerpt(pin.label.as_deref().unwrap_or("-"), 40),
+        time_short(pin.time_us.0),
         excerpt(pin.reason.as_deref().unwrap_or("-"), 60),
-    ])
+    ]
 }
 
 fn short(id: &CheckpointId) -> String {

@@ -1,14 +1,12 @@
 //! `verify`: every hash, and both copies of every event.
 
 use milepost::Anchor;
-use milepost_forms::FaultForm;
 use serde_json::json;
 
-use super::needed;
 use crate::args::Verify;
 use crate::error::{CORRUPT, Failure, Result};
 use crate::output::{Look, Out, bar, big, count, plural, printable};
-use crate::source::Source;
+use crate::source::{Source, VerifyAsked};
 
 /// A bar is shown from so many events on.
 const LONG: u64 = 100_000;
@@ -17,28 +15,20 @@ pub fn run(source: &dyn Source, args: &Verify, out: &mut Out) -> Result<()> {
     // What it is compared with is read first: a wrong file is no reason to wait for the rest.
     let anchor = args.anchor.as_deref().map(Anchor::read).transpose()?;
     let task = args.task.as_deref().map(|id| source.task(id)).transpose()?;
+    let asked = VerifyAsked {
+        task,
+        states: args.states,
+        anchor,
+    };
     let mut shown = None;
-    let mut report = source.verify(task.as_ref(), &mut |done, all| {
+    let report = source.verify(&asked, &mut |done, all| {
         let bar = shown.get_or_insert_with(|| bar(all, "verify", all >= LONG, false));
         bar.set_position(done);
     })?;
     if let Some(bar) = shown {
         bar.finish_and_clear();
     }
-    if args.states || anchor.is_some() {
-        let engine = needed(source, "`verify` with --states or --anchor")?;
-        let mut faults = match &anchor {
-            Some(anchor) => engine.verify_anchor(anchor)?,
-            None => Vec::new(),
-        };
-        if args.states {
-            let task = task.as_ref().map(|task| task.id.as_str());
-            faults.extend(engine.verify_states(task)?);
-        }
-        report
-            .faults
-            .extend(faults.into_iter().map(FaultForm::from));
-    }
+    let anchor = asked.anchor;
     let counts = [
         ("task", report.tasks),
         ("lineage", report.lineages),

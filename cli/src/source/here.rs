@@ -3,16 +3,16 @@
 use std::ops::Range;
 
 use milepost::{
-    ArtifactsEdited, CheckpointQuery, Detail, Engine, ErrorKind, GuidanceGiven, Json, Mark,
-    MessageRange, Point, RunControl, Task, TaskQuery, TaskStats, diff_states,
+    ArtifactsEdited, CheckpointId, CheckpointQuery, Detail, Engine, ErrorKind, GuidanceGiven, Json,
+    Mark, MessageRange, Pin, Point, RunControl, Task, TaskQuery, TaskStats, diff_states,
 };
 use milepost_forms::{
-    AppendedForm, ChangesForm, CheckpointForm, CountsForm, EventAt, LineageForm, Listed, PointForm,
-    RestoredForm, StoreForm, TaskForm, UserForm, VerifyForm,
+    AppendedForm, BlamedForm, ChangesForm, CheckpointForm, CountsForm, EventAt, LineageForm,
+    Listed, PinForm, PointForm, RestoredForm, StoreForm, TaskForm, UserForm, VerifyForm,
 };
 use serde_json::{Value, json};
 
-use super::{CheckpointsAsked, Each, MarkAsked, Source};
+use super::{CheckpointsAsked, Each, MarkAsked, Source, VerifyAsked};
 use crate::commands::{self, interrupted, state_text};
 use crate::error::{Failure, Result};
 use crate::output::Out;
@@ -176,13 +176,50 @@ impl Source for Here<'_> {
         })
     }
 
-    fn verify(
-        &self,
-        task: Option<&TaskForm>,
-        told: &mut dyn FnMut(u64, u64),
-    ) -> Result<VerifyForm> {
-        let task = task.map(|task| task.id.as_str());
-        Ok(self.0.verify(task, told)?.into())
+    fn verify(&self, asked: &VerifyAsked, told: &mut dyn FnMut(u64, u64)) -> Result<VerifyForm> {
+        let task = asked.task.as_ref().map(|task| task.id.as_str());
+        let mut report = self.0.verify(task, told)?;
+        if let Some(anchor) = &asked.anchor {
+            report.faults.extend(self.0.verify_anchor(anchor)?);
+        }
+        if asked.states {
+            report.faults.extend(self.0.verify_states(task)?);
+        }
+        Ok(report.into())
+    }
+
+    fn anchor(&self) -> Result<String> {
+        Ok(self.0.anchor()?.to_json())
+    }
+
+    fn blame(&self, point: &PointForm, pointer: &str, history: bool) -> Result<BlamedForm> {
+        let blamed = self.0.blame(&self.found(point)?, pointer, history)?;
+        Ok(BlamedForm::of(&point.task, pointer, blamed))
+    }
+
+    fn erase(&self, point: &PointForm, reason: Option<&str>) -> Result<()> {
+        Ok(self.0.erase(&self.found(point)?, reason)?)
+    }
+
+    fn pins(&self, task: &str) -> Result<Vec<PinForm>> {
+        let form = |pin: Pin| {
+            let checkpoint = self.0.checkpoint(&pin.checkpoint.to_string())?;
+            Ok(PinForm::of(pin, checkpoint))
+        };
+        self.0.pins(task)?.into_iter().map(form).collect()
+    }
+
+    fn pin(&self, id: &CheckpointId, reason: Option<&str>) -> Result<PinForm> {
+        self.0.pin(id, reason)?;
+        let checkpoint = self.0.checkpoint(&id.to_string())?;
+        let mut pins = self.0.pins(&checkpoint.task)?.into_iter();
+        let pin = pins.find(|pin| pin.checkpoint == *id);
+        let gone = || Failure::new("the pin was taken back meanwhile");
+        Ok(PinForm::of(pin.ok_or_else(gone)?, checkpoint))
+    }
+
+    fn unpin(&self, id: &CheckpointId) -> Result<()> {
+        Ok(self.0.unpin(id)?)
     }
 
     fn control(&self, task: &TaskForm, to: RunControl, reason: Option<String>) -> Result<()> {

@@ -6,10 +6,10 @@ mod here;
 
 use std::ops::Range;
 
-use milepost::{Engine, Json, MarkStatus, MessageRange, RunControl};
+use milepost::{Anchor, CheckpointId, Engine, Json, MarkStatus, MessageRange, RunControl};
 use milepost_forms::{
-    AppendedForm, ChangesForm, CheckpointForm, EventAt, EventForm, LineageForm, Listed, PointForm,
-    RestoredForm, StoreForm, TaskForm, UserForm, VerifyForm,
+    AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, EventForm, LineageForm, Listed,
+    PinForm, PointForm, RestoredForm, StoreForm, TaskForm, UserForm, VerifyForm,
 };
 use serde_json::Value;
 
@@ -37,6 +37,17 @@ pub struct MarkAsked {
     pub label: String,
     pub status: MarkStatus,
     pub metadata: Option<Json>,
+}
+
+/// What is verified.
+#[derive(Debug)]
+pub struct VerifyAsked {
+    /// One task; the whole store unless given.
+    pub task: Option<TaskForm>,
+    /// Every lineage is folded from its beginning, too.
+    pub states: bool,
+    /// What the store is compared with, too.
+    pub anchor: Option<Anchor>,
 }
 
 /// A store, wherever it is opened.
@@ -93,8 +104,23 @@ pub trait Source {
     fn stats_of(&self, user: &str) -> Result<UserForm>;
 
     /// Checks every hash. `told`: how far it is, where that is known.
-    fn verify(&self, task: Option<&TaskForm>, told: &mut dyn FnMut(u64, u64))
-    -> Result<VerifyForm>;
+    fn verify(&self, asked: &VerifyAsked, told: &mut dyn FnMut(u64, u64)) -> Result<VerifyForm>;
+
+    /// The heads of the store, as JSON.
+    fn anchor(&self) -> Result<String>;
+
+    /// Which event last set a part of a state, or every one that changed it.
+    fn blame(&self, point: &PointForm, pointer: &str, history: bool) -> Result<BlamedForm>;
+
+    /// Erases what the event at a point says.
+    fn erase(&self, point: &PointForm, reason: Option<&str>) -> Result<()>;
+
+    /// The pins of the task with this very id.
+    fn pins(&self, task: &str) -> Result<Vec<PinForm>>;
+
+    fn pin(&self, checkpoint: &CheckpointId, reason: Option<&str>) -> Result<PinForm>;
+
+    fn unpin(&self, checkpoint: &CheckpointId) -> Result<()>;
 
     /// Starts, pauses, resumes or stops the run of a task.
     fn control(&self, task: &TaskForm, to: RunControl, reason: Option<String>) -> Result<()>;

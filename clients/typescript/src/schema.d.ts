@@ -4,6 +4,23 @@
  */
 
 export interface paths {
+    "/v1/anchor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The heads of the store, to be kept somewhere else and verified against later. */
+        get: operations["anchor"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/checkpoints/{id}": {
         parameters: {
             query?: never;
@@ -17,6 +34,24 @@ export interface paths {
         post?: never;
         /** Takes a checkpoint's mark away. Its events stay until a cleanup finds that nothing needs them. */
         delete: operations["unmark"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/checkpoints/{id}/pin": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Keeps a checkpoint, and what it needs, whatever a cleanup is asked for. */
+        put: operations["pin"];
+        post?: never;
+        /** No longer keeps a checkpoint whatever a cleanup is asked for. So, too, where it was not pinned. */
+        delete: operations["unpin"];
         options?: never;
         head?: never;
         patch?: never;
@@ -39,6 +74,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/points/{address}/blame": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Which event last set a part of the state at a point, or every one that changed it. */
+        get: operations["blame"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/points/{address}/diff/{other}": {
         parameters: {
             query?: never;
@@ -50,6 +102,23 @@ export interface paths {
         get: operations["diff"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/points/{address}/erase": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Erases what the event at a point says, for good. Its kind, time, actor and key stay, and its hash. */
+        post: operations["erase"];
         delete?: never;
         options?: never;
         head?: never;
@@ -272,7 +341,7 @@ export interface paths {
         /** Checkpoints of a task, newest first. */
         get: operations["checkpoints"];
         put?: never;
-        /** Marks a checkpoint on a task's active lineage. */
+        /** Marks a checkpoint. */
         post: operations["mark"];
         delete?: never;
         options?: never;
@@ -349,6 +418,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/tasks/{task}/pins": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The pinned checkpoints of a task: all of them. */
+        get: operations["pins"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tasks/{task}/undo": {
         parameters: {
             query?: never;
@@ -402,6 +488,44 @@ export interface components {
         };
         /** @description A whole number up to 2^64 - 1. */
         Big: string;
+        /** @description A change of a part of a state. */
+        BlameForm: {
+            /** @description The actor that it names. */
+            actor?: string | null;
+            /** @description The value after it; absent where it was removed. */
+            after?: unknown;
+            /** @description The value before it; absent where there was none. */
+            before?: unknown;
+            /** @description Its kind. */
+            kind: string;
+            /**
+             * Format: int32
+             * @description The lineage that it was recorded in.
+             */
+            lineage: number;
+            /** @description Its offset. */
+            offset: components["schemas"]["Big"];
+            /** @description The address of the event that made it. */
+            point: string;
+            /** @description RFC 3339, UTC. */
+            time: string;
+            /** @description Microseconds since the Unix epoch. */
+            time_us: components["schemas"]["Big"];
+            /** @description The user that it names. */
+            user?: string | null;
+        };
+        /** @description Who set a part of a state. `milepost blame --json` prints the same. */
+        BlamedForm: {
+            before_oldest?: null | components["schemas"]["Big"];
+            /** @description The changes, newest first; only the last one where no history was asked for. */
+            changes: components["schemas"]["BlameForm"][];
+            /** @description The part, as a JSON pointer (RFC 6901). */
+            pointer: string;
+            /** @description The task. */
+            task: string;
+            /** @description The value at the point; absent where there is none. */
+            value?: unknown;
+        };
         /** @description What goes of captured folders. */
         CapturesForm: {
             /** @description About how many bytes they are. */
@@ -471,6 +595,11 @@ export interface components {
             at?: string | number | null;
             /** @description A name for people. Not all of it digits. */
             label?: string | null;
+            /**
+             * Format: int32
+             * @description The lineage to mark it on; the one that the task goes on with unless given.
+             */
+            lineage?: number | null;
             /** @description An object of at most 64 KiB. */
             metadata?: Record<string, unknown> | null;
             /** @description `success` unless given. */
@@ -532,6 +661,31 @@ export interface components {
             sled: components["schemas"]["Big"];
             /** @description Everything. */
             total: components["schemas"]["Big"];
+        };
+        /** @description Why an event is erased. */
+        EraseAsked: {
+            /** @description In words. */
+            reason?: string | null;
+        };
+        /** @description An event that does not say any more what it said. `milepost erase --json` prints the same. */
+        ErasedForm: {
+            /** @description Its kind, which stays. */
+            kind: string;
+            /**
+             * Format: int32
+             * @description The lineage it was appended to.
+             */
+            lineage: number;
+            /** @description Its place in the lineage. */
+            offset: components["schemas"]["Big"];
+            /** @description The task. */
+            task: string;
+            /** @description RFC 3339, UTC. */
+            time: string;
+            /** @description Microseconds since the Unix epoch. */
+            time_us: components["schemas"]["Big"];
+            /** @description Whether it had been erased before. */
+            was_erased: boolean;
         };
         /** @description The event at a point. `milepost show --json` prints the same. */
         EventAt: components["schemas"]["EventForm"] & {
@@ -725,6 +879,33 @@ export interface components {
             next?: string | null;
         };
         /** @description A page of a list. */
+        Listed_PinForm: {
+            /** @description What is on it. */
+            items: {
+                /** @description It is before the event at this offset. */
+                at: components["schemas"]["Big"];
+                /** @description The checkpoint's id, 64 hexadecimal digits. */
+                checkpoint: string;
+                /** @description What it is called. */
+                label?: string | null;
+                /**
+                 * Format: int32
+                 * @description The lineage it was marked on.
+                 */
+                lineage: number;
+                /** @description Why it is kept. */
+                reason?: string | null;
+                /** @description The task it is of. */
+                task: string;
+                /** @description When it was pinned: RFC 3339, UTC. */
+                time: string;
+                /** @description Microseconds since the Unix epoch. */
+                time_us: components["schemas"]["Big"];
+            }[];
+            /** @description The cursor of the next page; `null` where this is the last. */
+            next?: string | null;
+        };
+        /** @description A page of a list. */
         Listed_TaskForm: {
             /** @description What is on it. */
             items: {
@@ -787,6 +968,33 @@ export interface components {
             pointer: string;
             /** @description What is there. */
             value: unknown;
+        };
+        /** @description Why a checkpoint is kept. */
+        PinAsked: {
+            /** @description In words, at most 1,024 bytes. */
+            reason?: string | null;
+        };
+        /** @description A checkpoint that is kept whatever a cleanup is asked for. `milepost pins --json` prints the same. */
+        PinForm: {
+            /** @description It is before the event at this offset. */
+            at: components["schemas"]["Big"];
+            /** @description The checkpoint's id, 64 hexadecimal digits. */
+            checkpoint: string;
+            /** @description What it is called. */
+            label?: string | null;
+            /**
+             * Format: int32
+             * @description The lineage it was marked on.
+             */
+            lineage: number;
+            /** @description Why it is kept. */
+            reason?: string | null;
+            /** @description The task it is of. */
+            task: string;
+            /** @description When it was pinned: RFC 3339, UTC. */
+            time: string;
+            /** @description Microseconds since the Unix epoch. */
+            time_us: components["schemas"]["Big"];
         };
         /** @description A point. */
         PlaceForm: {
@@ -1053,6 +1261,10 @@ export interface components {
         };
         /** @description What is verified. */
         VerifyAsked: {
+            /** @description An anchor that was taken earlier: the whole store is compared with it, too. */
+            anchor?: Record<string, unknown> | null;
+            /** @description Every lineage is folded from its beginning, too, and compared with the snapshots. */
+            states?: boolean;
             /** @description One task; the whole store unless given. */
             task?: string | null;
         };
@@ -1090,6 +1302,42 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    anchor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As `milepost anchor` prints it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, unknown>;
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     checkpoint: {
         parameters: {
             query?: never;
@@ -1210,6 +1458,133 @@ export interface operations {
             };
         };
     };
+    pin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The checkpoint's id, or a unique prefix of 8 or more digits */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": null | components["schemas"]["PinAsked"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PinForm"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    unpin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The checkpoint's id, or a unique prefix of 8 or more digits */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is not pinned */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     point: {
         parameters: {
             query?: never;
@@ -1233,6 +1608,69 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PointForm"];
+                };
+            };
+            /** @description It is known */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    blame: {
+        parameters: {
+            query: {
+                /** @description The part, as a JSON pointer (RFC 6901). */
+                pointer: string;
+                /** @description Every event that changed it, not only the last. */
+                history?: boolean;
+            };
+            header?: {
+                /** @description ETags of what is known */
+                "If-None-Match"?: string | null;
+            };
+            path: {
+                /** @description An address, as one segment: `essay%2F3@12` */
+                address: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    /** @description By the hash there */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BlamedForm"];
                 };
             };
             /** @description It is known */
@@ -1339,6 +1777,90 @@ export interface operations {
             };
             /** @description A patch would be too large */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    erase: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description An address, as one segment: `essay%2F3@12` */
+                address: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": null | components["schemas"]["EraseAsked"];
+            };
+        };
+        responses: {
+            /** @description Also where it had been erased before: `was_erased` says so */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErasedForm"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It goes with its lineage only */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2901,6 +3423,52 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Listed_LineageForm"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pins: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The task's id */
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Listed_PinForm"];
                 };
             };
             400: {

@@ -1,15 +1,15 @@
 //! Of what an engine answers.
 
 use milepost::{
-    Appended, Body, Change, Changes, Checkpoint, Event, Fault, Hash, LineageInfo, Page, Point,
-    Stats, TaskInfo, TaskStats, VerifyReport,
+    Appended, Blame, Blamed, Body, Change, Changes, Checkpoint, Event, Fault, Hash, LineageInfo,
+    Page, Pin, Point, Stats, TaskInfo, TaskStats, VerifyReport,
 };
 use milepost_workspace::{EntryKind, PathBytes, SnapshotEntry};
 
 use crate::{
-    AppendedForm, Big, ChangeForm, ChangesForm, CheckpointForm, CountsForm, DiskForm, EventAt,
-    EventForm, FaultForm, FileForm, LineageForm, Listed, ParentForm, PlaceForm, PointForm,
-    StoreForm, TaskForm, TaskStatsForm, VerifyForm, micros,
+    AppendedForm, Big, BlameForm, BlamedForm, ChangeForm, ChangesForm, CheckpointForm, CountsForm,
+    DiskForm, ErasedForm, EventAt, EventForm, FaultForm, FileForm, LineageForm, Listed, ParentForm,
+    PinForm, PlaceForm, PointForm, StoreForm, TaskForm, TaskStatsForm, VerifyForm, micros,
 };
 
 impl From<TaskInfo> for TaskForm {
@@ -260,6 +260,70 @@ impl From<Fault> for FaultForm {
         Self {
             place: fault.place,
             message: fault.message,
+        }
+    }
+}
+
+impl PinForm {
+    /// Of a pin, and the checkpoint that it is of.
+    pub fn of(pin: Pin, checkpoint: Checkpoint) -> Self {
+        Self {
+            checkpoint: pin.checkpoint,
+            task: checkpoint.task,
+            lineage: checkpoint.lineage,
+            at: Big(checkpoint.at),
+            label: checkpoint.label,
+            reason: pin.reason,
+            time: micros(pin.time_us),
+            time_us: Big(pin.time_us),
+        }
+    }
+}
+
+impl BlamedForm {
+    /// Of what was found for a part of a task's state.
+    pub fn of(task: &str, pointer: &str, blamed: Blamed) -> Self {
+        Self {
+            task: task.to_owned(),
+            pointer: pointer.to_owned(),
+            changes: blamed.changes.into_iter().map(BlameForm::from).collect(),
+            before_oldest: blamed.before_oldest.map(Big),
+            value: blamed.value,
+        }
+    }
+}
+
+impl From<Blame> for BlameForm {
+    fn from(blame: Blame) -> Self {
+        // The event may be an ancestor's: this is where it was recorded.
+        let mut point = blame.point;
+        point.lineage = blame.lineage;
+        Self {
+            point: point.to_string(),
+            offset: Big(point.offset),
+            lineage: blame.lineage,
+            kind: blame.kind.into(),
+            time: micros(blame.time_us),
+            time_us: Big(blame.time_us),
+            user: blame.user,
+            actor: blame.actor,
+            before: blame.before,
+            after: blame.after,
+        }
+    }
+}
+
+impl ErasedForm {
+    /// Of an event of a task as it was seen before.
+    pub fn of(task: &str, event: EventForm) -> Self {
+        Self {
+            task: task.to_owned(),
+            lineage: event.lineage,
+            offset: event.offset,
+            was_erased: event.body.is_none(),
+            kind: event.kind,
+            time: event.time,
+            time_us: event.time_us,
         }
     }
 }

@@ -1,8 +1,11 @@
 //! What whoever asks may change: a user their own tasks, an admin all of them and the store.
 
-use milepost::{Changes, ChangesMax, Engine, Json, Point, Result, Scope, Task, diff_states_up_to};
+use milepost::{
+    Changes, ChangesMax, Engine, Error, Json, Point, Result, Scope, Task, diff_states_up_to,
+};
 
 use super::View;
+use crate::forms::PinForm;
 use crate::wrong::Wrong;
 
 /// How many changes of the state a plan has, at most.
@@ -52,6 +55,30 @@ impl View<'_> {
     pub(crate) fn remove_checkpoint(&self, id: &str) -> Result<()> {
         let checkpoint = self.checkpoint(id)?;
         self.engine.remove_checkpoints(&[checkpoint.id])
+    }
+
+    /// Keeps a checkpoint whatever a cleanup is asked for.
+    pub(crate) fn pin(&self, id: &str, reason: Option<&str>) -> Result<PinForm> {
+        let checkpoint = self.checkpoint(id)?;
+        self.engine.pin(&checkpoint.id, reason)?;
+        let pins = self.engine.pins(&checkpoint.task)?;
+        let pin = pins.into_iter().find(|pin| pin.checkpoint == checkpoint.id);
+        let gone = || {
+            Error::not_found(format!(
+                "the pin of {} was taken back meanwhile",
+                checkpoint.id
+            ))
+        };
+        Ok(PinForm::of(pin.ok_or_else(gone)?, checkpoint.clone()))
+    }
+
+    pub(crate) fn unpin(&self, id: &str) -> Result<()> {
+        self.engine.unpin(&self.checkpoint(id)?.id)
+    }
+
+    /// Erases what the event at a point says that was seen.
+    pub(crate) fn erase(&self, point: &Point, reason: Option<&str>) -> Result<()> {
+        self.engine.erase(point, reason)
     }
 
     /// What is different between the states of two points that were seen, so many changes at most.

@@ -17,6 +17,7 @@ mod description;
 mod events;
 mod files;
 mod hostile;
+mod kept;
 mod listening;
 mod lists;
 mod maintenance;

@@ -82,6 +82,8 @@ const ROWS: &[Row] = &[
     get("/v1/points/@ID/state", OWN),
     get("/v1/points/TASK@first/diff/TASK@1", OWN),
     get_as("/v1/points/TASK/diff/TASK@1", "application/json-patch+json"),
+    get("/v1/points/TASK/blame?pointer=/step", OWN),
+    row("POST", "/v1/points/TASK@1/erase", "", OWN),
     get("/v1/points/TASK/files", OWN),
     get("/v1/points/TASK/files/draft.md", OWN),
     // Checkpoints
@@ -89,6 +91,9 @@ const ROWS: &[Row] = &[
     row("POST", "/v1/tasks/TASK/checkpoints", "{}", [201, 404, 201]),
     get("/v1/checkpoints/ID", OWN),
     row("DELETE", "/v1/checkpoints/ID", "", [204, 404, 204]),
+    get("/v1/tasks/TASK/pins", OWN),
+    row("PUT", "/v1/checkpoints/ID/pin", "", OWN),
+    row("DELETE", "/v1/checkpoints/ID/pin", "", [204, 404, 204]),
     // Runs
     row(
         "POST",
@@ -125,6 +130,7 @@ const ROWS: &[Row] = &[
     ),
     row("POST", "/v1/tasks/TASK/undo", "", OWN),
     // The store
+    get("/v1/anchor", ADMIN),
     row("POST", "/v1/verify", "", ADMIN),
     row("POST", "/v1/verify", r#"{"task": "TASK"}"#, ADMIN),
     row("POST", "/v1/retention/plan", "{}", ADMIN),

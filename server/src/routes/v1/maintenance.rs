@@ -4,15 +4,18 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
-use milepost::Retention;
+use axum::http::header;
+use axum::response::IntoResponse;
+use milepost::{Anchor, Retention};
 use serde::Deserialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::accept::JSON;
 use crate::by::By;
 use crate::forms::{Big, Problem, RetentionForm, VerifyForm, big_or_none};
-use crate::input::{Required, Sent};
+use crate::input::{Given, Nothing, Required, Sent};
 use crate::server::App;
 use crate::view::View;
 use crate::who::Who;
@@ -23,13 +26,39 @@ const KEEP_MAX: usize = 1_000_000;
 
 /// What a user is told.
 const VERIFY: &str = "verification is for admins";
+const ANCHOR: &str = "anchors are for admins";
 const RETENTION: &str = "retention is for admins";
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
+        .routes(routes!(anchor))
         .routes(routes!(verify))
         .routes(routes!(plan))
         .routes(routes!(retain))
+}
+
+/// The heads of the store, to be kept somewhere else and verified against later.
+#[utoipa::path(
+    get,
+    path = "/v1/anchor",
+    operation_id = "anchor",
+    tag = "maintenance",
+    responses(
+        (status = 200, description = "As `milepost anchor` prints it", body = Object),
+        (status = 401, body = Problem, content_type = "application/problem+json"),
+        (status = 403, body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+async fn anchor(
+    State(app): State<App>,
+    who: Who,
+    Given(Nothing {}): Given<Nothing>,
+) -> Result<impl IntoResponse, Wrong> {
+    let text = app.work(move |engine| {
+        let view = View::of(engine, &who);
+        Ok(view.whole(ANCHOR)?.anchor()?.to_json())
+    });
+    Ok(([(header::CONTENT_TYPE, JSON)], text.await?))
 }
 
 /// What is verified.
@@ -38,6 +67,12 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 struct VerifyAsked {
     /// One task; the whole store unless given.
     task: Option<String>,
+    /// Every lineage is folded from its beginning, too, and compared with the snapshots.
+    #[serde(default)]
+    states: bool,
+    /// An anchor that was taken earlier: the whole store is compared with it, too.
+    #[schema(value_type = Option<Object>)]
+    anchor: Option<milepost::Json>,
 }
 
 /// Verifies the store, or a task: every hash, and both copies of every event.
@@ -67,7 +102,22 @@ async fn verify(
 ) -> Result<Json<VerifyForm>, Wrong> {
     let verify = move |view: &View<'_>| {
         let engine = view.whole(VERIFY)?;
-        let report = engine.verify(asked.task.as_deref(), &mut |_, _| {})?;
+        let (task, anchor) = (asked.task.as_deref(), asked.anchor.as_ref());
+        let anchor = anchor
+            .map(|anchor| anchor.text().parse::<Anchor>())
+            .transpose()?;
+        if task.is_some() && anchor.is_some() {
+            return Err(Wrong::Invalid(
+                "an anchor is of the whole store, not of a task".into(),
+            ));
+        }
+        let mut report = engine.verify(task, &mut |_, _| {})?;
+        if let Some(anchor) = &anchor {
+            report.faults.extend(engine.verify_anchor(anchor)?);
+        }
+        if asked.states {
+            report.faults.extend(engine.verify_states(task)?);
+        }
         Ok(Json(report.into()))
     };
     app.work(move |engine| verify(&View::of(engine, &who)))

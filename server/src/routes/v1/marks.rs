@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
-use milepost::{Mark, MarkStatus};
+use milepost::{LineageId, Mark, MarkStatus};
 use serde::Deserialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -38,6 +38,9 @@ struct CheckpointGiven {
     /// Ids that others know it by.
     #[serde(default)]
     aliases: Vec<String>,
+    /// The lineage to mark it on; the one that the task goes on with unless given.
+    #[schema(value_type = Option<u32>)]
+    lineage: Option<LineageId>,
     /// The point before the event at this offset; the present unless given.
     #[schema(schema_with = big_or_none)]
     at: Option<Big>,
@@ -62,7 +65,7 @@ impl From<CheckpointGiven> for Mark {
     }
 }
 
-/// Marks a checkpoint on a task's active lineage.
+/// Marks a checkpoint.
 #[utoipa::path(
     post,
     path = "/v1/tasks/{task}/checkpoints",
@@ -89,8 +92,13 @@ async fn mark(
 ) -> Result<impl IntoResponse, Wrong> {
     let by = by.unconditional()?;
     let mark = move |by: &By, view: &View<'_>| {
+        let (task, lineage) = (view.task(&task)?, given.lineage);
         let mark = Mark::from(given).correlation(by.correlation());
-        Ok(view.task(&task)?.checkpoint(mark)?)
+        let task = match lineage {
+            Some(lineage) => task.lineage_named(lineage)?.with_hooks()?,
+            None => task,
+        };
+        Ok(task.checkpoint(mark)?)
     };
     let marked = app.work(move |engine| mark(&by, &View::of(engine, &by.who)));
     let marked = marked.await?;

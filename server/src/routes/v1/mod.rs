@@ -8,9 +8,12 @@
 //! append.rs        events are appended
 //! points.rs        where an address leads
 //! states.rs        the state there, and what is different elsewhere
+//! blame.rs         which event set a part of a state
+//! erase.rs         what one event says is erased
 //! files.rs         captured files
 //! checkpoints.rs   checkpoints
 //! marks.rs         they are marked and taken away
+//! pins.rs          they are kept whatever a cleanup is asked for
 //! control.rs       runs are controlled, guidance is given, artifacts are edited
 //! restores.rs      tasks go back
 //! maintenance.rs   verification and retention, for admins
@@ -18,12 +21,15 @@
 //! ```
 
 mod append;
+mod blame;
 mod checkpoints;
 mod control;
+mod erase;
 mod events;
 mod files;
 mod maintenance;
 mod marks;
+mod pins;
 mod points;
 mod restores;
 mod start;
@@ -75,6 +81,9 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(events::routes())
         .merge(points::routes())
         .merge(states::routes())
+        .merge(blame::routes())
+        .merge(erase::routes())
+        .merge(pins::routes())
         .merge(files::routes())
         .merge(checkpoints::routes())
         .merge(stats::routes())

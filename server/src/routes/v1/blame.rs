@@ -1,0 +1,75 @@
+//! Which event set a part of a state.
+
+use axum::Json;
+use axum::extract::State;
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::points::Seen;
+use crate::forms::{BlamedForm, Problem};
+use crate::input::{Given, Named};
+use crate::server::App;
+use crate::tag::{Known, Tagged};
+use crate::view::View;
+use crate::who::Who;
+use crate::wrong::Wrong;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(blame))
+}
+
+/// Which part, and how far back.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct BlameQuery {
+    /// The part, as a JSON pointer (RFC 6901).
+    pointer: String,
+    /// Every event that changed it, not only the last.
+    #[serde(default)]
+    history: bool,
+}
+
+/// Which event last set a part of the state at a point, or every one that changed it.
+#[utoipa::path(
+    get,
+    path = "/v1/points/{address}/blame",
+    operation_id = "blame",
+    tag = "points",
+    params(
+        ("address" = String, Path, description = "An address, as one segment: `essay%2F3@12`"),
+        BlameQuery,
+        ("If-None-Match" = Option<String>, Header, description = "ETags of what is known"),
+    ),
+    responses(
+        (status = 200, body = BlamedForm, headers(("ETag" = String, description = "By the hash there"))),
+        (status = 304, description = "It is known"),
+        (status = 400, body = Problem, content_type = "application/problem+json"),
+        (status = 401, body = Problem, content_type = "application/problem+json"),
+        (status = 404, body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+async fn blame(
+    State(app): State<App>,
+    who: Who,
+    known: Known,
+    Named(address): Named,
+    Given(query): Given<BlameQuery>,
+) -> Result<Tagged<Json<BlamedForm>>, Wrong> {
+    app.work(move |engine| {
+        let view = View::of(engine, &who);
+        let seen = Seen::at(&view, &address)?;
+        let tag = seen.tag.clone().erased(view.erased(&seen.point)?);
+        Tagged::unless(&known, tag, || {
+            let blamed = view.blame(&seen.point, &query.pointer, query.history)?;
+            Ok(Json(BlamedForm::of(
+                &seen.point.task,
+                &query.pointer,
+                blamed,
+            )))
+        })
+    })
+    .await
+}

@@ -1,0 +1,66 @@
+//! What one event says is erased.
+
+use axum::Json;
+use axum::extract::State;
+use serde::Deserialize;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::by::By;
+use crate::forms::{ErasedForm, Problem};
+use crate::input::{Named, Sent};
+use crate::server::App;
+use crate::view::View;
+use crate::wrong::Wrong;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(erase))
+}
+
+/// Why an event is erased.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct EraseAsked {
+    /// In words.
+    reason: Option<String>,
+}
+
+/// Erases what the event at a point says, for good. Its kind, time, actor and key stay, and its hash.
+#[utoipa::path(
+    post,
+    path = "/v1/points/{address}/erase",
+    operation_id = "erase",
+    tag = "points",
+    params(("address" = String, Path, description = "An address, as one segment: `essay%2F3@12`")),
+    request_body = Option<EraseAsked>,
+    responses(
+        (status = 200, description = "Also where it had been erased before: `was_erased` says so", body = ErasedForm),
+        (status = 400, body = Problem, content_type = "application/problem+json"),
+        (status = 401, body = Problem, content_type = "application/problem+json"),
+        (status = 404, body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "It goes with its lineage only", body = Problem, content_type = "application/problem+json"),
+        (status = 413, body = Problem, content_type = "application/problem+json"),
+        (status = 415, body = Problem, content_type = "application/problem+json"),
+        (status = 503, body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+async fn erase(
+    State(app): State<App>,
+    by: By,
+    Named(address): Named,
+    Sent(asked): Sent<EraseAsked>,
+) -> Result<Json<ErasedForm>, Wrong> {
+    let by = by.unconditional()?;
+    app.work(move |engine| {
+        let view = View::of(engine, &by.who);
+        let point = view.point(&address)?;
+        let event = view.event(&point)?.0.into();
+        let erased = ErasedForm::of(&point.task, event);
+        if !erased.was_erased {
+            view.erase(&point, asked.reason.as_deref())?;
+        }
+        Ok(Json(erased))
+    })
+    .await
+}

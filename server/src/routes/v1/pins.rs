@@ -1,0 +1,112 @@
+//! Checkpoints that are kept whatever a cleanup is asked for.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::Deserialize;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::by::By;
+use crate::forms::{Listed, PinForm, Problem};
+use crate::input::{Given, Named, Nothing, Sent};
+use crate::server::App;
+use crate::view::View;
+use crate::who::Who;
+use crate::wrong::Wrong;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(pins))
+        .routes(routes!(pin, unpin))
+}
+
+/// The pinned checkpoints of a task: all of them.
+#[utoipa::path(
+    get,
+    path = "/v1/tasks/{task}/pins",
+    operation_id = "pins",
+    tag = "checkpoints",
+    params(("task" = String, Path, description = "The task's id")),
+    responses(
+        (status = 200, body = Listed<PinForm>),
+        (status = 400, body = Problem, content_type = "application/problem+json"),
+        (status = 401, body = Problem, content_type = "application/problem+json"),
+        (status = 404, body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+async fn pins(
+    State(app): State<App>,
+    who: Who,
+    Named(task): Named,
+    Given(Nothing {}): Given<Nothing>,
+) -> Result<Json<Listed<PinForm>>, Wrong> {
+    app.work(move |engine| {
+        let items = View::of(engine, &who).pins(&task)?;
+        Ok(Json(Listed { items, next: None }))
+    })
+    .await
+}
+
+/// Why a checkpoint is kept.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct PinAsked {
+    /// In words, at most 1,024 bytes.
+    reason: Option<String>,
+}
+
+/// Keeps a checkpoint, and what it needs, whatever a cleanup is asked for.
+#[utoipa::path(
+    put,
+    path = "/v1/checkpoints/{id}/pin",
+    operation_id = "pin",
+    tag = "checkpoints",
+    params(("id" = String, Path, description = "The checkpoint's id, or a unique prefix of 8 or more digits")),
+    request_body = Option<PinAsked>,
+    responses(
+        (status = 200, body = PinForm),
+        (status = 400, body = Problem, content_type = "application/problem+json"),
+        (status = 401, body = Problem, content_type = "application/problem+json"),
+        (status = 404, body = Problem, content_type = "application/problem+json"),
+        (status = 413, body = Problem, content_type = "application/problem+json"),
+        (status = 415, body = Problem, content_type = "application/problem+json"),
+        (status = 503, body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+async fn pin(
+    State(app): State<App>,
+    by: By,
+    Named(id): Named,
+    Sent(asked): Sent<PinAsked>,
+) -> Result<Json<PinForm>, Wrong> {
+    let by = by.unconditional()?;
+    app.work(move |engine| {
+        let view = View::of(engine, &by.who);
+        Ok(Json(view.pin(&id, asked.reason.as_deref())?))
+    })
+    .await
+}
+
+/// No longer keeps a checkpoint whatever a cleanup is asked for. So, too, where it was not pinned.
+#[utoipa::path(
+    delete,
+    path = "/v1/checkpoints/{id}/pin",
+    operation_id = "unpin",
+    tag = "checkpoints",
+    params(("id" = String, Path, description = "The checkpoint's id, or a unique prefix of 8 or more digits")),
+    responses(
+        (status = 204, description = "It is not pinned"),
+        (status = 400, body = Problem, content_type = "application/problem+json"),
+        (status = 401, body = Problem, content_type = "application/problem+json"),
+        (status = 404, body = Problem, content_type = "application/problem+json"),
+        (status = 503, body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+async fn unpin(State(app): State<App>, by: By, Named(id): Named) -> Result<StatusCode, Wrong> {
+    let by = by.unconditional()?;
+    app.work(move |engine| Ok(View::of(engine, &by.who).unpin(&id)?))
+        .await?;
+    Ok(StatusCode::NO_CONTENT)
+}
