@@ -149,6 +149,24 @@ impl StateText {
         Ok(text)
     }
 
+    /// The whole state with so many of its last messages, and the last of its guidance.
+    pub(crate) fn with_last(
+        point: &PointForm,
+        state: RunState,
+        count: u64,
+        chunks: Arc<dyn Chunks>,
+    ) -> Result<Self, Wrong> {
+        let value = state.to_json(chunks.as_ref(), MessageRange::Last(count))?;
+        let point = serde_json::to_string(point).map_err(|_| Wrong::Bug)?;
+        let mut text = Self {
+            parts: VecDeque::new(),
+            state,
+            chunks: Chunked(chunks),
+        };
+        text.push(format!("{{\"point\":{point},\"state\":{value}}}"));
+        Ok(text)
+    }
+
     fn push(&mut self, text: String) {
         self.parts.push_back(Part::Text(text));
     }

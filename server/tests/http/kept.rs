@@ -163,3 +163,66 @@ async fn a_checkpoint_may_be_marked_on_a_lineage_that_was_left() {
     let none = served.post(path, r#"{"lineage": 7}"#).await;
     assert_eq!(problem(&none), (404, "not_found".into()));
 }
+
+#[tokio::test]
+async fn checkpoints_of_all_tasks_are_listed_and_filtered_by_what_they_carry() {
+    let three = Three::new();
+    for (task, step) in [("hers", 1), ("hers", 2), ("his", 1)] {
+        let metadata = Json::from_value(&json!({"step": step, "of": task})).unwrap();
+        let mark = Mark::new().metadata(metadata);
+        three
+            .served
+            .engine
+            .task(task)
+            .unwrap()
+            .checkpoint(mark)
+            .unwrap();
+    }
+    let of = async |path: &str, token: &str| {
+        let came = three.ask("GET", path, token, "").await;
+        assert_eq!(came.status, 200, "{came:?}");
+        let list = came.json();
+        let items = list["items"].as_array().unwrap();
+        let of = items.iter().map(|item| item["metadata"].to_string());
+        of.collect::<Vec<_>>()
+    };
+    let (one, two) = (r#"{"of":"hers","step":1}"#, r#"{"of":"hers","step":2}"#);
+    assert_eq!(of("/v1/checkpoints", &three.ana).await, [two, one]);
+    let his = r#"{"of":"his","step":1}"#;
+    let filtered = "/v1/checkpoints?filter=%7B%22step%22%3A1%7D";
+    assert_eq!(of(filtered, &three.ana).await, [one]);
+    assert_eq!(of(filtered, &three.bob).await, [his]);
+    let hers = "/v1/tasks/hers/checkpoints?filter=%7B%22step%22%3A2%7D";
+    assert_eq!(of(hers, &three.ana).await, [two]);
+    assert_eq!(
+        of("/v1/checkpoints?status=failure", &three.ana).await,
+        [] as [&str; 0]
+    );
+    for wrong in ["[]", "3", "%7B"] {
+        let path = format!("/v1/checkpoints?filter={wrong}");
+        let came = three.ask("GET", &path, &three.ana, "").await;
+        assert_eq!(problem(&came), (400, "invalid".into()), "{wrong}");
+    }
+}
+
+#[tokio::test]
+async fn a_state_may_have_its_last_messages_only() {
+    let served = Served::new();
+    let task = served.task("essay", "ana", 0);
+    for text in ["one", "two", "three"] {
+        task.append(Message::text("user", text)).unwrap();
+    }
+    let state = served.get("/v1/points/essay/state?messages=2").await.json();
+    let messages = state["state"]["messages"].as_array().unwrap();
+    let said: Vec<&Value> = messages.iter().map(|message| &message["content"]).collect();
+    assert_eq!(said, ["two", "three"]);
+    assert_eq!(state["state"]["message_count"], 3);
+    assert_eq!(state["point"]["offset"], "4");
+    let none = served.get("/v1/points/essay/state?messages=0").await.json();
+    assert_eq!(none["state"]["messages"], json!([]));
+    for wrong in ["1001", "-1", "all"] {
+        let path = format!("/v1/points/essay/state?messages={wrong}");
+        let came = served.get(&path).await;
+        assert_eq!(problem(&came), (400, "invalid".into()), "{wrong}");
+    }
+}

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use milepost::{CheckpointQuery, LineageId, MarkStatus};
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -20,6 +21,7 @@ use crate::wrong::Wrong;
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(list))
+        .routes(routes!(all))
         .routes(routes!(one))
 }
 
@@ -33,6 +35,8 @@ struct ListQuery {
     /// Only those of this status: `success` or `failure`.
     #[param(value_type = Option<String>)]
     status: Option<MarkStatus>,
+    /// Only those whose metadata has all of this: a JSON object, as text.
+    filter: Option<String>,
     /// At most so many: 1 to 100, 20 unless given.
     #[param(minimum = 1, maximum = 100)]
     limit: Option<usize>,
@@ -63,16 +67,79 @@ async fn list(
     let query = CheckpointQuery {
         task: Some(task),
         lineage: query.lineage.map(LineageId),
+        filter: filter(query.filter.as_deref())?,
         status: query.status,
         limit: Some(limit(query.limit, LIMIT, LIMIT_MAX)?),
         cursor: query.cursor,
-        ..CheckpointQuery::default()
     };
+    answer(&app, who, query).await
+}
+
+async fn answer(
+    app: &App,
+    who: Who,
+    query: CheckpointQuery,
+) -> Result<Json<Listed<CheckpointForm>>, Wrong> {
     app.work(move |engine| {
         let page = View::of(engine, &who).checkpoints(&query)?;
         Ok(Json(Listed::of(page, CheckpointForm::from)))
     })
     .await
+}
+
+/// What the metadata has to have.
+fn filter(text: Option<&str>) -> Result<Vec<(String, Value)>, Wrong> {
+    let Some(text) = text else {
+        return Ok(Vec::new());
+    };
+    let read: serde_json::Result<Map<String, Value>> = serde_json::from_str(text);
+    let wrong = |error| Wrong::Invalid(format!("`filter` is no JSON object: {error}"));
+    Ok(read.map_err(wrong)?.into_iter().collect())
+}
+
+/// Which checkpoints of all tasks that one may see are listed.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct AllQuery {
+    /// Only those of this status: `success` or `failure`.
+    #[param(value_type = Option<String>)]
+    status: Option<MarkStatus>,
+    /// Only those whose metadata has all of this: a JSON object, as text.
+    filter: Option<String>,
+    /// At most so many: 1 to 100, 20 unless given.
+    #[param(minimum = 1, maximum = 100)]
+    limit: Option<usize>,
+    /// Go on from here: the `next` of a page.
+    cursor: Option<String>,
+}
+
+/// Checkpoints of all tasks that one may see, newest first.
+#[utoipa::path(
+    get,
+    path = "/v1/checkpoints",
+    operation_id = "all_checkpoints",
+    tag = "checkpoints",
+    params(AllQuery),
+    responses(
+        (status = 200, body = Listed<CheckpointForm>),
+        (status = 400, body = Problem, content_type = "application/problem+json"),
+        (status = 401, body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+async fn all(
+    State(app): State<App>,
+    who: Who,
+    Given(query): Given<AllQuery>,
+) -> Result<Json<Listed<CheckpointForm>>, Wrong> {
+    let query = CheckpointQuery {
+        filter: filter(query.filter.as_deref())?,
+        status: query.status,
+        limit: Some(limit(query.limit, LIMIT, LIMIT_MAX)?),
+        cursor: query.cursor,
+        ..CheckpointQuery::default()
+    };
+    answer(&app, who, query).await
 }
 
 /// A checkpoint, by its id or a unique beginning of 8 or more digits.

@@ -34,7 +34,13 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 struct StateQuery {
     /// Only what is at this place, as a JSON pointer (RFC 6901): `/variables/score`.
     pointer: Option<String>,
+    /// Only so many of the last messages, and of the last guidance: 0 to 1,000. All unless given, and where a part is asked for.
+    #[param(maximum = 1000)]
+    messages: Option<u64>,
 }
+
+/// The most messages that are answered at once where not all are.
+const MESSAGES_MAX: u64 = 1000;
 
 /// The state of a run before the event at a point, or a part of it.
 #[utoipa::path(
@@ -69,14 +75,26 @@ async fn state(
 ) -> Result<Response, Wrong> {
     let pointer = query.pointer.as_deref().map(str::parse::<Pointer>);
     let pointer = pointer.transpose()?;
+    let messages = query.messages;
+    if messages.is_some_and(|count| count > MESSAGES_MAX) {
+        let text = format!("messages is 0 to {MESSAGES_MAX}");
+        return Err(Wrong::Invalid(text));
+    }
     let found = app.work(move |engine| {
         let view = View::of(engine, &who);
         let seen = Seen::at(&view, &address)?;
         // Before the state is read: what is erased meanwhile is not under the tag of what it was.
         let tag = seen.tag.clone().erased(view.erased(&seen.point)?);
+        let tag = match messages {
+            Some(count) => tag.and(count),
+            None => tag,
+        };
         Tagged::unless(&known, tag, || {
-            let state = view.run_state(&seen.point)?;
-            StateText::of(&seen.form(), state, pointer.as_ref(), view.chunks())
+            let (state, form) = (view.run_state(&seen.point)?, seen.form());
+            match (messages, &pointer) {
+                (Some(count), None) => StateText::with_last(&form, state, count, view.chunks()),
+                _ => StateText::of(&form, state, pointer.as_ref(), view.chunks()),
+            }
         })
     });
     let answer = match found.await? {
