@@ -182,6 +182,16 @@ pub fn duration(us: u64) -> String {
     }
 }
 
+/// A time span in microseconds, for people: its largest unit alone.
+pub fn span(us: u64) -> String {
+    let seconds = us / 1_000_000;
+    let units = [(86_400, "day"), (3600, "hour"), (60, "minute")];
+    match units.iter().find(|(unit, _)| seconds >= *unit) {
+        Some((unit, name)) => count(seconds / unit, name),
+        None => count(seconds, "second"),
+    }
+}
+
 /// A size in bytes, for people.
 pub fn size(bytes: u64) -> String {
     let units = [(1_u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];

@@ -5,11 +5,13 @@ use std::sync::{Arc, Mutex};
 
 use indicatif::ProgressBar;
 use milepost::{
-    Alert, AlertKind, CommandHooks, Engine, ErrorKind, Hook, Options, Progress, StoreKey,
+    Alert, AlertKind, Clock as _, CommandHooks, Engine, ErrorKind, Hook, Options, Progress,
+    StoreKey, SystemClock,
 };
 
 use crate::error::{Failure, Result};
 use crate::output::{bar, note};
+use crate::source::There;
 
 /// The name of the store's folder.
 const FOLDER: &str = ".milepost";
@@ -22,6 +24,8 @@ const SOCKET: &str = "server/socket";
 pub struct Choice {
     /// `--store`.
     pub dir: Option<PathBuf>,
+    /// `--server`.
+    pub server: Option<String>,
     /// Whether a store of another user is opened.
     pub trust: bool,
     /// `--key-file`.
@@ -30,17 +34,37 @@ pub struct Choice {
     pub anchor_to: Option<PathBuf>,
 }
 
+/// A store, opened here or by somebody else.
+pub enum Found {
+    Here(Engine),
+    There(There),
+}
+
 impl Choice {
-    /// Opens the store that is there.
-    pub fn open(&self) -> Result<Engine> {
-        let (dir, options) = self.there()?;
-        open_at(&dir, options)
+    /// The store that is there; where another program has it open, that program.
+    pub fn find(&self, with_hooks: bool) -> Result<Found> {
+        if let Some(url) = self.url() {
+            return Ok(Found::There(There::at(&url)?));
+        }
+        let (dir, options) = match with_hooks {
+            true => self.there_with_hooks()?,
+            false => self.there()?,
+        };
+        found_at(&dir, options)
     }
 
-    /// The same with the hooks of the user, and those of the store that are trusted.
-    pub fn open_with_hooks(&self) -> Result<Engine> {
-        let (dir, options) = self.there_with_hooks()?;
-        open_at(&dir, options)
+    /// The same of the store in a folder that was found before.
+    pub fn find_at(&self, dir: &Path) -> Result<Found> {
+        found_at(dir, self.options(Options::default().create(false))?)
+    }
+
+    /// The service that is asked instead of a store.
+    fn url(&self) -> Option<String> {
+        // A store that is named is nearer than what the environment says.
+        let none_named = self.dir.is_none();
+        let variable = || std::env::var("MILEPOST_SERVER").ok().filter(|_| none_named);
+        let url = self.server.clone().or_else(variable);
+        url.filter(|url| !url.is_empty())
     }
 
     /// The folder of the store that is there, and how it is opened with hooks.
@@ -186,6 +210,18 @@ impl Hook for Teller {
     }
 }
 
+/// Opens the store at a place; where another program has it open, finds that program.
+fn found_at(dir: &Path, options: Options) -> Result<Found> {
+    match open_at(dir, options) {
+        Ok(engine) => Ok(Found::Here(engine)),
+        Err(failure) if failure.kind() == Some(ErrorKind::Unavailable) => {
+            let there = There::attached(&dir.join(SOCKET))?;
+            there.map(Found::There).ok_or(failure)
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
 /// Opens the store at a place, with a hint that fits what is wrong with it.
 pub fn open_at(dir: &Path, options: Options) -> Result<Engine> {
     let shown = Arc::new(Mutex::new(None::<ProgressBar>));
@@ -239,4 +275,9 @@ fn nearest() -> Result<Option<PathBuf>> {
         .ancestors()
         .map(|dir| dir.join(FOLDER))
         .find(|dir| dir.is_dir()))
+}
+
+/// The time, in microseconds since the Unix epoch.
+pub fn now_us() -> u64 {
+    SystemClock.now_us()
 }

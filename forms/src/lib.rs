@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! tasks, events, checkpoints, points   what a task has
-//! appended, restores                   what came of a request
+//! appended, control, restores          what came of a request
 //! changes, blame, files                what is different, what set it, what a folder had
 //! stats, verify, retention, pins,
 //! erased                               what a store holds, and let go of
@@ -30,6 +30,7 @@ mod big;
 mod blame;
 mod changes;
 mod checkpoints;
+mod control;
 mod erased;
 mod events;
 mod files;
@@ -54,6 +55,7 @@ pub use big::Big;
 pub use blame::{BlameForm, BlamedForm};
 pub use changes::{ChangeForm, ChangesForm};
 pub use checkpoints::CheckpointForm;
+pub use control::ControlForm;
 pub use erased::ErasedForm;
 pub use events::{EventForm, MovedForm, RangeForm};
 pub use files::FileForm;

@@ -50,6 +50,10 @@ pub struct Args {
     /// The store. Default: MILEPOST_STORE, or the nearest `.milepost` folder upwards.
     #[arg(long, global = true, value_name = "DIR")]
     pub store: Option<PathBuf>,
+    /// Ask a service instead of opening a store here: `http://127.0.0.1:7733`. Default: MILEPOST_SERVER. Its token is read from
+    /// MILEPOST_TOKEN.
+    #[arg(long, global = true, value_name = "URL", conflicts_with = "store")]
+    pub server: Option<String>,
     /// Print JSON: one document, or for `log` one object a line.
     #[arg(long, global = true)]
     pub json: bool,
@@ -131,6 +135,8 @@ pub enum Command {
     Cat(Cat),
     /// Check every hash and both copies of every event.
     Verify(Verify),
+    /// Say how the store is, and what to do about it.
+    Doctor,
     /// Mend what is damaged, and say what is lost.
     Repair(Repair),
     /// Print the heads of the store, to be kept somewhere else and verified against later.

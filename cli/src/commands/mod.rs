@@ -13,6 +13,7 @@ mod config;
 mod confirm;
 mod delete;
 mod diff;
+mod doctor;
 mod erase;
 mod file_diff;
 mod files;
@@ -48,7 +49,7 @@ use crate::args::{Args, Command, ConfigCommand, Status};
 use crate::error::{Failure, Result};
 use crate::output::Out;
 use crate::source::{Here, Source};
-use crate::store::Choice;
+use crate::store::{Choice, Found};
 use crate::{demo, import, record};
 pub use lineages::{describe, tree};
 pub use words::encode;
@@ -57,6 +58,7 @@ pub use words::encode;
 pub fn run(args: Args, out: &mut Out) -> Result<()> {
     let store = Choice {
         dir: args.store,
+        server: args.server,
         trust: args.trust,
         key_file: args.key_file,
         anchor_to: args.anchor_to,
@@ -73,18 +75,47 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
         Command::Serve(args) => serve::run(store, &args, out),
         Command::Config(ConfigCommand::Check(args)) => config::check(&args, out),
         Command::Token(args) => token::run(&store, &args, out),
+        Command::Doctor => doctor::run(&store, out),
         Command::Openapi => Ok(out.line(milepost_server::openapi()?)?),
-        command => {
-            let engine = match writes(&command) {
-                true => store.open_with_hooks()?,
-                false => store.open()?,
-            };
-            let done = on_store(&store, &engine, command, out);
-            // What was asked is done or not by now; a failed close costs the next open time.
-            let closed = engine.close();
-            done?;
-            Ok(closed?)
+        command => on_found(&store, command, out),
+    }
+}
+
+/// On the store that is there, wherever it is opened.
+fn on_found(store: &Choice, command: Command, out: &mut Out) -> Result<()> {
+    let engine = match store.find(writes(&command))? {
+        Found::Here(engine) => engine,
+        Found::There(there) if needs_engine(&command) => {
+            let failure = Failure::new("this needs the store itself, and another program has it");
+            return Err(failure.hint(there.instead()));
         }
+        Found::There(there) => return on_source(&there, command, out),
+    };
+    let done = match needs_engine(&command) {
+        true => on_store(store, &engine, command, out),
+        false => on_source(&Here(&engine), command, out),
+    };
+    // What was asked is done or not by now; a failed close costs the next open time.
+    let closed = engine.close();
+    done?;
+    Ok(closed?)
+}
+
+/// Whether a command is about more than a service can be asked.
+fn needs_engine(command: &Command) -> bool {
+    match command {
+        Command::Diff(args) => args.files,
+        Command::Restore(args) => args.files.is_some(),
+        Command::Bisect(_)
+        | Command::Rollback(_)
+        | Command::Recover(_)
+        | Command::Capture(_)
+        | Command::Files(_)
+        | Command::Cat(_)
+        | Command::Cleanup(_)
+        | Command::Delete(_)
+        | Command::Compact(_) => true,
+        _ => false,
     }
 }
 
@@ -111,7 +142,8 @@ fn on_store(store: &Choice, engine: &Engine, command: Command, out: &mut Out) ->
         Command::Cleanup(args) => cleanup::run(engine, &args, out),
         Command::Delete(args) => delete::run(engine, &args, out),
         Command::Compact(args) => compact::run(store, engine, &args, out),
-        command => on_source(&Here(engine), command, out),
+        // The others are asked of a source.
+        _ => Ok(()),
     }
 }
 
@@ -161,23 +193,25 @@ fn needed<'a>(source: &'a dyn Source, what: &str) -> Result<&'a Engine> {
 
 /// The point of an address, or what to do where there is none.
 pub fn point(engine: &Engine, address: &str) -> Result<Point> {
-    engine.point(address).map_err(|error| {
-        let kind = error.kind();
-        let failure = Failure::from(error);
-        match kind {
-            ErrorKind::Invalid if address.starts_with('@') => {
-                failure.hint("`milepost checkpoints --json` lists whole ids")
-            }
-            ErrorKind::Invalid => failure.hint(
-                "addresses are TASK, TASK@N, TASK@LABEL, TASK~N, TASK/LINEAGE and @HEX; \
-                 `milepost log TASK -n 5` shows the last events",
-            ),
-            ErrorKind::NotFound if address.starts_with('@') => {
-                failure.hint("`milepost checkpoints` lists the checkpoints of the store")
-            }
-            _ => failure,
+    let point = engine.point(address);
+    point.map_err(|error| point_hint(error.into(), address))
+}
+
+/// What to do where an address leads nowhere.
+pub fn point_hint(failure: Failure, address: &str) -> Failure {
+    match failure.kind() {
+        Some(ErrorKind::Invalid) if address.starts_with('@') => {
+            failure.hint("`milepost checkpoints --json` lists whole ids")
         }
-    })
+        Some(ErrorKind::Invalid) => failure.hint(
+            "addresses are TASK, TASK@N, TASK@LABEL, TASK~N, TASK/LINEAGE and @HEX; \
+             `milepost log TASK -n 5` shows the last events",
+        ),
+        Some(ErrorKind::NotFound) if address.starts_with('@') => {
+            failure.hint("`milepost checkpoints` lists the checkpoints of the store")
+        }
+        _ => failure,
+    }
 }
 
 /// The next offset of a point's lineage.
@@ -192,6 +226,12 @@ pub fn log_hint(point: &Point, head: u64) -> String {
     format!("`milepost log {place}` prints the events that are there")
 }
 
+/// What to do where something is no label.
+pub const LABEL: &str = "a label is a name, as in `before-fix`";
+
+/// What to do where there is no such task.
+pub const TASKS: &str = "`milepost tasks` lists the tasks of the store";
+
 /// The task of this id, which may be percent-encoded as in an address.
 pub fn task(engine: &Engine, id: &str) -> Result<Task> {
     match engine.task(id) {
@@ -201,9 +241,7 @@ pub fn task(engine: &Engine, id: &str) -> Result<Task> {
                 .and_then(|address| engine.resolve(&address));
             match decoded {
                 Ok(point) if id.contains('%') => Ok(engine.task(&point.task)?),
-                _ => {
-                    Err(Failure::from(error).hint("`milepost tasks` lists the tasks of the store"))
-                }
+                _ => Err(Failure::from(error).hint(TASKS)),
             }
         }
         task => Ok(task?),

@@ -1,11 +1,11 @@
 //! `pause`, `resume`, `stop`, `guide` and `edit`: what a person tells a run.
 
-use milepost::{Json, RunControl};
+use milepost::{ErrorKind, Json, RunControl};
 use serde_json::json;
 
 use super::words;
 use crate::args;
-use crate::error::{Failure, Result, USAGE};
+use crate::error::{CONFLICT, Failure, Result, USAGE};
 use crate::output::{Out, printable};
 use crate::source::Source;
 
@@ -17,7 +17,17 @@ pub fn control(
     out: &mut Out,
 ) -> Result<()> {
     let task = source.task(&args.task)?;
-    source.control(&task, to, args.reason.clone())?;
+    let changed = source.control(&task, to, args.reason.clone());
+    changed.map_err(|failure| match failure.kind() {
+        // The run is not where that leads from.
+        Some(ErrorKind::Invalid | ErrorKind::Conflict) => {
+            let name = words::encode(&task.id);
+            let hint =
+                format!("`milepost log {name} --kind control_changed -n 3` says what came before");
+            failure.code_of(CONFLICT).hint(hint)
+        }
+        _ => failure,
+    })?;
     if out.json {
         return Ok(out.json(&json!({ "task": task.id, "control": to }))?);
     }

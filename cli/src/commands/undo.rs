@@ -26,8 +26,12 @@ fn there(source: &dyn Source, args: &args::Undo, out: &mut Out) -> Result<()> {
         needed(source, "`undo` of files")?;
     }
     let task = source.task(&args.task)?;
-    let restored = source.undo(&task)?;
     let (name, left) = (words::encode(&task.id), task.active);
+    let restored = source.undo(&task);
+    let restored = restored.map_err(|failure| match failure.kind() {
+        Some(ErrorKind::Invalid | ErrorKind::NotFound) => failure.hint(as_they_are(&name)),
+        _ => failure,
+    })?;
     let hint = format!("lineage {left} stays: `milepost log {name}/{left}`");
     restore::print(&restored, DONE, &hint, out)
 }
@@ -116,9 +120,11 @@ fn failed(error: Error, name: &str) -> Failure {
     let nothing = matches!(error.kind(), ErrorKind::Invalid | ErrorKind::NotFound) && !refused;
     let failure = Failure::from(error);
     match nothing {
-        true => failure.hint(format!(
-            "`milepost lineages {name}` shows the lineages as they are"
-        )),
+        true => failure.hint(as_they_are(name)),
         false => failure,
     }
+}
+
+fn as_they_are(name: &str) -> String {
+    format!("`milepost lineages {name}` shows the lineages as they are")
 }

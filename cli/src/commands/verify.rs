@@ -1,5 +1,7 @@
 //! `verify`: every hash, and both copies of every event.
 
+use std::path::{Path, PathBuf};
+
 use milepost::Anchor;
 use serde_json::json;
 
@@ -7,6 +9,9 @@ use crate::args::Verify;
 use crate::error::{CORRUPT, Failure, Result};
 use crate::output::{Look, Out, bar, big, count, plural, printable};
 use crate::source::{Source, VerifyAsked};
+use crate::store::now_us;
+
+use super::doctor::note_verified;
 
 /// A bar is shown from so many events on.
 const LONG: u64 = 100_000;
@@ -27,6 +32,9 @@ pub fn run(source: &dyn Source, args: &Verify, out: &mut Out) -> Result<()> {
     })?;
     if let Some(bar) = shown {
         bar.finish_and_clear();
+    }
+    if let (Some(folder), None) = (folder(source), &asked.task) {
+        note_verified(&folder, &report, now_us());
     }
     let anchor = asked.anchor;
     let counts = [
@@ -84,4 +92,10 @@ pub fn run(source: &dyn Source, args: &Verify, out: &mut Out) -> Result<()> {
     Err(Failure::new(format!("{faults} found"))
         .code_of(CORRUPT)
         .hint("copy the store's folder as it is before anything else is done to it"))
+}
+
+/// The folder of a store that is opened here.
+fn folder(source: &dyn Source) -> Option<PathBuf> {
+    let store = source.engine()?.chunk_store();
+    store.folder().map(Path::to_owned)
 }

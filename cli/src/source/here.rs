@@ -135,7 +135,7 @@ impl Source for Here<'_> {
             let invalid = error.kind() == ErrorKind::Invalid && !refused;
             let failure = Failure::from(error);
             match invalid {
-                true => failure.hint("a label is a name, as in `before-fix`"),
+                true => failure.hint(commands::LABEL),
                 false => failure,
             }
         });
@@ -159,7 +159,8 @@ impl Source for Here<'_> {
     }
 
     fn stats_of(&self, user: &str) -> Result<UserForm> {
-        let tasks = self.0.task_stats(Some(user))?;
+        let mut tasks = self.0.task_stats(Some(user))?;
+        tasks.sort_by_key(|task| std::cmp::Reverse(task.no));
         let mut total = TaskStats::default();
         for task in &tasks {
             total.lineages += task.lineages;

@@ -3,6 +3,7 @@
 //! Commands print the forms that the service answers with, so they say the same words either way.
 
 mod here;
+mod there;
 
 use std::ops::Range;
 
@@ -16,6 +17,7 @@ use serde_json::Value;
 use crate::error::Result;
 use crate::output::Out;
 pub use here::Here;
+pub use there::There;
 
 /// Gets events one by one.
 pub type Each<'a> = &'a mut dyn FnMut(EventForm) -> Result<()>;

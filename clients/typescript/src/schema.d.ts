@@ -21,6 +21,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/checkpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Checkpoints of all tasks that one may see, newest first. */
+        get: operations["all_checkpoints"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/checkpoints/{id}": {
         parameters: {
             query?: never;
@@ -1338,6 +1355,50 @@ export interface operations {
             };
         };
     };
+    all_checkpoints: {
+        parameters: {
+            query?: {
+                /** @description Only those of this status: `success` or `failure`. */
+                status?: string;
+                /** @description Only those whose metadata has all of this: a JSON object, as text. */
+                filter?: string;
+                /** @description At most so many: 1 to 100, 20 unless given. */
+                limit?: number;
+                /** @description Go on from here: the `next` of a page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Listed_CheckpointForm"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     checkpoint: {
         parameters: {
             query?: never;
@@ -2051,6 +2112,8 @@ export interface operations {
             query?: {
                 /** @description Only what is at this place, as a JSON pointer (RFC 6901): `/variables/score`. */
                 pointer?: string;
+                /** @description Only so many of the last messages, and of the last guidance: 0 to 1,000. All unless given, and where a part is asked for. */
+                messages?: number;
             };
             header?: {
                 /** @description ETags of what is known */
@@ -2853,6 +2916,8 @@ export interface operations {
                 lineage?: number;
                 /** @description Only those of this status: `success` or `failure`. */
                 status?: string;
+                /** @description Only those whose metadata has all of this: a JSON object, as text. */
+                filter?: string;
                 /** @description At most so many: 1 to 100, 20 unless given. */
                 limit?: number;
                 /** @description Go on from here: the `next` of a page. */

@@ -9,10 +9,10 @@ mod stats;
 pub(crate) use append::{EventGiven, Line, LineGiven};
 pub(crate) use location::location;
 pub(crate) use milepost_forms::{
-    AppendedForm, Big, BlamedForm, ChangesForm, CheckpointForm, CountsForm, ErasedForm, EventAt,
-    EventForm, FileForm, LineageForm, Listed, MovedForm, PinForm, PointForm, Problem, RangeForm,
-    RestorePlanForm, RestoredForm, RetentionForm, StateOrPart, StatsForm, TaskForm, TaskStatsForm,
-    UserForm, VerifyForm, big_or_none,
+    AppendedForm, Big, BlamedForm, ChangesForm, CheckpointForm, ControlForm, CountsForm,
+    ErasedForm, EventAt, EventForm, FileForm, LineageForm, Listed, MovedForm, PinForm, PointForm,
+    Problem, RangeForm, RestorePlanForm, RestoredForm, RetentionForm, StateOrPart, StatsForm,
+    TaskForm, TaskStatsForm, UserForm, VerifyForm, big_or_none,
 };
 pub(crate) use ranges::{RangePage, line};
 pub(crate) use restores::planned;

@@ -9,7 +9,7 @@ use milepost::{
     Appended, ArtifactsEdited, ControlChanged, ErrorKind, GuidanceGiven, Json, RunControl, Task,
     transition,
 };
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -17,7 +17,7 @@ use utoipa_axum::routes;
 use super::append::created;
 use crate::appending::{self, Target};
 use crate::by::{By, answer, refused};
-use crate::forms::{AppendedForm, Problem};
+use crate::forms::{AppendedForm, ControlForm, Problem};
 use crate::input::{Named, Required};
 use crate::server::App;
 use crate::view::View;
@@ -41,15 +41,6 @@ struct ControlAsked {
     #[schema(value_type = String)]
     to: RunControl,
     reason: Option<String>,
-}
-
-/// What a run's control is.
-#[derive(Debug, Serialize, ToSchema)]
-struct ControlForm {
-    /// `idle`, `running`, `paused` or `stopped`.
-    control: &'static str,
-    /// Whether it had been changed before, under the same key.
-    repeated: bool,
 }
 
 /// Guidance.
@@ -91,7 +82,7 @@ async fn control(
     Named(task): Named,
     Required(given): Required<ControlAsked>,
 ) -> Result<Response, Wrong> {
-    let control = given.to.name();
+    let control = given.to;
     let change = move |by: &By, view: &View<'_>| change(&view.task(&task)?, by, &given);
     let changed = app.work(move |engine| change(&by, &View::of(engine, &by.who)));
     let changed = changed.await?;

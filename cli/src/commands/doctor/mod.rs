@@ -1,0 +1,113 @@
+//! `doctor`: how a store is, and what to do about it.
+//!
+//! ```text
+//! place     where it is: whose, on which disk, who has it open
+//! within    what is in it: counts, what is not applied, what opening found
+//! verified  when all of it was verified last
+//! ```
+
+mod place;
+mod verified;
+mod within;
+
+use serde::Serialize;
+
+use crate::error::{CORRUPT, Failure, Result};
+use crate::output::{Look, Out, count, printable};
+use crate::store::{Choice, Found, now_us};
+pub use verified::note_verified;
+
+/// How something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum State {
+    Fine,
+    /// Nothing is wrong yet, but somebody should look.
+    Look,
+    Wrong,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Serialize)]
+struct Check {
+    name: &'static str,
+    state: State,
+    /// What is so.
+    said: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    advice: Option<String>,
+}
+
+impl Check {
+    fn fine(name: &'static str, said: impl Into<String>) -> Self {
+        Self {
+            name,
+            state: State::Fine,
+            said: said.into(),
+            advice: None,
+        }
+    }
+
+    fn look(name: &'static str, said: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self {
+            state: State::Look,
+            advice: Some(advice.into()),
+            ..Self::fine(name, said)
+        }
+    }
+
+    fn wrong(name: &'static str, said: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self {
+            state: State::Wrong,
+            ..Self::look(name, said, advice)
+        }
+    }
+}
+
+pub fn run(store: &Choice, out: &mut Out) -> Result<()> {
+    let folder = store.folder()?;
+    let mut checks = vec![Check::fine(
+        "version",
+        format!("milepost {}", env!("CARGO_PKG_VERSION")),
+    )];
+    checks.extend(place::checks(&folder));
+    match store.find_at(&folder) {
+        Ok(found) => {
+            checks.extend(within::checks(&found, &folder)?);
+            checks.push(verified::check(&folder, now_us()));
+            if let Found::Here(engine) = found {
+                engine.close()?;
+            }
+        }
+        Err(failure) => checks.push(within::closed(failure)),
+    }
+    print(&checks, out)?;
+    let wrong = checks.iter().filter(|check| check.state == State::Wrong);
+    match wrong.count() as u64 {
+        0 => Ok(()),
+        wrong => Err(Failure::new(format!("{} wrong", count(wrong, "thing")))
+            .code_of(CORRUPT)
+            .hint("each says above what to do about it")),
+    }
+}
+
+fn print(checks: &[Check], out: &mut Out) -> Result<()> {
+    if out.json {
+        return Ok(out.json(&checks)?);
+    }
+    for check in checks {
+        let (look, mark) = match check.state {
+            State::Fine => (Look::Good, "ok"),
+            State::Look => (Look::Name, "look"),
+            State::Wrong => (Look::Bad, "WRONG"),
+        };
+        let mark = out.look(look, &format!("{mark:5}"));
+        let name = check.name;
+        out.line(format!("{mark}  {name:11} {}", printable(&check.said)))?;
+        if let Some(advice) = &check.advice {
+            out.line(format!("{:20}{}", "", printable(advice)))?;
+        }
+    }
+    Ok(())
+}

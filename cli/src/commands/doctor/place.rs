@@ -1,0 +1,95 @@
+//! Where a store is: whose, on which disk.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use rustix::fs::{statfs, statvfs};
+
+use super::Check;
+use crate::output::size;
+
+/// Less free than this is said.
+const FREE_LEAST: u64 = 1 << 30;
+
+/// File systems by the numbers that Linux has for them (linux/magic.h).
+const TMPFS: i64 = 0x0102_1994;
+const ELSEWHERE: [(i64, &str); 4] = [
+    (0x6969, "NFS"),
+    (0xff53_4d42, "CIFS"),
+    (0xfe53_4d42, "SMB"),
+    (0x6573_5546, "FUSE"),
+];
+
+pub fn checks(folder: &Path) -> Vec<Check> {
+    vec![owner(folder), disk(folder), room(folder)]
+}
+
+fn owner(folder: &Path) -> Check {
+    let shown = folder.display();
+    match std::fs::metadata(folder) {
+        Err(error) => Check::wrong(
+            "folder",
+            format!("{shown} cannot be looked at: {error}"),
+            "see whose it is: `ls -ld` says so",
+        ),
+        Ok(metadata) if metadata.mode() & 0o077 != 0 => Check::look(
+            "folder",
+            format!("{shown}, mode {:04o}", metadata.mode() & 0o7777),
+            format!("others of this machine may read it: `chmod go= {shown}` keeps them out"),
+        ),
+        Ok(metadata) => Check::fine(
+            "folder",
+            format!("{shown}, mode {:04o}", metadata.mode() & 0o7777),
+        ),
+    }
+}
+
+fn disk(folder: &Path) -> Check {
+    let Ok(found) = statfs(folder) else {
+        return Check::look(
+            "disk",
+            "what disk it is on is not known",
+            "look at it with `df`",
+        );
+    };
+    #[allow(
+        clippy::unnecessary_cast,
+        reason = "its type is another one on other machines"
+    )]
+    let kind = found.f_type as i64;
+    if kind == TMPFS {
+        return Check::look(
+            "disk",
+            "it is in memory (tmpfs)",
+            "all of it is gone when the machine stops: a store that should last is on a disk",
+        );
+    }
+    match ELSEWHERE.iter().find(|(number, _)| *number == kind) {
+        Some((_, name)) => Check::look(
+            "disk",
+            format!("it is on {name}"),
+            "what is synced there is as safe as the other side keeps it, and locks may not hold: a local disk is better",
+        ),
+        None => Check::fine("disk", "it is on a local file system"),
+    }
+}
+
+fn room(folder: &Path) -> Check {
+    let Ok(found) = statvfs(folder) else {
+        return Check::look(
+            "room",
+            "how much is free is not known",
+            "look at it with `df`",
+        );
+    };
+    let free = found.f_bavail.saturating_mul(found.f_frsize);
+    let said = format!("{} free on its disk", size(free));
+    match free < FREE_LEAST {
+        true => Check::look(
+            "room",
+            said,
+            "`milepost cleanup --dry-run` says what can go; where the disk is full, appends are refused and nothing is lost",
+        ),
+        false => Check::fine("room", said),
+    }
+}

@@ -1,0 +1,63 @@
+//! When all of a store was verified last. `verify` leaves a note in it.
+
+use std::path::Path;
+
+use milepost_forms::{Big, VerifyForm, micros};
+use serde::{Deserialize, Serialize};
+
+use super::Check;
+use crate::output::{count, span};
+
+/// The note's name in the store.
+const NOTE: &str = "verified.json";
+/// Microseconds after which it should be done again: 30 days.
+const STALE: u64 = 30 * 86_400 * 1_000_000;
+
+#[derive(Serialize, Deserialize)]
+struct Note {
+    time: String,
+    time_us: Big,
+    events: Big,
+    faults: usize,
+}
+
+/// Notes that all of it was verified. Where that cannot be written nothing depends on it.
+pub fn note_verified(folder: &Path, report: &VerifyForm, now_us: u64) {
+    let note = Note {
+        time: micros(now_us),
+        time_us: Big(now_us),
+        events: report.events,
+        faults: report.faults.len(),
+    };
+    if let Ok(text) = serde_json::to_string(&note) {
+        let _ = std::fs::write(folder.join(NOTE), text + "\n");
+    }
+}
+
+pub fn check(folder: &Path, now_us: u64) -> Check {
+    let text = std::fs::read_to_string(folder.join(NOTE)).ok();
+    let note: Option<Note> = text.and_then(|text| serde_json::from_str(&text).ok());
+    let Some(note) = note else {
+        return Check::look(
+            "verified",
+            "all of it was never verified here",
+            "`milepost verify` computes every hash again and compares both copies",
+        );
+    };
+    let ago = now_us.saturating_sub(note.time_us.0);
+    let said = format!(
+        "{} ago, {}: {}",
+        span(ago),
+        count(note.events.0, "event"),
+        count(note.faults as u64, "fault")
+    );
+    match (note.faults, ago > STALE) {
+        (0, false) => Check::fine("verified", said),
+        (0, true) => Check::look("verified", said, "`milepost verify` does it again"),
+        (_, _) => Check::wrong(
+            "verified",
+            said,
+            "`milepost verify` says which, `milepost repair --dry-run` what can be mended",
+        ),
+    }
+}

@@ -1,0 +1,147 @@
+//! What is in a store.
+
+use std::path::Path;
+
+use milepost::{Engine, ErrorKind};
+use milepost_forms::StoreForm;
+use rustix::fs::statvfs;
+
+use super::Check;
+use crate::error::{Failure, Result};
+use crate::output::{count, size};
+use crate::source::{Here, Source};
+use crate::store::Found;
+
+/// So many commits that are not applied are said. Opening reads them again.
+const LAG: u64 = 100_000;
+
+pub fn checks(found: &Found, folder: &Path) -> Result<Vec<Check>> {
+    let (opened, stats) = match found {
+        Found::Here(engine) => (
+            vec![lock("nobody had it open".into()), opened(engine)],
+            Here(engine).stats()?,
+        ),
+        Found::There(there) => (
+            vec![lock(format!("it is open: {} has it", there.place()))],
+            there.stats()?,
+        ),
+    };
+    let mut checks = opened;
+    checks.push(sizes(&stats));
+    checks.push(applied(&stats));
+    if let Found::Here(engine) = found {
+        checks.push(pending(engine)?);
+        checks.push(compaction(engine, folder)?);
+    }
+    Ok(checks)
+}
+
+fn lock(said: String) -> Check {
+    Check::fine("lock", said)
+}
+
+fn opened(engine: &Engine) -> Check {
+    let report = engine.opened();
+    match report.findings.as_slice() {
+        [] => Check::fine(
+            "opening",
+            format!(
+                "{} came back from the journal",
+                count(report.recovered, "commit")
+            ),
+        ),
+        [first, ..] => Check::look(
+            "opening",
+            format!(
+                "{}, the first: {}: {} ({})",
+                count(report.findings.len() as u64, "finding"),
+                first.place,
+                first.message,
+                first.outcome
+            ),
+            "`milepost verify` says whether anything is missing",
+        ),
+    }
+}
+
+fn sizes(stats: &StoreForm) -> Check {
+    let said = format!(
+        "{}, {}, {} in {} on disk (journal {}, archive {}, sled {}, packs {})",
+        count(stats.tasks.0, "task"),
+        count(stats.checkpoints.0, "checkpoint"),
+        count(stats.events.0, "event"),
+        size(stats.disk.total.0),
+        size(stats.disk.journal.0),
+        size(stats.disk.archive.0),
+        size(stats.disk.sled.0),
+        size(stats.disk.packs.0),
+    );
+    Check::fine("sizes", said)
+}
+
+fn applied(stats: &StoreForm) -> Check {
+    let lag = stats.seq.0.saturating_sub(stats.applied.0);
+    let said = format!("{} wait to be applied", count(lag, "commit"));
+    match lag > LAG {
+        true => Check::look(
+            "applier",
+            said,
+            "appends are faster than they are applied: opening after a crash takes longer; it passes when they pause",
+        ),
+        false => Check::fine("applier", said),
+    }
+}
+
+fn pending(engine: &Engine) -> Result<Check> {
+    let pending = engine.pending_restores()?;
+    Ok(match pending.first() {
+        None => Check::fine("restores", "none was cut short"),
+        Some(first) => Check::wrong(
+            "restores",
+            format!(
+                "{} cut short, of `{}` first",
+                count(pending.len() as u64, "restore"),
+                first.task
+            ),
+            format!(
+                "`milepost recover {}` takes it back",
+                super::super::encode(&first.task)
+            ),
+        ),
+    })
+}
+
+fn compaction(engine: &Engine, folder: &Path) -> Result<Check> {
+    let needs = engine.plan_compaction()?.needs;
+    let free = statvfs(folder).map(|found| found.f_bavail.saturating_mul(found.f_frsize));
+    let said = format!("needs at most {} free beside the store", size(needs));
+    Ok(match free {
+        Ok(free) if free < needs => Check::look(
+            "compaction",
+            format!("{said}, which is not there"),
+            "make room before the next `milepost compact`, or take it to a larger disk",
+        ),
+        _ => Check::fine("compaction", said),
+    })
+}
+
+/// What stands in the way of opening it.
+pub fn closed(failure: Failure) -> Check {
+    let said = format!("it cannot be opened: {failure}");
+    match failure.kind() {
+        Some(ErrorKind::Unavailable) => Check::look(
+            "lock",
+            said,
+            "look again when that program has ended; `milepost_server::attach` in it lets commands through",
+        ),
+        Some(ErrorKind::Corrupt) => Check::wrong(
+            "opening",
+            said,
+            "`milepost repair --dry-run` says what can be mended and what is lost",
+        ),
+        Some(ErrorKind::Unsupported) => {
+            Check::wrong("opening", said, "update milepost: a newer one wrote this")
+        }
+        _ => Check::wrong("opening", said, "see what it says"),
+    }
+}

@@ -1,0 +1,223 @@
+//! A store that another program has open: commands say the same words through its socket, and through an address.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+mod common;
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Stdio};
+
+use common::{Place, Ran};
+
+/// A service that has the store of a place open.
+struct Serving {
+    child: Child,
+    url: String,
+}
+
+impl Serving {
+    fn of(place: &Place) -> Self {
+        let mut child = place
+            .command(["serve", "--listen", "127.0.0.1:0"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        stdout.read_line(&mut line).unwrap();
+        let url = line
+            .trim()
+            .strip_prefix("listening on ")
+            .unwrap()
+            .to_owned();
+        Self { child, url }
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => copy(&entry.path(), &to),
+            false => drop(fs::copy(entry.path(), to).unwrap()),
+        }
+    }
+}
+
+/// Two places with the same store in them.
+fn twins() -> (Place, Place) {
+    let (one, other) = (Place::recorded(), Place::new());
+    one.say("mark run@4 early --metadata {\"score\":1}").ok();
+    copy(&one.store(), &other.store());
+    (one, other)
+}
+
+const LOOKS: &[&str] = &[
+    "tasks",
+    "tasks --limit 2",
+    "tasks --user nobody",
+    "lineages run",
+    "log run",
+    "log run -n 3",
+    "log run --reverse --kind message",
+    "log run --graph",
+    "log run --step 1 --full",
+    "log run@4",
+    "show run@4",
+    "show run@early",
+    "state run",
+    "state run@early --messages 1",
+    "state run --messages none",
+    "checkpoints",
+    "checkpoints run",
+    "checkpoints --limit 3",
+    "checkpoints --where score=1",
+    "checkpoints run --status failure",
+    "diff run@early run",
+    "diff run run",
+    "blame run /messages/0",
+    "blame run /variables --history",
+    "pins run",
+    "stats --user ada",
+    "verify run",
+    // What cannot be met is refused in the same words.
+    "show run@99",
+    "show run",
+    "log nope",
+    "state run@nope",
+    "lineages nope",
+    "show @0123456789",
+    "blame run variables",
+    "checkpoints nope",
+    "pin run@2",
+    "resume run",
+    "mark run@3 17",
+];
+
+fn asked(place: &Place, line: &str, more: &[&str]) -> Ran {
+    place.run(line.split(' ').chain(more.iter().copied()))
+}
+
+fn same(here: &Ran, there: &Ran, line: &str) {
+    assert_eq!(
+        (here.code, &here.out, &here.err),
+        (there.code, &there.out, &there.err),
+        "{line}"
+    );
+}
+
+#[test]
+fn what_is_looked_at_is_the_same_here_through_the_socket_and_through_an_address() {
+    let (one, other) = twins();
+    let here = LOOKS.iter().map(|line| {
+        let plain = asked(&one, line, &[]);
+        (plain, asked(&one, line, &["--json"]))
+    });
+    let here: Vec<_> = here.collect();
+    let serving = Serving::of(&other);
+    let elsewhere = Place::new();
+    for (line, (plain, json)) in LOOKS.iter().zip(here) {
+        same(&plain, &asked(&other, line, &[]), line);
+        same(&json, &asked(&other, line, &["--json"]), line);
+        let server = ["--server", serving.url.as_str()];
+        same(&plain, &asked(&elsewhere, line, &server), line);
+    }
+}
+
+/// The text without times, and what follows from them.
+fn timeless(text: &str) -> String {
+    // Ids and hashes follow from times.
+    let mut words = Vec::new();
+    for word in text.split([' ', '\n']) {
+        let bare = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+        let digits = bare.bytes().all(|byte| byte.is_ascii_hexdigit());
+        words.push(match bare.len() >= 12 && digits {
+            true => "ID",
+            false => word,
+        });
+    }
+    words.join(" ")
+}
+
+#[test]
+fn what_is_done_through_the_socket_is_done_as_here() {
+    let (one, other) = twins();
+    let serving = Serving::of(&other);
+    for line in [
+        "mark run@6 later",
+        "restore run@early",
+        "undo run",
+        "undo run",
+        "pin run@later --reason why",
+        "unpin run@later",
+        "unpin run@later",
+        "pause run -m wait",
+        "guide run be brief",
+        "edit run a=1 b=text",
+        "erase run@4 --yes",
+        "erase run@4 --yes",
+        "resume run",
+        "stop run",
+        "stop run",
+    ] {
+        let (here, there) = (asked(&one, line, &[]), asked(&other, line, &[]));
+        assert_eq!(
+            (here.code, timeless(&here.out), timeless(&here.err)),
+            (there.code, timeless(&there.out), timeless(&there.err)),
+            "{line}"
+        );
+    }
+    let kinds = |place: &Place| {
+        let events = place.lines("log run");
+        let kinds = events.iter().map(|event| event["kind"].to_string());
+        kinds.collect::<Vec<_>>()
+    };
+    assert_eq!(kinds(&one), kinds(&other));
+    let state = |place: &Place| place.json("state run")["artifacts"].clone();
+    assert_eq!(state(&one), state(&other));
+    drop(serving);
+    // What was done there is there when nobody has it open any more.
+    assert_eq!(kinds(&one), kinds(&other));
+}
+
+#[test]
+fn what_needs_the_store_itself_says_who_has_it() {
+    let (_, place) = twins();
+    let serving = Serving::of(&place);
+    for line in ["cleanup --dry-run", "capture . --task run", "compact"] {
+        let ran = asked(&place, line, &[]);
+        ran.failed(1, "another program has it");
+        assert!(ran.err.contains("server/socket"), "{ran:?}");
+        let server = ["--server", serving.url.as_str()];
+        let ran = asked(&Place::new(), line, &server);
+        ran.failed(1, "another program has it");
+        assert!(ran.err.contains(&serving.url), "{ran:?}");
+    }
+}
+
+#[test]
+fn where_nobody_answers_it_says_so() {
+    let place = Place::new();
+    let ran = asked(&place, "tasks", &["--server", "http://127.0.0.1:1"]);
+    ran.failed(1, "127.0.0.1:1");
+    let ran = asked(&place, "tasks", &["--server", "nonsense"]);
+    ran.failed(1, "nonsense");
+    let both = asked(
+        &place,
+        "tasks",
+        &["--server", "http://127.0.0.1:1", "--store", "s"],
+    );
+    assert_eq!(both.code, 2, "{both:?}");
+}

@@ -1,0 +1,130 @@
+//! Events are appended.
+
+use milepost_codec::Body;
+use milepost_forms::AppendedForm;
+use serde::Serialize;
+
+use crate::ask::Ask;
+use crate::checkpoints::Mark;
+use crate::client::Client;
+use crate::error::{Error, Result};
+use crate::once::{Conditions, conditions};
+
+const LINES: &str = "application/x-ndjson";
+
+/// Events to append together: all of them or none, in one commit.
+///
+/// ```
+/// use milepost_client::{Append, Mark};
+/// use milepost_client::codec::{Body, Message, StepStarted};
+///
+/// let one = Append::from(Message::text("user", "hello")).key("request-17");
+/// let two: [Body; 2] = [StepStarted { step: 1, ..Default::default() }.into(),
+///                       Message::text("assistant", "hi").into()];
+/// let batch = Append::batch(two).expect_head(5).mark(Mark::new().label("one"));
+/// # let _ = (one, batch);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Append {
+    bodies: Vec<Body>,
+    mark: Option<Mark>,
+    lineage: Option<u32>,
+    conditions: Conditions,
+}
+
+conditions!(Append);
+
+impl Append {
+    /// Several events: 1 to 10,000. Where a value in one of them is JSON of several lines, these lines become one; that of a single
+    /// event is kept word for word.
+    pub fn batch<B: Into<Body>>(bodies: impl IntoIterator<Item = B>) -> Self {
+        Self {
+            bodies: bodies.into_iter().map(Into::into).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// And a checkpoint behind them, in the same commit. It takes no [`Mark::at`].
+    #[must_use]
+    pub fn mark(mut self, mark: Mark) -> Self {
+        self.mark = Some(mark);
+        self
+    }
+
+    /// To this lineage; else to the one that the task goes on with.
+    #[must_use]
+    pub fn lineage(mut self, lineage: u32) -> Self {
+        self.lineage = Some(lineage);
+        self
+    }
+
+    /// Its events, as the service takes them.
+    fn in_body(&self, ask: Ask) -> Result<Ask> {
+        let asked = ask.asked();
+        let wrong = |error: serde_json::Error| Error::invalid(&asked, error.to_string());
+        if let [body] = self.bodies.as_slice() {
+            let mark = self.mark.as_ref();
+            return ask.json(&Given::of(body, mark));
+        }
+        let mut lines = Vec::new();
+        for body in &self.bodies {
+            let line = serde_json::to_vec(&Given::of(body, None)).map_err(wrong)?;
+            // Only between two values can JSON have a newline: in a text it is written otherwise.
+            lines.extend(line.into_iter().map(|byte| match byte {
+                b'\n' => b' ',
+                byte => byte,
+            }));
+            lines.push(b'\n');
+        }
+        if let Some(mark) = &self.mark {
+            let line = serde_json::to_vec(&MarkLine { mark }).map_err(wrong)?;
+            lines.extend(line.into_iter().filter(|byte| *byte != b'\n'));
+        }
+        Ok(ask.body(LINES, lines))
+    }
+}
+
+impl<B: Into<Body>> From<B> for Append {
+    fn from(body: B) -> Self {
+        Self::batch([body])
+    }
+}
+
+/// An event as it is sent.
+#[derive(Serialize)]
+struct Given<'a> {
+    kind: &'static str,
+    body: &'a Body,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mark: Option<&'a Mark>,
+}
+
+impl<'a> Given<'a> {
+    fn of(body: &'a Body, mark: Option<&'a Mark>) -> Self {
+        let kind = body.kind_name();
+        Self { kind, body, mark }
+    }
+}
+
+/// The last line of many events.
+#[derive(Serialize)]
+struct MarkLine<'a> {
+    mark: &'a Mark,
+}
+
+impl Client {
+    /// Appends. It is durable when this returns, and appended once however often it was asked: see [the crate](crate#asking-again).
+    ///
+    /// # Errors
+    ///
+    /// `Conflict`: the head is another one ([`Error::head`]), the key was used for other events, or the task went on elsewhere meanwhile.
+    /// `Invalid`: there are no events, too many, or such as only the engine makes. `Transport`, `Timeout`, `Unavailable`: nobody knows
+    /// whether it was appended; where it had a key of one's own, ask again with it.
+    pub async fn append(&self, task: &str, append: impl Into<Append>) -> Result<AppendedForm> {
+        let append = append.into();
+        let ask = self.ask(reqwest::Method::POST, ["v1", "tasks", task, "events"])?;
+        let ask = ask.query("lineage", append.lineage);
+        let ask = append.in_body(append.conditions.on(ask)?)?;
+        ask.read().await
+    }
+}

@@ -1,0 +1,111 @@
+//! Files of captured folders.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use milepost_codec::TreePath;
+use milepost_forms::{FileForm, Listed};
+use reqwest::Response;
+use tokio::time::timeout;
+
+use crate::client::Client;
+use crate::error::{Error, ErrorKind, Result};
+use crate::unfold::{Step, Unfolded, stream};
+
+/// The bytes of a file, in pieces, as they come.
+#[derive(Debug)]
+pub struct FileBytes {
+    len: Option<u64>,
+    most: usize,
+    asked: String,
+    stream: Unfolded<Piece, Result<Bytes>>,
+}
+
+stream!(FileBytes, Bytes);
+
+/// The answer that a file comes in.
+struct Piece {
+    response: Response,
+    asked: String,
+    timeout: Duration,
+}
+
+impl Client {
+    /// What the captured folder that a point sees holds, all of it, a folder before what is in it.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: nothing was captured before the point. `Invalid`: it is no address.
+    pub async fn files(&self, address: &str) -> Result<Listed<FileForm>> {
+        self.get(["v1", "points", address, "files"])?.read().await
+    }
+
+    /// The bytes of a captured file. Whatever its length, one piece is held at a time.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: there is no such file: folders and links have no bytes. `Transport`, of a piece: it does not go on.
+    pub async fn file(&self, address: &str, path: &TreePath) -> Result<FileBytes> {
+        let front = ["v1", "points", address, "files"];
+        let segments = front.iter().map(|part| part.as_bytes()).chain(path.names());
+        let ask = self.get(segments)?.accept("application/octet-stream");
+        let response = ask.open().await?;
+        let piece = Piece {
+            asked: ask.asked(),
+            timeout: self.0.options.timeout,
+            response,
+        };
+        Ok(FileBytes {
+            len: piece.response.content_length(),
+            most: self.0.options.answer,
+            asked: ask.asked(),
+            stream: Unfolded::new(piece, next),
+        })
+    }
+}
+
+impl FileBytes {
+    /// How many there are, where it is known.
+    pub fn size(&self) -> Option<u64> {
+        self.len
+    }
+
+    /// All of them.
+    ///
+    /// # Errors
+    ///
+    /// `Transport`: it does not go on. `Answer`: there are more than may be held.
+    pub async fn whole(mut self) -> Result<Vec<u8>> {
+        let mut whole = Vec::new();
+        while let Some(piece) = self.next().await {
+            let piece = piece?;
+            if whole.len() + piece.len() > self.most {
+                let most = self.most;
+                let text = format!(
+                    "the file has more than {most} bytes: take it piece by piece, or raise `ClientBuilder::answer_limit`"
+                );
+                return Err(Error::new(ErrorKind::Answer, &self.asked, text));
+            }
+            whole.extend_from_slice(&piece);
+        }
+        Ok(whole)
+    }
+}
+
+fn next(piece: Piece) -> Step<Piece, Result<Bytes>> {
+    Box::pin(piece.next())
+}
+
+impl Piece {
+    async fn next(mut self) -> (Option<Result<Bytes>>, Option<Self>) {
+        match timeout(self.timeout, self.response.chunk()).await {
+            Ok(Ok(Some(bytes))) => (Some(Ok(bytes)), Some(self)),
+            Ok(Ok(None)) => (None, None),
+            Ok(Err(error)) => {
+                let lost = Error::lost(&self.asked, &error.without_url());
+                (Some(Err(lost)), None)
+            }
+            Err(_) => (Some(Err(Error::late(&self.asked, self.timeout))), None),
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! Events as they are committed.
+
+use std::fmt;
+use std::pin::Pin;
+use std::str::FromStr;
+use std::task::{Context, Poll, ready};
+
+use futures_core::Stream;
+use milepost_codec::LineageId;
+use milepost_forms::{Big, EventForm, MovedForm};
+use reqwest::Response;
+use reqwest::header::{CONTENT_TYPE, HeaderName};
+use serde::de::DeserializeOwned;
+use tokio::time::timeout;
+
+use crate::ask::Ask;
+use crate::client::Client;
+use crate::error::{Error, ErrorKind, Result};
+use crate::retry::{Again, Tries};
+use crate::sse::{Message, Parser};
+use crate::unfold::{Step, Unfolded};
+
+const EVENT_STREAM: &str = "text/event-stream";
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+/// What a stream has come to: the lineage that is followed, and the offset that comes next. It is written `LINEAGE:NEXT`, and read
+/// from that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The lineage.
+    pub lineage: LineageId,
+    /// The offset.
+    pub next: u64,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.lineage, self.next)
+    }
+}
+
+impl FromStr for Place {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let read = text.split_once(':').and_then(|(lineage, next)| {
+            let (true, true) = (digits(lineage), digits(next)) else {
+                return None;
+            };
+            let lineage = LineageId(lineage.parse().ok()?);
+            let next = next.parse().ok()?;
+            Some(Self { lineage, next })
+        });
+        read.ok_or_else(|| Error::invalid("place", "a place is LINEAGE:OFFSET, as a stream has it"))
+    }
+}
+
+/// Where a stream begins.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Start {
+    /// At the first event that is there.
+    #[default]
+    Beginning,
+    /// At this offset of the lineage that the task goes on with.
+    Offset(u64),
+    /// Where an earlier stream has come to.
+    Place(Place),
+}
+
+impl From<u64> for Start {
+    fn from(offset: u64) -> Self {
+        Self::Offset(offset)
+    }
+}
+
+impl From<Place> for Start {
+    fn from(place: Place) -> Self {
+        Self::Place(place)
+    }
+}
+
+/// What comes of a task that is followed.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all of them are events, and they are handed on one by one"
+)]
+pub enum Followed {
+    /// The next event of the active lineage.
+    Event(EventForm),
+    /// The task goes on with another lineage: what came from `at` on holds no more, and comes as the new one has it.
+    Moved(MovedForm),
+}
+
+/// The history of a task's active lineage as it grows, without a gap and with nothing twice, over as many connections as it takes.
+#[derive(Debug)]
+pub struct Following {
+    place: Option<Place>,
+    stream: Unfolded<Reader, Result<(Followed, Place)>>,
+}
+
+impl Following {
+    /// What it has come to: behind what was given last. A stream from here on goes on there.
+    pub fn place(&self) -> Option<Place> {
+        self.place
+    }
+
+    /// What comes next; none behind an error.
+    pub async fn next(&mut self) -> Option<Result<Followed>> {
+        let mut this = Pin::new(self);
+        std::future::poll_fn(|context| this.as_mut().poll_next(context)).await
+    }
+}
+
+impl Stream for Following {
+    type Item = Result<Followed>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        let next = ready!(Pin::new(&mut this.stream).poll_next(context));
+        Poll::Ready(next.map(|next| {
+            let (followed, place) = next?;
+            this.place = Some(place);
+            Ok(followed)
+        }))
+    }
+}
+
+impl Client {
+    /// Follows a task: its events from somewhere on, and then each one as it becomes durable, through restores and undos. Where the
+    /// connection breaks, it is connected again behind what came last; nothing is left out, and nothing comes twice.
+    ///
+    /// ```no_run
+    /// use milepost_client::{Client, Followed, Start};
+    ///
+    /// # async fn watch(client: Client) -> milepost_client::Result<()> {
+    /// let mut following = client.follow("essay", Start::Beginning);
+    /// while let Some(followed) = following.next().await {
+    ///     match followed? {
+    ///         Followed::Event(event) => println!("{} {}", event.offset.0, event.kind),
+    ///         Followed::Moved(moved) => println!("back to {}", moved.at.0),
+    ///     }
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The last item is an error: what the service says that it ends for (the task was deleted, retention took what comes next, the token
+    /// was revoked), or `Transport` where nothing came over so many connections as [`ClientBuilder::reconnects`] allows.
+    ///
+    /// [`ClientBuilder::reconnects`]: crate::ClientBuilder::reconnects
+    pub fn follow(&self, task: &str, from: impl Into<Start>) -> Following {
+        let start = from.into();
+        let place = match start {
+            Start::Place(place) => Some(place),
+            Start::Beginning | Start::Offset(_) => None,
+        };
+        let reader = Reader {
+            client: self.clone(),
+            task: task.to_owned(),
+            asked: String::new(),
+            start,
+            place,
+            connection: None,
+            tries: Tries::new(self.0.options.reconnects.saturating_add(1)),
+        };
+        Following {
+            place,
+            stream: Unfolded::new(reader, next),
+        }
+    }
+}
+
+/// Reads a stream, over one connection after the other.
+struct Reader {
+    client: Client,
+    task: String,
+    /// What is asked, for people.
+    asked: String,
+    start: Start,
+    place: Option<Place>,
+    connection: Option<Connection>,
+    /// Of connections over which nothing came.
+    tries: Tries,
+}
+
+struct Connection {
+    response: Response,
+    parser: Parser,
+}
+
+type Item = Result<(Followed, Place)>;
+
+fn next(reader: Reader) -> Step<Reader, Item> {
+    Box::pin(reader.next())
+}
+
+impl Reader {
+    async fn next(mut self) -> (Option<Item>, Option<Self>) {
+        loop {
+            match self.step().await {
+                Ok(None) => {}
+                Ok(Some(item)) => return (Some(Ok(item)), Some(self)),
+                Err(error) => return (Some(Err(error)), None),
+            }
+        }
+    }
+
+    /// One step on, which may give something.
+    async fn step(&mut self) -> Result<Option<(Followed, Place)>> {
+        let Some(connection) = &mut self.connection else {
+            return self.connect().await.map(|()| None);
+        };
+        if let Some(message) = connection.parser.next() {
+            let read = self.place_behind(&message)?;
+            return Ok(read.inspect(|(_, place)| self.place = Some(*place)));
+        }
+        let silence = self.client.0.options.silence;
+        let broken = match timeout(silence, connection.response.chunk()).await {
+            Ok(Ok(Some(bytes))) => {
+                let pushed = connection.parser.push(&bytes);
+                pushed.map_err(|error| answer(&self.asked, error.to_string()))?;
+                if connection.parser.was_heard() {
+                    self.tries.over();
+                }
+                return Ok(None);
+            }
+            Ok(Ok(None)) => {
+                let text = "the stream ended, again and again";
+                Error::new(ErrorKind::Transport, &self.asked, text)
+            }
+            Ok(Err(error)) => Error::lost(&self.asked, &error.without_url()),
+            Err(_) => Error::late(&self.asked, silence),
+        };
+        self.connection = None;
+        self.tries.failed(Again::Always, broken).await?;
+        Ok(None)
+    }
+
+    /// Connects behind what came last; or waits for the next try.
+    async fn connect(&mut self) -> Result<()> {
+        let ask = self.ask()?;
+        self.asked = ask.asked();
+        let response = match ask.open_once().await {
+            Ok(response) => response,
+            Err(error) => return self.tries.failed(Again::Always, error).await,
+        };
+        let kind = response.headers().get(CONTENT_TYPE);
+        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        if !kind.starts_with(EVENT_STREAM) {
+            let text = format!("the answer is no stream of events, but `{kind}`");
+            return Err(answer(&self.asked, text));
+        }
+        self.connection = Some(Connection {
+            response,
+            parser: Parser::new(self.client.0.options.answer),
+        });
+        Ok(())
+    }
+
+    fn ask(&self) -> Result<Ask> {
+        let ask = self.client.get(["v1", "tasks", &self.task, "events"])?;
+        let ask = ask.accept(EVENT_STREAM);
+        match (self.place, self.start) {
+            (Some(place), _) => ask.header(LAST_EVENT_ID, &place.to_string()),
+            (None, Start::Offset(from)) => Ok(ask.query("from", Some(from))),
+            (None, _) => Ok(ask),
+        }
+    }
+
+    /// What a message says, and the place behind it, which has to be right behind the one before; nothing where it is not known what it
+    /// says, and it leads nowhere.
+    fn place_behind(&self, message: &Message) -> Result<Option<(Followed, Place)>> {
+        let asked = &self.asked;
+        if message.event == "problem" {
+            return Err(Error::of_problem(asked, parsed(message, asked)?));
+        }
+        let Some(id) = &message.id else {
+            return Ok(None);
+        };
+        let place: Place = id.parse().map_err(|_| {
+            let text = format!("`{id}` is no place of a stream");
+            answer(asked, text)
+        })?;
+        let (followed, fits) = match message.event.as_str() {
+            "lineage" => {
+                let moved: MovedForm = parsed(message, asked)?;
+                let (lineage, Big(next)) = (moved.to, moved.at);
+                let is_from = self.place.is_none_or(|last| last.lineage == moved.from);
+                let fits = is_from && place == Place { lineage, next };
+                (Followed::Moved(moved), fits)
+            }
+            _ => {
+                let event: EventForm = parsed(message, asked)?;
+                let Big(offset) = event.offset;
+                let fits = self.is_next(place.lineage, offset)
+                    && offset.checked_add(1) == Some(place.next);
+                (Followed::Event(event), fits)
+            }
+        };
+        match fits {
+            true => Ok(Some((followed, place))),
+            false => {
+                let last = self.place.map(|last| last.to_string());
+                let last = last.unwrap_or_else(|| "the beginning".into());
+                Err(answer(
+                    asked,
+                    format!("what leads to {place} does not follow on {last}"),
+                ))
+            }
+        }
+    }
+
+    fn is_next(&self, lineage: LineageId, offset: u64) -> bool {
+        match (self.place, self.start) {
+            (Some(last), _) => last.lineage == lineage && last.next == offset,
+            (None, Start::Offset(from)) => offset == from,
+            (None, _) => true,
+        }
+    }
+}
+
+/// The data of a message.
+fn parsed<T: DeserializeOwned>(message: &Message, asked: &str) -> Result<T> {
+    serde_json::from_str(&message.data).map_err(|error| {
+        let text = format!("a message of the stream is not understood: {error}");
+        answer(asked, text)
+    })
+}
+
+fn answer(asked: &str, text: String) -> Error {
+    Error::new(ErrorKind::Answer, asked, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_read_as_it_is_written_and_nothing_else_is_one() {
+        let place = Place {
+            lineage: LineageId(3),
+            next: u64::MAX,
+        };
+        assert_eq!(place.to_string().parse::<Place>().unwrap(), place);
+        for text in ["", "1", ":", "1:", ":1", "-1:2", "1:+2", "1:2:3", " 1:2"] {
+            assert!(text.parse::<Place>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Randomness: keys of appends, and how long is waited.
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// Sixteen random bytes as a number.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a client has no engine, and no Entropy: nothing it draws is part of a log's meaning"
+)]
+pub(crate) fn random() -> Result<u128> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        let text = format!("the system gives no random bytes: {error}");
+        Error::new(ErrorKind::Unavailable, "random", text)
+    })?;
+    Ok(u128::from_le_bytes(bytes))
+}
+
+/// An idempotency key that nobody else has.
+pub(crate) fn key() -> Result<String> {
+    Ok(format!("{:032x}", random()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_drawn_once() {
+        let (one, other) = (key().unwrap(), key().unwrap());
+        assert_eq!(one.len(), 32);
+        assert_ne!(one, other);
+    }
+}

@@ -1,0 +1,119 @@
+//! Which requests are asked again, and when.
+//!
+//! An answer that did not come says nothing of what was done. What can be asked twice is asked again: reads, and changes that carry an
+//! idempotency key, with that key. Other changes are asked again only where nobody can have got them.
+
+use std::time::Duration;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::random::random;
+
+/// The first wait, which doubles.
+const FIRST: Duration = Duration::from_millis(50);
+
+/// The longest wait, whatever the service says.
+const LONGEST: Duration = Duration::from_secs(5);
+
+/// What may be asked again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Again {
+    /// A second time does nothing that the first did not.
+    Always,
+    /// A second time might: only where the first reached nobody.
+    Unreached,
+    /// It is asked how things are now.
+    Never,
+}
+
+impl Again {
+    fn allows(self, error: &Error) -> bool {
+        match self {
+            Self::Always => passes(error),
+            Self::Unreached => error.kind() == ErrorKind::Transport && !error.was_reached(),
+            Self::Never => false,
+        }
+    }
+}
+
+/// Whether it may be different the next time.
+pub(crate) fn passes(error: &Error) -> bool {
+    match error.status() {
+        None => error.kind() == ErrorKind::Transport,
+        Some(status) => matches!(status, 429 | 502 | 503 | 504),
+    }
+}
+
+/// How often something was asked in vain, of so many times.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tries {
+    failed: u32,
+    most: u32,
+}
+
+impl Tries {
+    pub(crate) fn new(most: u32) -> Self {
+        Self { failed: 0, most }
+    }
+
+    /// It went well: what fails now fails for the first time.
+    pub(crate) fn over(&mut self) {
+        self.failed = 0;
+    }
+
+    /// Waits for the next try; or gives the error back where there is none.
+    pub(crate) async fn failed(&mut self, again: Again, error: Error) -> Result<()> {
+        self.failed = self.failed.saturating_add(1);
+        if self.failed >= self.most || !again.allows(&error) {
+            return Err(error);
+        }
+        let wait = wait(self.failed, error.retry_after(), random()?);
+        tokio::time::sleep(wait).await;
+        Ok(())
+    }
+}
+
+/// How long is waited after so many failures. Half of it is random, so that many who failed together do not ask together.
+fn wait(failed: u32, retry_after: Option<Duration>, random: u128) -> Duration {
+    let doubled = 1_u32.checked_shl(failed.saturating_sub(1));
+    let whole = FIRST.saturating_mul(doubled.unwrap_or(u32::MAX));
+    let half = whole.min(LONGEST) / 2;
+    let part = (random % 1024) as u32;
+    let wait = half + half * part / 1024;
+    wait.max(retry_after.unwrap_or_default()).min(LONGEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_doubles_is_partly_random_and_has_an_end() {
+        let ms = Duration::from_millis;
+        assert_eq!(wait(1, None, 0), ms(25));
+        assert!(wait(1, None, 1023) > ms(49));
+        assert_eq!(wait(4, None, 0), ms(200));
+        for failed in [20, 32, 33, u32::MAX] {
+            assert_eq!(wait(failed, None, 0), LONGEST / 2);
+        }
+        let second = Some(Duration::from_secs(1));
+        assert_eq!(wait(1, second, 0), Duration::from_secs(1));
+        let day = Some(Duration::from_secs(86_400));
+        assert_eq!(wait(1, day, 0), LONGEST);
+    }
+
+    #[test]
+    fn what_may_have_been_done_is_not_done_twice() {
+        let reached = Error::late("POST /", FIRST);
+        let unreached = |status| Error::of_answer("POST /", status, b"");
+        assert!(Again::Always.allows(&reached));
+        assert!(!Again::Unreached.allows(&reached));
+        for status in [429, 502, 503, 504] {
+            assert!(Again::Always.allows(&unreached(status)), "{status}");
+            assert!(!Again::Unreached.allows(&unreached(status)), "{status}");
+        }
+        for status in [200, 400, 401, 404, 409, 412, 500] {
+            assert!(!Again::Always.allows(&unreached(status)), "{status}");
+        }
+        assert!(!Again::Always.allows(&Error::invalid("POST /", "no")));
+    }
+}

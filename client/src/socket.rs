@@ -1,0 +1,52 @@
+//! A name for a Unix socket that the kernel takes.
+
+use std::fs::File;
+use std::os::fd::AsRawFd as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// The longest path of a socket, in bytes.
+const PATH_MAX: usize = 107;
+
+/// A socket, and what its name needs.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    name: PathBuf,
+    /// The folder of one that is deep down: by its handle it has a short name.
+    _folder: Option<File>,
+}
+
+impl Socket {
+    pub(crate) fn of(path: &Path) -> Result<Self> {
+        if path.as_os_str().as_bytes().len() <= PATH_MAX {
+            return Ok(Self {
+                name: path.to_owned(),
+                _folder: None,
+            });
+        }
+        let shown = path.display();
+        let asked = format!("socket {shown}");
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(Error::invalid(&asked, "it is no path of a file"));
+        };
+        let folder = File::open(folder);
+        let folder = folder.map_err(|error| {
+            let text =
+                format!("its folder cannot be opened, and its path is too long without: {error}");
+            Error::invalid(&asked, text)
+        })?;
+        let name = Path::new("/proc/self/fd")
+            .join(folder.as_raw_fd().to_string())
+            .join(name);
+        Ok(Self {
+            name,
+            _folder: Some(folder),
+        })
+    }
+
+    pub(crate) fn name(&self) -> &Path {
+        &self.name
+    }
+}

@@ -1,0 +1,47 @@
+//! Whom a client believes.
+
+use std::sync::Arc;
+
+use rustls::crypto::ring;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::{ClientConfig, RootCertStore};
+use rustls_platform_verifier::Verifier;
+
+use crate::error::{Error, Result};
+
+/// Certificates that others are signed by, from PEM.
+pub(crate) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>> {
+    let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    match read {
+        Ok(read) if read.is_empty() => Err(wrong("there is no certificate in the PEM")),
+        Ok(read) => Ok(read),
+        Err(error) => Err(wrong(format!("the PEM cannot be read: {error}"))),
+    }
+}
+
+/// How TLS is spoken: whom the system believes is believed, and who is signed by one of these. What the process has set for
+/// all of TLS is neither used nor changed: that is the program's.
+pub(crate) fn config(roots: Vec<CertificateDer<'static>>) -> Result<ClientConfig> {
+    let provider = Arc::new(ring::default_provider());
+    let verifier = Verifier::new_with_extra_roots(roots, provider.clone()).map_err(wrong)?;
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(wrong)?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier));
+    Ok(config.with_no_client_auth())
+}
+
+/// Where no TLS is spoken: nobody is believed, and nothing is read from the disk for it.
+pub(crate) fn none() -> Result<ClientConfig> {
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(wrong)?
+        .with_root_certificates(RootCertStore::empty());
+    Ok(config.with_no_client_auth())
+}
+
+fn wrong(text: impl ToString) -> Error {
+    Error::invalid("TLS", text.to_string())
+}

@@ -1,0 +1,90 @@
+//! Streams made of one step after the other.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use futures_core::Stream;
+
+/// What a step gives: an item, or none at the end; and what the next one begins with, unless that was the last.
+pub(crate) type Step<S, T> = Pin<Box<dyn Future<Output = (Option<T>, Option<S>)> + Send>>;
+
+/// A stream of the items that steps give.
+pub(crate) struct Unfolded<S, T> {
+    step: fn(S) -> Step<S, T>,
+    at: At<S, T>,
+}
+
+enum At<S, T> {
+    Before(S),
+    In(Step<S, T>),
+    Ended,
+}
+
+impl<S, T> Unfolded<S, T> {
+    pub(crate) fn new(begin: S, step: fn(S) -> Step<S, T>) -> Self {
+        let at = At::Before(begin);
+        Self { step, at }
+    }
+}
+
+impl<S: Unpin, T> Stream for Unfolded<S, T> {
+    type Item = T;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
+        let this = self.get_mut();
+        let mut step = match std::mem::replace(&mut this.at, At::Ended) {
+            At::Before(state) => (this.step)(state),
+            At::In(step) => step,
+            At::Ended => return Poll::Ready(None),
+        };
+        let polled = step.as_mut().poll(context);
+        if polled.is_pending() {
+            this.at = At::In(step);
+        }
+        let (item, next) = ready!(polled);
+        if let Some(next) = next {
+            this.at = At::Before(next);
+        }
+        Poll::Ready(item)
+    }
+}
+
+impl<S, T> fmt::Debug for Unfolded<S, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Unfolded").finish_non_exhaustive()
+    }
+}
+
+/// Makes a type that is a stream inside one, for those who have the traits of streams at hand and those who have not.
+macro_rules! stream {
+    ($name:ident, $item:ty) => {
+        impl $name {
+            /// The next one; none at the end, and behind an error.
+            pub async fn next(&mut self) -> Option<crate::Result<$item>> {
+                let mut this = std::pin::Pin::new(self);
+                let next = |context: &mut std::task::Context<'_>| {
+                    futures_core::Stream::poll_next(this.as_mut(), context)
+                };
+                std::future::poll_fn(next).await
+            }
+        }
+
+        impl futures_core::Stream for $name {
+            type Item = crate::Result<$item>;
+
+            fn poll_next(
+                self: std::pin::Pin<&mut Self>,
+                context: &mut std::task::Context<'_>,
+            ) -> std::task::Poll<Option<Self::Item>> {
+                futures_core::Stream::poll_next(
+                    std::pin::Pin::new(&mut self.get_mut().stream),
+                    context,
+                )
+            }
+        }
+    };
+}
+
+pub(crate) use stream;

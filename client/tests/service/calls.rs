@@ -1,0 +1,576 @@
+//! Each method once, and what it answers.
+
+use std::time::Duration;
+
+use milepost_client::codec::{
+    ArtifactsEdited, Body, Json, MarkCause, MarkStatus, Message, RunControl, Scope, TreePath,
+};
+use milepost_client::forms::{Big, StatsForm};
+use milepost_client::{
+    Append, ChangeControl, CheckpointQuery, Client, EditArtifacts, ErrorKind, EventQuery, Followed,
+    Guidance, Mark, NewTask, Restore, Retention, Start, StatsQuery, TaskQuery, Verify,
+};
+use serde_json::json;
+
+use crate::served::{Served, long};
+
+fn message(text: &str) -> Message {
+    Message::text("user", text)
+}
+
+fn json_of(value: serde_json::Value) -> Json {
+    Json::from_value(&value).unwrap()
+}
+
+/// Not there any more, or never.
+async fn is_gone(client: &Client, task: &str) -> bool {
+    let error = client.task(task).await.unwrap_err();
+    error.kind() == ErrorKind::NotFound
+}
+
+pub async fn tasks() {
+    let served = Served::with_essay().await;
+    served.engine.start_task("other", "ana").unwrap();
+    let client = served.client();
+    let query = TaskQuery {
+        limit: Some(1),
+        ..Default::default()
+    };
+    let first = client.tasks(query.clone()).await.unwrap();
+    assert_eq!(first.items[0].id, "other");
+    let cursor = first.next;
+    assert!(cursor.is_some());
+    let second = TaskQuery { cursor, ..query };
+    let second = client.tasks(second).await.unwrap();
+    assert_eq!((second.items[0].id.as_str(), second.next), ("essay", None));
+    let query = TaskQuery {
+        user: Some("ana".into()),
+        ..Default::default()
+    };
+    let of_ana = client.tasks(query).await.unwrap();
+    assert_eq!(of_ana.items.len(), 1);
+}
+
+pub async fn start_task() {
+    let served = Served::new().await;
+    let client = served.client();
+    let plain = client.start_task("plain").await.unwrap();
+    assert_eq!((plain.user.as_str(), plain.head), ("local", Big(1)));
+    let odd = "a/b c@1%2F?#é";
+    let initial = json_of(json!({"variables": {"a b+c%": "dry"}}));
+    let begun = NewTask::new(odd).user("ana").initial(initial.clone());
+    let begun = client.start_task(begun).await.unwrap();
+    assert_eq!((begun.id.as_str(), begun.user.as_str()), (odd, "ana"));
+    assert_eq!(client.task(odd).await.unwrap(), begun);
+    let odd = NewTask::new("b c?#é").initial(initial);
+    client.start_task(odd).await.unwrap();
+    let part = client.state_at("b c?#é/0@1", "/variables/a b+c%");
+    assert_eq!(part.await.unwrap().value, Json::string("dry"));
+}
+
+pub async fn task() {
+    let served = Served::with_essay().await;
+    let task = served.client().task("essay").await.unwrap();
+    assert_eq!((task.head, task.lineages, task.active.0), (Big(5), 1, 0));
+}
+
+pub async fn delete_task() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    client.delete_task("essay").await.unwrap();
+    assert!(is_gone(&client, "essay").await);
+}
+
+pub async fn lineages() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    client.restore("essay@one").await.unwrap();
+    let lineages = client.lineages("essay").await.unwrap();
+    let active: Vec<bool> = lineages
+        .items
+        .iter()
+        .map(|lineage| lineage.active)
+        .collect();
+    assert_eq!(active, [false, true]);
+    let parent = lineages.items[1].parent.as_ref().unwrap();
+    assert_eq!((parent.lineage.0, parent.offset), (0, Big(4)));
+}
+
+pub async fn append() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    let appended = client.append("essay", message("one")).await.unwrap();
+    assert_eq!((appended.first, appended.next), (Big(5), Big(6)));
+    assert!(!appended.repeated && appended.checkpoint.is_none());
+    // JSON of several lines, in one event word for word, in many on one line each.
+    let lines = Json::new("{\n\"a\":\r\n 1e400}").unwrap();
+    let edited = ArtifactsEdited {
+        artifacts: [("a".to_owned(), lines.clone())].into(),
+    };
+    let one = Append::from(edited.clone()).mark(Mark::new().label("marked"));
+    let one = client.append("essay", one).await.unwrap();
+    assert!(one.checkpoint.is_some());
+    let event = client.event("essay@6").await.unwrap();
+    assert_eq!(event.event.body, Some(edited.clone().into()));
+    let bodies: [Body; 2] = [edited.into(), message("last").into()];
+    let mark = Mark::new()
+        .label("many")
+        .alias("m-1")
+        .status(MarkStatus::Failure);
+    let many = Append::batch(bodies).mark(mark).key("k").expect_head(8);
+    let many = many.lineage(0);
+    let done = client.append("essay", many.clone()).await.unwrap();
+    assert_eq!((done.first, done.next), (Big(8), Big(11)));
+    let event = client.event("essay@8").await.unwrap();
+    let Some(Body::ArtifactsEdited(edited)) = event.event.body else {
+        panic!("{event:?}")
+    };
+    assert_eq!(edited.artifacts["a"].text(), "{ \"a\":\r  1e400}");
+    assert_eq!(event.event.key.as_deref(), Some("k"));
+    let again = client.append("essay", many).await.unwrap();
+    assert!(again.repeated && again.checkpoint == done.checkpoint);
+    let id = done.checkpoint.unwrap().to_string();
+    let checkpoint = client.checkpoint(&id).await.unwrap();
+    assert_eq!(checkpoint.aliases, ["m-1"]);
+    let elsewhere = Append::from(message("x")).lineage(7);
+    let error = client.append("essay", elsewhere).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+}
+
+pub async fn events() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    let query = EventQuery {
+        from: Some(1),
+        to: Some(4),
+        limit: Some(2),
+        lineage: Some(0),
+    };
+    let page = client.events("essay", query).await.unwrap();
+    let kinds: Vec<&str> = page.items.iter().map(|event| &*event.kind).collect();
+    assert_eq!(kinds, ["message", "step_finished"]);
+    assert_eq!((page.next, page.head), (Some(Big(3)), Big(5)));
+    let mut following = client.follow("essay", Start::Offset(4));
+    let followed = following.next().await.unwrap().unwrap();
+    let last = client.event("essay@4").await.unwrap();
+    assert_eq!(followed, Followed::Event(last.event));
+}
+
+pub async fn point() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    let point = client.point("essay@one").await.unwrap();
+    assert_eq!(
+        (point.address.as_str(), point.offset),
+        ("essay/0@3", Big(3))
+    );
+    assert_eq!(client.point("essay/0@3").await.unwrap().hash, point.hash);
+}
+
+pub async fn event() {
+    let served = Served::with_essay().await;
+    let at = served.client().event("essay@1").await.unwrap();
+    assert_eq!((at.task.as_str(), at.event.offset), ("essay", Big(1)));
+    assert_eq!(at.event.body, Some(message("hello").into()));
+}
+
+pub async fn state() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    let state = client.state("essay@one").await.unwrap();
+    assert_eq!(state.point.offset, Big(3));
+    let value = state.state.value().unwrap();
+    assert_eq!(value["messages"][0]["content"], "hello");
+    let part = client.state_at("essay@one", "/messages/0/content");
+    let part = part.await.unwrap();
+    assert_eq!(part.value, Json::string("hello"));
+    assert_eq!(part.pointer, "/messages/0/content");
+    let none = client.state_at("essay@one", "/nothing").await.unwrap_err();
+    assert_eq!(none.kind(), ErrorKind::NotFound);
+    let short = client.state_with("essay@one", 0).await.unwrap();
+    let short = short.state.value().unwrap();
+    assert_eq!(
+        (&short["messages"], &short["prompt"]),
+        (&json!([]), &value["prompt"])
+    );
+}
+
+pub async fn diff() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    let changes = client.diff("essay@1", "essay@one").await.unwrap();
+    assert!(!changes.more);
+    let added = changes
+        .items
+        .iter()
+        .find(|change| change.path == "/messages/0");
+    assert_eq!(added.unwrap().after.as_ref().unwrap()["content"], "hello");
+    let patch = client.patch("essay@1", "essay@one").await.unwrap();
+    let patch = patch.value().unwrap();
+    assert_eq!(patch.as_array().unwrap().len(), changes.items.len());
+    assert!(patch[0]["op"].is_string());
+}
+
+pub async fn files() {
+    let served = Served::with_files().await;
+    let files = served.client().files("essay@files").await.unwrap();
+    let files: Vec<_> = files
+        .items
+        .iter()
+        .map(|file| (file.path.to_string(), &*file.kind, file.size))
+        .collect();
+    let expected = [
+        ("draft.md".to_owned(), "file", Some(Big(6))),
+        ("src".to_owned(), "directory", None),
+        ("src/a b%.bin".to_owned(), "file", Some(Big(700_000))),
+    ];
+    assert_eq!(files, expected);
+}
+
+pub async fn file() {
+    let served = Served::with_files().await;
+    let path = TreePath::new(b"src/a b%.bin").unwrap();
+    let client = served.client();
+    let bytes = client.file("essay@files", &path).await.unwrap();
+    assert_eq!(bytes.size(), Some(700_000));
+    assert_eq!(bytes.whole().await.unwrap(), long());
+    let folder = TreePath::new(b"src").unwrap();
+    let error = client.file("essay@files", &folder).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+}
+
+pub async fn checkpoints() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    let failed = Mark::new().label("two").status(MarkStatus::Failure);
+    client.mark("essay", failed).await.unwrap();
+    let all = client.checkpoints("essay", Default::default()).await;
+    let labels: Vec<_> = all
+        .unwrap()
+        .items
+        .into_iter()
+        .map(|one| one.label)
+        .collect();
+    assert_eq!(labels, [Some("two".to_owned()), Some("one".to_owned())]);
+    for (status, label) in [(MarkStatus::Success, "one"), (MarkStatus::Failure, "two")] {
+        let query = CheckpointQuery {
+            lineage: Some(0),
+            status: Some(status),
+            limit: Some(1),
+            ..CheckpointQuery::default()
+        };
+        let found = client.checkpoints("essay", query).await.unwrap();
+        assert_eq!(found.items[0].label.as_deref(), Some(label));
+    }
+    let query = CheckpointQuery {
+        limit: Some(1),
+        ..Default::default()
+    };
+    let first = client.checkpoints("essay", query.clone()).await.unwrap();
+    let cursor = first.next;
+    let rest = CheckpointQuery { cursor, ..query };
+    let rest = client.checkpoints("essay", rest).await.unwrap();
+    assert_eq!(rest.items[0].label.as_deref(), Some("one"));
+}
+
+pub async fn mark() {
+    let served = Served::with_essay().await;
+    let mark = Mark::new().label("then").at(2).alias("m-1");
+    let mark = mark.metadata(json_of(json!({"score": 0.93})));
+    let marked = served.client().mark("essay", mark).await.unwrap();
+    assert_eq!((marked.at, marked.label.as_deref()), (Big(2), Some("then")));
+    assert_eq!(
+        (marked.cause, marked.status),
+        (MarkCause::Manual, MarkStatus::Success)
+    );
+    assert_eq!(marked.metadata.unwrap().text(), r#"{"score":0.93}"#);
+    assert_eq!(marked.aliases, ["m-1"]);
+}
+
+pub async fn checkpoint() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    let marked = client.mark("essay", Mark::new()).await.unwrap();
+    let id = marked.id.to_string();
+    assert_eq!(client.checkpoint(&id).await.unwrap(), marked);
+    assert_eq!(client.checkpoint(&id[..8]).await.unwrap(), marked);
+}
+
+pub async fn unmark() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    let id = client
+        .mark("essay", Mark::new())
+        .await
+        .unwrap()
+        .id
+        .to_string();
+    client.unmark(&id).await.unwrap();
+    let error = client.checkpoint(&id).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+}
+
+pub async fn control() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    let running = client.control("essay", RunControl::Running).await.unwrap();
+    assert_eq!(
+        (running.control, running.repeated),
+        (RunControl::Running, false)
+    );
+    let pause = ChangeControl::to(RunControl::Paused)
+        .reason("to look")
+        .key("p");
+    client.control("essay", pause.clone()).await.unwrap();
+    let again = client.control("essay", pause).await.unwrap();
+    assert_eq!((again.control, again.repeated), (RunControl::Paused, true));
+    let control = served.engine.task("essay").unwrap().control().unwrap();
+    assert_eq!(control, RunControl::Paused);
+    let error = client
+        .control("essay", RunControl::Paused)
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+}
+
+pub async fn guide() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    let guidance = Guidance::new("shorter").target("draft.md").expect_head(5);
+    let given = client.guide("essay", guidance).await.unwrap();
+    assert_eq!((given.first, given.next), (Big(5), Big(6)));
+    let event = client.event("essay@5").await.unwrap().event;
+    let Some(Body::GuidanceGiven(guidance)) = event.body else {
+        panic!("{event:?}")
+    };
+    assert_eq!(guidance.text, "shorter");
+    assert_eq!(guidance.data.unwrap().text(), r#"{"target":"draft.md"}"#);
+}
+
+pub async fn edit_artifacts() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    let edit = EditArtifacts::new()
+        .set("a", Json::string("one"))
+        .set("b", json_of(json!([1])));
+    client.edit_artifacts("essay", edit).await.unwrap();
+    let edit = EditArtifacts::new().remove("b").key("e");
+    client.edit_artifacts("essay", edit.clone()).await.unwrap();
+    assert!(client.edit_artifacts("essay", edit).await.unwrap().repeated);
+    let part = client.state_at("essay", "/artifacts").await.unwrap();
+    assert_eq!(part.value.text(), r#"{"a":"one"}"#);
+}
+
+pub async fn plan_restore() {
+    let served = Served::with_files().await;
+    let client = served.client();
+    let plan = client.plan_restore("essay@one").await.unwrap();
+    assert_eq!((plan.scope, plan.to.offset), (Scope::State, Big(3)));
+    assert!(!plan.changes.is_empty() && plan.files.is_none());
+    std::fs::write(served.folder().join("draft.md"), "# Two\n").unwrap();
+    let files = Restore::to("essay@files").files_only(served.folder());
+    let plan = client.plan_restore(files).await.unwrap();
+    let conflicts = &plan.files.unwrap()["conflicts"];
+    assert_eq!(conflicts.as_array().unwrap().len(), 1);
+    assert_eq!(served.client().task("essay").await.unwrap().lineages, 1);
+}
+
+pub async fn restore() {
+    let served = Served::with_files().await;
+    let client = served.client();
+    let back = Restore::to("essay@one").description("once more");
+    let went = client.restore(back).await.unwrap();
+    assert_eq!((went.task.active.0, went.lineage.id.0), (1, 1));
+    assert_eq!(went.lineage.description.as_deref(), Some("once more"));
+    let draft = served.folder().join("draft.md");
+    std::fs::write(&draft, "# Two\n").unwrap();
+    let both = Restore::to("essay/0@files").files_too(served.folder());
+    let error = client.restore(both.clone()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+    let path = TreePath::new(b"draft.md").unwrap();
+    let went = client.restore(both.theirs(path)).await.unwrap();
+    assert!(went.files.is_some());
+    assert_eq!(std::fs::read_to_string(draft).unwrap(), "# One\n");
+}
+
+pub async fn undo() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    client.restore("essay@one").await.unwrap();
+    let undone = client.undo("essay").await.unwrap();
+    assert_eq!(undone.task.active.0, 0);
+    let error = client.undo("essay").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+}
+
+pub async fn verify() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    let store = client.verify(&Verify::new()).await.unwrap();
+    assert!(store.ok && store.faults.is_empty() && store.frames > Big(0));
+    let of_task = Verify::new().task("essay").states(true);
+    let task = client.verify(&of_task).await.unwrap();
+    assert_eq!((task.ok, task.tasks, task.frames), (true, Big(1), Big(0)));
+}
+
+pub async fn anchor() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    let anchor = client.anchor().await.unwrap();
+    client
+        .append("essay", Message::text("user", "more"))
+        .await
+        .unwrap();
+    let compared = Verify::new().anchor(anchor);
+    assert!(client.verify(&compared).await.unwrap().ok);
+    let other = Served::with_essay().await.client().anchor().await.unwrap();
+    let error = client
+        .verify(&Verify::new().anchor(other))
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+}
+
+pub async fn pins() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    assert_eq!(client.pins("essay").await.unwrap().items, []);
+    let error = client.pins("none").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+}
+
+pub async fn pin() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    let id = client
+        .mark("essay", Mark::new())
+        .await
+        .unwrap()
+        .id
+        .to_string();
+    let pin = client.pin(&id, Some("the best")).await.unwrap();
+    assert_eq!(pin.reason.as_deref(), Some("the best"));
+    assert_eq!(client.pins("essay").await.unwrap().items, [pin]);
+    let error = client.unmark(&id).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+}
+
+pub async fn unpin() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    let id = client
+        .mark("essay", Mark::new())
+        .await
+        .unwrap()
+        .id
+        .to_string();
+    client.pin(&id, None).await.unwrap();
+    client.unpin(&id).await.unwrap();
+    assert_eq!(client.pins("essay").await.unwrap().items, []);
+}
+
+pub async fn blame() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    let blamed = client.blame("essay", "/messages/0", false).await.unwrap();
+    assert_eq!(blamed.changes.len(), 1);
+    assert_eq!(blamed.changes[0].kind, "message");
+    let all = client.blame("essay", "/message_count", true).await.unwrap();
+    assert!(!all.changes.is_empty());
+    let error = client.blame("essay", "messages", false).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+}
+
+pub async fn erase() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    let secret = Message::text("user", "secret");
+    let at = client.append("essay", secret).await.unwrap().first;
+    let address = format!("essay@{at}");
+    let erased = client.erase(&address, Some("a name")).await.unwrap();
+    assert_eq!((erased.was_erased, erased.offset), (false, at));
+    assert!(client.erase(&address, None).await.unwrap().was_erased);
+    assert_eq!(client.event(&address).await.unwrap().event.body, None);
+}
+
+pub async fn all_checkpoints() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    let metadata = Json::from_value(&serde_json::json!({"step": 7})).unwrap();
+    let mark = Mark::new().lineage(0).metadata(metadata.clone());
+    let id = client.mark("essay", mark).await.unwrap().id;
+    let query = CheckpointQuery {
+        filter: Some(metadata),
+        ..CheckpointQuery::default()
+    };
+    let found = client.all_checkpoints(query.clone()).await.unwrap();
+    let ids: Vec<_> = found.items.iter().map(|one| one.id).collect();
+    assert_eq!(ids, [id]);
+    assert_eq!(client.checkpoints("essay", query).await.unwrap(), found);
+    let all = client.all_checkpoints(CheckpointQuery::default()).await;
+    assert!(all.unwrap().items.len() > 1);
+}
+
+pub async fn plan_retention() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    client
+        .mark("essay", Mark::new().label("two"))
+        .await
+        .unwrap();
+    let policy = Retention::new().keep(1).task("essay");
+    let plan = client.plan_retention(&policy).await.unwrap();
+    assert!(plan.dry_run && plan.captures.is_some());
+    assert_eq!((plan.total.go, plan.total.stay), (Big(1), Big(1)));
+    let young = Retention::new().younger_than(Duration::from_secs(3600));
+    let plan = client.plan_retention(&young.user("local")).await.unwrap();
+    assert_eq!((plan.total.go, plan.total.stay), (Big(0), Big(2)));
+    let both = Retention::new().user("local").task("essay");
+    let error = client.plan_retention(&both).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+}
+
+pub async fn retain() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    client
+        .mark("essay", Mark::new().label("two"))
+        .await
+        .unwrap();
+    let policy = Retention::new().keep(1).undo(0).marks_only();
+    let done = client.retain(&policy).await.unwrap();
+    assert!(!done.dry_run);
+    assert_eq!(done.total.go, Big(1));
+    let left = client
+        .checkpoints("essay", Default::default())
+        .await
+        .unwrap();
+    assert_eq!(left.items.len(), 1);
+}
+
+pub async fn stats() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    let store = client.store_stats().await.unwrap();
+    assert_eq!((store.tasks, store.checkpoints), (Big(1), Big(1)));
+    let query = StatsQuery {
+        user: Some("local".into()),
+        limit: Some(1),
+        cursor: None,
+    };
+    let user = client.user_stats(query.clone()).await.unwrap();
+    assert_eq!((user.user.as_str(), user.total.events), ("local", Big(5)));
+    assert_eq!(client.stats(query).await.unwrap(), StatsForm::User(user));
+}
+
+pub async fn health() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    client.health().await.unwrap();
+    client.ready().await.unwrap();
+    served.engine.close().unwrap();
+    client.health().await.unwrap();
+    let error = client.ready().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert!(error.detail().contains("the store is closed"), "{error}");
+}

@@ -1,0 +1,75 @@
+//! Each operation that the service describes has a method, and each method is one of them.
+
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::pin::Pin;
+
+use serde_json::Value;
+
+use crate::calls;
+
+/// They can be handed to another thread.
+type Call = fn() -> Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// By the name of the operation: its methods, each called, and its answers checked.
+const CALLS: &[(&str, Call)] = &[
+    ("tasks", || Box::pin(calls::tasks())),
+    ("start_task", || Box::pin(calls::start_task())),
+    ("task", || Box::pin(calls::task())),
+    ("delete_task", || Box::pin(calls::delete_task())),
+    ("lineages", || Box::pin(calls::lineages())),
+    ("append", || Box::pin(calls::append())),
+    ("events", || Box::pin(calls::events())),
+    ("point", || Box::pin(calls::point())),
+    ("event", || Box::pin(calls::event())),
+    ("state", || Box::pin(calls::state())),
+    ("diff", || Box::pin(calls::diff())),
+    ("files", || Box::pin(calls::files())),
+    ("file", || Box::pin(calls::file())),
+    ("checkpoints", || Box::pin(calls::checkpoints())),
+    ("mark", || Box::pin(calls::mark())),
+    ("checkpoint", || Box::pin(calls::checkpoint())),
+    ("unmark", || Box::pin(calls::unmark())),
+    ("control", || Box::pin(calls::control())),
+    ("guide", || Box::pin(calls::guide())),
+    ("edit_artifacts", || Box::pin(calls::edit_artifacts())),
+    ("plan_restore", || Box::pin(calls::plan_restore())),
+    ("restore", || Box::pin(calls::restore())),
+    ("undo", || Box::pin(calls::undo())),
+    ("verify", || Box::pin(calls::verify())),
+    ("plan_retention", || Box::pin(calls::plan_retention())),
+    ("retain", || Box::pin(calls::retain())),
+    ("anchor", || Box::pin(calls::anchor())),
+    ("pins", || Box::pin(calls::pins())),
+    ("pin", || Box::pin(calls::pin())),
+    ("unpin", || Box::pin(calls::unpin())),
+    ("blame", || Box::pin(calls::blame())),
+    ("erase", || Box::pin(calls::erase())),
+    ("all_checkpoints", || Box::pin(calls::all_checkpoints())),
+    ("stats", || Box::pin(calls::stats())),
+];
+
+#[test]
+fn each_operation_has_a_method_and_each_method_an_operation() {
+    let described = milepost_server::openapi().unwrap();
+    let described: Value = serde_json::from_str(&described).unwrap();
+    let paths = described["paths"].as_object().unwrap().iter();
+    let operations: BTreeSet<&str> = paths
+        .filter(|(path, _)| path.starts_with("/v1/"))
+        .flat_map(|(_, of)| of.as_object().unwrap().values())
+        .map(|operation| operation["operationId"].as_str().unwrap())
+        .collect();
+    let called: BTreeSet<&str> = CALLS.iter().map(|(id, _)| *id).collect();
+    assert_eq!(operations, called);
+}
+
+#[tokio::test]
+async fn each_method_is_answered_as_it_says() {
+    for (id, call) in CALLS {
+        // Of what fails, the last line says what it is.
+        println!("{id}");
+        call().await;
+    }
+    println!("health and ready");
+    calls::health().await;
+}

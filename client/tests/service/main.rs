@@ -1,0 +1,19 @@
+//! A client and a service, over a socket; and services that are none.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    missing_docs,
+    reason = "tests"
+)]
+
+mod again;
+mod calls;
+mod connects;
+mod described;
+mod fake;
+mod follows;
+mod hostile;
+mod proxy;
+mod refused;
+mod served;
+mod streamed;
