@@ -277,6 +277,12 @@ fn nearest() -> Result<Option<PathBuf>> {
         .find(|dir| dir.is_dir()))
 }
 
+/// Answers at the socket in the store for as long as this is held: other commands go on beside one that takes long. Where that
+/// cannot be, as in a folder that is read only, they wait.
+pub fn attach(engine: &Engine) -> Option<milepost_server::Attached> {
+    milepost_server::attach(engine).ok()
+}
+
 /// The time, in microseconds since the Unix epoch.
 pub fn now_us() -> u64 {
     SystemClock.now_us()

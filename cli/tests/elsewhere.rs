@@ -5,7 +5,7 @@
 mod common;
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, Stdio};
 
@@ -90,6 +90,8 @@ const LOOKS: &[&str] = &[
     "blame run /messages/0",
     "blame run /variables --history",
     "pins run",
+    "files run",
+    "cleanup --dry-run --keep 1",
     "stats --user ada",
     "verify run",
     // What cannot be met is refused in the same words.
@@ -166,7 +168,8 @@ fn what_is_done_through_the_socket_is_done_as_here() {
         "pause run -m wait",
         "guide run be brief",
         "edit run a=1 b=text",
-        "erase run@4 --yes",
+        "delete --user nobody --yes",
+        "tasks",
         "erase run@4 --yes",
         "resume run",
         "stop run",
@@ -178,6 +181,13 @@ fn what_is_done_through_the_socket_is_done_as_here() {
             (there.code, timeless(&there.out), timeless(&there.err)),
             "{line}"
         );
+    }
+    // What the service stores beside its events makes them larger.
+    for place in [&one, &other] {
+        let out = place.say("cleanup --task run --keep 2").ok();
+        assert!(out.contains("4 checkpoints and 6 events are gone"), "{out}");
+        let out = place.say("delete tools --yes").ok();
+        assert!(out.starts_with("deleted task `tools`: 29 events"), "{out}");
     }
     let kinds = |place: &Place| {
         let events = place.lines("log run");
@@ -196,7 +206,11 @@ fn what_is_done_through_the_socket_is_done_as_here() {
 fn what_needs_the_store_itself_says_who_has_it() {
     let (_, place) = twins();
     let serving = Serving::of(&place);
-    for line in ["cleanup --dry-run", "capture . --task run", "compact"] {
+    for line in [
+        "bisect run --when '/step'",
+        "capture . --task run",
+        "compact",
+    ] {
         let ran = asked(&place, line, &[]);
         ran.failed(1, "another program has it");
         assert!(ran.err.contains("server/socket"), "{ran:?}");
@@ -220,4 +234,33 @@ fn where_nobody_answers_it_says_so() {
         &["--server", "http://127.0.0.1:1", "--store", "s"],
     );
     assert_eq!(both.code, 2, "{both:?}");
+}
+
+#[test]
+fn a_run_that_is_recorded_from_a_pipe_is_watched_and_steered_meanwhile() {
+    let place = Place::new();
+    let mut child = place
+        .command(["record", "--task", "live", "--ack", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut acks = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut say = |text: &str| {
+        let event = serde_json::json!({"kind": "message", "role": "user", "content": text});
+        writeln!(stdin, "{event}").unwrap();
+        acks.next().unwrap().unwrap()
+    };
+    assert!(say("one").contains("offset"));
+    let out = place.say("log live --grep one").ok();
+    assert!(out.contains("user: one"), "{out}");
+    place.say("guide live be brief").ok();
+    say("two");
+    let kinds: Vec<_> = place.lines("log live --kind message --kind guidance_given");
+    let kinds: Vec<_> = kinds.iter().map(|event| event["kind"].clone()).collect();
+    assert_eq!(kinds, ["message", "guidance_given", "message"]);
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
+    assert_eq!(place.lines("log live --kind guidance_given").len(), 1);
 }

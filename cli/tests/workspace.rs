@@ -204,7 +204,7 @@ fn a_task_that_is_not_there_and_one_without_a_capture_say_what_to_do() {
     capture(&place, "first");
     place
         .say("files essay@0")
-        .failed(1, "no folder was captured before essay@0");
+        .failed(1, "no folder was captured before essay/0@0");
 }
 
 #[test]

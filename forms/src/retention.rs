@@ -51,6 +51,9 @@ pub struct RetainedForm {
     pub bytes: Option<Big>,
     /// Why it is not done, or not wholly.
     pub error: Option<String>,
+    /// Whether that is a restore which was cut short.
+    #[serde(default)]
+    pub held_up: bool,
 }
 
 /// A lineage that begins later.
@@ -94,4 +97,12 @@ pub struct CapturesForm {
     pub chunks: Big,
     /// About how many bytes they are.
     pub bytes: Big,
+}
+
+impl RetainedForm {
+    /// Whether something of it goes, or should have gone.
+    pub fn is_concerned(&self) -> bool {
+        let none = self.go == Big(0) && self.trimmed.is_empty() && self.dropped.is_empty();
+        !none || self.error.is_some()
+    }
 }

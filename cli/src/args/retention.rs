@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Args as ClapArgs};
 
-use milepost::Retention;
+use crate::source::RetentionAsked;
 
 use super::span;
 
@@ -36,23 +36,14 @@ pub struct Cleanup {
 
 impl Cleanup {
     /// What is to be kept. `task` is the task's id as the store has it.
-    pub fn policy(&self, task: Option<&str>) -> Retention {
-        let mut policy = Retention::new().marks_only(self.marks_only);
-        if let Some(keep) = self.keep {
-            policy = policy.keep(keep);
-        }
-        if let Some(age) = self.younger_than {
-            policy = policy.younger_than(age);
-        }
-        if let Some(undo) = self.undo {
-            policy = policy.undo(undo);
-        }
-        if let Some(user) = &self.user {
-            policy = policy.user(user.as_str());
-        }
-        match task {
-            Some(task) => policy.task(task),
-            None => policy,
+    pub fn asked(&self, task: Option<String>) -> RetentionAsked {
+        RetentionAsked {
+            keep: self.keep,
+            younger_than: self.younger_than,
+            undo: self.undo,
+            marks_only: self.marks_only,
+            user: self.user.clone(),
+            task,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 
-use milepost::{Engine, Error};
+use milepost::{Engine, Error, Point};
 use milepost_workspace::{EntryKind, Item, Snapshot, TreePath};
 use serde_json::{Value, json};
 
@@ -15,15 +15,28 @@ use crate::output::{big, printable};
 /// The capture that an address sees, or how to get one.
 pub fn snapshot(engine: &Engine, address: &str) -> Result<Snapshot> {
     let point = point(engine, address)?;
-    if let Some(root) = engine.run_state(&point)?.workspace {
-        return Ok(Snapshot::of(engine, root)?);
+    match engine.run_state(&point)?.workspace {
+        Some(root) => Ok(Snapshot::of(engine, root)?),
+        None => Err(none(&point.task, address)),
     }
-    let task = words::encode(&point.task);
+}
+
+/// The capture that a point sees, or how to get one.
+pub fn of(engine: &Engine, point: &Point) -> Result<Snapshot> {
+    match engine.run_state(point)?.workspace {
+        Some(root) => Ok(Snapshot::of(engine, root)?),
+        None => Err(none(&point.task, &point.to_string())),
+    }
+}
+
+/// Nothing was captured before the point of an address.
+pub fn none(task: &str, address: &str) -> Failure {
+    let task = words::encode(task);
     let message = format!("no folder was captured before {}", printable(address));
-    Err(Failure::new(message).hint(format!(
+    Failure::new(message).hint(format!(
         "`milepost capture DIR --task {task}` captures one; `milepost log {task}` shows where that was \
          done before, as workspace_captured"
-    )))
+    ))
 }
 
 /// A path in a capture as it was given: `./` in front and `/` behind are what shells make of it.
@@ -72,34 +85,22 @@ pub fn mode(item: &Item) -> String {
 }
 
 /// The kind and the permission bits, as `-rw-r--r--`.
-pub fn mode_line(item: &Item) -> String {
+pub fn mode_line(kind: &str, mode: &str) -> String {
     let mut line = String::with_capacity(10);
-    line.push(match item.kind {
-        EntryKind::Directory { .. } => 'd',
-        EntryKind::Link { .. } => 'l',
+    line.push(match kind {
+        "directory" => 'd',
+        "link" => 'l',
         _ => '-',
     });
+    let mode = u32::from_str_radix(mode, 8).unwrap_or_default();
     for at in (0..9).rev() {
         let letter = ['x', 'w', 'r'].get(at % 3).copied().unwrap_or_default();
-        line.push(if item.mode >> at & 1 == 1 {
-            letter
-        } else {
-            '-'
-        });
+        line.push(if mode >> at & 1 == 1 { letter } else { '-' });
     }
     line
 }
 
-/// What is at a path, for programs. Names that are no UTF-8 are `{"base64"}`.
-pub fn form(path: &TreePath, item: &Item) -> Value {
-    let mut form = side(item);
-    if let Some(fields) = form.as_object_mut() {
-        fields.insert("path".into(), json!(path));
-    }
-    form
-}
-
-/// The same without the path.
+/// What is at a path, for programs, without the path.
 pub fn side(item: &Item) -> Value {
     match &item.kind {
         EntryKind::Directory { .. } => json!({"kind": "directory", "mode": mode(item)}),

@@ -1,50 +1,49 @@
 //! `cleanup`: old checkpoints go, and events that nothing needs.
 
-use milepost::{
-    CapturesPlan, CheckpointId, Detail, Engine, LineageId, Offset, RetentionPlan, TaskPlan,
-    TaskRetained,
-};
-use serde_json::{Value, json};
+use milepost_forms::{RetainedForm, RetentionForm};
 
-use super::{task, words};
+use super::words;
 use crate::args::Cleanup;
 use crate::error::{Failure, Result};
-use crate::output::{Look, Out, bar, big, count, note, printable, size};
+use crate::output::{Look, Out, bar, count, printable, size};
+use crate::source::Source;
 
 /// A bar is shown from so many tasks on.
 const LONG: u64 = 100;
 
-pub fn run(engine: &Engine, args: &Cleanup, out: &mut Out) -> Result<()> {
-    let task = args
-        .task
-        .as_deref()
-        .map(|id| task(engine, id))
-        .transpose()?;
-    let policy = args.policy(task.as_ref().map(|task| task.id()));
-    let plan = engine.plan_retention(&policy)?;
-    let (fates, captures) = match args.dry_run {
-        true => {
-            let fates: Vec<Fate> = plan.tasks.iter().map(Fate::planned).collect();
-            (fates, captures(engine, &plan))
-        }
-        false => (apply(engine, &plan)?, None),
-    };
-    if out.json {
-        print_json(&fates, args.dry_run, captures, out)?;
-    } else {
-        print_text(&fates, args.dry_run, captures, out)?;
+pub fn run(source: &dyn Source, args: &Cleanup, out: &mut Out) -> Result<()> {
+    let task = args.task.as_deref().map(|id| source.task(id)).transpose()?;
+    let asked = args.asked(task.map(|task| task.id));
+    let mut shown = None;
+    let done = source.clean_up(&asked, args.dry_run, &mut |done, all| {
+        let bar = shown.get_or_insert_with(|| bar(all, "clean up", all >= LONG, false));
+        bar.set_position(done);
+    });
+    if let Some(bar) = shown {
+        bar.finish_and_clear();
     }
-    let failed = fates.iter().filter(|fate| fate.error.is_some()).count();
-    if failed == 0 {
+    let done = done?;
+    match out.json {
+        true => out.json(&done)?,
+        false => print(&done, out)?,
+    }
+    failed(&done)
+}
+
+/// What could not be done.
+fn failed(done: &RetentionForm) -> Result<()> {
+    let failed = || done.tasks.iter().filter(|task| task.error.is_some());
+    let count_of = failed().count() as u64;
+    if count_of == 0 {
         return Ok(());
     }
     let failure = Failure::new(format!(
         "{} could not be cleaned up, or not wholly",
-        count(failed as u64, "task")
+        count(count_of, "task")
     ));
-    Err(match fates.iter().find(|fate| fate.held_up) {
-        Some(fate) => {
-            let task = words::encode(&fate.task);
+    Err(match failed().find(|task| task.held_up) {
+        Some(task) => {
+            let task = words::encode(&task.id);
             failure.hint(format!(
                 "what is done stays done; `milepost recover {task}` takes back the restore that was cut short"
             ))
@@ -56,205 +55,30 @@ pub fn run(engine: &Engine, args: &Cleanup, out: &mut Out) -> Result<()> {
     })
 }
 
-/// What goes with captures. Nothing where they cannot be read, which keeps nothing else from going.
-fn captures(engine: &Engine, plan: &RetentionPlan) -> Option<CapturesPlan> {
-    let planned = engine.plan_captures(plan);
-    planned
-        .inspect_err(|error| {
-            note(&format!(
-                "what goes of captured folders is not known: {error}"
-            ))
-        })
-        .ok()
+fn row(task: &RetainedForm) -> Vec<String> {
+    vec![
+        printable(&task.id).into_owned(),
+        printable(&task.user).into_owned(),
+        task.checkpoints.to_string(),
+        task.go.to_string(),
+        task.stay.to_string(),
+        task.pinned.to_string(),
+        task.trimmed.len().to_string(),
+        task.dropped.len().to_string(),
+        task.bytes.map_or_else(|| "-".into(), |bytes| size(bytes.0)),
+    ]
 }
 
-fn apply(engine: &Engine, plan: &RetentionPlan) -> Result<Vec<Fate>> {
-    let all = plan.tasks.len() as u64;
-    let shown = bar(all, "clean up", all >= LONG, false);
-    let report = engine.apply_retention(plan, &mut |done, _| shown.set_position(done));
-    shown.finish_and_clear();
-    let done = report?.tasks;
-    Ok(plan
-        .tasks
-        .iter()
-        .zip(done)
-        .map(|(plan, done)| Fate::done(plan, done))
-        .collect())
-}
-
-/// What goes of a task and what stays, or what went and stayed.
-struct Fate {
-    task: String,
-    user: String,
-    checkpoints: u64,
-    go: u64,
-    pinned: u64,
-    /// Which go. Nothing where not all of them went.
-    removed: Option<Vec<CheckpointId>>,
-    trimmed: Vec<(LineageId, Offset)>,
-    dropped: Vec<LineageId>,
-    /// Events that go, and about how many bytes. Nothing where not all of them went.
-    freed: Option<(u64, u64)>,
-    error: Option<String>,
-    /// Whether that is a restore which was cut short.
-    held_up: bool,
-}
-
-impl Fate {
-    fn planned(plan: &TaskPlan) -> Self {
-        let known = plan.error.is_none();
-        Self {
-            task: plan.task.clone(),
-            user: plan.user.clone(),
-            checkpoints: plan.checkpoints,
-            go: plan.removed.len() as u64,
-            pinned: plan.pinned,
-            removed: known.then(|| plan.removed.clone()),
-            trimmed: plan.trimmed.clone(),
-            dropped: plan.dropped.clone(),
-            freed: known.then_some((plan.events, plan.bytes)),
-            error: plan.error.clone(),
-            held_up: false,
-        }
-    }
-
-    fn done(plan: &TaskPlan, done: TaskRetained) -> Self {
-        let planned = Self::planned(plan);
-        Self {
-            removed: planned
-                .removed
-                .filter(|all| all.len() as u64 == done.removed),
-            go: done.removed,
-            trimmed: done.trimmed,
-            dropped: done.dropped,
-            freed: planned.freed.filter(|_| done.error.is_none()),
-            held_up: matches!(
-                done.error.as_ref().and_then(|error| error.detail()),
-                Some(Detail::Pending { .. })
-            ),
-            error: done.error.map(|error| error.to_string()),
-            ..planned
-        }
-    }
-
-    fn stay(&self) -> u64 {
-        self.checkpoints.saturating_sub(self.go)
-    }
-
-    /// Whether nothing goes.
-    fn is_empty(&self) -> bool {
-        let none = self.go == 0 && self.trimmed.is_empty() && self.dropped.is_empty();
-        none && self.error.is_none()
-    }
-
-    fn row(&self) -> Vec<String> {
-        let bytes = self.freed.map(|(_, bytes)| size(bytes));
-        vec![
-            printable(&self.task).into_owned(),
-            printable(&self.user).into_owned(),
-            self.checkpoints.to_string(),
-            self.go.to_string(),
-            self.stay().to_string(),
-            self.pinned.to_string(),
-            self.trimmed.len().to_string(),
-            self.dropped.len().to_string(),
-            bytes.unwrap_or_else(|| "-".into()),
-        ]
-    }
-
-    fn form(&self) -> Value {
-        let trimmed = self.trimmed.iter();
-        let trimmed: Vec<_> = trimmed
-            .map(|(lineage, offset)| json!({"lineage": lineage, "offset": big(*offset)}))
-            .collect();
-        json!({
-            "id": self.task,
-            "user": self.user,
-            "checkpoints": big(self.checkpoints),
-            "go": big(self.go),
-            "stay": big(self.stay()),
-            "pinned": big(self.pinned),
-            "removed": self.removed,
-            "trimmed": trimmed,
-            "dropped": self.dropped,
-            "events": self.freed.map(|(events, _)| big(events)),
-            "bytes": self.freed.map(|(_, bytes)| big(bytes)),
-            "error": self.error,
-        })
-    }
-}
-
-/// Sums over tasks.
-#[derive(Default)]
-struct Total {
-    tasks: u64,
-    concerned: u64,
-    go: u64,
-    stay: u64,
-    pinned: u64,
-    events: u64,
-    bytes: u64,
-}
-
-impl Total {
-    fn of(fates: &[Fate]) -> Self {
-        let mut total = Self::default();
-        for fate in fates {
-            let (events, bytes) = fate.freed.unwrap_or_default();
-            total.tasks += 1;
-            total.concerned += u64::from(!fate.is_empty());
-            total.go += fate.go;
-            total.stay += fate.stay();
-            total.pinned += fate.pinned;
-            total.events += events;
-            total.bytes += bytes;
-        }
-        total
-    }
-}
-
-fn print_json(
-    fates: &[Fate],
-    dry_run: bool,
-    captures: Option<CapturesPlan>,
-    out: &mut Out,
-) -> Result<()> {
-    let total = Total::of(fates);
-    let tasks: Vec<Value> = fates.iter().map(Fate::form).collect();
-    Ok(out.json(&json!({
-        "dry_run": dry_run,
-        "tasks": tasks,
-        "total": {
-            "tasks": big(total.tasks),
-            "concerned": big(total.concerned),
-            "go": big(total.go),
-            "stay": big(total.stay),
-            "pinned": big(total.pinned),
-            "events": big(total.events),
-            "bytes": big(total.bytes),
-        },
-        "captures": captures.map(|freed| json!({
-            "captures": big(freed.captures),
-            "chunks": big(freed.chunks),
-            "bytes": big(freed.bytes),
-        })),
-    }))?)
-}
-
-fn print_text(
-    fates: &[Fate],
-    dry_run: bool,
-    captures: Option<CapturesPlan>,
-    out: &mut Out,
-) -> Result<()> {
-    let total = Total::of(fates);
-    let rows: Vec<Vec<String>> = (fates.iter())
-        .filter(|fate| !fate.is_empty())
-        .map(Fate::row)
-        .collect();
-    let (tasks, stay) = (count(total.tasks, "task"), count(total.stay, "checkpoint"));
+fn print(done: &RetentionForm, out: &mut Out) -> Result<()> {
+    let (total, dry_run) = (&done.total, done.dry_run);
+    let concerned = done.tasks.iter().filter(|task| task.is_concerned());
+    let rows: Vec<Vec<String>> = concerned.map(row).collect();
+    let (tasks, stay) = (
+        count(total.tasks.0, "task"),
+        count(total.stay.0, "checkpoint"),
+    );
     if rows.is_empty() {
-        let said = match total.tasks {
+        let said = match total.tasks.0 {
             0 => "no tasks".into(),
             _ => format!("nothing goes; kept: {stay} of {tasks}"),
         };
@@ -275,9 +99,9 @@ fn print_text(
         ],
         &rows,
     )?;
-    for fate in fates {
-        if let Some(error) = &fate.error {
-            let name = out.look(Look::Bad, &printable(&fate.task));
+    for task in &done.tasks {
+        if let Some(error) = &task.error {
+            let name = out.look(Look::Bad, &printable(&task.id));
             out.line(format!("{name}: {}", printable(error)))?;
         }
     }
@@ -285,16 +109,16 @@ fn print_text(
     out.line(format!(
         "{} of {tasks}: {} and {} {verb}, about {}; kept: {stay}",
         total.concerned,
-        count(total.go, "checkpoint"),
-        count(total.events, "event"),
-        size(total.bytes)
+        count(total.go.0, "checkpoint"),
+        count(total.events.0, "event"),
+        size(total.bytes.0)
     ))?;
-    if let Some(freed) = captures.filter(|freed| freed.captures > 0) {
+    if let Some(freed) = done.captures.as_ref().filter(|freed| freed.captures.0 > 0) {
         out.line(format!(
             "with them {} of a folder, and {} that nothing else needs, about {}",
-            count(freed.captures, "capture"),
-            count(freed.chunks, "chunk"),
-            size(freed.bytes)
+            count(freed.captures.0, "capture"),
+            count(freed.chunks.0, "chunk"),
+            size(freed.bytes.0)
         ))?;
     }
     let hint = "`milepost compact` gives the bytes back";

@@ -1,58 +1,50 @@
 //! `files`: what a capture holds, and what it left out.
 
-use milepost::Engine;
-use milepost_workspace::{EntryKind, Snapshot, SnapshotEntry, TreePath};
+use milepost_forms::FileForm;
+use milepost_workspace::{Snapshot, TreePath};
 use serde::Serialize;
 use serde_json::json;
 
-use super::captured;
+use super::{captured, needed};
 use crate::args;
 use crate::error::Result;
 use crate::output::{Out, big};
+use crate::source::Source;
 
-pub fn run(engine: &Engine, args: &args::Files, out: &mut Out) -> Result<()> {
-    let snapshot = captured::snapshot(engine, &args.address)?;
+pub fn run(source: &dyn Source, args: &args::Files, out: &mut Out) -> Result<()> {
     let within = match &args.path {
         Some(path) => Some(captured::tree_path(path)?),
         None => None,
     };
     if args.skips {
+        let snapshot = captured::snapshot(needed(source, "`files --skips`")?, &args.address)?;
         return skips(&snapshot, within.as_ref(), out);
     }
-    if let Some(path) = &within
-        && snapshot.entry(path)?.is_none()
-    {
-        return Err(captured::nothing_at(path, &args.address));
-    }
+    let point = source.point(&args.address)?;
     let mut list = List::default();
-    for entry in snapshot.entries() {
-        let entry = entry?;
-        match &within {
-            Some(within) if entry.path.is_in(within) => {}
-            // What is below a path stands together.
-            Some(_) if list.any => break,
-            Some(_) => continue,
-            None => {}
+    source.files(&point, &mut |file| {
+        if !within.as_ref().is_none_or(|within| file.path.is_in(within)) {
+            return Ok(());
         }
         match out.json {
-            true => list.json(&captured::form(&entry.path, &entry.item), out)?,
-            false => list.line(&line(&entry), out)?,
+            true => list.json(&file, out),
+            false => list.line(&line(&file), out),
         }
+    })?;
+    match within {
+        Some(path) if !list.any => Err(captured::nothing_at(&path, &args.address)),
+        _ => list.end("the folder was empty", out),
     }
-    list.end("the folder was empty", out)
 }
 
-fn line(SnapshotEntry { path, item, .. }: &SnapshotEntry) -> String {
-    let mode = captured::mode_line(item);
-    match &item.kind {
-        EntryKind::Link { target } => {
-            let target = milepost_workspace::PathBytes(target.clone());
-            format!("{mode} {:>12} {path} -> {target}", "-")
-        }
-        kind => match kind.file_len() {
-            Some(len) => format!("{mode} {len:>12} {path}"),
-            None => format!("{mode} {:>12} {path}", "-"),
-        },
+fn line(file: &FileForm) -> String {
+    let (mode, path) = (captured::mode_line(&file.kind, &file.mode), &file.path);
+    let size = file
+        .size
+        .map_or_else(|| "-".to_owned(), |size| size.to_string());
+    match &file.target {
+        Some(target) => format!("{mode} {size:>12} {path} -> {target}"),
+        None => format!("{mode} {size:>12} {path}"),
     }
 }
 

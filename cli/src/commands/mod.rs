@@ -4,7 +4,7 @@ mod anchor;
 mod bisect;
 mod blame;
 mod capture;
-mod captured;
+pub mod captured;
 mod cat;
 mod checkpoints;
 mod cleanup;
@@ -49,7 +49,7 @@ use crate::args::{Args, Command, ConfigCommand, Status};
 use crate::error::{Failure, Result};
 use crate::output::Out;
 use crate::source::{Here, Source};
-use crate::store::{Choice, Found};
+use crate::store::{Choice, Found, attach};
 use crate::{demo, import, record};
 pub use lineages::{describe, tree};
 pub use words::encode;
@@ -91,10 +91,12 @@ fn on_found(store: &Choice, command: Command, out: &mut Out) -> Result<()> {
         }
         Found::There(there) => return on_source(&there, command, out),
     };
-    let done = match needs_engine(&command) {
-        true => on_store(store, &engine, command, out),
-        false => on_source(&Here(&engine), command, out),
+    let attached = match &command {
+        Command::Bisect(_) | Command::Verify(_) | Command::Compact(_) => attach(&engine),
+        _ => None,
     };
+    let done = on_store(store, &engine, command, out);
+    drop(attached);
     // What was asked is done or not by now; a failed close costs the next open time.
     let closed = engine.close();
     done?;
@@ -110,10 +112,6 @@ fn needs_engine(command: &Command) -> bool {
         | Command::Rollback(_)
         | Command::Recover(_)
         | Command::Capture(_)
-        | Command::Files(_)
-        | Command::Cat(_)
-        | Command::Cleanup(_)
-        | Command::Delete(_)
         | Command::Compact(_) => true,
         _ => false,
     }
@@ -137,13 +135,8 @@ fn on_store(store: &Choice, engine: &Engine, command: Command, out: &mut Out) ->
         Command::Recover(args) => recover::run(engine, &args, out),
         Command::Diff(args) if args.files => file_diff::run(engine, &args, out),
         Command::Capture(args) => capture::run(engine, &args, out),
-        Command::Files(args) => files::run(engine, &args, out),
-        Command::Cat(args) => cat::run(engine, &args, out),
-        Command::Cleanup(args) => cleanup::run(engine, &args, out),
-        Command::Delete(args) => delete::run(engine, &args, out),
         Command::Compact(args) => compact::run(store, engine, &args, out),
-        // The others are asked of a source.
-        _ => Ok(()),
+        command => on_source(&Here(engine), command, out),
     }
 }
 
@@ -167,6 +160,10 @@ fn on_source(source: &dyn Source, command: Command, out: &mut Out) -> Result<()>
         Command::Unpin(args) => pin::unpin(source, &args.address, out),
         Command::Pins(args) => pin::list(source, &args.task, out),
         Command::Erase(args) => erase::run(source, &args, out),
+        Command::Files(args) => files::run(source, &args, out),
+        Command::Cat(args) => cat::run(source, &args, out),
+        Command::Cleanup(args) => cleanup::run(source, &args, out),
+        Command::Delete(args) => delete::run(source, &args, out),
         Command::Pause(args) => steer::control(source, &args, RunControl::Paused, out),
         Command::Resume(args) => steer::control(source, &args, RunControl::Running, out),
         Command::Stop(args) => steer::control(source, &args, RunControl::Stopped, out),
@@ -177,7 +174,7 @@ fn on_source(source: &dyn Source, command: Command, out: &mut Out) -> Result<()>
             None => stats::run(source, out),
         },
         // The others have been done before.
-        _ => Ok(()),
+        other => Err(Failure::bug(format!("nothing does {other:?}"))),
     }
 }
 

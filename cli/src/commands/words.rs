@@ -1,24 +1,11 @@
 //! Words for what is stored: on one line, for people.
 
-use milepost::{Body, Json, LineageType, MarkCause, MarkStatus, Offset, RunControl, TaskStats};
+use milepost::{Body, Json, LineageType, MarkCause, MarkStatus, Offset, RunControl};
 
 use crate::output::{count, excerpt};
 
 /// How many characters of an event's content stand on its line.
 const EXCERPT: usize = 100;
-
-/// What several tasks take.
-pub fn total(tasks: &[TaskStats]) -> TaskStats {
-    let mut total = TaskStats::default();
-    for task in tasks {
-        total.lineages += task.lineages;
-        total.events += task.events;
-        total.checkpoints += task.checkpoints;
-        total.bytes += task.bytes;
-        total.disk += task.disk;
-    }
-    total
-}
 
 /// What an event says, on one line.
 pub fn summary(body: Option<&Body>) -> String {

@@ -36,7 +36,7 @@ use crate::args;
 use crate::error::{Failure, Result};
 use crate::output::{Out, bar, big, count, printable};
 use crate::record::current_user;
-use crate::store::Choice;
+use crate::store::{Choice, attach};
 use plan::TaskPlan;
 use write::Written;
 
@@ -103,6 +103,7 @@ fn write_all(
 ) -> Result<()> {
     let user = args.user.clone().unwrap_or_else(current_user);
     let engine = store.open_or_create_with_hooks(Options::default().event_max(EVENT_MAX))?;
+    let attached = attach(&engine);
     let mut done = Ok(());
     for plan in plans {
         match write::write(&engine, &user, plan, skip, progress) {
@@ -113,6 +114,7 @@ fn write_all(
             }
         }
     }
+    drop(attached);
     let closed = engine.close();
     done?;
     Ok(closed?)

@@ -34,7 +34,7 @@ use serde_json::{Value, json};
 use crate::args;
 use crate::error::{Failure, Result, UNMET};
 use crate::output::{Out, big, count, printable, time};
-use crate::store::Choice;
+use crate::store::{Choice, attach};
 pub use detect::Format;
 use detect::detect;
 use write::Durable;
@@ -92,6 +92,9 @@ pub fn run(store: &Choice, args: &args::Record, out: &mut Out) -> Result<()> {
     }
     let user = args.user.clone().unwrap_or_else(current_user);
     let engine = store.open_or_create_with_hooks(Options::default().event_max(args.event_max))?;
+    // What comes from a pipe may come for days.
+    let pipe = args.files.iter().any(|path| path.as_os_str() == "-");
+    let attached = pipe.then(|| attach(&engine));
     let mut all = Outcome::default();
     let mut worst = None;
     for (path, input) in args.files.iter().zip(inputs) {
@@ -113,6 +116,7 @@ pub fn run(store: &Choice, args: &args::Record, out: &mut Out) -> Result<()> {
             break;
         }
     }
+    drop(attached);
     let closed = engine.close();
     report(&all.recorded, args, out)?;
     match worst {

@@ -1,21 +1,27 @@
 //! A store that this process has open.
 
+use std::io::Read as _;
 use std::ops::Range;
 
 use milepost::{
     ArtifactsEdited, CheckpointId, CheckpointQuery, Detail, Engine, ErrorKind, GuidanceGiven, Json,
-    Mark, MessageRange, Pin, Point, RunControl, Task, TaskQuery, TaskStats, diff_states,
+    Mark, MessageRange, Pin, Point, Retention, RunControl, Task, TaskQuery, TaskStats, diff_states,
 };
 use milepost_forms::{
-    AppendedForm, BlamedForm, ChangesForm, CheckpointForm, CountsForm, EventAt, LineageForm,
-    Listed, PinForm, PointForm, RestoredForm, StoreForm, TaskForm, UserForm, VerifyForm,
+    AppendedForm, BlamedForm, ChangesForm, CheckpointForm, CountsForm, EventAt, FileForm,
+    LineageForm, Listed, PinForm, PointForm, RestoredForm, RetentionForm, StoreForm, TaskForm,
+    UserForm, VerifyForm,
 };
+use milepost_workspace::TreePath;
 use serde_json::{Value, json};
 
-use super::{CheckpointsAsked, Each, MarkAsked, Source, VerifyAsked};
-use crate::commands::{self, interrupted, state_text};
+use super::{Bytes, CheckpointsAsked, Each, MarkAsked, RetentionAsked, Source, VerifyAsked};
+use crate::commands::{self, captured, interrupted, state_text};
 use crate::error::{Failure, Result};
-use crate::output::Out;
+use crate::output::{Out, note};
+
+/// Bytes of a file that are read at a time.
+const STEP: usize = 64 << 10;
 
 /// A store that this process has open.
 pub struct Here<'a>(pub &'a Engine);
@@ -223,6 +229,62 @@ impl Source for Here<'_> {
         Ok(self.0.unpin(id)?)
     }
 
+    fn clean_up(
+        &self,
+        asked: &RetentionAsked,
+        dry_run: bool,
+        told: &mut dyn FnMut(u64, u64),
+    ) -> Result<RetentionForm> {
+        let plan = self.0.plan_retention(&policy(asked))?;
+        if !dry_run {
+            let report = self.0.apply_retention(&plan, told)?;
+            return Ok(RetentionForm::done(plan, report));
+        }
+        // Where captures cannot be read nothing else is kept from going.
+        let captures = self.0.plan_captures(&plan).inspect_err(|error| {
+            note(&format!(
+                "what goes of captured folders is not known: {error}"
+            ));
+        });
+        Ok(RetentionForm::planned(plan, captures.ok()))
+    }
+
+    fn delete(&self, task: &str) -> Result<()> {
+        Ok(self.0.delete_task(task)?)
+    }
+
+    fn delete_user(&self, user: &str, told: &mut dyn FnMut(u64, u64)) -> Result<u64> {
+        Ok(self.0.delete_user(user, told)?)
+    }
+
+    fn compaction_needs(&self) -> Result<Option<u64>> {
+        Ok(Some(self.0.plan_compaction()?.needs))
+    }
+
+    fn files(&self, point: &PointForm, each: &mut dyn FnMut(FileForm) -> Result<()>) -> Result<()> {
+        for entry in captured::of(self.0, &self.found(point)?)?.entries() {
+            each(entry?.into())?;
+        }
+        Ok(())
+    }
+
+    fn file(&self, point: &PointForm, path: &TreePath) -> Result<Option<FileForm>> {
+        let snapshot = captured::of(self.0, &self.found(point)?)?;
+        Ok(snapshot.entry(path)?.map(FileForm::from))
+    }
+
+    fn content(&self, point: &PointForm, path: &TreePath, each: Bytes<'_>) -> Result<()> {
+        let mut content = captured::of(self.0, &self.found(point)?)?.read(path)?;
+        let mut buffer = vec![0; STEP];
+        loop {
+            let read = content.read(&mut buffer);
+            match read.map_err(|error| captured::unreadable(path, error))? {
+                0 => return Ok(()),
+                read => each(buffer.get(..read).unwrap_or_default())?,
+            }
+        }
+    }
+
     fn control(&self, task: &TaskForm, to: RunControl, reason: Option<String>) -> Result<()> {
         let task = self.writable(&task.id)?;
         task.change_control(to, reason.as_deref())?;
@@ -244,5 +306,25 @@ impl Source for Here<'_> {
             .writable(&task.id)?
             .append(ArtifactsEdited { artifacts })?;
         Ok(AppendedForm::from(&appended))
+    }
+}
+
+fn policy(asked: &RetentionAsked) -> Retention {
+    let mut policy = Retention::new().marks_only(asked.marks_only);
+    if let Some(keep) = asked.keep {
+        policy = policy.keep(keep);
+    }
+    if let Some(age) = asked.younger_than {
+        policy = policy.younger_than(age);
+    }
+    if let Some(undo) = asked.undo {
+        policy = policy.undo(undo);
+    }
+    if let Some(user) = &asked.user {
+        policy = policy.user(user.as_str());
+    }
+    match &asked.task {
+        Some(task) => policy.task(task.as_str()),
+        None => policy,
     }
 }

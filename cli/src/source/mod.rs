@@ -6,12 +6,15 @@ mod here;
 mod there;
 
 use std::ops::Range;
+use std::time::Duration;
 
 use milepost::{Anchor, CheckpointId, Engine, Json, MarkStatus, MessageRange, RunControl};
 use milepost_forms::{
-    AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, EventForm, LineageForm, Listed,
-    PinForm, PointForm, RestoredForm, StoreForm, TaskForm, UserForm, VerifyForm,
+    AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, EventForm, FileForm,
+    LineageForm, Listed, PinForm, PointForm, RestoredForm, RetentionForm, StoreForm, TaskForm,
+    UserForm, VerifyForm,
 };
+use milepost_workspace::TreePath;
 use serde_json::Value;
 
 use crate::error::Result;
@@ -21,6 +24,20 @@ pub use there::There;
 
 /// Gets events one by one.
 pub type Each<'a> = &'a mut dyn FnMut(EventForm) -> Result<()>;
+
+/// Gets the bytes of a file piece by piece.
+pub type Bytes<'a> = &'a mut dyn FnMut(&[u8]) -> Result<()>;
+
+/// Which checkpoints a cleanup keeps, of which tasks.
+#[derive(Debug, Default)]
+pub struct RetentionAsked {
+    pub keep: Option<usize>,
+    pub younger_than: Option<Duration>,
+    pub undo: Option<u32>,
+    pub marks_only: bool,
+    pub user: Option<String>,
+    pub task: Option<String>,
+}
 
 /// Which checkpoints are listed.
 #[derive(Debug, Default)]
@@ -123,6 +140,32 @@ pub trait Source {
     fn pin(&self, checkpoint: &CheckpointId, reason: Option<&str>) -> Result<PinForm>;
 
     fn unpin(&self, checkpoint: &CheckpointId) -> Result<()>;
+
+    /// What a cleanup would let go of, or what it let go of. `told`: how far it is, where that is known.
+    fn clean_up(
+        &self,
+        asked: &RetentionAsked,
+        dry_run: bool,
+        told: &mut dyn FnMut(u64, u64),
+    ) -> Result<RetentionForm>;
+
+    /// Deletes the task with this very id, for good.
+    fn delete(&self, task: &str) -> Result<()>;
+
+    /// Deletes all tasks of a user, for good, and says how many.
+    fn delete_user(&self, user: &str, told: &mut dyn FnMut(u64, u64)) -> Result<u64>;
+
+    /// How much room a compaction needs, in bytes, where that is known.
+    fn compaction_needs(&self) -> Result<Option<u64>>;
+
+    /// The files that were captured last before a point, a folder before what is in it.
+    fn files(&self, point: &PointForm, each: &mut dyn FnMut(FileForm) -> Result<()>) -> Result<()>;
+
+    /// What is at a path of them.
+    fn file(&self, point: &PointForm, path: &TreePath) -> Result<Option<FileForm>>;
+
+    /// The bytes of one, as they come.
+    fn content(&self, point: &PointForm, path: &TreePath, each: Bytes<'_>) -> Result<()>;
 
     /// Starts, pauses, resumes or stops the run of a task.
     fn control(&self, task: &TaskForm, to: RunControl, reason: Option<String>) -> Result<()>;

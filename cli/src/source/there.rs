@@ -9,17 +9,18 @@ use std::time::Duration;
 use milepost::{CheckpointId, Engine, ErrorKind, Json, MessageRange, RunControl};
 use milepost_client::{
     ChangeControl, CheckpointQuery, Client, ClientBuilder, EditArtifacts, EventQuery, Guidance,
-    Mark, Restore, StatsQuery, TaskQuery, Verify,
+    Mark, Restore, Retention, StatsQuery, TaskQuery, Verify,
 };
 use milepost_forms::{
-    AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, LineageForm, Listed, PinForm,
-    PointForm, RestoredForm, StoreForm, TaskForm, UserForm, VerifyForm,
+    AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, FileForm, LineageForm, Listed,
+    PinForm, PointForm, RestoredForm, RetentionForm, StoreForm, TaskForm, UserForm, VerifyForm,
 };
+use milepost_workspace::TreePath;
 use serde_json::{Map, Value};
 use tokio::runtime::Runtime;
 
-use super::{CheckpointsAsked, Each, MarkAsked, Source, VerifyAsked};
-use crate::commands;
+use super::{Bytes, CheckpointsAsked, Each, MarkAsked, RetentionAsked, Source, VerifyAsked};
+use crate::commands::{self, captured};
 use crate::error::{Failure, Result};
 use crate::output::Out;
 
@@ -334,6 +335,65 @@ impl Source for There {
         self.wait(self.client.unpin(&id.to_string()))
     }
 
+    fn clean_up(
+        &self,
+        asked: &RetentionAsked,
+        dry_run: bool,
+        _: &mut dyn FnMut(u64, u64),
+    ) -> Result<RetentionForm> {
+        let policy = policy(asked);
+        match dry_run {
+            true => self.wait(self.client.plan_retention(&policy)),
+            false => self.wait(self.client.retain(&policy)),
+        }
+    }
+
+    fn delete(&self, task: &str) -> Result<()> {
+        self.wait(self.client.delete_task(task))
+    }
+
+    fn delete_user(&self, user: &str, told: &mut dyn FnMut(u64, u64)) -> Result<u64> {
+        let tasks = self.stats_of(user)?.tasks;
+        let all = tasks.len() as u64;
+        for (done, task) in (1..).zip(&tasks) {
+            self.delete(&task.id)?;
+            told(done, all);
+        }
+        Ok(all)
+    }
+
+    fn compaction_needs(&self) -> Result<Option<u64>> {
+        Ok(None)
+    }
+
+    fn files(&self, point: &PointForm, each: &mut dyn FnMut(FileForm) -> Result<()>) -> Result<()> {
+        let files = self.wait(self.client.files(&point.address));
+        let files = files.map_err(|failure| match failure.kind() {
+            Some(ErrorKind::NotFound) => captured::none(&point.task, &point.address),
+            _ => failure,
+        });
+        files?.items.into_iter().try_for_each(each)
+    }
+
+    fn file(&self, point: &PointForm, path: &TreePath) -> Result<Option<FileForm>> {
+        let mut found = None;
+        self.files(point, &mut |file| {
+            if file.path == *path {
+                found = Some(file);
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    fn content(&self, point: &PointForm, path: &TreePath, each: Bytes<'_>) -> Result<()> {
+        let mut content = self.wait(self.client.file(&point.address, path))?;
+        while let Some(bytes) = self.runtime.block_on(content.next()) {
+            each(&bytes.map_err(|error| self.failed(error))?)?;
+        }
+        Ok(())
+    }
+
     fn control(&self, task: &TaskForm, to: RunControl, reason: Option<String>) -> Result<()> {
         let change = ChangeControl::to(to);
         let change = match reason {
@@ -366,5 +426,28 @@ fn keep_last(state: &mut Value, count: u64) {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         let gone = messages.len().saturating_sub(count);
         messages.drain(..gone);
+    }
+}
+
+fn policy(asked: &RetentionAsked) -> Retention {
+    let mut policy = Retention::new();
+    if asked.marks_only {
+        policy = policy.marks_only();
+    }
+    if let Some(keep) = asked.keep {
+        policy = policy.keep(u32::try_from(keep).unwrap_or(u32::MAX));
+    }
+    if let Some(age) = asked.younger_than {
+        policy = policy.younger_than(age);
+    }
+    if let Some(undo) = asked.undo {
+        policy = policy.undo(undo);
+    }
+    if let Some(user) = &asked.user {
+        policy = policy.user(user);
+    }
+    match &asked.task {
+        Some(task) => policy.task(task),
+        None => policy,
     }
 }

@@ -1,7 +1,7 @@
 //! Of cleanups.
 
 use milepost::{
-    CapturesPlan, LineageId, Offset, RetentionPlan, RetentionReport, TaskPlan, TaskRetained,
+    CapturesPlan, Detail, LineageId, Offset, RetentionPlan, RetentionReport, TaskPlan, TaskRetained,
 };
 
 use crate::{Big, CapturesForm, RetainedForm, RetainedTotal, RetentionForm, TrimmedForm};
@@ -53,6 +53,7 @@ impl RetainedForm {
             events: known.then_some(Big(plan.events)),
             bytes: known.then_some(Big(plan.bytes)),
             error: plan.error,
+            held_up: false,
         }
     }
 
@@ -68,14 +69,13 @@ impl RetainedForm {
             dropped: done.dropped,
             events: planned.events.filter(|_| whole),
             bytes: planned.bytes.filter(|_| whole),
+            held_up: matches!(
+                done.error.as_ref().and_then(|error| error.detail()),
+                Some(Detail::Pending { .. })
+            ),
             error: done.error.map(|error| error.to_string()),
             ..planned
         }
-    }
-
-    fn is_concerned(&self) -> bool {
-        let none = self.go == Big(0) && self.trimmed.is_empty() && self.dropped.is_empty();
-        !none || self.error.is_some()
     }
 }
 
