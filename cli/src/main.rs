@@ -36,11 +36,6 @@ use crate::args::Args;
 use crate::error::Failure;
 use crate::output::Out;
 
-/// Small things are allocated and freed all the time, in one thread and another: a third of what an append over HTTP costs
-/// was the system's allocator.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// What the last panic said. Printed only where the panic ends the command: the engine opens
 /// damaged files under `catch_unwind`, and that is no bug.
 static LAST_PANIC: Mutex<Option<String>> = Mutex::new(None);

@@ -1122,6 +1122,8 @@ export interface components {
             events?: null | components["schemas"]["Big"];
             /** @description Checkpoints that go. */
             go: components["schemas"]["Big"];
+            /** @description Whether that is a restore which was cut short. */
+            held_up?: boolean;
             /** @description Its id. */
             id: string;
             /** @description Checkpoints that are pinned. */

@@ -9,6 +9,9 @@ use tracing::error;
 use crate::server::App;
 use crate::wrong::Wrong;
 
+/// With less free than this appends are soon refused.
+const FREE_LEAST: u64 = 64 << 20;
+
 pub(crate) async fn alive() -> &'static str {
     "ok\n"
 }
@@ -16,6 +19,9 @@ pub(crate) async fn alive() -> &'static str {
 pub(crate) async fn ready(State(app): State<App>) -> Response {
     if app.engine().metrics().poisoned {
         return not_ready("a write to the store failed: restart the service");
+    }
+    if let Some(why) = free(&app).and_then(too_little) {
+        return not_ready(&why);
     }
     // A read tells whether it is open; a store where that fails takes no append, either.
     let one = TaskQuery {
@@ -35,6 +41,30 @@ pub(crate) async fn ready(State(app): State<App>) -> Response {
     }
 }
 
+/// How many bytes are free on the store's disk, where it has one.
+fn free(app: &App) -> Option<u64> {
+    let store = app.engine().chunk_store();
+    let found = rustix::fs::statvfs(store.folder()?).ok()?;
+    Some(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+/// What is said of a disk with so many bytes free, where appends are soon refused.
+fn too_little(free: u64) -> Option<String> {
+    (free < FREE_LEAST).then(|| format!("the store's disk has {} MiB left", free >> 20))
+}
+
 fn not_ready(why: &str) -> Response {
     (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_that_is_nearly_full_is_told_with_what_is_left() {
+        assert_eq!(too_little(FREE_LEAST), None);
+        let said = too_little(FREE_LEAST - 1).unwrap();
+        assert_eq!(said, "the store's disk has 63 MiB left");
+    }
 }
