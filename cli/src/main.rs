@@ -9,6 +9,7 @@
 //! record/    recorded runs of other programs, mapped to events
 //! import/    checkpoint files of other programs, mapped to events and marks
 //! demo/      an iteration engine that records itself, is killed and goes on
+//! complete   what a shell completes
 //! expression what `bisect --when` asks
 //! output     tables, JSON, colour and bars
 //! error      what went wrong, what to do next, and the exit code
@@ -16,6 +17,7 @@
 
 mod args;
 mod commands;
+mod complete;
 mod config;
 mod demo;
 mod error;
@@ -31,6 +33,7 @@ use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
 use clap::Parser;
+use clap_complete::env::CompleteEnv;
 
 use crate::args::Args;
 use crate::error::Failure;
@@ -41,6 +44,8 @@ use crate::output::Out;
 static LAST_PANIC: Mutex<Option<String>> = Mutex::new(None);
 
 fn main() -> ExitCode {
+    // Where a shell asks what can be typed, it is told, and that is all.
+    CompleteEnv::with_factory(complete::command).complete();
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => {

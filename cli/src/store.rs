@@ -20,7 +20,7 @@ const FOLDER: &str = ".milepost";
 const SOCKET: &str = "server/socket";
 
 /// What the command line says about the store.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Choice {
     /// `--store`.
     pub dir: Option<PathBuf>,
@@ -56,6 +56,18 @@ impl Choice {
     /// The same of the store in a folder that was found before.
     pub fn find_at(&self, dir: &Path) -> Result<Found> {
         found_at(dir, self.options(Options::default().create(false))?)
+    }
+
+    /// The same where nothing may be said, as while somebody types.
+    pub fn find_quietly(&self) -> Option<Found> {
+        if let Some(url) = self.url() {
+            return There::at(&url).ok().map(Found::There);
+        }
+        let (dir, options) = self.there().ok()?;
+        match Engine::open(&dir, options) {
+            Ok(engine) => Some(Found::Here(engine)),
+            Err(_) => There::attached(&dir.join(SOCKET)).ok()?.map(Found::There),
+        }
     }
 
     /// The service that is asked instead of a store.

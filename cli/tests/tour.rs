@@ -58,6 +58,11 @@ fn printed(place: &Place, command: &str) -> String {
 fn timeless(page: &str) -> String {
     let mut text = String::new();
     for line in page.lines() {
+        // How events are stored together is another matter each time.
+        if let Some((tasks, _)) = line.split_once(" lineages, ") {
+            text.push_str(tasks);
+            continue;
+        }
         let words = line.split(' ').map(|word| {
             let bare = word.trim_start_matches('@');
             let is_id = bare.len() >= 12 && bare.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -178,8 +178,24 @@ pub enum Command {
     Config(ConfigCommand),
     /// Make, list and revoke the tokens that `serve` lets in.
     Token(Token),
+    /// Print what a shell reads to complete commands, tasks and checkpoints: `source <(milepost completions bash)`.
+    Completions(Completions),
+    /// Write pages for `man`.
+    Man(Man),
     /// Print the description of what `serve` answers on /v1 (OpenAPI 3.1), to make clients from.
     Openapi,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Completions {
+    /// bash, elvish, fish, powershell or zsh.
+    pub shell: String,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Man {
+    /// The folder, which is made where it is not there.
+    pub dir: PathBuf,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -31,6 +31,7 @@ mod restore;
 mod rollback;
 mod run;
 mod serve;
+mod shell;
 mod show;
 mod state;
 pub mod state_text;
@@ -75,6 +76,8 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
         Command::Serve(args) => serve::run(store, &args, out),
         Command::Config(ConfigCommand::Check(args)) => config::check(&args, out),
         Command::Token(args) => token::run(&store, &args, out),
+        Command::Completions(args) => shell::completions(&args, out),
+        Command::Man(args) => shell::man(&args, out),
         Command::Doctor => doctor::run(&store, out),
         Command::Openapi => Ok(out.line(milepost_server::openapi()?)?),
         command => on_found(&store, command, out),

@@ -1,0 +1,38 @@
+//! `completions` and `man`: what a shell and `man` need.
+
+use std::path::Path;
+
+use clap::CommandFactory as _;
+use clap_complete::env::Shells;
+
+use crate::args::{Args, Completions, Man};
+use crate::error::{Failure, Result, USAGE};
+use crate::output::Out;
+
+/// What a shell reads once, to ask the command from then on.
+pub fn completions(args: &Completions, out: &mut Out) -> Result<()> {
+    let shells = Shells::builtins();
+    let Some(shell) = shells.completer(&args.shell) else {
+        let known: Vec<&str> = shells.names().collect();
+        return Err(
+            Failure::new(format!("completions for `{}` are not known", args.shell))
+                .code_of(USAGE)
+                .hint(format!("known are {}", known.join(", "))),
+        );
+    };
+    let mut text = Vec::new();
+    shell.write_registration("COMPLETE", "milepost", "milepost", "milepost", &mut text)?;
+    Ok(out.bytes(&text)?)
+}
+
+/// Writes a page for `man` of each command.
+pub fn man(args: &Man, out: &mut Out) -> Result<()> {
+    std::fs::create_dir_all(&args.dir)?;
+    clap_mangen::generate_to(Args::command(), &args.dir)?;
+    let pages = pages(&args.dir)?;
+    Ok(out.line(format!("{pages} pages in {}", args.dir.display()))?)
+}
+
+fn pages(dir: &Path) -> Result<usize> {
+    Ok(std::fs::read_dir(dir)?.count())
+}

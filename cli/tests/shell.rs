@@ -1,0 +1,82 @@
+//! What shells and `man` get.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+mod common;
+
+use std::path::Path;
+use std::process::Command;
+
+use common::Place;
+
+/// What is completed behind these words, the last of which is begun.
+fn completed(place: &Place, words: &[&str]) -> Vec<String> {
+    let mut command = place.command(["--", "milepost"]);
+    command.args(words);
+    command.env("COMPLETE", "bash");
+    command.env("_CLAP_COMPLETE_INDEX", words.len().to_string());
+    command.env("_CLAP_COMPLETE_COMP_TYPE", "9");
+    command.env("_CLAP_COMPLETE_SPACE", "true");
+    command.env("_CLAP_IFS", "\n");
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn commands_tasks_and_checkpoints_are_completed() {
+    let place = Place::recorded();
+    place.say("mark run@4 early").ok();
+    place.say("mark run@6 later").ok();
+    assert_eq!(completed(&place, &["linea"]), ["lineages"]);
+    assert_eq!(completed(&place, &["log", "re"]), ["react"]);
+    assert_eq!(
+        completed(&place, &["lineages", "airline-"]),
+        ["airline-7", "airline-0"]
+    );
+    let labels = completed(&place, &["restore", "run@"]);
+    assert_eq!(labels, ["run@later", "run@early"]);
+    assert_eq!(completed(&place, &["show", "run@e"]), ["run@early"]);
+    assert_eq!(
+        completed(&place, &["log", "run", "--kind", "step_fa"]),
+        ["step_failed"]
+    );
+    // Where there is no store nothing is said.
+    assert_eq!(completed(&Place::new(), &["log", "re"]), [] as [&str; 0]);
+}
+
+#[test]
+fn each_shell_gets_a_script_and_bash_loads_it() {
+    let place = Place::recorded();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = place.run(["completions", shell]).ok();
+        assert!(script.contains("milepost"), "{shell}: {script}");
+    }
+    place.run(["completions", "tcsh"]).failed(2, "tcsh");
+    let milepost = Path::new(env!("CARGO_BIN_EXE_milepost")).parent().unwrap();
+    let load = "source <(milepost completions bash) && complete -p milepost";
+    let path = format!("{}:{}", milepost.display(), std::env::var("PATH").unwrap());
+    let loaded = Command::new("bash")
+        .args(["-ec", load])
+        .env("PATH", path)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&loaded.stdout);
+    assert!(
+        loaded.status.success() && said.contains("milepost"),
+        "{loaded:?}"
+    );
+}
+
+#[test]
+fn there_is_a_page_for_each_command() {
+    let place = Place::new();
+    let out = place.say("man pages").ok();
+    assert!(out.contains("pages in pages"), "{out}");
+    for page in ["milepost.1", "milepost-log.1", "milepost-token-create.1"] {
+        let text = std::fs::read_to_string(place.path("pages").join(page)).unwrap();
+        assert!(text.contains(".TH"), "{page}");
+    }
+}
