@@ -50,6 +50,11 @@ impl Out {
         }
     }
 
+    /// Whether people read it.
+    pub fn is_terminal(&self) -> bool {
+        self.terminal
+    }
+
     pub fn colors_stderr(&self) -> bool {
         self.color_stderr
     }

@@ -3,6 +3,7 @@
 mod going_back;
 mod log;
 mod moment;
+mod replay;
 mod retention;
 mod run;
 mod serve;
@@ -20,6 +21,7 @@ use milepost::MessageRange;
 use crate::record::Format;
 pub use going_back::{GoingBack, Paths, Recover, Restore, Rollback, Undo};
 pub use log::{Filter, Log};
+pub use replay::{Replay, Speed};
 pub use retention::{Cleanup, Compact, Delete, Erase, Pin, Stats, Unpin};
 pub use run::Run;
 pub use serve::{
@@ -101,6 +103,8 @@ pub enum Command {
     Lineages(Task),
     /// Print the events before a point, newest first.
     Log(Log),
+    /// Print events once more, at the pace they had or faster, or hand each to a command.
+    Replay(Replay),
     /// Print the event at a point.
     Show(Address),
     /// Print the state at a point.

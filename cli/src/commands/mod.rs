@@ -27,6 +27,7 @@ mod mark;
 mod pin;
 mod recover;
 mod repair;
+mod replay;
 mod restore;
 mod rollback;
 mod run;
@@ -111,6 +112,7 @@ fn needs_engine(command: &Command) -> bool {
     match command {
         Command::Diff(args) => args.files,
         Command::Restore(args) => args.files.is_some(),
+        Command::Replay(args) => args.check,
         Command::Bisect(_)
         | Command::Rollback(_)
         | Command::Recover(_)
@@ -149,6 +151,7 @@ fn on_source(source: &dyn Source, command: Command, out: &mut Out) -> Result<()>
         Command::Tasks(args) => tasks::run(source, &args, out),
         Command::Lineages(args) => lineages::run(source, &args.task, out),
         Command::Log(args) => log::run(source, &args, out),
+        Command::Replay(args) => replay::run(source, &args, out),
         Command::Show(args) => show::run(source, &args.address, out),
         Command::State(args) => state::run(source, &args, out),
         Command::Checkpoints(args) => checkpoints::run(source, &args, out),

@@ -20,7 +20,7 @@ use crate::args;
 use crate::error::{Failure, Result};
 use crate::output::Out;
 use crate::source::{Each, Source};
-use entry::Entry;
+pub use entry::Entry;
 use filter::Filter;
 use walk::Walk;
 

@@ -1,0 +1,59 @@
+//! What can be asked of `replay`.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use clap::Args as ClapArgs;
+
+use super::span;
+
+const EXAMPLES: &str = "\
+On a terminal each event is a line; elsewhere it is a line of JSON. The command behind `--` gets each event as JSON on its standard input;
+where it fails the replay ends.
+
+Examples:
+  milepost replay essay --speed 10
+  milepost replay essay --speed max | jq .kind
+  milepost replay essay@draft --speed max -- ./feed.sh
+  milepost replay essay --check";
+
+#[derive(Debug, ClapArgs)]
+#[command(after_long_help = EXAMPLES)]
+pub struct Replay {
+    /// The address of the point that it ends before; see `milepost --help`.
+    pub address: String,
+    /// How many times as fast as it was: a number, or `max` for no waiting.
+    #[arg(long, value_name = "N|max", default_value = "1", value_parser = speed)]
+    pub speed: Speed,
+    /// The longest wait between two events.
+    #[arg(long, value_name = "SPAN", default_value = "5s", value_parser = wait)]
+    pub longest: Duration,
+    /// From this offset on.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub from: u64,
+    /// Replay nothing: fold the task's events from the beginning, and from each snapshot, and compare the states.
+    #[arg(long, conflicts_with_all = ["speed", "longest", "from", "command"])]
+    pub check: bool,
+    /// The command and its arguments.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// How fast a replay is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Speed {
+    Times(f64),
+    Max,
+}
+
+fn speed(text: &str) -> Result<Speed, String> {
+    match text.parse::<f64>() {
+        _ if text == "max" => Ok(Speed::Max),
+        Ok(times) if times.is_finite() && times > 0.0 => Ok(Speed::Times(times)),
+        _ => Err("neither a number over 0 nor `max`".into()),
+    }
+}
+
+fn wait(text: &str) -> Result<Duration, String> {
+    span(text).ok_or_else(|| "a span is a whole number and ms, s, m, h or d, as in 500ms".into())
+}
