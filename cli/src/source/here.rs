@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use milepost::{
     ArtifactsEdited, CheckpointId, CheckpointQuery, Detail, Engine, ErrorKind, GuidanceGiven, Json,
-    Mark, MessageRange, Pin, Point, Retention, RunControl, Task, TaskQuery, TaskStats, diff_states,
+    Mark, MessageRange, Pin, Point, Retention, RunControl, Task, TaskQuery, diff_states,
 };
 use milepost_forms::{
     AppendedForm, BlamedForm, ChangesForm, CheckpointForm, CountsForm, EventAt, FileForm,
@@ -167,19 +167,11 @@ impl Source for Here<'_> {
     fn stats_of(&self, user: &str) -> Result<UserForm> {
         let mut tasks = self.0.task_stats(Some(user))?;
         tasks.sort_by_key(|task| std::cmp::Reverse(task.no));
-        let mut total = TaskStats::default();
-        for task in &tasks {
-            total.lineages += task.lineages;
-            total.events += task.events;
-            total.checkpoints += task.checkpoints;
-            total.bytes += task.bytes;
-            total.disk += task.disk;
-        }
         Ok(UserForm {
             user: user.to_owned(),
+            total: CountsForm::total(&tasks),
             tasks: tasks.into_iter().map(Into::into).collect(),
             next: None,
-            total: CountsForm::from(&total),
         })
     }
 

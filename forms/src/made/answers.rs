@@ -243,6 +243,20 @@ impl From<TaskStats> for TaskStatsForm {
     }
 }
 
+impl CountsForm {
+    /// Of several tasks together.
+    pub fn total(tasks: &[TaskStats]) -> Self {
+        let sum = |of: fn(&TaskStats) -> u64| Big(tasks.iter().map(of).sum());
+        Self {
+            lineages: sum(|task| task.lineages),
+            events: sum(|task| task.events),
+            checkpoints: sum(|task| task.checkpoints),
+            bytes: sum(|task| task.bytes),
+            disk_bytes: sum(|task| task.disk),
+        }
+    }
+}
+
 impl From<&TaskStats> for CountsForm {
     fn from(stats: &TaskStats) -> Self {
         Self {

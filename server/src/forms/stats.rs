@@ -13,14 +13,7 @@ pub(crate) fn page_of(
     cursor: Option<&str>,
 ) -> Result<UserForm, Wrong> {
     let before = cursor.map(task_no).transpose()?;
-    let mut total = TaskStats::default();
-    for task in &tasks {
-        total.lineages += task.lineages;
-        total.events += task.events;
-        total.checkpoints += task.checkpoints;
-        total.bytes += task.bytes;
-        total.disk += task.disk;
-    }
+    let total = CountsForm::total(&tasks);
     tasks.retain(|task| before.is_none_or(|before| task.no < before));
     tasks.sort_by_key(|task| std::cmp::Reverse(task.no));
     let is_more = tasks.len() > limit;
@@ -31,7 +24,7 @@ pub(crate) fn page_of(
         user,
         tasks: tasks.into_iter().map(TaskStatsForm::from).collect(),
         next,
-        total: CountsForm::from(&total),
+        total,
     })
 }
 
