@@ -141,9 +141,17 @@ async fn a_store_is_compared_with_an_anchor_that_was_answered_before() {
     let body = json!({ "anchor": other }).to_string();
     let came = served.post("/v1/verify", &body).await;
     assert_eq!(problem(&came), (400, "invalid".into()));
-    let body = json!({"anchor": anchor, "task": "essay"}).to_string();
-    let came = served.post("/v1/verify", &body).await;
-    assert_eq!(problem(&came), (400, "invalid".into()));
+    let mut changed = anchor.clone();
+    changed["logs"][0]["next"] = json!("9");
+    for body in [
+        json!({"anchor": anchor, "task": "essay"}),
+        json!({ "anchor": changed }),
+        json!({"anchor": {}}),
+        json!({"anchor": [null]}),
+    ] {
+        let came = served.post("/v1/verify", &body.to_string()).await;
+        assert_eq!(problem(&came), (400, "invalid".into()), "{body}");
+    }
 }
 
 #[tokio::test]

@@ -103,9 +103,11 @@ async fn verify(
     let verify = move |view: &View<'_>| {
         let engine = view.whole(VERIFY)?;
         let (task, anchor) = (asked.task.as_deref(), asked.anchor.as_ref());
+        let anchor = anchor.map(|anchor| anchor.text().parse::<Anchor>());
+        // What is wrong with it is the sender's, and no damage of the store.
         let anchor = anchor
-            .map(|anchor| anchor.text().parse::<Anchor>())
-            .transpose()?;
+            .transpose()
+            .map_err(|error| Wrong::Invalid(error.to_string()))?;
         if task.is_some() && anchor.is_some() {
             return Err(Wrong::Invalid(
                 "an anchor is of the whole store, not of a task".into(),
