@@ -222,6 +222,17 @@ fn what_needs_the_store_itself_says_who_has_it() {
 }
 
 #[test]
+fn a_store_that_nobody_has_open_cannot_be_followed() {
+    let place = Place::recorded();
+    let ran = place.say("log run --follow -n 2");
+    assert_eq!((ran.code, ran.out.lines().count()), (1, 2), "{ran:?}");
+    assert!(ran.err.contains("no program has the store open"), "{ran:?}");
+    place.say("restore run@4").ok();
+    let ran = place.say("log run/0 --follow");
+    ran.failed(2, "run/0@17");
+}
+
+#[test]
 fn where_nobody_answers_it_says_so() {
     let place = Place::new();
     let ran = asked(&place, "tasks", &["--server", "http://127.0.0.1:1"]);
@@ -260,7 +271,20 @@ fn a_run_that_is_recorded_from_a_pipe_is_watched_and_steered_meanwhile() {
     let kinds: Vec<_> = place.lines("log live --kind message --kind guidance_given");
     let kinds: Vec<_> = kinds.iter().map(|event| event["kind"].clone()).collect();
     assert_eq!(kinds, ["message", "guidance_given", "message"]);
+    // Who follows gets what is there, and then what comes, also where the task goes back.
+    let mut following = place.command(["log", "live", "--follow", "-n", "1", "--json"]);
+    let mut following = following.stdout(Stdio::piped()).spawn().unwrap();
+    let mut came = BufReader::new(following.stdout.take().unwrap()).lines();
+    let mut next =
+        || -> serde_json::Value { serde_json::from_str(&came.next().unwrap().unwrap()).unwrap() };
+    assert_eq!(next()["body"]["content"], "two");
+    say("three");
+    assert_eq!(next()["body"]["content"], "three");
+    place.say("guide live once more").ok();
+    assert_eq!(next()["kind"], "guidance_given");
+    following.kill().unwrap();
+    following.wait().unwrap();
     drop(stdin);
     assert!(child.wait().unwrap().success());
-    assert_eq!(place.lines("log live --kind guidance_given").len(), 1);
+    assert_eq!(place.lines("log live --kind guidance_given").len(), 2);
 }

@@ -15,7 +15,9 @@ use milepost_forms::{
 use milepost_workspace::TreePath;
 use serde_json::{Value, json};
 
-use super::{Bytes, CheckpointsAsked, Each, MarkAsked, RetentionAsked, Source, VerifyAsked};
+use super::{
+    Bytes, CheckpointsAsked, Each, Followed, MarkAsked, RetentionAsked, Source, VerifyAsked,
+};
 use crate::commands::{self, captured, interrupted, state_text};
 use crate::error::{Failure, Result};
 use crate::output::{Out, note};
@@ -93,6 +95,13 @@ impl Source for Here<'_> {
             each(event?.into())?;
         }
         Ok(())
+    }
+
+    fn follow(&self, task: &str, _: u64, _: &mut dyn FnMut(Followed) -> Result<()>) -> Result<()> {
+        let message = format!("no program has the store open: nothing comes to `{task}`");
+        Err(Failure::new(message).hint(
+            "start the program first: where it answers at the store's socket (`milepost_server::attach`), it is followed",
+        ))
     }
 
     fn state(&self, point: &PointForm, messages: MessageRange) -> Result<Value> {

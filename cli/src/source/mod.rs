@@ -11,8 +11,8 @@ use std::time::Duration;
 use milepost::{Anchor, CheckpointId, Engine, Json, MarkStatus, MessageRange, RunControl};
 use milepost_forms::{
     AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, EventForm, FileForm,
-    LineageForm, Listed, PinForm, PointForm, RestoredForm, RetentionForm, StoreForm, TaskForm,
-    UserForm, VerifyForm,
+    LineageForm, Listed, MovedForm, PinForm, PointForm, RestoredForm, RetentionForm, StoreForm,
+    TaskForm, UserForm, VerifyForm,
 };
 use milepost_workspace::TreePath;
 use serde_json::Value;
@@ -24,6 +24,13 @@ pub use there::There;
 
 /// Gets events one by one.
 pub type Each<'a> = &'a mut dyn FnMut(EventForm) -> Result<()>;
+
+/// What comes of a task that is followed.
+pub enum Followed {
+    Event(Box<EventForm>),
+    /// The task goes on with another lineage.
+    Moved(MovedForm),
+}
 
 /// Gets the bytes of a file piece by piece.
 pub type Bytes<'a> = &'a mut dyn FnMut(&[u8]) -> Result<()>;
@@ -96,6 +103,14 @@ pub trait Source {
 
     /// The events of a point's lineage at these offsets, in their order.
     fn events(&self, point: &PointForm, range: Range<u64>, each: Each<'_>) -> Result<()>;
+
+    /// The events of the task with this very id from an offset on, as they come, for as long as somebody makes them.
+    fn follow(
+        &self,
+        task: &str,
+        from: u64,
+        each: &mut dyn FnMut(Followed) -> Result<()>,
+    ) -> Result<()>;
 
     /// The state at a point, with so many of its messages.
     fn state(&self, point: &PointForm, messages: MessageRange) -> Result<Value>;

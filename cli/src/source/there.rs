@@ -9,7 +9,7 @@ use std::time::Duration;
 use milepost::{CheckpointId, Engine, ErrorKind, Json, MessageRange, RunControl};
 use milepost_client::{
     ChangeControl, CheckpointQuery, Client, ClientBuilder, EditArtifacts, EventQuery, Guidance,
-    Mark, Restore, Retention, StatsQuery, TaskQuery, Verify,
+    Mark, Restore, Retention, Start, StatsQuery, TaskQuery, Verify,
 };
 use milepost_forms::{
     AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, FileForm, LineageForm, Listed,
@@ -19,7 +19,9 @@ use milepost_workspace::TreePath;
 use serde_json::{Map, Value};
 use tokio::runtime::Runtime;
 
-use super::{Bytes, CheckpointsAsked, Each, MarkAsked, RetentionAsked, Source, VerifyAsked};
+use super::{
+    Bytes, CheckpointsAsked, Each, Followed, MarkAsked, RetentionAsked, Source, VerifyAsked,
+};
 use crate::commands::{self, captured};
 use crate::error::{Failure, Result};
 use crate::output::Out;
@@ -189,6 +191,22 @@ impl Source for There {
         let mut events = self.client.all_events(&point.task, query);
         while let Some(event) = self.runtime.block_on(events.next()) {
             each(event.map_err(|error| self.failed(error))?)?;
+        }
+        Ok(())
+    }
+
+    fn follow(
+        &self,
+        task: &str,
+        from: u64,
+        each: &mut dyn FnMut(Followed) -> Result<()>,
+    ) -> Result<()> {
+        let mut following = self.client.follow(task, Start::Offset(from));
+        while let Some(next) = self.runtime.block_on(following.next()) {
+            each(match next.map_err(|error| self.failed(error))? {
+                milepost_client::Followed::Event(event) => Followed::Event(event.into()),
+                milepost_client::Followed::Moved(moved) => Followed::Moved(moved),
+            })?;
         }
         Ok(())
     }

@@ -5,10 +5,12 @@
 //! filter   which of them are printed
 //! entry    how one is printed
 //! graph    all lineages of a task beside each other
+//! follow   events as they come
 //! ```
 
 mod entry;
 mod filter;
+mod follow;
 mod graph;
 mod walk;
 
@@ -36,10 +38,16 @@ pub fn run(source: &dyn Source, args: &args::Log, out: &mut Out) -> Result<()> {
         source,
         begin: lineage.begin.0,
         filter: &args.filter,
-        most: args.last.unwrap_or(u64::MAX),
+        most: args.last.unwrap_or(match args.follow {
+            true => follow::LAST,
+            false => u64::MAX,
+        }),
         point: &point,
     };
     let entry = Entry::new(&point, args.full);
+    if args.follow {
+        return follow::run(&log, &entry, out);
+    }
     let each: Each<'_> = &mut |event| entry.print(&event, out);
     match (args.reverse, args.last, args.filter.step) {
         (true, None, _) => log.oldest_first(each),
@@ -87,9 +95,19 @@ impl Log<'_> {
             })
     }
 
-    /// The last of those that the filter takes, which looks at them oldest first.
+    /// The last of those that the filter takes. Which step an event is of is known from the beginning on.
     fn last(&self, each: Each<'_>, newest_first: bool) -> Result<()> {
         let mut kept = VecDeque::new();
+        if self.filter.step.is_none() {
+            self.newest_first(&mut |event| {
+                kept.push_front(event);
+                Ok(())
+            })?;
+            return match newest_first {
+                true => kept.into_iter().rev().try_for_each(each),
+                false => kept.into_iter().try_for_each(each),
+            };
+        }
         self.oldest_first(&mut |event| {
             if kept.len() as u64 == self.most {
                 kept.pop_front();

@@ -1,0 +1,52 @@
+//! Events as they come, behind those that are there.
+
+use milepost_forms::MovedForm;
+use serde_json::json;
+
+use super::{Entry, Filter, Log};
+use crate::commands::words;
+use crate::error::{Failure, Result, USAGE};
+use crate::output::{Look, Out};
+use crate::source::Followed;
+
+/// How many of those that are there are printed where it does not say.
+pub const LAST: u64 = 10;
+
+pub fn run(log: &Log<'_>, entry: &Entry<'_>, out: &mut Out) -> Result<()> {
+    let point = log.point;
+    let task = source_task(log)?;
+    if task.active != point.lineage {
+        let name = words::encode(&point.task);
+        let message = format!("{} is not what the task goes on with", point.address);
+        return Err(Failure::new(message)
+            .code_of(USAGE)
+            .hint(format!("`milepost log {name} --follow` follows the task")));
+    }
+    log.last(&mut |event| entry.print(&event, out), false)?;
+    out.flush()?;
+    let mut filter = Filter::new(log.filter);
+    log.source
+        .follow(&point.task, point.offset.0, &mut |followed| {
+            match followed {
+                Followed::Event(event) if filter.takes(&event) => entry.print(&event, out)?,
+                Followed::Event(_) => {}
+                Followed::Moved(moved) => print_moved(&moved, out)?,
+            }
+            // Somebody waits for it.
+            Ok(out.flush()?)
+        })
+}
+
+fn source_task(log: &Log<'_>) -> Result<milepost_forms::TaskForm> {
+    log.source.task(&words::encode(&log.point.task))
+}
+
+/// The task went elsewhere: what was printed from there on is not its history.
+fn print_moved(moved: &MovedForm, out: &mut Out) -> Result<()> {
+    if out.json {
+        return Ok(out.json(&json!({ "moved": moved }))?);
+    }
+    let MovedForm { from, to, at } = moved;
+    let line = format!("-- from lineage {from} to {to}: from @{at} on it is another history");
+    Ok(out.line(out.look(Look::Dim, &line))?)
+}
