@@ -222,6 +222,30 @@ fn what_needs_the_store_itself_says_who_has_it() {
 }
 
 #[test]
+fn a_store_whose_path_is_too_long_for_a_socket_is_reached_all_the_same() {
+    let place = Place::recorded();
+    let deep = "d".repeat(120);
+    fs::create_dir(place.path(&deep)).unwrap();
+    fs::rename(place.store(), place.path(&deep).join(".milepost")).unwrap();
+    let folder = place.path(&deep);
+    let mut serve = place.command(["serve", "--listen", "127.0.0.1:0"]);
+    let mut child = serve
+        .current_dir(&folder)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    let tasks = place.command(["tasks"]).current_dir(&folder).output();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(Ran::of(tasks.unwrap()).ok().contains("history_only"));
+}
+
+#[test]
 fn a_store_that_nobody_has_open_cannot_be_followed() {
     let place = Place::recorded();
     let ran = place.say("log run --follow -n 2");

@@ -126,6 +126,8 @@ fn needs_engine(command: &Command) -> bool {
 fn writes(command: &Command) -> bool {
     match command {
         Command::Mark(_) | Command::Recover(_) | Command::Capture(_) => true,
+        Command::Pause(_) | Command::Resume(_) | Command::Stop(_) => true,
+        Command::Guide(_) | Command::Edit(_) => true,
         Command::Undo(args) => !args.how.dry_run,
         Command::Restore(args) => !args.back.how.dry_run,
         Command::Rollback(args) => !args.back.how.dry_run,
