@@ -7,7 +7,8 @@
 //! commands/  one file a command
 //! config/    how the service is configured
 //! record/    recorded runs of other programs, mapped to events
-//! import/    checkpoint files of other programs, mapped to events and marks
+//! export/    tasks as files that another store takes in
+//! import/    those files; checkpoint files of other programs, mapped to events and marks
 //! demo/      an iteration engine that records itself, is killed and goes on
 //! complete   what a shell completes
 //! expression what `bisect --when` asks
@@ -21,6 +22,7 @@ mod complete;
 mod config;
 mod demo;
 mod error;
+mod export;
 mod expression;
 mod import;
 mod output;

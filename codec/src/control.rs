@@ -6,13 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::body::{self, Data, LineageType, Parent, Scope};
 use crate::chunk::ChunkList;
+use crate::error::{Error, Result};
 use crate::id::{
-    CheckpointId, ChunkId, Epoch, Hash, LineageId, Offset, Origin, RestoreId, StoreId, TaskNo,
+    CheckpointId, ChunkId, Epoch, Hash, Head, LineageId, Offset, Origin, RestoreId, StoreId, TaskNo,
 };
 use crate::json::Json;
 
 body::form::bodies! {
-    /// What an event of a control log says. The first three stand in the store's.
+    /// What an event of a control log says. The first three, and the last, stand in the store's.
     Control, "control event" {
         /// The store's first event.
         256 StoreCreated "store_created",
@@ -44,6 +45,42 @@ body::form::bodies! {
         269 RestoreBegun "restore_begun",
         /// A restore that began has ended.
         270 RestoreEnded "restore_ended",
+        /// A task is being imported: it is there from its `task_opened` on.
+        271 TaskPrepared "task_prepared",
+    }
+}
+
+impl Control {
+    /// Reads the JSON form. Other than with [`Body::from_json`](crate::Body::from_json), an unknown `kind` is `Invalid`: what it
+    /// would do to a task nobody could say.
+    ///
+    /// ```
+    /// use milepost_codec::Control;
+    ///
+    /// let control = Control::from_json(r#"{"kind":"owner_set","user":"ana"}"#)?;
+    /// assert_eq!(control.kind_name(), "owner_set");
+    /// # Ok::<(), milepost_codec::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` where the text is none of a known kind, or has fields that the kind does not.
+    pub fn from_json(text: &str) -> Result<Self> {
+        let kind = body::form::kind_of(&body::form::fields(text)?)?;
+        match Self::known_from_json(&kind, text) {
+            Some((control, ignored)) => {
+                body::form::refuse_unknown(&kind, &ignored.fields).and(control)
+            }
+            None => Err(Error::invalid(format!(
+                "there is no control event `{kind}`"
+            ))),
+        }
+    }
+
+    /// The JSON form as text.
+    pub fn to_json(&self) -> Result<String> {
+        serde_json::to_string(self)
+            .map_err(|e| Error::invalid(format!("no JSON form: {e}")).with_source(e))
     }
 }
 
@@ -280,4 +317,25 @@ pub struct RestoreEnded {
     /// Why, where it was not done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+}
+
+/// A task is being imported. It cannot be seen until a `task_opened` of the same number says its name,
+/// in the commit with which the import ends; until then it is as good as deleted.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
+pub struct TaskPrepared {
+    /// Its number.
+    pub task: TaskNo,
+    /// The origin of its history.
+    pub origin: Origin,
+    /// Lineages that begin at a base: the events that say so come later.
+    pub begins: Vec<LineageBegin>,
+}
+
+/// Where a lineage begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
+pub struct LineageBegin {
+    /// The lineage.
+    pub lineage: LineageId,
+    /// Its first offset, and the chain hash there.
+    pub head: Head,
 }

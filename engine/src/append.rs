@@ -17,16 +17,16 @@ use crate::log::Log;
 use crate::trees;
 
 /// A body over this many bytes is stored in chunks.
-const INLINE_MAX: usize = 256 << 10;
+pub(crate) const INLINE_MAX: usize = 256 << 10;
 
 /// Bytes of one chunk of a large body.
-const CHUNK: usize = 256 << 10;
+pub(crate) const CHUNK: usize = 256 << 10;
 
 /// What is reserved for the records of an append before their sizes are known, at most.
 const RESERVE_MAX: usize = 1 << 20;
 
 /// The longest text of a header field, in bytes.
-const TEXT_MAX: usize = 1024;
+pub(crate) const TEXT_MAX: usize = 1024;
 
 /// Events to append together: all of them or none.
 ///

@@ -185,6 +185,7 @@ impl Engine {
             inner: Arc::new(inner),
         };
         engine.create_store_log()?;
+        engine.give_up_imports()?;
         engine.start_anchoring()?;
         Ok(engine)
     }
@@ -237,6 +238,11 @@ impl Engine {
     /// What opening the store found, and what it did about it.
     pub fn opened(&self) -> &OpenReport {
         &self.inner.opened
+    }
+
+    /// What tells its key from others, where it is a keyed store: a digest of the key.
+    pub fn key_id(&self) -> Option<[u8; 16]> {
+        self.inner.options.key.map(|key| key.id())
     }
 
     /// Starts a task for a user.
@@ -546,7 +552,7 @@ impl Drop for Inner {
     }
 }
 
-fn check_name(what: &str, name: &str) -> Result<()> {
+pub(crate) fn check_name(what: &str, name: &str) -> Result<()> {
     if name.is_empty() || name.len() > 200 {
         let len = name.len();
         return Err(Error::invalid(format!(

@@ -11,6 +11,7 @@
 //! restore.rs                          going back
 //! blame.rs  bisect.rs                 which event it was
 //! retention/  base.rs  live.rs        what is kept, and what goes
+//! carry/                              tasks from one store into another
 //! control.rs  run/  hook/             what an iteration engine needs around its log
 //! behalf.rs  audit.rs                 for whom something is done; who did what, for those who listen
 //! metrics/                            how much was done, and how long it took
@@ -54,6 +55,7 @@ mod base;
 mod behalf;
 mod bisect;
 mod blame;
+mod carry;
 mod catalog;
 mod checkpoint;
 mod chunk_store;
@@ -109,6 +111,7 @@ pub use append::{Append, Appended};
 pub use behalf::on_behalf_of;
 pub use bisect::{Bisect, Verdict};
 pub use blame::{Blame, Blamed};
+pub use carry::{Carried, CarriedBody, CarriedChunk, CarriedEvent, CarriedTask, Export, Import};
 pub use checkpoint::{Checkpoint, Mark};
 pub use chunk_store::{ChunkHold, ChunkStore};
 pub use clock::{Clock, ManualClock, SystemClock};
@@ -150,12 +153,12 @@ pub use verify::{EventPlace, Fault, VerifyReport};
 
 pub use milepost_codec::{
     Application, ArtifactsEdited, Body, CheckpointAttached, CheckpointId, CheckpointMarked,
-    CheckpointUnmarked, ChunkId, ContextChanged, ControlChanged, CopiedFrom, Data, Detail, Epoch,
-    Error, ErrorKind, Extra, Float, GuidanceGiven, Hash, Head, Header, Json, LineageId,
-    LineageOpened, LineageType, MarkCause, MarkStatus, Message, Offset, Origin, Parent, PatchForm,
-    PhaseChanged, PromptChanged, Restored, Result, RulesChanged, RunControl, Scope, Seq,
-    StepFailed, StepFinished, StepStarted, StoreId, StoreKey, TaskNo, ToolCalled, ToolReturned,
-    VariablesPatched, WorkspaceCaptured,
+    CheckpointUnmarked, ChunkId, ContextChanged, Control, ControlChanged, CopiedFrom, Data, Detail,
+    Epoch, Error, ErrorKind, Extra, Float, GuidanceGiven, Hash, Head, Header, Json, LineageBegin,
+    LineageId, LineageOpened, LineageType, LogKind, MarkCause, MarkStatus, Message, Offset, Origin,
+    Parent, PatchForm, PhaseChanged, PromptChanged, Restored, Result, RulesChanged, RunControl,
+    Scope, Seq, StepFailed, StepFinished, StepStarted, StoreId, StoreKey, TaskNo, ToolCalled,
+    ToolReturned, VariablesPatched, WorkspaceCaptured,
 };
 pub use milepost_replay::{
     Change, ChangeKind, Changes, ChangesMax, Chunks, Document, Entry, Event, Guidance, LastError,

@@ -17,6 +17,8 @@ use crate::log::{Log, Scan, walk};
 pub(crate) struct Live {
     /// Tasks that were deleted.
     deleted: HashSet<TaskNo>,
+    /// Those of them that were given up before they were there.
+    given_up: HashSet<TaskNo>,
     /// Lineages that were dropped.
     dropped: HashSet<LogId>,
     /// Where lineages begin that were trimmed.
@@ -57,8 +59,13 @@ impl Live {
         match kind {
             Kind::Task => {
                 let entry = TaskEntry::decode(value)?;
-                if entry.deleted_us.is_some() {
-                    self.delete(TaskNo(keys::first_u64(key)), entry.opened);
+                // What is being imported is not seen, and is not gone.
+                let task = TaskNo(keys::first_u64(key));
+                if entry.is_given_up() {
+                    self.given_up.insert(task);
+                }
+                if entry.deleted_us.is_some() && !entry.is_prepared() {
+                    self.delete(task, entry.opened);
                 }
             }
             Kind::Lineage if LineageEntry::decode(value)?.dropped => {
@@ -143,6 +150,11 @@ impl Live {
     /// Whether nothing of a log is live.
     pub(crate) fn is_gone(&self, log: LogId) -> bool {
         self.deleted.contains(&log.task) || self.dropped.contains(&log)
+    }
+
+    /// Whether a task was given up before it was there.
+    pub(crate) fn is_given_up(&self, task: TaskNo) -> bool {
+        self.given_up.contains(&task)
     }
 
     /// Where a log begins that was trimmed.

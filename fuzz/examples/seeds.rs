@@ -25,6 +25,7 @@ fn main() {
     seeds.codec();
     seeds.texts();
     seeds.imports(&root.join("../cli/tests/fixtures"));
+    seeds.exports();
     seeds.files();
     seeds.programs();
 }
@@ -184,6 +185,48 @@ impl Seeds {
         for (n, (kind, text)) in small.into_iter().enumerate() {
             self.put("imports", &format!("small {n}"), &[kind], text.as_bytes());
         }
+    }
+
+    /// Exports of small stores: of one task, of two with restores, pins, erased and trimmed events, with a part cut.
+    fn exports(&self) {
+        let engine = Engine::in_memory(Options::default().snapshots(false)).unwrap();
+        let task = engine.start_task("t", "ana").unwrap();
+        for kind in 0..11 {
+            task.append(Append::from(body(kind, 1, 40)).key(format!("k{kind}")))
+                .unwrap();
+        }
+        let mark = Mark::new().label("a").alias("b");
+        let checkpoint = task.checkpoint(mark).unwrap();
+        self.export("one", &engine);
+        engine.pin(&checkpoint.id, Some("why")).unwrap();
+        engine.erase(&task.point(1).unwrap(), None).unwrap();
+        let back = engine.point("t@a").unwrap();
+        let task = engine.restore(&back, Some("again")).unwrap();
+        task.append(body(1, 1, 10)).unwrap();
+        let task = engine.start_task("u", "ana").unwrap();
+        for kind in 0..3 {
+            task.append(body(kind, 2, 20)).unwrap();
+            task.checkpoint(Mark::new()).unwrap();
+        }
+        self.export("two", &engine);
+        let policy = milepost::Retention::new().keep(1).task("u");
+        let plan = engine.plan_retention(&policy).unwrap();
+        engine.apply_retention(&plan, &mut |_, _| {}).unwrap();
+        self.export("trimmed", &engine);
+    }
+
+    fn export(&self, name: &str, engine: &Engine) {
+        let export = milepost_fuzz::export_of(engine);
+        for selector in [0, 1, 129] {
+            let name = format!("{name} {selector}");
+            self.put("exports", &name, &[selector], &export);
+        }
+        self.put(
+            "exports",
+            &format!("{name} cut"),
+            &[1],
+            &export[..export.len() / 2],
+        );
     }
 
     /// A segment and archive files of small stores, and what is made of them.

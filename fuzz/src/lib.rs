@@ -12,6 +12,7 @@
 //! files.rs    a journal segment, an archive file                        segment archive
 //! texts.rs    the JSON form of events, addresses, anchors               json address anchor
 //! imports.rs  what `milepost record` reads                              imports
+//! exports.rs  what `milepost export` wrote                              exports
 //! store/      programs of operations on a store, with a model           reopen damage
 //!
 //! checks.rs   makes the checks of changed bytes right again
@@ -23,6 +24,7 @@
 
 mod bounds;
 mod checks;
+mod exports;
 mod files;
 mod imports;
 mod input;
@@ -32,6 +34,7 @@ mod store;
 mod texts;
 mod trees;
 
+pub use exports::{export_of, exports};
 pub use files::{archive, segment};
 pub use imports::imports;
 pub use pieces::{acked, blocks, lists};
@@ -44,7 +47,7 @@ pub use trees::{chunk_group, tree};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 14] = [
+pub const TARGETS: [Target; 15] = [
     ("acked", acked),
     ("address", address),
     ("anchor", anchor),
@@ -52,6 +55,7 @@ pub const TARGETS: [Target; 14] = [
     ("blocks", blocks),
     ("chunk_group", chunk_group),
     ("damage", damage),
+    ("exports", exports),
     ("imports", imports),
     ("json", json),
     ("lists", lists),

@@ -1,5 +1,6 @@
 //! What can be asked on the command line.
 
+mod carry;
 mod going_back;
 mod log;
 mod moment;
@@ -19,6 +20,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use milepost::MessageRange;
 
 use crate::record::Format;
+pub use carry::{Export, Import};
 pub use going_back::{GoingBack, Paths, Recover, Restore, Rollback, Undo};
 pub use log::{Filter, Log};
 pub use replay::{Replay, Speed};
@@ -95,8 +97,10 @@ pub enum Command {
     DemoWorker(DemoWorker),
     /// Record runs of other programs: SWE-agent, tau-bench, JSON Lines.
     Record(Record),
-    /// Import a folder of JSON checkpoint files: each execution becomes a task.
+    /// Import what `export` made, or a folder of JSON checkpoint files: each execution becomes a task.
     Import(Import),
+    /// Export a task, or all of them, as one file that another store imports.
+    Export(Export),
     /// List the tasks, newest first.
     Tasks(Tasks),
     /// Draw the lineages of a task as a tree.
@@ -257,17 +261,6 @@ pub struct Record {
     /// The largest event, in bytes.
     #[arg(long, value_name = "BYTES", default_value_t = 64 << 20)]
     pub event_max: usize,
-}
-
-#[derive(Debug, ClapArgs)]
-pub struct Import {
-    /// A project's folder with `persistence/checkpoint/` in it, that `persistence` folder, or the
-    /// folder of the ckpt-*.json files.
-    #[arg(value_name = "FOLDER")]
-    pub folder: PathBuf,
-    /// Whose the tasks are. Default: the current user.
-    #[arg(long)]
-    pub user: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -52,7 +52,7 @@ use crate::error::{Failure, Result};
 use crate::output::Out;
 use crate::source::{Here, Source};
 use crate::store::{Choice, Found, attach};
-use crate::{demo, import, record};
+use crate::{demo, export, import, record};
 pub use lineages::{describe, tree};
 pub use words::encode;
 
@@ -96,7 +96,9 @@ fn on_found(store: &Choice, command: Command, out: &mut Out) -> Result<()> {
         Found::There(there) => return on_source(&there, command, out),
     };
     let attached = match &command {
-        Command::Bisect(_) | Command::Verify(_) | Command::Compact(_) => attach(&engine),
+        Command::Bisect(_) | Command::Export(_) | Command::Verify(_) | Command::Compact(_) => {
+            attach(&engine)
+        }
         _ => None,
     };
     let done = on_store(store, &engine, command, out);
@@ -114,6 +116,7 @@ fn needs_engine(command: &Command) -> bool {
         Command::Restore(args) => args.files.is_some(),
         Command::Replay(args) => args.check,
         Command::Bisect(_)
+        | Command::Export(_)
         | Command::Rollback(_)
         | Command::Recover(_)
         | Command::Capture(_)
@@ -137,6 +140,7 @@ fn writes(command: &Command) -> bool {
 
 fn on_store(store: &Choice, engine: &Engine, command: Command, out: &mut Out) -> Result<()> {
     match command {
+        Command::Export(args) => export::run(engine, &args, out),
         Command::Bisect(args) => bisect::run(store, engine, &args, out),
         Command::Rollback(args) => rollback::run(engine, &args, out),
         Command::Recover(args) => recover::run(engine, &args, out),
@@ -251,6 +255,11 @@ pub fn task(engine: &Engine, id: &str) -> Result<Task> {
         }
         task => Ok(task?),
     }
+}
+
+/// The same, as the store has it.
+pub fn task_id(engine: &Engine, id: &str) -> Result<String> {
+    task(engine, id).map(|task| task.id().to_owned())
 }
 
 impl From<Status> for MarkStatus {

@@ -1,6 +1,8 @@
-//! `import`: folders of JSON checkpoint files become tasks.
+//! `import`: what `export` made is as it was; folders of JSON checkpoint files become tasks.
 //!
 //! ```text
+//! exported  what `export` made
+//!
 //! folder  which files are checkpoints
 //! file    one file, read and checked
 //! goal    the state that a file has, and the events that lead to it
@@ -20,6 +22,7 @@
 //! timestamp              the time of all of them
 //! ```
 
+mod exported;
 mod file;
 mod folder;
 mod goal;
@@ -62,7 +65,14 @@ impl Skipped {
 }
 
 pub fn run(store: &Choice, args: &args::Import, out: &mut Out) -> Result<()> {
-    let files = folder::files(&folder::find(&args.folder)?)?;
+    if let Some(input) = exported::input(&args.from)? {
+        return exported::run(store, args, input, out);
+    }
+    if args.name.is_some() {
+        return Err(Failure::new("--as is for what `milepost export` made")
+            .hint("of a folder each execution becomes a task of its name"));
+    }
+    let files = folder::files(&folder::find(&args.from)?)?;
     let count = files.len() as u64;
     let mut skipped = Vec::new();
     let mut skip = |file: Skipped| {

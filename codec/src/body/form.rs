@@ -78,7 +78,6 @@ macro_rules! bodies {
             }
 
             /// The structure of a known kind, and the fields it does not have.
-            #[allow(dead_code, reason = "only bodies of lineages are read from JSON")]
             fn known_from_json(
                 kind: &str,
                 text: &str,

@@ -327,6 +327,7 @@ pub fn control() -> impl Strategy<Value = Control> {
         lineage().prop_map(|lineage| Dropped { lineage }.into()),
         restore_begun(),
         restore_ended(),
+        task_prepared(),
         (lineage(), lineage_type(), words(), option::of(parent())).prop_map(
             |(lineage, lineage_type, description, parent)| {
                 LineageRegistered {
@@ -417,6 +418,18 @@ fn restore_begun() -> impl Strategy<Value = Control> {
                 .into()
             },
         )
+}
+
+fn task_prepared() -> impl Strategy<Value = Control> {
+    let begin = (lineage(), head()).prop_map(|(lineage, head)| LineageBegin { lineage, head });
+    (number(), origin(), vec(begin, 0..3)).prop_map(|(task, origin, begins)| {
+        TaskPrepared {
+            task: TaskNo(task),
+            origin,
+            begins,
+        }
+        .into()
+    })
 }
 
 fn restore_ended() -> impl Strategy<Value = Control> {

@@ -422,6 +422,18 @@ pub fn controls() -> Vec<(&'static str, Control)> {
         outcome,
         reason,
     };
+    let begin = LineageBegin {
+        lineage: LINEAGE,
+        head: Head {
+            next: OFFSET,
+            hash: hash(0x44),
+        },
+    };
+    let prepared = |begins| TaskPrepared {
+        task: TaskNo(7),
+        origin: ORIGIN,
+        begins,
+    };
     let trimmed = Trimmed {
         lineage: LINEAGE,
         offset: OFFSET,
@@ -468,5 +480,7 @@ pub fn controls() -> Vec<(&'static str, Control)> {
             ended(RestoreOutcome::GivenUp, text("the folder is gone")).into(),
         ),
         ("none", ended(RestoreOutcome::Done, None).into()),
+        ("all", prepared(vec![begin]).into()),
+        ("none", prepared(vec![]).into()),
     ]
 }

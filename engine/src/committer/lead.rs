@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use milepost_codec::{
     Body, BodyForm, Chain, CheckpointId, Detail, Epoch, Error, ErrorKind, Head, LineageId, LogId,
-    LogKind, Offset, RestoreId, Result, SECTION_RAW_TARGET, Salts, SectionRef, Seq, TaskNo,
-    begin_group, checkpoint_id,
+    LogKind, Offset, RestoreId, Result, SECTION_RAW_TARGET, SectionRef, Seq, TaskNo, begin_group,
+    checkpoint_id,
 };
 
 use super::request::{Draft, Part, PartBuilder, Request};
@@ -63,6 +63,8 @@ pub(crate) struct Lead {
     /// Tasks of which this batch changes what is known: it is read again once the batch is committed, and
     /// not before, since the index does not have the batch yet.
     changed: Vec<TaskNo>,
+    /// Logs of tasks that nobody sees yet: nobody is told that they have grown in this batch.
+    unseen: HashSet<LogId>,
     /// Keys in the batch that is being made: they are not in the index yet.
     keys: HashSet<(TaskNo, String)>,
     meters: Arc<Meters>,
@@ -95,6 +97,7 @@ impl Lead {
             deleted: HashSet::new(),
             begun: HashSet::new(),
             changed: Vec::new(),
+            unseen: HashSet::new(),
             keys: HashSet::new(),
             meters,
         }
@@ -114,6 +117,7 @@ impl Lead {
         self.deleted.clear();
         self.begun.clear();
         self.changed.clear();
+        self.unseen.clear();
         let mut batch = Batch::new(self.seq + 1);
         let bytes: usize = queue.iter().map(|(request, _)| request.bytes()).sum();
         // Sections add less than a sixty-fourth. Room that is short by a little would be doubled, and
@@ -139,6 +143,7 @@ impl Lead {
         }
         let groups = batch.groups.iter();
         let mut grown: Vec<_> = groups
+            .filter(|group| !self.unseen.contains(&group.log))
             .map(|group| (group.log, group.first..group.head.head.next))
             .collect();
         grown.dedup_by(|(log, more), (before, offsets)| {
@@ -234,6 +239,9 @@ impl Lead {
             if let Some(key) = &part.key {
                 self.keys.insert((part.log.task, key.clone()));
             }
+            if part.adopted.is_some() {
+                self.unseen.insert(part.log);
+            }
             let first = self.known(part)?.head.head.next;
             self.chain(part, batch)?;
             if let Some(draft) = &part.mark {
@@ -268,8 +276,11 @@ impl Lead {
                 ));
             }
             let pending = match part.log.kind {
-                LogKind::Lineage(_) => self.catalog.pending(part.log.task)?,
-                LogKind::Control => None,
+                // Restores that come from elsewhere have ended.
+                LogKind::Lineage(_) if part.adopted.is_none() => {
+                    self.catalog.pending(part.log.task)?
+                }
+                _ => None,
             };
             return self.held_up(part, pending, settles).map(|()| None);
         }
@@ -350,7 +361,9 @@ impl Lead {
         if !self.logs.contains_key(&part.log) {
             let chain = self.catalog.chain(part.origin, part.log);
             let pending = match (part.log.kind, part.open) {
-                (LogKind::Lineage(_), None) => self.catalog.pending(part.log.task)?,
+                (LogKind::Lineage(_), None) if part.adopted.is_none() => {
+                    self.catalog.pending(part.log.task)?
+                }
                 // What opens one was looked at, and what it says then ends with this request.
                 _ => None,
             };
@@ -371,7 +384,7 @@ impl Lead {
                     }
                 }
                 None => {
-                    if part.log.task != TaskNo::STORE {
+                    if part.log.task != TaskNo::STORE && part.adopted.is_none() {
                         // A deleted one does not come back, nor does a lineage that was dropped.
                         self.catalog.task(part.log.task)?;
                         if let LogKind::Lineage(lineage) = part.log.kind {
@@ -452,7 +465,7 @@ impl Lead {
                 known.head.bytes += records.len() as u64;
                 begin_group(&mut batch.buf, part.log, first);
                 let section_start = batch.buf.len();
-                let salts = Salts::Seeded(part.seed, from as u64);
+                let salts = part.salts(from..at + 1);
                 let count = (at + 1 - from) as u32;
                 SectionRef {
                     seq,

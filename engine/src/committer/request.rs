@@ -1,10 +1,12 @@
 //! What a caller wants appended. Encoding and hashing of bodies is done here, on the caller's
 //! thread; what depends on the place in the log is left to the lead.
 
+use std::ops::Range;
+
 use milepost_codec::{
     Body, BodyForm, CheckpointMarked, Control, Epoch, Error, FRAME_PAYLOAD_MAX, Hash, Head, Header,
-    LineageId, LogId, Offset, Origin, RestoreId, Result, Seed, TaskNo, body_hash, encode_record,
-    salt,
+    LineageId, LogId, Offset, Origin, RecordRef, RestoreId, Result, Salts, Seed, TaskNo, body_hash,
+    encode_record, salt,
 };
 
 use crate::behalf;
@@ -46,6 +48,9 @@ pub(crate) struct Part {
     pub(crate) epoch: Option<Epoch>,
     pub(crate) key: Option<String>,
     pub(crate) seed: Seed,
+    /// Of records that come from another store: their salts, 16 bytes each. They go into a task that nobody
+    /// sees yet, as they are.
+    pub(crate) adopted: Option<Vec<u8>>,
     pub(crate) bytes: Vec<u8>,
     pub(crate) records: Vec<Meta>,
     /// Headers of the records that have entries in the index.
@@ -123,6 +128,17 @@ impl Request {
 }
 
 impl Part {
+    /// The salts of some of its records, as a section has them.
+    pub(crate) fn salts(&self, records: Range<usize>) -> Salts<'_> {
+        match &self.adopted {
+            Some(salts) => {
+                let bytes = records.start * 16..records.end * 16;
+                Salts::Explicit(salts.get(bytes).unwrap_or_default())
+            }
+            None => Salts::Seeded(self.seed, records.start as u64),
+        }
+    }
+
     pub(crate) fn slice(&self, (start, end): (u32, u32)) -> &[u8] {
         self.bytes
             .get(start as usize..end as usize)
@@ -143,6 +159,7 @@ impl PartBuilder {
             epoch: None,
             key: None,
             seed,
+            adopted: None,
             bytes: Vec::new(),
             records: Vec::new(),
             indexed: Vec::new(),
@@ -194,9 +211,38 @@ impl PartBuilder {
         form: BodyForm,
         payload: &[u8],
     ) -> Result<()> {
-        let part = &mut self.0;
+        let part = &self.0;
         let salt = salt(part.seed, part.records.len() as u64);
         let body = body_hash(&salt, form, payload);
+        self.push_hashed(header, form, payload, body)
+    }
+
+    /// Appends an event of another store, with its salt; an erased one has a salt of zeros.
+    pub(crate) fn push_adopted(
+        &mut self,
+        record: &RecordRef<'_>,
+        salt: [u8; 16],
+        body: Hash,
+    ) -> Result<()> {
+        self.push_hashed(record.header, record.form, record.payload, body)?;
+        let part = &mut self.0;
+        part.adopted.get_or_insert_default().extend(salt);
+        let header = record.header()?;
+        let is_control = matches!(part.log.kind, milepost_codec::LogKind::Control);
+        if header.key.is_some() || is_control || is_indexed(header.kind) {
+            part.indexed.push((part.records.len() as u32 - 1, header));
+        }
+        Ok(())
+    }
+
+    fn push_hashed(
+        &mut self,
+        header: &[u8],
+        form: BodyForm,
+        payload: &[u8],
+        body: Hash,
+    ) -> Result<()> {
+        let part = &mut self.0;
         let start = part.bytes.len();
         encode_record(&mut part.bytes, header, form, payload);
         let end = part.bytes.len();
@@ -218,6 +264,11 @@ impl PartBuilder {
             body,
         });
         Ok(())
+    }
+
+    /// Bytes and records that it has.
+    pub(crate) fn size(&self) -> (usize, usize) {
+        (self.0.bytes.len(), self.0.records.len())
     }
 
     /// Takes what keeps the chunks that it names.

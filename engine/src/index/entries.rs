@@ -61,8 +61,24 @@ pub(crate) struct TaskEntry {
     pub(crate) created_us: u64,
     /// Where the store's log says so.
     pub(crate) opened: Offset,
-    /// When it was deleted; name and user are empty then.
+    /// When it was deleted, or [`NOT_YET`](Self::NOT_YET); name and user are empty then.
     pub(crate) deleted_us: Option<u64>,
+}
+
+impl TaskEntry {
+    /// Stands for the time of deletion while a task is imported: it answers like one that was deleted. And for
+    /// the time when it was started, where the import was given up.
+    pub(crate) const NOT_YET: u64 = u64::MAX;
+
+    /// Whether it is being imported.
+    pub(crate) fn is_prepared(&self) -> bool {
+        self.deleted_us == Some(Self::NOT_YET)
+    }
+
+    /// Whether it was given up before it was there: what came of it may be anything.
+    pub(crate) fn is_given_up(&self) -> bool {
+        self.deleted_us.is_some() && self.created_us == Self::NOT_YET
+    }
 }
 
 /// What is counted of a task.

@@ -193,6 +193,23 @@ fn index_control(
                 deleted_us: None,
             };
             put(keys::task(opened.task), entry.encode());
+            // Where it was imported, it is there now.
+            if (before.entry)(&keys::prepared(opened.task))?.is_some() {
+                puts.push((keys::prepared(opened.task), None));
+            }
+        }
+        Control::TaskPrepared(prepared) if task == TaskNo::STORE => {
+            let entry = TaskEntry {
+                name: String::new(),
+                user: String::new(),
+                origin: prepared.origin,
+                created_us: time_us,
+                opened: record.offset,
+                deleted_us: Some(TaskEntry::NOT_YET),
+            };
+            put(keys::task(prepared.task), entry.encode());
+            let offset = record.offset.to_be_bytes().to_vec();
+            put(keys::prepared(prepared.task), offset);
         }
         Control::Deleted(deleted) if task == TaskNo::STORE => {
             bury(&deleted, time_us, before, puts)?;
@@ -250,8 +267,13 @@ fn bury(
     puts: &mut Vec<IndexPut>,
 ) -> Result<()> {
     let key = keys::task(deleted.task);
+    let mut created_us = 0;
     if let Some(entry) = (before.entry)(&key)? {
-        let name = keys::task_name(&TaskEntry::decode(&entry)?.name);
+        let entry = TaskEntry::decode(&entry)?;
+        if entry.is_prepared() {
+            created_us = TaskEntry::NOT_YET;
+        }
+        let name = keys::task_name(&entry.name);
         // The name may belong to a later incarnation.
         let number = deleted.task.0.to_be_bytes();
         if (before.entry)(&name)?.is_some_and(|found| found == number) {
@@ -262,11 +284,14 @@ fn bury(
         name: String::new(),
         user: String::new(),
         origin: deleted.origin,
-        created_us: 0,
+        created_us,
         opened: deleted.opened,
         deleted_us: Some(time_us),
     };
     puts.push((key, Some(tombstone.encode())));
+    if (before.entry)(&keys::prepared(deleted.task))?.is_some() {
+        puts.push((keys::prepared(deleted.task), None));
+    }
     Ok(())
 }
 

@@ -18,6 +18,7 @@ use milepost_codec::{CheckpointId, ChunkId, Epoch, LineageId, LogId, Offset, Seq
 /// | `Base` | task u64, lineage u32 | `BaseEntry` |
 /// | `Erased` | task u64, lineage u32, offset u64 | body hash 32 |
 /// | `Pending` | task u64 | `PendingEntry` |
+/// | `Prepared` | task u64 | offset u64 of the event in the store's log |
 /// | `Mark` | task u64, lineage u32, offset u64 | `MarkEntry` |
 /// | `TaskMark` | task u64, commit u64, lineage u32, offset u64 | nothing |
 /// | `StoreMark` | commit u64, task u64, lineage u32, offset u64 | nothing |
@@ -42,6 +43,7 @@ pub(crate) enum Kind {
     Base = 22,
     Erased = 23,
     Pending = 24,
+    Prepared = 25,
     Mark = 30,
     TaskMark = 31,
     StoreMark = 32,
@@ -55,7 +57,7 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// Those whose entries follow from records, each from one; blocks, heads and tallies left out.
-    pub(crate) const OF_RECORDS: [Self; 15] = [
+    pub(crate) const OF_RECORDS: [Self; 16] = [
         Self::TaskName,
         Self::Task,
         Self::Lineage,
@@ -63,6 +65,7 @@ impl Kind {
         Self::Base,
         Self::Erased,
         Self::Pending,
+        Self::Prepared,
         Self::Mark,
         Self::TaskMark,
         Self::StoreMark,
@@ -164,6 +167,10 @@ pub(crate) fn base(task: TaskNo, lineage: LineageId) -> Vec<u8> {
 
 pub(crate) fn erased(task: TaskNo, lineage: LineageId, offset: Offset) -> Vec<u8> {
     with_offset(&of_lineage(Kind::Erased, task, lineage), offset)
+}
+
+pub(crate) fn prepared(task: TaskNo) -> Vec<u8> {
+    of_task(Kind::Prepared, task)
 }
 
 pub(crate) fn pending(task: TaskNo) -> Vec<u8> {

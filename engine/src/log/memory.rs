@@ -1,6 +1,6 @@
 //! A log that forgets: a tail that nothing is applied from.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::sync::{Mutex, RwLock};
@@ -19,6 +19,8 @@ pub(crate) struct MemoryLog {
     notes: RwLock<std::collections::BTreeMap<Vec<u8>, Vec<u8>>>,
     seq: Mutex<Seq>,
     chunks: RwLock<HashMap<ChunkId, Vec<u8>>>,
+    /// Chunks that list pieces.
+    lists: RwLock<HashSet<ChunkId>>,
     closed: AtomicBool,
 }
 
@@ -88,9 +90,12 @@ impl Log for MemoryLog {
         Ok(())
     }
 
-    fn put_chunk(&self, content: &[u8], _pieces: bool) -> Result<ChunkId> {
+    fn put_chunk(&self, content: &[u8], pieces: bool) -> Result<ChunkId> {
         self.check_open()?;
         let id = ChunkEntry::id_of(content);
+        if pieces {
+            self.lists.write().insert(id);
+        }
         self.chunks
             .write()
             .entry(id)
@@ -101,6 +106,11 @@ impl Log for MemoryLog {
     fn get_chunk(&self, id: &ChunkId) -> Result<Option<Vec<u8>>> {
         self.check_open()?;
         Ok(self.chunks.read().get(id).cloned())
+    }
+
+    fn lists_pieces(&self, id: &ChunkId) -> Result<bool> {
+        self.check_open()?;
+        Ok(self.lists.read().contains(id))
     }
 
     fn damaged_chunks(&self) -> (u64, usize) {

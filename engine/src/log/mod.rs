@@ -147,6 +147,9 @@ pub(crate) trait Log: Send + Sync {
     /// A chunk; nothing where it was never stored.
     fn get_chunk(&self, id: &ChunkId) -> Result<Option<Vec<u8>>>;
 
+    /// Whether a chunk lists pieces; not where it was never stored.
+    fn lists_pieces(&self, id: &ChunkId) -> Result<bool>;
+
     /// Chunks that were found damaged since the log is open, and how many of them have not been
     /// stored again.
     fn damaged_chunks(&self) -> (u64, usize);

@@ -131,7 +131,7 @@ impl Catalog {
     }
 
     /// Remembers that an event was erased.
-    fn now_erased(&self, task: TaskNo, lineage: LineageId, offset: Offset) {
+    pub(crate) fn now_erased(&self, task: TaskNo, lineage: LineageId, offset: Offset) {
         let mut all = self.erased.write();
         let of_task = all.entry(task).or_default();
         Arc::make_mut(&mut of_task.0).insert((lineage, offset));

@@ -348,6 +348,9 @@ impl Placed<'_> {
         )?;
         // How many there are is compared with what is listed.
         found.retain(|(key, _)| key.first() != Some(&(Kind::Tally as u8)));
+        if self.range.live.is_gone(id) {
+            self.retain_own(&mut found)?;
+        }
         if !marks {
             puts.append(&mut found);
             return Ok(None);
@@ -377,6 +380,20 @@ impl Placed<'_> {
             }
         }
         Ok(Some(found))
+    }
+
+    /// What is gone may have come in again by an import, with the ids that its checkpoints had: those
+    /// name the new ones.
+    fn retain_own(&self, found: &mut Vec<IndexPut>) -> Result<()> {
+        let of_ids = |(key, _): &IndexPut| key.first() == Some(&(Kind::MarkId as u8));
+        let Some(at) = found.iter().position(of_ids) else {
+            return Ok(());
+        };
+        let (key, value) = found.swap_remove(at);
+        if self.range.catalog.log().get(&key)? == value {
+            found.push((key, value));
+        }
+        Ok(())
     }
 }
 

@@ -28,7 +28,7 @@ pub use self::report::{EventPlace, Fault, VerifyReport};
 use crate::catalog::Catalog;
 use crate::digest::Digest;
 use crate::index::keys::{self, Kind};
-use crate::index::{LogHead, SnapshotNote};
+use crate::index::{LogHead, MarkPlace, SnapshotNote};
 use crate::live::Live;
 use crate::state::DynReducer;
 
@@ -136,8 +136,12 @@ impl<'a> Verification<'a> {
             work.push(Work::Storage);
         }
         let mut report = VerifyReport::default();
+        let live = Arc::new(Live::of(catalog.log().as_ref())?);
         for (key, value) in catalog.log().scan(&prefix, &end, false, usize::MAX)? {
             let (id, head) = (keys::log_of(&key), LogHead::decode(&value)?);
+            if live.is_given_up(id.task) {
+                continue;
+            }
             match id.kind {
                 LogKind::Control => report.tasks += u64::from(id.task != TaskNo::STORE),
                 LogKind::Lineage(_) => report.lineages += 1,
@@ -153,7 +157,6 @@ impl<'a> Verification<'a> {
             }
             targets.push(Target { id, head });
         }
-        let live = Arc::new(Live::of(catalog.log().as_ref())?);
         Ok(Self {
             catalog,
             store,
@@ -461,8 +464,9 @@ impl<'a> Verification<'a> {
         let log = self.catalog.log();
         for kind in Kind::OF_RECORDS {
             let mut count = 0;
-            log.walk(&keys::all(kind), &mut |_, _| {
-                count += 1;
+            log.walk(&keys::all(kind), &mut |key, value| {
+                let task = task_of(kind, key, value)?;
+                count += u64::from(!task.is_some_and(|task| self.live.is_given_up(task)));
                 Ok(())
             })?;
             let expected = kinds.get(kind as usize).copied().unwrap_or_default();
@@ -477,4 +481,14 @@ impl<'a> Verification<'a> {
         }
         Ok(())
     }
+}
+
+/// The task whose records an entry follows from; none for those of the store's own.
+fn task_of(kind: Kind, key: &[u8], value: &[u8]) -> Result<Option<TaskNo>> {
+    Ok(match kind {
+        Kind::TaskName | Kind::Task | Kind::Prepared => None,
+        Kind::MarkId => Some(MarkPlace::decode(value)?.task),
+        Kind::StoreMark => Some(TaskNo(keys::second_u64(key))),
+        _ => Some(TaskNo(keys::first_u64(key))),
+    })
 }

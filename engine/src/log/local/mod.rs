@@ -457,6 +457,22 @@ impl Log for LocalLog {
         read.map(Some)
     }
 
+    fn lists_pieces(&self, id: &ChunkId) -> Result<bool> {
+        self.shared.check_open()?;
+        let mut before = None;
+        loop {
+            let Some(place) = self.shared.sled(self.shared.kv.get(&keys::chunk(id)))? else {
+                return Ok(false);
+            };
+            let read = self.shared.packs.read_flagged(id, Place::decode(&place)?);
+            // A compaction may have moved it meanwhile.
+            if read.is_ok() || before.as_ref() == Some(&place) {
+                return read.map(|(_, pieces)| pieces);
+            }
+            before = Some(place);
+        }
+    }
+
     fn damaged_chunks(&self) -> (u64, usize) {
         let damaged = self.damaged.lock();
         (damaged.0, damaged.1.len())

@@ -38,6 +38,8 @@ pub(super) struct Replay<'a> {
     tell: &'a dyn Fn(Seq),
     origins: HashMap<TaskNo, Origin>,
     heads: HashMap<LogId, LogHead>,
+    /// Where lineages of imported tasks begin: the events that trimmed them come behind theirs.
+    begins: HashMap<LogId, Head>,
     /// What is counted of tasks.
     tallies: HashMap<TaskNo, Tally>,
     /// The last commit that was taken, and the check of its frame.
@@ -65,6 +67,7 @@ impl<'a> Replay<'a> {
             tell,
             origins: HashMap::new(),
             heads: HashMap::new(),
+            begins: HashMap::new(),
             tallies: HashMap::new(),
             at,
             taken: 0,
@@ -195,7 +198,7 @@ impl<'a> Replay<'a> {
             Some(head) => Some(*head),
             None => self.shared.stored_head(log)?,
         };
-        let begins = self.live.base(log).is_some_and(|base| base.next == first);
+        let begins = self.begin(log, first).is_some();
         let before = match known {
             Some(head) if head.head.next == first || !begins => head,
             _ => self.first_head(log, first, &chain, records)?,
@@ -252,6 +255,13 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
+    /// The base that a log begins with, where it begins at this offset.
+    fn begin(&self, log: LogId, first: Offset) -> Option<Head> {
+        let known = [self.live.base(log), self.begins.get(&log).copied()];
+        let mut known = known.into_iter().flatten();
+        known.find(|begin| begin.next == first)
+    }
+
     /// The head before the first record of a log: its root, its base, or the parent's hash at the fork,
     /// which that record names.
     fn first_head(
@@ -262,8 +272,8 @@ impl<'a> Replay<'a> {
         records: &SectionRef<'_>,
     ) -> Result<LogHead> {
         let mut hash = chain.root();
-        if let Some(base) = self.live.base(log).filter(|base| base.next == first) {
-            hash = base.hash;
+        if let Some(begin) = self.begin(log, first) {
+            hash = begin.hash;
         } else if let LogKind::Lineage(_) = log.kind
             && let Some(record) = records.iter().next()
         {
@@ -301,13 +311,25 @@ impl<'a> Replay<'a> {
         Ok(origin)
     }
 
-    /// Remembers the origin of a task that a record opens.
+    /// Remembers the origin of a task that a record opens or prepares.
     fn learn(&mut self, log: LogId, header: &Header, payload: Option<&[u8]>) -> Result<()> {
         if log == LogId::STORE
             && let Some(payload) = payload
-            && let Control::TaskOpened(opened) = Control::decode(header.kind, payload)?
         {
-            self.origins.insert(opened.task, opened.origin);
+            match Control::decode(header.kind, payload)? {
+                Control::TaskOpened(opened) => {
+                    self.origins.insert(opened.task, opened.origin);
+                }
+                Control::TaskPrepared(prepared) => {
+                    self.origins.insert(prepared.task, prepared.origin);
+                    self.begins.extend(
+                        prepared.begins.iter().map(|begin| {
+                            (LogId::lineage(prepared.task, begin.lineage), begin.head)
+                        }),
+                    );
+                }
+                _ => {}
+            }
         }
         Ok(())
     }

@@ -1,0 +1,34 @@
+//! What can be asked of `export` and `import`.
+
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+
+#[derive(Debug, ClapArgs)]
+pub struct Export {
+    /// The task. Default: all tasks of the store.
+    pub task: Option<String>,
+    /// With the files that were captured for it.
+    #[arg(long, conflicts_with = "redact")]
+    pub files: bool,
+    /// Replace what looks like a secret in all texts; it is imported as a copy then.
+    #[arg(long)]
+    pub redact: bool,
+    /// The file to write. Default: standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Import {
+    /// A file that `export` made, or `-` for standard input; or a folder: a project's with `persistence/checkpoint/` in it, that
+    /// `persistence` folder, or the folder of the ckpt-*.json files.
+    #[arg(value_name = "FILE|FOLDER")]
+    pub from: PathBuf,
+    /// Of an export with one task: import it as a copy under this name, with hashes of its own.
+    #[arg(long = "as", value_name = "NAME")]
+    pub name: Option<String>,
+    /// Of a folder: whose the tasks are. Default: the current user.
+    #[arg(long, conflicts_with = "name")]
+    pub user: Option<String>,
+}

@@ -1,0 +1,204 @@
+//! An export as it is written and read: line by line, with a digest over all of them.
+
+use std::io::{self, BufRead};
+
+use milepost::{Carried, Hash};
+
+use super::line::{self, Big, Counts, End, ExportHeader, Line};
+use super::text::{self, Redact};
+
+/// The longest line: an event of 64 MiB, however its text is written.
+pub const LINE_MAX: usize = 512 << 20;
+
+/// Where lines go.
+pub type Sink<'a> = dyn FnMut(&[u8]) -> io::Result<()> + 'a;
+
+/// Writes an export.
+pub struct Writer<'a> {
+    sink: &'a mut Sink<'a>,
+    redact: Option<&'a dyn Redact>,
+    digest: blake3::Hasher,
+    pub counts: Counts,
+}
+
+const NONE: Counts = Counts {
+    tasks: Big(0),
+    events: Big(0),
+    chunks: Big(0),
+};
+
+/// Why an export is not what it should be: the line, from 1, and the reason.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Wrong(pub u64, pub String);
+
+impl<'a> Writer<'a> {
+    /// Begins with the header. What is redacted is said there.
+    pub fn begin(
+        sink: &'a mut Sink<'a>,
+        header: &ExportHeader,
+        redact: Option<&'a dyn Redact>,
+    ) -> io::Result<Self> {
+        let mut writer = Self {
+            sink,
+            redact,
+            digest: blake3::Hasher::new(),
+            counts: NONE,
+        };
+        writer.put(text::text(header))?;
+        Ok(writer)
+    }
+
+    /// Writes what an engine gives.
+    pub fn take(&mut self, carried: &Carried<'_>) -> io::Result<()> {
+        match carried {
+            Carried::Task(task) => {
+                self.counts.tasks.0 += 1;
+                self.put(text::task_text(task))
+            }
+            Carried::Chunk(chunk) => {
+                self.counts.chunks.0 += 1;
+                self.put(text::chunk_text(chunk))
+            }
+            Carried::Event(event) => {
+                self.counts.events.0 += 1;
+                self.put(match self.redact {
+                    Some(redact) => text::redacted_text(event, redact),
+                    None => text::event_text(event),
+                })
+            }
+            _ => Err(io::Error::other("something that has no line")),
+        }
+    }
+
+    /// Ends it.
+    pub fn end(mut self) -> io::Result<Counts> {
+        let end = End {
+            end: self.counts,
+            digest: Hash(*self.digest.finalize().as_bytes()),
+        };
+        self.put(text::text(&end))?;
+        Ok(self.counts)
+    }
+
+    fn put(&mut self, line: Result<String, String>) -> io::Result<()> {
+        let mut line = line.map_err(io::Error::other)?;
+        line.push('\n');
+        self.digest.update(line.as_bytes());
+        (self.sink)(line.as_bytes())
+    }
+}
+
+/// Reads an export, a line at a time.
+pub struct Reader<R> {
+    input: R,
+    limit: usize,
+    buffer: Vec<u8>,
+    digest: blake3::Hasher,
+    counts: Counts,
+    /// The number of the line read last, from 1.
+    pub number: u64,
+    /// Bytes that were read.
+    pub read: u64,
+    ended: bool,
+}
+
+impl<R: BufRead> Reader<R> {
+    pub fn new(input: R, limit: usize) -> Self {
+        Self {
+            input,
+            limit,
+            buffer: Vec::new(),
+            digest: blake3::Hasher::new(),
+            counts: NONE,
+            number: 0,
+            read: 0,
+            ended: false,
+        }
+    }
+
+    /// The first line.
+    pub fn header(&mut self) -> Result<ExportHeader, Wrong> {
+        match self.line()? {
+            Some(Line::Header(header)) => Ok(header),
+            _ => Err(self.wrong("an export begins with what is in it")),
+        }
+    }
+
+    /// The next line; nothing behind the last. That one has to say how many there were and their digest, and nothing may
+    /// come behind it.
+    pub fn next(&mut self) -> Result<Option<Line>, Wrong> {
+        let before = self.digest.finalize();
+        let line = self.line()?;
+        match &line {
+            None if self.ended => return Ok(None),
+            None => {
+                let behind = format!("the file ends behind line {}, and has no end", self.number);
+                return Err(self.wrong(&format!("{behind}: it was cut")));
+            }
+            Some(_) if self.ended => return Err(self.wrong("it comes behind the end")),
+            Some(Line::Header(_)) => return Err(self.wrong("a second header")),
+            Some(Line::Task(_)) => self.counts.tasks.0 += 1,
+            Some(Line::Chunk(_)) => self.counts.chunks.0 += 1,
+            Some(Line::Event(_)) => self.counts.events.0 += 1,
+            Some(Line::End(end)) => {
+                self.ended = true;
+                if end.end != self.counts {
+                    return Err(self.wrong("it counts other lines than there are"));
+                }
+                if end.digest.0 != *before.as_bytes() {
+                    return Err(self.wrong("its digest is not that of the lines before it"));
+                }
+            }
+        }
+        Ok(line)
+    }
+
+    /// That something is wrong with the line read last.
+    pub fn wrong(&self, why: &str) -> Wrong {
+        Wrong(self.number.max(1), why.to_owned())
+    }
+
+    fn line(&mut self) -> Result<Option<Line>, Wrong> {
+        self.buffer.clear();
+        let length = self
+            .fill()
+            .map_err(|error| self.wrong(&error.to_string()))?;
+        if length == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        if length > self.limit as u64 {
+            let limit = self.limit;
+            return Err(self.wrong(&format!("{length} bytes are over the limit of {limit}")));
+        }
+        self.digest.update(&self.buffer);
+        let Some(text) = self.buffer.strip_suffix(b"\n") else {
+            return Err(self.wrong("it has no end: the file was cut"));
+        };
+        let text = std::str::from_utf8(text);
+        let text = text.map_err(|error| self.wrong(&error.to_string()))?;
+        line::parse(text).map(Some).map_err(|why| self.wrong(&why))
+    }
+
+    /// Reads up to the end of the line; gives its length, keeps no more than the limit of it.
+    fn fill(&mut self) -> io::Result<u64> {
+        let mut length = 0_u64;
+        loop {
+            let chunk = match self.input.fill_buf() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                chunk => chunk?,
+            };
+            let end = chunk.iter().position(|byte| *byte == b'\n');
+            let used = end.map_or(chunk.len(), |end| end + 1);
+            let room = self.limit.saturating_sub(self.buffer.len()).min(used);
+            self.buffer
+                .extend_from_slice(chunk.get(..room).unwrap_or_default());
+            self.input.consume(used);
+            length += used as u64;
+            self.read += used as u64;
+            if end.is_some() || used == 0 {
+                return Ok(length);
+            }
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! The lines of an export, and how they are read: `docs/EXPORT.md`. What a line is, its first field says.
+
+use data_encoding::{BASE64, HEXLOWER};
+use milepost::{
+    Body, CarriedBody, CarriedChunk, CarriedEvent, CarriedTask, CheckpointId, ChunkId, Control,
+    Hash, Head, Header, LineageBegin, LineageId, LogKind, Origin,
+};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+/// The version of the format.
+pub const VERSION: u32 = 1;
+
+/// What every export begins with.
+pub const BEGINNING: &str = r#"{"milepost_export":"#;
+
+/// One line.
+#[derive(Debug)]
+pub enum Line {
+    Header(ExportHeader),
+    Task(CarriedTask),
+    Chunk(CarriedChunk),
+    Event(CarriedEvent),
+    End(End),
+}
+
+/// A number that may pass 2^53, which is a string.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Big(pub u64);
+
+impl Serialize for Big {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Big {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(d)?;
+        // `parse` takes a sign, too.
+        let plain = text.bytes().all(|byte| byte.is_ascii_digit());
+        let number = text.parse().ok().filter(|_| plain);
+        let wrong = || serde::de::Error::custom(format!("`{text}` is no number of 64 bits"));
+        number.map(Self).ok_or_else(wrong)
+    }
+}
+
+/// The first line: what is in the file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExportHeader {
+    pub milepost_export: u32,
+    pub tasks: Big,
+    pub files: bool,
+    pub redacted: bool,
+    /// Of a keyed store: what tells its key from others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+}
+
+/// The last line: how much there was, and the digest of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct End {
+    pub end: Counts,
+    pub digest: Hash,
+}
+
+/// Lines of each kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Counts {
+    pub tasks: Big,
+    pub events: Big,
+    pub chunks: Big,
+}
+
+/// A log of a task: `control`, or the number of a lineage.
+#[derive(Debug, Clone, Copy)]
+pub struct Log(pub LogKind);
+
+impl Serialize for Log {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            LogKind::Control => s.serialize_str("control"),
+            LogKind::Lineage(lineage) => s.collect_str(&lineage),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Log {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(d)?;
+        if text == "control" {
+            return Ok(Self(LogKind::Control));
+        }
+        let plain = text.bytes().all(|byte| byte.is_ascii_digit());
+        let number = text.parse().ok();
+        // The highest one stands for the control log where it is stored.
+        let number = number.filter(|number| plain && *number != u32::MAX);
+        let wrong = || serde::de::Error::custom(format!("`{text}` is no log of a task"));
+        let lineage = number.map(|number| Self(LogKind::Lineage(LineageId(number))));
+        lineage.ok_or_else(wrong)
+    }
+}
+
+/// A point of a log.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PointForm {
+    pub log: Log,
+    pub next: Big,
+    pub hash: Hash,
+}
+
+/// A task.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TaskForm {
+    pub task: String,
+    pub user: String,
+    pub created_us: Big,
+    pub origin: Origin,
+    pub active: Big,
+    pub heads: Vec<PointForm>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub begins: Vec<PointForm>,
+}
+
+/// A chunk.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChunkForm {
+    pub chunk: ChunkId,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub pieces: bool,
+    pub base64: String,
+}
+
+fn is_false(is: &bool) -> bool {
+    !is
+}
+
+/// An event.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EventForm<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log: Option<Log>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Big>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_us: Option<Big>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub correlation: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<u32>,
+    /// A header that is more than its fields.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub salt: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<Hash>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<CheckpointId>,
+    /// The kind, where the body does not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<u16>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub chunked: bool,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<&'a RawValue>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub list: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub erased: Option<Hash>,
+}
+
+/// Reads a line, without its end.
+pub fn parse(text: &str) -> Result<Line, String> {
+    let first = text
+        .strip_prefix("{\"")
+        .and_then(|rest| rest.split('"').next());
+    match first {
+        Some("milepost_export") => header(text).map(Line::Header),
+        Some("task") => task(&from(text)?).map(Line::Task),
+        Some("chunk") => chunk(from(text)?).map(Line::Chunk),
+        Some("log") => event(from(text)?).map(Line::Event),
+        Some("end") => from(text).map(Line::End),
+        Some(other) => Err(format!("no line begins with `{other}`")),
+        None => Err("it is no line of an export".to_owned()),
+    }
+}
+
+fn from<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
+fn header(text: &str) -> Result<ExportHeader, String> {
+    #[derive(Deserialize)]
+    struct Version {
+        milepost_export: u32,
+    }
+    let Version { milepost_export } = from(text)?;
+    if milepost_export != VERSION {
+        return Err(format!(
+            "the export has version {milepost_export}, this milepost reads version {VERSION}: \
+             update milepost"
+        ));
+    }
+    from(text)
+}
+
+fn task(form: &TaskForm) -> Result<CarriedTask, String> {
+    let lineage = |log: LogKind| match log {
+        LogKind::Lineage(lineage) => Ok(lineage),
+        LogKind::Control => Err("`begins` has lineages only".to_owned()),
+    };
+    let head = |form: &PointForm| Head {
+        next: form.next.0,
+        hash: form.hash,
+    };
+    let begins = form.begins.iter().map(|form| {
+        Ok(LineageBegin {
+            lineage: lineage(form.log.0)?,
+            head: head(form),
+        })
+    });
+    let active = u32::try_from(form.active.0);
+    Ok(CarriedTask {
+        id: form.task.clone(),
+        user: form.user.clone(),
+        created_us: form.created_us.0,
+        origin: form.origin,
+        active: LineageId(active.map_err(|_| format!("no lineage {}", form.active.0))?),
+        heads: form
+            .heads
+            .iter()
+            .map(|form| (form.log.0, head(form)))
+            .collect(),
+        begins: begins.collect::<Result<_, String>>()?,
+    })
+}
+
+fn chunk(form: ChunkForm) -> Result<CarriedChunk, String> {
+    Ok(CarriedChunk {
+        id: form.chunk,
+        pieces: form.pieces,
+        content: base64("base64", &form.base64)?,
+    })
+}
+
+fn event(form: EventForm<'_>) -> Result<CarriedEvent, String> {
+    let log = form.log.ok_or("`log` is missing")?.0;
+    let (kind, body) = said(&form, log)?;
+    let header = match &form.header {
+        Some(header) => {
+            let header = base64("header", header)?;
+            let said = Header::decode(&header).map_err(|error| error.to_string())?;
+            match said.kind == kind {
+                true => header,
+                false => return Err(format!("`header` is of kind {}, not {kind}", said.kind)),
+            }
+        }
+        None => {
+            let time_us = form.time_us.ok_or("`time_us` is missing")?.0;
+            Header {
+                kind,
+                time_us,
+                actor: form.actor,
+                user: form.user,
+                correlation: form.correlation,
+                key: form.key,
+                batch: form.batch.unwrap_or(0),
+            }
+            .encode()
+        }
+    };
+    Ok(CarriedEvent {
+        log,
+        offset: form.at.ok_or("`at` is missing")?.0,
+        header,
+        body,
+        salt: form.salt.as_deref().map(salt).transpose()?,
+        hash: form.hash,
+        checkpoint: form.checkpoint,
+    })
+}
+
+/// The kind of an event, and what it says.
+fn said(form: &EventForm<'_>, log: LogKind) -> Result<(u16, CarriedBody), String> {
+    let number = || form.number.ok_or("`number` is missing");
+    let carried = |payload| match form.chunked {
+        true => CarriedBody::Chunked(payload),
+        false => CarriedBody::Inline(payload),
+    };
+    match (form.body, &form.raw, &form.list, form.erased) {
+        (Some(body), None, None, None) => {
+            let encoded = match log {
+                LogKind::Control => Control::from_json(body.get()).map(|body| body.encode()),
+                LogKind::Lineage(_) => Body::from_json(body.get()).map(|body| body.encode()),
+            };
+            let (kind, payload) = encoded.map_err(|error| error.to_string())?;
+            Ok((kind, carried(payload)))
+        }
+        // Beside it the body may stand for people.
+        (_, Some(raw), None, None) => Ok((number()?, carried(base64("raw", raw)?))),
+        (None, None, Some(list), None) => {
+            Ok((number()?, CarriedBody::Listed(base64("list", list)?)))
+        }
+        (None, None, None, Some(hash)) => Ok((number()?, CarriedBody::Erased(hash))),
+        _ => Err("an event has one of `body`, `raw`, `list` and `erased`".to_owned()),
+    }
+}
+
+fn base64(field: &str, text: &str) -> Result<Vec<u8>, String> {
+    let decoded = BASE64.decode(text.as_bytes());
+    decoded.map_err(|error| format!("`{field}` is not base64: {error}"))
+}
+
+fn salt(text: &str) -> Result<[u8; 16], String> {
+    let bytes = HEXLOWER.decode(text.as_bytes()).ok();
+    let salt = bytes.and_then(|bytes| <[u8; 16]>::try_from(bytes).ok());
+    salt.ok_or_else(|| format!("`salt` is `{text}`, not 32 hexadecimal digits"))
+}

@@ -1,0 +1,170 @@
+//! `export`: a task, or all of them, as one file of JSON Lines that another store takes in.
+//!
+//! ```text
+//! line    the lines, and how they are read
+//! text    how they are written
+//! file    all of them, with counts and a digest
+//! redact  secrets out of texts
+//! ```
+
+pub mod file;
+pub mod line;
+mod redact;
+mod text;
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use data_encoding::HEXLOWER;
+use milepost::{Carried, CarriedBody, Engine, Header, LogKind};
+use serde_json::json;
+
+use crate::args;
+use crate::error::{Failure, Result};
+use crate::output::{Out, bar, big, count, note};
+use file::{Sink, Writer};
+use line::{Big, Counts, ExportHeader};
+use redact::Patterns;
+use text::Redact;
+
+/// A bar is shown from so many events on.
+const LONG: u64 = 10_000;
+
+/// The kind of a captured folder.
+const CAPTURED: u16 = 16;
+
+pub fn run(engine: &Engine, args: &args::Export, out: &mut Out) -> Result<()> {
+    let tasks = match &args.task {
+        Some(task) => vec![crate::commands::task_id(engine, task)?],
+        None => engine.export(false)?.tasks()?,
+    };
+    check(engine, args, &tasks)?;
+    let Some(path) = &args.output else {
+        let written = write(engine, args, &tasks, !out.json, &mut |bytes| {
+            out.bytes(bytes)
+        });
+        return written.map(|_| ());
+    };
+    let counts = to_file(engine, args, &tasks, path, !out.json)?;
+    let Counts { events, chunks, .. } = counts;
+    if out.json {
+        return Ok(out.json(&json!({
+            "file": path.display().to_string(),
+            "tasks": tasks,
+            "events": big(events.0),
+            "chunks": big(chunks.0),
+        }))?);
+    }
+    let (tasks, events) = (count(tasks.len() as u64, "task"), count(events.0, "event"));
+    let chunks = count(chunks.0, "chunk");
+    Ok(out.line(format!("exported {tasks}: {events}, {chunks}"))?)
+}
+
+/// Refuses what cannot be exported, before anything is written.
+fn check(engine: &Engine, args: &args::Export, tasks: &[String]) -> Result<()> {
+    for task in tasks.iter().filter(|_| args.redact) {
+        let lineages = engine.task(task)?.lineages()?;
+        if let Some(trimmed) = lineages.iter().find(|lineage| lineage.begin > 0) {
+            let (lineage, begin) = (trimmed.id, trimmed.begin);
+            return Err(Failure::new(format!(
+                "task `{task}` cannot be redacted: lineage {lineage} was trimmed at offset {begin}, \
+                 and what stands for its beginning is no text"
+            ))
+            .hint("export it without --redact, or export the other tasks one by one"));
+        }
+    }
+    Ok(())
+}
+
+/// Into a file, which is there when all of it is.
+fn to_file(
+    engine: &Engine,
+    args: &args::Export,
+    tasks: &[String],
+    path: &Path,
+    shown: bool,
+) -> Result<Counts> {
+    let failed = |error: io::Error| {
+        Failure::new(format!("{}: {error}", path.display()))
+            .hint("give a file in a folder that is there and may be written to")
+    };
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".part");
+    let beside = PathBuf::from(beside);
+    let mut file = BufWriter::with_capacity(1 << 20, File::create(&beside).map_err(failed)?);
+    let written = write(engine, args, tasks, shown, &mut |bytes| {
+        file.write_all(bytes)
+    });
+    let named = written.and_then(|counts| {
+        let file = file
+            .into_inner()
+            .map_err(|error| failed(error.into_error()))?;
+        file.sync_all().map_err(failed)?;
+        fs::rename(&beside, path).map_err(failed)?;
+        Ok(counts)
+    });
+    if named.is_err() {
+        // It is of no use, and says so itself.
+        let _ = fs::remove_file(&beside);
+    }
+    named
+}
+
+fn write(
+    engine: &Engine,
+    args: &args::Export,
+    tasks: &[String],
+    shown: bool,
+    sink: &mut Sink<'_>,
+) -> Result<Counts> {
+    let patterns = match args.redact {
+        true => {
+            let patterns = Patterns::new(milepost::new_secret()?);
+            Some(patterns.map_err(|error| Failure::bug(error.to_string()))?)
+        }
+        false => None,
+    };
+    let redact = patterns.as_ref().map(|patterns| patterns as &dyn Redact);
+    let header = ExportHeader {
+        milepost_export: line::VERSION,
+        tasks: Big(tasks.len() as u64),
+        files: args.files,
+        redacted: args.redact,
+        key: engine.key_id().map(|id| HEXLOWER.encode(&id)),
+    };
+    let mut all = 0;
+    for task in tasks {
+        all += engine.task(task)?.info()?.events;
+    }
+    let bar = bar(all, "export", all >= LONG && shown, false);
+    let mut captured = 0;
+    let mut writer = Writer::begin(sink, &header, redact)?;
+    let mut export = engine.export(args.files)?;
+    let done = tasks.iter().try_for_each(|task| {
+        export.task(task, &mut |carried| -> Result<()> {
+            if let Carried::Event(event) = &carried {
+                captured += u64::from(is_capture(event));
+                bar.inc(u64::from(event.log != LogKind::Control));
+            }
+            Ok(writer.take(&carried)?)
+        })
+    });
+    bar.finish_and_clear();
+    done?;
+    let counts = writer.end()?;
+    if captured > 0 && !args.files && !args.redact {
+        let captures = count(captured, "captured folder");
+        note(&format!(
+            "{captures} without files: it comes in as a copy only (`milepost import --as`); --files \
+             takes them along"
+        ));
+    }
+    Ok(counts)
+}
+
+fn is_capture(event: &milepost::CarriedEvent) -> bool {
+    let kind = || Header::decode(&event.header).map(|header| header.kind);
+    let is_there = !matches!(event.body, CarriedBody::Erased(_));
+    event.log != LogKind::Control && is_there && kind().is_ok_and(|kind| kind == CAPTURED)
+}

@@ -1,0 +1,180 @@
+//! The lines of an export as they are written.
+
+use data_encoding::{BASE64, HEXLOWER};
+use milepost::{
+    Body, CarriedBody, CarriedChunk, CarriedEvent, CarriedTask, CheckpointId, Control, Head,
+    Header, LogKind,
+};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::line::{Big, ChunkForm, EventForm, Log, PointForm, TaskForm};
+
+/// A line of a form.
+pub fn text(form: &impl Serialize) -> Result<String, String> {
+    serde_json::to_string(form).map_err(|error| error.to_string())
+}
+
+/// The line of a task.
+pub fn task_text(task: &CarriedTask) -> Result<String, String> {
+    let point = |log, head: Head| PointForm {
+        log: Log(log),
+        next: Big(head.next),
+        hash: head.hash,
+    };
+    let begins = task.begins.iter();
+    text(&TaskForm {
+        task: task.id.clone(),
+        user: task.user.clone(),
+        created_us: Big(task.created_us),
+        origin: task.origin,
+        active: Big(task.active.0.into()),
+        heads: task
+            .heads
+            .iter()
+            .map(|(log, head)| point(*log, *head))
+            .collect(),
+        begins: begins
+            .map(|begin| point(LogKind::Lineage(begin.lineage), begin.head))
+            .collect(),
+    })
+}
+
+/// The line of a chunk.
+pub fn chunk_text(chunk: &CarriedChunk) -> Result<String, String> {
+    text(&ChunkForm {
+        chunk: chunk.id,
+        pieces: chunk.pieces,
+        base64: BASE64.encode(&chunk.content),
+    })
+}
+
+/// The line of an event. The body stands as JSON where that gives its bytes back, else as its bytes.
+pub fn event_text(event: &CarriedEvent) -> Result<String, String> {
+    let (mut form, header) = begun(event)?;
+    form.salt = event.salt.map(|salt| HEXLOWER.encode(&salt));
+    form.hash = event.hash;
+    let payload = match &event.body {
+        CarriedBody::Inline(payload) | CarriedBody::Chunked(payload) => payload,
+        CarriedBody::Listed(list) => {
+            form.list = Some(BASE64.encode(list));
+            form.number = Some(header.kind);
+            return text(&form);
+        }
+        CarriedBody::Erased(hash) => {
+            form.erased = Some(*hash);
+            form.number = Some(header.kind);
+            return text(&form);
+        }
+    };
+    let json = body_json(event.log, header.kind, payload);
+    let given_back = |json: &String| gives(event.log, json, header.kind, payload);
+    if !json.as_ref().is_some_and(given_back) {
+        form.raw = Some(BASE64.encode(payload));
+        form.number = Some(header.kind);
+    }
+    // Beside the bytes it stands for people.
+    let json = json.map(|json| json.replace(['\n', '\r'], " "));
+    let body = json.map(RawValue::from_string).transpose().ok().flatten();
+    form.body = body.as_deref();
+    text(&form)
+}
+
+/// The line of an event whose texts are others now: without what would tell something of what they were.
+pub fn redacted_text(event: &CarriedEvent, redact: &dyn Redact) -> Result<String, String> {
+    let (mut form, header) = begun(event)?;
+    if form.header.is_some() {
+        return Err("its header has more than this version knows: it cannot be redacted".into());
+    }
+    let texts = [
+        &mut form.actor,
+        &mut form.user,
+        &mut form.correlation,
+        &mut form.key,
+    ];
+    for text in texts.into_iter().flatten() {
+        *text = redact.text(text);
+    }
+    let payload = match &event.body {
+        CarriedBody::Inline(payload) | CarriedBody::Chunked(payload) => payload,
+        CarriedBody::Listed(_) => {
+            return Err("its chunks are cut in a way that cannot be redacted".to_owned());
+        }
+        CarriedBody::Erased(hash) => {
+            form.erased = Some(*hash);
+            form.number = Some(header.kind);
+            return text(&form);
+        }
+    };
+    let json = body_json(event.log, header.kind, payload);
+    let json =
+        json.ok_or("it is of a kind that this version does not know: it cannot be redacted")?;
+    let before = json.replace(['\n', '\r'], " ");
+    let json = redact.json(&before);
+    if let Some(id) = event.checkpoint.filter(|_| json != before) {
+        form.checkpoint = Some(redact.checkpoint(id));
+    }
+    let body = RawValue::from_string(json).map_err(|error| error.to_string())?;
+    form.body = Some(&body);
+    text(&form)
+}
+
+/// Takes secrets out of texts.
+pub trait Redact {
+    /// A text without them.
+    fn text(&self, text: &str) -> String;
+    /// JSON whose texts are without them.
+    fn json(&self, json: &str) -> String;
+    /// Another id for a checkpoint whose texts are others now, here and wherever it is named from now on: from the id it had
+    /// a short secret could be guessed.
+    fn checkpoint(&self, id: CheckpointId) -> CheckpointId;
+}
+
+/// What the line of an event begins with, and its header.
+fn begun<'a>(event: &CarriedEvent) -> Result<(EventForm<'a>, Header), String> {
+    let header = Header::decode(&event.header).map_err(|error| error.to_string())?;
+    let mut form = EventForm {
+        log: Some(Log(event.log)),
+        at: Some(Big(event.offset)),
+        checkpoint: event.checkpoint,
+        chunked: matches!(event.body, CarriedBody::Chunked(_)),
+        ..EventForm::default()
+    };
+    if header.encode() == event.header {
+        form.time_us = Some(Big(header.time_us));
+        form.actor.clone_from(&header.actor);
+        form.user.clone_from(&header.user);
+        form.correlation.clone_from(&header.correlation);
+        form.key.clone_from(&header.key);
+        form.batch = Some(header.batch).filter(|batch| *batch > 0);
+    } else {
+        form.header = Some(BASE64.encode(&event.header));
+    }
+    Ok((form, header))
+}
+
+/// The JSON form of a body of a known kind.
+fn body_json(log: LogKind, kind: u16, payload: &[u8]) -> Option<String> {
+    match log {
+        LogKind::Control => match Control::decode(kind, payload).ok()? {
+            Control::Unknown { .. } => None,
+            control => control.to_json().ok(),
+        },
+        LogKind::Lineage(_) => match Body::decode(kind, payload).ok()? {
+            Body::Unknown { .. } => None,
+            body => body.to_json().ok(),
+        },
+    }
+}
+
+/// Whether a JSON form is read back as the same bytes, from one line.
+fn gives(log: LogKind, json: &str, kind: u16, payload: &[u8]) -> bool {
+    if json.contains(['\n', '\r']) {
+        return false;
+    }
+    let encoded = match log {
+        LogKind::Control => Control::from_json(json).map(|body| body.encode()),
+        LogKind::Lineage(_) => Body::from_json(json).map(|body| body.encode()),
+    };
+    encoded.is_ok_and(|(number, bytes)| (number, bytes.as_slice()) == (kind, payload))
+}

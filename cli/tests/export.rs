@@ -1,0 +1,486 @@
+//! Tasks as files, from one store into another.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+mod common;
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::Stdio;
+
+use common::{Place, text};
+use milepost::{Append, Engine, Message, Options};
+use serde_json::{Value, json};
+
+/// Exports a store, and gives the lines.
+#[track_caller]
+fn export(place: &Place, line: &str) -> String {
+    place.say(line).ok()
+}
+
+/// A place with an empty folder and a file to import.
+fn beside(export: &str) -> Place {
+    let place = Place::new();
+    place.write("export.jsonl", export);
+    place
+}
+
+fn lines(export: &str) -> Vec<Value> {
+    let line = |line| serde_json::from_str(line).unwrap();
+    export.lines().map(line).collect()
+}
+
+/// Nothing of what was refused is there, and what is there is whole.
+#[track_caller]
+fn assert_nothing(place: &Place) {
+    if place.store().exists() {
+        assert_eq!(place.json("tasks"), json!([]));
+        assert_eq!(place.json("verify")["faults"], json!([]));
+    }
+}
+
+#[test]
+fn a_store_comes_back_identical() {
+    let from = Place::recorded();
+    from.say("erase react@3 --yes").ok();
+    from.say("mark react@2 second --metadata {\"a\":1.50}").ok();
+    from.say("restore react@second").ok();
+    from.say("pin react@second --reason kept").ok();
+    let file = export(&from, "export");
+    let to = beside(&file);
+    to.say("import export.jsonl").ok();
+    assert_eq!(export(&to, "export"), file);
+    assert_eq!(from.json("tasks"), to.json("tasks"));
+    assert_eq!(from.lines("log run"), to.lines("log run"));
+    for task in from.ids("tasks") {
+        let list = format!("checkpoints {task}");
+        assert_eq!(from.json(&list), to.json(&list), "{list}");
+    }
+    assert_eq!(to.json("verify")["faults"], json!([]));
+    for list in ["lineages react", "pins react"] {
+        assert_eq!(from.json(list), to.json(list), "{list}");
+    }
+}
+
+#[test]
+fn one_task_goes_into_a_file_and_beside_others() {
+    let from = Place::recorded();
+    let said = from.json("export react -o react.jsonl");
+    assert_eq!(said["tasks"], json!(["react"]));
+    let file = fs::read_to_string(from.path("react.jsonl")).unwrap();
+    assert_eq!(export(&from, "export react"), file);
+    assert!(!from.path("react.jsonl.part").exists());
+    let to = beside(&file);
+    to.run([
+        "record",
+        "--task",
+        "mine",
+        &common::fixture("run.jsonl").display().to_string(),
+    ])
+    .ok();
+    let said = to.json("import export.jsonl");
+    assert_eq!(said["tasks"][0]["id"], "react");
+    assert_eq!(said["tasks"][0]["user"], "ada");
+    assert_eq!(said["copies"], false);
+    assert_eq!(export(&to, "export react"), file);
+    assert_eq!(from.lines("log react"), to.lines("log react"));
+    assert_eq!(to.json("verify")["faults"], json!([]));
+}
+
+#[test]
+fn captured_folders_come_along_with_files_only() {
+    let from = Place::new();
+    fs::create_dir(from.path("work")).unwrap();
+    from.write(
+        "run.jsonl",
+        "{\"kind\":\"prompt_changed\",\"prompt\":\"go\"}\n",
+    );
+    from.say("record --task t --user ana run.jsonl").ok();
+    from.write("work/small.txt", "a first draft");
+    from.write("work/large.bin", vec![7; 3 << 20]);
+    from.say("capture work --task t --label one").ok();
+    from.write("work/small.txt", "a second draft");
+    from.say("capture work --task t --label two").ok();
+
+    from.say("rollback t@one").ok();
+
+    let file = export(&from, "export t --files");
+    let to = beside(&file);
+    to.say("import export.jsonl").ok();
+    assert_eq!(export(&to, "export t --files"), file);
+    assert_eq!(to.say("cat t@one small.txt").ok(), "a first draft");
+    assert_eq!(to.say("cat t/0@two small.txt").ok(), "a second draft");
+    assert_eq!(from.json("files t"), to.json("files t"));
+    assert_eq!(to.json("verify")["faults"], json!([]));
+
+    let ran = from.say("export t -o bare.jsonl");
+    assert!(
+        ran.err.contains("captured folders without files"),
+        "{ran:?}"
+    );
+    let bare = fs::read_to_string(from.path("bare.jsonl")).unwrap();
+    assert!(bare.len() < 20_000);
+    let to = beside(&bare);
+    let ran = to.say("import export.jsonl");
+    ran.failed(1, "export with files");
+    assert_nothing(&to);
+    to.say("import export.jsonl --as copy").ok();
+    let kinds: Vec<Value> = to.lines("log copy");
+    let captured = kinds
+        .iter()
+        .filter(|e| e["body"]["name"] == "workspace_captured");
+    assert_eq!(captured.count(), 2, "{kinds:?}");
+    assert_eq!(to.json("verify")["faults"], json!([]));
+}
+
+#[test]
+fn a_task_that_is_there_is_refused_or_copied_under_another_name() {
+    let place = Place::recorded();
+    let file = export(&place, "export react");
+    place.write("export.jsonl", &file);
+    let before = export(&place, "export");
+    place
+        .say("import export.jsonl")
+        .failed(4, "this history is there already");
+    assert!(place.say("import export.jsonl").err.contains("--as NAME"));
+    place
+        .say("import export.jsonl --as run")
+        .failed(4, "there is a task `run`");
+    assert_eq!(export(&place, "export"), before);
+
+    place.say("import export.jsonl --as again").ok();
+    assert_eq!(place.json("verify")["faults"], json!([]));
+    let origin = text(&lines(&file)[1], "origin").to_owned();
+    let opened = &place.lines("log again")[0]["body"];
+    assert_eq!(opened["copied_from"]["origin"], origin, "{opened}");
+    let head = &lines(&file)[1]["heads"][1];
+    assert_eq!(opened["copied_from"]["hash"], head["hash"]);
+    let states = ["state react", "state again"].map(|line| {
+        let mut state = place.json(line);
+        for place in ["task", "address", "hash", "lineage", "point"] {
+            state.as_object_mut().unwrap().remove(place);
+        }
+        state
+    });
+    assert_eq!(states[0], states[1]);
+    place.write("all.jsonl", before);
+    place
+        .say("import all.jsonl --as one")
+        .failed(1, "--as names one task");
+}
+
+/// The digest of the lines is made right again, so that what is behind it is looked at.
+fn mended(lines: &[&str]) -> String {
+    let (end, before) = lines.split_last().unwrap();
+    let mut text = before.join("\n");
+    text.push('\n');
+    let (counts, _) = end.split_once("\"digest\":").unwrap();
+    let digest = blake3::hash(text.as_bytes());
+    format!("{text}{counts}\"digest\":\"{digest}\"}}\n")
+}
+
+#[test]
+fn a_hostile_file_is_refused_by_its_line_and_leaves_nothing() {
+    let file = export(&Place::recorded(), "export react");
+    let all: Vec<&str> = file.lines().collect();
+    let last = all.len();
+    let without = |n: usize| [&all[..n], &all[n + 1..]].concat();
+    let mut swapped = all.clone();
+    swapped.swap(5, 6);
+    let mut twice = all.clone();
+    twice.insert(6, all[5]);
+    let with = |n: usize, line: &'static str| {
+        let mut all = all.clone();
+        all[n] = line;
+        mended(&all)
+    };
+    let changed = |from: &str, to: &str| {
+        assert!(file.contains(from), "{from}");
+        let changed = file.replacen(from, to, 1);
+        mended(&changed.lines().collect::<Vec<_>>())
+    };
+    let deep = format!(
+        "{{\"log\":\"0\",\"at\":\"1\",\"time_us\":\"1\",\"body\":{}1{}}}",
+        "[".repeat(100_000),
+        "]".repeat(100_000)
+    );
+    let deep: &'static str = deep.leak();
+    let other = changed("\"milepost_export\":1", "\"milepost_export\":2");
+    let cases = [
+        ("version 2", other, "line 1:"),
+        ("no end", all[..last - 1].join("\n") + "\n", "it was cut"),
+        (
+            "half a line",
+            file[..file.len() / 2].to_owned(),
+            "it has no end",
+        ),
+        (
+            "a changed user",
+            file.replacen("\"ada\"", "\"adb\"", 1),
+            "its digest",
+        ),
+        ("an event less", mended(&without(6)), "comes next"),
+        (
+            "the last less",
+            mended(&without(last - 2)),
+            "it counts other lines",
+        ),
+        ("another order", mended(&swapped), "line 6:"),
+        ("an event twice", mended(&twice), "line 7:"),
+        (
+            "behind the end",
+            file.clone() + all[1] + "\n",
+            "it comes behind the end",
+        ),
+        (
+            "another hash",
+            changed("\"hash\":\"", "\"hash\":\"00"),
+            "line 2:",
+        ),
+        (
+            "a huge number",
+            with(
+                5,
+                r#"{"log":"0","at":"99999999999999999999","time_us":"1"}"#,
+            ),
+            "line 6:",
+        ),
+        (
+            "a sign",
+            with(5, r#"{"log":"0","at":"+1","time_us":"1"}"#),
+            "line 6:",
+        ),
+        (
+            "no log",
+            with(5, r#"{"log":"4294967295","at":"1","time_us":"1"}"#),
+            "line 6:",
+        ),
+        ("deep", with(5, deep), "line 6:"),
+        (
+            "an unknown field",
+            with(5, r#"{"log":"0","at":"1","if":1}"#),
+            "line 6:",
+        ),
+        ("an unknown line", with(5, r#"{"what":1}"#), "line 6:"),
+        ("no line", with(5, "[]"), "line 6:"),
+        ("a blank line", with(5, ""), "line 6:"),
+        (
+            "more tasks",
+            changed("\"tasks\":\"1\"", "\"tasks\":\"2\""),
+            "there are 2 tasks",
+        ),
+        (
+            "another time",
+            changed("\"time_us\":\"1", "\"time_us\":\"2"),
+            "its chain hash is",
+        ),
+    ];
+    let place = Place::new();
+    for (name, case, why) in cases {
+        println!("{name}");
+        place.write("export.jsonl", case);
+        let ran = place.say("import export.jsonl");
+        assert!(ran.code == 3 || ran.code == 1, "{ran:?}");
+        ran.failed(ran.code, why);
+        assert!(ran.err.contains("line "), "{ran:?}");
+        assert_nothing(&place);
+    }
+    place.write("export.jsonl", "\n");
+    place.say("import export.jsonl").failed(1, "not an export");
+    place.write("export.jsonl", &file);
+    place.say("import export.jsonl").ok();
+    assert_eq!(export(&place, "export react"), file);
+}
+
+#[test]
+fn an_import_that_is_killed_leaves_no_half_task() {
+    let from = Place::new();
+    let engine = Engine::open(from.store(), Options::default()).unwrap();
+    let task = engine.start_task("long", "ana").unwrap();
+    for part in 0..8 {
+        let said =
+            (0..1500).map(|n| Message::text("user", &format!("{part} {n} {}", "x".repeat(400))));
+        task.append(Append::batch(said)).unwrap();
+    }
+    engine.close().unwrap();
+    let file = export(&from, "export");
+    let to = beside(&file);
+    let mut child = to
+        .command(["import", "-"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // What a pipe and a buffer hold is read last: most of the half that is written was taken.
+    let half = &file.as_bytes()[..file.len() / 4 * 3];
+    assert!(half.len() > 4 << 20);
+    child.stdin.as_mut().unwrap().write_all(half).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(to.store().exists());
+    assert_nothing(&to);
+    to.say("import export.jsonl").ok();
+    assert_eq!(export(&to, "export"), file);
+    assert_eq!(to.json("verify")["faults"], json!([]));
+}
+
+#[test]
+fn a_keyed_store_goes_into_one_with_the_same_key_or_as_a_copy() {
+    let keyed = Place::new();
+    keyed.say("key key").ok();
+    let run = common::fixture("run.jsonl").display().to_string();
+    let with_key = ["--key-file", "key"];
+    keyed
+        .run(with_key.into_iter().chain(["record", "--task", "t", &run]))
+        .ok();
+    let file = keyed.run(with_key.into_iter().chain(["export"])).ok();
+    let other = beside(&file);
+    other.say("import export.jsonl").failed(1, "another key");
+    other.say("import export.jsonl --as copy").ok();
+    assert_eq!(other.json("verify")["faults"], json!([]));
+    let same = beside(&file);
+    fs::copy(keyed.path("key"), same.path("key")).unwrap();
+    same.run(with_key.into_iter().chain(["import", "export.jsonl"]))
+        .ok();
+    assert_eq!(same.run(with_key.into_iter().chain(["export"])).ok(), file);
+}
+
+/// Secrets of every documented pattern. They are put together here, so that this file has none.
+fn secrets() -> Vec<String> {
+    let long = "aB3".repeat(12);
+    vec![
+        format!("sk-proj-{long}"),
+        format!("ghp_{long}"),
+        format!("github_pat_{long}"),
+        format!("glpat-{long}"),
+        format!("AKIA{}", "A1B2C3D4E5F6G7H8"),
+        format!("xoxb-123-{long}"),
+        format!("AIza{}", &long[..35]),
+        format!("eyJ{long}.eyJ{long}.{long}"),
+        "hunter2-of-a-bearer".to_owned(),
+        "aHVudGVyMjpiYXNpYw==".to_owned(),
+        "hunter2-of-an-address".to_owned(),
+        "hunter2-of-a-pair".to_owned(),
+        "hunter2-of-a-field".to_owned(),
+        "MIIEhunter2".to_owned(),
+    ]
+}
+
+#[test]
+fn nothing_of_a_secret_is_left_in_a_redacted_export() {
+    let secrets = secrets();
+    let place = Place::new();
+    let engine = Engine::open(place.store(), Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    let (keys, dressed) = secrets.split_at(8);
+    let key = &keys[0];
+    for (n, secret) in keys.iter().enumerate() {
+        let said = Message::text("user", &format!("it is {secret}, \"really\"\n"));
+        let append = Append::from(said)
+            .actor(secret.as_str())
+            .key(format!("{n} {secret}"));
+        task.append(append.correlation(secret.as_str())).unwrap();
+    }
+    let said = format!(
+        "Authorization: Bearer {}\nauthorization: basic {}\nhttps://ana:{}@host/\npassword = {}\n\
+         -----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----",
+        dressed[0], dressed[1], dressed[2], dressed[3], dressed[5]
+    );
+    task.append(Message::text("user", &said)).unwrap();
+    let fields = json!({"kind": "tool_called", "call": "c", "tool": "sh", "arguments": {
+        "client_secret": dressed[4], "env": [{"deep": said}], key: 1
+    }});
+    let body = milepost::Body::from_json(&fields.to_string()).unwrap();
+    task.append(body).unwrap();
+    let long = format!("{} {key} {}", "word ".repeat(80_000), said);
+    task.append(Message::text("user", &long)).unwrap();
+    let bytes = milepost::Application {
+        name: "raw".into(),
+        data: milepost::Data::Bytes(format!("\u{1}{key}").into_bytes()),
+    };
+    task.append(bytes).unwrap();
+    let mark = milepost::Mark::new().alias(key.as_str());
+    let mark = mark.metadata(milepost::Json::string(key)).label("one");
+    assert!(
+        task.checkpoint(mark.clone()).is_err(),
+        "metadata is an object"
+    );
+    let metadata = milepost::Json::new(format!("{{\"note\":\"{key}\"}}")).unwrap();
+    let checkpoint = task.checkpoint(mark.metadata(metadata)).unwrap();
+    engine.pin(&checkpoint.id, Some(key)).unwrap();
+    engine
+        .restore(&engine.point("t@one").unwrap(), Some(key))
+        .unwrap();
+    engine.close().unwrap();
+
+    let file = export(&place, "export --redact");
+    for secret in &secrets {
+        assert!(!file.contains(secret.as_str()), "{secret}");
+    }
+    for line in lines(&file).iter().filter(|line| line.get("log").is_some()) {
+        assert!(
+            line.get("salt").is_none() && line.get("hash").is_none(),
+            "{line}"
+        );
+        assert!(line.get("raw").is_none(), "{line}");
+        let body = line["body"].to_string();
+        if let Some(at) = body.find("base64\":\"") {
+            let bytes = body[at + 9..].split('"').next().unwrap();
+            let bytes = data_encoding_of(bytes);
+            assert!(!String::from_utf8_lossy(&bytes).contains(key.as_str()));
+        }
+    }
+    // The id of the checkpoint would tell of its texts.
+    assert!(!file.contains(&checkpoint.id.to_string()));
+    assert_eq!(lines(&file)[0]["redacted"], true);
+    let to = beside(&file);
+    let said = to.json("import export.jsonl");
+    assert_eq!(said["copies"], true);
+    assert_eq!(to.json("verify")["faults"], json!([]));
+    assert_eq!(to.json("lineages t").as_array().unwrap().len(), 2);
+    assert_eq!(to.json("pins t").as_array().unwrap().len(), 1);
+    let opened = &to.lines("log t/0")[0]["body"];
+    assert_eq!(opened["copied_from"]["origin"], lines(&file)[1]["origin"]);
+    assert!(to.say("log t").ok().contains("[redacted:api-key]"));
+}
+
+/// The bytes that base64 stands for.
+fn data_encoding_of(text: &str) -> Vec<u8> {
+    data_encoding::BASE64.decode(text.as_bytes()).unwrap()
+}
+
+#[test]
+fn what_cannot_be_redacted_is_said_before_anything_is_written() {
+    let place = Place::new();
+    let engine = Engine::open(place.store(), Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    for _ in 0..3 {
+        task.append(Message::text("user", "hello")).unwrap();
+        task.checkpoint(milepost::Mark::new()).unwrap();
+    }
+    engine.close().unwrap();
+    place.say("cleanup --keep 1").ok();
+    place
+        .say("export --redact -o out.jsonl")
+        .failed(1, "cannot be redacted");
+    assert!(!place.path("out.jsonl").exists());
+    assert!(!Path::new(&place.path("out.jsonl.part")).exists());
+    let file = export(&place, "export");
+    let to = beside(&file);
+    to.say("import export.jsonl --as copy")
+        .failed(1, "cannot be copied");
+    to.say("import export.jsonl").ok();
+    assert_eq!(export(&to, "export"), file);
+    assert_eq!(to.json("verify")["faults"], json!([]));
+}
+
+#[test]
+fn an_export_into_a_place_that_cannot_be_written_is_refused() {
+    let place = Place::recorded();
+    place
+        .say("export -o none/out.jsonl")
+        .failed(1, "none/out.jsonl");
+    place.say("export nobody").failed(1, "there is no task");
+    place.say("import nothing.jsonl").failed(1, "nothing.jsonl");
+}

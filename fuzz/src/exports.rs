@@ -1,0 +1,141 @@
+//! What `milepost import` reads of an export. Its reader is a file of the command, as those of `imports.rs`.
+
+#[path = "../../cli/src/export/file.rs"]
+#[allow(dead_code, reason = "the command uses the rest")]
+mod file;
+#[path = "../../cli/src/export/line.rs"]
+#[allow(dead_code, reason = "the command uses the rest")]
+mod line;
+#[path = "../../cli/src/export/text.rs"]
+#[allow(dead_code, reason = "the command uses the rest")]
+mod text;
+
+use std::io::BufReader;
+
+use milepost::{Carried, CarriedEvent, Engine, Import, Options};
+
+use self::file::{Reader, Writer};
+use self::line::Line;
+use crate::bounds::bounded;
+
+/// The longest line that is read here.
+const LINE_MAX: usize = 1 << 20;
+
+/// What a line may hold beside what it gives.
+const BUFFERS: usize = 256 << 10;
+
+/// A first byte, and a file behind it. With the byte odd the digest at the end is made right, and with it below 128 the hashes of
+/// events are not looked at: behind either, nothing would ever be reached.
+pub fn exports(bytes: &[u8]) {
+    let Some((selector, rest)) = bytes.split_first() else {
+        return;
+    };
+    let mut rest = rest.to_vec();
+    if selector & 1 == 1 {
+        mend(&mut rest);
+    }
+    let text = String::from_utf8_lossy(&rest).into_owned();
+    for line in text.lines() {
+        let parsed = bounded("lines", text.len(), BUFFERS, || line::parse(line));
+        if let Ok(Line::Event(event)) = parsed {
+            comes_back(&event);
+        }
+    }
+    let Ok(engine) = Engine::in_memory(Options::default().snapshots(false)) else {
+        panic!("no store in memory");
+    };
+    let taken = take(&engine, &rest, *selector < 128);
+    let export = engine.export(true).expect("an open store");
+    let tasks = export.tasks().expect("an open store");
+    if !taken {
+        assert!(tasks.is_empty(), "a half import is there: {tasks:?}");
+    }
+    let report = engine.verify(None, &mut |_, _| {}).expect("an open store");
+    assert!(report.faults.is_empty(), "{:?}", report.faults);
+    for task in tasks {
+        let task = engine.task(&task).expect("a task that is there");
+        let point = task.head().and_then(|head| task.point(head.next));
+        // What cannot be folded is an error, and nothing else.
+        let _ = point.and_then(|point| engine.run_state(&point));
+    }
+}
+
+/// What `milepost export` writes of a store.
+pub fn export_of(engine: &Engine) -> Vec<u8> {
+    let mut export = engine.export(true).expect("an open store");
+    let tasks = export.tasks().expect("an open store");
+    let header = line::ExportHeader {
+        milepost_export: line::VERSION,
+        tasks: line::Big(tasks.len() as u64),
+        files: true,
+        redacted: false,
+        key: None,
+    };
+    let mut bytes = Vec::new();
+    let mut sink = |part: &[u8]| {
+        bytes.extend_from_slice(part);
+        Ok(())
+    };
+    let mut writer = Writer::begin(&mut sink, &header, None).expect("bytes in memory");
+    for task in tasks {
+        let give = &mut |carried: Carried<'_>| {
+            writer.take(&carried).expect("bytes in memory");
+            Ok::<(), milepost::Error>(())
+        };
+        export.task(&task, give).expect("a task that is whole");
+    }
+    writer.end().expect("bytes in memory");
+    bytes
+}
+
+/// Whether all of it was taken.
+fn take(engine: &Engine, bytes: &[u8], blind: bool) -> bool {
+    let mut reader = Reader::new(BufReader::with_capacity(7, bytes), LINE_MAX);
+    if reader.header().is_err() {
+        return false;
+    }
+    let mut import = engine.import();
+    loop {
+        let taken = match reader.next() {
+            Err(_) => return false,
+            Ok(None) => break,
+            Ok(Some(Line::Task(task))) => import.task(&task),
+            Ok(Some(Line::Chunk(chunk))) => import.chunk(&chunk),
+            Ok(Some(Line::Event(event))) => {
+                let hash = event.hash.filter(|_| !blind);
+                import.event(&CarriedEvent { hash, ..event })
+            }
+            Ok(Some(Line::Header(_) | Line::End(_))) => Ok(()),
+        };
+        if taken.is_err() {
+            return false;
+        }
+    }
+    Import::finish(import).is_ok()
+}
+
+/// What was read is written as a line that is read as the same.
+fn comes_back(event: &CarriedEvent) {
+    let Ok(said) = text::event_text(event) else {
+        return;
+    };
+    assert!(!said.contains('\n'), "{said}");
+    match line::parse(&said) {
+        Ok(Line::Event(again)) => assert_eq!(again, *event),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Makes the digest at the end right.
+fn mend(file: &mut Vec<u8>) {
+    let text = String::from_utf8_lossy(file);
+    let Some((before, end)) = text.trim_end().rsplit_once('\n') else {
+        return;
+    };
+    let Some((counts, _)) = end.split_once("\"digest\":") else {
+        return;
+    };
+    let before = format!("{before}\n");
+    let digest = blake3::hash(before.as_bytes());
+    *file = format!("{before}{counts}\"digest\":\"{digest}\"}}\n").into_bytes();
+}

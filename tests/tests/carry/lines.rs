@@ -1,0 +1,152 @@
+//! The file, as the command writes and reads it: its modules are taken from where they lie.
+
+use std::io;
+
+use milepost::{Engine, Error};
+use milepost_tests::seed::{Random, number, seed};
+
+use super::{assert_clean, world};
+
+#[path = "../../../cli/src/export/file.rs"]
+#[allow(dead_code, reason = "the command uses the rest")]
+mod file;
+#[path = "../../../cli/src/export/line.rs"]
+#[allow(dead_code, reason = "the command uses the rest")]
+mod line;
+#[path = "../../../cli/src/export/text.rs"]
+#[allow(dead_code, reason = "the command uses the rest")]
+mod text;
+
+use file::{Reader, Writer, Wrong};
+use line::{Big, ExportHeader, Line, VERSION};
+
+/// A store as a file.
+pub fn written(engine: &Engine) -> Vec<u8> {
+    let mut export = engine.export(true).unwrap();
+    let tasks = export.tasks().unwrap();
+    let header = ExportHeader {
+        milepost_export: VERSION,
+        tasks: Big(tasks.len() as u64),
+        files: true,
+        redacted: false,
+        key: None,
+    };
+    let mut bytes = Vec::new();
+    let mut sink = |part: &[u8]| {
+        bytes.extend_from_slice(part);
+        Ok(())
+    };
+    let mut writer = Writer::begin(&mut sink, &header, None).unwrap();
+    for task in tasks {
+        let take = &mut |carried: milepost::Carried<'_>| -> Result<(), Wrapped> {
+            Ok(writer.take(&carried)?)
+        };
+        export.task(&task, take).unwrap();
+    }
+    writer.end().unwrap();
+    bytes
+}
+
+#[derive(Debug)]
+struct Wrapped;
+
+impl From<Error> for Wrapped {
+    fn from(error: Error) -> Self {
+        panic!("{error}");
+    }
+}
+
+impl From<io::Error> for Wrapped {
+    fn from(error: io::Error) -> Self {
+        panic!("{error}");
+    }
+}
+
+/// A file into a store; why it was refused, where it was.
+pub fn read(engine: &Engine, bytes: &[u8]) -> Result<(), String> {
+    let wrong = |wrong: Wrong| format!("line {}: {}", wrong.0, wrong.1);
+    let mut reader = Reader::new(bytes, 64 << 20);
+    reader.header().map_err(wrong)?;
+    let mut import = engine.import();
+    while let Some(line) = reader.next().map_err(wrong)? {
+        let taken = match &line {
+            Line::Task(task) => import.task(task),
+            Line::Chunk(chunk) => import.chunk(chunk),
+            Line::Event(event) => import.event(event),
+            Line::Header(_) | Line::End(_) => Ok(()),
+        };
+        taken.map_err(|error| format!("line {}: {error}", reader.number))?;
+    }
+    import
+        .finish()
+        .map(|_| ())
+        .map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_random_store_through_a_file_gives_the_same_file_again() {
+    let first = seed();
+    for n in 0..number("MILEPOST_CASES").unwrap_or(24) {
+        let seed = first.wrapping_add(n);
+        println!("case {seed}");
+        let from = world(seed, false);
+        let file = written(&from.engine);
+        let to = Engine::in_memory(milepost::Options::default()).unwrap();
+        read(&to, &file).unwrap();
+        assert!(written(&to) == file, "another file");
+        super::assert_same(&from.engine, &to);
+        assert_clean(&to);
+    }
+}
+
+/// The digest at the end is made right again.
+fn mend(file: &mut Vec<u8>) {
+    let text = String::from_utf8_lossy(file);
+    let Some((before, end)) = text.trim_end().rsplit_once('\n') else {
+        return;
+    };
+    let before = format!("{before}\n");
+    let Some((counts, _)) = end.split_once("\"digest\":") else {
+        return;
+    };
+    let digest = blake3::hash(before.as_bytes());
+    *file = format!("{before}{counts}\"digest\":\"{digest}\"}}\n").into_bytes();
+}
+
+#[test]
+fn a_file_that_was_changed_anywhere_is_refused_or_whole() {
+    let mut random = Random::new(seed());
+    let from = world(random.number(), false);
+    let file = written(&from.engine);
+    let (mut refused, mut taken) = (0, 0);
+    for _ in 0..number("MILEPOST_CASES").unwrap_or(150) {
+        let mut changed = file.clone();
+        let at = random.below(changed.len() as u64) as usize;
+        match random.below(3) {
+            0 => changed[at] = b"0123456789abcdef\"{}[],: x"[random.below(25) as usize],
+            1 => {
+                changed.remove(at);
+            }
+            _ => {
+                let more = (at + 1 + random.below(100) as usize).min(changed.len());
+                let again = changed[at..more].to_vec();
+                changed.splice(at..at, again);
+            }
+        }
+        let mended = random.below(4) > 0;
+        if mended {
+            mend(&mut changed);
+        }
+        let to = Engine::in_memory(milepost::Options::default()).unwrap();
+        match read(&to, &changed) {
+            Ok(()) => taken += 1,
+            Err(_) => {
+                refused += 1;
+                assert_eq!(to.export(true).unwrap().tasks().unwrap(), [""; 0]);
+            }
+        }
+        assert_clean(&to);
+    }
+    println!("{refused} refused, {taken} taken");
+    assert!(refused > taken);
+}

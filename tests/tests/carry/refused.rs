@@ -1,0 +1,194 @@
+//! What is refused leaves nothing.
+
+use milepost::{
+    CarriedBody, Engine, Error, ErrorKind, Hash, LineageId, LogKind, Mark, Message, Offset, Options,
+};
+
+use super::{Given, assert_clean, given, import};
+
+/// A store with a task of two lineages, and what it gives.
+fn some() -> Vec<Given> {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = engine.start_task("essay", "ana").unwrap();
+    task.append(Message::text("user", "hello")).unwrap();
+    task.checkpoint(Mark::new().label("one")).unwrap();
+    task.append(Message::text("user", "and more")).unwrap();
+    let point = engine.point("essay@one").unwrap();
+    let task = engine.restore(&point, None).unwrap();
+    task.append(Message::text("user", "better")).unwrap();
+    given(&engine, false)
+}
+
+/// Why what was given is refused once it was changed; nothing of it is there then.
+fn refused(change: impl FnOnce(&mut Vec<Given>)) -> Error {
+    let mut all = some();
+    change(&mut all);
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let error = import(&engine, &all).unwrap_err();
+    assert_eq!(engine.export(true).unwrap().tasks().unwrap(), [""; 0]);
+    assert_clean(&engine);
+    println!("{error}");
+    error
+}
+
+fn event(all: &mut [Given], lineage: u32, offset: Offset) -> &mut milepost::CarriedEvent {
+    let log = LogKind::Lineage(LineageId(lineage));
+    let wanted = |one| match one {
+        &mut Given::Event(ref mut event) if (event.log, event.offset) == (log, offset) => {
+            Some(event)
+        }
+        _ => None,
+    };
+    all.iter_mut().find_map(wanted).unwrap()
+}
+
+fn task(all: &mut [Given]) -> &mut milepost::CarriedTask {
+    match &mut all[0] {
+        Given::Task(task) => task,
+        _ => panic!("no task"),
+    }
+}
+
+#[test]
+fn a_changed_event_is_refused_by_its_place() {
+    let error = refused(|all| {
+        let said = milepost::Body::from(Message::text("user", "hullo"));
+        event(all, 0, 1).body = CarriedBody::Inline(said.encode().1);
+    });
+    assert_eq!(error.kind(), ErrorKind::Diverged);
+    let said = error.to_string();
+    assert!(said.contains("lineage 0 at offset 1"), "{said}");
+}
+
+#[test]
+fn what_is_cut_or_out_of_order_is_refused() {
+    refused(|all| all.truncate(all.len() - 1));
+    refused(|all| all.truncate(1));
+    refused(|all| {
+        all.remove(4);
+    });
+    refused(|all| all.swap(3, 4));
+    let error = refused(|all| all.push(all[all.len() - 1].clone()));
+    assert!(error.to_string().contains("comes next"), "{error}");
+}
+
+#[test]
+fn numbers_that_nothing_could_follow_are_refused() {
+    // Without hashes, which would not fit either.
+    let mend = |all: &mut Vec<Given>| {
+        for one in all {
+            if let Given::Event(event) = one {
+                event.hash = None;
+            }
+        }
+    };
+    for offset in [u64::MAX, u64::MAX - 1, 1 << 63, 5] {
+        refused(|all| {
+            mend(all);
+            event(all, 0, 1).offset = offset;
+        });
+    }
+    let registered = |lineage, parent, epoch| {
+        use milepost::Control;
+        let registered = format!(
+            r#"{{"kind":"lineage_registered","lineage":{lineage},"lineage_type":"restore","parent":{parent}}}"#
+        );
+        let activated = format!(
+            r#"{{"kind":"activated","lineage":{lineage},"epoch":{epoch},"cause":"opened"}}"#
+        );
+        [registered, activated].map(|text| Control::from_json(&text).unwrap().encode())
+    };
+    let hash = Hash([7; 32]);
+    let far = format!(r#"{{"lineage":0,"offset":{},"hash":"{hash}"}}"#, u64::MAX);
+    let own = format!(r#"{{"lineage":1,"offset":1,"hash":"{hash}"}}"#);
+    let none = "null".to_owned();
+    for (lineage, parent, epoch) in [
+        (1, &far, 2),
+        (1, &own, 2),
+        (u32::MAX, &none, 2),
+        (u32::MAX - 1, &none, 2),
+        (0, &none, 2),
+        (1, &none, u64::MAX),
+        (9, &none, 2),
+    ] {
+        refused(|all| {
+            mend(all);
+            let mut new = registered(lineage, parent, epoch).into_iter();
+            for one in all {
+                if let Given::Event(event) = one
+                    && event.log == LogKind::Control
+                    && event.offset >= 2
+                {
+                    let (_, payload) = new.next().unwrap();
+                    event.body = CarriedBody::Inline(payload);
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn a_head_that_is_another_is_refused() {
+    refused(|all| task(all).heads[1].1.next += 1);
+    refused(|all| task(all).heads[1].1.hash = Hash::ZERO);
+    refused(|all| {
+        task(all).heads.pop();
+    });
+    refused(|all| task(all).active = LineageId(0));
+    refused(|all| {
+        let head = task(all).heads[1].1;
+        let lineage = LineageId(0);
+        task(all).begins = vec![milepost::LineageBegin { lineage, head }];
+    });
+}
+
+#[test]
+fn a_body_that_says_it_was_erased_is_refused_where_nothing_erased_it() {
+    let error = refused(|all| {
+        let event = event(all, 0, 1);
+        let CarriedBody::Inline(payload) = &event.body else {
+            panic!("{event:?}");
+        };
+        let form = milepost_codec::BodyForm::Inline;
+        let hash = milepost_codec::body_hash(&event.salt.unwrap(), form, payload);
+        event.body = CarriedBody::Erased(hash);
+        event.salt = None;
+    });
+    // The chain is whole all the same.
+    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+}
+
+#[test]
+fn a_task_that_is_there_is_refused_under_any_name() {
+    let all = some();
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    import(&engine, &all).unwrap();
+    let error = import(&engine, &all).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    let mut other = all.clone();
+    task(&mut other).id = "another".into();
+    let error = import(&engine, &other).unwrap_err();
+    assert!(error.to_string().contains("as task `essay`"), "{error}");
+    engine.start_task("mine", "ana").unwrap();
+    let mut other = all;
+    task(&mut other).id = "mine".into();
+    task(&mut other).origin = milepost::Origin([9; 16]);
+    let error = import(&engine, &other).unwrap_err();
+    assert!(error.to_string().contains("there is a task `mine`"));
+    assert_clean(&engine);
+}
+
+#[test]
+fn a_deleted_task_may_come_in_again() {
+    let all = some();
+    let dir = tempfile::tempdir().unwrap();
+    let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();
+    import(&engine, &all).unwrap();
+    engine.delete_task("essay").unwrap();
+    import(&engine, &all).unwrap();
+    assert_eq!(given(&engine, false), all);
+    assert_clean(&engine);
+    engine.compact(&mut |_| {}).unwrap();
+    assert_eq!(given(&engine, false), all);
+    assert_clean(&engine);
+}
