@@ -21,3 +21,15 @@ pub mod peers;
 pub mod rows;
 pub mod served;
 pub mod trees;
+
+/// The `milepost` command, built beside this program.
+pub fn program() -> std::path::PathBuf {
+    let program = std::env::current_exe().unwrap().with_file_name("milepost");
+    let build = "`cargo build --release -p milepost-cli` makes it";
+    assert!(
+        program.exists(),
+        "there is no {}: {build}",
+        program.display()
+    );
+    program
+}

@@ -5,10 +5,10 @@
 
 use std::ffi::OsStr;
 
-use clap::{Command, CommandFactory as _};
+use clap::Command;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 
-use crate::args::Args;
+use crate::args;
 use crate::commands::encode;
 use crate::source::{CheckpointsAsked, Here, Source};
 use crate::store::{Choice, Found};
@@ -18,7 +18,7 @@ const MOST: usize = 200;
 
 /// The command with what is completed behind each of its words.
 pub fn command() -> Command {
-    let mut command = Args::command();
+    let mut command = args::command();
     let names: Vec<String> = command
         .get_subcommands()
         .map(|one| one.get_name().to_owned())

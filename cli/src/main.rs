@@ -34,7 +34,7 @@ use std::panic;
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
-use clap::Parser;
+use clap::FromArgMatches as _;
 use clap_complete::env::CompleteEnv;
 
 use crate::args::Args;
@@ -48,7 +48,8 @@ static LAST_PANIC: Mutex<Option<String>> = Mutex::new(None);
 fn main() -> ExitCode {
     // Where a shell asks what can be typed, it is told, and that is all.
     CompleteEnv::with_factory(complete::command).complete();
-    let args = match Args::try_parse() {
+    let asked = args::command().try_get_matches();
+    let args = match asked.and_then(|asked| Args::from_arg_matches(&asked)) {
         Ok(args) => args,
         Err(error) => {
             // `--help` and `--version` come this way too, with exit code 0.
@@ -60,9 +61,12 @@ fn main() -> ExitCode {
         let mut last = LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner);
         *last = Some(info.to_string().replace('\n', " "));
     }));
+    if args.local {
+        output::show_local_times();
+    }
     let mut out = Out::new(args.json, args.color);
     let result = panic::catch_unwind(panic::AssertUnwindSafe(|| {
-        commands::run(args, &mut out).and_then(|()| Ok(out.flush()?))
+        commands::run(args, &mut out).and_then(|()| Ok(out.end()?))
     }));
     let failure = match result {
         Ok(Ok(())) => return ExitCode::SUCCESS,
@@ -76,7 +80,7 @@ fn main() -> ExitCode {
         }
     };
     // The records printed before a failure are still good.
-    let _ = out.flush();
+    let _ = out.end();
     failure.print(out.colors_stderr());
     ExitCode::from(failure.code())
 }

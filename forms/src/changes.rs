@@ -18,7 +18,7 @@ pub struct ChangesForm {
     pub more: bool,
 }
 
-/// One change of a state, as `milepost diff --json` prints it.
+/// One change of a state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 pub struct ChangeForm {

@@ -1,6 +1,7 @@
 //! The rows of the design's table of targets, each measured beside its peers in one run.
 
 mod append;
+mod commands;
 mod guards;
 mod history;
 mod load;
@@ -8,6 +9,7 @@ mod retention;
 pub mod workspace;
 
 pub use append::{batches, one_writer, writers_64};
+pub use commands::commands;
 pub use guards::{guards, rebuild, verify};
 pub use history::{checkpoint_and_fork, open, state};
 pub use load::{bulk_load, memory};

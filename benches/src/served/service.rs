@@ -1,8 +1,10 @@
 //! `milepost serve` as a child.
 
 use std::io::{BufRead as _, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
+
+use crate::program;
 
 /// A service that is stopped when it goes out of scope.
 pub struct Service {
@@ -59,16 +61,4 @@ impl Drop for Service {
         }
         let _ = self.child.wait();
     }
-}
-
-/// The command, built beside this program.
-fn program() -> PathBuf {
-    let program = std::env::current_exe().unwrap().with_file_name("milepost");
-    let build = "`cargo build --release -p milepost-cli` makes it";
-    assert!(
-        program.exists(),
-        "there is no {}: {build}",
-        program.display()
-    );
-    program
 }

@@ -6,17 +6,7 @@ use milepost::Body;
 
 use super::moment::moment;
 
-const EXAMPLES: &str = "\
-Examples:
-  milepost log essay -n 20
-  milepost log essay --kind message --grep deadline
-  milepost log essay --step 12 --full
-  milepost log essay --since 2h
-  milepost log essay --graph
-  milepost log essay --follow";
-
 #[derive(Debug, ClapArgs)]
-#[command(after_long_help = EXAMPLES)]
 pub struct Log {
     /// The address of the point; see `milepost --help`.
     pub address: String,

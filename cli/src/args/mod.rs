@@ -1,6 +1,7 @@
 //! What can be asked on the command line.
 
 mod carry;
+mod examples;
 mod going_back;
 mod log;
 mod moment;
@@ -21,6 +22,7 @@ use milepost::MessageRange;
 
 use crate::record::Format;
 pub use carry::{Export, Import};
+pub use examples::command;
 pub use going_back::{GoingBack, Paths, Recover, Restore, Rollback, Undo};
 pub use log::{Filter, Log};
 pub use replay::{Replay, Speed};
@@ -46,34 +48,43 @@ Inside a task's id, `@`, `~`, `/` and `%` are percent-encoded.
 Exit codes: 0 done, 1 the request could not be met, 2 usage, 3 corrupt or diverged, 4 conflict,
 70 a bug.";
 
+/// The heading of options that every command takes.
+const EVERYWHERE: &str = "Everywhere";
+
 /// An event-sourced log for programs that work in iterations: record runs, look at any point of
 /// them, go back to it.
 #[derive(Debug, Parser)]
 #[command(name = "milepost", version, after_long_help = ADDRESSES, max_term_width = 100)]
 pub struct Args {
     /// The store. Default: MILEPOST_STORE, or the nearest `.milepost` folder upwards.
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "DIR")]
     pub store: Option<PathBuf>,
     /// Ask a service instead of opening a store here: `http://127.0.0.1:7733`. Default: MILEPOST_SERVER. Its token is read from
     /// MILEPOST_TOKEN.
-    #[arg(long, global = true, value_name = "URL", conflicts_with = "store")]
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "URL", conflicts_with = "store")]
     pub server: Option<String>,
     /// Print JSON: one document, or for `log` one object a line.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub json: bool,
     /// When to use colours.
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "WHEN", default_value = "auto")]
     pub color: When,
+    /// Print times as the clocks here show them, not in UTC. TZ names another place.
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
+    pub local: bool,
+    /// Print all at once, also where it is longer than the screen. Otherwise MILEPOST_PAGER or PAGER shows it, or `less`.
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
+    pub no_pager: bool,
     /// Open the store even if it belongs to another user.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub trust: bool,
     /// The key of a keyed store: a file with 64 hexadecimal digits. Default: MILEPOST_KEY_FILE, or the
     /// digits themselves in MILEPOST_KEY.
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
     /// Keep an anchor up to date in this file, on another disk if it can be; a store that is behind it
     /// is not opened.
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "FILE")]
     pub anchor_to: Option<PathBuf>,
     #[command(subcommand)]
     pub command: Command,

@@ -7,18 +7,12 @@ use clap::Args as ClapArgs;
 
 use super::span;
 
-const EXAMPLES: &str = "\
-On a terminal each event is a line; elsewhere it is a line of JSON. The command behind `--` gets each event as JSON on its standard input;
-where it fails the replay ends.
-
-Examples:
-  milepost replay essay --speed 10
-  milepost replay essay --speed max | jq .kind
-  milepost replay essay@draft --speed max -- ./feed.sh
-  milepost replay essay --check";
+const MORE: &str = "\
+On a terminal each event is a line; elsewhere it is a line of JSON. The command behind `--` gets
+each event as JSON on its standard input; where it fails the replay ends.";
 
 #[derive(Debug, ClapArgs)]
-#[command(after_long_help = EXAMPLES)]
+#[command(after_long_help = MORE)]
 pub struct Replay {
     /// The address of the point that it ends before; see `milepost --help`.
     pub address: String,

@@ -11,18 +11,13 @@ use super::{Look, span};
 /// The most of an output that is recorded, in bytes. Whatever it is, an event has room for it.
 const OUTPUT_MAX: u64 = 8 << 20;
 
-const EXAMPLES: &str = "\
-Examples:
-  milepost run --task essay -- make check
-  milepost run --task essay --dir site --label move --timeout 10m -- ./move-pages.sh
-  milepost rollback essay@before-move
-
+const MORE: &str = "\
 Exit codes: that of the command; 128 and its number where a signal ended it; 124 the time was over;
 125 it ran, and something of it is not recorded; 126 it could not be started; 127 it was not found.
 Where it was not run they are those of `milepost capture`.";
 
 #[derive(Debug, ClapArgs)]
-#[command(after_long_help = EXAMPLES)]
+#[command(after_long_help = MORE)]
 pub struct Run {
     /// The task that it is recorded in.
     #[arg(long, value_name = "ID")]

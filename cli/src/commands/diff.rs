@@ -14,12 +14,12 @@ const EXCERPT: usize = 80;
 
 pub fn run(source: &dyn Source, args: &args::Diff, out: &mut Out) -> Result<()> {
     let (before, after) = (source.point(&args.before)?, source.point(&args.after)?);
+    if out.json {
+        return Ok(out.json(&source.patch(&before, &after)?)?);
+    }
     let changes = source.changes(&before, &after)?;
     if changes.more {
         hint("there are more changes than are answered at once: look at parts of both states");
-    }
-    if out.json {
-        return Ok(out.json(&changes.items)?);
     }
     if changes.items.is_empty() {
         out.line("the states are the same")?;

@@ -58,6 +58,9 @@ pub use words::encode;
 
 /// Does what was asked.
 pub fn run(args: Args, out: &mut Out) -> Result<()> {
+    if !args.no_pager && is_read(&args.command) {
+        out.page()?;
+    }
     let store = Choice {
         dir: args.store,
         server: args.server,
@@ -121,6 +124,17 @@ fn needs_engine(command: &Command) -> bool {
         | Command::Recover(_)
         | Command::Capture(_)
         | Command::Compact(_) => true,
+        _ => false,
+    }
+}
+
+/// Whether it is something to read, which may be longer than a screen.
+fn is_read(command: &Command) -> bool {
+    match command {
+        Command::Log(args) => !args.follow,
+        Command::Tasks(_) | Command::Lineages(_) | Command::Show(_) | Command::State(_) => true,
+        Command::Blame(_) | Command::Checkpoints(_) | Command::Diff(_) => true,
+        Command::Pins(_) | Command::Files(_) => true,
         _ => false,
     }
 }

@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use clap::CommandFactory as _;
 use clap_complete::env::Shells;
 
-use crate::args::{Args, Completions, Man};
+use crate::args::{self, Completions, Man};
 use crate::error::{Failure, Result, USAGE};
 use crate::output::Out;
 
@@ -28,7 +27,7 @@ pub fn completions(args: &Completions, out: &mut Out) -> Result<()> {
 /// Writes a page for `man` of each command.
 pub fn man(args: &Man, out: &mut Out) -> Result<()> {
     std::fs::create_dir_all(&args.dir)?;
-    clap_mangen::generate_to(Args::command(), &args.dir)?;
+    clap_mangen::generate_to(args::command(), &args.dir)?;
     let pages = pages(&args.dir)?;
     Ok(out.line(format!("{pages} pages in {}", args.dir.display()))?)
 }

@@ -4,8 +4,9 @@ use std::io::Read as _;
 use std::ops::Range;
 
 use milepost::{
-    ArtifactsEdited, CheckpointId, CheckpointQuery, Detail, Engine, ErrorKind, GuidanceGiven, Json,
-    Mark, MessageRange, Pin, Point, Retention, RunControl, Task, TaskQuery, diff_states,
+    ArtifactsEdited, Change, CheckpointId, CheckpointQuery, Detail, Engine, ErrorKind,
+    GuidanceGiven, Json, Mark, MessageRange, Pin, Point, Retention, RunControl, Task, TaskQuery,
+    diff_states, to_patch,
 };
 use milepost_forms::{
     AppendedForm, BlamedForm, ChangesForm, CheckpointForm, CountsForm, EventAt, FileForm,
@@ -32,6 +33,12 @@ impl Here<'_> {
     /// The point that was found before. A checkpoint that its address named is known by the form alone.
     fn found(&self, point: &PointForm) -> Result<Point> {
         Ok(self.0.point(&point.address)?)
+    }
+
+    fn differences(&self, before: &PointForm, after: &PointForm) -> Result<Vec<Change>> {
+        let before = self.0.run_state(&self.found(before)?)?;
+        let after = self.0.run_state(&self.found(after)?)?;
+        Ok(diff_states(&before, &after, self.0.chunks().as_ref())?)
     }
 
     fn writable(&self, id: &str) -> Result<Task> {
@@ -115,13 +122,15 @@ impl Source for Here<'_> {
     }
 
     fn changes(&self, before: &PointForm, after: &PointForm) -> Result<ChangesForm> {
-        let before = self.0.run_state(&self.found(before)?)?;
-        let after = self.0.run_state(&self.found(after)?)?;
-        let changes = diff_states(&before, &after, self.0.chunks().as_ref())?;
+        let changes = self.differences(before, after)?;
         Ok(ChangesForm {
             items: changes.into_iter().map(Into::into).collect(),
             more: false,
         })
+    }
+
+    fn patch(&self, before: &PointForm, after: &PointForm) -> Result<Value> {
+        Ok(to_patch(&self.differences(before, after)?))
     }
 
     fn checkpoints(&self, asked: &CheckpointsAsked) -> Result<Listed<CheckpointForm>> {

@@ -121,6 +121,9 @@ pub trait Source {
     /// What is different between the states at two points.
     fn changes(&self, before: &PointForm, after: &PointForm) -> Result<ChangesForm>;
 
+    /// The same, all of it, as a JSON patch (RFC 6902) that turns the first state into the second.
+    fn patch(&self, before: &PointForm, after: &PointForm) -> Result<Value>;
+
     /// A page of checkpoints, newest first.
     fn checkpoints(&self, asked: &CheckpointsAsked) -> Result<Listed<CheckpointForm>>;
 

@@ -241,6 +241,11 @@ impl Source for There {
         self.wait(self.client.diff(&before.address, &after.address))
     }
 
+    fn patch(&self, before: &PointForm, after: &PointForm) -> Result<Value> {
+        let patch = self.wait(self.client.patch(&before.address, &after.address))?;
+        Ok(serde_json::from_str(patch.text())?)
+    }
+
     fn checkpoints(&self, asked: &CheckpointsAsked) -> Result<Listed<CheckpointForm>> {
         let filter = match asked.filter.is_empty() {
             true => None,

@@ -552,7 +552,7 @@ export interface components {
             /** @description Chunks that no capture needs then. */
             chunks: components["schemas"]["Big"];
         };
-        /** @description One change of a state, as `milepost diff --json` prints it. */
+        /** @description One change of a state. */
         ChangeForm: {
             /** @description The value after; absent where the place is gone. */
             after?: unknown;

@@ -1,0 +1,420 @@
+//! Examples of each command, for its help and its page.
+
+use clap::{Command, CommandFactory as _};
+
+use super::Args;
+
+/// What can be asked, with examples.
+pub fn command() -> Command {
+    let mut command = Args::command();
+    for (name, examples) in EXAMPLES {
+        let text = text(examples);
+        command = command.mut_subcommand(name, |one| {
+            let own = one.get_after_long_help().map(|own| format!("{own}\n\n"));
+            let all = format!("{}{text}", own.unwrap_or_default());
+            one.after_help(text).after_long_help(all)
+        });
+    }
+    command
+}
+
+fn text(examples: &[(&str, &str)]) -> String {
+    let mut text = String::from("Examples:\n");
+    for (line, what) in examples {
+        text.push_str(&format!("  milepost {line}\n      {what}\n"));
+    }
+    text
+}
+
+/// A line behind `milepost`, and what it does.
+type Example = (&'static str, &'static str);
+
+const EXAMPLES: &[(&str, &[Example])] = &[
+    ("demo", &[("demo --seed 7", "watch another run of it")]),
+    (
+        "record",
+        &[
+            (
+                "record run.jsonl",
+                "each line is an event of the task `run`",
+            ),
+            (
+                "agent | milepost record - --task run",
+                "events as a program prints them",
+            ),
+            ("record *.traj", "runs of SWE-agent, a task each"),
+        ],
+    ),
+    (
+        "import",
+        &[
+            ("import run.jsonl", "what `milepost export` made"),
+            ("import run.jsonl --as copy", "the same under another name"),
+            ("import ~/project", "the JSON checkpoints of a project"),
+        ],
+    ),
+    (
+        "export",
+        &[
+            ("export run -o run.jsonl", "a task as one file"),
+            (
+                "export --files -o all.jsonl",
+                "all tasks, with the files they captured",
+            ),
+            ("export run --redact", "without what looks like a secret"),
+        ],
+    ),
+    (
+        "tasks",
+        &[
+            ("tasks", "all of them"),
+            ("tasks --user ana --limit 10", "the newest ten of ana"),
+        ],
+    ),
+    (
+        "lineages",
+        &[(
+            "lineages run",
+            "where the task parted, and which lineage it goes on with",
+        )],
+    ),
+    (
+        "log",
+        &[
+            ("log run -n 20", "the last twenty events"),
+            ("log run --step 3 --full", "all of what step 3 said"),
+            ("log run --graph", "all lineages beside each other"),
+            (
+                "log run --kind tool_called --grep search",
+                "calls that have to do with a search",
+            ),
+            ("log run --since 10m --follow", "what comes, too"),
+        ],
+    ),
+    (
+        "replay",
+        &[
+            (
+                "replay run --speed 10 --longest 1s",
+                "ten times as fast, and never waiting for more than a second",
+            ),
+            (
+                "replay run --speed max -- ./handle",
+                "each event to a command",
+            ),
+            ("replay run --check", "fold it in two ways, and compare"),
+        ],
+    ),
+    (
+        "show",
+        &[
+            ("show run@17", "event 17"),
+            ("show run --json", "the last event, for a program"),
+        ],
+    ),
+    (
+        "state",
+        &[
+            ("state run", "what all events come to"),
+            (
+                "state run@17 --messages none",
+                "before event 17, without the conversation",
+            ),
+        ],
+    ),
+    (
+        "blame",
+        &[
+            ("blame run /variables/score", "which event set it last"),
+            (
+                "blame run /variables/score --history",
+                "each that changed it",
+            ),
+        ],
+    ),
+    (
+        "bisect",
+        &[
+            (
+                "bisect run --when '/variables/score < 0.5'",
+                "the event after which the score is below",
+            ),
+            (
+                "bisect run --run -- ./is-bad",
+                "by a command that gets the state, and says by its exit code",
+            ),
+            (
+                "bisect start run run@good",
+                "step by step: then `good` and `bad`",
+            ),
+        ],
+    ),
+    (
+        "checkpoints",
+        &[
+            ("checkpoints run", "those of a task"),
+            (
+                "checkpoints --where step=3 --status success",
+                "of all tasks, by metadata and status",
+            ),
+        ],
+    ),
+    (
+        "mark",
+        &[
+            (
+                "mark run good",
+                "the head of a task, as `run@good` from now on",
+            ),
+            (
+                "mark run@17 before-it-broke --status failure",
+                "an earlier point",
+            ),
+        ],
+    ),
+    (
+        "restore",
+        &[
+            (
+                "restore run@good",
+                "the task goes on from there, in a new lineage",
+            ),
+            (
+                "restore run~1 -m 'try a smaller step'",
+                "from the last checkpoint, and why",
+            ),
+            (
+                "restore run@good --files .",
+                "only the files of this folder",
+            ),
+        ],
+    ),
+    (
+        "rollback",
+        &[
+            ("rollback run@good", "state and files together"),
+            ("rollback run@good --dry-run", "only what would be done"),
+        ],
+    ),
+    (
+        "undo",
+        &[
+            ("undo run", "take the last restore back"),
+            ("undo run --dry-run", "what that would do with the files"),
+        ],
+    ),
+    (
+        "recover",
+        &[
+            ("recover", "end what was cut short"),
+            ("recover run --give-up", "and leave the folder as it is"),
+        ],
+    ),
+    (
+        "diff",
+        &[
+            ("diff run@good run", "what has changed since"),
+            ("diff run/0 other", "between lineages of two tasks"),
+            ("diff run@good run --files", "the files, line by line"),
+            ("diff run@good run --json", "a JSON patch (RFC 6902)"),
+        ],
+    ),
+    (
+        "capture",
+        &[("capture --task run .", "this folder, as part of the task")],
+    ),
+    (
+        "run",
+        &[(
+            "run --task run -- make test",
+            "what it printed, how it ended, what it did to this folder",
+        )],
+    ),
+    (
+        "files",
+        &[("files run@good", "what was captured last before there")],
+    ),
+    (
+        "cat",
+        &[("cat run@good src/main.rs", "what was in the file then")],
+    ),
+    (
+        "verify",
+        &[
+            ("verify", "all of the store"),
+            (
+                "verify run --states",
+                "a task, folded from its beginning too",
+            ),
+            (
+                "verify --anchor heads.json",
+                "also that nothing was taken away since",
+            ),
+        ],
+    ),
+    (
+        "doctor",
+        &[("doctor", "what is right and what is not, and what to do")],
+    ),
+    (
+        "repair",
+        &[
+            ("repair --dry-run", "what it would do"),
+            ("repair", "mend it, and say what is lost"),
+        ],
+    ),
+    (
+        "anchor",
+        &[(
+            "anchor > heads.json",
+            "keep it somewhere else, for `verify --anchor`",
+        )],
+    ),
+    (
+        "key",
+        &[(
+            "key store.key",
+            "then `--key-file store.key` with each command",
+        )],
+    ),
+    (
+        "trust",
+        &[
+            ("trust --show", "the commands of hooks.json"),
+            ("trust", "let them run"),
+        ],
+    ),
+    ("pause", &[("pause run", "it stops at its next safe point")]),
+    ("resume", &[("resume run", "it goes on")]),
+    ("stop", &[("stop run", "it ends at its next safe point")]),
+    (
+        "guide",
+        &[(
+            "guide run 'leave the tests alone'",
+            "it is told with its next step",
+        )],
+    ),
+    (
+        "edit",
+        &[("edit run plan='\"shorter\"'", "set an artifact")],
+    ),
+    (
+        "cleanup",
+        &[
+            (
+                "cleanup --keep 10 --dry-run",
+                "what would go of all but the last ten checkpoints of each task",
+            ),
+            ("cleanup --keep 10", "let go of it"),
+        ],
+    ),
+    ("pin", &[("pin run@good", "no cleanup takes it")]),
+    ("unpin", &[("unpin run@good", "cleanups may take it again")]),
+    ("pins", &[("pins run", "what no cleanup takes")]),
+    (
+        "delete",
+        &[
+            ("delete run", "a task, for good"),
+            ("delete --user ana --yes", "all of ana's, without asking"),
+        ],
+    ),
+    (
+        "erase",
+        &[(
+            "erase run@17",
+            "what event 17 says, for good; that it was there stays",
+        )],
+    ),
+    (
+        "compact",
+        &[("compact", "take off the disk what was let go of")],
+    ),
+    (
+        "stats",
+        &[
+            ("stats", "of the store"),
+            ("stats --user ana", "of ana's tasks"),
+        ],
+    ),
+    (
+        "serve",
+        &[
+            ("serve", "on this machine, on port 7733"),
+            (
+                "serve --listen 127.0.0.1:0 --json",
+                "on a free port, which it prints",
+            ),
+        ],
+    ),
+    (
+        "config",
+        &[(
+            "config check",
+            "what `serve` would do, and where each setting is from",
+        )],
+    ),
+    (
+        "token",
+        &[
+            ("token create --user ana", "printed once"),
+            ("token list", "those there are"),
+            ("token revoke 3f1c9a02", "let it in no longer"),
+        ],
+    ),
+    (
+        "completions",
+        &[(
+            "completions bash",
+            "for `source <(milepost completions bash)`",
+        )],
+    ),
+    (
+        "man",
+        &[("man ~/.local/share/man/man1", "then `man milepost-log`")],
+    ),
+    (
+        "openapi",
+        &[("openapi > openapi.json", "to make clients from")],
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The words of a line, as a shell would read it: quotes, and what is behind a pipe or before it.
+    fn words(line: &str) -> Vec<String> {
+        let line = line.split_once("milepost ").map_or(line, |(_, own)| own);
+        let line = line.split(" > ").next().unwrap();
+        let (mut words, mut quoted) = (vec!["milepost".to_owned(), String::new()], false);
+        for c in line.chars() {
+            match c {
+                '\'' => quoted = !quoted,
+                ' ' if !quoted => words.push(String::new()),
+                c => words.last_mut().unwrap().push(c),
+            }
+        }
+        words
+    }
+
+    #[test]
+    fn every_command_has_examples_that_are_understood() {
+        let mut wrong = Vec::new();
+        for one in command().get_subcommands().filter(|one| !one.is_hide_set()) {
+            let name = one.get_name();
+            let found = EXAMPLES.iter().find(|(of, _)| *of == name);
+            let Some((_, examples)) = found else {
+                wrong.push(format!("`{name}` has no examples"));
+                continue;
+            };
+            for (line, _) in *examples {
+                match command().try_get_matches_from(words(line)) {
+                    Ok(found) if found.subcommand_name() == Some(name) => {}
+                    Ok(_) => wrong.push(format!("{line}: another command")),
+                    Err(error) => wrong.push(format!("{line}: {error}")),
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+}

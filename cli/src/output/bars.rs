@@ -1,0 +1,32 @@
+//! How far something is, on standard error.
+
+use std::io::{self, IsTerminal};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// A bar on standard error, where that is a terminal and the work is long.
+pub fn bar(length: u64, what: &str, long: bool, bytes: bool) -> ProgressBar {
+    if !long || !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let unit = if bytes {
+        "{bytes}/{total_bytes}"
+    } else {
+        "{human_pos}/{human_len}"
+    };
+    let template = format!("{{prefix}} [{{bar:30}}] {unit} {{eta}}");
+    let bar = ProgressBar::new(length).with_prefix(what.to_owned());
+    match ProgressStyle::with_template(&template) {
+        Ok(style) => bar.with_style(style.progress_chars("=> ")),
+        Err(_) => bar,
+    }
+}
+
+/// How far it is, as the bar's message, on standard error: of work whose end nobody knows.
+pub fn counter(what: &str) -> ProgressBar {
+    let bar = ProgressBar::new_spinner().with_prefix(what.to_owned());
+    match ProgressStyle::with_template("{prefix} {spinner} {msg}") {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}

@@ -1,0 +1,129 @@
+//! Times, sizes and numbers, for people and for programs.
+
+use std::sync::OnceLock;
+
+use indicatif::HumanCount;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::Value;
+
+/// Where people are: times are shown in UTC unless it is set.
+static ZONE: OnceLock<TimeZone> = OnceLock::new();
+
+/// Shows people the times of their clocks from here on: of TZ, or of the system.
+pub fn show_local_times() {
+    let _ = ZONE.set(TimeZone::system());
+}
+
+/// A number for JSON that may pass 2^53: a string.
+pub fn big(number: u64) -> Value {
+    Value::String(number.to_string())
+}
+
+/// A time in microseconds since the Unix epoch, by RFC 3339 in UTC.
+pub fn time(us: u64) -> String {
+    let stamp = i64::try_from(us)
+        .ok()
+        .and_then(|us| Timestamp::from_microsecond(us).ok());
+    stamp.map_or_else(|| format!("{us} us"), |stamp| stamp.to_string())
+}
+
+/// The same to the second, for people; with the distance from UTC where local times are shown.
+pub fn time_short(us: u64) -> String {
+    let seconds = us - us % 1_000_000;
+    match ZONE.get() {
+        Some(zone) => local(seconds, zone),
+        None => time(seconds),
+    }
+}
+
+/// A time where people are: `2026-11-23 09:15:00+01:00`.
+fn local(us: u64, zone: &TimeZone) -> String {
+    let stamp = i64::try_from(us)
+        .ok()
+        .and_then(|us| Timestamp::from_microsecond(us).ok());
+    let Some(stamp) = stamp else {
+        return time(us);
+    };
+    let there = stamp.to_zoned(zone.clone());
+    there.strftime("%Y-%m-%d %H:%M:%S%:z").to_string()
+}
+
+/// A duration in microseconds, for people.
+pub fn duration(us: u64) -> String {
+    match us {
+        0..10_000 => format!("{:.2} ms", us as f64 / 1e3),
+        10_000..1_000_000 => format!("{:.0} ms", us as f64 / 1e3),
+        _ => format!("{:.2} s", us as f64 / 1e6),
+    }
+}
+
+/// A time span in microseconds, for people: its largest unit alone.
+pub fn span(us: u64) -> String {
+    let seconds = us / 1_000_000;
+    let units = [(86_400, "day"), (3600, "hour"), (60, "minute")];
+    match units.iter().find(|(unit, _)| seconds >= *unit) {
+        Some((unit, name)) => count(seconds / unit, name),
+        None => count(seconds, "second"),
+    }
+}
+
+/// A size in bytes, for people.
+pub fn size(bytes: u64) -> String {
+    let units = [(1_u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    match units.iter().find(|(unit, _)| bytes >= *unit) {
+        Some((unit, name)) => format!("{:.1} {name}", bytes as f64 / *unit as f64),
+        None => format!("{bytes} B"),
+    }
+}
+
+/// A number of something, for people: `what` is one of it.
+pub fn count(number: u64, what: &str) -> String {
+    match number {
+        1 => format!("1 {what}"),
+        _ => format!("{} {}", grouped(number), plural(what)),
+    }
+}
+
+/// The word for several of what this is one of.
+pub fn plural(what: &str) -> String {
+    match what.strip_suffix('y') {
+        Some(stem) => format!("{stem}ies"),
+        None => format!("{what}s"),
+    }
+}
+
+/// A number for people, with a comma before each three digits.
+pub fn grouped(number: u64) -> String {
+    HumanCount(number).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_durations_and_sizes_read_well() {
+        assert_eq!(time(1_700_000_000_123_456), "2023-11-14T22:13:20.123456Z");
+        assert_eq!(time_short(1_700_000_000_123_456), "2023-11-14T22:13:20Z");
+        assert_eq!(time(u64::MAX), format!("{} us", u64::MAX));
+        assert_eq!(duration(230), "0.23 ms");
+        assert_eq!(duration(1_500_000), "1.50 s");
+        assert_eq!(size(1 << 20), "1.0 MiB");
+        assert_eq!(size(12), "12 B");
+        assert_eq!(count(1, "event"), "1 event");
+        assert_eq!(count(0, "event"), "0 events");
+        assert_eq!(count(1, "entry"), "1 entry");
+        assert_eq!(count(12_345, "entry"), "12,345 entries");
+    }
+
+    #[test]
+    fn local_times_say_how_far_they_are_from_utc() {
+        let zone = TimeZone::fixed(jiff::tz::offset(-3));
+        assert_eq!(
+            local(1_700_000_000_000_000, &zone),
+            "2023-11-14 19:13:20-03:00"
+        );
+        assert_eq!(local(u64::MAX, &zone), time(u64::MAX));
+    }
+}

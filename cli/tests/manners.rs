@@ -1,0 +1,65 @@
+//! How commands behave towards who reads them.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+mod common;
+
+use std::io::Read as _;
+use std::process::Stdio;
+
+use common::Place;
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let place = Place::new();
+    let line = r#"{"kind":"message","role":"user","content":"a line that is not short"}"#;
+    place.write("run.jsonl", format!("{line}\n").repeat(4000).as_bytes());
+    place.say("record run.jsonl").ok();
+    for asked in ["log run", "log run --json", "log run --graph", "export run"] {
+        let mut command = place.command(asked.split(' '));
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut begun = [0; 16];
+        child
+            .stdout
+            .as_mut()
+            .unwrap()
+            .read_exact(&mut begun)
+            .unwrap();
+        drop(child.stdout.take());
+        let ended = child.wait_with_output().unwrap();
+        assert!(ended.stderr.is_empty(), "{asked}: {ended:?}");
+        assert!(ended.status.success(), "{asked}: {ended:?}");
+    }
+}
+
+#[test]
+fn columns_stand_below_each_other_where_characters_are_wide() {
+    let place = Place::new();
+    let line = "{\"kind\":\"message\",\"role\":\"user\",\"content\":\"x\"}\n";
+    place.write("run.jsonl", line.as_bytes());
+    for task in ["日本語", "plain"] {
+        place
+            .run(["record", "run.jsonl", "--task", task, "--user", "ana"])
+            .ok();
+    }
+    let out = place.say("tasks").ok();
+    // A wide character takes two columns.
+    let columns = |line: &str| {
+        let before = line.split("ana").next().unwrap();
+        before
+            .chars()
+            .map(|c| 1 + usize::from(c > '\u{2e80}'))
+            .sum()
+    };
+    let rows: Vec<usize> = out
+        .lines()
+        .filter(|line| line.contains("ana"))
+        .map(columns)
+        .collect();
+    assert_eq!(rows.len(), 2, "{out}");
+    assert_eq!(rows[0], rows[1], "{out}");
+}
