@@ -112,11 +112,10 @@ impl Catalog {
                 )));
             }
             Place::Offset(offset) => return Ok((*offset, None)),
-            Place::Label(label) => self.labelled(no, lineage, label)?.ok_or_else(|| {
-                Error::not_found(format!(
-                    "task `{task}` has no checkpoint `{label}` on lineage {lineage}"
-                ))
-            })?,
+            Place::Label(label) => match self.labelled(no, lineage, label)? {
+                Some(found) => found,
+                None => return Err(self.no_label(task, no, lineage, label)),
+            },
             Place::Back(0) => return Ok((head.next, None)),
             Place::Back(back) => {
                 let mut left = *back;
@@ -134,6 +133,26 @@ impl Catalog {
         };
         let checkpoint = self.checkpoint_at(no, mark.0, mark.1)?;
         Ok((checkpoint.at, Some(checkpoint.id)))
+    }
+
+    /// That a lineage has no checkpoint of this name. Where another has, as after a restore to before it, that is said.
+    fn no_label(&self, task: &str, no: TaskNo, lineage: LineageId, name: &str) -> Error {
+        let mut why = format!("task `{task}` has no checkpoint `{name}` on lineage {lineage}");
+        let elsewhere = [Kind::MarkLabel, Kind::MarkAlias].map(|kind| {
+            let prefix = keys::named(kind, no, name);
+            let end = keys::after_prefix(&prefix);
+            let found = self.log().scan(&prefix, &end, true, 1).ok()?.pop()?;
+            Some(keys::mark_place(&found.0).0)
+        });
+        if let Some(other) = elsewhere.into_iter().flatten().max() {
+            let address = Address::Task {
+                task: task.to_owned(),
+                lineage: Some(other),
+                place: Place::Label(name.to_owned()),
+            };
+            why.push_str(&format!("; lineage {other} has one: `{address}`"));
+        }
+        Error::not_found(why)
     }
 
     /// The newest mark of a label, or an alias, on a lineage or its ancestors.
