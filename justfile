@@ -56,6 +56,10 @@ bench:
 targets *ROWS:
     cargo run --release -p milepost-benches --bin targets -- {{ROWS}}
 
+# Milepost beside what its users would use instead: half an hour, `just compare quick` five minutes.
+compare *WORK:
+    cargo run --release -p milepost-benches --bin compare -- {{WORK}}
+
 # What has to pass before anything lands.
 ci:
     .ci/run

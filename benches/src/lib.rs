@@ -7,6 +7,7 @@
 //! measure.rs    alternating rounds, medians, ratios
 //! rows/         one row of the design's targets each
 //! served/       the service under load
+//! compare/      the same work by us and by others, as one table
 //! ```
 
 #![expect(
@@ -15,6 +16,7 @@
     reason = "a bench that fails has nothing to recover"
 )]
 
+pub mod compare;
 pub mod corpus;
 pub mod measure;
 pub mod peers;

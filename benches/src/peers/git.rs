@@ -61,6 +61,13 @@ impl Git {
         self.run(&["gc", "-q"]);
     }
 
+    /// The last commit.
+    pub fn head(&self) -> String {
+        let mut command = self.command(&self.tree);
+        let output = command.args(["rev-parse", "HEAD"]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
     /// Brings the files of a commit back.
     pub fn restore(&self, commit: &str) {
         self.run(&["checkout", "-q", "-f", commit, "--", "."]);

@@ -51,18 +51,16 @@ impl Sqlite {
         transaction.commit().unwrap();
     }
 
-    /// Reads all bodies; gives their bytes.
-    pub fn scan(&self) -> u64 {
+    /// Reads all bodies.
+    pub fn scan(&self, each: &mut dyn FnMut(&[u8])) {
         let mut select = self
             .db
             .prepare("SELECT body FROM event WHERE lineage = 1 ORDER BY offset")
             .unwrap();
         let mut rows = select.query([]).unwrap();
-        let mut bytes = 0;
         while let Some(row) = rows.next().unwrap() {
-            bytes += row.get_ref(0).unwrap().as_blob().unwrap().len() as u64;
+            each(row.get_ref(0).unwrap().as_blob().unwrap());
         }
-        bytes
     }
 
     /// Moves the log into the database, as SQLite does at close.

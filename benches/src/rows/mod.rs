@@ -26,7 +26,8 @@ pub fn store(dir: &Path) -> (Engine, Task) {
     (engine, task)
 }
 
-pub(crate) fn folder() -> tempfile::TempDir {
+/// A folder of its own, in the current one or in `MILEPOST_BENCH_DIR`.
+pub fn folder() -> tempfile::TempDir {
     let dir = std::env::var_os("MILEPOST_BENCH_DIR");
     let dir = dir.map_or_else(|| std::env::current_dir().unwrap(), Into::into);
     tempfile::Builder::new()

@@ -66,6 +66,27 @@ fn segments_and_archive_are_counted_as_the_files_are() {
 }
 
 #[test]
+fn under_a_load_segments_are_used_again_and_behind_it_one_is_free() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("store");
+    // Writers wait for the applier soon, so there are never many segments at once.
+    let engine = Engine::open(&root, Options::default().backlog_bytes(8 << 20)).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    for n in 0..150 {
+        let many = (0..5).map(|m| bodies::bytes(n * 5 + m, 200_000));
+        task.append(Append::batch(many)).unwrap();
+    }
+    let rest = engine.clone();
+    engine.close().unwrap();
+    let now = rest.metrics();
+    assert!(now.segments > 16, "{now:?}");
+    assert!(now.segments_recycled * 3 > now.segments, "{now:?}");
+    // One is written on, one is free.
+    let left = std::fs::read_dir(root.join("journal")).unwrap().count();
+    assert!(left <= 2, "{left} files");
+}
+
+#[test]
 fn a_chunk_is_counted_when_it_is_stored_and_not_when_it_is_there() {
     let dir = tempfile::tempdir().unwrap();
     let engine = store(dir.path());

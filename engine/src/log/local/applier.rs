@@ -6,6 +6,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use milepost_codec::{Error, ErrorKind, Result, Seq};
@@ -24,6 +25,9 @@ pub(crate) const ROUND_ENTRIES: usize = 512;
 /// What has to wait before a round begins by itself: blocks fill better the more there is.
 pub(crate) const ROUND_DUE: usize = 2 << 20;
 
+/// How long nothing has to happen before free segments are removed.
+const REST: Duration = Duration::from_secs(2);
+
 /// What the applier is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wake {
@@ -39,18 +43,30 @@ pub(crate) enum Wake {
 pub(crate) fn run(shared: &Arc<Shared>, wakes: &Receiver<Wake>) {
     let mut drain_to = 0;
     loop {
-        let wake = match wakes.recv_timeout(std::time::Duration::from_secs(3600)) {
+        let patience = match shared.shelf.has_too_many() {
+            true => REST,
+            false => Duration::from_secs(3600),
+        };
+        let mut rests = false;
+        let wake = match wakes.recv_timeout(patience) {
             Ok(wake) => wake,
-            Err(RecvTimeoutError::Timeout) => Wake::Look,
+            Err(RecvTimeoutError::Timeout) => {
+                rests = true;
+                Wake::Look
+            }
             Err(RecvTimeoutError::Disconnected) => return,
         };
         match wake {
             Wake::Drain(to) => drain_to = drain_to.max(to),
             Wake::Look => {}
-            Wake::Stop => return,
+            Wake::Stop => {
+                // One that stays is removed by the next opening.
+                let _ = shared.shelf.rest(&shared.layout.journal());
+                return;
+            }
         }
         // A panic poisons too: whoever waits for the tail to shrink is told.
-        let done = catch_unwind(AssertUnwindSafe(|| work(shared, drain_to)));
+        let done = catch_unwind(AssertUnwindSafe(|| work(shared, drain_to, rests)));
         let done =
             done.unwrap_or_else(|_| Err(Error::new(ErrorKind::Poisoned, "applying panicked")));
         // Damage that is met here is sled's: what is read else are segments, which the next opening
@@ -63,7 +79,7 @@ pub(crate) fn run(shared: &Arc<Shared>, wakes: &Receiver<Wake>) {
     }
 }
 
-fn work(shared: &Arc<Shared>, drain_to: Seq) -> Result<()> {
+fn work(shared: &Arc<Shared>, drain_to: Seq, rests: bool) -> Result<()> {
     if shared.poisoned().is_some() {
         return Ok(());
     }
@@ -90,7 +106,12 @@ fn work(shared: &Arc<Shared>, drain_to: Seq) -> Result<()> {
         let _guard = shared.waiting.lock();
         shared.progress.notify_all();
     }
-    release_segments(shared)
+    release_segments(shared)?;
+    // Whoever drains wants to see the disk as it is at rest.
+    match rests || (drain_to > 0 && drain_to == shared.applied()) {
+        true => shared.shelf.rest(&shared.layout.journal()),
+        false => Ok(()),
+    }
 }
 
 /// Applies the tail up to a commit, with blocks packed on so many processors.

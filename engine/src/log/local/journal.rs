@@ -32,6 +32,10 @@ const SEGMENT_MIN: u64 = 256 << 10;
 /// The size that segments grow to. A larger frame gets a segment of its own size.
 const SEGMENT_MAX: u64 = 8 << 20;
 
+/// So many free segments are kept while there is much to do: what is written to again need not be filled with zeros
+/// first. At rest it is one.
+const SPARES_MAX: usize = 8;
+
 /// A segment that is finished.
 #[derive(Debug, Clone)]
 pub(crate) struct Sealed {
@@ -244,10 +248,10 @@ impl Shelf {
         Ok(())
     }
 
-    /// Takes back a segment that is archived: one of the largest size is kept to be used again,
+    /// Takes back a segment that is archived: some of the largest size are kept to be used again,
     /// any other is removed.
     pub(crate) fn recycle(&self, dir: &Path, sealed: &Sealed) -> Result<()> {
-        let keep = sealed.size == SEGMENT_MAX && self.spare.lock().is_empty();
+        let keep = sealed.size == SEGMENT_MAX && self.spare.lock().len() < SPARES_MAX;
         if keep {
             let path = dir.join(format!("spare-{:010}.seg", sealed.header.number));
             fs::rename(&sealed.path, &path).map_err(|e| files::io("recycle", &path, &e))?;
@@ -259,6 +263,28 @@ impl Shelf {
         }
         fs::remove_file(&sealed.path).map_err(|e| files::io("remove", &sealed.path, &e))?;
         files::sync_dir(dir)
+    }
+
+    /// Whether there are more free segments than are of use where nothing is to be done.
+    pub(crate) fn has_too_many(&self) -> bool {
+        self.spare.lock().len() > 1
+    }
+
+    /// Removes all free segments but one.
+    pub(crate) fn rest(&self, dir: &Path) -> Result<()> {
+        let more = {
+            let mut spare = self.spare.lock();
+            let one = 1.min(spare.len());
+            spare.split_off(one)
+        };
+        for spare in &more {
+            let path = &spare.path;
+            fs::remove_file(path).map_err(|e| files::io("remove", path, &e))?;
+        }
+        match more.is_empty() {
+            true => Ok(()),
+            false => files::sync_dir(dir),
+        }
     }
 
     /// Removes all free segments: they may hold old frames.

@@ -1,0 +1,56 @@
+//! Real events in bulk: in batches that are durable each, what they take on the disk, and out again.
+
+use super::contestants::{ALL, Event};
+use super::figures::Figures;
+use super::{on_disk, written};
+use crate::corpus::repeated;
+use crate::measure::seconds;
+use crate::rows::folder;
+
+const BATCH: usize = 1000;
+
+/// Everybody in turn. Who cannot keep what it is given takes no part.
+pub fn load(figures: &mut Figures, rounds: usize, bytes: u64, only: Option<&str>) {
+    let (round, size, times) = repeated(bytes);
+    let events: Vec<Event> = round.into_iter().map(Event::of).collect();
+    let mb = size as f64 / 1e6;
+    let what = format!("{mb:.0} MB of real events");
+    for _ in 0..rounds {
+        for contestant in &ALL {
+            let cannot = ["raw file", "a file each", "SQLite, grouped"];
+            if cannot.contains(&contestant.name) || only.is_some_and(|only| only != contestant.name)
+            {
+                continue;
+            }
+            eprintln!("load: {}", contestant.name);
+            let dir = folder();
+            let before = written();
+            let log = (contestant.begin)(dir.path());
+            let acknowledged = seconds(|| {
+                for _ in 0..times {
+                    events.chunks(BATCH).for_each(|batch| log.append(batch));
+                }
+            });
+            let settled = seconds(|| log.settle());
+            let wrote = (written() - before) as f64 / size as f64;
+            let mut add = |unit, figure| figures.add("load", &what, contestant.name, unit, figure);
+            add("MB/s", mb / acknowledged);
+            add(
+                "MB/s, with all that is put off",
+                mb / (acknowledged + settled),
+            );
+            add("x written", wrote);
+            let mut read = None;
+            let scanned = seconds(|| read = log.scan());
+            if let Some(read) = read {
+                assert!(read >= events.len() * times);
+                add("MB/s read back and decoded", mb / scanned);
+            }
+            drop(log);
+            add(
+                "x on the disk, closed",
+                on_disk(dir.path()) as f64 / size as f64,
+            );
+        }
+    }
+}
