@@ -7,7 +7,7 @@
 //! ```text
 //! engine.rs  task.rs  lineage.rs      the handles users work with
 //! append.rs  checkpoint.rs  ticket.rs what goes in
-//! read.rs  subscribe.rs  state.rs     what comes out
+//! read/  subscribe.rs    state.rs     what comes out
 //! restore.rs                          going back
 //! blame.rs  bisect.rs                 which event it was
 //! retention/  base.rs  live.rs        what is kept, and what goes

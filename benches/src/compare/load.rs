@@ -40,17 +40,18 @@ pub fn load(figures: &mut Figures, rounds: usize, bytes: u64, only: Option<&str>
                 mb / (acknowledged + settled),
             );
             add("x written", wrote);
+            drop(log);
+            add(
+                "x on the disk, closed",
+                on_disk(dir.path()) as f64 / size as f64,
+            );
+            let log = (contestant.begin)(dir.path());
             let mut read = None;
             let scanned = seconds(|| read = log.scan());
             if let Some(read) = read {
                 assert!(read >= events.len() * times);
                 add("MB/s read back and decoded", mb / scanned);
             }
-            drop(log);
-            add(
-                "x on the disk, closed",
-                on_disk(dir.path()) as f64 / size as f64,
-            );
         }
     }
 }

@@ -1,0 +1,137 @@
+//! Stretches that are read before they are asked for.
+//!
+//! Half of the time that reading takes is finding and unpacking blocks, the other half is decoding events.
+//! Whoever reads on and on gets a thread that does the first half.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+
+use crossbeam_channel::{Receiver, bounded};
+use milepost_codec::{LogId, Offset, Result};
+
+use crate::log::{Log, Stretch};
+
+/// So many stretches, one behind the other, make a reader one who reads on. A thread is dearer than a few of them.
+const LONG: u32 = 16;
+
+/// So many stretches wait to be asked for, at most.
+const WAITING: usize = 4;
+
+/// So many threads read ahead in this process, at most: there are no more processors to be used.
+static THREADS: AtomicUsize = AtomicUsize::new(0);
+const THREADS_MAX: usize = 4;
+
+/// What is read ahead for one reader.
+#[derive(Default)]
+pub(super) struct Ahead {
+    /// Where the last stretch ended, and how many followed each other until there.
+    end: Offset,
+    run: u32,
+    reader: Option<Reader>,
+}
+
+impl Ahead {
+    /// The stretch that holds an offset; none behind the end of the log. Nobody will ask for what is at `until` or behind
+    /// it.
+    pub(super) fn stretch(
+        &mut self,
+        log: &Arc<dyn Log>,
+        id: LogId,
+        at: Offset,
+        until: Offset,
+    ) -> Result<Option<Stretch>> {
+        if at != self.end {
+            (self.run, self.reader) = (0, None);
+        }
+        let waiting = self.reader.as_ref().and_then(Reader::next);
+        let read = match waiting {
+            Some(read) => read,
+            // It has come to its end, or there is none.
+            None => {
+                self.reader = None;
+                log.stretch(id, at)
+            }
+        };
+        if let Ok(Some(stretch)) = &read {
+            self.end = stretch.end();
+            self.run = self.run.saturating_add(1);
+            if self.run >= LONG && self.reader.is_none() && self.end < until {
+                self.reader = Reader::begin(log, id, self.end, until);
+                // Where there is none to be had, it is tried again later.
+                self.run = 0;
+            }
+        }
+        read
+    }
+}
+
+/// A thread that reads ahead.
+struct Reader {
+    stretches: Option<Receiver<Result<Option<Stretch>>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Reader {
+    /// Begins at an offset, where there is a thread to be had.
+    fn begin(log: &Arc<dyn Log>, id: LogId, from: Offset, until: Offset) -> Option<Self> {
+        let place = Place::take()?;
+        let log = Arc::clone(log);
+        let (sender, stretches) = bounded(WAITING);
+        let work = move || {
+            let (mut at, _place) = (from, place);
+            while at < until {
+                let read = log.stretch(id, at);
+                let end = match &read {
+                    Ok(Some(stretch)) => Some(stretch.end()),
+                    _ => None,
+                };
+                // Nobody reads on where nobody listens, and nothing comes behind an end or an error.
+                let heard = sender.send(read).is_ok();
+                match end.filter(|_| heard) {
+                    Some(end) => at = end,
+                    None => return,
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("milepost-ahead".to_owned());
+        let thread = thread.spawn(work).ok()?;
+        Some(Self {
+            stretches: Some(stretches),
+            thread: Some(thread),
+        })
+    }
+
+    /// The next stretch; none where it has come to its end.
+    fn next(&self) -> Option<Result<Option<Stretch>>> {
+        self.stretches.as_ref()?.recv().ok()
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        // It may wait for somebody to listen. It has the log, so it does not outlive whoever reads.
+        self.stretches = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic there has been told by the panic itself, and no stretch came of it.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// One of the threads that there may be.
+struct Place;
+
+impl Place {
+    fn take() -> Option<Self> {
+        let more = |taken: usize| (taken < THREADS_MAX).then_some(taken + 1);
+        let taken = THREADS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        taken.ok().map(|_| Self)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        THREADS.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,213 @@
+//! Reading events back: through a lineage's ancestors, a few stretches in memory at a time.
+//!
+//! ```text
+//! ancestry.rs  which lineage holds an offset
+//! cursor.rs    the records of one log
+//! ahead.rs     stretches read before they are asked for
+//! ```
+
+mod ahead;
+mod ancestry;
+mod cursor;
+
+use std::ops::{Bound, RangeBounds};
+use std::sync::Arc;
+
+use milepost_codec::{
+    Body, BodyForm, ChunkList, Error, LineageId, LogId, Offset, RecordRef, Result, TaskNo,
+};
+use milepost_replay::Event;
+
+use crate::catalog::Catalog;
+use crate::live::Live;
+use crate::log::Log;
+use crate::retention::ErasedEvents;
+use ahead::Ahead;
+pub(crate) use ancestry::Ancestry;
+pub(crate) use cursor::Cursor;
+use cursor::{StretchCursor, step};
+
+/// An event of a record: its body read from chunks where it is not inline. One that was erased has none,
+/// though its bytes may be there until the store is compacted.
+pub(crate) fn event(
+    log: &Arc<dyn Log>,
+    lineage: LineageId,
+    offset: Offset,
+    record: &RecordRef<'_>,
+    erased: bool,
+) -> Result<Event> {
+    let header = record.header()?;
+    let body = match record.form {
+        _ if erased => None,
+        BodyForm::Inline => Some(Body::decode(header.kind, record.payload)?),
+        BodyForm::Erased => None,
+        BodyForm::Chunked => {
+            let list = ChunkList::decode(record.payload)?;
+            Some(Body::decode(header.kind, &read_chunks(log, &list)?)?)
+        }
+    };
+    Ok(Event {
+        lineage,
+        offset,
+        header,
+        body,
+    })
+}
+
+/// The content of a chunk list.
+pub(crate) fn read_chunks(log: &Arc<dyn Log>, list: &ChunkList) -> Result<Vec<u8>> {
+    let mut content = Vec::new();
+    for id in &list.chunks {
+        let chunk = log.get_chunk(id)?;
+        let chunk = chunk.ok_or_else(|| Error::corrupt(format!("chunk {id}"), "it", "nothing"))?;
+        content.extend_from_slice(&chunk);
+    }
+    if content.len() as u64 != list.len {
+        return Err(Error::corrupt(
+            "chunk list",
+            format!("{} bytes", list.len),
+            content.len(),
+        ));
+    }
+    Ok(content)
+}
+
+/// Events of a lineage and its ancestors, in order. It holds a few blocks at a time, whatever the
+/// length of the range: of a long one the next are read by a thread of its own.
+///
+/// The range ends where the lineage ended when it was asked for. One that begins at 0 begins at the
+/// first event that is there: retention may have trimmed what came before it.
+pub struct Events {
+    log: Arc<dyn Log>,
+    task: TaskNo,
+    erased: ErasedEvents,
+    ancestry: Ancestry,
+    next: Offset,
+    end: Offset,
+    owner: Option<LineageId>,
+    place: Option<StretchCursor>,
+    ahead: Ahead,
+}
+
+impl std::fmt::Debug for Events {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Events")
+            .field("next", &self.next)
+            .field("end", &self.end)
+            .finish()
+    }
+}
+
+impl Events {
+    pub(crate) fn new(
+        catalog: &Catalog,
+        task: TaskNo,
+        lineage: LineageId,
+        range: impl RangeBounds<Offset>,
+    ) -> Result<Self> {
+        let head = catalog.head(LogId::lineage(task, lineage))?;
+        let next = match range.start_bound() {
+            Bound::Included(from) => *from,
+            Bound::Excluded(from) => from.saturating_add(1),
+            Bound::Unbounded => 0,
+        };
+        let end = match range.end_bound() {
+            Bound::Included(to) => to.saturating_add(1),
+            Bound::Excluded(to) => *to,
+            Bound::Unbounded => Offset::MAX,
+        };
+        if next > head.next {
+            return Err(Error::invalid(format!(
+                "offset {next} is past the head, which is {}",
+                head.next
+            )));
+        }
+        // What is left of a deleted task is not shown.
+        catalog.task(task)?;
+        let ancestry = Ancestry::of(catalog, task, lineage)?;
+        let next = if next == 0 { ancestry.begin() } else { next };
+        ancestry.check(next)?;
+        let log = Arc::clone(catalog.log());
+        let end = end.min(head.next).max(next);
+        Ok(Self {
+            log,
+            task,
+            erased: catalog.erased_of(task),
+            ancestry,
+            next,
+            end,
+            owner: None,
+            place: None,
+            ahead: Ahead::default(),
+        })
+    }
+
+    /// Reads on up to a later head.
+    pub(crate) fn extend(&mut self, end: Offset) {
+        self.end = self.end.max(end);
+    }
+
+    /// Goes on from `offset`, if that is ahead.
+    pub(crate) fn seek(&mut self, offset: Offset) {
+        self.next = self.next.max(offset);
+    }
+
+    /// Whether the range holds the event at `offset`.
+    pub(crate) fn reaches(&self, offset: Offset) -> bool {
+        offset < self.end || self.next > offset
+    }
+
+    pub(crate) fn next_offset(&self) -> Offset {
+        self.next
+    }
+
+    /// Why there is no event where one is due: retention may have taken it away since this was begun.
+    fn missing(&self) -> Error {
+        let (at, owner) = (self.next, self.owner.unwrap_or_default());
+        let live = Live::of(self.log.as_ref()).unwrap_or_default();
+        let id = LogId::lineage(self.task, owner);
+        if live.is_gone(id) || live.base(id).is_some_and(|base| at < base.next) {
+            return Error::not_found(format!("{id}: retention took the event away"));
+        }
+        Error::corrupt("log", format!("offset {at}"), "nothing")
+    }
+
+    fn read(&mut self) -> Result<Option<Event>> {
+        let owner = self
+            .ancestry
+            .owner(self.next)
+            .ok_or_else(|| Error::not_found(format!("no lineage holds offset {}", self.next)))?;
+        if self.owner != Some(owner) {
+            self.owner = Some(owner);
+            self.place = None;
+            self.ahead = Ahead::default();
+        }
+        let id = LogId::lineage(self.task, owner);
+        let (log, erased, end) = (&self.log, &self.erased, self.end);
+        let ahead = &mut self.ahead;
+        let fetch = |at| ahead.stretch(log, id, at, end);
+        step(fetch, &mut self.next, &mut self.place, |at, record| {
+            event(log, owner, at, record, erased.has(owner, at))
+        })
+    }
+}
+
+impl Iterator for Events {
+    type Item = Result<Event>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.next >= self.end {
+            return None;
+        }
+        let at = self.next;
+        let read = match self.read() {
+            Ok(Some(event)) => Ok(event),
+            Ok(None) => Err(self.missing()),
+            Err(error) => Err(error),
+        };
+        if read.is_err() {
+            self.end = self.next;
+        }
+        Some(read.map_err(|e| e.at(format!("offset {at}"))))
+    }
+}
