@@ -43,6 +43,10 @@ const EXAMPLES: &[(&str, &[Example])] = &[
                 "events as a program prints them",
             ),
             ("record *.traj", "runs of SWE-agent, a task each"),
+            (
+                "record ~/.claude/projects/site/*.jsonl",
+                "sessions of Claude Code, a task each",
+            ),
         ],
     ),
     (

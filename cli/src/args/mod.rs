@@ -106,7 +106,7 @@ pub enum Command {
     /// The child process of `demo`.
     #[command(hide = true)]
     DemoWorker(DemoWorker),
-    /// Record runs of other programs: SWE-agent, tau-bench, JSON Lines.
+    /// Record runs of other programs: Claude Code, SWE-agent, tau-bench, JSON Lines.
     Record(Record),
     /// Import what `export` made, or a folder of JSON checkpoint files: each execution becomes a task.
     Import(Import),

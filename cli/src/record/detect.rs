@@ -9,6 +9,8 @@ pub enum Format {
     Auto,
     /// JSON Lines: one event body an object a line.
     Jsonl,
+    /// A session of Claude Code: JSON Lines that name the line before.
+    ClaudeCode,
     /// A trajectory of SWE-agent.
     SweAgent,
     /// The result array of tau-bench.
@@ -20,6 +22,7 @@ impl Format {
         match self {
             Self::Auto => "auto",
             Self::Jsonl => "jsonl",
+            Self::ClaudeCode => "claude-code",
             Self::SweAgent => "swe-agent",
             Self::TauBench => "tau-bench",
         }
@@ -37,6 +40,7 @@ pub fn detect(start: &[u8], extension: Option<&str>) -> Format {
     for key in top_keys(start) {
         match key.as_slice() {
             b"kind" => return Format::Jsonl,
+            b"parentUuid" | b"sessionId" | b"leafUuid" => return Format::ClaudeCode,
             b"trajectory" | b"history" | b"replay_config" => return Format::SweAgent,
             _ => {}
         }
@@ -87,6 +91,14 @@ mod tests {
         let tell = |start: &str| detect(start.as_bytes(), None);
         assert_eq!(tell("{\"kind\":\"message\"}\n"), Format::Jsonl);
         assert_eq!(tell("{\"history\":1,\"kind\""), Format::SweAgent);
+        assert_eq!(
+            tell("{\"type\":\"summary\",\"summary\":\"x\",\"leafUuid\":\"y\"}\n"),
+            Format::ClaudeCode
+        );
+        assert_eq!(
+            tell("{\"parentUuid\":null,\"message\":{"),
+            Format::ClaudeCode
+        );
         assert_eq!(
             tell("{\n  \"environment\": \"x\",\n  \"trajectory\": ["),
             Format::SweAgent

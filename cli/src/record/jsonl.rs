@@ -6,9 +6,9 @@ use milepost::Body;
 
 /// One line of input.
 #[derive(Debug, PartialEq)]
-pub enum Line {
-    /// An event.
-    Event(Body),
+pub enum Line<T = Body> {
+    /// What it says: an event, or what else was looked for.
+    Event(T),
     /// Nothing but white space.
     Blank,
     /// A line that cannot be read, and why.
@@ -57,6 +57,14 @@ impl<R: BufRead> Lines<R> {
 
     /// The next line. An error is one of the input itself.
     pub fn next_line(&mut self) -> io::Result<Line> {
+        self.next_as(|text| Body::from_json(text).map_err(|error| error.to_string()))
+    }
+
+    /// The next line, read in another way.
+    pub fn next_as<T>(
+        &mut self,
+        read: impl FnOnce(&str) -> Result<T, String>,
+    ) -> io::Result<Line<T>> {
         self.buffer.clear();
         let length = self.fill()?;
         if length == 0 {
@@ -71,7 +79,7 @@ impl<R: BufRead> Lines<R> {
                 "a line of {length} bytes is over the limit of {max} for an event"
             )));
         }
-        Ok(parse(&self.buffer, self.number == 1))
+        Ok(parse(&self.buffer, self.number == 1, read))
     }
 
     /// Reads up to the end of the line; returns its length, keeps no more than the limit of it.
@@ -101,7 +109,7 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-fn parse(line: &[u8], first: bool) -> Line {
+fn parse<T>(line: &[u8], first: bool, read: impl FnOnce(&str) -> Result<T, String>) -> Line<T> {
     let line = match line.strip_prefix(b"\xef\xbb\xbf") {
         Some(rest) if first => rest,
         _ => line,
@@ -118,9 +126,9 @@ fn parse(line: &[u8], first: bool) -> Line {
     if text.is_empty() {
         return Line::Blank;
     }
-    match Body::from_json(text) {
-        Ok(body) => Line::Event(body),
-        Err(error) => Line::Bad(error.to_string()),
+    match read(text) {
+        Ok(read) => Line::Event(read),
+        Err(why) => Line::Bad(why),
     }
 }
 

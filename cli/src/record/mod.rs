@@ -3,6 +3,7 @@
 //! ```text
 //! detect        which format an input is in
 //! jsonl         JSON Lines, a line at a time
+//! claude_code/  a session of Claude Code, line by line
 //! swe_agent     a trajectory of SWE-agent -> a plan
 //! tau_bench     results of tau-bench -> a plan for each task
 //! conversation  chat messages -> events
@@ -13,6 +14,7 @@
 //! stream        lines: read and written as they come
 //! ```
 
+mod claude_code;
 mod conversation;
 mod detect;
 mod document;
@@ -190,6 +192,7 @@ fn one(
     };
     match format {
         Format::Jsonl | Format::Auto => stream::record(&input, reader, out),
+        Format::ClaudeCode => claude_code::record(&input, reader, out),
         Format::SweAgent | Format::TauBench => document::record(&input, format, reader, out),
     }
 }
