@@ -1,7 +1,7 @@
 //! Measures the design's targets, each beside its peers, and says how far each is.
 //!
 //! `cargo run --release -p milepost-benches --bin targets [-- [quick] [ROW...]]` with rows
-//! `one`, `many`, `batches`, `load`, `memory`, `marks`, `state`, `open`, `guards`, `verify`, `rebuild`, `list`, `cleanup`, `commands` (needs the command built beside it),
+//! `one`, `many`, `batches`, `load`, `memory`, `marks`, `state`, `open`, `guards`, `verify`, `rebuild`, `list`, `cleanup`, `commands` and `sessions` (they need the command built beside this),
 //! and of workspaces beside a shadow git repository `files` (3,000 files, 32 MB; with `quick` 1,000), `files-large`
 //! (50,000 files, 1 GB) and `one-file` (100 MB). `quick` leaves the last two out where they are not named.
 //! Stores and trees are made in the current folder, or in `MILEPOST_BENCH_DIR`; it should be on the disk that is
@@ -59,6 +59,9 @@ fn main() {
     let bytes = if quick { 64 << 20 } else { 256 << 20 };
     if wanted("commands") && (!quick || std::env::args().any(|arg| arg == "commands")) {
         rows::commands(rounds);
+    }
+    if wanted("sessions") && (!quick || std::env::args().any(|arg| arg == "sessions")) {
+        rows::sessions(rounds.min(3), if quick { 100 << 20 } else { 400 << 20 });
     }
     if wanted("verify") {
         rows::verify(rounds, bytes);

@@ -6,6 +6,7 @@ mod guards;
 mod history;
 mod load;
 mod retention;
+mod sessions;
 pub mod workspace;
 
 pub use append::{batches, one_writer, writers_64};
@@ -14,6 +15,7 @@ pub use guards::{guards, rebuild, verify};
 pub use history::{checkpoint_and_fork, open, state};
 pub use load::{bulk_load, memory};
 pub use retention::{cleanup, listing};
+pub use sessions::sessions;
 
 use std::path::Path;
 
