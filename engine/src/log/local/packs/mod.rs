@@ -15,12 +15,13 @@ pub(crate) use self::scan::whole_in;
 
 use std::collections::HashMap;
 use std::fs::File;
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use milepost_codec::{CHUNK_RAW_MAX, ChunkEntry, ChunkGroup, ChunkId, Error, ErrorKind, Result};
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use self::groups::Unpacked;
 use self::scan::{cut, cut_end, length, missing, scan, write_again};
@@ -64,6 +65,8 @@ impl State {
 pub(crate) struct Packs {
     dir: PathBuf,
     state: Mutex<State>,
+    /// A sync has ended.
+    ended: Condvar,
     unpacked: Unpacked,
     meters: Arc<Meters>,
 }
@@ -71,9 +74,12 @@ pub(crate) struct Packs {
 #[derive(Debug, Default)]
 struct State {
     /// The pack that is appended to, its number and length.
-    open: Option<(u32, File, u64)>,
+    open: Option<(u32, Arc<File>, u64)>,
     last: u32,
     dirty: bool,
+    /// Somebody syncs what was appended until then. Others may append meanwhile, and nobody else syncs: of a sync that
+    /// fails only one is told.
+    syncing: bool,
     /// How far they are synced.
     synced: Place,
     /// A write or sync failed: what it covered may be gone though a later sync says it went well.
@@ -123,7 +129,7 @@ impl Packs {
             }
             file.sync_data().map_err(|e| files::io("sync", &path, &e))?;
             if end < PACK_MAX {
-                state.open = Some((number, file, end));
+                state.open = Some((number, Arc::new(file), end));
             }
         }
         let named: Vec<u64> = (files::numbered(dir, "pack")?.iter())
@@ -149,6 +155,7 @@ impl Packs {
             Self {
                 dir: dir.to_owned(),
                 state: Mutex::new(state),
+                ended: Condvar::new(),
                 unpacked: Unpacked::default(),
                 meters,
             },
@@ -185,9 +192,21 @@ impl Packs {
         Ok(state.last)
     }
 
-    fn begin(&self, state: &mut State) -> Result<()> {
+    fn begin(&self, state: &mut MutexGuard<'_, State>) -> Result<()> {
+        let last = state.last;
+        while state.syncing {
+            self.ended.wait(state);
+        }
+        state.check()?;
+        if state.last != last {
+            // Somebody else did it meanwhile.
+            return Ok(());
+        }
         if state.dirty {
-            self.sync_open(state)?;
+            // Nobody appends to this one meanwhile: nobody would sync it any more.
+            let synced = state.open.as_ref().map(|(_, file, _)| file.sync_data());
+            let end = state.end();
+            self.synced_to(state, end, synced)?;
         }
         let number = state.last + 1;
         let path = files::numbered_path(&self.dir, u64::from(number), "pack");
@@ -195,11 +214,11 @@ impl Packs {
         file.sync_all().map_err(|e| files::io("sync", &path, &e))?;
         files::sync_dir(&self.dir)?;
         state.last = number;
-        state.open = Some((number, file, 0));
+        state.open = Some((number, Arc::new(file), 0));
         Ok(())
     }
 
-    fn append_to(&self, state: &mut State, entry: &[u8]) -> Result<Place> {
+    fn append_to(&self, state: &mut MutexGuard<'_, State>, entry: &[u8]) -> Result<Place> {
         if state.open.as_ref().is_none_or(|(_, _, at)| *at >= PACK_MAX) {
             self.begin(state)?;
         }
@@ -219,24 +238,48 @@ impl Packs {
         Ok(place)
     }
 
-    /// Makes all chunks appended so far survive power loss.
+    /// Makes all chunks appended so far survive power loss. Who comes while another syncs waits for that, and is then synced
+    /// together with all who came meanwhile.
     pub(crate) fn sync(&self) -> Result<()> {
         let mut state = self.state.lock();
-        let synced = match (state.check(), state.dirty) {
-            (Ok(()), true) => self.sync_open(&mut state),
-            (checked, _) => checked,
-        };
-        state.note(synced)
+        let wanted = state.end();
+        loop {
+            state.check()?;
+            if !state.dirty || state.synced >= wanted {
+                return Ok(());
+            }
+            match state.syncing {
+                true => self.ended.wait(&mut state),
+                false => self.sync_open(&mut state)?,
+            }
+        }
     }
 
-    fn sync_open(&self, state: &mut State) -> Result<()> {
-        if let Some((_, file, _)) = &state.open {
-            file.sync_data()
-                .map_err(|e| files::io("sync", Path::new("pack"), &e))?;
+    /// Syncs what was appended until now. Others append meanwhile.
+    fn sync_open(&self, state: &mut MutexGuard<'_, State>) -> Result<()> {
+        let end = state.end();
+        let file = state.open.as_ref().map(|(_, file, _)| Arc::clone(file));
+        state.syncing = true;
+        let synced = MutexGuard::unlocked(state, || file.map(|file| file.sync_data()));
+        state.syncing = false;
+        self.ended.notify_all();
+        self.synced_to(state, end, synced)
+    }
+
+    /// Takes what came of a sync of all up to here; nothing where no pack is open.
+    fn synced_to(
+        &self,
+        state: &mut State,
+        end: Place,
+        synced: Option<io::Result<()>>,
+    ) -> Result<()> {
+        if let Some(synced) = synced {
+            let synced = synced.map_err(|e| files::io("sync", Path::new("pack"), &e));
+            state.note(synced)?;
             self.meters.pack_syncs.add(1);
         }
-        state.dirty = false;
-        state.synced = state.end();
+        state.synced = end;
+        state.dirty = state.end() != end;
         Ok(())
     }
 
