@@ -37,7 +37,7 @@ pub struct Failure {
     /// Nothing where it has been said already, or where nobody listens.
     message: Option<String>,
     hint: Option<String>,
-    /// Of an error of the engine, its kind.
+    /// Of an error of the engine, its kind, or one that is known otherwise.
     kind: Option<ErrorKind>,
 }
 
@@ -98,6 +98,13 @@ impl Failure {
     #[must_use]
     pub fn code_of(mut self, code: u8) -> Self {
         self.code = code;
+        self
+    }
+
+    /// The same failure, known to be of a kind.
+    #[must_use]
+    pub fn of_kind(mut self, kind: ErrorKind) -> Self {
+        self.kind = Some(kind);
         self
     }
 

@@ -11,6 +11,7 @@
 //! import/    those files; checkpoint files of other programs, mapped to events and marks
 //! demo/      an iteration engine that records itself, is killed and goes on
 //! complete   what a shell completes
+//! picker/    checkpoints on the whole screen, to go back to one
 //! expression what `bisect --when` asks
 //! output     tables, JSON, colour and bars
 //! error      what went wrong, what to do next, and the exit code
@@ -26,6 +27,7 @@ mod export;
 mod expression;
 mod import;
 mod output;
+mod picker;
 mod record;
 mod source;
 mod store;

@@ -243,6 +243,7 @@ fn help() {
         "state",
         "blame",
         "bisect",
+        "checkpoint",
         "checkpoints",
         "mark",
         "restore",

@@ -154,6 +154,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "checkpoint",
+        &[
+            ("checkpoint", "choose one of all tasks, and go back to it"),
+            ("checkpoint run", "one of a task"),
+        ],
+    ),
+    (
         "checkpoints",
         &[
             ("checkpoints run", "those of a task"),

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 
 /// What is done with paths that stand in the way.
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Clone, Default, ClapArgs)]
 pub struct Paths {
     /// Take what the snapshot has at this path of the folder, and below it, whatever is there. May be
     /// given more than once.
@@ -24,7 +24,7 @@ impl Paths {
 }
 
 /// How the folder goes back.
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Clone, Default, ClapArgs)]
 pub struct How {
     #[command(flatten)]
     pub paths: Paths,
@@ -65,11 +65,39 @@ pub struct Rollback {
 
 #[derive(Debug, ClapArgs)]
 pub struct Restore {
+    /// The address of the point; see `milepost --help`. Without one a checkpoint is picked, as with `milepost checkpoint`.
+    pub address: Option<String>,
     /// Take back the files of this folder, and leave the state as it is.
     #[arg(long, value_name = "DIR")]
     pub files: Option<PathBuf>,
     #[command(flatten)]
-    pub back: GoingBack,
+    pub how: How,
+    /// What the new lineage is for, in words.
+    #[arg(short = 'm', long, value_name = "TEXT")]
+    pub description: Option<String>,
+}
+
+impl Restore {
+    /// What is asked of an address.
+    pub fn back(&self, address: &str) -> GoingBack {
+        GoingBack {
+            address: address.to_owned(),
+            how: self.how.clone(),
+            description: self.description.clone(),
+        }
+    }
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Checkpoint {
+    /// Only those of this task.
+    pub task: Option<String>,
+    /// Enter restores without a question.
+    #[arg(long)]
+    pub yes: bool,
+    /// What the new lineage is for, in words.
+    #[arg(short = 'm', long, value_name = "TEXT")]
+    pub description: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]

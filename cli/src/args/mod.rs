@@ -23,7 +23,7 @@ use milepost::MessageRange;
 use crate::record::Format;
 pub use carry::{Export, Import};
 pub use examples::command;
-pub use going_back::{GoingBack, Paths, Recover, Restore, Rollback, Undo};
+pub use going_back::{Checkpoint, GoingBack, How, Paths, Recover, Restore, Rollback, Undo};
 pub use log::{Filter, Log};
 pub use replay::{Replay, Speed};
 pub use retention::{Cleanup, Compact, Delete, Erase, Pin, Stats, Unpin};
@@ -130,10 +130,13 @@ pub enum Command {
     Bisect(Bisect),
     /// List checkpoints, newest first.
     Checkpoints(Checkpoints),
+    /// Pick a checkpoint on the screen, and go back to it. On a pipe they are listed by task.
+    #[command(visible_alias = "rewind")]
+    Checkpoint(Checkpoint),
     /// Mark a checkpoint at a point.
     Mark(Mark),
     /// Go back to a point: a new lineage begins there, and the task goes on with it. With --files
-    /// only the files of a folder go back.
+    /// only the files of a folder go back. Without an address a checkpoint is picked.
     Restore(Restore),
     /// Go back to a point with the folder: state and files together, or none of them.
     Rollback(Rollback),

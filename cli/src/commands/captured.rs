@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 
-use milepost::{Engine, Error, Point};
+use milepost::{Engine, Error, ErrorKind, Point};
 use milepost_workspace::{EntryKind, Item, Snapshot, TreePath};
 use serde_json::{Value, json};
 
@@ -33,7 +33,8 @@ pub fn of(engine: &Engine, point: &Point) -> Result<Snapshot> {
 pub fn none(task: &str, address: &str) -> Failure {
     let task = words::encode(task);
     let message = format!("no folder was captured before {}", printable(address));
-    Failure::new(message).hint(format!(
+    let failure = Failure::new(message).of_kind(ErrorKind::NotFound);
+    failure.hint(format!(
         "`milepost capture DIR --task {task}` captures one; `milepost log {task}` shows where that was \
          done before, as workspace_captured"
     ))

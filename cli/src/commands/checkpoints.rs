@@ -1,7 +1,7 @@
 //! `checkpoints`: marks, newest first.
 
 use milepost::MarkStatus;
-use milepost_forms::CheckpointForm;
+use milepost_forms::{CheckpointForm, Listed};
 use serde_json::Value;
 
 use super::words;
@@ -12,6 +12,16 @@ use crate::source::{CheckpointsAsked, Source};
 
 /// How many are asked for at once where no limit is given.
 const PAGE: usize = 1000;
+/// The columns of the list.
+pub const TITLES: [&str; 7] = [
+    "CHECKPOINT",
+    "POINT",
+    "CAUSE",
+    "STATUS",
+    "TIME",
+    "LABEL",
+    "METADATA",
+];
 /// How many digits of an id people are shown; addresses take 8 or more.
 const DIGITS: usize = 12;
 
@@ -22,45 +32,46 @@ pub fn run(source: &dyn Source, args: &args::Checkpoints, out: &mut Out) -> Resu
         .iter()
         .map(|text| condition(text))
         .collect::<Result<Vec<_>>>()?;
-    let mut all = Vec::new();
-    let mut cursor = args.cursor.clone();
-    loop {
-        let page = source.checkpoints(&CheckpointsAsked {
-            task: task.as_ref().map(|task| task.id.clone()),
-            filter: filter.clone(),
-            status: args.status.map(MarkStatus::from),
-            limit: args.limit.unwrap_or(PAGE),
-            cursor,
-        })?;
-        all.extend(page.items);
-        cursor = page.next;
-        if cursor.is_none() || args.limit.is_some() {
-            break;
-        }
-    }
+    let asked = CheckpointsAsked {
+        task: task.map(|task| task.id),
+        filter,
+        status: args.status.map(MarkStatus::from),
+        limit: args.limit.unwrap_or(PAGE),
+        cursor: args.cursor.clone(),
+    };
+    let Listed {
+        items: all,
+        next: cursor,
+    } = match args.limit {
+        Some(_) => source.checkpoints(&asked)?,
+        None => every(source, asked)?,
+    };
     if out.json {
         out.json(&all)?;
     } else if all.is_empty() {
         out.line("no checkpoints")?;
     } else {
         let rows: Vec<Vec<String>> = all.iter().map(row).collect();
-        out.table(
-            &[
-                "CHECKPOINT",
-                "POINT",
-                "CAUSE",
-                "STATUS",
-                "TIME",
-                "LABEL",
-                "METADATA",
-            ],
-            &rows,
-        )?;
+        out.table(&TITLES, &rows)?;
     }
     if let Some(cursor) = cursor {
         hint(&format!("there is more: --cursor {cursor}"));
     }
     Ok(())
+}
+
+/// All pages of a list.
+pub fn every(source: &dyn Source, mut asked: CheckpointsAsked) -> Result<Listed<CheckpointForm>> {
+    asked.limit = PAGE;
+    let mut items = Vec::new();
+    loop {
+        let page = source.checkpoints(&asked)?;
+        items.extend(page.items);
+        asked.cursor = page.next;
+        if asked.cursor.is_none() {
+            return Ok(Listed { items, next: None });
+        }
+    }
 }
 
 /// `KEY=JSON`. What is not JSON is a string.
@@ -72,7 +83,8 @@ fn condition(text: &str) -> Result<(String, Value)> {
     Ok((key.to_owned(), value))
 }
 
-fn row(checkpoint: &CheckpointForm) -> Vec<String> {
+/// A checkpoint, by the columns of the list.
+pub fn row(checkpoint: &CheckpointForm) -> Vec<String> {
     let id: String = checkpoint.id.to_string().chars().take(DIGITS).collect();
     vec![
         format!("@{id}"),

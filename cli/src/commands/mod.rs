@@ -6,6 +6,7 @@ mod blame;
 mod capture;
 pub mod captured;
 mod cat;
+mod checkpoint;
 mod checkpoints;
 mod cleanup;
 mod compact;
@@ -43,7 +44,7 @@ mod token;
 mod trust;
 mod undo;
 mod verify;
-mod words;
+pub mod words;
 
 use milepost::{Address, Engine, ErrorKind, MarkStatus, Point, RunControl, Task};
 
@@ -52,7 +53,7 @@ use crate::error::{Failure, Result};
 use crate::output::Out;
 use crate::source::{Here, Source};
 use crate::store::{Choice, Found, attach};
-use crate::{demo, export, import, record};
+use crate::{demo, export, import, picker, record};
 pub use lineages::{describe, tree};
 pub use words::encode;
 
@@ -90,7 +91,8 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
 
 /// On the store that is there, wherever it is opened.
 fn on_found(store: &Choice, command: Command, out: &mut Out) -> Result<()> {
-    let engine = match store.find(writes(&command))? {
+    let with_hooks = writes(&command) || picks(&command, out);
+    let engine = match store.find(with_hooks)? {
         Found::Here(engine) => engine,
         Found::There(there) if needs_engine(&command) => {
             let failure = Failure::new("this needs the store itself, and another program has it");
@@ -102,6 +104,7 @@ fn on_found(store: &Choice, command: Command, out: &mut Out) -> Result<()> {
         Command::Bisect(_) | Command::Export(_) | Command::Verify(_) | Command::Compact(_) => {
             attach(&engine)
         }
+        command if picks(command, out) => attach(&engine),
         _ => None,
     };
     let done = on_store(store, &engine, command, out);
@@ -116,7 +119,7 @@ fn on_found(store: &Choice, command: Command, out: &mut Out) -> Result<()> {
 fn needs_engine(command: &Command) -> bool {
     match command {
         Command::Diff(args) => args.files,
-        Command::Restore(args) => args.files.is_some(),
+        Command::Restore(args) => args.files.is_some() && args.address.is_some(),
         Command::Replay(args) => args.check,
         Command::Bisect(_)
         | Command::Export(_)
@@ -146,8 +149,17 @@ fn writes(command: &Command) -> bool {
         Command::Pause(_) | Command::Resume(_) | Command::Stop(_) => true,
         Command::Guide(_) | Command::Edit(_) => true,
         Command::Undo(args) => !args.how.dry_run,
-        Command::Restore(args) => !args.back.how.dry_run,
+        Command::Restore(args) => args.address.is_some() && !args.how.dry_run,
         Command::Rollback(args) => !args.back.how.dry_run,
+        _ => false,
+    }
+}
+
+/// Whether somebody picks a checkpoint, which takes as long as it takes.
+fn picks(command: &Command, out: &Out) -> bool {
+    match command {
+        Command::Checkpoint(_) => picker::is_possible(out),
+        Command::Restore(args) => args.address.is_none() && picker::is_possible(out),
         _ => false,
     }
 }
@@ -174,6 +186,7 @@ fn on_source(source: &dyn Source, command: Command, out: &mut Out) -> Result<()>
         Command::Replay(args) => replay::run(source, &args, out),
         Command::Show(args) => show::run(source, &args.address, out),
         Command::State(args) => state::run(source, &args, out),
+        Command::Checkpoint(args) => checkpoint::run(source, &args, out),
         Command::Checkpoints(args) => checkpoints::run(source, &args, out),
         Command::Mark(args) => mark::run(source, &args, out),
         Command::Restore(args) => restore::run(source, &args, out),

@@ -3,25 +3,34 @@
 use milepost_forms::RestoredForm;
 use serde_json::{Value, json};
 
-use super::{needed, rollback, words};
+use super::{checkpoint, needed, rollback, words};
 use crate::args;
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{Out, printable};
 use crate::source::Source;
 
 pub fn run(source: &dyn Source, args: &args::Restore, out: &mut Out) -> Result<()> {
+    let Some(address) = &args.address else {
+        return checkpoint::instead_of_restore(source, args, out);
+    };
+    let back = args.back(address);
     if let Some(files) = &args.files {
         let engine = needed(source, "`restore --files`")?;
-        return rollback::files_only(engine, &args.back, files, out);
+        return rollback::files_only(engine, &back, files, out);
     }
-    if args.back.how.is_given() {
+    if back.how.is_given() {
         let message = "--dry-run, --theirs, --keep-mine and --moved are for files";
         return Err(Failure::new(message).code_of(USAGE).hint(
             "`milepost restore ADDRESS --files DIR` takes files back, `milepost rollback ADDRESS` all",
         ));
     }
-    let point = source.point(&args.back.address)?;
-    let restored = source.restore(&point, args.back.description.as_deref())?;
+    to(source, &back, out)
+}
+
+/// Back to a point, without a folder.
+pub fn to(source: &dyn Source, back: &args::GoingBack, out: &mut Out) -> Result<()> {
+    let point = source.point(&back.address)?;
+    let restored = source.restore(&point, back.description.as_deref())?;
     let from = words::address(&point.task, point.lineage, point.offset.0);
     let note = format!("back to {from}");
     let hint = format!(

@@ -76,6 +76,11 @@ impl Out {
         self.terminal
     }
 
+    /// Whether colours are wanted.
+    pub fn colors(&self) -> bool {
+        self.color
+    }
+
     pub fn colors_stderr(&self) -> bool {
         self.color_stderr
     }

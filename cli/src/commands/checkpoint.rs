@@ -1,0 +1,106 @@
+//! `checkpoint`, and `restore` without an address: a checkpoint is picked, and gone back to.
+
+use std::collections::HashMap;
+
+use milepost_forms::CheckpointForm;
+
+use super::{checkpoints, restore, rollback};
+use crate::args;
+use crate::error::{Failure, Result, USAGE};
+use crate::output::{Look, Out, printable};
+use crate::picker::{self, End};
+use crate::source::{CheckpointsAsked, Source};
+
+pub fn run(source: &dyn Source, args: &args::Checkpoint, out: &mut Out) -> Result<()> {
+    let task = args.task.as_deref().map(|id| source.task(id)).transpose()?;
+    let task = task.map(|task| task.id);
+    if !picker::is_possible(out) {
+        return list(source, task, out);
+    }
+    match picker::pick(source, task.as_deref(), args.yes, out)? {
+        None => none(out),
+        Some(End::Unchanged) => Ok(out.line("nothing was changed")?),
+        Some(End::Restore { id, with_files }) => {
+            let back = args::GoingBack {
+                address: format!("@{id}"),
+                how: args::How::default(),
+                description: args.description.clone(),
+            };
+            go_back(source, back, with_files, out)
+        }
+    }
+}
+
+/// `restore` without an address. What it was told of files is of no use without one.
+pub fn instead_of_restore(source: &dyn Source, args: &args::Restore, out: &mut Out) -> Result<()> {
+    if args.files.is_some() || args.how.is_given() {
+        let message =
+            "an address is needed with --files, --dry-run, --theirs, --keep-mine and --moved";
+        return Err(Failure::new(message).code_of(USAGE).hint(
+            "`milepost restore` alone, or `milepost checkpoint`, has you pick a checkpoint and its files",
+        ));
+    }
+    let picked = args::Checkpoint {
+        task: None,
+        yes: false,
+        description: args.description.clone(),
+    };
+    run(source, &picked, out)
+}
+
+/// The very commands that take an address.
+fn go_back(
+    source: &dyn Source,
+    back: args::GoingBack,
+    with_files: bool,
+    out: &mut Out,
+) -> Result<()> {
+    match source.engine().filter(|_| with_files) {
+        Some(engine) => rollback::run(engine, &args::Rollback { files: None, back }, out),
+        None => restore::to(source, &back, out),
+    }
+}
+
+fn none(out: &mut Out) -> Result<()> {
+    Ok(out.line("No checkpoints found.")?)
+}
+
+/// All of them by task, for whoever reads no screen.
+fn list(source: &dyn Source, task: Option<String>, out: &mut Out) -> Result<()> {
+    let asked = CheckpointsAsked {
+        task,
+        ..CheckpointsAsked::default()
+    };
+    let all = checkpoints::every(source, asked)?.items;
+    if out.json {
+        return Ok(out.json(&all)?);
+    }
+    if all.is_empty() {
+        return none(out);
+    }
+    for (task, rows) in by_task(&all) {
+        let user = source.task(task)?.user;
+        let title = format!("{} (user {})", printable(task), printable(&user));
+        out.line(out.look(Look::Bold, &title))?;
+        out.table(&checkpoints::TITLES, &rows)?;
+    }
+    Ok(())
+}
+
+/// The rows of each task, the one with the newest checkpoint first.
+fn by_task(all: &[CheckpointForm]) -> Vec<(&str, Vec<Vec<String>>)> {
+    let mut places = HashMap::new();
+    let mut tasks: Vec<(&str, Vec<Vec<String>>)> = Vec::new();
+    for checkpoint in all {
+        let place = *places
+            .entry(checkpoint.task.as_str())
+            .or_insert(tasks.len());
+        if place == tasks.len() {
+            tasks.push((&checkpoint.task, Vec::new()));
+        }
+        if let Some((_, rows)) = tasks.get_mut(place) {
+            rows.push(checkpoints::row(checkpoint));
+        }
+    }
+    tasks
+}

@@ -1,0 +1,251 @@
+//! Checkpoints by task, as far as they are loaded.
+//!
+//! The store's list says which tasks there are, the one with the newest checkpoint first; the list of a task says what else
+//! it has. Both are in the order of commits, so what is loaded of a task is the beginning of its list, whichever
+//! list it came from. Groups and their checkpoints are only added to, behind what is there: a place stays what it is.
+
+use std::collections::HashMap;
+
+use milepost::CheckpointId;
+use milepost_forms::{CheckpointForm, Listed};
+
+use super::filter;
+
+/// How far a list is loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pages {
+    /// The next page begins here; the first one where there is no cursor.
+    From(Option<String>),
+    All,
+}
+
+impl Pages {
+    fn after<T>(page: &Listed<T>) -> Self {
+        match &page.next {
+            Some(cursor) => Self::From(Some(cursor.clone())),
+            None => Self::All,
+        }
+    }
+}
+
+/// A checkpoint, and what the filter looks at.
+#[derive(Debug)]
+pub struct Item {
+    pub checkpoint: CheckpointForm,
+    pub text: String,
+}
+
+/// The checkpoints of a task, newest first.
+#[derive(Debug)]
+pub struct Group {
+    pub task: String,
+    pub items: Vec<Item>,
+    pages: Pages,
+    /// Whether the task's pages are behind what the store's list had of it.
+    is_behind: bool,
+}
+
+/// All that is loaded.
+#[derive(Debug)]
+pub struct List {
+    groups: Vec<Group>,
+    /// Which group a task has.
+    places: HashMap<String, usize>,
+    /// Where each checkpoint is that is loaded.
+    offsets: HashMap<CheckpointId, u64>,
+    store: Pages,
+}
+
+impl List {
+    /// The checkpoints of a store.
+    pub fn of_store() -> Self {
+        Self {
+            groups: Vec::new(),
+            places: HashMap::new(),
+            offsets: HashMap::new(),
+            store: Pages::From(None),
+        }
+    }
+
+    /// The checkpoints of one task.
+    pub fn of_task(task: &str) -> Self {
+        let mut list = Self::of_store();
+        list.store = Pages::All;
+        let group = list.place(task);
+        if let Some(group) = list.groups.get_mut(group) {
+            group.pages = Pages::From(None);
+        }
+        list
+    }
+
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    pub fn group(&self, group: usize) -> Option<&Group> {
+        self.groups.get(group)
+    }
+
+    pub fn item(&self, group: usize, item: usize) -> Option<&Item> {
+        self.groups.get(group)?.items.get(item)
+    }
+
+    /// How many checkpoints are loaded.
+    pub fn len(&self) -> usize {
+        self.offsets.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.offsets.is_empty()
+    }
+
+    /// Where a checkpoint is, if it is loaded.
+    pub fn offset(&self, id: &CheckpointId) -> Option<u64> {
+        self.offsets.get(id).copied()
+    }
+
+    /// Where the next page of the store's list begins, if there is one.
+    pub fn store_next(&self) -> Option<&Option<String>> {
+        next(&self.store)
+    }
+
+    /// Where the next page of a task begins, if there is one.
+    pub fn task_next(&self, group: usize) -> Option<&Option<String>> {
+        next(&self.groups.get(group)?.pages)
+    }
+
+    /// Whether there is nothing more to load.
+    pub fn is_whole(&self) -> bool {
+        self.store == Pages::All && self.groups.iter().all(|group| group.pages == Pages::All)
+    }
+
+    pub fn add_store_page(&mut self, page: Listed<CheckpointForm>) {
+        self.store = Pages::after(&page);
+        for checkpoint in page.items {
+            let group = self.place(&checkpoint.task);
+            self.push(group, checkpoint);
+        }
+        if self.store == Pages::All {
+            self.groups
+                .iter_mut()
+                .for_each(|group| group.pages = Pages::All);
+        }
+    }
+
+    /// A page of a task's list. What it has before the checkpoints that are loaded was marked meanwhile, and is left out.
+    pub fn add_task_page(&mut self, group: usize, page: Listed<CheckpointForm>) {
+        let Some(known) = self.groups.get_mut(group) else {
+            return;
+        };
+        known.pages = Pages::after(&page);
+        let last = known.items.last().map(|item| item.checkpoint.id);
+        for checkpoint in page.items {
+            let Some(known) = self.groups.get_mut(group) else {
+                return;
+            };
+            match known.is_behind || last.is_none() {
+                true => self.push(group, checkpoint),
+                false => known.is_behind = Some(checkpoint.id) == last,
+            }
+        }
+    }
+
+    /// The group of a task, which is made where there is none.
+    fn place(&mut self, task: &str) -> usize {
+        if let Some(place) = self.places.get(task) {
+            return *place;
+        }
+        let place = self.groups.len();
+        self.places.insert(task.to_owned(), place);
+        self.groups.push(Group {
+            task: task.to_owned(),
+            items: Vec::new(),
+            pages: Pages::From(None),
+            is_behind: false,
+        });
+        place
+    }
+
+    fn push(&mut self, group: usize, checkpoint: CheckpointForm) {
+        let Some(group) = self.groups.get_mut(group) else {
+            return;
+        };
+        if self
+            .offsets
+            .insert(checkpoint.id, checkpoint.at.0)
+            .is_none()
+        {
+            let text = filter::text(&checkpoint);
+            group.items.push(Item { checkpoint, text });
+        }
+    }
+}
+
+fn next(pages: &Pages) -> Option<&Option<String>> {
+    match pages {
+        Pages::From(cursor) => Some(cursor),
+        Pages::All => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{checkpoint, page};
+    use super::*;
+
+    fn labels(list: &List, group: usize) -> Vec<&str> {
+        let items = list.group(group).into_iter().flat_map(|group| &group.items);
+        items
+            .filter_map(|item| item.checkpoint.label.as_deref())
+            .collect()
+    }
+
+    #[test]
+    fn tasks_stand_in_the_order_of_their_newest_checkpoints() {
+        let mut list = List::of_store();
+        let items = [("b", 9), ("a", 8), ("b", 7)].map(|(task, at)| checkpoint(task, at));
+        list.add_store_page(page(items, Some("more")));
+        let tasks: Vec<&str> = list.groups().iter().map(|it| it.task.as_str()).collect();
+        assert_eq!(tasks, ["b", "a"]);
+        assert_eq!(labels(&list, 0), ["b-9", "b-7"]);
+        assert_eq!(list.store_next(), Some(&Some("more".to_owned())));
+        assert!(!list.is_whole());
+    }
+
+    #[test]
+    fn what_is_loaded_is_not_loaded_twice_whichever_list_it_comes_from() {
+        let mut list = List::of_store();
+        list.add_store_page(page([checkpoint("a", 9), checkpoint("a", 8)], Some("s")));
+        let task = [9, 8, 7, 6].map(|at| checkpoint("a", at));
+        list.add_task_page(0, page(task, Some("t")));
+        assert_eq!(labels(&list, 0), ["a-9", "a-8", "a-7", "a-6"]);
+        let store = [("a", 7), ("b", 3), ("a", 6), ("a", 5)];
+        list.add_store_page(page(store.map(|(task, at)| checkpoint(task, at)), None));
+        assert_eq!(labels(&list, 0), ["a-9", "a-8", "a-7", "a-6", "a-5"]);
+        assert_eq!(labels(&list, 1), ["b-3"]);
+        // The store's list is over, so each task's is.
+        assert!(list.is_whole() && list.task_next(0).is_none());
+    }
+
+    #[test]
+    fn what_was_marked_meanwhile_does_not_come_behind_older_ones() {
+        let mut list = List::of_store();
+        list.add_store_page(page([checkpoint("a", 9), checkpoint("a", 8)], Some("s")));
+        list.add_task_page(0, page([checkpoint("a", 12)], Some("t")));
+        assert_eq!(labels(&list, 0), ["a-9", "a-8"]);
+        let task = [11, 9, 8, 7].map(|at| checkpoint("a", at));
+        list.add_task_page(0, page(task, None));
+        assert_eq!(labels(&list, 0), ["a-9", "a-8", "a-7"]);
+    }
+
+    #[test]
+    fn one_task_is_loaded_by_its_own_list() {
+        let mut list = List::of_task("a");
+        assert_eq!(list.store_next(), None);
+        assert_eq!(list.task_next(0), Some(&None));
+        list.add_task_page(0, page([checkpoint("a", 2), checkpoint("a", 1)], None));
+        assert_eq!(labels(&list, 0), ["a-2", "a-1"]);
+        assert!(list.is_whole());
+        assert_eq!((list.len(), list.is_empty()), (2, false));
+    }
+}

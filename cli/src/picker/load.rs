@@ -1,0 +1,66 @@
+//! What is asked of the store, while no key waits.
+
+use milepost_forms::{CheckpointForm, Listed};
+
+use super::look;
+use super::model::{Job, Model};
+use super::preview;
+use crate::error::Result;
+use crate::source::{CheckpointsAsked, Source};
+
+/// How many checkpoints are loaded at first, and at once later.
+const FIRST: usize = 200;
+const LATER: usize = 1000;
+
+/// Does what the model asks for. A list that cannot be read is a failure; the rest is shown as not known.
+pub fn run(source: &dyn Source, job: Job, model: &mut Model) -> Result<()> {
+    match job {
+        Job::StorePage => {
+            let cursor = model.list.store_next().cloned().flatten();
+            let page = page(source, None, cursor)?;
+            model.list.add_store_page(page);
+            model.renew();
+        }
+        Job::TaskPage(group) => {
+            let cursor = model.list.task_next(group).cloned().flatten();
+            let task = model.list.group(group).map(|group| group.task.clone());
+            let page = page(source, task, cursor)?;
+            model.list.add_task_page(group, page);
+            model.renew();
+        }
+        Job::About(group) => {
+            let task = model.list.group(group).map(|group| group.task.as_str());
+            let about = task.and_then(|task| look::about(source, task).ok());
+            model.abouts.put(group, about.unwrap_or_default());
+        }
+        Job::Details(group, item) => {
+            if let Some(item) = model.list.item(group, item) {
+                let id = item.checkpoint.id;
+                let details = look::details(source, &model.list, &item.checkpoint);
+                model.details.put(id, details);
+            }
+        }
+        Job::Preview(group, item) => {
+            if let Some(item) = model.list.item(group, item) {
+                let id = item.checkpoint.id;
+                let preview = preview::read(source, &item.checkpoint);
+                model.previews.put(id, preview);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn page(
+    source: &dyn Source,
+    task: Option<String>,
+    cursor: Option<String>,
+) -> Result<Listed<CheckpointForm>> {
+    let limit = if cursor.is_some() { LATER } else { FIRST };
+    source.checkpoints(&CheckpointsAsked {
+        task,
+        limit,
+        cursor,
+        ..CheckpointsAsked::default()
+    })
+}

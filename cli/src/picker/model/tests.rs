@@ -1,0 +1,181 @@
+//! Keys, one after another, and what they make of the model.
+
+use super::super::samples::{checkpoint, page};
+use super::*;
+
+/// The tasks `a` and `b` with three checkpoints each, and more in the store.
+fn model() -> Model {
+    let mut list = List::of_store();
+    for task in ["a", "b"] {
+        list.add_store_page(page([9, 8, 7].map(|at| checkpoint(task, at)), Some("more")));
+    }
+    let mut model = Model::new(list, false, true);
+    model.set_room(20, true);
+    model
+}
+
+fn typed(model: &mut Model, text: &str) -> Option<End> {
+    text.chars().find_map(|c| model.press(Key::Char(c)))
+}
+
+fn label(model: &Model) -> Option<&str> {
+    model.chosen()?.label.as_deref()
+}
+
+fn restore(model: &Model, with_files: bool) -> Option<End> {
+    let id = model.chosen().unwrap().id;
+    Some(End::Restore { id, with_files })
+}
+
+#[test]
+fn enter_on_current_changes_nothing() {
+    assert_eq!(model().press(Key::Enter), Some(End::Unchanged));
+}
+
+#[test]
+fn enter_asks_and_enter_or_y_restores() {
+    for answer in [Key::Enter, Key::Char('y'), Key::Char('Y')] {
+        let mut model = model();
+        model.press(Key::Down);
+        assert_eq!(model.press(Key::Enter), None);
+        assert_eq!(model.mode, Mode::Asking);
+        assert_eq!(model.press(Key::Char('x')), None);
+        assert_eq!(model.press(answer), restore(&model, false));
+    }
+}
+
+#[test]
+fn esc_or_n_goes_back_to_the_list_and_esc_leaves_it() {
+    for answer in [Key::Back, Key::Char('n')] {
+        let mut model = model();
+        model.press(Key::Down);
+        model.press(Key::Enter);
+        assert_eq!(model.press(answer), None);
+        assert_eq!(model.mode, Mode::Choosing);
+        assert_eq!(label(&model), Some("a-9"));
+        assert_eq!(model.press(Key::Back), Some(End::Unchanged));
+    }
+}
+
+#[test]
+fn ctrl_c_leaves_from_everywhere() {
+    for keys in [vec![], vec![Key::Char('?')], vec![Key::Down, Key::Enter]] {
+        let mut model = model();
+        assert!(keys.into_iter().all(|key| model.press(key).is_none()));
+        assert_eq!(model.press(Key::Leave), Some(End::Unchanged));
+    }
+}
+
+#[test]
+fn where_yes_was_said_enter_restores() {
+    let mut model = model();
+    model.yes = true;
+    assert_eq!(model.press(Key::Enter), Some(End::Unchanged));
+    model.press(Key::Down);
+    assert_eq!(model.press(Key::Enter), restore(&model, false));
+}
+
+#[test]
+fn files_are_offered_where_some_were_captured_and_the_store_is_here() {
+    for (has_files, can_files) in [(true, true), (true, false), (false, true)] {
+        let mut model = model();
+        model.can_files = can_files;
+        model.press(Key::Down);
+        model.press(Key::Enter);
+        // What is not known yet is not offered.
+        assert_eq!(model.press(Key::Char('f')), None);
+        let preview = Preview {
+            has_files,
+            ..Preview::default()
+        };
+        model.previews.put(model.chosen().unwrap().id, preview);
+        let expected = restore(&model, true).filter(|_| has_files && can_files);
+        assert_eq!(model.press(Key::Char('f')), expected);
+    }
+}
+
+#[test]
+fn typing_chooses_the_first_match_and_clearing_keeps_it() {
+    let mut model = model();
+    typed(&mut model, "b 8");
+    assert_eq!(label(&model), Some("b-8"));
+    model.press(Key::Clear);
+    assert_eq!((model.typed.as_str(), label(&model)), ("", Some("b-8")));
+    assert_eq!(model.rows.items(), 6);
+    model.press(Key::Text("a\n 7\n".into()));
+    assert_eq!((model.typed.as_str(), label(&model)), ("a 7", Some("a-7")));
+    model.press(Key::Erase);
+    assert_eq!(label(&model), Some("a-9"));
+}
+
+#[test]
+fn q_and_question_mark_are_typed_behind_other_letters() {
+    let mut model = model();
+    assert_eq!(typed(&mut model, "aq?"), None);
+    assert_eq!((model.typed.as_str(), model.mode), ("aq?", Mode::Choosing));
+    model.press(Key::Clear);
+    assert_eq!(typed(&mut model, "?"), None);
+    assert_eq!(model.mode, Mode::Helping);
+    assert_eq!(model.press(Key::Back), None);
+    assert_eq!(typed(&mut model, "q"), Some(End::Unchanged));
+}
+
+#[test]
+fn a_match_that_is_loaded_later_is_chosen_unless_somebody_chose() {
+    let mut model = model();
+    typed(&mut model, "c-4");
+    assert_eq!(label(&model), None);
+    assert_eq!(model.next_job(), Some(Job::StorePage));
+    model.list.add_store_page(page([checkpoint("c", 4)], None));
+    model.renew();
+    assert_eq!(label(&model), Some("c-4"));
+    model.press(Key::First);
+    model.renew();
+    assert_eq!(label(&model), None);
+}
+
+#[test]
+fn the_end_of_a_task_on_the_screen_is_loaded_before_what_it_says() {
+    let mut model = model();
+    model.set_room(3, true);
+    assert_eq!(model.next_job(), Some(Job::TaskPage(0)));
+    model
+        .list
+        .add_task_page(0, page([checkpoint("a", 7)], None));
+    model.renew();
+    assert_eq!(model.next_job(), Some(Job::About(0)));
+    // Far from the end nothing else is loaded.
+    let older: Vec<_> = (10..99).map(|at| checkpoint("a", at)).collect();
+    let mut list = List::of_store();
+    list.add_store_page(milepost_forms::Listed {
+        items: older,
+        next: Some("more".into()),
+    });
+    model.list = list;
+    model.renew();
+    assert_eq!(model.next_job(), Some(Job::About(0)));
+    model.press(Key::Last);
+    assert_eq!(model.next_job(), Some(Job::TaskPage(0)));
+}
+
+#[test]
+fn the_rows_on_the_screen_are_looked_up_and_then_the_preview() {
+    let mut list = List::of_store();
+    list.add_store_page(page([9, 8, 7].map(|at| checkpoint("a", at)), None));
+    let mut model = Model::new(list, false, true);
+    model.set_room(3, true);
+    model.press(Key::Down);
+    assert_eq!(model.next_job(), Some(Job::About(0)));
+    model.abouts.put(0, About::default());
+    assert_eq!(model.next_job(), Some(Job::Details(0, 0)));
+    let id = model.chosen().unwrap().id;
+    model.details.put(id, Details::default());
+    assert_eq!(model.next_job(), Some(Job::Preview(0, 0)));
+    // Where there is no room for it, it is made where its answer is offered.
+    model.set_room(3, false);
+    assert_eq!(model.next_job(), None);
+    model.press(Key::Enter);
+    assert_eq!(model.next_job(), Some(Job::Preview(0, 0)));
+    model.previews.put(id, Preview::default());
+    assert_eq!(model.next_job(), None);
+}

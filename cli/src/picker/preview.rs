@@ -1,0 +1,225 @@
+//! What a restore of a checkpoint would do to the state, and which files were captured there.
+
+use milepost::{ChangeKind, ErrorKind};
+use milepost_forms::{ChangeForm, CheckpointForm};
+use serde_json::Value;
+
+use super::look;
+use crate::commands::words;
+use crate::error::{Failure, Result};
+use crate::output::{count, excerpt, printable, span, time};
+use crate::source::Source;
+
+/// How many changes are shown, and how many characters of a value.
+const CHANGES: usize = 200;
+const EXCERPT: usize = 80;
+/// How many files are counted, and how many are named.
+const COUNTED: u64 = 10_000;
+const NAMED: usize = 5;
+
+/// How a line looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    Plain,
+    Title,
+    Dim,
+    Added,
+    Removed,
+    Changed,
+}
+
+/// A line on the side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    pub tone: Tone,
+    pub text: String,
+}
+
+impl Line {
+    pub fn new(tone: Tone, text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self { tone, text }
+    }
+}
+
+/// What had to be read for it.
+#[derive(Debug, Default)]
+pub struct Preview {
+    pub files: Vec<Line>,
+    pub changes: Vec<Line>,
+    /// Whether files were captured there.
+    pub has_files: bool,
+}
+
+/// What the checkpoint itself says.
+pub fn facts(checkpoint: &CheckpointForm) -> Vec<Line> {
+    let id: String = checkpoint.id.to_string();
+    let name = checkpoint
+        .label
+        .as_deref()
+        .map(|label| excerpt(label, EXCERPT));
+    let address = words::address(&checkpoint.task, checkpoint.lineage, checkpoint.at.0);
+    let (status, cause) = (
+        words::status(checkpoint.status),
+        words::cause(checkpoint.cause),
+    );
+    let mut lines = vec![Line::new(
+        Tone::Title,
+        name.unwrap_or_else(|| short(checkpoint)),
+    )];
+    lines.push(Line::new(
+        Tone::Plain,
+        format!("point     {}", printable(&address)),
+    ));
+    lines.push(Line::new(Tone::Plain, format!("id        {id}")));
+    lines.push(Line::new(
+        Tone::Plain,
+        format!("time      {}", time(checkpoint.time_us.0)),
+    ));
+    lines.push(Line::new(
+        Tone::Plain,
+        format!("status    {status}, {cause}"),
+    ));
+    if let Some(metadata) = &checkpoint.metadata {
+        let metadata = excerpt(metadata.text(), 4 * EXCERPT);
+        lines.push(Line::new(Tone::Plain, format!("metadata  {metadata}")));
+    }
+    lines
+}
+
+/// So much of an id as people are shown.
+pub fn short(checkpoint: &CheckpointForm) -> String {
+    let id: String = checkpoint.id.to_string().chars().take(12).collect();
+    format!("@{id}")
+}
+
+/// How long ago something was, in its largest unit.
+pub fn ago(now_us: u64, then_us: u64) -> String {
+    match now_us.checked_sub(then_us) {
+        Some(past) if past >= 1_000_000 => format!("{} ago", span(past)),
+        // A clock may have been set back.
+        None if then_us - now_us >= 60_000_000 => "in the future".into(),
+        _ => "just now".into(),
+    }
+}
+
+/// Reads what a restore would do.
+pub fn read(source: &dyn Source, checkpoint: &CheckpointForm) -> Preview {
+    let (files, has_files) = match files(source, checkpoint) {
+        Ok(Some(files)) => (files, true),
+        Ok(None) => (
+            vec![Line::new(Tone::Dim, "no files were captured there")],
+            false,
+        ),
+        Err(failure) => (vec![unknown("the files", &failure)], false),
+    };
+    let changes = changes(source, checkpoint);
+    Preview {
+        files,
+        changes: changes.unwrap_or_else(|failure| vec![unknown("the state", &failure)]),
+        has_files,
+    }
+}
+
+fn unknown(what: &str, failure: &Failure) -> Line {
+    let failure = excerpt(&failure.to_string(), 4 * EXCERPT);
+    Line::new(Tone::Removed, format!("{what}: {failure}"))
+}
+
+/// How many files were captured last before the checkpoint, and the first of them.
+fn files(source: &dyn Source, checkpoint: &CheckpointForm) -> Result<Option<Vec<Line>>> {
+    let (mut number, mut lines) = (0, Vec::new());
+    let read = source.files(&look::point(checkpoint), &mut |file| {
+        if file.kind == "directory" {
+            return Ok(());
+        }
+        number += 1;
+        if lines.len() < NAMED {
+            let path = excerpt(&file.path.to_string(), 2 * EXCERPT);
+            lines.push(Line::new(Tone::Plain, format!("  {path}")));
+        }
+        // Nobody reads on where there are as many.
+        match number < COUNTED {
+            true => Ok(()),
+            false => Err(Failure::said(0)),
+        }
+    });
+    match read {
+        Err(failure) if failure.kind() == Some(ErrorKind::NotFound) => return Ok(None),
+        Err(failure) if number < COUNTED => return Err(failure),
+        _ => {}
+    }
+    let title = match number {
+        COUNTED => format!("{} or more, captured", count(number, "file")),
+        _ => format!("{} captured", count(number, "file")),
+    };
+    if number > lines.len() as u64 {
+        lines.push(Line::new(Tone::Dim, "  …"));
+    }
+    lines.insert(0, Line::new(Tone::Title, title));
+    Ok(Some(lines))
+}
+
+/// What is different between the task's head and the checkpoint.
+fn changes(source: &dyn Source, checkpoint: &CheckpointForm) -> Result<Vec<Line>> {
+    let head = source.point(&words::encode(&checkpoint.task))?;
+    let changes = source.changes(&head, &look::point(checkpoint))?;
+    if changes.items.is_empty() {
+        return Ok(vec![Line::new(Tone::Dim, "the states are the same")]);
+    }
+    let mut lines = vec![Line::new(Tone::Title, "the state, if it is restored")];
+    lines.extend(changes.items.iter().take(CHANGES).map(line));
+    if changes.more || changes.items.len() > CHANGES {
+        lines.push(Line::new(Tone::Dim, "  … `milepost diff` has the others"));
+    }
+    Ok(lines)
+}
+
+fn line(change: &ChangeForm) -> Line {
+    let value = |value: &Option<Value>| {
+        let text = value
+            .as_ref()
+            .map(|value| excerpt(&value.to_string(), EXCERPT));
+        text.unwrap_or_default()
+    };
+    let path = excerpt(&change.path, 2 * EXCERPT);
+    let (before, after) = (value(&change.before), value(&change.after));
+    match change.kind {
+        ChangeKind::Add => Line::new(Tone::Added, format!("+ {path}: {after}")),
+        ChangeKind::Remove => Line::new(Tone::Removed, format!("- {path}: {before}")),
+        ChangeKind::Replace => Line::new(Tone::Changed, format!("~ {path}: {before} -> {after}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{NOW_US, checkpoint};
+    use super::*;
+
+    #[test]
+    fn times_are_said_as_how_long_ago() {
+        let minutes = |count: u64| NOW_US - count * 60_000_000;
+        assert_eq!(ago(NOW_US, NOW_US), "just now");
+        assert_eq!(ago(NOW_US, minutes(3)), "3 minutes ago");
+        assert_eq!(ago(NOW_US, minutes(60 * 24)), "1 day ago");
+        assert_eq!(ago(NOW_US, NOW_US + 5), "just now");
+        assert_eq!(ago(NOW_US, NOW_US + 70_000_000), "in the future");
+        assert_eq!(ago(0, u64::MAX), "in the future");
+    }
+
+    #[test]
+    fn a_checkpoint_says_where_it_is_and_nothing_of_it_moves_the_cursor() {
+        let mut checkpoint = checkpoint("a\u{1b}[2J", 7);
+        checkpoint.label = Some("re\u{1b}[31md\nline".into());
+        let text: Vec<String> = facts(&checkpoint)
+            .into_iter()
+            .map(|line| line.text)
+            .collect();
+        assert_eq!(text.first().unwrap(), "re\\u{1b}[31md line");
+        assert_eq!(text.get(1).unwrap(), "point     a\\u{1b}[2J/0@7");
+        assert!(
+            text.iter().all(|line| !line.contains(char::is_control)),
+            "{text:?}"
+        );
+    }
+}

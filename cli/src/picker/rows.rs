@@ -1,0 +1,324 @@
+//! The rows of the list: which there are, which is chosen, and which are on the screen.
+
+use super::filter::Filter;
+use super::list::List;
+
+/// A row, by its place in the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Row {
+    /// Everything stays as it is.
+    Current,
+    /// The task of a group.
+    Heading(usize),
+    /// A checkpoint of a group.
+    Item(usize, usize),
+}
+
+impl Row {
+    fn can_be_chosen(self) -> bool {
+        !matches!(self, Self::Heading(_))
+    }
+
+    /// The order of the screen.
+    fn order(self) -> (usize, usize, usize) {
+        match self {
+            Self::Current => (0, 0, 0),
+            Self::Heading(group) => (1, group, 0),
+            Self::Item(group, item) => (1, group, item + 1),
+        }
+    }
+}
+
+/// The rows that the filter leaves.
+#[derive(Debug)]
+pub struct Rows {
+    rows: Vec<Row>,
+    chosen: usize,
+    /// The first row on the screen, and how many are.
+    top: usize,
+    height: usize,
+    /// Whether the last row is chosen whatever is loaded.
+    at_end: bool,
+}
+
+impl Rows {
+    pub fn new() -> Self {
+        Self {
+            rows: vec![Row::Current],
+            chosen: 0,
+            top: 0,
+            height: 1,
+            at_end: false,
+        }
+    }
+
+    pub fn chosen(&self) -> Row {
+        self.rows.get(self.chosen).copied().unwrap_or(Row::Current)
+    }
+
+    /// How many are checkpoints.
+    pub fn items(&self) -> usize {
+        let is_item = |row: &&Row| matches!(row, Row::Item(..));
+        self.rows.iter().filter(is_item).count()
+    }
+
+    /// The rows on the screen, and so many behind them.
+    pub fn shown(&self, more: usize) -> &[Row] {
+        let end = (self.top + self.height + more).min(self.rows.len());
+        self.rows.get(self.top..end).unwrap_or_default()
+    }
+
+    /// Whether the screen is near the end of the rows.
+    pub fn is_near_end(&self) -> bool {
+        self.at_end || self.top + 2 * self.height >= self.rows.len()
+    }
+
+    pub fn set_height(&mut self, height: usize) {
+        self.height = height.max(1);
+        self.show_chosen();
+    }
+
+    /// The rows anew, after more was loaded or the filter is another one. What was chosen stays where it is on the screen.
+    pub fn renew(&mut self, list: &List, filter: &Filter) {
+        let (chosen, line) = (self.chosen(), self.chosen.saturating_sub(self.top));
+        self.rows = rows(list, filter);
+        let found = self
+            .rows
+            .binary_search_by_key(&chosen.order(), |row| row.order());
+        self.chosen = match found {
+            Ok(place) => place,
+            Err(_) => self.first_item().unwrap_or(0),
+        };
+        if self.at_end {
+            self.chosen = self.rows.len().saturating_sub(1);
+        }
+        self.top = self.chosen.saturating_sub(line);
+        self.show_chosen();
+    }
+
+    /// The first checkpoint there is, or nothing.
+    pub fn choose_first_item(&mut self) {
+        self.at_end = false;
+        self.chosen = self.first_item().unwrap_or(0);
+        self.top = 0;
+        self.show_chosen();
+    }
+
+    fn first_item(&self) -> Option<usize> {
+        self.rows
+            .iter()
+            .position(|row| matches!(row, Row::Item(..)))
+    }
+
+    /// So many rows further, or back.
+    pub fn go(&mut self, by: isize) {
+        self.at_end = false;
+        let last = self.rows.len().saturating_sub(1);
+        let to = self.chosen.saturating_add_signed(by).min(last);
+        let can = |place: &usize| self.rows.get(*place).is_some_and(|row| row.can_be_chosen());
+        // A heading is passed in the direction of the way; the first and the last row are none.
+        let further = if by < 0 {
+            (0..=to).rev().find(can)
+        } else {
+            (to..=last).find(can)
+        };
+        self.chosen = further.unwrap_or(self.chosen);
+        self.show_chosen();
+    }
+
+    pub fn go_page(&mut self, forth: bool) {
+        let page = isize::try_from(self.height.max(2) - 1).unwrap_or(isize::MAX);
+        self.go(if forth { page } else { -page });
+    }
+
+    pub fn go_first(&mut self) {
+        self.go(isize::MIN);
+    }
+
+    /// The last row, also of what is loaded from now on.
+    pub fn go_last(&mut self) {
+        self.go(isize::MAX);
+        self.at_end = true;
+    }
+
+    /// The first checkpoint of the task behind the chosen one, or of the one before it.
+    pub fn go_task(&mut self, forth: bool) {
+        self.at_end = false;
+        let group = match self.chosen() {
+            Row::Item(group, _) => Some(group),
+            _ => None,
+        };
+        let first = |row: &Row| matches!((row, group), (Row::Heading(at), now) if Some(*at) != now);
+        let heading = match forth {
+            true => (self.chosen..self.rows.len()).find(|at| self.rows.get(*at).is_some_and(first)),
+            false => (0..self.chosen)
+                .rev()
+                .find(|at| self.rows.get(*at).is_some_and(first)),
+        };
+        match (heading, forth) {
+            (Some(heading), _) => self.chosen = heading + 1,
+            (None, true) => {}
+            (None, false) => self.chosen = 0,
+        }
+        self.show_chosen();
+    }
+
+    fn show_chosen(&mut self) {
+        let above = self.chosen.saturating_sub(1);
+        let heading = matches!(self.rows.get(above), Some(Row::Heading(_)));
+        // The heading of a task is shown with its first checkpoint, where there is room for both.
+        let first = if heading && self.height > 1 {
+            above
+        } else {
+            self.chosen
+        };
+        self.top = self.top.min(first);
+        self.top = self.top.max((self.chosen + 1).saturating_sub(self.height));
+        let most = self.rows.len().saturating_sub(self.height);
+        self.top = self.top.min(most);
+        if self.chosen < self.height && first <= 1 {
+            self.top = 0;
+        }
+    }
+}
+
+fn rows(list: &List, filter: &Filter) -> Vec<Row> {
+    let mut rows = vec![Row::Current];
+    for (at, group) in list.groups().iter().enumerate() {
+        let items = group.items.iter().enumerate();
+        let taken = items.filter(|(_, item)| filter.takes(&item.text));
+        let mut taken = taken.map(|(item, _)| Row::Item(at, item)).peekable();
+        // A task with nothing to choose is not shown.
+        if taken.peek().is_some() {
+            rows.push(Row::Heading(at));
+            rows.extend(taken);
+        }
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{checkpoint, page};
+    use super::*;
+
+    /// Three checkpoints of each of these tasks.
+    fn of(tasks: &[&str]) -> (Rows, List) {
+        let mut list = List::of_store();
+        for task in tasks {
+            let items = [9, 8, 7].map(|at| checkpoint(task, at));
+            list.add_store_page(page(items, Some("more")));
+        }
+        let mut rows = Rows::new();
+        rows.set_height(4);
+        rows.renew(&list, &Filter::default());
+        (rows, list)
+    }
+
+    #[test]
+    fn current_comes_first_and_headings_are_passed() {
+        let (mut rows, _) = of(&["a", "b"]);
+        assert_eq!((rows.rows.len(), rows.items()), (9, 6));
+        assert_eq!(rows.chosen(), Row::Current);
+        rows.go(1);
+        assert_eq!(rows.chosen(), Row::Item(0, 0));
+        rows.go(3);
+        assert_eq!(rows.chosen(), Row::Item(1, 0));
+        rows.go(-1);
+        assert_eq!(rows.chosen(), Row::Item(0, 2));
+        rows.go_first();
+        assert_eq!(rows.chosen(), Row::Current);
+        rows.go(-1);
+        assert_eq!(rows.chosen(), Row::Current);
+        rows.go_last();
+        assert_eq!(rows.chosen(), Row::Item(1, 2));
+        rows.go(1);
+        assert_eq!(rows.chosen(), Row::Item(1, 2));
+    }
+
+    #[test]
+    fn what_is_chosen_is_on_the_screen_with_the_heading_of_its_task() {
+        let (mut rows, _) = of(&["a", "b"]);
+        rows.go_last();
+        let last = [
+            Row::Heading(1),
+            Row::Item(1, 0),
+            Row::Item(1, 1),
+            Row::Item(1, 2),
+        ];
+        assert_eq!(rows.shown(0), last);
+        rows.go(-3);
+        assert_eq!(rows.shown(0).first(), Some(&Row::Item(0, 2)));
+        rows.go_page(false);
+        assert_eq!(rows.shown(0).first(), Some(&Row::Current));
+        rows.go_page(true);
+        assert_eq!(rows.chosen(), Row::Item(0, 1));
+        rows.set_height(1);
+        assert_eq!(rows.shown(0), [Row::Item(0, 1)]);
+        rows.set_height(100);
+        assert_eq!(rows.shown(0).len(), 9);
+    }
+
+    #[test]
+    fn tab_goes_from_task_to_task() {
+        let (mut rows, _) = of(&["a", "b", "c"]);
+        let mut seen = Vec::new();
+        for _ in 0..4 {
+            rows.go_task(true);
+            seen.push(rows.chosen());
+        }
+        let first = |group| Row::Item(group, 0);
+        assert_eq!(seen, [first(0), first(1), first(2), first(2)]);
+        rows.go(1);
+        rows.go_task(false);
+        assert_eq!(rows.chosen(), first(1));
+        rows.go_task(false);
+        rows.go_task(false);
+        assert_eq!(rows.chosen(), Row::Current);
+    }
+
+    #[test]
+    fn what_is_chosen_stays_where_it_is_when_more_is_loaded_above_it() {
+        let (mut rows, mut list) = of(&["a", "b"]);
+        rows.go_last();
+        rows.go(-1);
+        let shown = rows.shown(0).to_vec();
+        let older = [6, 5].map(|at| checkpoint("a", at));
+        list.add_store_page(page(older, Some("more")));
+        rows.renew(&list, &Filter::default());
+        assert_eq!(rows.chosen(), Row::Item(1, 1));
+        assert_eq!(rows.shown(0), shown);
+    }
+
+    #[test]
+    fn the_end_moves_with_what_is_loaded_until_another_key() {
+        let (mut rows, mut list) = of(&["a"]);
+        rows.go_last();
+        list.add_store_page(page([checkpoint("b", 2)], Some("more")));
+        rows.renew(&list, &Filter::default());
+        assert_eq!(rows.chosen(), Row::Item(1, 0));
+        rows.go(-1);
+        list.add_store_page(page([checkpoint("c", 2)], None));
+        rows.renew(&list, &Filter::default());
+        assert_eq!(rows.chosen(), Row::Item(0, 2));
+    }
+
+    #[test]
+    fn a_filter_leaves_tasks_without_a_match_away() {
+        let (mut rows, list) = of(&["a", "b"]);
+        rows.renew(&list, &Filter::new("b-8"));
+        assert_eq!(
+            rows.shown(9),
+            [Row::Current, Row::Heading(1), Row::Item(1, 1)]
+        );
+        rows.choose_first_item();
+        assert_eq!(rows.chosen(), Row::Item(1, 1));
+        // It is still what was chosen when the filter is gone.
+        rows.renew(&list, &Filter::default());
+        assert_eq!(rows.chosen(), Row::Item(1, 1));
+        rows.renew(&list, &Filter::new("nothing"));
+        assert_eq!((rows.chosen(), rows.items()), (Row::Current, 0));
+        rows.go_last();
+        assert_eq!(rows.chosen(), Row::Current);
+    }
+}

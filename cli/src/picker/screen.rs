@@ -1,0 +1,137 @@
+//! The terminal: taken for the picker, and given back however it ends.
+
+use std::io::{self, Stdout, Write as _};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::cursor::Show;
+use ratatui::crossterm::event::{self, DisableBracketedPaste, EnableBracketedPaste};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use signal_hook::consts::{SIGHUP, SIGTERM};
+use signal_hook::iterator::{Handle, Signals};
+
+use super::draw::{Looks, draw};
+use super::model::{End, Model};
+use super::{keys, load};
+use crate::error::Result;
+use crate::source::Source;
+use crate::store::now_us;
+
+/// How long the store is asked before what came of it is drawn, in microseconds.
+const WORK_US: u64 = 50_000;
+/// How long a key is waited for before times are drawn anew.
+const IDLE: Duration = Duration::from_secs(10);
+
+/// Shows the model until somebody chose.
+pub fn show(source: &dyn Source, mut model: Model, color: bool) -> Result<End> {
+    let mut screen = Screen::take()?;
+    loop {
+        let looks = Looks {
+            color,
+            now_us: now_us(),
+        };
+        screen
+            .terminal
+            .draw(|frame| draw(frame, &mut model, looks))?;
+        if let Some(end) = press_waiting(&mut model)? {
+            return Ok(end);
+        }
+        work(source, &mut model)?;
+    }
+}
+
+/// Does what the keys that wait say. What they lead to is drawn before anything is read for it.
+fn press_waiting(model: &mut Model) -> Result<Option<End>> {
+    let wait = match model.next_job() {
+        Some(_) => Duration::ZERO,
+        None => IDLE,
+    };
+    let mut waiting = event::poll(wait)?;
+    while waiting {
+        let key = keys::of(event::read()?);
+        if let Some(end) = key.and_then(|key| model.press(key)) {
+            return Ok(Some(end));
+        }
+        waiting = event::poll(Duration::ZERO)?;
+    }
+    Ok(None)
+}
+
+/// Asks the store for what is missing, until a key waits.
+fn work(source: &dyn Source, model: &mut Model) -> Result<()> {
+    let begun = now_us();
+    while now_us().saturating_sub(begun) < WORK_US && !event::poll(Duration::ZERO)? {
+        let Some(job) = model.next_job() else {
+            break;
+        };
+        load::run(source, job, model)?;
+    }
+    Ok(())
+}
+
+/// The terminal, taken. It is given back when this is dropped, after a panic too, and by a signal that ends the process.
+struct Screen {
+    terminal: Terminal<CrosstermBackend<Stdout>>,
+    _guard: Guard,
+}
+
+impl Screen {
+    fn take() -> Result<Self> {
+        let guard = Guard::new()?;
+        enable_raw_mode()?;
+        execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste)?;
+        let terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
+        Ok(Self {
+            terminal,
+            _guard: guard,
+        })
+    }
+}
+
+/// Gives the terminal back.
+struct Guard {
+    signals: Handle,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Guard {
+    fn new() -> Result<Self> {
+        let mut signals = Signals::new([SIGHUP, SIGTERM])?;
+        let handle = signals.handle();
+        let thread = std::thread::Builder::new().name("milepost-signals".into());
+        let thread = thread.spawn(move || {
+            // Not in the loop of the keys: that one may be reading the store, or a terminal that is gone.
+            if let Some(signal) = signals.forever().next() {
+                give_back();
+                let _ = signal_hook::low_level::emulate_default_handler(signal);
+            }
+        })?;
+        Ok(Self {
+            signals: handle,
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.signals.close();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        give_back();
+    }
+}
+
+fn give_back() {
+    // Where the terminal is gone there is nothing to be given back to.
+    let mut stdout = io::stdout();
+    let _ = execute!(stdout, DisableBracketedPaste, LeaveAlternateScreen, Show);
+    let _ = disable_raw_mode();
+    let _ = stdout.flush();
+}

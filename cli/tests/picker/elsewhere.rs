@@ -1,0 +1,114 @@
+//! Where there is no terminal, nothing to pick, or another program that has the store.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+
+use milepost::{Engine, Options};
+
+use crate::common::Place;
+use crate::terminal::{DOWN, ENTER, ESC, Ended, Terminal};
+use crate::{CHOSEN, OPENED, USUAL, WIDE, lineages, open, place, unchanged, wait_whole};
+
+/// A service that has the store of a place open.
+struct Serving(Child);
+
+impl Serving {
+    fn of(place: &Place) -> Self {
+        let mut child = place
+            .command(["serve", "--listen", "127.0.0.1:0"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let stdout = child.stdout.take().unwrap();
+        BufReader::new(stdout).read_line(&mut line).unwrap();
+        assert!(line.starts_with("listening on "), "{line}");
+        Self(child)
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+#[test]
+fn a_store_without_checkpoints_says_so_on_a_terminal_and_on_a_pipe() {
+    let place = Place::new();
+    let engine = Engine::open(place.store(), Options::default()).unwrap();
+    engine.start_task("empty", "ana").unwrap();
+    engine.close().unwrap();
+    for line in ["checkpoint", "rewind empty", "restore"] {
+        let ended = Terminal::of(&place, line, USUAL).ended();
+        let expected = Ended {
+            code: 0,
+            text: "No checkpoints found.".into(),
+        };
+        assert_eq!(ended, expected, "{line}");
+        assert_eq!(place.say(line).ok(), "No checkpoints found.\n");
+    }
+    assert_eq!(place.say("checkpoint --json").ok(), "[]\n");
+    place.say("checkpoint nope").failed(1, "`nope`");
+    Place::new().say("checkpoint").failed(1, "no store");
+}
+
+#[test]
+fn a_pipe_gets_the_list_by_task_and_json_that_of_checkpoints() {
+    let place = place();
+    let list = place.say("checkpoint").ok();
+    let begins: Vec<&str> = list
+        .lines()
+        .map(|line| line.split(' ').next().unwrap())
+        .collect();
+    assert_eq!((begins[0], begins[1]), ("tuning", "CHECKPOINT"), "{list}");
+    assert_eq!((begins[6], begins[7]), ("essay", "CHECKPOINT"), "{list}");
+    assert_eq!(begins.len(), 10);
+    assert!(list.lines().nth(2).unwrap().contains("better"), "{list}");
+    assert_eq!(place.say("restore").ok(), list);
+    let of_task = place.say("rewind essay").ok();
+    assert!(list.ends_with(&of_task) && of_task.starts_with("essay (user ana)\n"));
+    assert_eq!(place.json("checkpoint"), place.json("checkpoints"));
+    assert_eq!(
+        place.json("checkpoint essay"),
+        place.json("checkpoints essay")
+    );
+    // On a terminal too: whoever asks for JSON reads no screen.
+    let ended = Terminal::of(&place, "checkpoint essay --json", WIDE).ended();
+    assert!(ended.text.starts_with("[{\"id\":"), "{ended:?}");
+    assert_eq!(lineages(&place, "tuning"), 1);
+}
+
+#[test]
+fn a_store_in_use_is_picked_from_through_its_program() {
+    let place = place();
+    let serving = Serving::of(&place);
+    let mut terminal = open(&place, "checkpoint", USUAL);
+    wait_whole(&mut terminal, OPENED);
+    terminal.press(DOWN);
+    wait_whole(&mut terminal, CHOSEN);
+    terminal.press(ENTER);
+    terminal.wait_for("[Y/n]");
+    terminal.press("y");
+    let ended = terminal.ended();
+    assert!(
+        ended.text.contains("tuning goes on with lineage 1"),
+        "{ended:?}"
+    );
+    assert_eq!(lineages(&place, "tuning"), 2);
+    drop(serving);
+    assert_eq!(lineages(&place, "tuning"), 2);
+}
+
+#[test]
+fn other_commands_go_on_while_the_screen_is_open() {
+    let place = place();
+    let mut terminal = open(&place, "checkpoint", USUAL);
+    place.say("mark tuning meanwhile").ok();
+    assert_eq!(lineages(&place, "essay"), 1);
+    terminal.press(ESC);
+    assert_eq!(terminal.ended(), unchanged());
+    assert!(place.say("checkpoints").ok().contains("meanwhile"));
+}
