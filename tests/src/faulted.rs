@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use milepost::Error;
+use milepost::{Error, ErrorKind};
 
 use crate::acked::{Acked, WRONG, check_engine, check_store};
 use crate::faults::{self, Faults};
@@ -106,7 +106,7 @@ fn work(dir: &Path, seed: u64, what: &str, fail: &str) {
         };
         work.tell(&failed(&format!("{step:?}"), &error));
         if what != "Reopen" {
-            return after_failure(&mut work, dir, seed, fail);
+            return after_failure(&mut work, dir, seed, fail, &error);
         }
         drop(work);
         return reopen(dir, seed);
@@ -193,12 +193,20 @@ fn recovering_script() -> Vec<Step> {
 }
 
 /// What must hold in the same process after a write failed.
-fn after_failure(work: &mut Work, dir: &Path, seed: u64, fail: &str) {
+fn after_failure(work: &mut Work, dir: &Path, seed: u64, fail: &str, error: &Error) {
     let class = fail.split(':').next().unwrap_or_default();
     // Where something cannot be read or opened, nothing was written: the next append may do well.
     let writes = matches!(class, "write" | "sync" | "range" | "rename" | "truncate");
     if !work.is_open() || matches!(class, "read" | "open" | "any") {
         return;
+    }
+    // A thread of sled's own failed, and who failed here had something to read: the applier learns of it with its next round.
+    // Until then appends go into the journal, which has them.
+    if error.kind() == ErrorKind::Unavailable && refused_by_sled(&format!("Unavailable: {error}")) {
+        match work.step(Step::Append(Kind::Small)) {
+            Ok(()) if work.step(Step::Drain).is_ok() => work.tell("revived by a drain"),
+            Ok(()) | Err(_) => {}
+        }
     }
     for kind in [Kind::Small, Kind::Chunked, Kind::Small] {
         match work.step(Step::Append(kind)) {

@@ -106,21 +106,12 @@ fn bars(
         .x_label_area_size(36)
         .y_label_area_size(60)
         .build_cartesian_2d(0.0..width, (least / 2.0..most * 2.0).log_scale())?;
-    let name = |x: &f64| {
-        let at = (*x / across) as usize;
-        groups
-            .get(at)
-            .map_or_else(String::new, |(name, _)| name.clone())
-    };
+    let names: Vec<&str> = groups.iter().map(|(name, _)| name.as_str()).collect();
     chart
         .configure_mesh()
         .disable_x_mesh()
-        .x_labels(groups.len() * 2)
-        .x_label_formatter(&|x| match (*x / across).fract() {
-            part if (0.3..0.7).contains(&part) => name(x),
-            _ => String::new(),
-        })
-        .x_desc(below)
+        .x_labels(0)
+        .x_desc(format!("{below}: {}", names.join(" | ")))
         .y_label_formatter(&|y| short(*y))
         .draw()?;
     for (n, who) in whos.iter().enumerate() {
