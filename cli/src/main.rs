@@ -18,6 +18,7 @@
 //! ```
 
 mod args;
+mod bounded_lines;
 mod commands;
 mod complete;
 mod config;

@@ -167,9 +167,9 @@ point | tuning/0@8 | ~ /step/number: 3 -> 2
 id | ID… | ~ /variables/score: 3 -> 2
 time | TIME
 status | success, manual
+size | 8 events, state 367 B
 
 no files were captured there
-
 
 
 Enter restore | Esc leave | Tab next task | type to filter | ? keys

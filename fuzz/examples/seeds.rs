@@ -25,6 +25,8 @@ fn main() {
     seeds.codec();
     seeds.texts();
     seeds.imports(&root.join("../cli/tests/fixtures"));
+    seeds.sessions();
+    seeds.checkpoints();
     seeds.exports();
     seeds.files();
     seeds.programs();
@@ -160,7 +162,7 @@ impl Seeds {
                 &text[..text.len().min(500)],
             );
         }
-        let small: [(u8, &str); 5] = [
+        let small: [(u8, &str); 7] = [
             (
                 0x18,
                 "{\"kind\":\"message\",\"role\":\"user\",\"content\":\"a\"}\r\n\n[]\n{\"kind\":\"x\"}",
@@ -181,10 +183,65 @@ impl Seeds {
                 3,
                 r#" [{"task_id":0,"traj":[],"trial":0},{"task_id":0,"traj":[],"trial":1}]"#,
             ),
+            (
+                3,
+                r#"{"model":"m","messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a","tool_calls":[{"id":"c","function":{"name":"f","arguments":"x"}}]}]} {"messages":[{"role":"user"}]}"#,
+            ),
+            (
+                3,
+                r#"[{"role":"user","content":"q"},{"role":"tool","tool_call_id":"c","content":"r"}]"#,
+            ),
         ];
         for (n, (kind, text)) in small.into_iter().enumerate() {
             self.put("imports", &format!("small {n}"), &[kind], text.as_bytes());
         }
+    }
+
+    /// A session with a tool, a prompt asked otherwise, an agent and lines that are no messages; and odd ones.
+    fn sessions(&self) {
+        let lines = [
+            r#"{"type":"summary","summary":"s","leafUuid":"x"}"#,
+            r#"{"parentUuid":null,"isSidechain":false,"type":"user","uuid":"a","message":{"role":"user","content":"do it"},"timestamp":"2025-05-26T07:27:40.079Z"}"#,
+            r#"{"parentUuid":"a","type":"assistant","uuid":"b","message":{"id":"m","role":"assistant","content":[{"type":"text","text":"on it"},{"type":"tool_use","id":"t","name":"Task","input":{"prompt":"look"}}]}}"#,
+            r#"{"parentUuid":null,"isSidechain":true,"type":"user","uuid":"s","message":{"role":"user","content":"look"}}"#,
+            r#"{"parentUuid":"b","type":"user","uuid":"c","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","is_error":true,"content":"no"}]},"toolUseResult":{"a":1}}"#,
+            r#"{"parentUuid":null,"logicalParentUuid":"c","type":"system","uuid":"d","subtype":"compact_boundary"}"#,
+            r#"{"parentUuid":"a","type":"assistant","uuid":"e","message":{"content":[{"type":"thinking","thinking":"hm"}]}}"#,
+            r#"{"parentUuid":"none","type":"user","uuid":"e","message":{"role":"user","content":[]}}"#,
+        ];
+        self.put("sessions", "session", &[], lines.join("\n").as_bytes());
+        for (at, line) in lines.iter().enumerate() {
+            self.put("sessions", &format!("line {at}"), &[], line.as_bytes());
+        }
+    }
+
+    /// Values as LangGraph's serializer writes them, and lists of them.
+    fn checkpoints(&self) {
+        let uuid = b"\x93\xa4uuid\xa4UUID\xd9\x2011111111111141118111111111111111";
+        let held = [
+            &[0x92, 0xc7, uuid.len() as u8, 0],
+            uuid.as_slice(),
+            &[0xd6, 5, 0x93, 0xa0, 0xa0, 7],
+        ]
+        .concat();
+        self.put("langgraph", "objects", &[0], &held);
+        let scalars = b"\x87\x01\xc0\xa1a\xc3\xa1b\xcb\x7f\xf8\0\0\0\0\0\0\xa1c\xd1\xff\0\xa1d\xc4\x02\0\xff\xa1e\x92\x01\x02\xa1f\xd4\x09\x01";
+        self.put("langgraph", "scalars", &[0], scalars);
+        let checkpoint = b"\x82\xaechannel_values\x81\xa1a\x01\xa2ts\xa0";
+        self.put("langgraph", "checkpoint", &[1], checkpoint);
+        let json = br#"{"ts":"2024-05-26T07:27:40+00:00","channel_values":{"m":[{"lc":2,"type":"constructor","id":["a","B"],"kwargs":{"content":"hi"}}]}}"#;
+        self.put("langgraph", "json", &[2], json);
+        self.put(
+            "langgraph",
+            "metadata",
+            &[3],
+            br#"{"source":"loop","step":1}"#,
+        );
+        let two =
+            br#"{"l":[1,2],"gone":1,"same":{"a":null}} {"l":[1,2,3],"same":{"a":null},"a/b~c":[]}"#;
+        self.put("langgraph", "two", &[4], two);
+        let twice = br#"{"l":[1],"l":[2]} {"l":[2,3],"x":1,"x":2}"#;
+        self.put("langgraph", "twice", &[4], twice);
     }
 
     /// Exports of small stores: of one task, of two with restores, pins, erased and trimmed events, with a part cut.

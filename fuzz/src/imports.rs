@@ -1,30 +1,13 @@
-//! What `milepost record` reads. Its readers are files of the command, which is no library; they are
-//! taken from where they lie.
-
-#![allow(dead_code, reason = "the command uses the rest")]
-
-#[path = "../../cli/src/record/conversation.rs"]
-mod conversation;
-#[path = "../../cli/src/record/detect.rs"]
-mod detect;
-#[path = "../../cli/src/record/jsonl.rs"]
-mod jsonl;
-#[path = "../../cli/src/record/object.rs"]
-mod object;
-#[path = "../../cli/src/record/plan.rs"]
-mod plan;
-#[path = "../../cli/src/record/swe_agent.rs"]
-mod swe_agent;
-#[path = "../../cli/src/record/tau_bench.rs"]
-mod tau_bench;
+//! What `milepost record` reads.
 
 use std::io::BufReader;
 
-use self::detect::{Format, detect};
-use self::jsonl::{Line, Lines};
-use self::object::{Object, compact};
-use self::plan::{Item, Plan, common_prefix};
 use crate::bounds::bounded;
+use crate::record::detect::{Format, detect};
+use crate::record::jsonl::{Line, Lines};
+use crate::record::object::{Object, compact};
+use crate::record::plan::{Item, Plan, common_prefix};
+use crate::record::{openai, swe_agent, tau_bench};
 use crate::texts;
 
 /// The longest line that is read here; longer ones are skipped.
@@ -45,6 +28,9 @@ pub fn imports(bytes: &[u8]) {
         2 => Format::TauBench,
         _ => detect(rest, Some("traj").filter(|_| selector & 4 != 0)),
     };
+    if matches!(format, Format::ClaudeCode | Format::LangGraph) {
+        return;
+    }
     if format == Format::Jsonl {
         lines(rest, usize::from(selector >> 3) + 1);
         return;
@@ -80,6 +66,14 @@ pub fn imports(bytes: &[u8]) {
 /// As `document.rs` of the command does it.
 fn plans(format: Format, text: &str) -> Option<Vec<Plan>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if format == Format::OpenAi {
+        let all = serde_json::Deserializer::from_str(text)
+            .into_iter::<Box<serde_json::value::RawValue>>();
+        let values: Result<Vec<String>, _> = all
+            .map(|value| Ok::<_, serde_json::Error>(compact(value?.get())))
+            .collect();
+        return openai::plans(&values.ok()?).ok();
+    }
     serde_json::from_str::<serde::de::IgnoredAny>(text).ok()?;
     let text = compact(text);
     match format {

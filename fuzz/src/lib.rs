@@ -12,9 +12,12 @@
 //! files.rs    a journal segment, an archive file                        segment archive
 //! texts.rs    the JSON form of events, addresses, anchors               json address anchor
 //! imports.rs  what `milepost record` reads                              imports
+//! sessions.rs sessions of Claude Code                                   sessions
+//! langgraph.rs  checkpoints of LangGraph                                langgraph
 //! exports.rs  what `milepost export` wrote                              exports
 //! store/      programs of operations on a store, with a model           reopen damage
 //!
+//! record.rs   the readers of the command
 //! checks.rs   makes the checks of changed bytes right again
 //! input.rs    takes numbers off an input                                bounds.rs  what is held
 //! ```
@@ -22,14 +25,20 @@
 //! Where bytes are under a check, the first byte of an input says whether the checks in it are made
 //! right before it is read: otherwise nothing behind a check would ever be reached.
 
+#[allow(dead_code, reason = "the command uses the rest")]
+#[path = "../../cli/src/bounded_lines.rs"]
+mod bounded_lines;
 mod bounds;
 mod checks;
 mod exports;
 mod files;
 mod imports;
 mod input;
+mod langgraph;
 mod pieces;
+mod record;
 mod records;
+mod sessions;
 mod store;
 mod texts;
 mod trees;
@@ -37,8 +46,10 @@ mod trees;
 pub use exports::{export_of, exports};
 pub use files::{archive, segment};
 pub use imports::imports;
+pub use langgraph::langgraph;
 pub use pieces::{acked, blocks, lists};
 pub use records::records;
+pub use sessions::sessions;
 pub use store::{damage, reopen};
 pub use texts::{address, anchor, json};
 pub use trees::{chunk_group, tree};
@@ -47,7 +58,7 @@ pub use trees::{chunk_group, tree};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 15] = [
+pub const TARGETS: [Target; 17] = [
     ("acked", acked),
     ("address", address),
     ("anchor", anchor),
@@ -58,10 +69,12 @@ pub const TARGETS: [Target; 15] = [
     ("exports", exports),
     ("imports", imports),
     ("json", json),
+    ("langgraph", langgraph),
     ("lists", lists),
     ("records", records),
     ("reopen", reopen),
     ("segment", segment),
+    ("sessions", sessions),
     ("tree", tree),
 ];
 

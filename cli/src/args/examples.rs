@@ -55,6 +55,14 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("import run.jsonl", "what `milepost export` made"),
             ("import run.jsonl --as copy", "the same under another name"),
             ("import ~/project", "the JSON checkpoints of a project"),
+            (
+                "import ~/.claude/projects",
+                "all sessions of Claude Code, a task each",
+            ),
+            (
+                "import checkpoints.sqlite",
+                "what LangGraph's SqliteSaver keeps, a task for each thread",
+            ),
         ],
     ),
     (

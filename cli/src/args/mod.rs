@@ -106,9 +106,9 @@ pub enum Command {
     /// The child process of `demo`.
     #[command(hide = true)]
     DemoWorker(DemoWorker),
-    /// Record runs of other programs: Claude Code, SWE-agent, tau-bench, JSON Lines.
+    /// Record runs of other programs: JSON Lines, Claude Code, OpenAI's messages, LangGraph, SWE-agent, tau-bench.
     Record(Record),
-    /// Import what `export` made, or a folder of JSON checkpoint files: each execution becomes a task.
+    /// Import what `export` made, a folder of JSON checkpoint files, or what `record` reads: it looks at what it is given.
     Import(Import),
     /// Export a task, or all of them, as one file that another store imports.
     Export(Export),
@@ -256,8 +256,8 @@ pub struct Record {
     /// The files, `-` for standard input.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// The task to record into. Default: the file's name without its ending. For tau-bench it is
-    /// what the tasks' names begin with.
+    /// The task to record into. Default: the file's name without its ending, of a session its id. Where
+    /// a file has several it is what the tasks' names begin with.
     #[arg(long, value_name = "ID")]
     pub task: Option<String>,
     /// Whose the task is. Default: the current user.

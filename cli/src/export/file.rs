@@ -6,6 +6,7 @@ use milepost::{Carried, Hash};
 
 use super::line::{self, Big, Counts, End, ExportHeader, Line};
 use super::text::{self, Redact};
+use crate::bounded_lines::BoundedLines;
 
 /// The longest line: an event of 64 MiB, however its text is written.
 pub const LINE_MAX: usize = 512 << 20;
@@ -90,30 +91,30 @@ impl<'a> Writer<'a> {
 
 /// Reads an export, a line at a time.
 pub struct Reader<R> {
-    input: R,
-    limit: usize,
-    buffer: Vec<u8>,
+    input: BoundedLines<R>,
     digest: blake3::Hasher,
     counts: Counts,
-    /// The number of the line read last, from 1.
-    pub number: u64,
-    /// Bytes that were read.
-    pub read: u64,
     ended: bool,
 }
 
 impl<R: BufRead> Reader<R> {
     pub fn new(input: R, limit: usize) -> Self {
         Self {
-            input,
-            limit,
-            buffer: Vec::new(),
+            input: BoundedLines::new(input, limit),
             digest: blake3::Hasher::new(),
             counts: NONE,
-            number: 0,
-            read: 0,
             ended: false,
         }
+    }
+
+    /// The number of the line read last, from 1.
+    pub fn number(&self) -> u64 {
+        self.input.number()
+    }
+
+    /// The bytes read so far.
+    pub fn bytes_read(&self) -> u64 {
+        self.input.bytes_read()
     }
 
     /// The first line.
@@ -132,7 +133,10 @@ impl<R: BufRead> Reader<R> {
         match &line {
             None if self.ended => return Ok(None),
             None => {
-                let behind = format!("the file ends behind line {}, and has no end", self.number);
+                let behind = format!(
+                    "the file ends behind line {}, and has no end",
+                    self.number()
+                );
                 return Err(self.wrong(&format!("{behind}: it was cut")));
             }
             Some(_) if self.ended => return Err(self.wrong("it comes behind the end")),
@@ -155,50 +159,26 @@ impl<R: BufRead> Reader<R> {
 
     /// That something is wrong with the line read last.
     pub fn wrong(&self, why: &str) -> Wrong {
-        Wrong(self.number.max(1), why.to_owned())
+        Wrong(self.number().max(1), why.to_owned())
     }
 
     fn line(&mut self) -> Result<Option<Line>, Wrong> {
-        self.buffer.clear();
-        let length = self
-            .fill()
-            .map_err(|error| self.wrong(&error.to_string()))?;
+        let length = self.input.advance();
+        let length = length.map_err(|error| self.wrong(&error.to_string()))?;
         if length == 0 {
             return Ok(None);
         }
-        self.number += 1;
-        if length > self.limit as u64 {
-            let limit = self.limit;
+        let limit = self.input.limit();
+        if length > limit as u64 {
             return Err(self.wrong(&format!("{length} bytes are over the limit of {limit}")));
         }
-        self.digest.update(&self.buffer);
-        let Some(text) = self.buffer.strip_suffix(b"\n") else {
+        let line = self.input.held();
+        self.digest.update(line);
+        let Some(text) = line.strip_suffix(b"\n") else {
             return Err(self.wrong("it has no end: the file was cut"));
         };
         let text = std::str::from_utf8(text);
         let text = text.map_err(|error| self.wrong(&error.to_string()))?;
         line::parse(text).map(Some).map_err(|why| self.wrong(&why))
-    }
-
-    /// Reads up to the end of the line; gives its length, keeps no more than the limit of it.
-    fn fill(&mut self) -> io::Result<u64> {
-        let mut length = 0_u64;
-        loop {
-            let chunk = match self.input.fill_buf() {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                chunk => chunk?,
-            };
-            let end = chunk.iter().position(|byte| *byte == b'\n');
-            let used = end.map_or(chunk.len(), |end| end + 1);
-            let room = self.limit.saturating_sub(self.buffer.len()).min(used);
-            self.buffer
-                .extend_from_slice(chunk.get(..room).unwrap_or_default());
-            self.input.consume(used);
-            length += used as u64;
-            self.read += used as u64;
-            if end.is_some() || used == 0 {
-                return Ok(length);
-            }
-        }
     }
 }

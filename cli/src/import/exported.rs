@@ -31,34 +31,30 @@ pub struct Input {
     reader: Box<dyn BufRead>,
 }
 
-/// What is to be read where it is no folder: a file, or standard input.
-pub fn input(path: &Path) -> Result<Option<Input>> {
+/// What is to be read: a file, or standard input.
+pub fn input(path: &Path) -> Result<Input> {
     if path.as_os_str() == "-" {
-        return Ok(Some(Input {
+        return Ok(Input {
             name: "standard input".to_owned(),
             length: 0,
             reader: Box::new(BufReader::with_capacity(BUFFER, io::stdin())),
-        }));
-    }
-    let Ok(metadata) = std::fs::metadata(path) else {
-        return Ok(None);
-    };
-    if metadata.is_dir() {
-        return Ok(None);
+        });
     }
     let name = path.display().to_string();
-    let file = File::open(path).map_err(|error| Failure::new(format!("{name}: {error}")))?;
-    Ok(Some(Input {
+    let failed = |error: io::Error| Failure::new(format!("{name}: {error}"));
+    let file = File::open(path).map_err(failed)?;
+    let length = file.metadata().map_err(failed)?.len();
+    Ok(Input {
         name,
-        length: metadata.len(),
+        length,
         reader: Box::new(BufReader::with_capacity(BUFFER, file)),
-    }))
+    })
 }
 
 pub fn run(store: &Choice, args: &args::Import, mut input: Input, out: &mut Out) -> Result<()> {
     if args.user.is_some() {
         return Err(
-            Failure::new("--user is for folders: an export says whose its tasks are")
+            Failure::new("--user is not for an export: it says whose its tasks are")
                 .hint("import it without --user"),
         );
     }
@@ -128,7 +124,7 @@ fn take(
     let mut import = engine.import();
     let mut tasks = 0;
     while let Some(line) = reader.next()? {
-        let number = reader.number;
+        let number = reader.number();
         let taken = match line {
             Line::Task(task) => {
                 tasks += 1;
@@ -143,14 +139,14 @@ fn take(
             Line::Header(_) | Line::End(_) => Ok(()),
         };
         taken.map_err(|error| Refused::Store(number, error))?;
-        progress(reader.read);
+        progress(reader.bytes_read());
     }
     if tasks != header.tasks.0 {
         let said = header.tasks.0;
         let why = format!("the first line says that there are {said} tasks, and there are {tasks}");
         return Err(Refused::File(reader.wrong(&why)));
     }
-    let number = reader.number;
+    let number = reader.number();
     Import::finish(import).map_err(|error| Refused::Store(number, error))
 }
 
@@ -170,12 +166,12 @@ fn check_beginning(input: &mut Input) -> Result<()> {
         return Ok(());
     }
     Err(Failure::new(format!(
-        "{}: not a folder, and not an export either",
+        "{}: not a folder, not an export, and no run of a program that is known",
         input.name
     ))
     .hint(
-        "`milepost export` makes one, `milepost record` takes runs of other programs; of JSON \
-         checkpoints give a project's folder, or the one with the ckpt-*.json files",
+        "`--format` says how a run is written down; of JSON checkpoints give a project's folder, or \
+         the one with the ckpt-*.json files",
     ))
 }
 
@@ -216,7 +212,7 @@ fn report(tasks: &[Task], header: &ExportHeader, args: &args::Import, out: &mut 
                 "hash": head.hash,
             }));
         }
-        return Ok(out.json(&json!({"tasks": forms, "copies": copies}))?);
+        return Ok(out.json(&json!({"format": "export", "tasks": forms, "copies": copies}))?);
     }
     let mut rows = Vec::new();
     for task in tasks {

@@ -1,7 +1,10 @@
-//! `import`: what `export` made is as it was; folders of JSON checkpoint files become tasks.
+//! `import`: what `export` made is as it was; folders of JSON checkpoint files, and runs of other
+//! programs, become tasks.
 //!
 //! ```text
+//! given     what a path is
 //! exported  what `export` made
+//! (record)  runs of other programs
 //!
 //! folder  which files are checkpoints
 //! file    one file, read and checked
@@ -25,12 +28,13 @@
 mod exported;
 mod file;
 mod folder;
+mod given;
 mod goal;
 mod plan;
 mod write;
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use milepost::Options;
 use serde_json::{Value, json};
@@ -38,8 +42,9 @@ use serde_json::{Value, json};
 use crate::args;
 use crate::error::{Failure, Result};
 use crate::output::{Out, bar, big, count, printable};
-use crate::record::current_user;
+use crate::record::{self, current_user};
 use crate::store::{Choice, attach};
+use given::Given;
 use plan::TaskPlan;
 use write::Written;
 
@@ -65,14 +70,17 @@ impl Skipped {
 }
 
 pub fn run(store: &Choice, args: &args::Import, out: &mut Out) -> Result<()> {
-    if let Some(input) = exported::input(&args.from)? {
-        return exported::run(store, args, input, out);
-    }
+    let files = match given::look(&args.from, args.format)? {
+        Given::Export(input) => return exported::run(store, args, input, out),
+        Given::Runs(files) => return runs(store, args, files, out),
+        Given::Checkpoints => folder::files(&folder::find(&args.from)?)?,
+    };
     if args.name.is_some() {
-        return Err(Failure::new("--as is for what `milepost export` made")
-            .hint("of a folder each execution becomes a task of its name"));
+        return Err(
+            Failure::new("--as is for an export, or for one run of another program")
+                .hint("of a folder each execution becomes a task of its name"),
+        );
     }
-    let files = folder::files(&folder::find(&args.from)?)?;
     let count = files.len() as u64;
     let mut skipped = Vec::new();
     let mut skip = |file: Skipped| {
@@ -101,6 +109,27 @@ pub fn run(store: &Choice, args: &args::Import, out: &mut Out) -> Result<()> {
         return Ok(());
     }
     Err(some_skipped(skipped.len()))
+}
+
+/// Runs of other programs, as `record` takes them.
+fn runs(store: &Choice, args: &args::Import, files: Vec<PathBuf>, out: &mut Out) -> Result<()> {
+    if args.name.is_some() && files.len() > 1 {
+        let sessions = count(files.len() as u64, "session");
+        return Err(
+            Failure::new(format!("--as names one task, and there are {sessions}"))
+                .hint("import it without --as, or one session alone"),
+        );
+    }
+    let record = args::Record {
+        files,
+        task: args.name.clone(),
+        user: args.user.clone(),
+        format: args.format,
+        strict: args.strict,
+        ack: false,
+        event_max: EVENT_MAX,
+    };
+    record::import(store, &record, out)
 }
 
 fn write_all(
@@ -150,7 +179,7 @@ fn report(written: &[Written], skipped: &[Skipped], out: &mut Out) -> Result<()>
             .iter()
             .map(|file| json!({"path": file.path, "reason": file.reason}))
             .collect();
-        return Ok(out.json(&json!({"tasks": tasks, "skipped": skipped}))?);
+        return Ok(out.json(&json!({"format": "checkpoints", "tasks": tasks, "skipped": skipped}))?);
     }
     if written.is_empty() {
         return Ok(());

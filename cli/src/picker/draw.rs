@@ -303,7 +303,11 @@ impl Drawing<'_> {
         self.lines(
             buffer,
             left,
-            facts.iter().chain([&empty]).chain(&preview.files),
+            facts
+                .iter()
+                .chain(&preview.size)
+                .chain([&empty])
+                .chain(&preview.files),
         );
         self.lines(buffer, right, &preview.changes);
     }

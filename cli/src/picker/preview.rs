@@ -1,13 +1,13 @@
 //! What a restore of a checkpoint would do to the state, and which files were captured there.
 
-use milepost::{ChangeKind, ErrorKind};
+use milepost::{ChangeKind, ErrorKind, MessageRange};
 use milepost_forms::{ChangeForm, CheckpointForm};
 use serde_json::Value;
 
 use super::look;
 use crate::commands::words;
 use crate::error::{Failure, Result};
-use crate::output::{count, excerpt, printable, span, time};
+use crate::output::{count, excerpt, grouped, printable, size, span, time};
 use crate::source::Source;
 
 /// How many changes are shown, and how many characters of a value.
@@ -45,6 +45,8 @@ impl Line {
 /// What had to be read for it.
 #[derive(Debug, Default)]
 pub struct Preview {
+    /// How much led to it, and how much it is.
+    pub size: Option<Line>,
     pub files: Vec<Line>,
     pub changes: Vec<Line>,
     /// Whether files were captured there.
@@ -115,10 +117,23 @@ pub fn read(source: &dyn Source, checkpoint: &CheckpointForm) -> Preview {
     };
     let changes = changes(source, checkpoint);
     Preview {
+        size: size_of(source, checkpoint).ok(),
         files,
         changes: changes.unwrap_or_else(|failure| vec![unknown("the state", &failure)]),
         has_files,
     }
+}
+
+/// The events up to the checkpoint, and the bytes of its state as JSON, without messages.
+fn size_of(source: &dyn Source, checkpoint: &CheckpointForm) -> Result<Line> {
+    let state = source.state(&look::point(checkpoint), MessageRange::None)?;
+    let bytes = state.to_string().len() as u64;
+    let events = match checkpoint.at.0 {
+        1 => "1 event".to_owned(),
+        more => format!("{} events", grouped(more)),
+    };
+    let text = format!("size      {events}, state {}", size(bytes));
+    Ok(Line::new(Tone::Plain, text))
 }
 
 fn unknown(what: &str, failure: &Failure) -> Line {
@@ -128,12 +143,13 @@ fn unknown(what: &str, failure: &Failure) -> Line {
 
 /// How many files were captured last before the checkpoint, and the first of them.
 fn files(source: &dyn Source, checkpoint: &CheckpointForm) -> Result<Option<Vec<Line>>> {
-    let (mut number, mut lines) = (0, Vec::new());
+    let (mut number, mut bytes, mut lines) = (0, 0, Vec::new());
     let read = source.files(&look::point(checkpoint), &mut |file| {
         if file.kind == "directory" {
             return Ok(());
         }
         number += 1;
+        bytes += file.size.map_or(0, |size| size.0);
         if lines.len() < NAMED {
             let path = excerpt(&file.path.to_string(), 2 * EXCERPT);
             lines.push(Line::new(Tone::Plain, format!("  {path}")));
@@ -151,7 +167,7 @@ fn files(source: &dyn Source, checkpoint: &CheckpointForm) -> Result<Option<Vec<
     }
     let title = match number {
         COUNTED => format!("{} or more, captured", count(number, "file")),
-        _ => format!("{} captured", count(number, "file")),
+        _ => format!("{} captured, {}", count(number, "file"), size(bytes)),
     };
     if number > lines.len() as u64 {
         lines.push(Line::new(Tone::Dim, "  …"));

@@ -2,6 +2,9 @@
 
 use clap::ValueEnum;
 
+/// What a database of SQLite begins with.
+pub const SQLITE: &[u8] = b"SQLite format 3\0";
+
 /// How recorded runs are written down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
@@ -9,12 +12,18 @@ pub enum Format {
     Auto,
     /// JSON Lines: one event body an object a line.
     Jsonl,
-    /// A session of Claude Code: JSON Lines that name the line before.
-    ClaudeCode,
     /// A trajectory of SWE-agent.
     SweAgent,
     /// The result array of tau-bench.
     TauBench,
+    /// A session of Claude Code: JSON Lines with ids.
+    ClaudeCode,
+    /// Messages as OpenAI's API has them: a list, an object with `messages`, or one a line.
+    #[value(name = "openai")]
+    OpenAi,
+    /// A checkpoint database of LangGraph's SqliteSaver.
+    #[value(name = "langgraph")]
+    LangGraph,
 }
 
 impl Format {
@@ -22,9 +31,11 @@ impl Format {
         match self {
             Self::Auto => "auto",
             Self::Jsonl => "jsonl",
-            Self::ClaudeCode => "claude-code",
             Self::SweAgent => "swe-agent",
             Self::TauBench => "tau-bench",
+            Self::ClaudeCode => "claude-code",
+            Self::OpenAi => "openai",
+            Self::LangGraph => "langgraph",
         }
     }
 }
@@ -32,23 +43,38 @@ impl Format {
 /// The format of an input that begins with `start`. What looks like none of them is told by the
 /// file's extension, and is JSON Lines if that does not tell either.
 pub fn detect(start: &[u8], extension: Option<&str>) -> Format {
-    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
-    let first = start.iter().find(|byte| !byte.is_ascii_whitespace());
-    if first == Some(&b'[') {
-        return Format::TauBench;
-    }
-    for key in top_keys(start) {
-        match key.as_slice() {
-            b"kind" => return Format::Jsonl,
-            b"parentUuid" | b"sessionId" | b"leafUuid" => return Format::ClaudeCode,
-            b"trajectory" | b"history" | b"replay_config" => return Format::SweAgent,
-            _ => {}
-        }
-    }
-    match extension {
+    told(start).unwrap_or(match extension {
         Some("traj") => Format::SweAgent,
         _ => Format::Jsonl,
+    })
+}
+
+/// The format of an input that begins with `start`, where its content tells.
+pub fn told(start: &[u8]) -> Option<Format> {
+    if start.starts_with(SQLITE) {
+        return Some(Format::LangGraph);
     }
+    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
+    let start = start.trim_ascii_start();
+    if let Some(list) = start.strip_prefix(b"[") {
+        let messages = |key: &Vec<u8>| key == b"role" || key == b"messages";
+        return Some(match top_keys(list).iter().any(messages) {
+            true => Format::OpenAi,
+            false => Format::TauBench,
+        });
+    }
+    let keys = top_keys(start);
+    let is_event = keys.iter().any(|key| key == b"kind");
+    keys.iter().find_map(|key| match key.as_slice() {
+        b"kind" => Some(Format::Jsonl),
+        b"trajectory" | b"history" | b"replay_config" => Some(Format::SweAgent),
+        b"parentUuid" | b"leafUuid" | b"sessionId" | b"isSidechain" | b"isSnapshotUpdate" => {
+            Some(Format::ClaudeCode)
+        }
+        b"messages" => Some(Format::OpenAi),
+        b"role" if !is_event => Some(Format::OpenAi),
+        _ => None,
+    })
 }
 
 /// The keys of the object that the input begins with, as far as it reaches.
@@ -92,18 +118,26 @@ mod tests {
         assert_eq!(tell("{\"kind\":\"message\"}\n"), Format::Jsonl);
         assert_eq!(tell("{\"history\":1,\"kind\""), Format::SweAgent);
         assert_eq!(
-            tell("{\"type\":\"summary\",\"summary\":\"x\",\"leafUuid\":\"y\"}\n"),
-            Format::ClaudeCode
-        );
-        assert_eq!(
-            tell("{\"parentUuid\":null,\"message\":{"),
-            Format::ClaudeCode
-        );
-        assert_eq!(
             tell("{\n  \"environment\": \"x\",\n  \"trajectory\": ["),
             Format::SweAgent
         );
         assert_eq!(tell(" \n[ {\"task_id\""), Format::TauBench);
+        for line in [
+            r#"{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user"}}"#,
+            r#"{"type":"summary","summary":"s","leafUuid":"x"}"#,
+            r#"{"type":"queue-operation","operation":"enqueue","sessionId":"x"}"#,
+            r#"{"type":"file-history-snapshot","messageId":"x","snapshot":{"kind":1},"isSnapshotUpdate":false}"#,
+        ] {
+            assert_eq!(tell(line), Format::ClaudeCode, "{line}");
+        }
+        assert_eq!(tell("[\n{\"role\":\"user\""), Format::OpenAi);
+        assert_eq!(tell("[{\"content\":\"traj\",\"role\":"), Format::OpenAi);
+        assert_eq!(
+            tell("[{\"task_id\":0,\"traj\":[{\"role\":\"user\"}]}"),
+            Format::TauBench
+        );
+        assert_eq!(tell("{\"model\":\"m\",\"messages\":[{"), Format::OpenAi);
+        assert_eq!(tell("SQLite format 3\0rest"), Format::LangGraph);
         assert_eq!(
             tell("{\"a\":{\"trajectory\":[]},\"kind\":\"x\"}"),
             Format::Jsonl

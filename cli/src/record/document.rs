@@ -7,7 +7,8 @@ use serde::de::IgnoredAny;
 
 use super::object::{Object, compact};
 use super::plan::Plan;
-use super::{Format, Input, Outcome, Reader, Recorded, acknowledge, swe_agent, tau_bench, write};
+use super::{Format, Input, Outcome, Reader, Recorded};
+use super::{acknowledge, openai, swe_agent, tau_bench, write};
 use crate::error::{CONFLICT, Failure, Result};
 use crate::output::{Out, bar};
 
@@ -28,7 +29,7 @@ pub fn record(input: &Input<'_>, format: Format, reader: Reader, out: &mut Out) 
     drop(text);
     let plans: Vec<(String, Plan)> = plans
         .into_iter()
-        .map(|plan| (task_id(input, &plan), plan))
+        .map(|plan| (task_id(input, format, &plan), plan))
         .collect();
     for (id, plan) in &plans {
         check(input, id, plan)?;
@@ -66,14 +67,14 @@ pub fn record(input: &Input<'_>, format: Format, reader: Reader, out: &mut Out) 
     Ok(outcome)
 }
 
-fn task_id(input: &Input<'_>, plan: &Plan) -> String {
+fn task_id(input: &Input<'_>, format: Format, plan: &Plan) -> String {
     match (
         &plan.suffix,
         input.args.task.as_ref().or(input.stem.as_ref()),
     ) {
         (None, _) => input.task_id(),
         (Some(suffix), Some(prefix)) => format!("{prefix}-{suffix}"),
-        (Some(suffix), None) => format!("tau-bench-{suffix}"),
+        (Some(suffix), None) => format!("{}-{suffix}", format.name()),
     }
 }
 
@@ -122,9 +123,16 @@ fn plans(format: Format, text: &str) -> Result<Vec<Plan>, String> {
         let why = why.split(" at line ").next().unwrap_or_default();
         format!(":{}:{}: not JSON: {why}", error.line(), error.column())
     };
+    let form = |what: &str| format!(": {what}");
+    if format == Format::OpenAi {
+        let values = values(text).map_err(json)?;
+        if values.is_empty() {
+            return Err(form("empty: there is nothing to record"));
+        }
+        return openai::plans(&values).map_err(|why| form(&why));
+    }
     serde_json::from_str::<IgnoredAny>(text).map_err(json)?;
     let text = compact(text);
-    let form = |what: &str| format!(": {what}");
     match format {
         Format::TauBench => {
             let entries: Vec<Object> = serde_json::from_str(&text)
@@ -142,6 +150,19 @@ fn plans(format: Format, text: &str) -> Result<Vec<Plan>, String> {
                 .map_err(|why| form(&why))
         }
     }
+}
+
+/// The JSON values of a text, one after another.
+fn values(text: &str) -> serde_json::Result<Vec<String>> {
+    let mut stream = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
+    let (mut values, mut begin) = (Vec::new(), 0);
+    while let Some(value) = stream.next() {
+        value?;
+        let end = stream.byte_offset();
+        values.push(compact(text.get(begin..end).unwrap_or_default()));
+        begin = end;
+    }
+    Ok(values)
 }
 
 /// Refuses what could not be written to its end.

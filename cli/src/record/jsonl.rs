@@ -4,11 +4,13 @@ use std::io::{self, BufRead};
 
 use milepost::Body;
 
+use crate::bounded_lines::BoundedLines;
+
 /// One line of input.
 #[derive(Debug, PartialEq)]
-pub enum Line<T = Body> {
-    /// What it says: an event, or what else was looked for.
-    Event(T),
+pub enum Line {
+    /// An event.
+    Event(Body),
     /// Nothing but white space.
     Blank,
     /// A line that cannot be read, and why.
@@ -17,99 +19,79 @@ pub enum Line<T = Body> {
     End,
 }
 
+/// One line of input, before it is read.
+#[derive(Debug, PartialEq)]
+pub enum Text<'a> {
+    /// Something, without the white space around it.
+    Line(&'a str),
+    /// Nothing but white space.
+    Blank,
+    /// A line that is too long or no text, and why.
+    Bad(String),
+    /// The end of the input.
+    End,
+}
+
 /// Reads lines of events. A line over the limit is skipped without being held.
 pub struct Lines<R> {
-    input: R,
-    /// The longest line, in bytes: somewhat over the largest event.
-    limit: usize,
+    /// They may be somewhat longer than the largest event.
+    input: BoundedLines<R>,
     event_max: usize,
-    number: u64,
-    read: u64,
-    buffer: Vec<u8>,
 }
 
 impl<R: BufRead> Lines<R> {
     pub fn new(input: R, limit: usize, event_max: usize) -> Self {
         Self {
-            input,
-            limit,
+            input: BoundedLines::new(input, limit),
             event_max,
-            number: 0,
-            read: 0,
-            buffer: Vec::new(),
         }
     }
 
     /// The number of the line read last, from 1.
     pub fn number(&self) -> u64 {
-        self.number
+        self.input.number()
     }
 
     /// The bytes of the line read last, as far as they are held.
     pub fn length(&self) -> usize {
-        self.buffer.len()
+        self.input.held().len()
     }
 
     /// The bytes read so far.
     pub fn bytes_read(&self) -> u64 {
-        self.read
+        self.input.bytes_read()
     }
 
     /// The next line. An error is one of the input itself.
     pub fn next_line(&mut self) -> io::Result<Line> {
-        self.next_as(|text| Body::from_json(text).map_err(|error| error.to_string()))
+        Ok(match self.next_text()? {
+            Text::End => Line::End,
+            Text::Blank => Line::Blank,
+            Text::Bad(why) => Line::Bad(why),
+            Text::Line(text) => match Body::from_json(text) {
+                Ok(body) => Line::Event(body),
+                Err(error) => Line::Bad(error.to_string()),
+            },
+        })
     }
 
-    /// The next line, read in another way.
-    pub fn next_as<T>(
-        &mut self,
-        read: impl FnOnce(&str) -> Result<T, String>,
-    ) -> io::Result<Line<T>> {
-        self.buffer.clear();
-        let length = self.fill()?;
+    /// The next line as it is. An error is one of the input itself.
+    pub fn next_text(&mut self) -> io::Result<Text<'_>> {
+        let length = self.input.advance()?;
         if length == 0 {
-            return Ok(Line::End);
+            return Ok(Text::End);
         }
-        self.number += 1;
-        if length > self.limit as u64 {
-            // A buffer that grew to the limit once need not stay that large.
-            self.buffer = Vec::new();
+        if length > self.input.limit() as u64 {
             let max = self.event_max;
-            return Ok(Line::Bad(format!(
+            return Ok(Text::Bad(format!(
                 "a line of {length} bytes is over the limit of {max} for an event"
             )));
         }
-        Ok(parse(&self.buffer, self.number == 1, read))
-    }
-
-    /// Reads up to the end of the line; returns its length, keeps no more than the limit of it.
-    fn fill(&mut self) -> io::Result<u64> {
-        let mut length = 0_u64;
-        loop {
-            let chunk = match self.input.fill_buf() {
-                Ok(chunk) => chunk,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
-            if chunk.is_empty() {
-                return Ok(length);
-            }
-            let end = chunk.iter().position(|byte| *byte == b'\n');
-            let used = end.map_or(chunk.len(), |end| end + 1);
-            let room = self.limit.saturating_sub(self.buffer.len()).min(used);
-            self.buffer
-                .extend_from_slice(chunk.get(..room).unwrap_or_default());
-            self.input.consume(used);
-            length += used as u64;
-            self.read += used as u64;
-            if end.is_some() {
-                return Ok(length);
-            }
-        }
+        Ok(text(self.input.held(), self.number() == 1))
     }
 }
 
-fn parse<T>(line: &[u8], first: bool, read: impl FnOnce(&str) -> Result<T, String>) -> Line<T> {
+fn text(line: &[u8], first: bool) -> Text<'_> {
     let line = match line.strip_prefix(b"\xef\xbb\xbf") {
         Some(rest) if first => rest,
         _ => line,
@@ -117,18 +99,15 @@ fn parse<T>(line: &[u8], first: bool, read: impl FnOnce(&str) -> Result<T, Strin
     let text = match std::str::from_utf8(line) {
         Ok(text) => text.trim(),
         Err(error) => {
-            return Line::Bad(format!(
+            return Text::Bad(format!(
                 "invalid UTF-8 at byte {} of the line",
                 error.valid_up_to()
             ));
         }
     };
-    if text.is_empty() {
-        return Line::Blank;
-    }
-    match read(text) {
-        Ok(read) => Line::Event(read),
-        Err(why) => Line::Bad(why),
+    match text.is_empty() {
+        true => Text::Blank,
+        false => Text::Line(text),
     }
 }
 

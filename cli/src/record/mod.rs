@@ -2,10 +2,14 @@
 //!
 //! ```text
 //! detect        which format an input is in
+//! claude_code   sessions of Claude Code, a line at a time
+//! langgraph     checkpoint databases of LangGraph
+//! branches      the lineages that a history becomes
 //! jsonl         JSON Lines, a line at a time
-//! claude_code/  a session of Claude Code, line by line
 //! swe_agent     a trajectory of SWE-agent -> a plan
 //! tau_bench     results of tau-bench -> a plan for each task
+//! openai        message arrays -> a plan for each
+//! turns         a conversation -> steps, one for each answer
 //! conversation  chat messages -> events
 //! object        JSON objects, field by field
 //! plan          events and marks, before anything is written
@@ -14,16 +18,20 @@
 //! stream        lines: read and written as they come
 //! ```
 
+mod branches;
 mod claude_code;
 mod conversation;
 mod detect;
 mod document;
 mod jsonl;
+mod langgraph;
 pub mod object;
+mod openai;
 mod plan;
 mod stream;
 mod swe_agent;
 mod tau_bench;
+mod turns;
 mod write;
 
 use std::fs::File;
@@ -39,10 +47,11 @@ use crate::output::{Out, big, count, printable, time};
 use crate::store::{Choice, attach};
 pub use detect::Format;
 use detect::detect;
+pub use detect::told;
 use write::Durable;
 
 /// How much of an input is looked at to tell its format.
-const START: usize = 64 << 10;
+pub const START: usize = 64 << 10;
 
 /// What became of one task.
 #[derive(Debug)]
@@ -56,11 +65,19 @@ struct Recorded {
     head: Offset,
 }
 
-/// What recording an input gave: what was recorded, and how many lines could not be.
+/// What recording an input gave: what was recorded, and how many lines and checkpoints could not be.
 #[derive(Debug, Default)]
 struct Outcome {
     recorded: Vec<Recorded>,
     bad_lines: u64,
+    /// Of a database: checkpoints, or writes of them.
+    bad_checkpoints: u64,
+}
+
+impl Outcome {
+    fn is_whole(&self) -> bool {
+        self.bad_lines == 0 && self.bad_checkpoints == 0
+    }
 }
 
 /// One input, and how it is to be recorded.
@@ -83,27 +100,53 @@ pub fn run(store: &Choice, args: &args::Record, out: &mut Out) -> Result<()> {
                 .hint("record the files one by one, or leave --task out"),
         );
     }
-    // Nothing is made where nothing can be read.
-    let inputs = args.files.iter().map(|path| open(path)).collect::<Vec<_>>();
-    if let [Err(_)] = inputs.as_slice() {
-        return inputs
-            .into_iter()
-            .filter_map(Result::err)
-            .next()
-            .map_or(Ok(()), Err);
+    // What comes from a pipe may come for days.
+    let long = args.files.iter().any(|path| path.as_os_str() == "-");
+    let (all, worst) = record_all(store, args, long, out)?;
+    report(&all.recorded, args, out)?;
+    end(&all, worst, args)
+}
+
+/// The same for `import`, which tells of it in a document of its own form.
+pub fn import(store: &Choice, args: &args::Record, out: &mut Out) -> Result<()> {
+    let (all, worst) = record_all(store, args, true, out)?;
+    if out.json {
+        let tasks: Vec<Value> = all.recorded.iter().map(form).collect();
+        out.json(&json!({
+            "tasks": tasks,
+            "bad_lines": big(all.bad_lines),
+            "bad_checkpoints": big(all.bad_checkpoints),
+        }))?;
+    } else {
+        report(&all.recorded, args, out)?;
     }
+    end(&all, worst, args)
+}
+
+/// Records all files, and says what went wrong first. With `attached` others may ask meanwhile.
+fn record_all(
+    store: &Choice,
+    args: &args::Record,
+    attached: bool,
+    out: &mut Out,
+) -> Result<(Outcome, Option<Failure>)> {
+    // Nothing is made where nothing can be read.
+    let mut only = match args.files.as_slice() {
+        [path] => Some(open(path)?),
+        _ => None,
+    };
     let user = args.user.clone().unwrap_or_else(current_user);
     let engine = store.open_or_create_with_hooks(Options::default().event_max(args.event_max))?;
-    // What comes from a pipe may come for days.
-    let pipe = args.files.iter().any(|path| path.as_os_str() == "-");
-    let attached = pipe.then(|| attach(&engine));
+    let attached = attached.then(|| attach(&engine));
     let mut all = Outcome::default();
     let mut worst = None;
-    for (path, input) in args.files.iter().zip(inputs) {
+    for path in &args.files {
+        let input = only.take().map_or_else(|| open(path), Ok);
         let done = input.and_then(|reader| one(&engine, args, &user, path, reader, out));
         match done {
             Ok(outcome) => {
                 all.bad_lines += outcome.bad_lines;
+                all.bad_checkpoints += outcome.bad_checkpoints;
                 all.recorded.extend(outcome.recorded);
             }
             Err(failure) => {
@@ -114,18 +157,24 @@ pub fn run(store: &Choice, args: &args::Record, out: &mut Out) -> Result<()> {
                 worst.get_or_insert(failure);
             }
         }
-        if args.strict && (worst.is_some() || all.bad_lines > 0) {
+        if args.strict && (worst.is_some() || !all.is_whole()) {
             break;
         }
     }
     drop(attached);
     let closed = engine.close();
-    report(&all.recorded, args, out)?;
+    if worst.is_none() && all.is_whole() {
+        closed?;
+    }
+    Ok((all, worst))
+}
+
+fn end(all: &Outcome, worst: Option<Failure>, args: &args::Record) -> Result<()> {
     match worst {
         Some(failure) if args.files.len() > 1 => Err(Failure::said(failure.code())),
         Some(failure) => Err(failure),
-        None if all.bad_lines > 0 => Err(bad_lines(&all, args)),
-        None => Ok(closed?),
+        None if !all.is_whole() => Err(left_out(all, args)),
+        None => Ok(()),
     }
 }
 
@@ -193,7 +242,10 @@ fn one(
     match format {
         Format::Jsonl | Format::Auto => stream::record(&input, reader, out),
         Format::ClaudeCode => claude_code::record(&input, reader, out),
-        Format::SweAgent | Format::TauBench => document::record(&input, format, reader, out),
+        Format::LangGraph => langgraph::record(&input, path, out),
+        Format::SweAgent | Format::TauBench | Format::OpenAi => {
+            document::record(&input, format, reader, out)
+        }
     }
 }
 
@@ -238,11 +290,20 @@ fn say_bad_line(input: &str, line: u64, why: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", printable(&text));
 }
 
-fn bad_lines(outcome: &Outcome, args: &args::Record) -> Failure {
+fn left_out(outcome: &Outcome, args: &args::Record) -> Failure {
     let lines = count(outcome.bad_lines, "line");
-    let failure = Failure::new(format!("{lines} could not be recorded")).code_of(UNMET);
+    let checkpoints = count(outcome.bad_checkpoints, "checkpoint");
+    let what = match (outcome.bad_lines, outcome.bad_checkpoints) {
+        (_, 0) => lines,
+        (0, _) => checkpoints,
+        _ => format!("{lines} and {checkpoints}"),
+    };
+    let failure = Failure::new(format!("{what} could not be recorded")).code_of(UNMET);
     if args.strict {
         failure.hint("what stands before it is recorded; without --strict the rest goes on")
+    } else if outcome.bad_lines == 0 {
+        failure
+            .hint("the others are recorded; what went on from these went on from those before them")
     } else {
         failure.hint("the other lines are recorded; correct these and record them alone")
     }

@@ -16,6 +16,10 @@ impl Object {
         self.0.is_empty()
     }
 
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
     pub fn get(&self, name: &str) -> Option<&Json> {
         self.0
             .iter()

@@ -1,21 +1,14 @@
 //! tau-bench results: an array of `{task_id, trial, reward, info, traj[]}`.
 //!
-//! The trials of one task become lineages of one task. Each message of the assistant begins a
-//! step, and what follows it belongs to the step:
-//!
-//! ```text
-//! messages before the assistant's first    Message ..
-//! one step                                 StepStarted, Message, ToolCalled .., ToolReturned ..,
-//!                                          StepFinished, mark
-//! reward, info, trial, .., last step       VariablesPatched before the last mark
-//! ```
+//! The trials of one task become lineages of one task, each as `turns` has it: what an entry says
+//! beside its messages (reward, info, trial) becomes variables.
 
-use milepost::{Application, Body, Data, MarkStatus, StepFinished, ToolReturned};
+use milepost::{Body, MarkStatus, ToolReturned};
 use std::collections::BTreeMap;
 
-use super::conversation::{self, Leftover};
 use super::object::{Object, as_text};
 use super::plan::{Plan, Run};
+use super::turns::Turns;
 
 /// tau-bench itself counts a trial as passed within this of a reward of 1.
 const REWARD_SLACK: f64 = 1e-6;
@@ -54,15 +47,13 @@ fn run(mut entry: Object, place: &str) -> Result<Run, String> {
         description: trial,
         items: Vec::new(),
     };
-    let mut steps = Steps {
-        run: &mut run,
-        leftover: Leftover::default(),
-        step: 0,
-    };
+    let mut turns = Turns::new(&mut run);
     for (index, message) in messages.into_iter().enumerate() {
-        steps.message(message, &format!("message {index} of {place}"))?;
+        let place = format!("message {index} of {place}");
+        turns.message(message, &place, with_outcome)?;
     }
-    steps.end(entry);
+    let status = status(&entry);
+    turns.end(entry, status);
     Ok(run)
 }
 
@@ -74,57 +65,6 @@ fn status(entry: &Object) -> MarkStatus {
     {
         Some(reward) if reward < 1.0 - REWARD_SLACK => MarkStatus::Failure,
         _ => MarkStatus::Success,
-    }
-}
-
-struct Steps<'a> {
-    run: &'a mut Run,
-    leftover: Leftover,
-    /// The number of the step that is open; 0 before the first.
-    step: u64,
-}
-
-impl Steps<'_> {
-    fn message(&mut self, message: Object, place: &str) -> Result<(), String> {
-        if message.text("role").as_deref() == Some("assistant") {
-            if self.step > 0 {
-                self.finish_step();
-                self.run.mark(self.step, MarkStatus::Success);
-            }
-            self.step += 1;
-            self.run.begin_step(self.step);
-        }
-        for body in conversation::events(message, place, &mut self.leftover)? {
-            self.run.event(with_outcome(body));
-        }
-        Ok(())
-    }
-
-    fn finish_step(&mut self) {
-        let mut fields = Object::default();
-        if let Some(json) = self.leftover.take().into_json() {
-            fields.put("message_fields", json);
-        }
-        let metrics = BTreeMap::new();
-        self.run.event(StepFinished {
-            step: self.step,
-            result: fields.into_json(),
-            metrics,
-        });
-    }
-
-    fn end(mut self, entry: Object) {
-        let status = status(&entry);
-        if self.step > 0 {
-            self.finish_step();
-        } else if let Some(json) = self.leftover.take().into_json() {
-            self.run.event(Application {
-                name: "message_fields".into(),
-                data: Data::Json(json),
-            });
-        }
-        self.run.set_variables(entry);
-        self.run.mark(self.step, status);
     }
 }
 

@@ -75,7 +75,7 @@ pub fn read(engine: &Engine, bytes: &[u8]) -> Result<(), String> {
             Line::Event(event) => import.event(event),
             Line::Header(_) | Line::End(_) => Ok(()),
         };
-        taken.map_err(|error| format!("line {}: {error}", reader.number))?;
+        taken.map_err(|error| format!("line {}: {error}", reader.number()))?;
     }
     import
         .finish()

@@ -14,6 +14,9 @@
     reason = "tests"
 )]
 
+#[path = "../../../cli/src/bounded_lines.rs"]
+#[allow(dead_code, reason = "the command uses the rest")]
+mod bounded_lines;
 mod copies;
 mod half;
 mod lines;

@@ -47,8 +47,9 @@ fn model() -> Model {
         let events = Some(1200 + at as u64);
         model.details.put(id, Details { step, events });
         let preview = Preview {
+            size: Some(Line::new(Tone::Plain, "size      8 events, state 312 B")),
             files: vec![
-                Line::new(Tone::Title, "2 files captured"),
+                Line::new(Tone::Title, "2 files captured, 4.0 KiB"),
                 Line::new(Tone::Plain, "  draft.md"),
                 Line::new(Tone::Plain, "  日本.md"),
             ],
@@ -123,10 +124,10 @@ id        1f0000000000000074756e696e6…  - /context: {\"examples\":24}
 time      2027-01-15T08:00:00.000031Z   ~ /prompt: \"短い文\" -> \"長い文\"
 status    success, step
 metadata  {\"step\":31}
+size      8 events, state 312 B
 
-2 files captured
+2 files captured, 4.0 KiB
   draft.md
-  日本.md
 Enter restore   Esc leave   Tab next task   type to filter   ? keys";
 
 #[test]
@@ -142,11 +143,11 @@ tuning  user ana, head @31, 3 seconds ago                               │ id  
 > tuning-31         5: 試す     59 seconds ago  step              1,200 │ time      2027-01-15T08:00:00.000031Z
   tuning-25         4: 試す     59 seconds ago  step              1,201 │ status    success, step
   tuning-6          3: 試す     59 seconds ago  step              1,202 │ metadata  {\"step\":31}
-日本語のタスク  user ana, head @32, 3 seconds ago                       │
- !チェックポイン…   2: 試す     59 seconds ago  before_restore    1,203 │ 2 files captured
-  @040000000000     1: 試す     59 seconds ago  step              1,204 │   draft.md
+日本語のタスク  user ana, head @32, 3 seconds ago                       │ size      8 events, state 312 B
+ !チェックポイン…   2: 試す     59 seconds ago  before_restore    1,203 │
+  @040000000000     1: 試す     59 seconds ago  step              1,204 │ 2 files captured, 4.0 KiB
+                                                                        │   draft.md
                                                                         │   日本.md
-                                                                        │
                                                                         │
                                                                         │
                                                                         │

@@ -1,280 +1,366 @@
-//! One line of a session.
+//! One line of a session, and the events it becomes.
+//!
+//! ```text
+//! user, assistant    text, thinking, images   Message; blocks next to each other are one
+//!                    tool_use                 ToolCalled
+//!                    tool_result              ToolReturned
+//!                    all other fields         `claude_code` of the first Message's extra fields,
+//!                                             or an Application `claude_code` without one
+//! every other type                            Application `claude_code`: the line, word for word
+//! ```
 
-use milepost::{
-    Application, Body, ContextChanged, Data, Extra, Json, Message, PatchForm, ToolCalled,
-    ToolReturned,
-};
+use jiff::Timestamp;
+use milepost::{Application, Body, Data, Extra, Json, Message, ToolCalled, ToolReturned};
+use serde::Deserialize;
 
-use crate::record::object::Object;
+use super::super::object::{Object, as_text};
 
-/// What events are called that hold what no other event has a place for.
-const REST: &str = "claude_code";
+/// What extra fields and events of an application are called.
+pub const NAME: &str = "claude_code";
+/// The tools that begin another conversation.
+const AGENTS: [&str; 2] = ["Task", "Agent"];
+/// How much of a prompt is told where it is told, in characters.
+const PROMPT_MAX: usize = 60;
 
-/// Fields that lines repeat, and that are context: what changes of them is recorded.
-const CONTEXT: [&str; 4] = ["sessionId", "cwd", "gitBranch", "version"];
+/// An id, as far as ids are compared: sessions have many, and they are long.
+pub type Key = [u8; 16];
 
-/// The id of a line.
-pub type Uuid = [u8; 16];
+/// The key of an id.
+pub fn key(id: &str) -> Key {
+    let mut key = Key::default();
+    let hash = blake3::hash(id.as_bytes());
+    for (to, from) in key.iter_mut().zip(hash.as_bytes()) {
+        *to = *from;
+    }
+    key
+}
 
-/// A line: where it belongs, and what it says.
-#[derive(Debug)]
-pub struct SessionLine {
-    /// Its id. Lines beside the conversation have none.
-    pub uuid: Option<Uuid>,
-    /// The line that it follows.
-    pub parent: Option<Uuid>,
-    /// Whether it is of an agent beside the conversation.
+/// A line as it goes into the log.
+#[derive(Debug, Default)]
+pub struct Line {
+    /// Its own id. A line without one is told by its text.
+    pub uuid: Option<String>,
+    /// The line that it answers, or goes on from.
+    pub parent: Option<String>,
+    /// Whether it is of a conversation beside the session's own.
     pub side: bool,
-    /// When, in microseconds since the Unix epoch.
     pub time_us: Option<u64>,
-    /// Whether somebody asks something: a step begins.
-    pub asks: bool,
-    /// What it says, without what is the same as before.
+    pub said: Said,
     pub events: Vec<Body>,
-    /// What it says of [`CONTEXT`].
-    pub context: Context,
 }
 
-/// The context of a line, or of the last one of a lane.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Context([Option<Json>; CONTEXT.len()]);
+/// What a line says, as far as it matters where it goes.
+#[derive(Debug, Default, PartialEq)]
+pub enum Said {
+    /// Nothing of the conversation.
+    #[default]
+    Nothing,
+    /// Something of the conversation.
+    Message(Talk),
+}
 
-impl Context {
-    /// The event that says what another context changes, if it changes anything; it is remembered.
-    pub fn change(&mut self, to: Self) -> Option<Body> {
-        let mut patch = Object::default();
-        for ((now, to), name) in self.0.iter_mut().zip(to.0).zip(CONTEXT) {
-            if to.is_some() && *now != to {
-                *now = to;
-                patch.put(name, now.clone().unwrap_or_else(Json::null));
-            }
-        }
-        let patch = patch.into_json()?;
-        let form = PatchForm::Merge;
-        Some(ContextChanged { form, patch }.into())
+/// A part of the conversation.
+#[derive(Debug, Default, PartialEq)]
+pub struct Talk {
+    /// The beginning of the text, where somebody asks for something.
+    pub prompt: Option<String>,
+    /// The key of the whole text, of a line that begins a conversation beside the session's own.
+    pub text: Option<Key>,
+    /// The calls that it makes: the key of the id, and for a call that begins another conversation
+    /// the key of what that is asked for.
+    pub called: Vec<(Key, Option<Key>)>,
+    /// The keys of the calls that it answers.
+    pub returned: Vec<Key>,
+}
+
+/// Reads a line, or says what is wrong with it.
+pub fn read(text: &str) -> Result<Line, String> {
+    if !text.starts_with('{') {
+        return Err("not a JSON object".into());
     }
-}
-
-impl SessionLine {
-    /// Reads a line.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let mut line: Object = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        let uuid = take_uuid(&mut line, "uuid");
-        let logical = take_uuid(&mut line, "logicalParentUuid");
-        let parent = take_uuid(&mut line, "parentUuid").or(logical);
-        let side = line.is_true("isSidechain");
-        let time_us = line.text("timestamp").as_deref().and_then(micros);
-        if time_us.is_some() {
-            line.take("timestamp");
-        }
-        let mut context = Context::default();
-        for (place, name) in context.0.iter_mut().zip(CONTEXT) {
-            *place = line.take(name).filter(|json| !json.is_null());
-        }
-        let meta = line.is_true("isMeta");
-        let kind = line.text("type");
-        for name in ["parentUuid", "isSidechain", "userType"] {
-            line.take(name);
-        }
-        let (mut events, mut answers) = (Vec::new(), false);
-        if matches!(kind.as_deref(), Some("user" | "assistant"))
-            && let Some(message) = object(&line, "message")
-        {
-            line.take("message");
-            line.take("type");
-            (events, answers) = said(message, kind.as_deref().unwrap_or_default(), &mut line);
-        }
-        let asks = kind.as_deref() == Some("user") && !meta && !answers && !events.is_empty();
-        if let Some(rest) = line.into_json() {
-            events.push(
-                Application {
-                    name: REST.to_owned(),
-                    data: Data::Json(rest),
-                }
-                .into(),
-            );
-        }
-        Ok(Self {
-            uuid,
-            parent,
-            side,
-            time_us,
-            asks,
-            events,
-            context,
-        })
-    }
-}
-
-/// The events of a message, and whether it has answers of tools. What they have no place for goes to the rest of the line.
-fn said(mut message: Object, kind: &str, rest: &mut Object) -> (Vec<Body>, bool) {
-    let role = message.take_text("role");
-    let role = role.unwrap_or_else(|| kind.to_owned());
-    let Some(blocks) = message.take_list("content") else {
-        let content = message.take("content").filter(|json| !json.is_null());
-        return (vec![spoken(role, content, message.into_json())], false);
+    let mut fields: Object = serde_json::from_str(text).map_err(|error| {
+        let why = error.to_string();
+        let why = why.split(" at line ").next().unwrap_or_default();
+        format!("not JSON: {why}, at column {}", error.column())
+    })?;
+    let mut line = Line {
+        uuid: fields.text("uuid"),
+        parent: fields
+            .text("parentUuid")
+            .or_else(|| fields.text("logicalParentUuid")),
+        side: fields.is_true("isSidechain"),
+        time_us: fields.text("timestamp").as_deref().and_then(time),
+        ..Line::default()
     };
-    let mut extra = message.into_json();
-    let (mut events, mut plain, mut answers) = (Vec::new(), Vec::new(), false);
-    let mut speak = |plain: &mut Vec<Object>, events: &mut Vec<Body>| {
-        let content = match plain.as_slice() {
-            [] => return,
-            [only] if is_text(only) => only.get("text").cloned(),
-            several => Json::from_value(&several).ok(),
-        };
-        plain.clear();
-        events.push(spoken(role.clone(), content, extra.take()));
-    };
-    for block in blocks {
-        match tool_event(&block) {
-            Some(event) => {
-                speak(&mut plain, &mut events);
-                answers |= matches!(event, Body::ToolReturned(_));
-                events.push(event);
-            }
-            None => plain.push(block),
+    let begins = line.side && line.parent.is_none();
+    let message = line.uuid.is_some().then(|| message(&mut fields, begins));
+    match message.flatten() {
+        Some((talk, events)) => {
+            line.said = Said::Message(talk);
+            line.events = events;
+        }
+        None => line.events = vec![application(fields)],
+    }
+    Ok(line)
+}
+
+impl Line {
+    /// What its key in the log is made of: its id, or its text.
+    pub fn name(&self, text: &str) -> String {
+        match &self.uuid {
+            Some(uuid) if is_name(uuid) => uuid.clone(),
+            _ => blake3::hash(text.as_bytes()).to_hex().to_string(),
         }
     }
-    speak(&mut plain, &mut events);
-    // Where only tools were called nobody spoke.
-    if let Some(extra) = extra {
-        rest.put("message", extra);
+
+    /// The line as it is, as one event.
+    pub fn as_it_is(text: &str) -> Result<Vec<Body>, String> {
+        let fields = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        Ok(vec![application(fields)])
     }
-    (events, answers)
-}
 
-fn spoken(role: String, content: Option<Json>, extra: Option<Json>) -> Body {
-    Message {
-        role,
-        content,
-        name: None,
-        extra: extra.map(Extra),
+    pub fn prompt(&self) -> Option<&str> {
+        match &self.said {
+            Said::Message(talk) => talk.prompt.as_deref(),
+            Said::Nothing => None,
+        }
     }
-    .into()
 }
 
-/// Whether a block is a text and nothing else.
-fn is_text(block: &Object) -> bool {
-    let mut rest = block.clone();
-    let is = rest.take_text("type").as_deref() == Some("text");
-    is && rest.take_text("text").is_some() && rest.is_empty()
+/// Whether an id can be the alias of a mark and part of a key.
+fn is_name(id: &str) -> bool {
+    (1..=200).contains(&id.len()) && !id.chars().any(char::is_control)
 }
 
-/// The call of a tool, or what one returned, where a block is that and nothing else.
-fn tool_event(block: &Object) -> Option<Body> {
-    let mut block = block.clone();
-    let event = match block.take_text("type")?.as_str() {
-        "tool_use" => ToolCalled {
-            call: block.take_text("id")?,
-            tool: block.take_text("name")?,
-            arguments: block.take("input").unwrap_or_else(Json::null),
-        }
-        .into(),
-        "tool_result" => ToolReturned {
-            call: block.take_text("tool_use_id")?,
-            tool: None,
-            ok: block
-                .take("is_error")
-                .is_none_or(|json| json.text() != "true"),
-            output: block.take("content"),
-        }
-        .into(),
-        _ => return None,
-    };
-    // What more it has would be lost.
-    block.is_empty().then_some(event)
-}
-
-fn object(line: &Object, name: &str) -> Option<Object> {
-    serde_json::from_str(line.get(name)?.text()).ok()
-}
-
-/// Takes an id of 32 hexadecimal digits, with dashes or without. Any other stays where it is.
-fn take_uuid(line: &mut Object, name: &str) -> Option<Uuid> {
-    let digits = line.text(name)?.replace('-', "");
-    let bytes = data_encoding::HEXLOWER_PERMISSIVE.decode(digits.as_bytes());
-    let uuid = bytes.ok()?.try_into().ok()?;
-    line.take(name);
-    Some(uuid)
-}
-
-fn micros(text: &str) -> Option<u64> {
-    let stamp: jiff::Timestamp = text.parse().ok()?;
+fn time(text: &str) -> Option<u64> {
+    let stamp: Timestamp = text.parse().ok()?;
     u64::try_from(stamp.as_microsecond()).ok()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+fn application(fields: Object) -> Body {
+    let data = Json::from_value(&fields).unwrap_or_else(|_| Json::null());
+    let name = NAME.to_owned();
+    let data = Data::Json(data);
+    Application { name, data }.into()
+}
 
-    fn events(text: &str) -> Vec<String> {
-        let line = SessionLine::parse(text).unwrap();
-        line.events
-            .iter()
-            .map(|body| serde_json::to_string(body).unwrap())
-            .collect()
+/// The events of a line of the conversation; nothing, and nothing taken, where it is none.
+fn message(fields: &mut Object, begins: bool) -> Option<(Talk, Vec<Body>)> {
+    let kind = fields.text("type")?;
+    if kind != "user" && kind != "assistant" {
+        return None;
     }
-
-    #[test]
-    fn a_prompt_is_a_message_that_asks() {
-        let text = r#"{"parentUuid":null,"isSidechain":false,"userType":"external","cwd":"/w","sessionId":"s",
-            "version":"1","type":"user","message":{"role":"user","content":"hello"},
-            "uuid":"00000000-0000-0000-0000-0000000000AB","timestamp":"2026-01-02T03:04:05.678Z"}"#;
-        let line = SessionLine::parse(text).unwrap();
-        assert!(line.asks && !line.side);
-        assert_eq!(line.uuid.unwrap()[15], 0xab);
-        assert_eq!(line.parent, None);
-        assert_eq!(line.time_us, Some(1_767_323_045_678_000));
-        assert_eq!(
-            events(text),
-            [r#"{"kind":"message","role":"user","content":"hello"}"#]
-        );
-        let mut context = Context::default();
-        let changed = context.change(line.context.clone()).unwrap();
-        assert!(
-            serde_json::to_string(&changed)
-                .unwrap()
-                .contains(r#""cwd":"/w""#)
-        );
-        assert_eq!(context.change(line.context), None);
+    let mut message: Object = serde_json::from_str(fields.get("message")?.text()).ok()?;
+    let content = message.take("content")?;
+    let role = message.take_text("role").unwrap_or_else(|| kind.clone());
+    fields.take("message");
+    let mut parts = Parts::new(role, begins);
+    parts.content(content);
+    let mut talk = std::mem::take(&mut parts.talk);
+    let spoken = fields.is_true("isMeta") || fields.is_true("isCompactSummary");
+    if kind != "user" || spoken || !talk.returned.is_empty() {
+        talk.prompt = None;
     }
-
-    #[test]
-    fn calls_and_answers_of_tools_are_events_of_their_own_in_their_order() {
-        let text = r#"{"type":"assistant","uuid":"1","message":{"id":"m","role":"assistant","content":[
-            {"type":"thinking","thinking":"hm","signature":"x"},{"type":"text","text":"I look"},
-            {"type":"tool_use","id":"t1","name":"Read","input":{"f":1.50}}]}}"#;
-        assert_eq!(
-            events(text),
-            [
-                r#"{"kind":"message","role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"x"},{"type":"text","text":"I look"}],"id":"m"}"#,
-                r#"{"kind":"tool_called","call":"t1","tool":"Read","arguments":{"f":1.50}}"#,
-                r#"{"kind":"application","name":"claude_code","data":{"uuid":"1"}}"#,
-            ]
-        );
-        let text = r#"{"type":"user","toolUseResult":{"lines":3},"message":{"role":"user","content":[
-            {"type":"tool_result","tool_use_id":"t1","content":"no","is_error":true}]}}"#;
-        assert_eq!(
-            events(text),
-            [
-                r#"{"kind":"tool_returned","call":"t1","ok":false,"output":"no"}"#,
-                r#"{"kind":"application","name":"claude_code","data":{"toolUseResult":{"lines":3}}}"#,
-            ]
-        );
-        assert!(!SessionLine::parse(text).unwrap().asks);
+    let mut events = parts.end();
+    if let Some(rest) = message.into_json() {
+        fields.put("message", rest);
     }
+    if let Some(rest) = parts.rest.into_json() {
+        fields.put("blocks", rest);
+    }
+    keep(std::mem::take(fields), &mut events);
+    Some((talk, events))
+}
 
-    #[test]
-    fn what_has_no_event_of_its_own_is_kept_word_for_word() {
-        let text = r#"{"type":"summary","summary":"a talk","leafUuid":"x","n":1.500}"#;
-        assert_eq!(
-            events(text),
-            [format!(
-                r#"{{"kind":"application","name":"claude_code","data":{text}}}"#
-            )]
-        );
-        for bad in ["[]", "{", "3", ""] {
-            assert!(SessionLine::parse(bad).is_err(), "{bad}");
+/// Keeps the fields that no event has a place for.
+fn keep(fields: Object, events: &mut Vec<Body>) {
+    let said = events.iter_mut().find_map(|event| match event {
+        Body::Message(message) => Some(message),
+        _ => None,
+    });
+    match said {
+        Some(message) => {
+            let mut extra = Object::default();
+            if let Some(json) = fields.into_json() {
+                extra.put(NAME, json);
+            }
+            message.extra = extra.into_json().map(Extra);
         }
+        None => events.push(application(fields)),
     }
 }
+
+/// The content of a message, taken apart.
+struct Parts {
+    role: String,
+    /// Whether a conversation begins here that a call may have asked for.
+    begins: bool,
+    /// Blocks that are no tool's, up to the next one that is.
+    blocks: Vec<Object>,
+    events: Vec<Body>,
+    talk: Talk,
+    /// Fields of blocks of tools that their events have no place for, by the id of the call.
+    rest: Object,
+}
+
+impl Parts {
+    fn new(role: String, begins: bool) -> Self {
+        Self {
+            role,
+            begins,
+            blocks: Vec::new(),
+            events: Vec::new(),
+            talk: Talk::default(),
+            rest: Object::default(),
+        }
+    }
+
+    fn content(&mut self, content: Json) {
+        let blocks = content.text().starts_with('[');
+        let blocks = blocks.then(|| serde_json::from_str::<Vec<Object>>(content.text()));
+        let Some(Ok(blocks)) = blocks else {
+            if let Some(text) = as_text(&content) {
+                self.spoken(&text);
+            }
+            self.said(Some(content));
+            return;
+        };
+        for mut block in blocks {
+            match self.tool(&mut block) {
+                Some(event) => {
+                    self.talk_ends();
+                    self.events.push(event);
+                }
+                None => {
+                    if let Some(text) = block.text("text") {
+                        self.spoken(&text);
+                    }
+                    self.blocks.push(block);
+                }
+            }
+        }
+    }
+
+    fn spoken(&mut self, text: &str) {
+        if self.talk.prompt.is_none() {
+            self.talk.text = self.begins.then(|| key(text));
+            self.talk.prompt = Some(beginning(text));
+        }
+    }
+
+    fn said(&mut self, content: Option<Json>) {
+        let message = Message {
+            role: self.role.clone(),
+            content,
+            name: None,
+            extra: None,
+        };
+        self.events.push(message.into());
+    }
+
+    /// The event of a block that is a tool's. What the event has no place for is kept.
+    fn tool(&mut self, block: &mut Object) -> Option<Body> {
+        let kind = block.text("type")?;
+        let (call, event) = match kind.as_str() {
+            "tool_use" => {
+                let (id, tool) = (block.text("id")?, block.text("name")?);
+                let arguments = block.take("input").unwrap_or_else(Json::null);
+                self.talk.called.push((key(&id), asked(&tool, &arguments)));
+                let call = id.clone();
+                let called = ToolCalled {
+                    call,
+                    tool,
+                    arguments,
+                };
+                (id, Body::from(called))
+            }
+            "tool_result" => {
+                let id = block.text("tool_use_id")?;
+                self.talk.returned.push(key(&id));
+                let returned = ToolReturned {
+                    call: id.clone(),
+                    tool: None,
+                    ok: !block.is_true("is_error"),
+                    output: block.take("content").filter(|json| !json.is_null()),
+                };
+                (id, returned.into())
+            }
+            _ => return None,
+        };
+        for name in ["type", "id", "name", "tool_use_id", "is_error"] {
+            block.take(name);
+        }
+        if let Some(json) = std::mem::take(block).into_json() {
+            self.rest.put(call, json);
+        }
+        Some(event)
+    }
+
+    /// What was said up to here is one message: text alone as text, otherwise the blocks.
+    fn talk_ends(&mut self) {
+        let mut blocks = std::mem::take(&mut self.blocks);
+        if blocks.is_empty() {
+            return;
+        }
+        let alone = match blocks.as_mut_slice() {
+            [block] if is_plain_text(block) => block.take("text"),
+            _ => None,
+        };
+        let content = alone.or_else(|| Json::from_value(&blocks).ok());
+        self.said(content);
+    }
+
+    fn end(&mut self) -> Vec<Body> {
+        self.talk_ends();
+        if self.events.is_empty() {
+            self.said(Some(Json::new("[]").unwrap_or_else(|_| Json::null())));
+        }
+        std::mem::take(&mut self.events)
+    }
+}
+
+fn is_plain_text(block: &Object) -> bool {
+    let kind = block.text("type");
+    kind.as_deref() == Some("text") && block.text("text").is_some() && block.len() == 2
+}
+
+/// What a call that begins another conversation asks for there.
+fn asked(tool: &str, arguments: &Json) -> Option<Key> {
+    #[derive(Deserialize)]
+    struct Asked {
+        prompt: String,
+    }
+    if !AGENTS.contains(&tool) {
+        return None;
+    }
+    let asked: Asked = serde_json::from_str(arguments.text()).ok()?;
+    Some(key(&asked.prompt))
+}
+
+/// The first words of a text, on one line.
+fn beginning(text: &str) -> String {
+    let mut words = String::new();
+    for word in text.split_whitespace() {
+        if words.chars().count() > PROMPT_MAX {
+            break;
+        }
+        if !words.is_empty() {
+            words.push(' ');
+        }
+        words.extend(
+            word.chars()
+                .take(PROMPT_MAX + 1)
+                .filter(|c| !c.is_control()),
+        );
+    }
+    if words.chars().count() <= PROMPT_MAX {
+        return words;
+    }
+    let cut: String = words.chars().take(PROMPT_MAX).collect();
+    format!("{}…", cut.trim_end())
+}
+
+// A path, so that the fuzz targets find it too.
+#[cfg(test)]
+#[path = "line_tests.rs"]
+mod tests;

@@ -1,82 +1,120 @@
-//! Sessions of Claude Code into a task: `docs/IMPORT.md`.
+//! Sessions of Claude Code: JSON Lines, one file a session, in `~/.claude/projects/`.
 //!
 //! ```text
-//! line    one line: what it says as events, and where it belongs
-//! lanes   the lineages that lines belong to, and what of them is on its way to the disk
+//! line     one line, and the events it becomes
+//! tree     which branch a line goes on
+//! session  events, marks and lineages into the store
 //! ```
 
-mod lanes;
-mod line;
+pub mod line;
+mod session;
+pub mod tree;
 
 use std::io::BufRead;
 
 use indicatif::ProgressBar;
+use serde::Deserialize;
 
-use super::jsonl::{Line, Lines};
-use super::{Format, Input, Outcome, Reader, Recorded, say_bad_line};
+use super::jsonl::{Lines, Text};
+use super::write::Refused;
+use super::{Format, Input, Outcome, Reader, Recorded, acknowledge, say_bad_line};
 use crate::error::{Failure, Result};
 use crate::output::{Out, bar, count, note};
-use lanes::Lanes;
-use line::SessionLine;
+use line::{Line, Said};
+use session::{Session, Written};
 
+/// What a line may have beside its event: escapes that one needs and the other does not.
+const LINE_SLACK: usize = 1 << 20;
 /// A bar is shown from so many bytes on.
 const LONG: u64 = 8 << 20;
 
-/// Records a session. Of one that was recorded before only what is new is written.
-pub fn record(input: &Input<'_>, reader: Reader, out: &mut Out) -> Result<Outcome> {
+/// Records a session. What was recorded of it before is not recorded again.
+pub fn record(input: &Input<'_>, mut reader: Reader, out: &mut Out) -> Result<Outcome> {
+    let start = reader
+        .fill_buf()
+        .map_err(|error| Failure::from(error).at(&input.name))?;
+    let id = task_id(input, start);
+    let event_max = input.args.event_max;
+    let lines = Lines::new(reader, event_max.saturating_add(LINE_SLACK), event_max);
     let size = input.size.unwrap_or_default();
-    // An event is smaller than its line.
-    let lines = Lines::new(reader, input.args.event_max, input.args.event_max);
     let mut recorder = Recorder {
         input,
-        lanes: None,
+        id,
+        session: None,
         bad_lines: 0,
+        repeated: 0,
         bar: bar(size, &input.name, size >= LONG && !out.json, true),
     };
-    let read = recorder.lines(lines);
+    let read = recorder.lines(lines, out);
     recorder.bar.finish_and_clear();
     recorder.finish(read)
 }
 
+/// The session's task: as it is asked for, or the id that its lines have.
+fn task_id(input: &Input<'_>, start: &[u8]) -> String {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Ids {
+        session_id: String,
+        agent_id: Option<String>,
+    }
+    let named = |line: &[u8]| {
+        let ids: Ids = serde_json::from_slice(line).ok()?;
+        // Of an agent the lines have the id of the session that it works for, too.
+        match (ids.agent_id, &input.stem) {
+            (Some(agent), Some(stem)) if stem.starts_with("agent-") => {
+                Some(format!("{}-agent-{agent}", ids.session_id))
+            }
+            _ => Some(ids.session_id),
+        }
+    };
+    if input.args.task.is_some() {
+        return input.task_id();
+    }
+    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
+    // A session that goes on from another begins with lines of that one.
+    let mut found = start.split(|byte| *byte == b'\n').filter_map(named);
+    let first = found.next();
+    let own = |id: &String| input.stem.as_ref() == Some(id);
+    let own = first.iter().cloned().chain(found).find(own);
+    let found = own.or(first);
+    let usable = |id: &String| (1..=150).contains(&id.len()) && !id.chars().any(char::is_control);
+    found.filter(usable).unwrap_or_else(|| input.task_id())
+}
+
 struct Recorder<'a> {
     input: &'a Input<'a>,
-    /// Made at the first line that can be read, so that an input without one leaves no task.
-    lanes: Option<Lanes>,
+    id: String,
+    /// Made at the first line, so that an input without one leaves no task.
+    session: Option<Session<'a>>,
     bad_lines: u64,
+    /// Lines whose id came before.
+    repeated: u64,
     bar: ProgressBar,
 }
 
-impl Recorder<'_> {
-    fn lines(&mut self, mut lines: Lines<impl BufRead>) -> Result<()> {
+impl<'a> Recorder<'a> {
+    fn lines(&mut self, mut lines: Lines<impl BufRead>, out: &mut Out) -> Result<()> {
         loop {
-            let line = lines.next_as(SessionLine::parse).map_err(|error| {
-                let place = format!("{}:{}", self.input.name, lines.number() + 1);
+            let number = lines.number() + 1;
+            let read = lines.next_text().map_err(|error| {
+                let place = format!("{}:{number}", self.input.name);
                 Failure::from(error).at(place)
             })?;
-            self.bar.set_position(lines.bytes_read());
-            match line {
-                Line::End => return Ok(()),
-                Line::Blank => {}
-                Line::Bad(why) => self.bad(lines.number(), &why),
-                Line::Event(line) => self.line(line, &lines)?,
+            match read {
+                Text::End => return Ok(()),
+                Text::Blank => {}
+                Text::Bad(why) => self.bad(number, &why),
+                Text::Line(text) => match line::read(text) {
+                    Ok(line) => self.line(number, text, line, out)?,
+                    Err(why) => self.bad(number, &why),
+                },
             }
+            self.bar.set_position(lines.bytes_read());
             if self.input.args.strict && self.bad_lines > 0 {
                 return Ok(());
             }
         }
-    }
-
-    fn line(&mut self, line: SessionLine, lines: &Lines<impl BufRead>) -> Result<()> {
-        let lanes = match &mut self.lanes {
-            Some(lanes) => lanes,
-            none => {
-                let Input { engine, user, .. } = *self.input;
-                none.insert(Lanes::of(engine, &self.input.task_id(), user)?)
-            }
-        };
-        lanes.take(line, lines.number(), lines.length())?;
-        self.say_refused();
-        Ok(())
     }
 
     fn bad(&mut self, line: u64, why: &str) {
@@ -85,47 +123,100 @@ impl Recorder<'_> {
             .suspend(|| say_bad_line(&self.input.name, line, why));
     }
 
+    fn line(&mut self, number: u64, text: &str, mut line: Line, out: &mut Out) -> Result<()> {
+        let ack = self.input.args.ack;
+        // A pipe may stay quiet for hours.
+        let alone = ack || self.input.stem.is_none();
+        let name = self.input.name.clone();
+        let session = self.session()?;
+        let again = line.uuid.as_deref().is_some_and(|uuid| session.has(uuid));
+        if again {
+            // Kept, but nothing goes on from it: that would be from two places.
+            line = Line {
+                time_us: line.time_us,
+                said: Said::Nothing,
+                events: Line::as_it_is(text).map_err(Failure::new)?,
+                ..Line::default()
+            };
+        }
+        let mut tell = |durable| match ack {
+            true => acknowledge(durable, out),
+            false => Ok(()),
+        };
+        let written = Written {
+            name: line.name(text),
+            line,
+            number,
+            heard: if alone { Some(&mut tell) } else { None },
+        };
+        let done = session.write(written);
+        done.map_err(|failure| failure.at(format!("{name}:{number}")))?;
+        self.repeated += u64::from(again);
+        self.say_refused();
+        Ok(())
+    }
+
+    fn session(&mut self) -> Result<&mut Session<'a>> {
+        match &mut self.session {
+            Some(session) => Ok(session),
+            none => {
+                let made = Session::new(self.input.engine, &self.id, self.input.user)
+                    .map_err(|failure| failure.at(&self.input.name))?;
+                Ok(none.insert(made))
+            }
+        }
+    }
+
     fn say_refused(&mut self) {
-        let refused = self.lanes.as_mut().map(Lanes::take_refused);
-        for (number, why) in refused.unwrap_or_default() {
+        let session = self.session.as_mut();
+        let refused = session.map(Session::take_refused).unwrap_or_default();
+        for Refused { number, why } in refused {
             self.bad(number, &why);
         }
     }
 
     fn finish(mut self, read: Result<()>) -> Result<Outcome> {
-        if let Some(lanes) = &mut self.lanes {
-            lanes.finish()?;
-        }
-        self.say_refused();
+        let name = &self.input.name;
         read?;
+        let head = match &mut self.session {
+            Some(session) => session.finish().map_err(|failure| failure.at(name))?,
+            None => 0,
+        };
+        self.say_refused();
         let mut outcome = Outcome {
             bad_lines: self.bad_lines,
             ..Outcome::default()
         };
-        let Some(lanes) = self.lanes else {
-            return match outcome.bad_lines {
-                0 => Err(
-                    Failure::new(format!("{}: nothing but empty lines", self.input.name))
-                        .hint("give a session: one JSON object a line"),
-                ),
-                _ => Ok(outcome),
-            };
+        let Some(session) = &self.session else {
+            if self.bad_lines == 0 {
+                let name = &self.input.name;
+                return Err(Failure::new(format!("{name}: nothing but empty lines"))
+                    .hint("give a session file, as in ~/.claude/projects/"));
+            }
+            return Ok(outcome);
         };
-        if lanes.orphans > 0 {
-            let lines = count(lanes.orphans, "line");
+        if self.repeated > 0 {
+            let lines = count(self.repeated, "line");
             note(&format!(
-                "{}: {lines} follow one that is not there: they stand where they came",
+                "{}: {lines} with an id that came before: kept, and nothing goes on from them",
+                self.input.name
+            ));
+        }
+        if session.orphans() > 0 {
+            let lines = count(session.orphans(), "line");
+            note(&format!(
+                "{}: {lines} behind one that is not there: they go on from the line before in the file",
                 self.input.name
             ));
         }
         outcome.recorded.push(Recorded {
-            task: self.input.task_id(),
+            task: self.id.clone(),
             input: self.input.name.clone(),
             format: Format::ClaudeCode,
-            lineages: lanes.lineages(),
-            events: lanes.events,
-            checkpoints: lanes.checkpoints,
-            head: lanes.head()?,
+            lineages: session.lineages(),
+            events: session.events,
+            checkpoints: session.checkpoints,
+            head,
         });
         Ok(outcome)
     }

@@ -1,0 +1,105 @@
+//! Lines of bounded length. What is longer is passed over without being held.
+
+use std::io::{self, BufRead};
+
+/// Reads lines, and counts them.
+pub struct BoundedLines<R> {
+    input: R,
+    /// The longest line that is held, in bytes with its end.
+    limit: usize,
+    buffer: Vec<u8>,
+    number: u64,
+    read: u64,
+}
+
+impl<R: BufRead> BoundedLines<R> {
+    pub fn new(input: R, limit: usize) -> Self {
+        Self {
+            input,
+            limit,
+            buffer: Vec::new(),
+            number: 0,
+            read: 0,
+        }
+    }
+
+    /// The number of the line read last, from 1.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The bytes read so far.
+    pub fn bytes_read(&self) -> u64 {
+        self.read
+    }
+
+    /// The longest line that is held, in bytes with its end.
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// The line read last with its end, no more than the limit of it.
+    pub fn held(&self) -> &[u8] {
+        &self.buffer
+    }
+
+    /// Reads the next line and gives its length with its end, over the limit too; 0 at the end of the input.
+    pub fn advance(&mut self) -> io::Result<u64> {
+        if self.buffer.len() == self.limit {
+            // A buffer that grew to the limit once need not stay that large.
+            self.buffer = Vec::new();
+        }
+        self.buffer.clear();
+        let mut length = 0_u64;
+        loop {
+            let chunk = match self.input.fill_buf() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                chunk => chunk?,
+            };
+            let end = chunk.iter().position(|byte| *byte == b'\n');
+            let used = end.map_or(chunk.len(), |end| end + 1);
+            let room = self.limit.saturating_sub(self.buffer.len()).min(used);
+            self.buffer
+                .extend_from_slice(chunk.get(..room).unwrap_or_default());
+            self.input.consume(used);
+            length += used as u64;
+            self.read += used as u64;
+            if end.is_some() || used == 0 {
+                self.number += u64::from(length > 0);
+                return Ok(length);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_over_the_limit_is_counted_and_not_held() {
+        let text = b"one\nmuch longer\n\nlast";
+        let mut lines = BoundedLines::new(io::BufReader::with_capacity(3, text.as_slice()), 5);
+        let mut all = Vec::new();
+        loop {
+            let length = lines.advance().unwrap();
+            let held = String::from_utf8(lines.held().to_vec()).unwrap();
+            all.push((length, held, lines.number()));
+            if length == 0 {
+                break;
+            }
+        }
+        let expected = [
+            (4, "one\n", 1),
+            (12, "much ", 2),
+            (1, "\n", 3),
+            (4, "last", 4),
+            (0, "", 4),
+        ];
+        assert_eq!(
+            all,
+            expected.map(|(length, held, number)| (length, held.to_owned(), number))
+        );
+        assert_eq!(lines.bytes_read(), text.len() as u64);
+    }
+}

@@ -1,0 +1,110 @@
+//! What a path is that is to be imported.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::exported::{self, Input};
+use super::folder;
+use crate::error::{Failure, Result};
+use crate::export::line::BEGINNING;
+use crate::record::{Format, START, told};
+
+/// How deep sessions are looked for: projects, sessions, and what works for them.
+const DEPTH_MAX: usize = 4;
+
+/// What is to be imported.
+pub enum Given {
+    /// What `export` made, or what says that it is not.
+    Export(Input),
+    /// A folder of JSON checkpoint files.
+    Checkpoints,
+    /// Files that `record` takes.
+    Runs(Vec<PathBuf>),
+}
+
+/// Looks at what a path is. A format that is named is believed.
+pub fn look(path: &Path, format: Format) -> Result<Given> {
+    if path.as_os_str() == "-" {
+        return Ok(match format {
+            Format::Auto => Given::Export(exported::input(path)?),
+            _ => Given::Runs(vec![path.to_owned()]),
+        });
+    }
+    let Ok(metadata) = fs::metadata(path) else {
+        return Ok(Given::Checkpoints);
+    };
+    if metadata.is_dir() {
+        return in_folder(path, format);
+    }
+    if format != Format::Auto {
+        return Ok(Given::Runs(vec![path.to_owned()]));
+    }
+    // What is read of a pipe is gone.
+    let start = match metadata.is_file() {
+        true => start(path)?,
+        false => Vec::new(),
+    };
+    let trajectory = path.extension().is_some_and(|ending| ending == "traj");
+    let known = told(&start).is_some() || trajectory;
+    Ok(match known && !start.starts_with(BEGINNING.as_bytes()) {
+        true => Given::Runs(vec![path.to_owned()]),
+        false => Given::Export(exported::input(path)?),
+    })
+}
+
+fn in_folder(path: &Path, format: Format) -> Result<Given> {
+    let checkpoints = || folder::find(path).and_then(|folder| folder::files(&folder));
+    if format == Format::Auto && checkpoints().is_ok() {
+        return Ok(Given::Checkpoints);
+    }
+    let mut sessions = Vec::new();
+    find_sessions(path, DEPTH_MAX, &mut sessions)?;
+    match format {
+        Format::Auto if sessions.is_empty() => Ok(Given::Checkpoints),
+        Format::Auto | Format::ClaudeCode if !sessions.is_empty() => {
+            sessions.sort();
+            Ok(Given::Runs(sessions))
+        }
+        Format::ClaudeCode => Err(Failure::new(format!(
+            "{}: no session in it: there is nothing to import",
+            path.display()
+        ))
+        .hint("give a folder of *.jsonl files, as in ~/.claude/projects/")),
+        other => Err(Failure::new(format!(
+            "{} is a folder, and {} is read from files",
+            path.display(),
+            other.name()
+        ))
+        .hint("name the file")),
+    }
+}
+
+/// The session files of a folder and the folders in it; links are not followed.
+fn find_sessions(folder: &Path, depth: usize, sessions: &mut Vec<PathBuf>) -> Result<()> {
+    let failed = |error: std::io::Error| Failure::new(format!("{}: {error}", folder.display()));
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let kind = entry.file_type().map_err(failed)?;
+        let path = entry.path();
+        if kind.is_dir() && depth > 1 {
+            find_sessions(&path, depth - 1, sessions)?;
+        }
+        let lines = path.extension().is_some_and(|ending| ending == "jsonl");
+        if kind.is_file() && lines && told(&start(&path)?) == Some(Format::ClaudeCode) {
+            sessions.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// The beginning of a file.
+fn start(path: &Path) -> Result<Vec<u8>> {
+    let failed = |error: std::io::Error| Failure::new(format!("{}: {error}", path.display()));
+    let mut start = Vec::new();
+    let file = File::open(path).map_err(failed)?;
+    file.take(START as u64)
+        .read_to_end(&mut start)
+        .map_err(failed)?;
+    Ok(start)
+}

@@ -1,0 +1,259 @@
+//! A checkpoint database, read and never written to.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags, Row};
+
+use super::checkpoint::Stored;
+use crate::error::{CORRUPT, Failure, Result};
+
+/// A thread: its id, and the namespace of the graph in it.
+pub type ThreadId = (String, String);
+
+/// A checkpoint, as far as its order is concerned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    pub row: i64,
+    pub id: String,
+    /// The one before it, as an index of the list.
+    pub parent: Option<usize>,
+}
+
+/// What a task of a graph wrote behind a checkpoint.
+#[derive(Debug)]
+pub struct Write {
+    pub task: String,
+    pub index: i64,
+    pub channel: String,
+    pub value: Stored,
+}
+
+pub struct Database {
+    connection: Connection,
+    name: String,
+}
+
+impl Database {
+    pub fn open(path: &Path) -> Result<Self> {
+        let name = path.display().to_string();
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection =
+            Connection::open_with_flags(path, flags).map_err(|error| failed(&name, &error))?;
+        let database = Self { connection, name };
+        database.check()?;
+        Ok(database)
+    }
+
+    /// Whether it has the tables, as tables: a view could compute for ever.
+    fn check(&self) -> Result<()> {
+        let settings =
+            "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;";
+        self.connection
+            .execute_batch(settings)
+            .map_err(|error| self.failed(&error))?;
+        for table in ["checkpoints", "writes"] {
+            let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1 \
+                       AND sql LIKE 'CREATE TABLE%'";
+            let found: i64 = self
+                .connection
+                .query_row(sql, [table], |row| row.get(0))
+                .map_err(|error| self.failed(&error))?;
+            if found == 0 {
+                let name = &self.name;
+                return Err(Failure::new(format!("{name}: there is no table `{table}`"))
+                    .hint("give a database that LangGraph's SqliteSaver made"));
+            }
+        }
+        Ok(())
+    }
+
+    fn failed(&self, error: &rusqlite::Error) -> Failure {
+        failed(&self.name, error)
+    }
+
+    /// The checkpoints of each thread, each behind the one before it, otherwise by their ids.
+    pub fn threads(&self) -> Result<BTreeMap<ThreadId, Vec<Entry>>> {
+        let sql = "SELECT rowid, thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id \
+                   FROM checkpoints";
+        let read = || -> rusqlite::Result<_> {
+            let mut threads: BTreeMap<ThreadId, Vec<Link>> = BTreeMap::new();
+            let mut statement = self.connection.prepare(sql)?;
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                let link = Link {
+                    row: row.get(0)?,
+                    id: text(row, 3)?,
+                    parent: Some(text(row, 4)?).filter(|parent| !parent.is_empty()),
+                };
+                let thread = (text(row, 1)?, text(row, 2)?);
+                threads.entry(thread).or_default().push(link);
+            }
+            Ok(threads)
+        };
+        let threads = read().map_err(|error| self.failed(&error))?;
+        let ordered = |(thread, links)| (thread, ordered(links));
+        Ok(threads.into_iter().map(ordered).collect())
+    }
+
+    /// The checkpoint in a row, and its metadata.
+    pub fn checkpoint(&self, row: i64) -> Result<(Stored, Vec<u8>), String> {
+        let sql = "SELECT type, checkpoint, metadata FROM checkpoints WHERE rowid = ?1";
+        let read = || -> rusqlite::Result<_> {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            statement.query_row([row], |row| Ok((stored(row, 0, 1)?, bytes(row, 2)?)))
+        };
+        read().map_err(|error| error.to_string())
+    }
+
+    /// What was written behind a checkpoint, in the order it was.
+    pub fn writes(&self, thread: &ThreadId, id: &str) -> Result<Vec<Write>, String> {
+        let sql = "SELECT task_id, idx, channel, type, value FROM writes WHERE thread_id = ?1 \
+                   AND checkpoint_ns = ?2 AND checkpoint_id = ?3 ORDER BY rowid";
+        let read = || -> rusqlite::Result<_> {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let rows = statement.query_map([&thread.0, &thread.1, id], |row| {
+                Ok(Write {
+                    task: text(row, 0)?,
+                    index: row.get(1)?,
+                    channel: text(row, 2)?,
+                    value: stored(row, 3, 4)?,
+                })
+            })?;
+            rows.collect()
+        };
+        read().map_err(|error: rusqlite::Error| error.to_string())
+    }
+}
+
+fn failed(name: &str, error: &rusqlite::Error) -> Failure {
+    Failure::new(format!("{name}: {error}"))
+        .code_of(CORRUPT)
+        .hint(
+            "see that it is a whole database of LangGraph's SqliteSaver; nothing of it was changed",
+        )
+}
+
+fn text(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
+    Ok(match row.get_ref(column)? {
+        ValueRef::Null => String::new(),
+        ValueRef::Integer(number) => number.to_string(),
+        ValueRef::Real(number) => number.to_string(),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+            String::from_utf8_lossy(bytes).into_owned()
+        }
+    })
+}
+
+fn bytes(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<u8>> {
+    Ok(match row.get_ref(column)? {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.to_owned(),
+        _ => Vec::new(),
+    })
+}
+
+fn stored(row: &Row<'_>, kind: usize, value: usize) -> rusqlite::Result<Stored> {
+    Ok(Stored {
+        kind: Some(text(row, kind)?).filter(|kind| !kind.is_empty()),
+        bytes: bytes(row, value)?,
+    })
+}
+
+struct Link {
+    row: i64,
+    id: String,
+    parent: Option<String>,
+}
+
+/// Each checkpoint behind its parent. Ids ascend with time within one process only, and a database
+/// may be changed by hand: where parents go in a circle, it is cut where it closes.
+fn ordered(mut links: Vec<Link>) -> Vec<Entry> {
+    links.sort_by(|a, b| (&a.id, a.row).cmp(&(&b.id, b.row)));
+    links.dedup_by(|later, first| later.id == first.id);
+    let known: HashMap<&str, usize> = links
+        .iter()
+        .enumerate()
+        .map(|(at, link)| (link.id.as_str(), at))
+        .collect();
+    let parent_of = |link: &Link| known.get(link.parent.as_deref()?).copied();
+    let parents: Vec<Option<usize>> = links.iter().map(parent_of).collect();
+    // Where each goes in the list; nothing where it has no place yet.
+    let mut places: Vec<Option<usize>> = vec![None; links.len()];
+    let mut entries: Vec<Entry> = Vec::with_capacity(links.len());
+    let mut on_the_way = vec![false; links.len()];
+    for first in 0..links.len() {
+        let mut chain = Vec::new();
+        let mut next = Some(first);
+        while let Some(at) = next {
+            let placed = places.get(at).copied().flatten().is_some();
+            let Some(visited) = on_the_way
+                .get_mut(at)
+                .filter(|visited| !placed && !**visited)
+            else {
+                break;
+            };
+            *visited = true;
+            chain.push(at);
+            next = parents.get(at).copied().flatten();
+        }
+        while let Some(at) = chain.pop() {
+            let parent = parents.get(at).copied().flatten();
+            let parent = parent.and_then(|parent| places.get(parent).copied().flatten());
+            if let (Some(place), Some(link)) = (places.get_mut(at), links.get(at)) {
+                *place = Some(entries.len());
+                let (row, id) = (link.row, link.id.clone());
+                entries.push(Entry { row, id, parent });
+            }
+        }
+    }
+    entries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(links: &[(&str, &str)]) -> Vec<(String, Option<usize>)> {
+        let link = |(row, (id, parent)): (usize, &(&str, &str))| Link {
+            row: i64::try_from(row).unwrap(),
+            id: (*id).to_owned(),
+            parent: Some((*parent).to_owned()).filter(|parent| !parent.is_empty()),
+        };
+        let entries = ordered(links.iter().enumerate().map(link).collect());
+        entries
+            .into_iter()
+            .map(|entry| (entry.id, entry.parent))
+            .collect()
+    }
+
+    fn entry(id: &str, parent: Option<usize>) -> (String, Option<usize>) {
+        (id.to_owned(), parent)
+    }
+
+    #[test]
+    fn each_checkpoint_stands_behind_its_parent() {
+        assert_eq!(
+            order(&[("3", "1"), ("2", "9"), ("1", ""), ("9", "1"), ("4", "lost")]),
+            [
+                entry("1", None),
+                entry("9", Some(0)),
+                entry("2", Some(1)),
+                entry("3", Some(0)),
+                entry("4", None)
+            ]
+        );
+    }
+
+    #[test]
+    fn circles_end() {
+        let circle = order(&[("1", "3"), ("2", "1"), ("3", "2"), ("4", "4"), ("2", "1")]);
+        let expected = [
+            entry("2", None),
+            entry("3", Some(0)),
+            entry("1", Some(1)),
+            entry("4", None),
+        ];
+        assert_eq!(circle, expected);
+    }
+}

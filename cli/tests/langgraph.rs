@@ -1,0 +1,308 @@
+//! Importing checkpoint databases of LangGraph.
+//!
+//! `fixtures/langgraph/make.py` makes the database (langgraph 1.2.22, langgraph-checkpoint-sqlite 3.1.2), and what LangGraph
+//! itself reads from it.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+mod common;
+
+use std::fs;
+use std::path::PathBuf;
+
+use common::{Place, fixture, number, text};
+use rusqlite::{Connection, params};
+use serde_json::{Value, json};
+
+/// A place with a copy of the database.
+fn place() -> (Place, PathBuf) {
+    let place = Place::new();
+    let path = place.path("checkpoints.sqlite");
+    fs::copy(fixture("langgraph/checkpoints.sqlite"), &path).unwrap();
+    (place, path)
+}
+
+/// A database with the tables that are needed and no row.
+fn empty(place: &Place) -> Connection {
+    let connection = Connection::open(place.path("made.sqlite")).unwrap();
+    let tables = "CREATE TABLE checkpoints (thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '',
+            checkpoint_id TEXT NOT NULL, parent_checkpoint_id TEXT, type TEXT, checkpoint BLOB, metadata BLOB,
+            PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id));
+        CREATE TABLE writes (thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '', checkpoint_id TEXT NOT NULL,
+            task_id TEXT NOT NULL, idx INTEGER NOT NULL, channel TEXT NOT NULL, type TEXT, value BLOB,
+            PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id, task_id, idx));";
+    connection.execute_batch(tables).unwrap();
+    connection
+}
+
+fn put(connection: &Connection, id: &str, parent: Option<&str>, kind: &str, checkpoint: &[u8]) {
+    let sql = "INSERT INTO checkpoints VALUES ('t', '', ?1, ?2, ?3, ?4, ?5)";
+    let metadata = json!({"source": "loop", "step": 1}).to_string();
+    let row = params![id, parent, kind, checkpoint, metadata.as_bytes()];
+    connection.execute(sql, row).unwrap();
+}
+
+/// A checkpoint as older versions wrote it.
+fn as_json(values: &Value) -> Vec<u8> {
+    let checkpoint = json!({"v": 1, "ts": "2024-05-26T07:27:40+00:00", "channel_values": values});
+    checkpoint.to_string().into_bytes()
+}
+
+fn variables(place: &Place, address: &str) -> Value {
+    place.json(&format!("state {address}"))["variables"].clone()
+}
+
+#[test]
+fn the_state_at_each_checkpoint_is_what_langgraph_reads() {
+    let (place, _) = place();
+    let said = place.json("import checkpoints.sqlite --user ana");
+    let expected: Value =
+        serde_json::from_slice(&fs::read(fixture("langgraph/expected.json")).unwrap()).unwrap();
+    let expected = expected.as_object().unwrap();
+    let tasks = said["tasks"].as_array().unwrap();
+    assert_eq!(tasks.len(), expected.len());
+    for task in tasks {
+        let id = text(task, "id");
+        assert_eq!(task["format"], "langgraph");
+        let checkpoints = expected[id].as_object().unwrap();
+        assert_eq!(number(task, "checkpoints"), checkpoints.len() as u64);
+        let listed = place.json(&format!("checkpoints {id} --limit 100"));
+        for mark in listed.as_array().unwrap() {
+            let alias = mark["aliases"][0].as_str().unwrap();
+            let found = variables(&place, &format!("@{}", text(mark, "id")));
+            assert_eq!(found, checkpoints[alias], "{id}@{alias}");
+        }
+        let newest = checkpoints.keys().max().unwrap();
+        assert_eq!(variables(&place, id), checkpoints[newest], "{id}");
+    }
+    assert_eq!(place.json("verify")["faults"], json!([]));
+}
+
+#[test]
+fn a_state_updated_at_an_earlier_checkpoint_is_a_lineage_that_the_task_goes_on_with() {
+    let (place, path) = place();
+    place.say("import checkpoints.sqlite").ok();
+    let lineages = place.json("lineages chat");
+    assert_eq!(lineages.as_array().unwrap().len(), 2);
+    let connection = Connection::open(path).unwrap();
+    let sql = "SELECT checkpoint_id, parent_checkpoint_id FROM checkpoints \
+               WHERE thread_id = 'chat' AND metadata LIKE '%\"update\"%'";
+    let (update, parent): (String, String) = connection
+        .query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap();
+    assert_eq!(lineages[1]["description"], update.as_str());
+    let mark = &place.json(&format!("show chat/0@{parent}"));
+    assert!(mark.to_string().contains(&parent), "{mark}");
+    let events = place.lines("log chat --kind message");
+    assert_eq!(events.len(), 0, "messages are values of a channel");
+    let writes = place.lines("log chat/0 --kind application");
+    let interrupted = |event: &&Value| event["body"]["data"]["channel"] == "__interrupt__";
+    assert_eq!(writes.iter().filter(interrupted).count(), 1);
+}
+
+#[test]
+fn imported_again_nothing_is_new_and_what_came_since_is_added() {
+    let (whole, path) = place();
+    whole.say("import checkpoints.sqlite").ok();
+    let again = whole.json("import checkpoints.sqlite");
+    for task in again["tasks"].as_array().unwrap() {
+        assert_eq!(
+            (number(task, "events"), number(task, "checkpoints")),
+            (0, 0)
+        );
+    }
+    // The same, with the last checkpoints and their writes a second time.
+    let (grown, shorter) = place();
+    let connection = Connection::open(&shorter).unwrap();
+    let newest = "SELECT checkpoint_id FROM checkpoints ORDER BY checkpoint_id DESC LIMIT 9";
+    for table in ["writes", "checkpoints"] {
+        let sql = format!("DELETE FROM {table} WHERE checkpoint_id IN ({newest})");
+        connection.execute(&sql, []).unwrap();
+    }
+    drop(connection);
+    grown.say("import checkpoints.sqlite").ok();
+    fs::copy(&path, &shorter).unwrap();
+    grown.say("import checkpoints.sqlite").ok();
+    for id in ["chat", "count", "count-inner"] {
+        assert_eq!(variables(&grown, id), variables(&whole, id));
+        let logs = [&whole, &grown].map(|place| {
+            let events = place.lines(&format!("log {id}")).into_iter();
+            events
+                .map(|event| json!([event["kind"], event["key"]]))
+                .collect::<Vec<_>>()
+        });
+        assert_eq!(logs[0], logs[1], "{id}");
+    }
+}
+
+#[test]
+fn json_rows_of_older_versions_and_every_other_type_are_read() {
+    let place = Place::new();
+    let connection = empty(&place);
+    let message = json!({"lc": 2, "type": "constructor", "id": ["langchain_core", "HumanMessage"],
+        "kwargs": {"content": "hi"}});
+    put(
+        &connection,
+        "1",
+        None,
+        "json",
+        &as_json(&json!({"m": [message]})),
+    );
+    put(
+        &connection,
+        "2",
+        Some("1"),
+        "json",
+        &as_json(&json!({"m": [message, 2], "n": null})),
+    );
+    put(&connection, "3", Some("1"), "json", &as_json(&json!({})));
+    let write = "INSERT INTO writes VALUES ('t', '', '3', 'task', 0, 'c', ?1, x'00ff')";
+    connection.execute(write, ["bytes"]).unwrap();
+    place.say("import made.sqlite --as old").ok();
+    assert_eq!(
+        variables(&place, "old/0"),
+        json!({"m": [{"content": "hi"}, 2], "n": null})
+    );
+    assert_eq!(variables(&place, "old"), json!({}));
+    let patches = place.lines("log old/0 --kind variables_patched");
+    let added = json!([{"op": "add", "path": "/m/-", "value": 2}, {"op": "add", "path": "/n", "value": null}]);
+    assert_eq!(patches[1]["body"]["patch"], added, "only what is new");
+    assert_eq!(patches[1]["time"], "2024-05-26T07:27:40.000000Z");
+    let written = place.lines("log old --kind application");
+    assert_eq!(
+        written.last().unwrap()["body"]["data"]["value"],
+        json!({"base64": "AP8="})
+    );
+}
+
+#[test]
+fn checkpoints_that_cannot_be_read_are_named_and_what_follows_goes_on_before_them() {
+    let place = Place::new();
+    let connection = empty(&place);
+    put(
+        &connection,
+        "1",
+        Some("gone"),
+        "json",
+        &as_json(&json!({"a": 1})),
+    );
+    put(&connection, "2", Some("1"), "pickle", b"whatever");
+    put(
+        &connection,
+        "3",
+        Some("2"),
+        "json",
+        &as_json(&json!({"a": 3})),
+    );
+    put(
+        &connection,
+        "4",
+        Some("3"),
+        "msgpack",
+        &[0xdf, 0xff, 0xff, 0xff, 0xff, 1],
+    );
+    put(&connection, "5", Some("4"), "msgpack", &[0x91; 4000]);
+    let deep = format!("{}1{}", "[".repeat(99), "]".repeat(99));
+    let deep: Value = serde_json::from_str(&deep).unwrap();
+    put(
+        &connection,
+        "6",
+        Some("5"),
+        "json",
+        &as_json(&json!({"a": deep})),
+    );
+    put(
+        &connection,
+        "7",
+        Some("8"),
+        "json",
+        &as_json(&json!({"a": 7})),
+    );
+    put(
+        &connection,
+        "8",
+        Some("7"),
+        "json",
+        &as_json(&json!({"a": 8})),
+    );
+    put(&connection, "9", Some("9"), "", b"");
+    let ran = place.say("import made.sqlite");
+    assert_eq!(ran.code, 1, "{ran:?}");
+    for why in [
+        "checkpoint 2: it is written as `pickle`",
+        "checkpoint 4: cut off",
+        "checkpoint 5: nested deeper than 150 levels",
+        "checkpoint 6: ",
+        "checkpoint 9: ",
+        "5 checkpoints could not be recorded",
+    ] {
+        assert!(ran.err.contains(why), "{why}: {}", ran.err);
+    }
+    assert_eq!(variables(&place, "t/0"), json!({"a": 3}));
+    let listed = place.json("checkpoints t --limit 100");
+    assert_eq!(listed.as_array().unwrap().len(), 4);
+    assert_eq!(place.json("verify")["faults"], json!([]));
+    assert_eq!(place.say("import made.sqlite --strict").code, 1);
+}
+
+#[test]
+fn what_is_no_such_database_is_refused_and_leaves_no_task() {
+    let (place, path) = place();
+    let whole = fs::read(&path).unwrap();
+    let refused = |what: &str| {
+        let ran = place.say("import checkpoints.sqlite --format langgraph");
+        assert!(matches!(ran.code, 1 | 3), "{what}: {ran:?}");
+        assert!(
+            ran.err.contains("error: ") && ran.err.contains("hint: "),
+            "{what}: {ran:?}"
+        );
+        assert!(!ran.err.contains("panicked"), "{what}: {ran:?}");
+    };
+    fs::write(&path, "not a database at all").unwrap();
+    refused("text");
+    fs::write(
+        &path,
+        [b"SQLite format 3\0".as_slice(), &[7; 4000]].concat(),
+    )
+    .unwrap();
+    refused("a beginning, and garbage");
+    fs::write(&path, &whole[..4096]).unwrap();
+    refused("one page of it");
+    drop(fs::remove_file(&path));
+    let connection = Connection::open(&path).unwrap();
+    connection
+        .execute_batch("CREATE TABLE checkpoints (x)")
+        .unwrap();
+    refused("one table");
+    let view = "CREATE TABLE writes (x); DROP TABLE checkpoints; CREATE VIEW checkpoints AS
+        WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x AS rowid, 't' AS thread_id,
+        '' AS checkpoint_ns, x AS checkpoint_id, NULL AS parent_checkpoint_id FROM n";
+    connection.execute_batch(view).unwrap();
+    refused("a view that never ends");
+    connection
+        .execute_batch("DROP VIEW checkpoints; CREATE TABLE checkpoints (thread_id, checkpoint_id)")
+        .unwrap();
+    refused("other columns");
+    assert_eq!(place.json("tasks"), json!([]));
+    // Cut anywhere it is refused, or what is whole of it goes in.
+    for cut in (1..whole.len()).step_by(whole.len() / 9) {
+        let cut_place = Place::new();
+        cut_place.write("cut.sqlite", &whole[..cut]);
+        let ran = cut_place.say("import cut.sqlite --format langgraph");
+        assert!(matches!(ran.code, 0 | 1 | 3), "cut at {cut}: {ran:?}");
+        assert!(!ran.err.contains("panicked"), "cut at {cut}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_database_is_not_read_from_a_pipe_and_not_written_to() {
+    let (place, path) = place();
+    let before = fs::read(&path).unwrap();
+    place.say("record checkpoints.sqlite").ok();
+    assert_eq!(fs::read(&path).unwrap(), before);
+    assert!(!place.path("checkpoints.sqlite-wal").exists());
+    let mut command = place.command(["record", "-"]);
+    command.stdin(fs::File::open(&path).unwrap());
+    let ran = common::Ran::of(command.output().unwrap());
+    ran.failed(1, "a database is read from a file");
+}

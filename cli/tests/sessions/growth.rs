@@ -1,0 +1,146 @@
+//! Sessions that are imported again, have grown, or were cut short.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::common::{Place, number};
+use crate::made::{Made, SESSION, said};
+use crate::{conversation, rewound};
+
+/// What an import changed: events and checkpoints.
+fn changes(place: &Place) -> [u64; 2] {
+    let said = place.json("import session.jsonl");
+    ["events", "checkpoints"].map(|name| number(&said["tasks"][0], name))
+}
+
+/// All that is told of the events of all lineages, without what differs between two runs.
+fn events(place: &Place) -> Vec<Vec<Value>> {
+    let lineages = place.json(&format!("lineages {SESSION}"));
+    let log = |lineage: &Value| {
+        let id = &lineage["id"];
+        let events = place.lines(&format!("log {SESSION}/{id}")).into_iter();
+        let told = |event: Value| {
+            let mut body = event["body"].clone();
+            if let Some(fields) = body.as_object_mut() {
+                // A hash is of its own store.
+                fields.remove("parent");
+            }
+            json!([event["offset"], event["kind"], event["key"], body])
+        };
+        events.map(told).collect()
+    };
+    lineages.as_array().unwrap().iter().map(log).collect()
+}
+
+#[test]
+fn imported_again_nothing_is_new() {
+    let place = Place::new();
+    rewound().save(&place);
+    assert_eq!(changes(&place), [16, 3]);
+    let before = place.json("stats");
+    assert_eq!(changes(&place), [0, 0]);
+    assert_eq!(place.json("stats")["events"], before["events"]);
+}
+
+#[test]
+fn wherever_a_file_ended_the_rest_gives_what_one_import_gives() {
+    let whole = Place::new();
+    let mut made = rewound();
+    made.side("s", None, "user", json!("beside"));
+    made.save(&whole);
+    whole.say("import session.jsonl").ok();
+    let all = events(&whole);
+    for count in 1..made.lines.len() {
+        let place = Place::new();
+        let begun = Made {
+            lines: made.lines[..count].to_vec(),
+        };
+        begun.save(&place);
+        place.say("import session.jsonl").ok();
+        made.save(&place);
+        place.say("import session.jsonl").ok();
+        assert_eq!(events(&place), all, "after {count} lines");
+    }
+}
+
+#[test]
+fn what_was_done_in_the_task_since_does_not_disturb() {
+    let place = Place::new();
+    let mut made = rewound();
+    made.save(&place);
+    place.say("import session.jsonl").ok();
+    place.say(&format!("mark {SESSION} good")).ok();
+    place.say(&format!("pin {SESSION}@good --reason kept")).ok();
+    place.say(&format!("restore {SESSION}/0@e")).ok();
+    made.assistant("i", "h", json!([said("more")]));
+    made.user("j", Some("i"), "third");
+    made.save(&place);
+    assert_eq!(changes(&place), [4, 1]);
+    assert_eq!(changes(&place), [0, 0]);
+    let last = conversation(&place, &format!("{SESSION}/1"));
+    assert_eq!(last[last.len() - 2..], ["more", "third"]);
+    let active = conversation(&place, SESSION);
+    assert_eq!(
+        active.last().unwrap(),
+        "done",
+        "where somebody went back to"
+    );
+}
+
+#[test]
+fn a_file_that_was_changed_is_a_conflict_that_names_the_line() {
+    let place = Place::new();
+    let path = rewound().save(&place);
+    place.say("import session.jsonl").ok();
+    let before = place.json("stats");
+    let changed = fs::read_to_string(&path)
+        .unwrap()
+        .replace("\"on it\"", "\"on that\"");
+    fs::write(&path, changed).unwrap();
+    let refused = place.say("import session.jsonl");
+    refused.failed(4, "line 3 says something else than before");
+    assert_eq!(place.json("stats")["events"], before["events"]);
+}
+
+#[test]
+fn an_import_that_is_killed_and_done_again_is_as_one() {
+    let mut made = Made::new();
+    let mut last = None;
+    for turn in 0..400 {
+        let (prompt, answer) = (format!("p{turn}"), format!("a{turn}"));
+        made.user(&prompt, last.as_deref(), &format!("prompt {turn}"));
+        made.assistant(&answer, &prompt, json!([said(&"words ".repeat(500))]));
+        // Now and then somebody goes back.
+        last = Some(match turn % 50 {
+            49 => format!("a{}", turn - 7),
+            _ => answer,
+        });
+    }
+    let whole = Place::new();
+    made.save(&whole);
+    whole.say("import session.jsonl").ok();
+    let all = events(&whole);
+    let place = Place::new();
+    made.save(&place);
+    // Killed at whatever it does behind so many lines.
+    for lines in [100, 350, 700] {
+        let mut child = place
+            .command(["record", "session.jsonl", "--ack"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let told = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert_eq!(told.take(lines).count(), lines);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_ne!(events(&place), all);
+    }
+    let said = place.run(["import", "session.jsonl"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(events(&place), all);
+    assert_eq!(changes(&place), [0, 0]);
+    assert_eq!(place.json("verify")["faults"], json!([]));
+}

@@ -1,0 +1,78 @@
+//! Sessions of Claude Code, line by line: what each becomes, and where it goes.
+
+use std::io::BufReader;
+
+use crate::bounds::bounded;
+use crate::record::claude_code::line::{self, Line, Said};
+use crate::record::claude_code::tree::{Spot, Tree};
+use crate::record::jsonl::{Lines, Text};
+use crate::texts;
+
+/// The longest line that is read here; longer ones are skipped.
+const LINE_MAX: usize = 4000;
+
+/// What holding a line's place may take: a key, a place, and what tables have to spare.
+const PLACE: usize = 400;
+
+/// The lines of a session.
+pub fn sessions(bytes: &[u8]) {
+    let mut lines = Lines::new(BufReader::with_capacity(64, bytes), LINE_MAX, LINE_MAX);
+    let mut tree = Tree::new(1);
+    // The branches, each with how many lines went to its end.
+    let mut ends = vec![0_u64];
+    loop {
+        let text = match lines.next_text().expect("bytes in memory") {
+            Text::End => break,
+            Text::Line(text) => text.to_owned(),
+            Text::Blank | Text::Bad(_) => continue,
+        };
+        let read = bounded("a line", LINE_MAX, 0, || line::read(&text));
+        let Ok(mut line) = read else { continue };
+        let name = line.name(&text);
+        assert!((1..=200).contains(&name.len()), "{name:?}");
+        assert!(!line.events.is_empty(), "every line is kept: {text}");
+        for body in &line.events {
+            let (kind, payload) = body.encode();
+            let decoded = milepost::Body::decode(kind, &payload);
+            assert_eq!(decoded.as_ref().ok(), Some(body), "{decoded:?}");
+        }
+        texts::append(line.events.clone());
+        if line.uuid.as_deref().is_some_and(|uuid| tree.has(uuid)) {
+            line = Line {
+                events: Line::as_it_is(&text).expect("it was read before"),
+                ..Line::default()
+            };
+        }
+        place(&mut tree, &line, &mut ends);
+    }
+}
+
+/// A line has a place on a branch that is there, or on the next one.
+fn place(tree: &mut Tree, line: &Line, ends: &mut Vec<u64>) {
+    let (spot, place) = bounded("a place", PLACE, PLACE * ends.len(), || tree.place(line));
+    let branch = match spot {
+        Spot::End(branch) => branch,
+        Spot::Fork { branch, behind, .. } => {
+            let (from, offset) = tree.at(behind);
+            assert!((from as usize) < ends.len() && offset.is_some(), "{spot:?}");
+            assert_eq!(branch as usize, ends.len());
+            ends.push(0);
+            branch
+        }
+        Spot::Alone(branch) => {
+            assert_eq!(branch as usize, ends.len());
+            ends.push(0);
+            branch
+        }
+    };
+    let end = ends
+        .get_mut(branch as usize)
+        .expect("a branch that is there");
+    *end += 1;
+    assert_eq!(place.is_some(), matches!(line.said, Said::Message(_)));
+    if let Some(place) = place {
+        assert_eq!(tree.at(place), (branch, None));
+        tree.settle(place, *end);
+    }
+    assert!((tree.current() as usize) < ends.len());
+}
