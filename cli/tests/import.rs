@@ -561,3 +561,50 @@ fn a_file_that_changed_behind_a_kill_is_not_marked_as_what_it_was() {
     assert!(ran.err.contains("with another content"), "{}", ran.err);
     assert_eq!(killed.ids("checkpoints exec-001").len(), 1);
 }
+
+#[test]
+fn what_has_no_place_of_its_own_is_kept_beside_the_step() {
+    let place = place(1);
+    let mut file = checkpoint("exec-001", 1);
+    file["parent_id"] = json!("ckpt-exec-001-0");
+    file["score"] = json!({"deep": [1, null]});
+    file["metadata"] = json!(["no", "object"]);
+    file["status"] = json!("aborted");
+    file["error"] = json!("out of memory");
+    save(&place.path("old"), &file);
+    place.say("import old").ok();
+    assert_state(&place, &file);
+    let kept = place.lines("log exec-001 --kind application");
+    assert_eq!(kept.len(), 1, "of the first nothing is left over");
+    assert_eq!(kept[0]["body"]["name"], "checkpoint_file");
+    let data = json!({
+        "metadata": ["no", "object"], "parent_id": "ckpt-exec-001-0", "score": {"deep": [1, null]},
+        "status": "aborted",
+    });
+    assert_eq!(kept[0]["body"]["data"], data);
+}
+
+#[test]
+fn a_file_that_was_changed_since_it_was_imported_is_named() {
+    let place = place(3);
+    place.say("import old").ok();
+    let before = place.lines("log exec-001");
+    let mut changed = checkpoint("exec-001", 1);
+    changed["variables"] = json!({"rows": "others"});
+    save(&place.path("old"), &changed);
+    // On whatever lineage it is.
+    for _ in 0..2 {
+        let ran = place.say("import old --json");
+        assert_eq!(ran.code, 1, "{ran:?}");
+        assert!(
+            ran.err
+                .contains("ckpt-exec-001-1.json: it was changed since"),
+            "{}",
+            ran.err
+        );
+        let said: Value = serde_json::from_str(&ran.out).unwrap();
+        assert_eq!(counts(&said["tasks"][0]), [0, 0, 2]);
+        assert_eq!(place.lines("log exec-001/0"), before);
+        place.say("restore exec-001@ckpt-exec-001-0").ok();
+    }
+}

@@ -6,12 +6,15 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod common;
+#[path = "common/databases.rs"]
+mod databases;
 
 use std::fs;
 use std::path::PathBuf;
 
 use common::{Place, fixture, number, text};
-use rusqlite::{Connection, params};
+use databases::{as_json, empty, put, variables};
+use rusqlite::Connection;
 use serde_json::{Value, json};
 
 /// A place with a copy of the database.
@@ -20,36 +23,6 @@ fn place() -> (Place, PathBuf) {
     let path = place.path("checkpoints.sqlite");
     fs::copy(fixture("langgraph/checkpoints.sqlite"), &path).unwrap();
     (place, path)
-}
-
-/// A database with the tables that are needed and no row.
-fn empty(place: &Place) -> Connection {
-    let connection = Connection::open(place.path("made.sqlite")).unwrap();
-    let tables = "CREATE TABLE checkpoints (thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '',
-            checkpoint_id TEXT NOT NULL, parent_checkpoint_id TEXT, type TEXT, checkpoint BLOB, metadata BLOB,
-            PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id));
-        CREATE TABLE writes (thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '', checkpoint_id TEXT NOT NULL,
-            task_id TEXT NOT NULL, idx INTEGER NOT NULL, channel TEXT NOT NULL, type TEXT, value BLOB,
-            PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id, task_id, idx));";
-    connection.execute_batch(tables).unwrap();
-    connection
-}
-
-fn put(connection: &Connection, id: &str, parent: Option<&str>, kind: &str, checkpoint: &[u8]) {
-    let sql = "INSERT INTO checkpoints VALUES ('t', '', ?1, ?2, ?3, ?4, ?5)";
-    let metadata = json!({"source": "loop", "step": 1}).to_string();
-    let row = params![id, parent, kind, checkpoint, metadata.as_bytes()];
-    connection.execute(sql, row).unwrap();
-}
-
-/// A checkpoint as older versions wrote it.
-fn as_json(values: &Value) -> Vec<u8> {
-    let checkpoint = json!({"v": 1, "ts": "2024-05-26T07:27:40+00:00", "channel_values": values});
-    checkpoint.to_string().into_bytes()
-}
-
-fn variables(place: &Place, address: &str) -> Value {
-    place.json(&format!("state {address}"))["variables"].clone()
 }
 
 #[test]
@@ -140,7 +113,7 @@ fn json_rows_of_older_versions_and_every_other_type_are_read() {
     let place = Place::new();
     let connection = empty(&place);
     let message = json!({"lc": 2, "type": "constructor", "id": ["langchain_core", "HumanMessage"],
-        "kwargs": {"content": "hi"}});
+        "kwargs": {"content": "hi, and more than what says that something was added"}});
     put(
         &connection,
         "1",
@@ -161,7 +134,7 @@ fn json_rows_of_older_versions_and_every_other_type_are_read() {
     place.say("import made.sqlite --as old").ok();
     assert_eq!(
         variables(&place, "old/0"),
-        json!({"m": [{"content": "hi"}, 2], "n": null})
+        json!({"m": [{"content": "hi, and more than what says that something was added"}, 2], "n": null})
     );
     assert_eq!(variables(&place, "old"), json!({}));
     let patches = place.lines("log old/0 --kind variables_patched");

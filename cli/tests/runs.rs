@@ -50,7 +50,7 @@ fn import_takes_every_format_and_says_what_it_took_it_for() {
     assert_eq!(common::row(&out, "chat")[..2], ["chat", "openai"]);
     place.say("export run -o run.export").ok();
     let elsewhere = place.json("--store elsewhere import run.export");
-    assert_eq!(elsewhere["format"], "export");
+    assert_eq!(elsewhere["tasks"][0]["format"], "export");
 }
 
 #[test]
@@ -192,4 +192,37 @@ fn a_store_in_use_is_said_to_be() {
     assert!(ran.code != 0 && ran.err.contains("error: "), "{ran:?}");
     engine.close().unwrap();
     place.say("import chat.json").ok();
+}
+
+#[test]
+fn nothing_of_a_document_goes_in_where_a_part_of_it_is_refused() {
+    let place = Place::new();
+    let entry = |id: Value| json!({"task_id": id, "reward": 1, "traj": [{"role": "user", "content": "hi"}], "trial": 0});
+    place.write(
+        "two.json",
+        json!([entry(json!(1)), entry(json!("a\u{0}b"))]).to_string(),
+    );
+    let ran = place.say("import two.json");
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.err.contains("control character"), "{}", ran.err);
+    assert_eq!(place.json("tasks"), json!([]));
+}
+
+#[test]
+fn what_nests_too_deep_is_refused_and_not_dropped() {
+    let place = Place::new();
+    let deep = format!("{}1{}", "[".repeat(97), "]".repeat(97));
+    for content in [
+        format!(r#"[{{"role":"user","content":{deep}}}]"#),
+        format!(r#"{{"messages":[{{"role":"user","content":"hi"}}],"more":{deep}}}"#),
+        format!(
+            r#"{{"trajectory":[],"history":[{{"role":"user","content":"hi"}}],"more":{deep}}}"#
+        ),
+    ] {
+        place.write("deep.json", &content);
+        place
+            .say("import deep.json")
+            .failed(1, "nested deeper than 96 levels");
+    }
+    assert_eq!(place.json("tasks"), json!([]));
 }

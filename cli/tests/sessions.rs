@@ -254,7 +254,13 @@ fn a_folder_of_sessions_is_imported_with_all_there_is_in_it() {
         .replace("\"cwd\"", "\"agentId\":\"77\",\"cwd\"");
     fs::write(folder.join("s/subagents/agent-77.jsonl"), agent).unwrap();
     fs::write(folder.join("notes.jsonl"), "{\"kind\":\"message\"}\n").unwrap();
-    let said = place.json("import projects");
+    let ran = place.say("import projects --json");
+    assert!(
+        ran.err
+            .contains("projects: 1 *.jsonl file in it that no session begins: left out"),
+        "{ran:?}"
+    );
+    let said: Value = serde_json::from_str(&ran.out).unwrap();
     let mut ids: Vec<&str> = said["tasks"]
         .as_array()
         .unwrap()

@@ -23,11 +23,13 @@ use crate::key::StoreKey;
 use crate::section::{SectionRef, Sections};
 use crate::wire::{FORMAT_VERSION, Reader, check_version};
 
-/// Bytes of sections that a block aims at, so that it packs to about 4 KiB.
-pub const BLOCK_RAW_TARGET: usize = 16 << 10;
+/// Bytes of sections that a block aims at: larger ones pack better, and whoever wants one event unpacks
+/// all of it.
+pub const BLOCK_RAW_TARGET: usize = 64 << 10;
 
-/// Bytes of records that a section aims at, so that blocks fill well without cutting any.
-pub const SECTION_RAW_TARGET: usize = BLOCK_RAW_TARGET / 2;
+/// Bytes of records that a section aims at, so that blocks fill well without cutting any, and an event is
+/// checked without the rest of its block.
+pub const SECTION_RAW_TARGET: usize = 8 << 10;
 
 /// The most bytes of sections a block may have: one section of a single large record fits.
 pub const BLOCK_RAW_MAX: usize = crate::frame::FRAME_PAYLOAD_MAX;

@@ -5,8 +5,8 @@ use milepost::{Json, RunState};
 use crate::bounds::bounded;
 use crate::record::langgraph::checkpoint::{Stored, content, metadata};
 use crate::record::langgraph::msgpack;
-use crate::record::langgraph::patch::patch;
 use crate::record::object::Object;
+use crate::record::patch::patch;
 
 /// The bytes behind a first byte that says what they are: 0 MessagePack, 1 a checkpoint in it, 2 one in JSON, 3 metadata, 4 two
 /// lists of values in JSON, one behind the other.
@@ -27,7 +27,9 @@ pub fn langgraph(bytes: &[u8]) {
         2 => drop(bounded("a checkpoint", 8 * rest.len(), 0, || {
             content(&stored("json"))
         })),
-        3 => drop(bounded("metadata", 8 * rest.len(), 0, || metadata(rest))),
+        3 => drop(bounded("metadata", 8 * rest.len(), 0, || {
+            metadata(rest.to_vec())
+        })),
         _ => changed(rest),
     }
 }

@@ -12,6 +12,8 @@ pub mod jsonl;
 pub mod object;
 #[path = "../../cli/src/record/openai.rs"]
 pub mod openai;
+#[path = "../../cli/src/record/patch.rs"]
+pub mod patch;
 #[path = "../../cli/src/record/plan.rs"]
 pub mod plan;
 #[path = "../../cli/src/record/swe_agent.rs"]
@@ -35,6 +37,4 @@ pub mod langgraph {
     pub mod checkpoint;
     #[path = "../../cli/src/record/langgraph/msgpack.rs"]
     pub mod msgpack;
-    #[path = "../../cli/src/record/langgraph/patch.rs"]
-    pub mod patch;
 }

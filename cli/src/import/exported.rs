@@ -13,7 +13,7 @@ use crate::error::{CONFLICT, CORRUPT, Failure, Result};
 use crate::export::file::{LINE_MAX, Reader, Wrong};
 use crate::export::line::{BEGINNING, ExportHeader, Line};
 use crate::output::{Out, bar, big, printable};
-use crate::store::Choice;
+use crate::store::{Choice, attach};
 
 /// A bar is shown from so many bytes on.
 const LONG: u64 = 16 << 20;
@@ -70,6 +70,7 @@ pub fn run(store: &Choice, args: &args::Import, mut input: Input, out: &mut Out)
         .hint("import it without --as, or export the task alone"));
     }
     let engine = store.open_or_create(Options::default().event_max(EVENT_MAX))?;
+    let attached = attach(&engine);
     let bar = bar(
         input.length,
         "import",
@@ -86,6 +87,7 @@ pub fn run(store: &Choice, args: &args::Import, mut input: Input, out: &mut Out)
         Err(Refused::Store(line, error)) => Err(refused(&name, line, error)),
         Err(Refused::Other(failure)) => Err(failure),
     };
+    drop(attached);
     let closed = engine.close();
     reported?;
     Ok(closed?)
@@ -205,6 +207,7 @@ fn report(tasks: &[Task], header: &ExportHeader, args: &args::Import, out: &mut 
             let (head, checkpoints) = (task.head()?, task.checkpoints()?);
             forms.push(json!({
                 "id": task.id(),
+                "format": "export",
                 "user": task.user(),
                 "events": big(task.info()?.events),
                 "checkpoints": big(checkpoints),
@@ -212,7 +215,7 @@ fn report(tasks: &[Task], header: &ExportHeader, args: &args::Import, out: &mut 
                 "hash": head.hash,
             }));
         }
-        return Ok(out.json(&json!({"format": "export", "tasks": forms, "copies": copies}))?);
+        return Ok(out.json(&json!({"tasks": forms, "copies": copies}))?);
     }
     let mut rows = Vec::new();
     for task in tasks {

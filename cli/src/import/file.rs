@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::error::Category;
 
 use super::goal::Goal;
-use crate::record::object::{as_text, compact};
+use crate::record::object::{Object, as_text, compact, fields_of};
 
 /// The largest file, in bytes.
 pub const FILE_MAX: u64 = 64 << 20;
@@ -36,9 +36,14 @@ pub struct Saved {
     pub error: Option<String>,
     /// A JSON object, where the file has one.
     pub metadata: Option<Json>,
+    /// What has no place of its own: other fields, metadata that is no object, and the word for how it
+    /// went where an error says that, too.
+    pub rest: Object,
+    /// What the file is told by: its hash.
+    pub digest: String,
 }
 
-/// The file as it is written. Other fields are left alone.
+/// The file as it is written.
 #[derive(Deserialize)]
 struct Form {
     id: String,
@@ -53,6 +58,20 @@ struct Form {
     error: Option<Json>,
     metadata: Option<Json>,
 }
+
+const FIELDS: [&str; 11] = [
+    "id",
+    "execution_id",
+    "step_name",
+    "step_index",
+    "timestamp",
+    "state",
+    "context",
+    "variables",
+    "status",
+    "error",
+    "metadata",
+];
 
 /// Reads a checkpoint, or says what is wrong with the file.
 pub fn read(path: &Path) -> Result<Saved, String> {
@@ -88,8 +107,8 @@ fn text(path: &Path) -> Result<String, String> {
     })
 }
 
-fn parse(text: &str) -> Result<Saved, String> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text).trim();
+fn parse(file: &str) -> Result<Saved, String> {
+    let text = file.strip_prefix('\u{feff}').unwrap_or(file).trim();
     if text.is_empty() {
         return Err("empty".into());
     }
@@ -106,8 +125,19 @@ fn parse(text: &str) -> Result<Saved, String> {
     check_id("execution_id", &form.execution_id)?;
     let time_us = time(&form.timestamp)
         .ok_or_else(|| format!("`timestamp` is no time since 1970: {:?}", form.timestamp))?;
+    let mut rest = rest(text)?;
     let metadata = form.metadata.as_ref().map(plain).transpose()?;
-    let metadata = metadata.filter(|json| json.text().starts_with('{'));
+    let (metadata, other) = match metadata {
+        Some(json) if json.text().starts_with('{') => (Some(json), None),
+        other => (None, other.filter(|json| !json.is_null())),
+    };
+    if let Some(other) = other {
+        rest.put("metadata", other);
+    }
+    let success = form.status == "success";
+    if !success && form.error.is_some() {
+        rest.put("status", Json::string(&form.status));
+    }
     let size = metadata.as_ref().map_or(0, |json| json.text().len());
     if size > METADATA_MAX {
         return Err(format!(
@@ -126,13 +156,25 @@ fn parse(text: &str) -> Result<Saved, String> {
         step: form.step_index,
         time_us,
         goal,
-        success: form.status == "success",
+        success,
         status: form.status,
         error: form
             .error
             .map(|json| as_text(&json).unwrap_or_else(|| json.text().to_owned())),
         metadata,
+        rest,
+        digest: blake3::hash(file.as_bytes()).to_hex().to_string(),
     })
+}
+
+/// The fields that have no name here.
+fn rest(text: &str) -> Result<Object, String> {
+    let fields = fields_of(text).unwrap_or_default().into_iter();
+    let mut rest = Object::default();
+    for (name, value) in fields.filter(|(name, _)| !FIELDS.contains(&name.as_str())) {
+        rest.put(name, plain(&value)?);
+    }
+    Ok(rest)
 }
 
 /// The JSON without its white space; numbers and strings stay word for word.

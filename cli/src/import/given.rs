@@ -8,6 +8,7 @@ use super::exported::{self, Input};
 use super::folder;
 use crate::error::{Failure, Result};
 use crate::export::line::BEGINNING;
+use crate::output::{count, note};
 use crate::record::{Format, START, told};
 
 /// How deep sessions are looked for: projects, sessions, and what works for them.
@@ -55,11 +56,26 @@ pub fn look(path: &Path, format: Format) -> Result<Given> {
 
 fn in_folder(path: &Path, format: Format) -> Result<Given> {
     let checkpoints = || folder::find(path).and_then(|folder| folder::files(&folder));
-    if format == Format::Auto && checkpoints().is_ok() {
+    let checkpoints = format == Format::Auto && checkpoints().is_ok();
+    let mut found = Found::default();
+    find_sessions(path, DEPTH_MAX, &mut found);
+    let mut sessions = found.sessions;
+    let place = path.display();
+    if checkpoints {
+        if !sessions.is_empty() {
+            let sessions = count(sessions.len() as u64, "session");
+            note(&format!(
+                "{place}: {sessions} of Claude Code in it too: `--format claude-code` takes them"
+            ));
+        }
         return Ok(Given::Checkpoints);
     }
-    let mut sessions = Vec::new();
-    find_sessions(path, DEPTH_MAX, &mut sessions)?;
+    if found.others > 0 && !sessions.is_empty() {
+        let others = count(found.others, "*.jsonl file");
+        note(&format!(
+            "{place}: {others} in it that no session begins: left out"
+        ));
+    }
     match format {
         Format::Auto if sessions.is_empty() => Ok(Given::Checkpoints),
         Format::Auto | Format::ClaudeCode if !sessions.is_empty() => {
@@ -67,35 +83,49 @@ fn in_folder(path: &Path, format: Format) -> Result<Given> {
             Ok(Given::Runs(sessions))
         }
         Format::ClaudeCode => Err(Failure::new(format!(
-            "{}: no session in it: there is nothing to import",
-            path.display()
+            "{place}: no session in it: there is nothing to import"
         ))
         .hint("give a folder of *.jsonl files, as in ~/.claude/projects/")),
         other => Err(Failure::new(format!(
-            "{} is a folder, and {} is read from files",
-            path.display(),
+            "{place} is a folder, and {} is read from files",
             other.name()
         ))
         .hint("name the file")),
     }
 }
 
-/// The session files of a folder and the folders in it; links are not followed.
-fn find_sessions(folder: &Path, depth: usize, sessions: &mut Vec<PathBuf>) -> Result<()> {
-    let failed = |error: std::io::Error| Failure::new(format!("{}: {error}", folder.display()));
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let kind = entry.file_type().map_err(failed)?;
+/// What is in a folder.
+#[derive(Default)]
+struct Found {
+    sessions: Vec<PathBuf>,
+    /// Files of lines that are none.
+    others: u64,
+}
+
+/// Looks for sessions in a folder and the folders in it; links are not followed. What cannot be read
+/// counts as one: it is named when its turn comes, and the others are taken.
+fn find_sessions(folder: &Path, depth: usize, found: &mut Found) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        found.sessions.push(folder.to_owned());
+        return;
+    };
+    for entry in entries.flatten() {
         let path = entry.path();
+        let Ok(kind) = entry.file_type() else {
+            found.sessions.push(path);
+            continue;
+        };
         if kind.is_dir() && depth > 1 {
-            find_sessions(&path, depth - 1, sessions)?;
+            find_sessions(&path, depth - 1, found);
         }
         let lines = path.extension().is_some_and(|ending| ending == "jsonl");
-        if kind.is_file() && lines && told(&start(&path)?) == Some(Format::ClaudeCode) {
-            sessions.push(path);
+        if kind.is_file() && lines {
+            match start(&path) {
+                Ok(start) if told(&start) != Some(Format::ClaudeCode) => found.others += 1,
+                _ => found.sessions.push(path),
+            }
         }
     }
-    Ok(())
 }
 
 /// The beginning of a file.

@@ -23,6 +23,7 @@
 //! status, error          StepFinished or StepFailed; the mark's status
 //! id, metadata           the mark's alias and metadata
 //! timestamp              the time of all of them
+//! everything else        Application `checkpoint_file`
 //! ```
 
 mod exported;
@@ -92,7 +93,9 @@ pub fn run(store: &Choice, args: &args::Import, out: &mut Out) -> Result<()> {
     reading.finish_and_clear();
     let mut written = Vec::new();
     // Nothing is made where nothing can be imported.
-    let done = if plans.is_empty() {
+    let planned: u64 = plans.iter().map(TaskPlan::files).sum();
+    let ends = args.strict && planned < count;
+    let done = if plans.is_empty() || ends {
         Ok(())
     } else {
         let writing = bar(count, "import", count >= LONG && !out.json, false);
@@ -145,8 +148,18 @@ fn write_all(
     let attached = attach(&engine);
     let mut done = Ok(());
     for plan in plans {
-        match write::write(&engine, &user, plan, skip, progress) {
-            Ok(task) => written.extend(task),
+        let mut all = true;
+        let mut skip = |file: Skipped| {
+            all = false;
+            skip(file);
+        };
+        match write::write(&engine, &user, plan, &mut skip, progress) {
+            Ok(task) => {
+                written.extend(task);
+                if args.strict && !all {
+                    break;
+                }
+            }
             Err(failure) => {
                 done = Err(failure);
                 break;
@@ -179,7 +192,7 @@ fn report(written: &[Written], skipped: &[Skipped], out: &mut Out) -> Result<()>
             .iter()
             .map(|file| json!({"path": file.path, "reason": file.reason}))
             .collect();
-        return Ok(out.json(&json!({"format": "checkpoints", "tasks": tasks, "skipped": skipped}))?);
+        return Ok(out.json(&json!({"tasks": tasks, "skipped": skipped}))?);
     }
     if written.is_empty() {
         return Ok(());
@@ -203,6 +216,7 @@ fn report(written: &[Written], skipped: &[Skipped], out: &mut Out) -> Result<()>
 fn form(written: &Written) -> Value {
     json!({
         "id": written.task,
+        "format": "checkpoints",
         "events": big(written.events),
         "checkpoints": big(written.checkpoints),
         "repeated": big(written.repeated),

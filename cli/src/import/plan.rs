@@ -16,6 +16,8 @@ pub struct Entry {
     pub step: u64,
     pub time_us: u64,
     pub id: String,
+    /// What the file is told by.
+    pub digest: String,
 }
 
 /// The checkpoints of one execution, in their order.
@@ -23,6 +25,12 @@ pub struct Entry {
 pub struct TaskPlan {
     pub task: String,
     pub entries: Vec<Entry>,
+}
+
+impl TaskPlan {
+    pub fn files(&self) -> u64 {
+        self.entries.len() as u64
+    }
 }
 
 impl Entry {
@@ -33,6 +41,7 @@ impl Entry {
             step: saved.step,
             time_us: saved.time_us,
             id: saved.id.clone(),
+            digest: saved.digest.clone(),
         }
     }
 }
@@ -105,6 +114,7 @@ mod tests {
             step,
             time_us,
             id: id.into(),
+            digest: String::new(),
         }
     }
 

@@ -8,8 +8,8 @@
 use std::collections::HashSet;
 
 use milepost::{
-    Append, Body, CheckpointQuery, Engine, ErrorKind, Lineage, LineageId, Mark, MarkCause,
-    MarkStatus, Offset, RunState, StepFailed, StepFinished, StepStarted, Task,
+    Append, Application, Body, CheckpointQuery, Data, Engine, ErrorKind, Lineage, LineageId, Mark,
+    MarkCause, MarkStatus, Offset, RunState, StepFailed, StepFinished, StepStarted, Task,
 };
 use serde_json::json;
 
@@ -22,6 +22,10 @@ use crate::error::Result;
 const ACTOR: &str = "import";
 /// What the keys of imported checkpoints begin with.
 const KEY: &str = "import:";
+/// What the events are called that hold what has no event of its own.
+const REST: &str = "checkpoint_file";
+/// Why a file is not imported whose checkpoint is there.
+const CHANGED: &str = "it was changed since it was imported: what is in stays as it was";
 /// How many checkpoints are asked for at once.
 const PAGE: usize = 1000;
 
@@ -70,7 +74,10 @@ pub fn write(
     let (mut checkpoints, mut repeated) = (0, 0);
     for entry in &plan.entries {
         if known.contains(&entry.id) || writer.is_let_go(&entry.id)? {
-            repeated += 1;
+            match writer.is_same(&task, entry)? {
+                true => repeated += 1,
+                false => skip(Skipped::new(&entry.path, CHANGED)),
+            }
         } else {
             let put = writer.entry(entry);
             match put.map_err(|failure| failure.at(entry.path.display()))? {
@@ -186,6 +193,7 @@ impl Writer<'_> {
         let key = key(&saved.id);
         let append = Append::batch(bodies)
             .key(key.as_str())
+            .correlation(saved.digest.as_str())
             .actor(ACTOR)
             .time_us(saved.time_us)
             .mark(mark(saved));
@@ -227,6 +235,24 @@ impl Writer<'_> {
         }
     }
 
+    /// Whether a checkpoint that is there is of this file. Of what a cleanup let go of nobody knows.
+    fn is_same(&self, task: &Task, entry: &Entry) -> Result<bool> {
+        for lineage in task.lineages()? {
+            let lineage = task.lineage_named(lineage.id)?;
+            let Some(events) = lineage.appended_under(&key(&entry.id))? else {
+                continue;
+            };
+            let first = match lineage.read(events.start..=events.start) {
+                Ok(mut events) => events.next().transpose()?,
+                Err(error) if error.kind() == ErrorKind::NotFound => None,
+                Err(error) => return Err(error.into()),
+            };
+            let digest = first.and_then(|event| event.header.correlation);
+            return Ok(digest.is_none_or(|digest| digest == entry.digest));
+        }
+        Ok(true)
+    }
+
     /// Marks events that an earlier import appended, if they lead to what the file says now.
     fn adopt(&mut self, saved: &Saved, end: Offset) -> Result<Put> {
         if !saved.goal.is_met_by(&self.state_at(end)?) {
@@ -257,6 +283,11 @@ fn bodies(saved: &Saved, now: &mut RunState) -> milepost::Result<Vec<Body>> {
     };
     let mut bodies = vec![Body::from(started)];
     bodies.extend(saved.goal.reach(now)?);
+    if !saved.rest.is_empty() {
+        let data = Data::Json(milepost::Json::from_value(&saved.rest)?);
+        let name = REST.to_owned();
+        bodies.push(Application { name, data }.into());
+    }
     bodies.push(if saved.success {
         // An error of a step that went well all the same has its place in the result.
         let error = saved.error.as_ref().map(|error| json!({"error": error}));

@@ -1,15 +1,19 @@
 //! The lineages that a recorded history becomes: its branches, found again where it is recorded again.
 //!
-//! A branch is known by what its lineage is called, which has an id of the history in it.
+//! A branch is known by what its lineage is called, which has an id of the history in it, and by the
+//! keys of the events on it.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
-use milepost::{Engine, ErrorKind, Event, Lineage, LineageId, Offset, Task};
+use milepost::{Engine, ErrorKind, Event, Lineage, LineageId, LineageInfo, Offset, Task};
 
 use crate::error::{CONFLICT, Failure, Result};
 
 /// Who the events and marks are by.
 pub const ACTOR: &str = "import";
+/// What a lineage is called that goes on where the history did.
+const WENT_ON: &str = "where the history went on";
 /// The first offset behind the event that opens a lineage.
 pub const START: Offset = 1;
 
@@ -22,24 +26,82 @@ pub struct Branches<'a> {
     key: &'static str,
     /// The lineage of each branch, with its task's hooks.
     tasks: Vec<Task>,
-    /// The lineages that there are, by what they are called.
-    opened: HashMap<String, LineageId>,
+    /// The lineages that part from others, by what they are called, and where they do.
+    opened: HashMap<String, (LineageId, Offset)>,
+    /// The lineages that there were; none of a task that was started just now.
+    there: Vec<Lineage>,
+    /// The lineages that go on where others end: they are the same branches.
+    goes_on: HashMap<LineageId, LineageId>,
 }
 
 impl<'a> Branches<'a> {
     /// The task of an id, which is started where there is none. Its root is the first branch.
     pub fn new(engine: &'a Engine, id: &str, user: &'a str, key: &'static str) -> Result<Self> {
-        let root = root(engine, id, user, key)?;
-        let lineages = engine.task(id)?.lineages()?.into_iter();
-        let opened = lineages.filter_map(|info| Some((info.description?, info.id)));
-        Ok(Self {
+        let (root, is_new) = root(engine, id, user, key)?;
+        let task = engine.task(id)?;
+        let mut lineages = match is_new {
+            true => Vec::new(),
+            false => task.lineages()?,
+        };
+        lineages.sort_by_key(|info| info.id);
+        let there = lineages.iter().map(|info| task.lineage_named(info.id));
+        let there = there.collect::<milepost::Result<_>>()?;
+        let goes_on = goes_on(&lineages);
+        let opened = lineages.into_iter();
+        let opened = opened.filter_map(|info| {
+            let parts_at = info.parent?.offset;
+            Some((info.description?, (info.id, parts_at)))
+        });
+        let mut branches = Self {
             engine,
             id: id.to_owned(),
             user,
             key,
             opened: opened.collect(),
-            tasks: vec![root],
-        })
+            tasks: Vec::new(),
+            there,
+            goes_on,
+        };
+        let root = branches.end_of(root)?;
+        branches.tasks.push(root);
+        Ok(branches)
+    }
+
+    /// The lineage that a branch goes on with.
+    fn end_of(&self, lineage: Task) -> Result<Task> {
+        let mut id = lineage.lineage().id();
+        // Each has a higher id than the one before, so this ends.
+        while let Some(next) = self.goes_on.get(&id) {
+            id = *next;
+        }
+        match id == lineage.lineage().id() {
+            true => Ok(lineage),
+            false => Ok(lineage.lineage_named(id)?.with_hooks()?),
+        }
+    }
+
+    /// Whether the task was started just now.
+    pub fn is_new(&self) -> bool {
+        self.there.is_empty()
+    }
+
+    /// The branch of the lineage that events were appended to under a key by an earlier run, and
+    /// their offsets.
+    pub fn appended_under(&mut self, key: &str) -> Result<Option<(usize, Range<Offset>)>> {
+        // Of lineages that share it the first is the one that it was appended to: ids ascend.
+        for lineage in &self.there {
+            if let Some(events) = lineage.appended_under(key)? {
+                let task = self.end_of(lineage.with_hooks()?)?;
+                let same = |other: &Task| other.lineage().id() == task.lineage().id();
+                let found = self.tasks.iter().position(same);
+                let branch = found.unwrap_or(self.tasks.len());
+                if found.is_none() {
+                    self.tasks.push(task);
+                }
+                return Ok(Some((branch, events)));
+            }
+        }
+        Ok(None)
     }
 
     pub fn count(&self) -> u64 {
@@ -52,13 +114,13 @@ impl<'a> Branches<'a> {
         task.ok_or_else(|| Failure::bug("an event on a branch that is not there".into()))
     }
 
-    /// Opens a branch that parts from another. With `goes_on` the task is taken back there, as
-    /// whoever made the history did.
-    pub fn fork(&mut self, from: usize, at: Offset, called: &str, goes_on: bool) -> Result<()> {
+    /// Opens a branch that parts from another, and says its number. With `goes_on` the task is taken
+    /// back there, as whoever made the history did.
+    pub fn fork(&mut self, from: usize, at: Offset, called: &str, goes_on: bool) -> Result<usize> {
         let from = self.on(from)?.lineage().clone();
         let id = match self.opened.get(called) {
-            Some(id) => *id,
-            None => {
+            Some((id, parts_at)) if *parts_at == at => *id,
+            _ => {
                 let point = from.point(at)?;
                 match goes_on {
                     true => self.engine.restore(&point, Some(called))?.lineage().id(),
@@ -66,17 +128,18 @@ impl<'a> Branches<'a> {
                 }
             }
         };
-        self.opened.insert(called.to_owned(), id);
+        self.opened.insert(called.to_owned(), (id, at));
         let lineage = self.engine.task(from.task_id())?.lineage_named(id)?;
-        self.tasks.push(lineage.with_hooks()?);
-        Ok(())
+        let task = self.end_of(lineage.with_hooks()?)?;
+        self.tasks.push(task);
+        Ok(self.tasks.len() - 1)
     }
 
     /// Opens a branch that is the root of a task beside this one.
     pub fn beside(&mut self, suffix: &str) -> Result<()> {
         let id = format!("{}-{suffix}", self.id);
-        self.tasks
-            .push(root(self.engine, &id, self.user, self.key)?);
+        let (root, _) = root(self.engine, &id, self.user, self.key)?;
+        self.tasks.push(root);
         Ok(())
     }
 
@@ -88,23 +151,37 @@ impl<'a> Branches<'a> {
         let ours = |task: &Task| task.lineage().id() == active;
         if changed && active != on.id() && self.tasks.iter().any(ours) {
             let point = on.point(on.head()?.next)?;
-            let called = Some("where the history went on");
-            self.engine.restore(&point, called)?;
+            self.engine.restore(&point, Some(WENT_ON))?;
         }
         Ok(self.engine.task(&self.id)?.head()?.next)
     }
 }
 
-/// The first lineage of a task, with its hooks.
-fn root(engine: &Engine, id: &str, user: &str, key: &str) -> Result<Task> {
-    let task = match engine.task(id) {
-        Ok(task) => task,
-        Err(error) if error.kind() == ErrorKind::NotFound => engine.start_task(id, user)?,
+/// The lineages that were opened for a history to go on at the end of others, by those.
+fn goes_on(lineages: &[LineageInfo]) -> HashMap<LineageId, LineageId> {
+    let end = |id: LineageId| {
+        let info = lineages.iter().find(|info| info.id == id)?;
+        Some(info.head.next)
+    };
+    let ours = lineages.iter();
+    let ours = ours.filter(|info| info.description.as_deref() == Some(WENT_ON));
+    let parted = ours.filter_map(|info| Some((info.parent?, info.id)));
+    parted
+        .filter(|(parent, _)| end(parent.lineage) == Some(parent.offset))
+        .map(|(parent, id)| (parent.lineage, id))
+        .collect()
+}
+
+/// The first lineage of a task, with its hooks, and whether the task was started for it.
+fn root(engine: &Engine, id: &str, user: &str, key: &str) -> Result<(Task, bool)> {
+    let (task, is_new) = match engine.task(id) {
+        Ok(task) => (task, false),
+        Err(error) if error.kind() == ErrorKind::NotFound => (engine.start_task(id, user)?, true),
         Err(error) => return Err(error.into()),
     };
     let root = task.lineage_named(LineageId(0))?;
     check_is_ours(id, &root, key)?;
-    Ok(root.with_hooks()?)
+    Ok((root.with_hooks()?, is_new))
 }
 
 /// Refuses a task that something else began: a history goes into one of its own.

@@ -2,10 +2,10 @@
 
 use std::io::Read;
 
-use milepost::ErrorKind;
+use milepost::{Engine, ErrorKind, Options};
 use serde::de::IgnoredAny;
 
-use super::object::{Object, compact};
+use super::object::{Object, check_depth, compact};
 use super::plan::Plan;
 use super::{Format, Input, Outcome, Reader, Recorded};
 use super::{acknowledge, openai, swe_agent, tau_bench, write};
@@ -17,7 +17,7 @@ const DOCUMENT_MAX: u64 = 512 << 20;
 /// A bar is shown from so many items on.
 const LONG: u64 = 20_000;
 
-/// Records a document. Nothing is written unless all of it can be.
+/// Records a document. Nothing is written unless all of it can be: that is tried in memory first.
 pub fn record(input: &Input<'_>, format: Format, reader: Reader, out: &mut Out) -> Result<Outcome> {
     let text = read(input, reader)?;
     let plans = plans(format, &text).map_err(|why| {
@@ -34,6 +34,7 @@ pub fn record(input: &Input<'_>, format: Format, reader: Reader, out: &mut Out) 
     for (id, plan) in &plans {
         check(input, id, plan)?;
     }
+    try_out(input, &plans)?;
     let items = |plan: &Plan| {
         plan.runs
             .iter()
@@ -129,9 +130,13 @@ fn plans(format: Format, text: &str) -> Result<Vec<Plan>, String> {
         if values.is_empty() {
             return Err(form("empty: there is nothing to record"));
         }
+        for value in &values {
+            check_depth(value).map_err(|why| form(&why))?;
+        }
         return openai::plans(&values).map_err(|why| form(&why));
     }
     serde_json::from_str::<IgnoredAny>(text).map_err(json)?;
+    check_depth(text).map_err(|why| form(&why))?;
     let text = compact(text);
     match format {
         Format::TauBench => {
@@ -172,7 +177,7 @@ fn check(input: &Input<'_>, id: &str, plan: &Plan) -> Result<()> {
             return Err(
                 Failure::new(format!("{}: the task {id} exists already", input.name))
                     .code_of(CONFLICT)
-                    .hint("record it under another name with --task, or leave it as it is"),
+                    .hint("record it under another name with --task, or import it with --as"),
             );
         }
         Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -193,6 +198,17 @@ fn check(input: &Input<'_>, id: &str, plan: &Plan) -> Result<()> {
         .hint(format!("allow it with --event-max {largest}")));
     }
     Ok(())
+}
+
+/// Writes the plans to a store that is gone at once.
+fn try_out(input: &Input<'_>, plans: &[(String, Plan)]) -> Result<()> {
+    let options = Options::default().event_max(input.args.event_max);
+    let engine = Engine::in_memory(options)?;
+    for (task, plan) in plans {
+        write::write_plan(&engine, task, input.user, plan, None, &|_| ())
+            .map_err(|failure| failure.at(format!("{}: task {task}", input.name)))?;
+    }
+    Ok(engine.close()?)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! `record`: runs of other programs become tasks.
 //!
 //! ```text
+//! opened        an input, and its beginning
 //! detect        which format an input is in
 //! claude_code   sessions of Claude Code, a line at a time
 //! langgraph     checkpoint databases of LangGraph
@@ -12,6 +13,7 @@
 //! turns         a conversation -> steps, one for each answer
 //! conversation  chat messages -> events
 //! object        JSON objects, field by field
+//! patch         JSON patches of values that have names
 //! plan          events and marks, before anything is written
 //! write         plans and lines into the store
 //! document      whole files: read, planned, written
@@ -27,6 +29,8 @@ mod jsonl;
 mod langgraph;
 pub mod object;
 mod openai;
+mod opened;
+mod patch;
 mod plan;
 mod stream;
 mod swe_agent;
@@ -34,8 +38,7 @@ mod tau_bench;
 mod turns;
 mod write;
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, Write};
 use std::path::Path;
 
 use milepost::{Clock, Engine, Offset, Options, SystemClock};
@@ -48,10 +51,9 @@ use crate::store::{Choice, attach};
 pub use detect::Format;
 use detect::detect;
 pub use detect::told;
+pub use opened::START;
+use opened::{Reader, beginning, check_any_opens, empty, open};
 use write::Durable;
-
-/// How much of an input is looked at to tell its format.
-pub const START: usize = 64 << 10;
 
 /// What became of one task.
 #[derive(Debug)]
@@ -72,11 +74,13 @@ struct Outcome {
     bad_lines: u64,
     /// Of a database: checkpoints, or writes of them.
     bad_checkpoints: u64,
+    /// Of several in one input, the first that was refused as a whole; it was said.
+    failed: Option<Failure>,
 }
 
 impl Outcome {
     fn is_whole(&self) -> bool {
-        self.bad_lines == 0 && self.bad_checkpoints == 0
+        self.bad_lines == 0 && self.bad_checkpoints == 0 && self.failed.is_none()
     }
 }
 
@@ -133,7 +137,10 @@ fn record_all(
     // Nothing is made where nothing can be read.
     let mut only = match args.files.as_slice() {
         [path] => Some(open(path)?),
-        _ => None,
+        paths => {
+            check_any_opens(paths, out)?;
+            None
+        }
     };
     let user = args.user.clone().unwrap_or_else(current_user);
     let engine = store.open_or_create_with_hooks(Options::default().event_max(args.event_max))?;
@@ -148,6 +155,7 @@ fn record_all(
                 all.bad_lines += outcome.bad_lines;
                 all.bad_checkpoints += outcome.bad_checkpoints;
                 all.recorded.extend(outcome.recorded);
+                worst = worst.or(outcome.failed);
             }
             Err(failure) => {
                 // With several files the rest goes on; each failure is said where it happens.
@@ -178,31 +186,6 @@ fn end(all: &Outcome, worst: Option<Failure>, args: &args::Record) -> Result<()>
     }
 }
 
-type Reader = BufReader<Box<dyn io::Read>>;
-
-fn open(path: &Path) -> Result<Reader> {
-    if path.as_os_str() == "-" {
-        return Ok(BufReader::with_capacity(START, Box::new(io::stdin())));
-    }
-    let failed = |error| Failure::new(format!("{}: {error}", path.display()));
-    let file = File::open(path)
-        .map_err(|error| failed(error).hint("check the name; `-` is standard input"))?;
-    if file.metadata().map_err(failed)?.is_dir() {
-        return Err(failed(io::Error::from(io::ErrorKind::IsADirectory))
-            .hint("name the files in it, as in `milepost record DIR/*`"));
-    }
-    let mut reader: Reader = BufReader::with_capacity(START, Box::new(file));
-    if reader.fill_buf().map_err(failed)?.is_empty() {
-        return Err(empty(&path.display().to_string()));
-    }
-    Ok(reader)
-}
-
-fn empty(name: &str) -> Failure {
-    Failure::new(format!("{name}: empty: there is nothing to record"))
-        .hint("give a file with one event an object a line, or a .traj file")
-}
-
 fn one(
     engine: &Engine,
     args: &args::Record,
@@ -229,9 +212,11 @@ fn one(
             .filter(|_| !stdin)
             .map(|metadata| metadata.len()),
     };
-    let start = reader
-        .fill_buf()
-        .map_err(|error| Failure::from(error).at(&input.name))?;
+    let failed = |error: io::Error| Failure::from(error).at(&input.name);
+    if stdin {
+        reader = beginning(reader).map_err(failed)?;
+    }
+    let start = reader.fill_buf().map_err(failed)?;
     if start.is_empty() {
         return Err(empty(&input.name));
     }
@@ -304,6 +289,12 @@ fn left_out(outcome: &Outcome, args: &args::Record) -> Failure {
     } else if outcome.bad_lines == 0 {
         failure
             .hint("the others are recorded; what went on from these went on from those before them")
+    } else if outcome
+        .recorded
+        .iter()
+        .any(|recorded| recorded.format == Format::ClaudeCode)
+    {
+        failure.hint("the other lines are recorded; with these corrected it is another session: import it under another name")
     } else {
         failure.hint("the other lines are recorded; correct these and record them alone")
     }

@@ -104,9 +104,42 @@ impl Serialize for Object {
     }
 }
 
+/// The fields of a JSON object; nothing for any other JSON.
+pub fn fields_of(text: &str) -> Option<Vec<(String, Json)>> {
+    let object: Object = serde_json::from_str(text).ok()?;
+    Some(object.into_fields())
+}
+
 /// The text of a JSON string; nothing for any other JSON.
 pub fn as_text(json: &Json) -> Option<String> {
     serde_json::from_str(json.text()).ok()
+}
+
+/// How deep what is read may nest. An event nests what it holds in fields of its own, and the log
+/// takes 100 levels.
+const DEPTH_MAX: usize = 96;
+
+/// Refuses JSON that nests so deep that no event could hold all of it.
+pub fn check_depth(text: &str) -> Result<(), String> {
+    let opens = |byte: &&u8| matches!(**byte, b'[' | b'{');
+    if text.as_bytes().iter().filter(opens).count() <= DEPTH_MAX {
+        return Ok(());
+    }
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'[' | b'{' if !in_string => depth += 1,
+            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > DEPTH_MAX {
+            return Err(format!("JSON nested deeper than {DEPTH_MAX} levels"));
+        }
+    }
+    Ok(())
 }
 
 /// The same JSON without the white space between its parts; numbers and strings stay word for
@@ -139,6 +172,17 @@ mod tests {
             compact(text),
             "{\"a b\":[1.50,1e400,\"x \\\" y\\\\\"],\"c\":\"é \"}"
         );
+    }
+
+    #[test]
+    fn json_that_nests_too_deep_is_refused_whatever_its_strings_have_in_them() {
+        let nested = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
+        assert_eq!(check_depth(&nested(96)), Ok(()));
+        assert!(check_depth(&nested(97)).is_err());
+        let beside = format!("[{}]", [nested(90).as_str(); 3].join(","));
+        assert_eq!(check_depth(&beside), Ok(()));
+        let text = format!("[\"{}\", \"\\\"{}\"]", "[".repeat(200), "{".repeat(200));
+        assert_eq!(check_depth(&text), Ok(()));
     }
 
     #[test]

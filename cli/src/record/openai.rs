@@ -83,7 +83,7 @@ fn run(fields: Object, messages: Vec<Object>, place: &str) -> Result<Run, String
         let place = format!("message {index}{of}");
         turns.message(message, &place, |body: Body| body)?;
     }
-    turns.end(fields, MarkStatus::Success);
+    turns.end(fields, MarkStatus::Success)?;
     Ok(run)
 }
 

@@ -3,6 +3,7 @@
 use milepost::{Body, Json, MarkStatus, PatchForm, StepStarted, VariablesPatched};
 
 use super::object::Object;
+use super::patch;
 
 /// One thing to record.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,27 +39,18 @@ impl Run {
     }
 
     /// Sets variables to the fields, each as it is. A merge patch would drop the nulls in them.
-    pub fn set_variables(&mut self, fields: Object) {
-        let patch: Vec<Object> = fields
-            .into_fields()
-            .into_iter()
-            .map(|(name, value)| {
-                let path = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
-                let mut operation = Object::default();
-                operation.put("op", Json::string("add"));
-                operation.put("path", Json::string(&path));
-                operation.put("value", value);
-                operation
-            })
-            .collect();
-        if let Ok(patch) = Json::from_value(&patch)
-            && patch.text() != "[]"
-        {
-            self.event(VariablesPatched {
-                form: PatchForm::Patch,
-                patch,
-            });
+    pub fn set_variables(&mut self, fields: Object) -> Result<(), String> {
+        if fields.is_empty() {
+            return Ok(());
         }
+        let fields = fields.into_fields().into_iter();
+        let patch: Vec<Object> = fields
+            .map(|(name, value)| patch::set(&name, value))
+            .collect();
+        let patch = Json::from_value(&patch).map_err(|error| error.to_string())?;
+        let form = PatchForm::Patch;
+        self.event(VariablesPatched { form, patch });
+        Ok(())
     }
 
     /// The size of the largest event's stored body, in bytes.

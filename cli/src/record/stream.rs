@@ -86,7 +86,7 @@ impl Recorder<'_> {
         let durable = match body {
             Body::CheckpointMarked(mark) => match writer.mark(mark_of(mark)) {
                 Ok(durable) => Some(durable),
-                Err(failure) if failure.code() == crate::error::UNMET => {
+                Err(failure) if failure.kind() == Some(ErrorKind::Invalid) => {
                     self.bad(line, &failure.to_string());
                     None
                 }

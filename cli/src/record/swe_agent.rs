@@ -48,7 +48,7 @@ pub fn plan(mut file: Object) -> Result<Plan, String> {
         _ => MarkStatus::Success,
     };
     let mut run = Run::default();
-    run.set_variables(file);
+    run.set_variables(file)?;
     let mut end = Object::default();
     if let Some(info) = info {
         end.put("info", info);
@@ -177,13 +177,13 @@ impl Recorder<'_> {
             self.finish_step(number, result.unwrap_or_default());
             let last = index + 1 == count;
             if last && let Some(end) = end.take() {
-                self.run.set_variables(end);
+                self.run.set_variables(end)?;
             }
             self.run
                 .mark(number, if last { status } else { MarkStatus::Success });
         }
         if let Some(end) = end {
-            self.run.set_variables(end);
+            self.run.set_variables(end)?;
         }
         Ok(())
     }

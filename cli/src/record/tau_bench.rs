@@ -53,7 +53,7 @@ fn run(mut entry: Object, place: &str) -> Result<Run, String> {
         turns.message(message, &place, with_outcome)?;
     }
     let status = status(&entry);
-    turns.end(entry, status);
+    turns.end(entry, status)?;
     Ok(run)
 }
 

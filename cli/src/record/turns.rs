@@ -67,7 +67,7 @@ impl<'a> Turns<'a> {
     }
 
     /// Ends the conversation: the fields become variables.
-    pub fn end(mut self, fields: Object, status: MarkStatus) {
+    pub fn end(mut self, fields: Object, status: MarkStatus) -> Result<(), String> {
         if self.step > 0 {
             self.finish_step();
         } else if let Some(json) = self.leftover.take().into_json() {
@@ -76,7 +76,8 @@ impl<'a> Turns<'a> {
                 data: Data::Json(json),
             });
         }
-        self.run.set_variables(fields);
+        self.run.set_variables(fields)?;
         self.run.mark(self.step, status);
+        Ok(())
     }
 }

@@ -106,6 +106,59 @@ fn a_file_that_was_changed_is_a_conflict_that_names_the_line() {
 }
 
 #[test]
+fn lines_that_replace_others_at_the_end_are_a_conflict() {
+    let place = Place::new();
+    let mut made = Made::new();
+    made.user("a", None, "first");
+    made.assistant("b", "a", json!([said("on it")]));
+    let shared = made.clone();
+    made.assistant("c", "b", json!([said("this way")]));
+    made.save(&place);
+    place.say("import session.jsonl").ok();
+    let before = place.json("stats");
+    let mut changed = shared.clone();
+    changed.assistant("d", "b", json!([said("that way")]));
+    changed.save(&place);
+    let refused = place.say("import session.jsonl");
+    refused.failed(
+        4,
+        "session.jsonl:3: it stands before lines that are recorded",
+    );
+    let mut changed = shared;
+    changed.user("d", Some("b"), "another prompt");
+    changed.save(&place);
+    place
+        .say("import session.jsonl")
+        .failed(4, "session.jsonl:3");
+    assert_eq!(place.json("stats")["events"], before["events"]);
+}
+
+#[test]
+fn a_cleanup_does_not_keep_a_session_from_growing() {
+    for more in ["", " --marks-only"] {
+        let place = Place::new();
+        let mut made = Made::new();
+        let mut last = None;
+        for turn in 0..12 {
+            let (prompt, answer) = (format!("p{turn}"), format!("a{turn}"));
+            made.user(&prompt, last.as_deref(), &format!("prompt {turn}"));
+            made.assistant(&answer, &prompt, json!([said("words")]));
+            last = Some(answer);
+        }
+        made.save(&place);
+        place.say("import session.jsonl").ok();
+        place.say(&format!("cleanup --keep 2{more}")).ok();
+        assert_eq!(changes(&place), [0, 0], "cleanup{more}");
+        made.user("new", last.as_deref(), "after that");
+        made.save(&place);
+        assert_eq!(changes(&place), [3, 1], "cleanup{more}");
+        let told = conversation(&place, SESSION);
+        assert_eq!(told.last().unwrap(), "after that");
+        assert_eq!(place.json("verify")["faults"], json!([]));
+    }
+}
+
+#[test]
 fn an_import_that_is_killed_and_done_again_is_as_one() {
     let mut made = Made::new();
     let mut last = None;

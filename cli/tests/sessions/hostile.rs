@@ -27,7 +27,7 @@ fn lines_that_cannot_be_read_are_named_and_the_rest_goes_in() {
     for why in [
         "session.jsonl:2: not JSON: EOF",
         "session.jsonl:3: not a JSON object",
-        "session.jsonl:4: not JSON: JSON nested deeper than 100 levels",
+        "session.jsonl:4: JSON nested deeper than 96 levels",
         "1 line behind one that is not there",
         "3 lines could not be recorded",
     ] {

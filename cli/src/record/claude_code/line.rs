@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use milepost::{Application, Body, Data, Extra, Json, Message, ToolCalled, ToolReturned};
 use serde::Deserialize;
 
-use super::super::object::{Object, as_text};
+use super::super::object::{Object, as_text, check_depth};
 
 /// What extra fields and events of an application are called.
 pub const NAME: &str = "claude_code";
@@ -78,6 +78,7 @@ pub fn read(text: &str) -> Result<Line, String> {
     if !text.starts_with('{') {
         return Err("not a JSON object".into());
     }
+    check_depth(text)?;
     let mut fields: Object = serde_json::from_str(text).map_err(|error| {
         let why = error.to_string();
         let why = why.split(" at line ").next().unwrap_or_default();

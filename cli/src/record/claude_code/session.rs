@@ -4,7 +4,7 @@
 //! something goes on from it. So a file that was recorded before is known line by line, wherever that
 //! ended: what is there is not written again, what has come since goes on from it.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use milepost::{
     Append, Body, Engine, ErrorKind, Json, Mark, MarkCause, Offset, StepFinished, StepStarted,
@@ -19,6 +19,10 @@ use crate::record::write::{Durable, Refused};
 
 /// What the keys of lines begin with.
 const KEY: &str = "claude-code:";
+/// What the keys end with of what stands before a prompt.
+const BEFORE: &str = ":before";
+/// What to do with another file than the one that was recorded.
+const CHANGED: &str = "the file was changed, not only added to: import it as another task";
 /// So many appends are on their way to the disk at most.
 const UNDER_WAY_MAX: usize = 1024;
 
@@ -48,6 +52,8 @@ pub struct Session<'a> {
     branches: Branches<'a>,
     /// Where each branch ends, as far as that is known.
     ends: Vec<Offset>,
+    /// The branches that have new lines: what is known of them is all that there was.
+    growing: HashSet<BranchNo>,
     under_way: VecDeque<UnderWay>,
     refused: Vec<Refused>,
     time_us: Option<u64>,
@@ -64,6 +70,7 @@ impl<'a> Session<'a> {
             tree: Tree::new(START),
             branches: Branches::new(engine, id, user, KEY)?,
             ends: vec![START],
+            growing: HashSet::new(),
             under_way: VecDeque::new(),
             refused: Vec::new(),
             time_us: None,
@@ -97,10 +104,15 @@ impl<'a> Session<'a> {
         self.time_us = line.time_us.or(self.time_us);
         let (spot, place) = self.tree.place(&line);
         let branch = self.branch(spot, &line, &name)?;
+        self.check_is_last(branch, &name)?;
         let mut bodies = Vec::new();
         if let Some(prompt) = line.prompt() {
             let step = self.tree.step(branch);
-            self.before(branch, step, prompt, &name)?;
+            let mark = self.mark(step, prompt, &name);
+            match step <= 1 {
+                true => self.mark_beginning(branch, mark, &name)?,
+                false => self.before(branch, step, mark, (&name, number))?,
+            }
             bodies.push(Body::from(StepStarted {
                 step,
                 ..StepStarted::default()
@@ -114,6 +126,33 @@ impl<'a> Session<'a> {
         {
             heard(durable)?;
         }
+        Ok(())
+    }
+
+    /// Sees at the first new line of a branch that what is there of the session is before it.
+    fn check_is_last(&mut self, branch: BranchNo, name: &str) -> Result<()> {
+        if self.growing.contains(&branch) {
+            return Ok(());
+        }
+        let lineage = self.on(branch)?.lineage().clone();
+        if lineage.appended_under(&key(name))?.is_some() {
+            return Ok(());
+        }
+        self.settle_all()?;
+        let known = self.ends.get(branch as usize).copied().unwrap_or(START);
+        // A cleanup may have let go of what was before.
+        let known = known.max(lineage.info()?.begin);
+        let head = lineage.head()?.next;
+        for event in lineage.read(known.min(head)..head)? {
+            let ours = |key: String| key.starts_with(KEY) && !key.ends_with(BEFORE);
+            if event?.header.key.is_some_and(ours) {
+                return Err(Failure::conflict(
+                    "it stands before lines that are recorded, and is not itself",
+                )
+                .hint(CHANGED));
+            }
+        }
+        self.growing.insert(branch);
         Ok(())
     }
 
@@ -177,7 +216,7 @@ impl<'a> Session<'a> {
                 return Err(Failure::from(error)
                     .at(format!("line {line} says something else than before"))
                     .code_of(CONFLICT)
-                    .hint("the file was changed, not only added to: import it as another task"));
+                    .hint(CHANGED));
             }
             Err(error) => return Err(error.into()),
         };
@@ -255,8 +294,8 @@ impl<'a> Session<'a> {
         Ok(at)
     }
 
-    /// What stands before a prompt: the end of the step before, and a mark to go back to.
-    fn before(&mut self, branch: BranchNo, step: u64, prompt: &str, name: &str) -> Result<()> {
+    /// The mark to go back to before a prompt.
+    fn mark(&self, step: u64, prompt: &str, name: &str) -> Mark {
         let mut mark = Mark::new()
             .cause(MarkCause::Step)
             .label(format!("prompt-{step}"))
@@ -268,21 +307,35 @@ impl<'a> Session<'a> {
         if let Some(time_us) = self.time_us {
             mark = mark.time_us(time_us);
         }
-        if step <= 1 {
-            return self.mark_beginning(branch, mark, name);
+        mark
+    }
+
+    /// What stands before a prompt: the end of the step before, and a mark.
+    fn before(
+        &mut self,
+        branch: BranchNo,
+        step: u64,
+        mark: Mark,
+        (name, line): (&str, u64),
+    ) -> Result<()> {
+        let key = format!("{}{BEFORE}", key(name));
+        // A cleanup may have let go of the mark: then it would not be the same.
+        let growing = self.growing.contains(&branch);
+        if !growing && self.on(branch)?.lineage().appended_under(&key)?.is_some() {
+            return Ok(());
         }
         let finished = StepFinished {
             step: step - 1,
             ..StepFinished::default()
         };
         let append = self.append(vec![finished.into()]).mark(mark);
-        let append = append.key(format!("{}:before", key(name)));
+        let append = append.key(key);
         let ticket = self.on(branch)?.submit(append)?;
         self.under_way.push_back(UnderWay {
             ticket,
             branch,
             place: None,
-            line: 0,
+            line,
         });
         Ok(())
     }

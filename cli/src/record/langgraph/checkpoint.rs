@@ -75,20 +75,27 @@ pub fn content(stored: &Stored) -> Result<Content, String> {
     })
 }
 
-/// The metadata of a checkpoint as a mark takes it; nothing where that is too large, or no object.
-pub fn metadata(bytes: &[u8]) -> Option<Json> {
+/// The metadata of a checkpoint. What cannot be read is kept as its bytes.
+pub fn metadata(bytes: Vec<u8>) -> Result<Json, String> {
     // Of old databases it is written as the checkpoint is.
     let kind = match bytes.first() {
         Some(b'{') => "json",
-        _ => "msgpack",
+        None => "null",
+        Some(_) => "msgpack",
     };
-    let stored = Stored {
+    let mut stored = Stored {
         kind: Some(kind.to_owned()),
-        bytes: bytes.to_owned(),
+        bytes,
     };
-    let json = stored.json().ok()?;
-    let fits = json.text().starts_with('{') && json.text().len() <= METADATA_MAX;
-    fits.then_some(json)
+    stored.json().or_else(|_| {
+        stored.kind = Some("bytes".to_owned());
+        stored.json()
+    })
+}
+
+/// Whether a mark takes it as its metadata.
+pub fn is_of_a_mark(metadata: &Json) -> bool {
+    metadata.text().starts_with('{') && metadata.text().len() <= METADATA_MAX
 }
 
 /// JSON in which an object of Python is what it holds.

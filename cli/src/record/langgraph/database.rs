@@ -19,6 +19,8 @@ pub struct Entry {
     pub id: String,
     /// The one before it, as an index of the list.
     pub parent: Option<usize>,
+    /// The id of the one before it, where that is not in the database any more.
+    pub gone: Option<String>,
 }
 
 /// What a task of a graph wrote behind a checkpoint.
@@ -42,17 +44,21 @@ impl Database {
         let connection =
             Connection::open_with_flags(path, flags).map_err(|error| failed(&name, &error))?;
         let database = Self { connection, name };
+        database.begin()?;
         database.check()?;
         Ok(database)
     }
 
+    /// All that is read is of one moment, whatever a graph that runs writes meanwhile.
+    fn begin(&self) -> Result<()> {
+        let settings = "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; \
+                        PRAGMA mmap_size = 0; BEGIN;";
+        let begun = self.connection.execute_batch(settings);
+        begun.map_err(|error| self.failed(&error))
+    }
+
     /// Whether it has the tables, as tables: a view could compute for ever.
     fn check(&self) -> Result<()> {
-        let settings =
-            "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;";
-        self.connection
-            .execute_batch(settings)
-            .map_err(|error| self.failed(&error))?;
         for table in ["checkpoints", "writes"] {
             let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1 \
                        AND sql LIKE 'CREATE TABLE%'";
@@ -95,6 +101,23 @@ impl Database {
         let threads = read().map_err(|error| self.failed(&error))?;
         let ordered = |(thread, links)| (thread, ordered(links));
         Ok(threads.into_iter().map(ordered).collect())
+    }
+
+    /// The checkpoints that are not there and have writes, and how many those are.
+    pub fn lost_writes(&self, thread: &ThreadId) -> Result<Vec<(String, u64)>> {
+        let sql = "SELECT checkpoint_id, count(*) FROM writes w WHERE thread_id = ?1 \
+                   AND checkpoint_ns = ?2 AND NOT EXISTS (SELECT 1 FROM checkpoints c \
+                   WHERE c.thread_id = w.thread_id AND c.checkpoint_ns = w.checkpoint_ns \
+                   AND c.checkpoint_id = w.checkpoint_id) GROUP BY checkpoint_id ORDER BY 1";
+        let read = || -> rusqlite::Result<Vec<_>> {
+            let mut statement = self.connection.prepare(sql)?;
+            let rows = statement.query_map([&thread.0, &thread.1], |row| {
+                let count: i64 = row.get(1)?;
+                Ok((text(row, 0)?, count.unsigned_abs()))
+            })?;
+            rows.collect()
+        };
+        read().map_err(|error| self.failed(&error))
     }
 
     /// The checkpoint in a row, and its metadata.
@@ -199,11 +222,16 @@ fn ordered(mut links: Vec<Link>) -> Vec<Entry> {
         }
         while let Some(at) = chain.pop() {
             let parent = parents.get(at).copied().flatten();
+            let there = parent.is_some();
             let parent = parent.and_then(|parent| places.get(parent).copied().flatten());
             if let (Some(place), Some(link)) = (places.get_mut(at), links.get(at)) {
                 *place = Some(entries.len());
-                let (row, id) = (link.row, link.id.clone());
-                entries.push(Entry { row, id, parent });
+                entries.push(Entry {
+                    row: link.row,
+                    id: link.id.clone(),
+                    parent,
+                    gone: link.parent.clone().filter(|_| !there),
+                });
             }
         }
     }

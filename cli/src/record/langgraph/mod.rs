@@ -4,26 +4,29 @@
 //! database    the tables, and the order of checkpoints
 //! checkpoint  what a stored checkpoint holds
 //! msgpack     how it is written down -> JSON
-//! patch       what changed from one checkpoint to the next
+//! events      what becomes of a checkpoint and of its writes
 //! thread      a thread into the store
 //! ```
 
 mod checkpoint;
 mod database;
+mod events;
 mod msgpack;
-mod patch;
 mod thread;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write as _};
 use std::path::Path;
+
+use indicatif::ProgressBar;
 
 use super::branches::Branches;
 use super::{Format, Input, Outcome, Recorded};
 use crate::error::{Failure, Result};
 use crate::output::{Out, bar, printable};
 use database::{Database, Entry, ThreadId};
-use thread::{KEY, Thread};
+use events::KEY;
+use thread::Thread;
 
 /// A bar is shown from so many checkpoints on.
 const LONG: u64 = 500;
@@ -46,36 +49,60 @@ pub fn record(input: &Input<'_>, path: &Path, out: &mut Out) -> Result<Outcome> 
     let all = threads.values().map(|entries| entries.len() as u64).sum();
     let bar = bar(all, &input.name, all >= LONG && !out.json, false);
     let mut outcome = Outcome::default();
+    let mut named = HashSet::new();
     for (id, entries) in &threads {
         let task = task_id(input, id, &threads);
-        let mut skip = |checkpoint: &str, why: &str| {
-            outcome.bad_checkpoints += 1;
-            let text = format!("{}: {task}: checkpoint {checkpoint}: {why}", input.name);
-            // Where standard error is closed there is nobody to tell.
-            bar.suspend(|| writeln!(io::stderr().lock(), "{}", printable(&text)).ok());
+        let done = match named.insert(task.clone()) {
+            true => thread(input, &database, (id, entries), &task, &mut outcome, &bar),
+            false => Err(Failure::conflict("another thread has that name, too")
+                .hint("import it with --as, from a database that has it alone")),
         };
-        let branches = Branches::new(input.engine, &task, input.user, KEY);
-        let branches = branches.map_err(|failure| failure.at(&input.name))?;
-        let mut thread = Thread::new(&database, id, entries, branches);
-        let place = |failure: Failure| failure.at(format!("{}: {task}", input.name));
-        thread.write(&mut skip).map_err(place)?;
-        let head = thread.finish().map_err(place)?;
         bar.inc(entries.len() as u64);
-        outcome.recorded.push(Recorded {
-            lineages: thread.lineages(),
-            events: thread.events,
-            checkpoints: thread.checkpoints,
-            task,
-            input: input.name.clone(),
-            format: Format::LangGraph,
-            head,
-        });
-        if input.args.strict && outcome.bad_checkpoints > 0 {
+        match done.map_err(|failure| failure.at(format!("{}: {task}", input.name))) {
+            Ok(recorded) => outcome.recorded.push(recorded),
+            Err(failure) if threads.len() == 1 => return Err(failure),
+            Err(failure) => {
+                // The other threads go in; each failure is said where it happens.
+                bar.suspend(|| failure.print(out.colors_stderr()));
+                let said = Failure::said(failure.code());
+                outcome.failed.get_or_insert(said);
+            }
+        }
+        if input.args.strict && !outcome.is_whole() {
             break;
         }
     }
     bar.finish_and_clear();
     Ok(outcome)
+}
+
+fn thread(
+    input: &Input<'_>,
+    database: &Database,
+    (id, entries): (&ThreadId, &[Entry]),
+    task: &str,
+    outcome: &mut Outcome,
+    bar: &ProgressBar,
+) -> Result<Recorded> {
+    let mut skip = |checkpoint: &str, why: &str| {
+        outcome.bad_checkpoints += 1;
+        let text = format!("{}: {task}: checkpoint {checkpoint}: {why}", input.name);
+        // Where standard error is closed there is nobody to tell.
+        bar.suspend(|| writeln!(io::stderr().lock(), "{}", printable(&text)).ok());
+    };
+    let branches = Branches::new(input.engine, task, input.user, KEY)?;
+    let mut thread = Thread::new(input.engine, database, id, entries, branches);
+    thread.write(&mut skip)?;
+    let head = thread.finish()?;
+    Ok(Recorded {
+        lineages: thread.lineages(),
+        events: thread.events,
+        checkpoints: thread.checkpoints,
+        task: task.to_owned(),
+        input: input.name.clone(),
+        format: Format::LangGraph,
+        head,
+    })
 }
 
 /// The task of a thread: its id, and the namespace where it has one.

@@ -1,80 +1,71 @@
-//! A thread into the store.
+//! A thread into the store: where each checkpoint goes on from, and on which lineage.
 //!
-//! ```text
-//! what changed of the channels' values    VariablesPatched
-//! metadata's step, source                 StepStarted and StepFinished around it, from step 0 on
-//! all else of a checkpoint                Application `langgraph`
-//! checkpoint_id, metadata, ts             the mark's alias and metadata, the time
-//! a row of `writes`                       Application `langgraph_write`, behind the mark
-//! ```
+//! What is there from an earlier run is found by its key. Whatever was done in the task since, a
+//! checkpoint's patch leads from the values that are there to its own.
 
-use milepost::{
-    Append, Application, Body, Data, ErrorKind, Json, Mark, MarkCause, Offset, PatchForm,
-    StepFinished, StepStarted, Ticket, VariablesPatched,
-};
-use serde::Deserialize;
+use milepost::{Append, Engine, ErrorKind, Json, Mark, MarkCause, Offset, Task, Ticket};
 
-use super::checkpoint::{Content, content, metadata};
+use super::checkpoint::{self, Content, content};
 use super::database::{Database, Entry, ThreadId, Write};
-use super::patch::patch;
+use super::events::{Put, bodies, checkpoint_key, is_name, not_a_name, write_key, written};
 use crate::error::{Failure, Result};
 use crate::record::branches::{ACTOR, Branches, START};
-use crate::record::object::Object;
-
-/// What the keys of checkpoints and writes begin with.
-pub const KEY: &str = "langgraph:";
-/// What the events are called that hold what has no event of its own.
-const REST: &str = "langgraph";
-const WRITE: &str = "langgraph_write";
-/// The most bytes of an id that is part of a key, or an alias.
-const ID_MAX: usize = 200;
+use crate::record::object::fields_of;
 
 /// Where a checkpoint lies.
 #[derive(Debug, Clone, Copy)]
 struct Placed {
     branch: usize,
-    /// The offset behind its events.
+    /// The offset behind its events: of one that could not be read, behind those before it.
     offset: Offset,
-    /// The checkpoint that the values there are of: of one that could not be read, an earlier one.
-    values: Option<usize>,
+}
+
+/// The values at the end of a branch.
+struct Known {
+    branch: usize,
+    end: Offset,
+    values: Vec<(String, Json)>,
 }
 
 /// A thread that is written.
 pub struct Thread<'a> {
+    engine: &'a Engine,
     database: &'a Database,
     id: &'a ThreadId,
     entries: &'a [Entry],
     branches: Branches<'a>,
-    placed: Vec<Placed>,
-    /// The checkpoint at the end of each branch.
-    tips: Vec<Option<usize>>,
-    /// The values of one checkpoint: mostly the one that the next goes on from.
-    known: Option<(usize, Vec<(String, Json)>)>,
-    /// The time of the last checkpoint: that of what is written behind it, too.
-    time_us: Option<u64>,
+    placed: Vec<Option<Placed>>,
+    /// Whether each is the newest, or before it: the task goes on where that is.
+    leads: Vec<bool>,
+    /// The offset behind the last checkpoint of each branch.
+    tips: Vec<Offset>,
+    /// What was written last: mostly what the next goes on from.
+    known: Option<Known>,
     pub events: u64,
     pub checkpoints: u64,
 }
 
-/// Why a checkpoint is not written, where it is not.
-type Put<T> = std::result::Result<T, String>;
+/// Who hears of what is not written: the id of its checkpoint, and why.
+pub type Skip<'a> = &'a mut dyn FnMut(&str, &str);
 
 impl<'a> Thread<'a> {
     pub fn new(
+        engine: &'a Engine,
         database: &'a Database,
         id: &'a ThreadId,
         entries: &'a [Entry],
         branches: Branches<'a>,
     ) -> Self {
         Self {
+            engine,
             database,
             id,
             entries,
             branches,
-            placed: Vec::new(),
-            tips: vec![None],
+            placed: vec![None; entries.len()],
+            leads: leads(entries),
+            tips: vec![START],
             known: None,
-            time_us: None,
             events: 0,
             checkpoints: 0,
         }
@@ -84,94 +75,152 @@ impl<'a> Thread<'a> {
         self.branches.count()
     }
 
-    /// Writes the checkpoints that are not there yet; `skip` hears of each that cannot be, by its id.
-    pub fn write(&mut self, skip: &mut dyn FnMut(&str, &str)) -> Result<()> {
+    /// Writes the checkpoints that are not there yet; `skip` hears of each that cannot be.
+    pub fn write(&mut self, skip: Skip<'_>) -> Result<()> {
+        self.find()?;
         for (at, entry) in self.entries.iter().enumerate() {
-            let from = self.from(at, entry)?;
-            let placed = match self.checkpoint(at, entry, from)? {
-                Ok(offset) => {
-                    if let Some(tip) = self.tips.get_mut(from.branch) {
-                        *tip = Some(at);
-                    }
-                    Placed {
-                        offset,
-                        values: Some(at),
-                        ..from
-                    }
-                }
-                Err(why) => {
-                    skip(&entry.id, &why);
-                    from
-                }
+            let placed = match self.placed.get(at).copied().flatten() {
+                Some(placed) => placed,
+                None => self.add(at, entry, skip)?,
             };
-            self.placed.push(placed);
             match self.database.writes(self.id, &entry.id) {
                 Ok(writes) => self.writes(placed.branch, entry, writes, skip)?,
                 Err(why) => skip(&entry.id, &format!("its writes: {why}")),
             }
+        }
+        for (id, count) in self.database.lost_writes(self.id)? {
+            skip(
+                &id,
+                &format!("it is not there, and {count} writes of it are"),
+            );
         }
         Ok(())
     }
 
     /// The task goes on where the newest checkpoint is.
     pub fn finish(&self) -> Result<Offset> {
-        let newest = self.entries.iter().zip(&self.placed);
-        let newest = newest.max_by_key(|(entry, _)| &entry.id);
-        let branch = newest.map_or(0, |(_, placed)| placed.branch);
+        let newest = newest(self.entries).and_then(|at| self.placed.get(at).copied().flatten());
+        let branch = newest.map_or(0, |placed| placed.branch);
         self.branches.go_on_with(branch, self.events > 0)
+    }
+
+    /// Finds the checkpoints that are there already.
+    fn find(&mut self) -> Result<()> {
+        if self.branches.is_new() {
+            return Ok(());
+        }
+        let mut any = false;
+        for (at, entry) in self.entries.iter().enumerate() {
+            let found = self.found(&checkpoint_key(&entry.id))?;
+            if let (Some(found), Some(place)) = (found, self.placed.get_mut(at)) {
+                *place = Some(found);
+                any = true;
+            }
+            if let Some(gone) = &entry.gone {
+                any |= self.found(&checkpoint_key(gone))?.is_some();
+            }
+        }
+        let root = self.branches.on(0)?.lineage();
+        let empty = self.branches.count() == 1 && root.head()?.next <= START;
+        if any || empty || self.has_a_write()? {
+            return Ok(());
+        }
+        Err(
+            Failure::conflict("the task exists already, and has the checkpoints of another thread")
+                .hint("import it under another name with --as"),
+        )
+    }
+
+    /// Where a checkpoint is that an earlier run wrote.
+    fn found(&mut self, key: &str) -> Result<Option<Placed>> {
+        let Some((branch, events)) = self.branches.appended_under(key)? else {
+            return Ok(None);
+        };
+        let offset = events.end;
+        if branch >= self.tips.len() {
+            self.tips.resize(branch + 1, START);
+        }
+        if let Some(tip) = self.tips.get_mut(branch) {
+            *tip = offset.max(*tip);
+        }
+        Ok(Some(Placed { branch, offset }))
+    }
+
+    /// Whether a write is there of a checkpoint that could not be read.
+    fn has_a_write(&mut self) -> Result<bool> {
+        for entry in self.entries {
+            for write in self.database.writes(self.id, &entry.id).unwrap_or_default() {
+                let key = write_key(entry, &write);
+                if self.branches.appended_under(&key)?.is_some() {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Writes a checkpoint that is not there, or says why it cannot be.
+    fn add(&mut self, at: usize, entry: &Entry, skip: Skip<'_>) -> Result<Placed> {
+        let from = self.from(at, entry)?;
+        let offset = match self.checkpoint(entry, from.branch)? {
+            Ok(offset) => offset,
+            Err(why) => {
+                skip(&entry.id, &why);
+                from.offset
+            }
+        };
+        let placed = Placed { offset, ..from };
+        if let Some(tip) = self.tips.get_mut(from.branch) {
+            *tip = offset;
+        }
+        if let Some(place) = self.placed.get_mut(at) {
+            *place = Some(placed);
+        }
+        Ok(placed)
     }
 
     /// Where a checkpoint goes on from, on a branch of its own where another one did before.
     fn from(&mut self, at: usize, entry: &Entry) -> Result<Placed> {
-        let parent = entry.parent.and_then(|parent| self.placed.get(parent));
-        let nothing = Placed {
+        let beginning = Placed {
             branch: 0,
             offset: START,
-            values: None,
         };
-        let from = parent.copied().unwrap_or(nothing);
-        if self.tips.get(from.branch).copied().flatten() == from.values {
+        let parent = match (entry.parent, &entry.gone) {
+            (Some(parent), _) => self.placed.get(parent).copied().flatten(),
+            (None, Some(gone)) => self.found(&checkpoint_key(gone))?,
+            (None, None) => None,
+        };
+        let from = parent.unwrap_or(beginning);
+        if self.tips.get(from.branch) == Some(&from.offset) {
             return Ok(from);
         }
         let called = match is_name(&entry.id) {
             true => entry.id.clone(),
             false => format!("checkpoint {at}"),
         };
-        self.branches
-            .fork(from.branch, from.offset, &called, true)?;
-        let branch = self.tips.len();
-        self.tips.push(from.values);
+        let leads = self.leads.get(at).copied().unwrap_or_default();
+        let branch = self
+            .branches
+            .fork(from.branch, from.offset, &called, leads)?;
+        self.tips.resize(branch, START);
+        self.tips.push(from.offset);
         Ok(Placed { branch, ..from })
     }
 
     /// Writes a checkpoint and says the offset behind its events.
-    fn checkpoint(&mut self, at: usize, entry: &Entry, from: Placed) -> Result<Put<Offset>> {
+    fn checkpoint(&mut self, entry: &Entry, branch: usize) -> Result<Put<Offset>> {
         if !is_name(&entry.id) {
-            return Ok(Err(format!(
-                "an id has 1 to {ID_MAX} bytes, and no control character"
-            )));
+            return Ok(Err(not_a_name()));
         }
-        let key = format!("{KEY}{}", entry.id);
-        let lineage = self.branches.on(from.branch)?.lineage();
-        if let Some(events) = lineage.appended_under(&key)? {
-            return Ok(Ok(events.end));
-        }
-        let read = self.database.checkpoint(entry.row);
-        let (content, metadata) =
-            match read.and_then(|(stored, bytes)| Ok((content(&stored)?, metadata(&bytes)))) {
-                Ok(read) => read,
-                Err(why) => return Ok(Err(why)),
-            };
-        if let Err(why) = self.know(from.values) {
-            return Ok(Err(why));
-        }
-        let before = match (&self.known, from.values) {
-            (Some((of, values)), Some(wanted)) if *of == wanted => values.as_slice(),
-            _ => &[],
+        let (content, metadata) = match self.read(entry) {
+            Ok(read) => read,
+            Err(why) => return Ok(Err(why)),
         };
-        self.time_us = content.time_us;
-        let step = metadata.as_ref().and_then(Step::of);
-        let bodies = match bodies(&content, before, step.as_ref()) {
+        let known = self.at_the_end(branch)?;
+        let made = bodies(&content, &known.values, &metadata);
+        let end = known.end;
+        self.known = Some(known);
+        let bodies = match made {
             Ok(bodies) => bodies,
             Err(why) => return Ok(Err(why)),
         };
@@ -179,20 +228,26 @@ impl<'a> Thread<'a> {
             .cause(MarkCause::Imported)
             .alias(entry.id.as_str())
             .actor(ACTOR);
-        let mut append = Append::batch(bodies).key(key).actor(ACTOR);
-        if let Some(metadata) = metadata {
+        let mut append = Append::batch(bodies)
+            .key(checkpoint_key(&entry.id))
+            .actor(ACTOR);
+        if checkpoint::is_of_a_mark(&metadata) {
             mark = mark.metadata(metadata);
         }
         if let Some(time_us) = content.time_us {
             mark = mark.time_us(time_us);
             append = append.time_us(time_us);
         }
-        let done = self.branches.on(from.branch)?.append(append.mark(mark));
-        self.known = Some((at, content.values));
-        match done {
+        match self.branches.on(branch)?.append(append.mark(mark)) {
             Ok(appended) => {
                 self.events += u64::from(appended.count);
                 self.checkpoints += 1;
+                // What somebody else wrote between may have changed values.
+                self.known = (appended.first == end).then_some(Known {
+                    branch,
+                    end: appended.head.next,
+                    values: content.values,
+                });
                 Ok(Ok(appended.first + u64::from(appended.count)))
             }
             Err(error) if error.kind() == ErrorKind::Invalid => Ok(Err(error.to_string())),
@@ -200,18 +255,29 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// Reads the values of a checkpoint, where they are not those that are known.
-    fn know(&mut self, wanted: Option<usize>) -> Put<()> {
-        let Some(wanted) = wanted else {
-            return Ok(());
-        };
-        if self.known.as_ref().is_some_and(|(of, _)| *of == wanted) {
-            return Ok(());
+    fn read(&self, entry: &Entry) -> Put<(Content, Json)> {
+        let (stored, metadata) = self.database.checkpoint(entry.row)?;
+        Ok((content(&stored)?, checkpoint::metadata(metadata)?))
+    }
+
+    /// The values at the end of a branch: those that were written last, or what its events give.
+    fn at_the_end(&mut self, branch: usize) -> Result<Known> {
+        let lineage = self.branches.on(branch)?.lineage();
+        let end = lineage.head()?.next;
+        let last = self.known.take();
+        if let Some(known) = last.filter(|known| (known.branch, known.end) == (branch, end)) {
+            return Ok(known);
         }
-        let row = self.entries.get(wanted).map_or(0, |entry| entry.row);
-        let (stored, _) = self.database.checkpoint(row)?;
-        self.known = Some((wanted, content(&stored)?.values));
-        Ok(())
+        let state = self.engine.run_state(&lineage.point(end)?)?;
+        let values = fields_of(&state.variables.text()).ok_or_else(|| {
+            Failure::conflict("the variables of the task are no object any more")
+                .hint("import it under another name with --as")
+        })?;
+        Ok(Known {
+            branch,
+            end,
+            values,
+        })
     }
 
     /// Writes what was written behind a checkpoint, as far as it is not there.
@@ -220,112 +286,75 @@ impl<'a> Thread<'a> {
         branch: usize,
         entry: &Entry,
         writes: Vec<Write>,
-        skip: &mut dyn FnMut(&str, &str),
+        skip: Skip<'_>,
     ) -> Result<()> {
         let mut under_way: Vec<Ticket> = Vec::new();
+        let mut time_us = None;
         for write in writes {
-            let key = format!("{KEY}{}:{}:{}", entry.id, write.task, write.index);
-            let task = self.branches.on(branch)?;
-            let usable = is_name(&entry.id) && is_name(&write.task);
-            if !usable || task.lineage().appended_under(&key)?.is_some() {
+            let key = write_key(entry, &write);
+            if !self.branches.is_new() && self.branches.appended_under(&key)?.is_some() {
                 continue;
             }
-            let body = match written(&entry.id, &write) {
-                Ok(body) => body,
-                Err(why) => {
-                    skip(&entry.id, &format!("a write to `{}`: {why}", write.channel));
-                    continue;
-                }
-            };
-            let mut append = Append::from(body).key(key).actor(ACTOR);
-            if let Some(time_us) = self.time_us {
-                append = append.time_us(time_us);
-            }
-            match task.submit(append) {
+            // Its checkpoint is the last that is known to be of this time.
+            let time_us = *time_us.get_or_insert_with(|| self.read(entry).ok()?.0.time_us);
+            let task = self.branches.on(branch)?;
+            match submit(task, entry, &write, key, time_us)? {
                 Ok(ticket) => under_way.push(ticket),
-                Err(error) if error.kind() == ErrorKind::Invalid => {
-                    skip(
-                        &entry.id,
-                        &format!("a write to `{}`: {error}", write.channel),
-                    );
-                }
-                Err(error) => return Err(error.into()),
+                Err(why) => skip(&entry.id, &format!("a write to `{}`: {why}", write.channel)),
             }
         }
         for ticket in under_way {
-            self.events += u64::from(ticket.wait().map_err(Failure::from)?.count);
+            let appended = ticket.wait().map_err(Failure::from)?;
+            self.events += u64::from(appended.count);
+            let behind = |known: &&mut Known| (known.branch, known.end) == (branch, appended.first);
+            if let Some(known) = self.known.as_mut().filter(behind) {
+                known.end = appended.head.next;
+            }
         }
         Ok(())
     }
 }
 
-fn is_name(id: &str) -> bool {
-    (1..=ID_MAX).contains(&id.len()) && !id.chars().any(char::is_control)
+fn newest(entries: &[Entry]) -> Option<usize> {
+    let entries = entries.iter().enumerate();
+    let newest = entries.max_by_key(|(_, entry)| &entry.id);
+    newest.map(|(at, _)| at)
 }
 
-/// What metadata says of a step.
-#[derive(Deserialize)]
-struct Step {
-    step: i64,
-    source: Option<String>,
+fn leads(entries: &[Entry]) -> Vec<bool> {
+    let mut leads = vec![false; entries.len()];
+    let mut next = newest(entries);
+    // Each stands behind the one before it, so this ends.
+    while let Some(at) = next {
+        if let Some(lead) = leads.get_mut(at) {
+            *lead = true;
+        }
+        next = entries.get(at).and_then(|entry| entry.parent);
+    }
+    leads
 }
 
-impl Step {
-    fn of(metadata: &Json) -> Option<Self> {
-        serde_json::from_str(metadata.text()).ok()
+fn submit(
+    task: &Task,
+    entry: &Entry,
+    write: &Write,
+    key: String,
+    time_us: Option<u64>,
+) -> Result<Put<Ticket>> {
+    if !is_name(&entry.id) || !is_name(&write.task) {
+        return Ok(Err(not_a_name()));
     }
-
-    /// Its number; the input before the first step has none.
-    fn number(&self) -> Option<u64> {
-        u64::try_from(self.step).ok()
+    let body = match written(&entry.id, write) {
+        Ok(body) => body,
+        Err(why) => return Ok(Err(why)),
+    };
+    let mut append = Append::from(body).key(key).actor(ACTOR);
+    if let Some(time_us) = time_us {
+        append = append.time_us(time_us);
     }
-}
-
-fn bodies(content: &Content, before: &[(String, Json)], step: Option<&Step>) -> Put<Vec<Body>> {
-    let number = step.and_then(Step::number);
-    let mut bodies: Vec<Body> = Vec::new();
-    if let Some(step_number) = number {
-        bodies.push(
-            StepStarted {
-                step: step_number,
-                name: step.and_then(|step| step.source.clone()),
-                ..StepStarted::default()
-            }
-            .into(),
-        );
+    match task.submit(append) {
+        Ok(ticket) => Ok(Ok(ticket)),
+        Err(error) if error.kind() == ErrorKind::Invalid => Ok(Err(error.to_string())),
+        Err(error) => Err(error.into()),
     }
-    if let Some(patch) = patch(before, &content.values) {
-        let form = PatchForm::Patch;
-        let patch = patch?;
-        bodies.push(VariablesPatched { form, patch }.into());
-    }
-    bodies.push(application(REST, content.rest.clone()));
-    if let Some(step) = number {
-        let step = StepFinished {
-            step,
-            ..StepFinished::default()
-        };
-        bodies.push(step.into());
-    }
-    Ok(bodies)
-}
-
-fn written(checkpoint: &str, write: &Write) -> Put<Body> {
-    let mut fields = Object::default();
-    fields.put("checkpoint_id", Json::string(checkpoint));
-    fields.put("task_id", Json::string(&write.task));
-    let index = Json::from_value(&write.index).map_err(|error| error.to_string())?;
-    fields.put("idx", index);
-    fields.put("channel", Json::string(&write.channel));
-    fields.put("value", write.value.json()?);
-    Ok(application(WRITE, fields))
-}
-
-fn application(name: &str, fields: Object) -> Body {
-    let data = fields.into_json().unwrap_or_else(Json::null);
-    Application {
-        name: name.to_owned(),
-        data: Data::Json(data),
-    }
-    .into()
 }

@@ -8,8 +8,8 @@ use crate::index::keys;
 use crate::log::{IndexPut, Stretch};
 
 /// A new stretch is packed into the last block where that has at most this many bytes: a lineage that
-/// is written to now and then is packed anew a few times, not at every round.
-const FILL_BELOW: usize = milepost_codec::BLOCK_RAW_TARGET / 2;
+/// is written to now and then is packed anew a few times, not at every round, and never much of it.
+const FILL_BELOW: usize = 8 << 10;
 
 /// The block that holds `offset`, and how many parts it has. It is read again where the applier has
 /// packed it anew between two of its parts.

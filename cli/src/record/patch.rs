@@ -1,20 +1,23 @@
-//! What changed from the values of one checkpoint to those of the next.
+//! JSON patches of values that have names: what changed from one list of them to the next.
 
 use std::collections::BTreeMap;
 
 use milepost::Json;
 use serde_json::value::RawValue;
 
-use crate::record::object::Object;
+use super::object::Object;
+
+/// About how many bytes an operation has beside its value.
+const OPERATION: usize = 40;
 
 /// The operations that make one list of values another; nothing where they are the same. Of a list
-/// that only grew what is new is added.
+/// that only grew what is new is added, where that is shorter than the list.
 pub fn patch(from: &[(String, Json)], to: &[(String, Json)]) -> Option<Result<Json, String>> {
     let before: BTreeMap<&str, &Json> = named(from);
     let after: BTreeMap<&str, &Json> = named(to);
     let mut operations = Vec::new();
     for name in before.keys().filter(|name| !after.contains_key(**name)) {
-        operations.push(operation("remove", &pointer(name), None));
+        operations.push(operation("remove", &pointer(name)));
     }
     for (name, value) in &after {
         match before.get(name) {
@@ -22,15 +25,11 @@ pub fn patch(from: &[(String, Json)], to: &[(String, Json)]) -> Option<Result<Js
             Some(old) => match added(old, value) {
                 Some(items) => {
                     let end = format!("{}/-", pointer(name));
-                    operations.extend(
-                        items
-                            .into_iter()
-                            .map(|item| operation("add", &end, Some(item))),
-                    );
+                    operations.extend(items.into_iter().map(|item| add(&end, item)));
                 }
-                None => operations.push(operation("add", &pointer(name), Some((*value).clone()))),
+                None => operations.push(set(name, (*value).clone())),
             },
-            None => operations.push(operation("add", &pointer(name), Some((*value).clone()))),
+            None => operations.push(set(name, (*value).clone())),
         }
     }
     if operations.is_empty() {
@@ -46,28 +45,41 @@ fn named(values: &[(String, Json)]) -> BTreeMap<&str, &Json> {
         .collect()
 }
 
+/// The operation that sets a field of the document to a value.
+pub fn set(name: &str, value: Json) -> Object {
+    add(&pointer(name), value)
+}
+
+fn add(path: &str, value: Json) -> Object {
+    let mut operation = operation("add", path);
+    operation.put("value", value);
+    operation
+}
+
+fn operation(what: &str, path: &str) -> Object {
+    let mut operation = Object::default();
+    operation.put("op", Json::string(what));
+    operation.put("path", Json::string(path));
+    operation
+}
+
 fn pointer(name: &str) -> String {
     format!("/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
-fn operation(what: &str, path: &str, value: Option<Json>) -> Object {
-    let mut operation = Object::default();
-    operation.put("op", Json::string(what));
-    operation.put("path", Json::string(path));
-    if let Some(value) = value {
-        operation.put("value", value);
-    }
-    operation
-}
-
-/// What a list has behind all that another one has.
+/// What a list has behind all that another one has; nothing where it is shorter to say the list.
 fn added(old: &Json, new: &Json) -> Option<Vec<Json>> {
+    let whole = new.text().len();
     let (old, new) = (items(old)?, items(new)?);
     let same = old.iter().zip(&new).all(|(a, b)| a.get() == b.get());
     if old.is_empty() || old.len() > new.len() || !same {
         return None;
     }
     let more = new.iter().skip(old.len());
+    let said: usize = more.clone().map(|item| OPERATION + item.get().len()).sum();
+    if said > whole {
+        return None;
+    }
     more.map(|item| Json::new(item.get()).ok()).collect()
 }
 
@@ -95,9 +107,19 @@ mod tests {
             between(r#"{"a/b":1,"gone":2}"#, r#"{"a/b":null}"#).as_deref(),
             Some(r#"[{"op":"remove","path":"/gone"},{"op":"add","path":"/a~1b","value":null}]"#)
         );
+        let text = "a text that is longer than what an operation says beside it, twice over, and then some";
+        let [from, to] = [
+            format!(r#"{{"l":["{text}"]}}"#),
+            format!(r#"{{"l":["{text}",2,3]}}"#),
+        ];
         assert_eq!(
-            between(r#"{"l":[{"x":1}]}"#, r#"{"l":[{"x":1},2,3]}"#).as_deref(),
+            between(&from, &to).as_deref(),
             Some(r#"[{"op":"add","path":"/l/-","value":2},{"op":"add","path":"/l/-","value":3}]"#)
+        );
+        assert_eq!(
+            between(r#"{"l":[1]}"#, r#"{"l":[1,2,3]}"#).as_deref(),
+            Some(r#"[{"op":"add","path":"/l","value":[1,2,3]}]"#),
+            "shorter than to say each"
         );
         assert_eq!(
             between(r#"{"l":[1,2]}"#, r#"{"l":[2,1,3]}"#).as_deref(),

@@ -1,0 +1,290 @@
+//! Importing a database of LangGraph that has changed since: it grew, it was pruned, somebody worked on
+//! in the store. Whatever it was, the state at each checkpoint is what the database says.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+mod common;
+#[path = "common/databases.rs"]
+mod databases;
+
+use common::{Place, number, text};
+use databases::{as_json, empty, put, put_in, put_write, variables};
+use proptest::prelude::*;
+use rusqlite::{Connection, params};
+use serde_json::{Value, json};
+
+/// A checkpoint with values.
+fn add(connection: &Connection, id: &str, parent: Option<&str>, values: &Value) {
+    put(connection, id, parent, "json", &as_json(values));
+}
+
+/// The variables at the mark with an alias, on whatever lineage.
+fn at(place: &Place, alias: &str) -> Value {
+    let listed = place.json("checkpoints t --limit 1000");
+    let found = listed.as_array().unwrap().iter();
+    let mut found = found.filter(|mark| mark["aliases"][0] == alias);
+    let id = text(found.next().unwrap(), "id").to_owned();
+    assert!(found.next().is_none(), "one mark for {alias}");
+    variables(place, &format!("@{id}"))
+}
+
+#[test]
+fn what_goes_on_from_an_older_checkpoint_has_the_values_of_that_one() {
+    let place = Place::new();
+    let connection = empty(&place);
+    add(&connection, "1", None, &json!({"a": 1}));
+    add(&connection, "2", Some("1"), &json!({"a": 1, "b": 2}));
+    put_write(&connection, "2", "task", &json!("w"));
+    place.say("import made.sqlite").ok();
+    add(&connection, "3", Some("1"), &json!({"a": 3}));
+    add(&connection, "4", Some("2"), &json!({"a": 1, "b": 4}));
+    place.say("import made.sqlite").ok();
+    assert_eq!(at(&place, "3"), json!({"a": 3}));
+    assert_eq!(at(&place, "4"), json!({"a": 1, "b": 4}));
+    assert_eq!(variables(&place, "t"), json!({"a": 1, "b": 4}));
+    let lineages = place.json("lineages t");
+    assert_eq!(lineages.as_array().unwrap().len(), 2, "{lineages}");
+}
+
+#[test]
+fn what_somebody_did_in_the_store_meanwhile_is_not_in_the_values_of_a_checkpoint() {
+    let place = Place::new();
+    let connection = empty(&place);
+    add(&connection, "1", None, &json!({"a": 1}));
+    place.say("import made.sqlite").ok();
+    let patch = json!([{"op": "add", "path": "/mine", "value": 7}, {"op": "add", "path": "/a", "value": 0}]);
+    let line = json!({"kind": "variables_patched", "form": "patch", "patch": patch});
+    place.write("mine.jsonl", line.to_string());
+    place.say("record mine.jsonl --task t").ok();
+    assert_eq!(variables(&place, "t"), json!({"a": 0, "mine": 7}));
+    add(&connection, "2", Some("1"), &json!({"a": 1, "b": 2}));
+    place.say("import made.sqlite").ok();
+    assert_eq!(at(&place, "2"), json!({"a": 1, "b": 2}));
+    // On a lineage of somebody's own it is not written to.
+    // Behind what checkpoint 1 is made of.
+    place.say("restore t@5").ok();
+    let own = number(&place.json("lineages t")[1], "head");
+    add(&connection, "3", Some("2"), &json!({"b": 3}));
+    add(&connection, "4", Some("1"), &json!({"b": 4}));
+    place.say("import made.sqlite").ok();
+    assert_eq!(at(&place, "3"), json!({"b": 3}));
+    assert_eq!(at(&place, "4"), json!({"b": 4}));
+    assert_eq!(number(&place.json("lineages t")[1], "head"), own);
+}
+
+#[test]
+fn the_task_goes_on_where_the_thread_does_however_often_that_goes_back() {
+    let place = Place::new();
+    let connection = empty(&place);
+    add(&connection, "1", None, &json!({"a": 1}));
+    add(&connection, "2", Some("1"), &json!({"a": 2}));
+    add(&connection, "3", Some("1"), &json!({"a": 3}));
+    for (id, parent) in [("4", "2"), ("5", "4"), ("6", "3"), ("7", "5"), ("8", "7")] {
+        place.say("import made.sqlite").ok();
+        add(&connection, id, Some(parent), &json!({"a": id}));
+        place.say("import made.sqlite").ok();
+        assert_eq!(variables(&place, "t"), json!({"a": id}));
+    }
+    let lineages = place.json("lineages t");
+    let lineages = lineages.as_array().unwrap();
+    assert_eq!(lineages.len(), 5, "one, its fork, and one for each time");
+}
+
+#[test]
+fn a_checkpoint_goes_on_from_one_that_the_database_has_no_more() {
+    let place = Place::new();
+    let connection = empty(&place);
+    add(&connection, "1", None, &json!({"a": 1}));
+    add(&connection, "2", Some("1"), &json!({"a": 2}));
+    place.say("import made.sqlite").ok();
+    connection.execute("DELETE FROM checkpoints", []).unwrap();
+    add(&connection, "3", Some("2"), &json!({"a": 2, "c": 3}));
+    place.say("import made.sqlite").ok();
+    assert_eq!(variables(&place, "t"), json!({"a": 2, "c": 3}));
+    let lineages = place.json("lineages t");
+    assert_eq!(lineages.as_array().unwrap().len(), 1, "{lineages}");
+    let kinds = place.lines("log t --kind variables_patched");
+    let added = json!([{"op": "add", "path": "/c", "value": 3}]);
+    assert_eq!(kinds.last().unwrap()["body"]["patch"], added);
+}
+
+#[test]
+fn another_thread_does_not_go_into_a_task_that_has_one() {
+    let place = Place::new();
+    let connection = empty(&place);
+    add(&connection, "1", None, &json!({"a": 1}));
+    place.say("import made.sqlite").ok();
+    let before = place.lines("log t");
+    connection.execute("DELETE FROM checkpoints", []).unwrap();
+    add(&connection, "other", Some("unknown"), &json!({"b": 1}));
+    let ran = place.say("import made.sqlite");
+    ran.failed(4, "has the checkpoints of another thread");
+    assert_eq!(place.lines("log t"), before);
+    place.say("import made.sqlite --as copy").ok();
+    assert_eq!(variables(&place, "copy"), json!({"b": 1}));
+}
+
+#[test]
+fn a_thread_that_is_refused_does_not_keep_the_others_out() {
+    let place = Place::new();
+    let connection = empty(&place);
+    let values = as_json(&json!({"a": 1}));
+    for thread in ["a", "b", "nul\0", "c-d"] {
+        put_in(&connection, thread, ("1", None), "json", &values);
+    }
+    let inner = "INSERT INTO checkpoints VALUES ('c', 'd', '1', NULL, 'json', ?1, '{}')";
+    connection.execute(inner, [&values]).unwrap();
+    place.write(
+        "b.jsonl",
+        json!({"kind": "message", "role": "user", "content": "mine"}).to_string(),
+    );
+    place.say("record b.jsonl").ok();
+    let ran = place.say("import made.sqlite --json");
+    assert_eq!(ran.code, 4, "{ran:?}");
+    for what in [
+        "made.sqlite: b: the task b exists already",
+        "made.sqlite: c-d: another thread has that name, too",
+        "a control character",
+    ] {
+        assert!(ran.err.contains(what), "{what}: {}", ran.err);
+    }
+    let said: Value = serde_json::from_str(&ran.out).unwrap();
+    let tasks: Vec<&str> = said["tasks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|task| text(task, "id"))
+        .collect();
+    assert_eq!(tasks, ["a", "c-d"]);
+    assert_eq!(place.lines("log b").len(), 3, "as it was");
+}
+
+#[test]
+fn writes_that_have_no_place_are_named_and_ids_with_colons_are_told_apart() {
+    let place = Place::new();
+    let connection = empty(&place);
+    add(&connection, "A", None, &json!({}));
+    add(&connection, "A:t:0", Some("A"), &json!({"b": 1}));
+    put_write(&connection, "A", "t", &json!("of A"));
+    put_write(&connection, "A:t", "0", &json!("of nobody"));
+    put_write(&connection, "A:t:0", "u", &json!("of the other"));
+    put_write(&connection, "A", "", &json!("without a task"));
+    put_write(&connection, "gone", "t", &json!("x"));
+    let ran = place.say("import made.sqlite");
+    assert_eq!(ran.code, 1, "{ran:?}");
+    for what in [
+        "checkpoint A: a write to `c`: an id has 1 to 200 bytes",
+        "checkpoint A:t: it is not there, and 1 writes of it are",
+        "checkpoint gone: it is not there",
+        "3 checkpoints could not be recorded",
+    ] {
+        assert!(ran.err.contains(what), "{what}: {}", ran.err);
+    }
+    assert_eq!(variables(&place, "t"), json!({"b": 1}));
+    let values = place.lines("log t --kind application");
+    let values = values.iter().map(|event| &event["body"]["data"]["value"]);
+    let values: Vec<&Value> = values.filter(|value| !value.is_null()).collect();
+    assert_eq!(values, [&json!("of A"), &json!("of the other")]);
+    let again = place.run(["import", "made.sqlite", "--json"]);
+    let said: Value = serde_json::from_str(&again.out).unwrap();
+    assert_eq!(number(&said["tasks"][0], "events"), 0);
+}
+
+#[test]
+fn metadata_that_a_mark_does_not_take_is_kept_beside_it() {
+    let place = Place::new();
+    let connection = empty(&place);
+    let large = json!({"source": "loop", "step": 1, "text": "x".repeat(70_000)});
+    for (id, metadata) in [
+        ("1", large.to_string().into_bytes()),
+        ("2", b"\x93\x01\x02\x03".to_vec()),
+        ("3", b"\xc1".to_vec()),
+        ("4", Vec::new()),
+    ] {
+        let sql = "INSERT INTO checkpoints VALUES ('t', '', ?1, NULL, 'json', ?2, ?3)";
+        let row = params![id, as_json(&json!({})), metadata];
+        connection.execute(sql, row).unwrap();
+    }
+    place.say("import made.sqlite").ok();
+    let mut found = Vec::new();
+    for lineage in 0..4 {
+        let events = place.lines(&format!("log t/{lineage} --kind application"));
+        found.push(events.last().unwrap()["body"]["data"]["metadata"].clone());
+    }
+    let expected = [large, json!([1, 2, 3]), Value::Null, Value::Null];
+    assert!(found == expected, "{}", json!(found[1..]));
+    let listed = place.json("checkpoints t");
+    let bytes = json!({"base64": "wQ=="});
+    let has = |mark: &Value| mark["metadata"] == bytes;
+    assert!(listed.as_array().unwrap().iter().any(has), "{listed:.300}");
+}
+
+#[test]
+fn a_list_that_grows_by_much_is_said_once_and_not_item_by_item() {
+    let place = Place::new();
+    let connection = empty(&place);
+    add(&connection, "1", None, &json!({"l": [0]}));
+    let many: Vec<u32> = (0..20_000).collect();
+    add(&connection, "2", Some("1"), &json!({"l": many}));
+    place.say("import made.sqlite").ok();
+    assert_eq!(variables(&place, "t"), json!({"l": many}));
+    let patch = &place.lines("log t --kind variables_patched")[1]["body"]["patch"];
+    assert!(
+        patch.to_string().len() < 150_000,
+        "about as long as the list"
+    );
+}
+
+/// A database: of each checkpoint the one before it, and its values.
+fn trees() -> impl Strategy<Value = Vec<(Option<usize>, Value)>> {
+    let values = prop::collection::btree_map("[abc]", 0..3_i32, 0..3).prop_map(|map| json!(map));
+    let one = (any::<Option<prop::sample::Index>>(), values);
+    prop::collection::vec(one, 1..9).prop_map(|made| {
+        let made = made.into_iter().enumerate();
+        made.map(|(at, (parent, values))| {
+            // Not always one with a lower id.
+            let parent = parent
+                .map(|index| index.index(at + 2))
+                .filter(|parent| *parent != at);
+            (parent, values)
+        })
+        .collect()
+    })
+}
+
+fn fill(connection: &Connection, tree: &[(Option<usize>, Value)], there: impl Fn(usize) -> bool) {
+    connection.execute("DELETE FROM checkpoints", []).unwrap();
+    for (at, (parent, values)) in tree.iter().enumerate().filter(|(at, _)| there(*at)) {
+        let parent = parent.map(|parent| parent.to_string());
+        add(connection, &at.to_string(), parent.as_deref(), values);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 16, max_shrink_iters: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn in_parts_and_in_any_order_each_checkpoint_has_its_values(
+        tree in trees(),
+        parts in prop::collection::vec(prop::bits::u16::ANY, 1..3),
+    ) {
+        let place = Place::new();
+        let connection = empty(&place);
+        // The first is there each time: without any it would be another thread.
+        for part in parts {
+            fill(&connection, &tree, |at| at == 0 || part & (1 << at) != 0);
+            place.say("import made.sqlite").ok();
+        }
+        fill(&connection, &tree, |_| true);
+        let said = place.json("import made.sqlite");
+        let grew = number(&said["tasks"][0], "events") > 0;
+        for (alias, (_, values)) in tree.iter().enumerate() {
+            prop_assert_eq!(&at(&place, &alias.to_string()), values, "checkpoint {}", alias);
+        }
+        let newest = tree.len() - 1;
+        if grew && tree.iter().all(|(parent, _)| *parent != Some(newest)) {
+            prop_assert_eq!(&variables(&place, "t"), &tree[newest].1);
+        }
+        prop_assert_eq!(&place.json("verify")["faults"], &json!([]));
+    }
+}
