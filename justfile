@@ -50,7 +50,12 @@ fuzz-smoke:
 
 # Criterion benches.
 bench:
-    cargo bench --workspace
+    cargo bench --workspace --exclude milepost-instructions
+
+# How many instructions the hot paths take, against their limits (needs valgrind).
+instructions:
+    cargo install gungraun-runner --version =0.20.0 --locked --debug --root target/tools
+    PATH="$PWD/target/tools/bin:$PATH" cargo bench --profile instructions --package milepost-instructions
 
 # The table of targets, each beside its peers.
 targets *ROWS:

@@ -32,6 +32,7 @@ mod picker;
 mod record;
 mod source;
 mod store;
+mod whole_file;
 
 use std::panic;
 use std::process::ExitCode;

@@ -6,7 +6,6 @@ mod common;
 
 use std::fs;
 use std::io::Write;
-use std::path::Path;
 use std::process::Stdio;
 
 use common::{Place, text};
@@ -465,7 +464,7 @@ fn what_cannot_be_redacted_is_said_before_anything_is_written() {
         .say("export --redact -o out.jsonl")
         .failed(1, "cannot be redacted");
     assert!(!place.path("out.jsonl").exists());
-    assert!(!Path::new(&place.path("out.jsonl.part")).exists());
+    assert_eq!(parts(&place), [""; 0]);
     let file = export(&place, "export");
     let to = beside(&file);
     to.say("import export.jsonl --as copy")
@@ -473,6 +472,139 @@ fn what_cannot_be_redacted_is_said_before_anything_is_written() {
     to.say("import export.jsonl").ok();
     assert_eq!(export(&to, "export"), file);
     assert_eq!(to.json("verify")["faults"], json!([]));
+}
+
+#[test]
+fn what_is_redacted_still_fits_where_it_stands() {
+    let place = Place::new();
+    let engine = Engine::open(place.store(), Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    let long = |max: usize| format!("{}password=a", "x ".repeat(max / 2 - 5));
+    // As long as they may be, and two keys that become one.
+    let said = || Append::from(Message::text("user", "hello")).actor(long(1024));
+    let key = |last: char| format!("sk-{}{last}", "a".repeat(20));
+    task.append(said().key(key('1')).correlation(long(1024)))
+        .unwrap();
+    task.append(said().key(key('2'))).unwrap();
+    let metadata = format!("{{\"a\":\"{}\"}}", long((64 << 10) - 8));
+    let mark = milepost::Mark::new()
+        .label(long(200))
+        .alias("Bearer abcdefgh");
+    let mark = mark.metadata(milepost::Json::new(metadata).unwrap());
+    let checkpoint = task.checkpoint(mark).unwrap();
+    engine.pin(&checkpoint.id, Some(&long(1024))).unwrap();
+    let point = engine.point("t@2").unwrap();
+    engine.restore(&point, Some(&long(1024))).unwrap();
+    engine.close().unwrap();
+    let file = export(&place, "export --redact");
+    assert!(!file.contains("password=a"));
+    let to = beside(&file);
+    to.say("import export.jsonl").ok();
+    assert_eq!(to.json("verify")["faults"], json!([]));
+    assert!(to.json("checkpoints t").to_string().contains("password=*"));
+}
+
+#[test]
+fn captured_folders_are_no_more_than_a_name_in_a_redacted_export() {
+    let place = Place::recorded();
+    fs::create_dir(place.path("work")).unwrap();
+    place.write("work/a.txt", "one");
+    place.say("capture --task run work").ok();
+    let plain = place.say("export run").out;
+    let root = |file: &str| {
+        let lines = lines(file).into_iter();
+        let mut roots = lines.filter_map(|line| line["body"]["root"].as_str().map(str::to_owned));
+        roots.next().unwrap()
+    };
+    let redacted = export(&place, "export run --redact");
+    assert_ne!(root(&redacted), root(&plain));
+    assert!(!redacted.contains(&root(&plain)));
+}
+
+#[test]
+fn a_trimmed_task_goes_with_its_files_only() {
+    let place = Place::recorded();
+    fs::create_dir(place.path("work")).unwrap();
+    place.write("work/a.txt", "one");
+    place.say("capture --task run work").ok();
+    for label in ["a", "b", "c"] {
+        place.say(&format!("mark run {label}")).ok();
+    }
+    place.say("cleanup --keep 1").ok();
+    for line in ["export", "export run -o out.jsonl"] {
+        let refused = place.say(line);
+        refused.failed(1, "no store could take it without its files");
+        refused.failed(1, "--files");
+    }
+    assert!(!place.path("out.jsonl").exists());
+    let file = export(&place, "export --files");
+    let to = beside(&file);
+    to.say("import export.jsonl").ok();
+    assert_eq!(export(&to, "export --files"), file);
+}
+
+#[test]
+fn a_file_is_whole_and_keeps_what_it_was() {
+    let place = Place::recorded();
+    let plain = export(&place, "export");
+    assert_eq!(export(&place, "export -o -"), plain);
+    place.write("old.jsonl", "old");
+    std::os::unix::fs::symlink("old.jsonl", place.path("link.jsonl")).unwrap();
+    place.say("export -o link.jsonl").ok();
+    assert!(place.path("link.jsonl").is_symlink());
+    assert_eq!(fs::read_to_string(place.path("old.jsonl")).unwrap(), plain);
+    place.say("export -o new.jsonl").ok();
+    let mode = fs::metadata(place.path("new.jsonl")).unwrap().permissions();
+    assert_eq!(
+        std::os::unix::fs::PermissionsExt::mode(&mode) & 0o777,
+        0o600
+    );
+    place.say("export -o .").failed(1, "it is no file");
+    assert_eq!(parts(&place), [""; 0]);
+}
+
+#[test]
+fn ctrl_c_leaves_nothing_of_a_file() {
+    let place = Place::new();
+    let engine = Engine::open(place.store(), Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    for _ in 0..40 {
+        let said = (0..1000).map(|n| Message::text("user", &format!("hello {n}")));
+        task.append(Append::batch(said)).unwrap();
+    }
+    engine.close().unwrap();
+    // It may have ended before: then all of it is there.
+    for attempt in 0.. {
+        let mut child = place
+            .command(["export", "-o", "out.jsonl"])
+            .spawn()
+            .unwrap();
+        while parts(&place).is_empty() && child.try_wait().unwrap().is_none() {
+            std::thread::yield_now();
+        }
+        let mut kill = std::process::Command::new("kill");
+        kill.args(["-INT", &child.id().to_string()])
+            .stderr(Stdio::null());
+        kill.status().unwrap();
+        let ended = child.wait().unwrap();
+        assert_eq!(parts(&place), [""; 0]);
+        let interrupted = std::os::unix::process::ExitStatusExt::signal(&ended) == Some(2);
+        if interrupted && !place.path("out.jsonl").exists() {
+            break;
+        }
+        assert!(attempt < 20, "it is never interrupted");
+        let whole = fs::read_to_string(place.path("out.jsonl")).unwrap();
+        assert!(whole.lines().last().unwrap().starts_with("{\"end\""));
+        fs::remove_file(place.path("out.jsonl")).unwrap();
+    }
+}
+
+/// What is left of files that are not whole.
+fn parts(place: &Place) -> Vec<String> {
+    let entries = fs::read_dir(place.path(".")).unwrap();
+    let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name();
+    let names = entries.map(|entry| name(entry).into_string().unwrap());
+    names.filter(|name| name.ends_with(".part")).collect()
 }
 
 #[test]

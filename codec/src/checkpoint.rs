@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::error::{Error, Result};
 use crate::id::{CheckpointId, Hash, Head, LineageId, Offset, Origin};
 use crate::json::Json;
+use crate::limits::{METADATA_MAX, NAME_MAX, check_size};
 
 /// Why a checkpoint was marked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
@@ -69,7 +70,8 @@ const ALIASES_MAX: usize = 8;
 
 impl CheckpointMarked {
     /// Refuses what could not be addressed or listed later: a label of digits only, or with a
-    /// character that has a meaning in an address; more than 8 aliases; metadata that is not an object.
+    /// character that has a meaning in an address; more than 8 aliases; metadata that is not an object, or has more
+    /// than 64 KiB.
     pub fn check(&self) -> Result<()> {
         if self.aliases.len() > ALIASES_MAX {
             return Err(Error::invalid(format!(
@@ -78,9 +80,9 @@ impl CheckpointMarked {
             )));
         }
         for name in self.label.iter().chain(&self.aliases) {
-            if name.is_empty() || name.len() > 200 {
+            if name.is_empty() || name.len() > NAME_MAX {
                 return Err(Error::invalid(format!(
-                    "a label has 1 to 200 bytes, `{name}` has {}",
+                    "a label has 1 to {NAME_MAX} bytes, `{name}` has {}",
                     name.len()
                 )));
             }
@@ -101,7 +103,8 @@ impl CheckpointMarked {
             Some(json) if !json.text().starts_with('{') => Err(Error::invalid(format!(
                 "metadata is not a JSON object: {json}"
             ))),
-            _ => Ok(()),
+            Some(json) => check_size("metadata", json.text().len(), METADATA_MAX),
+            None => Ok(()),
         }
     }
 }

@@ -50,6 +50,7 @@ mod header;
 mod id;
 mod json;
 mod key;
+mod limits;
 mod record;
 mod section;
 mod segment;
@@ -88,6 +89,7 @@ pub use id::{
 };
 pub use json::{JSON_DEPTH_MAX, Json};
 pub use key::StoreKey;
+pub use limits::{METADATA_MAX, NAME_MAX, TEXT_MAX, check_size};
 pub use record::{BodyForm, RecordRef, Records, encode_record};
 pub use section::{Salts, SectionRef, Sections};
 pub use segment::{SEGMENT_HEADER_LEN, SegmentHeader};

@@ -6,7 +6,7 @@ use milepost_codec::{
     Application, ArtifactsEdited, Body, BodyForm, CheckpointAttached, CheckpointId, ChunkId,
     ChunkList, ContextChanged, ControlChanged, Error, GuidanceGiven, Head, Header, Message, Offset,
     PhaseChanged, PromptChanged, Result, RulesChanged, Seq, StepFailed, StepFinished, StepStarted,
-    ToolCalled, ToolReturned, VariablesPatched, WorkspaceCaptured,
+    TEXT_MAX, ToolCalled, ToolReturned, VariablesPatched, WorkspaceCaptured,
 };
 
 use crate::behalf;
@@ -24,9 +24,6 @@ pub(crate) const CHUNK: usize = 256 << 10;
 
 /// What is reserved for the records of an append before their sizes are known, at most.
 const RESERVE_MAX: usize = 1 << 20;
-
-/// The longest text of a header field, in bytes.
-pub(crate) const TEXT_MAX: usize = 1024;
 
 /// Events to append together: all of them or none.
 ///

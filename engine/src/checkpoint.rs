@@ -12,9 +12,6 @@ use crate::committer::Draft;
 use crate::index::keys::{self, Kind};
 use crate::index::{MarkEntry, MarkPlace};
 
-/// The most bytes a mark's metadata may have.
-const METADATA_MAX: usize = 64 << 10;
-
 /// A checkpoint to be marked.
 ///
 /// ```
@@ -164,16 +161,6 @@ impl Mark {
     /// Checks the mark; `at` is the head at its offset, where it has one.
     pub(crate) fn draft(mut self, at: Option<Head>, now_us: u64) -> Result<Draft> {
         self.body.check()?;
-        let size = self
-            .body
-            .metadata
-            .as_ref()
-            .map_or(0, |json| json.text().len());
-        if size > METADATA_MAX {
-            return Err(Error::invalid(format!(
-                "metadata of {size} bytes is over the limit of {METADATA_MAX}"
-            )));
-        }
         self.body.at = at;
         let header = behalf::header(0, self.time_us.unwrap_or(now_us));
         let header = Header {

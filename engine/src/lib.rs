@@ -155,10 +155,11 @@ pub use milepost_codec::{
     Application, ArtifactsEdited, Body, CheckpointAttached, CheckpointId, CheckpointMarked,
     CheckpointUnmarked, ChunkId, ContextChanged, Control, ControlChanged, CopiedFrom, Data, Detail,
     Epoch, Error, ErrorKind, Extra, Float, GuidanceGiven, Hash, Head, Header, Json, LineageBegin,
-    LineageId, LineageOpened, LineageType, LogKind, MarkCause, MarkStatus, Message, Offset, Origin,
-    Parent, PatchForm, PhaseChanged, PromptChanged, Restored, Result, RulesChanged, RunControl,
-    Scope, Seq, StepFailed, StepFinished, StepStarted, StoreId, StoreKey, TaskNo, ToolCalled,
-    ToolReturned, VariablesPatched, WorkspaceCaptured,
+    LineageId, LineageOpened, LineageType, LogKind, METADATA_MAX, MarkCause, MarkStatus, Message,
+    NAME_MAX, Offset, Origin, Parent, PatchForm, PhaseChanged, PromptChanged, RestoreBegun,
+    Restored, Result, RulesChanged, RunControl, Scope, Seq, StepFailed, StepFinished, StepStarted,
+    StoreId, StoreKey, TEXT_MAX, TaskNo, ToolCalled, ToolReturned, VariablesPatched,
+    WorkspaceCaptured, check_size,
 };
 pub use milepost_replay::{
     Change, ChangeKind, Changes, ChangesMax, Chunks, Document, Entry, Event, Guidance, LastError,

@@ -3,7 +3,7 @@
 use milepost_codec::{
     Activated, ActivationCause, Body, Control, Error, ErrorKind, Hash, Head, LineageId,
     LineageOpened, LineageType, LogId, Offset, Origin, Parent, RestoreEnded, Restored, Result,
-    Scope,
+    Scope, TEXT_MAX, check_size,
 };
 
 use crate::audit::{self, Done};
@@ -17,9 +17,6 @@ use crate::lineage::Lineage;
 use crate::point::Point;
 use crate::read::Ancestry;
 use crate::task::Task;
-
-/// The most bytes of a lineage's description: its entry in the index has to stay small.
-const DESCRIPTION_MAX: usize = 1024;
 
 impl Engine {
     /// Goes back to a point: opens a new lineage there, and the task goes on with it. The lineage
@@ -167,12 +164,7 @@ impl Engine {
         behind: &[Body],
     ) -> Result<(LineageId, Vec<Part>)> {
         let inner = &self.inner;
-        let size = description.map_or(0, str::len);
-        if size > DESCRIPTION_MAX {
-            return Err(Error::invalid(format!(
-                "a description of {size} bytes is over the limit of {DESCRIPTION_MAX}"
-            )));
-        }
+        check_size("a description", description.map_or(0, str::len), TEXT_MAX)?;
         let origin = inner.catalog.task(point.no)?.origin;
         let head = inner
             .catalog

@@ -7,7 +7,8 @@
 )]
 
 use milepost::{
-    Bisect, Engine, Error, Mark, Options, Point, Retention, RunState, StepStarted, Verdict,
+    Bisect, Engine, Error, Mark, Options, Point, PromptChanged, Retention, RunState, StepStarted,
+    Verdict,
 };
 use milepost_tests::bodies;
 use milepost_tests::seed::{Random, seed};
@@ -198,6 +199,45 @@ fn what_retention_trimmed_is_said_to_be_set_before_the_oldest_event() {
 }
 
 #[test]
+fn the_oldest_event_of_a_trimmed_history_is_looked_at() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    for _ in 0..20 {
+        task.append(StepStarted::default()).unwrap();
+    }
+    task.checkpoint(Mark::new()).unwrap();
+    let before = engine.point("t").unwrap().offset;
+    task.append(PromptChanged {
+        prompt: "be brief".to_owned(),
+    })
+    .unwrap();
+    task.checkpoint(Mark::new().at(before)).unwrap();
+    engine.retain(&Retention::new().keep(1)).unwrap();
+    let begin = task.lineage().info().unwrap().begin;
+    assert_eq!(begin, before, "it begins with the prompt");
+    let head = engine.point("t").unwrap();
+    let blamed = engine.blame(&head, "/prompt", true).unwrap();
+    assert_eq!(blamed.changes.len(), 1);
+    assert_eq!(
+        (blamed.changes[0].point.offset, blamed.before_oldest),
+        (begin, None)
+    );
+    for first_bad in begin + 1..=head.offset {
+        let mut bisect = engine.bisect(None, &head).unwrap();
+        assert_eq!(bisect.good().offset, begin);
+        search(&engine, &mut bisect, first_bad, &[]).unwrap();
+        assert_eq!(bisect.found().unwrap().offset, first_bad - 1);
+    }
+    let gone = engine.point(&format!("t@{}", begin - 1));
+    assert!(
+        gone.and_then(|gone| engine.bisect(Some(&gone), &head))
+            .is_err()
+    );
+    engine.close().unwrap();
+}
+
+#[test]
 fn a_pointer_that_names_nothing_or_too_much_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();
@@ -245,13 +285,18 @@ fn bisect_finds_every_event_of_a_forked_history_with_few_states() {
         let lineage = if begin <= 1 { 0 } else { bad.lineage.0 };
         let good = engine.point(&format!("t/{lineage}@{begin}")).unwrap();
         let events = bad.offset - begin;
+        // And the two ends.
         let most = u64::from(events.next_power_of_two().ilog2()) + 2;
+        let mut mostly = 0;
         for first_bad in begin + 1..=bad.offset {
             let mut bisect = engine.bisect(Some(&good), &bad).unwrap();
+            assert_eq!(u64::from(bisect.left()) + 2, most);
             let built = search(&engine, &mut bisect, first_bad, &[]).unwrap();
             assert_eq!(bisect.found().unwrap().offset, first_bad - 1);
-            assert!(built <= most, "{built} states of {events} events");
+            assert_eq!(bisect.left(), 0);
+            mostly = mostly.max(built);
         }
+        assert_eq!(mostly, most, "states of {events} events");
     }
     engine.close().unwrap();
 }

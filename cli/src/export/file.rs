@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead};
 
-use milepost::{Carried, Hash};
+use milepost::{Carried, Hash, LogKind};
 
 use super::line::{self, Big, Counts, End, ExportHeader, Line};
 use super::text::{self, Redact};
@@ -19,6 +19,8 @@ pub struct Writer<'a> {
     sink: &'a mut Sink<'a>,
     redact: Option<&'a dyn Redact>,
     digest: blake3::Hasher,
+    /// The task whose lines come.
+    task: String,
     pub counts: Counts,
 }
 
@@ -43,6 +45,7 @@ impl<'a> Writer<'a> {
             sink,
             redact,
             digest: blake3::Hasher::new(),
+            task: String::new(),
             counts: NONE,
         };
         writer.put(text::text(header))?;
@@ -54,6 +57,7 @@ impl<'a> Writer<'a> {
         match carried {
             Carried::Task(task) => {
                 self.counts.tasks.0 += 1;
+                self.task.clone_from(&task.id);
                 self.put(text::task_text(task))
             }
             Carried::Chunk(chunk) => {
@@ -62,10 +66,15 @@ impl<'a> Writer<'a> {
             }
             Carried::Event(event) => {
                 self.counts.events.0 += 1;
-                self.put(match self.redact {
+                let line = match self.redact {
                     Some(redact) => text::redacted_text(event, redact),
                     None => text::event_text(event),
-                })
+                };
+                let (task, at) = (&self.task, event.offset);
+                self.put(line.map_err(|why| match event.log {
+                    LogKind::Control => format!("event {at} of the control log of `{task}`: {why}"),
+                    LogKind::Lineage(lineage) => format!("event `{task}/{lineage}@{at}`: {why}"),
+                }))
             }
             _ => Err(io::Error::other("something that has no line")),
         }

@@ -12,17 +12,17 @@ pub mod line;
 mod redact;
 mod text;
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 
 use data_encoding::HEXLOWER;
-use milepost::{Carried, CarriedBody, Engine, Header, LogKind};
+use milepost::{Carried, CarriedBody, Engine, ErrorKind, Header, LogKind, WorkspaceCaptured};
 use serde_json::json;
 
 use crate::args;
 use crate::error::{Failure, Result};
 use crate::output::{Out, bar, big, count, note};
+use crate::whole_file::WholeFile;
 use file::{Sink, Writer};
 use line::{Big, Counts, ExportHeader};
 use redact::Patterns;
@@ -31,16 +31,14 @@ use text::Redact;
 /// A bar is shown from so many events on.
 const LONG: u64 = 10_000;
 
-/// The kind of a captured folder.
-const CAPTURED: u16 = 16;
-
 pub fn run(engine: &Engine, args: &args::Export, out: &mut Out) -> Result<()> {
     let tasks = match &args.task {
         Some(task) => vec![crate::commands::task_id(engine, task)?],
         None => engine.export(false)?.tasks()?,
     };
     check(engine, args, &tasks)?;
-    let Some(path) = &args.output else {
+    let file = args.output.as_ref().filter(|path| *path != Path::new("-"));
+    let Some(path) = file else {
         let written = write(engine, args, &tasks, !out.json, &mut |bytes| {
             out.bytes(bytes)
         });
@@ -63,18 +61,32 @@ pub fn run(engine: &Engine, args: &args::Export, out: &mut Out) -> Result<()> {
 
 /// Refuses what cannot be exported, before anything is written.
 fn check(engine: &Engine, args: &args::Export, tasks: &[String]) -> Result<()> {
-    for task in tasks.iter().filter(|_| args.redact) {
-        let lineages = engine.task(task)?.lineages()?;
-        if let Some(trimmed) = lineages.iter().find(|lineage| lineage.begin > 0) {
-            let (lineage, begin) = (trimmed.id, trimmed.begin);
-            return Err(Failure::new(format!(
-                "task `{task}` cannot be redacted: lineage {lineage} was trimmed at offset {begin}, \
-                 and what stands for its beginning is no text"
-            ))
-            .hint("export it without --redact, or export the other tasks one by one"));
+    let export = engine.export(args.files)?;
+    for task in tasks {
+        if args.redact {
+            check_redact(engine, task)?;
         }
+        let checked = export.check(task);
+        checked.map_err(|error| match error.kind() {
+            ErrorKind::Invalid => Failure::from(error).hint("--files takes its files along"),
+            _ => Failure::from(error),
+        })?;
     }
     Ok(())
+}
+
+/// Refuses a task whose texts cannot all be redacted.
+fn check_redact(engine: &Engine, task: &str) -> Result<()> {
+    let lineages = engine.task(task)?.lineages()?;
+    let Some(trimmed) = lineages.iter().find(|lineage| lineage.begin > 0) else {
+        return Ok(());
+    };
+    let (lineage, begin) = (trimmed.id, trimmed.begin);
+    Err(Failure::new(format!(
+        "task `{task}` cannot be redacted: lineage {lineage} was trimmed at offset {begin}, \
+         and what stands for its beginning is no text"
+    ))
+    .hint("export it without --redact, or export the other tasks one by one"))
 }
 
 /// Into a file, which is there when all of it is.
@@ -89,26 +101,18 @@ fn to_file(
         Failure::new(format!("{}: {error}", path.display()))
             .hint("give a file in a folder that is there and may be written to")
     };
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".part");
-    let beside = PathBuf::from(beside);
-    let mut file = BufWriter::with_capacity(1 << 20, File::create(&beside).map_err(failed)?);
-    let written = write(engine, args, tasks, shown, &mut |bytes| {
-        file.write_all(bytes)
-    });
-    let named = written.and_then(|counts| {
-        let file = file
-            .into_inner()
-            .map_err(|error| failed(error.into_error()))?;
-        file.sync_all().map_err(failed)?;
-        fs::rename(&beside, path).map_err(failed)?;
-        Ok(counts)
-    });
-    if named.is_err() {
-        // It is of no use, and says so itself.
-        let _ = fs::remove_file(&beside);
+    let mut file = WholeFile::begin(path).map_err(failed)?;
+    match write(engine, args, tasks, shown, &mut |bytes| {
+        let named =
+            |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+        file.write(bytes).map_err(named)
+    }) {
+        Ok(counts) => file.end().map_err(failed).map(|()| counts),
+        Err(failure) => {
+            file.take_back();
+            Err(failure)
+        }
     }
-    named
 }
 
 fn write(
@@ -166,5 +170,7 @@ fn write(
 fn is_capture(event: &milepost::CarriedEvent) -> bool {
     let kind = || Header::decode(&event.header).map(|header| header.kind);
     let is_there = !matches!(event.body, CarriedBody::Erased(_));
-    event.log != LogKind::Control && is_there && kind().is_ok_and(|kind| kind == CAPTURED)
+    event.log != LogKind::Control
+        && is_there
+        && kind().is_ok_and(|kind| kind == WorkspaceCaptured::KIND)
 }

@@ -2,8 +2,8 @@
 
 use data_encoding::{BASE64, HEXLOWER};
 use milepost::{
-    Body, CarriedBody, CarriedChunk, CarriedEvent, CarriedTask, CheckpointId, Control, Head,
-    Header, LogKind,
+    Body, CarriedBody, CarriedChunk, CarriedEvent, CarriedTask, CheckpointId, Control, Hash, Head,
+    Header, LogKind, RestoreBegun, TEXT_MAX, WorkspaceCaptured,
 };
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -86,15 +86,15 @@ pub fn redacted_text(event: &CarriedEvent, redact: &dyn Redact) -> Result<String
     if form.header.is_some() {
         return Err("its header has more than this version knows: it cannot be redacted".into());
     }
-    let texts = [
-        &mut form.actor,
-        &mut form.user,
-        &mut form.correlation,
-        &mut form.key,
-    ];
+    let texts = [&mut form.actor, &mut form.user, &mut form.correlation];
     for text in texts.into_iter().flatten() {
-        *text = redact.text(text);
+        let other = redact.text(text, false);
+        *text = match other.len() <= TEXT_MAX {
+            true => other,
+            false => redact.text(text, true),
+        };
     }
+    form.key = form.key.map(|key| redact.key(&key, TEXT_MAX));
     let payload = match &event.body {
         CarriedBody::Inline(payload) | CarriedBody::Chunked(payload) => payload,
         CarriedBody::Listed(_) => {
@@ -110,7 +110,14 @@ pub fn redacted_text(event: &CarriedEvent, redact: &dyn Redact) -> Result<String
     let json =
         json.ok_or("it is of a kind that this version does not know: it cannot be redacted")?;
     let before = json.replace(['\n', '\r'], " ");
-    let json = redact.json(&before);
+    let mut json = redact.json(&before, false);
+    if json != before && !is_taken(event.log, &json) {
+        json = redact.json(&before, true);
+    }
+    for root in folders(event.log, header.kind, payload) {
+        // It is a hash of files, whose names and contents could be guessed.
+        json = json.replace(&root.to_string(), &redact.hash(root).to_string());
+    }
     if let Some(id) = event.checkpoint.filter(|_| json != before) {
         form.checkpoint = Some(redact.checkpoint(id));
     }
@@ -119,12 +126,16 @@ pub fn redacted_text(event: &CarriedEvent, redact: &dyn Redact) -> Result<String
     text(&form)
 }
 
-/// Takes secrets out of texts.
+/// Takes secrets out of texts. Where `brief` is said, what stands instead is never longer than what it stands for.
 pub trait Redact {
     /// A text without them.
-    fn text(&self, text: &str) -> String;
+    fn text(&self, text: &str, brief: bool) -> String;
+    /// A key without them, of at most so many bytes: another one for each that it was.
+    fn key(&self, key: &str, max: usize) -> String;
     /// JSON whose texts are without them.
-    fn json(&self, json: &str) -> String;
+    fn json(&self, json: &str, brief: bool) -> String;
+    /// Another hash for one of what could be guessed, the same each time.
+    fn hash(&self, hash: Hash) -> Hash;
     /// Another id for a checkpoint whose texts are others now, here and wherever it is named from now on: from the id it had
     /// a short secret could be guessed.
     fn checkpoint(&self, id: CheckpointId) -> CheckpointId;
@@ -164,6 +175,34 @@ fn body_json(log: LogKind, kind: u16, payload: &[u8]) -> Option<String> {
             Body::Unknown { .. } => None,
             body => body.to_json().ok(),
         },
+    }
+}
+
+/// Whether an import takes this body: a text may have become too long for its place.
+fn is_taken(log: LogKind, json: &str) -> bool {
+    let taken = match log {
+        LogKind::Control => Control::from_json(json).and_then(|body| body.check()),
+        LogKind::Lineage(_) => Body::from_json(json).and_then(|body| body.check()),
+    };
+    taken.is_ok()
+}
+
+/// What an event names of captured folders by their hashes.
+fn folders(log: LogKind, kind: u16, payload: &[u8]) -> Vec<Hash> {
+    match (log, kind) {
+        (LogKind::Lineage(_), WorkspaceCaptured::KIND) => match Body::decode(kind, payload) {
+            Ok(Body::WorkspaceCaptured(captured)) => vec![captured.root],
+            _ => Vec::new(),
+        },
+        (LogKind::Control, RestoreBegun::KIND) => match Control::decode(kind, payload) {
+            Ok(Control::RestoreBegun(begun)) => {
+                let parts = begun.parts.iter();
+                let ids = parts.flat_map(|part| part.roots.iter().chain(&part.plan.chunks));
+                ids.map(|id| Hash(id.0)).collect()
+            }
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
     }
 }
 

@@ -31,6 +31,11 @@ macro_rules! bodies {
             },
         }
 
+        $(impl $kind {
+            /// The stored number of this kind.
+            pub const KIND: u16 = $tag;
+        })*
+
         impl $name {
             /// The stored number of the kind.
             pub fn kind(&self) -> u16 {

@@ -5,21 +5,17 @@ use std::collections::HashSet;
 
 use milepost_codec::{
     Body, BodyForm, ChunkId, ChunkList, Control, Error, Head, Header, LineageId, LogKind,
-    RecordRef, Result, TaskNo,
+    RecordRef, Result, TEXT_MAX, TaskNo, check_size,
 };
 
 use super::CarriedEvent;
 use super::needs::captured;
-use crate::append::TEXT_MAX;
 use crate::base;
 use crate::engine::Engine;
 use crate::trees;
 
 /// The longest header, in bytes: its four texts, and what a later version may add.
 const HEADER_MAX: usize = 16 << 10;
-
-/// The most bytes of a mark's metadata.
-const METADATA_MAX: usize = 64 << 10;
 
 /// The largest number of a lineage or an activation, and the largest offset: what comes behind has one, too.
 pub(super) const NUMBER_MAX: u64 = 1 << 62;
@@ -32,7 +28,7 @@ pub(super) fn check(
     header: &Header,
     record: &RecordRef<'_>,
 ) -> Result<()> {
-    short("header", event.header.len(), HEADER_MAX)?;
+    check_size("a header", event.header.len(), HEADER_MAX)?;
     let texts = [
         &header.key,
         &header.actor,
@@ -40,7 +36,7 @@ pub(super) fn check(
         &header.correlation,
     ];
     for text in texts.into_iter().flatten() {
-        short("key, actor, user or correlation id", text.len(), TEXT_MAX)?;
+        check_size("a key, actor, user or correlation id", text.len(), TEXT_MAX)?;
     }
     match (event.log, record.form) {
         (_, BodyForm::Erased) => Ok(()),
@@ -49,28 +45,19 @@ pub(super) fn check(
         }
         (LogKind::Control, _) => Err(Error::invalid("a control event in chunks")),
         (LogKind::Lineage(_), BodyForm::Inline) => {
-            body(&Body::decode(header.kind, record.payload)?)?;
+            Body::decode(header.kind, record.payload)?.check()?;
             files(engine, event, record)
         }
         (LogKind::Lineage(_), BodyForm::Chunked) => {
             let list = ChunkList::decode(record.payload)?;
-            short("event", list.len as usize, engine.inner.options.event_max)?;
+            check_size(
+                "an event",
+                list.len as usize,
+                engine.inner.options.event_max,
+            )?;
             let content = crate::read::read_chunks(engine.inner.catalog.log(), &list)?;
-            body(&Body::decode(header.kind, &content)?)
+            Body::decode(header.kind, &content)?.check()
         }
-    }
-}
-
-fn body(body: &Body) -> Result<()> {
-    match body {
-        Body::CheckpointMarked(mark) => {
-            mark.check()?;
-            let metadata = mark.metadata.as_ref();
-            let size = metadata.map_or(0, |json| json.text().len());
-            short("mark's metadata", size, METADATA_MAX)
-        }
-        Body::LineageOpened(opened) => description(opened.description.as_ref()),
-        _ => Ok(()),
     }
 }
 
@@ -82,25 +69,14 @@ fn control(control: &Control) -> Result<()> {
                 "no lineage has the number {number}"
             )))
         }
-        Control::LineageRegistered(opened) => description(opened.description.as_ref()),
         Control::Activated(activated) if activated.epoch > NUMBER_MAX => {
             let number = activated.epoch;
             Err(Error::invalid(format!(
                 "no activation has the number {number}"
             )))
         }
-        Control::Pinned(pinned) => description(pinned.reason.as_ref()),
-        Control::Erased(erased) => description(erased.reason.as_ref()),
-        _ => Ok(()),
+        _ => control.check(),
     }
-}
-
-fn description(text: Option<&String>) -> Result<()> {
-    short(
-        "description or reason",
-        text.map_or(0, String::len),
-        TEXT_MAX,
-    )
 }
 
 /// A folder that was captured has to be there.
@@ -157,15 +133,6 @@ pub(super) fn beginning(
         }
     }
     Ok(())
-}
-
-fn short(what: &str, size: usize, max: usize) -> Result<()> {
-    match size <= max {
-        true => Ok(()),
-        false => Err(Error::invalid(format!(
-            "a {what} of {size} bytes is over the limit of {max}"
-        ))),
-    }
 }
 
 /// What a log of a task is called.

@@ -7,8 +7,9 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 
 use milepost_codec::{
-    Body, BodyForm, Chain, CheckpointId, ChunkEntry, ChunkId, ChunkList, Error, Head, LineageBegin,
-    LogId, LogKind, Offset, RecordRef, Result, Sections, Seq, TaskNo, checkpoint_id,
+    Body, BodyForm, Chain, CheckpointId, CheckpointMarked, ChunkEntry, ChunkId, ChunkList, Error,
+    Head, LineageBegin, LogId, LogKind, Offset, RecordRef, Result, Sections, Seq, TaskNo,
+    checkpoint_id,
 };
 
 use super::{Carried, CarriedBody, CarriedEvent, CarriedTask};
@@ -20,9 +21,6 @@ use crate::index::{LogHead, TaskEntry};
 use crate::live::{Live, Part};
 use crate::log::Stretch;
 use crate::read::read_chunks;
-
-/// The kind of a checkpoint's mark.
-const MARKED: u16 = 17;
 
 /// Tasks of a store on their way out. What each of them needs is given once.
 pub struct Export {
@@ -77,22 +75,46 @@ impl Export {
         Ok(names)
     }
 
+    /// Refuses a task that cannot be given, or that no store could take.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: there is no such task. `Unavailable`: a restore of it has not ended, or the store is closed.
+    /// `Invalid`: it was trimmed and has captured folders, and their files are not asked for.
+    pub fn check(&self, id: &str) -> Result<()> {
+        let catalog = &self.engine.inner.catalog;
+        let no = catalog.find_for(id, None)?;
+        catalog.goes_on(no)?;
+        if self.files || !catalog.tally(no)?.captured {
+            return Ok(());
+        }
+        // A base is of its origin, so it can be no copy either, which would do without the files.
+        for (lineage, _) in catalog.lineages(no)? {
+            if catalog.base(no, lineage)?.is_some() {
+                return Err(Error::invalid(format!(
+                    "task `{id}` has captured folders, and lineage {lineage} of it was trimmed: no store could take \
+                     it without its files"
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// Gives a task: itself, then its events in the order of their commits, chunks before what needs them. Of each log one
     /// stretch is in memory, and one body.
     ///
     /// # Errors
     ///
-    /// `NotFound`: there is no such task. `Unavailable`: a restore of it has not ended, or the store is closed.
-    /// `Corrupt`: something of it is damaged, or was lost. And what `give` gives.
+    /// As of [`Export::check`], which comes first. `Corrupt`: something of it is damaged, or was lost. And what `give` gives.
     pub fn task<E: From<Error>>(
         &mut self,
         id: &str,
         give: &mut dyn FnMut(Carried<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
+        self.check(id)?;
         let engine = self.engine.clone();
         let catalog = &engine.inner.catalog;
         let no = catalog.find_for(id, None)?;
-        catalog.goes_on(no)?;
         let entry = catalog.task(no)?;
         let (mut heap, mut sources) = (BinaryHeap::new(), self.sources(no, &entry)?);
         let task = CarriedTask {
@@ -343,7 +365,7 @@ impl Source {
 }
 
 /// The id of the checkpoint that a record marks, if it marks one.
-fn marked(
+pub(super) fn marked(
     task: &CarriedTask,
     id: LogId,
     before: Head,
@@ -353,10 +375,10 @@ fn marked(
         return Ok(None);
     };
     let header = record.header()?;
-    if header.kind != MARKED || record.form != BodyForm::Inline {
+    if header.kind != CheckpointMarked::KIND || record.form != BodyForm::Inline {
         return Ok(None);
     }
-    let id = match Body::decode(MARKED, record.payload)? {
+    let id = match Body::decode(CheckpointMarked::KIND, record.payload)? {
         Body::CheckpointMarked(mark) => {
             checkpoint_id(task.origin, lineage, before, header.time_us, &mark)
         }

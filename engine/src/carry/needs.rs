@@ -5,14 +5,12 @@ use std::collections::HashSet;
 
 use milepost_codec::{
     Base, Body, ChunkId, ChunkList, Error, Header, LineageId, LogKind, Piece, Result, TaskNo,
+    WorkspaceCaptured,
 };
 
 use super::{Carried, CarriedBody, CarriedChunk, CarriedEvent, Export};
 use crate::base;
 use crate::trees;
-
-/// The kind of a captured workspace.
-const CAPTURED: u16 = 16;
 
 type Give<'a, E> = dyn FnMut(Carried<'_>) -> Result<(), E> + 'a;
 
@@ -120,10 +118,12 @@ impl Export {
 
 /// The root of the folder that an event captured, if it is such an event.
 pub(super) fn captured(event: &CarriedEvent, payload: &[u8]) -> Result<Option<ChunkId>> {
-    if event.log == LogKind::Control || Header::decode(&event.header)?.kind != CAPTURED {
+    if event.log == LogKind::Control
+        || Header::decode(&event.header)?.kind != WorkspaceCaptured::KIND
+    {
         return Ok(None);
     }
-    match Body::decode(CAPTURED, payload)? {
+    match Body::decode(WorkspaceCaptured::KIND, payload)? {
         Body::WorkspaceCaptured(captured) => Ok(Some(ChunkId(captured.root.0))),
         _ => Ok(None),
     }

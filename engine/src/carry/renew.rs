@@ -4,8 +4,9 @@
 use std::collections::HashMap;
 
 use milepost_codec::{
-    Application, Body, CheckpointId, ChunkId, Control, CopiedFrom, Data, Error, ErrorKind, Hash,
-    Head, Header, Json, LineageId, LogKind, Offset, Parent, Result, Seed, checkpoint_id, salt,
+    Application, Body, CheckpointId, CheckpointMarked, ChunkId, Control, CopiedFrom, Data, Error,
+    ErrorKind, Hash, Head, Header, Json, LineageId, LogKind, Offset, Parent, Result, Seed,
+    checkpoint_id, salt,
 };
 
 use super::taking::{Taking, log_id};
@@ -14,9 +15,6 @@ use crate::append::INLINE_MAX;
 use crate::engine::Engine;
 use crate::read::Ancestry;
 use crate::trees;
-
-/// The kind of a checkpoint's mark.
-const MARKED: u16 = 17;
 
 /// What a captured folder is called in a copy that does without.
 const CAPTURED: &str = "workspace_captured";
@@ -183,7 +181,10 @@ impl Renewal {
         let (LogKind::Lineage(lineage), Body::CheckpointMarked(mark)) = (event.log, body) else {
             return Ok(());
         };
-        let Some(before) = event.checkpoint.filter(|_| header.kind == MARKED) else {
+        let Some(before) = event
+            .checkpoint
+            .filter(|_| header.kind == CheckpointMarked::KIND)
+        else {
             return Err(Error::invalid("a checkpoint without an id"));
         };
         let head = Head {

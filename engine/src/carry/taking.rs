@@ -7,6 +7,7 @@ use milepost_codec::{
     Offset, Origin, Parent, RecordRef, Result, TaskNo, body_hash,
 };
 
+use super::give::marked;
 use super::renew::Renewal;
 use super::{CarriedBody, CarriedEvent, CarriedTask, checks};
 use crate::append::put_chunks;
@@ -127,6 +128,15 @@ impl Taking {
         let standing = standing.ok_or_else(|| no_lineage(event.log))?;
         let before = standing.head;
         standing.head = standing.behind(event, record, &body)?;
+        if self.renewal.is_none() {
+            let marked = marked(&self.task, log_id(self.no, event.log), before, record)?;
+            if marked != event.checkpoint {
+                return Err(Error::invalid(match marked {
+                    Some(id) => format!("the checkpoint that it marks has the id {id}"),
+                    None => "it marks no checkpoint".to_owned(),
+                }));
+            }
+        }
         if self.parts.last().is_none_or(|(last, _)| *last != place) {
             let part = engine.inner.part(log_id(self.no, event.log), self.origin);
             let part = if opened { part.open(before) } else { part };

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use milepost_codec::{
     Base, BaseKey, Body, CheckpointMarked, ChunkId, Control, Deleted, Error, Hash, Head, Header,
     LineageId, LogId, LogKind, Offset, Origin, RemovedMark, Result, Seq, TaskNo, Trimmed,
-    checkpoint_id,
+    WorkspaceCaptured, checkpoint_id,
 };
 
 use super::keys::{self, Kind};
@@ -19,13 +19,9 @@ use crate::log::IndexPut;
 /// A mark larger than this is read from the log when it is listed: an entry has to stay small.
 const MARK_INLINE_MAX: usize = 1024;
 
-/// The kinds of a lineage's events that have entries whatever their headers say.
-const CAPTURED: u16 = 16;
-const MARKED: u16 = 17;
-
 /// Whether events of a kind have entries in the index though they have no key.
 pub(crate) fn is_indexed(kind: u16) -> bool {
-    matches!(kind, CAPTURED | MARKED)
+    matches!(kind, WorkspaceCaptured::KIND | CheckpointMarked::KIND)
 }
 
 /// A record to be indexed, and where it is.
@@ -99,10 +95,10 @@ pub(crate) fn index_record(
             let Some(payload) = record.payload else {
                 return Ok(());
             };
-            if record.header.kind == CAPTURED {
+            if record.header.kind == WorkspaceCaptured::KIND {
                 return before.count(task, |tally| tally.captured = true, puts);
             }
-            if record.header.kind != MARKED {
+            if record.header.kind != CheckpointMarked::KIND {
                 return Ok(());
             }
             if let Body::CheckpointMarked(mark) = Body::decode(record.header.kind, payload)? {

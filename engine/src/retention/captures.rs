@@ -6,7 +6,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use milepost_codec::{Body, BodyForm, ChunkId, LineageId, LogId, Result, TaskNo};
+use milepost_codec::{
+    Body, BodyForm, ChunkId, LineageId, LogId, Result, TaskNo, WorkspaceCaptured,
+};
 
 use super::plan::{RetentionPlan, TaskPlan, each_task};
 use crate::base;
@@ -14,9 +16,6 @@ use crate::engine::Engine;
 use crate::lineage::Lineage;
 use crate::read::Cursor;
 use crate::trees;
-
-/// The kind of a captured workspace.
-const CAPTURED: u16 = 16;
 
 /// What a cleanup lets go of with captures. It leaves the disk at the next compaction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -120,7 +119,7 @@ impl Engine {
             let mut cursor = Cursor::new(catalog.log(), log, from);
             while let Some(named) = cursor.next_record(|offset, record| {
                 let kind = record.header()?.kind;
-                if kind != CAPTURED || record.form != BodyForm::Inline {
+                if kind != WorkspaceCaptured::KIND || record.form != BodyForm::Inline {
                     return Ok(None);
                 }
                 match Body::decode(kind, record.payload)? {

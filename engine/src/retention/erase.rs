@@ -3,7 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use milepost_codec::{Erased, Error, ErrorKind, Hash, LineageId, LogId, Offset, Result, TaskNo};
+use milepost_codec::{
+    CheckpointAttached, CheckpointMarked, CheckpointUnmarked, ControlChanged, Erased, Error,
+    ErrorKind, Hash, LineageId, LineageOpened, LogId, Offset, Restored, Result, TEXT_MAX, TaskNo,
+    WorkspaceCaptured, check_size,
+};
 
 use crate::audit;
 use crate::catalog::Catalog;
@@ -12,12 +16,17 @@ use crate::index::keys::{self, Kind};
 use crate::point::Point;
 use crate::read::Ancestry;
 
-/// The most bytes of a reason.
-const REASON_MAX: usize = 1024;
-
 /// Kinds that others build on: lineages opened, changes of control, captured workspaces, checkpoints and
 /// what was done to them, restores.
-const NEEDED: [u16; 7] = [1, 6, 16, 17, 18, 19, 20];
+const NEEDED: [u16; 7] = [
+    LineageOpened::KIND,
+    ControlChanged::KIND,
+    WorkspaceCaptured::KIND,
+    CheckpointMarked::KIND,
+    CheckpointUnmarked::KIND,
+    CheckpointAttached::KIND,
+    Restored::KIND,
+];
 
 /// The erased events of one task, as of a moment.
 #[derive(Debug, Clone, Default)]
@@ -45,12 +54,7 @@ impl Engine {
     /// `NotFound` where there is no event; `Invalid` where it is one that others build on, or the reason
     /// has more than 1,024 bytes; `Conflict` where a lineage begins with a base that was made of it.
     pub fn erase(&self, point: &Point, reason: Option<&str>) -> Result<()> {
-        let size = reason.map_or(0, str::len);
-        if size > REASON_MAX {
-            return Err(Error::invalid(format!(
-                "a reason of {size} bytes is over the limit of {REASON_MAX}"
-            )));
-        }
+        check_size("a reason", reason.map_or(0, str::len), TEXT_MAX)?;
         let inner = &self.inner;
         let catalog = &inner.catalog;
         let _structure = inner.structure.lock();

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use milepost_codec::{CheckpointId, Control, Error, LogId, Pinned, Result, TaskNo, Unpinned};
+use milepost_codec::{
+    CheckpointId, Control, LogId, Pinned, Result, TEXT_MAX, TaskNo, Unpinned, check_size,
+};
 
 use crate::catalog::Catalog;
 use crate::checkpoint::Checkpoint;
@@ -10,9 +12,6 @@ use crate::committer::{Request, Slot};
 use crate::engine::Engine;
 use crate::index::PinEntry;
 use crate::index::keys::{self, Kind};
-
-/// The most bytes of a pin's reason: its entry in the index has to stay small.
-const REASON_MAX: usize = 1024;
 
 /// A checkpoint that is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,12 +33,7 @@ impl Engine {
     /// `NotFound` where the checkpoint is not there; `Invalid` where the reason has more than 1,024
     /// bytes.
     pub fn pin(&self, checkpoint: &CheckpointId, reason: Option<&str>) -> Result<()> {
-        let size = reason.map_or(0, str::len);
-        if size > REASON_MAX {
-            return Err(Error::invalid(format!(
-                "a reason of {size} bytes is over the limit of {REASON_MAX}"
-            )));
-        }
+        check_size("a reason", reason.map_or(0, str::len), TEXT_MAX)?;
         // What is pinned now is not removed meanwhile.
         let _structure = self.inner.structure.lock();
         let (task, found) = self.pinnable(checkpoint)?;

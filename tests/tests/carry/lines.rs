@@ -113,6 +113,19 @@ fn mend(file: &mut Vec<u8>) {
     *file = format!("{before}{counts}\"digest\":\"{digest}\"}}\n").into_bytes();
 }
 
+/// A file that was taken is what the store gives again.
+#[track_caller]
+fn assert_taken(given: &[u8], again: &[u8]) {
+    let (given, again) = (
+        String::from_utf8_lossy(given),
+        String::from_utf8_lossy(again),
+    );
+    for (given, again) in given.lines().zip(again.lines()) {
+        assert_eq!(given, again);
+    }
+    assert_eq!(given.len(), again.len());
+}
+
 #[test]
 fn a_file_that_was_changed_anywhere_is_refused_or_whole() {
     let mut random = Random::new(seed());
@@ -139,7 +152,10 @@ fn a_file_that_was_changed_anywhere_is_refused_or_whole() {
         }
         let to = Engine::in_memory(milepost::Options::default()).unwrap();
         match read(&to, &changed) {
-            Ok(()) => taken += 1,
+            Ok(()) => {
+                taken += 1;
+                assert_taken(&changed, &written(&to));
+            }
             Err(_) => {
                 refused += 1;
                 assert_eq!(to.export(true).unwrap().tasks().unwrap(), [""; 0]);

@@ -2,8 +2,8 @@
 //! is stands in `bisect.json` of the store, written beside and renamed.
 
 use std::fs;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 
 use milepost::{Address, Bisect, Engine, LineageId, Offset, Place, Point, Verdict};
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,7 @@ use crate::commands::point;
 use crate::error::{Failure, Result};
 use crate::output::Out;
 use crate::store::Choice;
+use crate::whole_file::WholeFile;
 
 const FILE: &str = "bisect.json";
 
@@ -130,15 +131,10 @@ fn save(file: &Path, bisect: &Bisect) -> Result<()> {
     write(file, &text).map_err(|error| unusable("write", file, &error))
 }
 
-/// Writes a file beside its place and moves it there: it is there whole or not at all.
 fn write(file: &Path, text: &[u8]) -> io::Result<()> {
-    let mut beside = file.as_os_str().to_owned();
-    beside.push(".tmp");
-    let beside = PathBuf::from(beside);
-    let mut written = fs::File::create(&beside)?;
-    written.write_all(text)?;
-    written.sync_all()?;
-    fs::rename(&beside, file)
+    let mut written = WholeFile::begin(file)?;
+    written.write(text)?;
+    written.end()
 }
 
 fn none() -> Failure {

@@ -4,14 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use milepost_codec::{
     Body, BodyForm, ChunkId, ChunkList, Control, Header, LogKind, RecordRef, RestoreBegun,
-    RestoreId, Result,
+    RestoreEnded, RestoreId, Result, WorkspaceCaptured,
 };
 
-/// The kind of a captured workspace.
-const CAPTURED: u16 = 16;
-
 /// The kinds of the beginning and the end of a restore.
-const RESTORES: [u16; 2] = [269, 270];
+const RESTORES: [u16; 2] = [RestoreBegun::KIND, RestoreEnded::KIND];
 
 /// Chunks that events name.
 #[derive(Debug, Default)]
@@ -38,8 +35,10 @@ impl Named {
                 self.chunks
                     .extend(ChunkList::decode(record.payload)?.chunks);
             }
-            (LogKind::Lineage(_), BodyForm::Inline) if header.kind == CAPTURED => {
-                if let Body::WorkspaceCaptured(captured) = Body::decode(CAPTURED, record.payload)? {
+            (LogKind::Lineage(_), BodyForm::Inline) if header.kind == WorkspaceCaptured::KIND => {
+                if let Body::WorkspaceCaptured(captured) =
+                    Body::decode(WorkspaceCaptured::KIND, record.payload)?
+                {
                     self.roots.insert(ChunkId(captured.root.0));
                 }
             }

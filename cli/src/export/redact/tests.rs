@@ -1,0 +1,235 @@
+use super::*;
+
+fn redacted(json: &str) -> String {
+    Patterns::new([7; 32]).unwrap().json(json, false)
+}
+
+/// Secrets of each pattern, by the name that stands instead of them.
+fn secrets() -> Vec<(&'static str, String)> {
+    // Put together here, so that this file has none that somebody could find.
+    let long = "aB3".repeat(12);
+    let jwt = format!("eyJ{long}.eyJ{long}.{long}");
+    vec![
+        ("api-key", format!("sk-proj-{long}")),
+        ("github", format!("ghp_{long}")),
+        ("github", format!("github_pat_{long}")),
+        ("gitlab", format!("glpat-{long}")),
+        ("aws", format!("AKIA{}", "A1B2C3D4E5F6G7H8")),
+        ("slack", format!("xoxb-123-{long}")),
+        ("google", format!("AIza{}", &long[..35])),
+        ("jwt", jwt),
+    ]
+}
+
+#[test]
+fn each_pattern_is_found_wherever_it_stands() {
+    for (name, secret) in secrets() {
+        let found = redacted(&format!(r#"{{"a":["it is {secret}, you know"]}}"#));
+        let expected = format!(r#"{{"a":["it is [redacted:{name}], you know"]}}"#);
+        assert_eq!(found, expected);
+        assert!(!redacted(&format!(r#"{{"{secret}":1}}"#)).contains(&secret));
+    }
+}
+
+#[test]
+fn what_a_secret_was_for_stays() {
+    for (text, expected) in [
+        ("Bearer abcdefgh1234", "Bearer [redacted:bearer]"),
+        (
+            "Authorization: Basic YTpi",
+            "Authorization: Basic [redacted:basic]",
+        ),
+        (
+            "https://ana:hunter2@host/",
+            "https://ana:[redacted:url]@host/",
+        ),
+        ("password=hunter2&x=1", "password=[redacted:pair]&x=1"),
+        ("DB_PASSWORD='a b', y", "DB_PASSWORD=[redacted:pair], y"),
+        ("api-key: 1234", "api-key: [redacted:pair]"),
+    ] {
+        assert_eq!(Patterns::new([7; 32]).unwrap().text(text, false), expected);
+    }
+    let escaped = redacted(r#"{"log":"{\"password\": \"hunter 2\"}"}"#);
+    assert_eq!(escaped, r#"{"log":"{\"password\": \"[redacted:field]\"}"}"#);
+}
+
+#[test]
+fn a_private_key_goes_as_a_whole_also_where_it_is_cut() {
+    let begin = "-----BEGIN RSA PRIVATE KEY-----";
+    let whole = format!(r#""a {begin}\nMIIE\n-----END RSA PRIVATE KEY----- b""#);
+    assert_eq!(redacted(&whole), r#""a [redacted:private-key] b""#);
+    let cut = format!(r#""a {begin}\nMIIE""#);
+    assert_eq!(redacted(&cut), r#""a [redacted:private-key]""#);
+}
+
+#[test]
+fn a_field_with_the_name_of_a_secret_loses_its_text() {
+    let found = redacted(r#"{"OPENAI_API_KEY" : "x", "tokens": "y", "Token": ["z"], "pwd":""}"#);
+    let expected =
+        r#"{"OPENAI_API_KEY" : "[redacted:field]", "tokens": "y", "Token": ["z"], "pwd":""}"#;
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_patch_is_a_field_that_is_named_by_its_path() {
+    for (given, expected) in [
+        (
+            r#"[{"op":"add","path":"/a/db~1password","value":"hunter2"}]"#,
+            r#"[{"op":"add","path":"/a/db~1password","value":"[redacted:field]"}]"#,
+        ),
+        (
+            r#"{"value":"hunter2","name":"API_KEY"}"#,
+            r#"{"value":"[redacted:field]","name":"API_KEY"}"#,
+        ),
+        (
+            r#"{"key":"x-token","n":1,"value":"hunter2"}"#,
+            r#"{"key":"x-token","n":1,"value":"[redacted:field]"}"#,
+        ),
+        (
+            r#"{"name":"city","value":"Rome"}"#,
+            r#"{"name":"city","value":"Rome"}"#,
+        ),
+        (r#"{"path":"/","value":"a"}"#, r#"{"path":"/","value":"a"}"#),
+    ] {
+        assert_eq!(redacted(given), expected);
+    }
+}
+
+#[test]
+fn pairs_are_found_as_programs_print_them() {
+    let patterns = Patterns::new([7; 32]).unwrap();
+    for text in [
+        "password := hunter2",
+        "password == hunter2",
+        "'password' => 'hunter2'",
+        "password: b'hunter2'",
+        "environ['DB_PASSWORD'] = 'hunter2'",
+        "password: \"hun\\\"ter2 hunter2\"",
+        "password=\\\"hunter2\\\"",
+        "curl --token hunter2 x",
+        "mysql --password 'a hunter2'",
+        "https://u:p@hunter2@host/",
+        "redis://:hunter2@host/0",
+    ] {
+        let found = patterns.text(text, false);
+        assert!(!found.contains("hunter2"), "{text}: {found}");
+        assert!(found.contains("[redacted:"), "{text}: {found}");
+    }
+}
+
+#[test]
+fn no_way_to_write_a_secret_down_hides_it() {
+    let (name, secret) = secrets().swap_remove(0);
+    let escapes: String = secret.bytes().map(|b| format!("\\u{b:04x}")).collect();
+    for given in [
+        format!(r#"{{"a":"{escapes}"}}"#),
+        format!(r#"{{"a":"\ud800 {escapes}"}}"#),
+        format!(r#"{{"a":"\udc00{escapes}\ud800"}}"#),
+        format!(r#"{{"a":"\ud83d\ude00{escapes}"}}"#),
+        format!(r#"["{{\"b\":\"{{\\\"c\\\":\\\"{secret}\\\"}}\"}}"]"#),
+        format!(
+            r#"["{{\"b\":\"\\{}\"}}"]"#,
+            &escapes.replace('\\', "\\\\")[2..]
+        ),
+    ] {
+        let found = redacted(&given);
+        serde_json::from_str::<serde::de::IgnoredAny>(&found).expect(&found);
+        assert!(found.contains(&format!("[redacted:{name}]")), "{found}");
+        assert!(!found.contains(&secret), "{found}");
+        assert!(!found.contains(&escapes), "{found}");
+    }
+}
+
+#[test]
+fn a_name_rule_holds_in_json_that_stands_as_text() {
+    let inner = r#"{"client_secret":"hunter2","n":1.50}"#;
+    let given = serde_json::json!({ "arguments": inner }).to_string();
+    let expected = serde_json::json!({ "arguments": inner.replace("hunter2", "[redacted:field]") });
+    assert_eq!(redacted(&given), expected.to_string());
+}
+
+#[test]
+fn names_that_become_one_get_numbers() {
+    let secrets = secrets();
+    let (one, two) = (&secrets[1].1, format!("{}x", secrets[1].1));
+    let given = format!(r#"{{"a":{{"{one}":1,"{two}":2,"b":3}},"{one}":4}}"#);
+    assert_eq!(
+        redacted(&given),
+        r#"{"a":{"[redacted:github]":1,"[redacted:github]-2":2,"b":3},"[redacted:github]":4}"#
+    );
+}
+
+#[test]
+fn keys_stay_as_different_as_they_were() {
+    let patterns = Patterns::new([7; 32]).unwrap();
+    let secret = &secrets()[1].1;
+    let (one, two) = (format!("{secret}1"), format!("{secret}2"));
+    let key = |key: &str| patterns.key(key, 100);
+    assert_eq!(key("plain"), "plain");
+    assert!(key(&one).starts_with("[redacted:github]-"));
+    assert_eq!(key(&one), key(&one));
+    assert_ne!(key(&one), key(&two));
+    let long = format!("{} {one}", "x".repeat(90));
+    assert_eq!(key(&long).len(), 64, "the hash alone");
+}
+
+#[test]
+fn what_is_brief_is_never_longer() {
+    let patterns = Patterns::new([7; 32]).unwrap();
+    for text in [
+        "password=a",
+        "password: ''",
+        "x://:p@h",
+        "Bearer abcdefgh",
+        "authorization: basic a",
+        "--token a",
+    ] {
+        let found = patterns.text(text, true);
+        assert!(
+            found.len() <= text.len() && found.contains('*'),
+            "{text}: {found}"
+        );
+    }
+    for json in [r#"{"token":"a"}"#, r#"{"a":{"base64":"cGFzc3dvcmQ9YQ=="}}"#] {
+        let found = patterns.json(json, true);
+        assert!(
+            found.len() <= json.len() && found != json,
+            "{json}: {found}"
+        );
+    }
+}
+
+#[test]
+fn bytes_with_a_secret_are_replaced() {
+    let (_, secret) = secrets().swap_remove(0);
+    let bytes = [b"\xff ", secret.as_bytes()].concat();
+    let json = format!(r#"{{"data":{{"base64":"{}"}}}}"#, BASE64.encode(&bytes));
+    let instead = BASE64.encode(b"[redacted:bytes]");
+    assert_eq!(
+        redacted(&json),
+        format!(r#"{{"data":{{"base64":"{instead}"}}}}"#)
+    );
+}
+
+#[test]
+fn a_checkpoint_has_its_other_id_wherever_it_is_named() {
+    let patterns = Patterns::new([7; 32]).unwrap();
+    let (id, not) = (CheckpointId([1; 32]), CheckpointId([2; 32]));
+    let other = patterns.checkpoint(id);
+    assert_ne!(other, id);
+    let found = patterns.json(&format!(r#"{{"parent":"{id}","n":["{not}"]}}"#), false);
+    assert_eq!(found, format!(r#"{{"parent":"{other}","n":["{not}"]}}"#));
+}
+
+#[test]
+fn what_is_no_secret_stays_word_for_word() {
+    for json in [
+        r#"{"kind":"message","content":"a token of love \ud83d\ude00 \ud800","n":1.50}"#,
+        r#"{"hash":"b25a9af56c94b42a64bd2d1b83ed6f619328715abf04bc67d31ac363a4bf0e9f"}"#,
+        r#"["https://example.org/a:b@c","sk-short","bearer of news"]"#,
+        "12",
+        "",
+    ] {
+        assert_eq!(redacted(json), json);
+    }
+}

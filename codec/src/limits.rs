@@ -1,0 +1,74 @@
+//! How much a text of an event may have, in bytes. Appends keep to it, and so does what comes from another store: an
+//! index keeps these texts, and has to stay small.
+
+use crate::body::Body;
+use crate::control::Control;
+use crate::error::{Error, Result};
+
+/// The most bytes of a key, an actor, a user or a correlation id, of a reason and of a description.
+pub const TEXT_MAX: usize = 1024;
+
+/// The most bytes of a label, or of another name of a checkpoint.
+pub const NAME_MAX: usize = 200;
+
+/// The most bytes of a checkpoint's metadata.
+pub const METADATA_MAX: usize = 64 << 10;
+
+/// Refuses what has more bytes than it may have; `what` says what it is, with its article.
+///
+/// # Errors
+///
+/// `Invalid`, with both numbers.
+///
+/// ```
+/// use milepost_codec::{TEXT_MAX, check_size};
+///
+/// assert!(check_size("a reason", 3, TEXT_MAX).is_ok());
+/// let error = check_size("a reason", 2000, TEXT_MAX).unwrap_err();
+/// assert_eq!(error.to_string(), "a reason of 2000 bytes is over the limit of 1024");
+/// ```
+pub fn check_size(what: &str, size: usize, max: usize) -> Result<()> {
+    match size <= max {
+        true => Ok(()),
+        false => Err(Error::invalid(format!(
+            "{what} of {size} bytes is over the limit of {max}"
+        ))),
+    }
+}
+
+fn check_text(what: &str, text: Option<&String>) -> Result<()> {
+    check_size(what, text.map_or(0, String::len), TEXT_MAX)
+}
+
+impl Body {
+    /// Refuses texts that no append would have let in.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`, with what is wrong.
+    pub fn check(&self) -> Result<()> {
+        match self {
+            Self::CheckpointMarked(mark) => mark.check(),
+            Self::LineageOpened(opened) => check_text("a description", opened.description.as_ref()),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Control {
+    /// Refuses texts that no store would have written.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`, with what is wrong.
+    pub fn check(&self) -> Result<()> {
+        match self {
+            Self::LineageRegistered(opened) => {
+                check_text("a description", opened.description.as_ref())
+            }
+            Self::Pinned(pinned) => check_text("a reason", pinned.reason.as_ref()),
+            Self::Erased(erased) => check_text("a reason", erased.reason.as_ref()),
+            _ => Ok(()),
+        }
+    }
+}

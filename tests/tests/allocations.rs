@@ -1,0 +1,55 @@
+//! What is allocated on the thread of who appends. A process of its own, since all of it is counted.
+#![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
+
+use milepost::{Append, Engine, Mark, Message, Options, Task};
+
+/// So many of each are counted.
+const MANY: u64 = 1000;
+
+/// Allocations of one, rounded up.
+fn counted(what: &str, mut once: impl FnMut()) -> u64 {
+    // What grows once is not counted.
+    for _ in 0..100 {
+        once();
+    }
+    let counted = allocation_counter::measure(|| (0..MANY).for_each(|_| once()));
+    let (count, bytes) = (counted.count_total, counted.bytes_total);
+    println!(
+        "{what}: {}.{:03}, {} bytes",
+        count / MANY,
+        count % MANY,
+        bytes / MANY
+    );
+    count.div_ceil(MANY)
+}
+
+fn task(engine: &Engine) -> Task {
+    engine.start_task("t", "ana").unwrap()
+}
+
+#[test]
+fn appends_and_checkpoints_allocate_no_more_than_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();
+    let task = task(&engine);
+    let text = "x".repeat(1000);
+    let making = counted("making an event", || drop(Message::text("user", &text)));
+    let append = counted("an append", || {
+        task.append(Message::text("user", &text)).unwrap();
+    });
+    let batch = counted("an append of 16", || {
+        let events = (0..16).map(|_| Message::text("user", &text));
+        task.append(Append::batch(events)).unwrap();
+    });
+    let checkpoint = counted("a checkpoint", || {
+        task.checkpoint(Mark::new()).unwrap();
+    });
+    // The numbers of docs/PERFORMANCE.md. A change that needs more says so here, and there.
+    assert!(
+        append - making <= 24,
+        "{append} of an append, {making} of its event"
+    );
+    assert!(batch - 16 * making <= 31, "{batch} of 16, {making} of each");
+    assert!(checkpoint <= 61, "{checkpoint} of a checkpoint");
+    engine.close().unwrap();
+}
