@@ -37,6 +37,19 @@ fn a_reader_that_goes_away_is_no_failure() {
 }
 
 #[test]
+fn what_cannot_be_printed_is_an_error_that_says_where() {
+    let place = Place::recorded();
+    for asked in ["log run", "tasks --json", "state run", "export", "doctor"] {
+        let full = std::fs::File::options().write(true).open("/dev/full");
+        let mut command = place.command(asked.split(' '));
+        let ended = command.stdout(full.unwrap()).output().unwrap();
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(1), "{asked}: {said}");
+        assert!(said.contains("standard output: "), "{asked}: {said}");
+    }
+}
+
+#[test]
 fn columns_stand_below_each_other_where_characters_are_wide() {
     let place = Place::new();
     let line = "{\"kind\":\"message\",\"role\":\"user\",\"content\":\"x\"}\n";

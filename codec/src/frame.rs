@@ -143,16 +143,23 @@ pub fn seal_frame(
     let payload_len = payload_len.filter(|len| *len <= FRAME_PAYLOAD_MAX);
     assert!(payload_len.is_some(), "a frame of {} bytes", buf.len());
     let payload_len = payload_len.unwrap_or_default() as u32;
-    let mut header = Vec::with_capacity(FRAME_HEADER_LEN - CHECK_LEN);
-    header.extend_from_slice(MAGIC);
-    header.extend_from_slice(&payload_len.to_le_bytes());
-    header.extend_from_slice(&seq.to_le_bytes());
-    header.extend_from_slice(&epoch.to_le_bytes());
-    header.extend_from_slice(&(if closed { FLAG_CLOSED } else { 0 }).to_le_bytes());
-    header.extend_from_slice(&0_u32.to_le_bytes());
-    header.extend_from_slice(prev);
+    let flags = if closed { FLAG_CLOSED } else { 0 };
     let (check_at, rest) = buf.split_at_mut(CHECK_LEN);
-    rest.split_at_mut(header.len()).0.copy_from_slice(&header);
+    let mut room = &mut *rest;
+    let fields: [&[u8]; 7] = [
+        MAGIC,
+        &payload_len.to_le_bytes(),
+        &seq.to_le_bytes(),
+        &epoch.to_le_bytes(),
+        &flags.to_le_bytes(),
+        &0_u32.to_le_bytes(),
+        prev,
+    ];
+    for field in fields {
+        let (to, behind) = room.split_at_mut(field.len());
+        to.copy_from_slice(field);
+        room = behind;
+    }
     let sum = check_keyed(key, &[rest]);
     check_at.copy_from_slice(&sum);
     buf.resize(buf.len().next_multiple_of(8), 0);

@@ -30,6 +30,11 @@ impl Header {
         wire::encode(self)
     }
 
+    /// Puts the stored bytes behind `out`.
+    pub fn encode_into(&self, out: &mut Vec<u8>) {
+        wire::encode_into(self, out);
+    }
+
     /// Reads a header. Bytes after the fields known here belong to a newer version and are
     /// skipped; they stay in the record and in its hash.
     pub fn decode(bytes: &[u8]) -> Result<Self> {

@@ -40,7 +40,12 @@ impl Json {
 
     /// The JSON string of a text.
     pub fn string(text: &str) -> Self {
-        Self::from_value(text).unwrap_or_else(|_| Self::null())
+        // Most texts need no escapes.
+        let mut json = Vec::with_capacity(text.len() + 2);
+        let written = serde_json::to_writer(&mut json, text).ok();
+        let json = written.and_then(|()| String::from_utf8(json).ok());
+        let raw = json.and_then(|json| RawValue::from_string(json).ok());
+        raw.map_or_else(Self::null, Self)
     }
 
     /// `null`.

@@ -1,5 +1,6 @@
 //! What is appended, and what comes of it.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use milepost_codec::{
@@ -8,6 +9,7 @@ use milepost_codec::{
     PhaseChanged, PromptChanged, Result, RulesChanged, Seq, StepFailed, StepFinished, StepStarted,
     TEXT_MAX, ToolCalled, ToolReturned, VariablesPatched, WorkspaceCaptured,
 };
+use smallvec::{SmallVec, smallvec};
 
 use crate::behalf;
 use crate::checkpoint::Mark;
@@ -25,6 +27,25 @@ pub(crate) const CHUNK: usize = 256 << 10;
 /// What is reserved for the records of an append before their sizes are known, at most.
 const RESERVE_MAX: usize = 1 << 20;
 
+/// Payloads up to this many bytes leave their room to the next append.
+const SCRATCH_MAX: usize = 64 << 10;
+
+/// Where a header and a payload are encoded before their place in a part is known: an append of one thread after the other.
+#[derive(Default)]
+struct Scratch {
+    header: Vec<u8>,
+    payload: Vec<u8>,
+}
+
+thread_local! {
+    static SCRATCH: Cell<Scratch> = const {
+        Cell::new(Scratch {
+            header: Vec::new(),
+            payload: Vec::new(),
+        })
+    };
+}
+
 /// Events to append together: all of them or none.
 ///
 /// ```
@@ -38,7 +59,7 @@ const RESERVE_MAX: usize = 1 << 20;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Append {
-    bodies: Vec<Body>,
+    bodies: SmallVec<[Body; 1]>,
     expect: Option<Offset>,
     key: Option<String>,
     actor: Option<String>,
@@ -224,7 +245,11 @@ impl Append {
             batch: 0,
         };
         // Events of one append differ in kind alone: the header is encoded anew for another kind.
-        let (mut encoded, mut payload) = (Vec::new(), Vec::with_capacity(1024));
+        let Scratch {
+            header: mut encoded,
+            mut payload,
+        } = SCRATCH.take();
+        encoded.clear();
         let mut chunked = false;
         for (index, body) in self.bodies.iter().enumerate() {
             if let Body::WorkspaceCaptured(captured) = body {
@@ -266,12 +291,19 @@ impl Append {
             }
             if header.kind != kind {
                 header.kind = kind;
-                encoded = header.encode();
+                encoded.clear();
+                header.encode_into(&mut encoded);
             }
             match is_indexed(kind) {
                 true => part.push(header.clone(), form, &payload)?,
                 false => part.push_encoded(&encoded, form, &payload)?,
             }
+        }
+        if payload.capacity() <= SCRATCH_MAX {
+            SCRATCH.set(Scratch {
+                header: encoded,
+                payload,
+            });
         }
         if chunked { log.sync_chunks() } else { Ok(()) }
     }
@@ -319,7 +351,7 @@ pub(crate) fn put_chunks(log: &Arc<dyn Log>, content: &[u8]) -> Result<ChunkList
 impl From<Body> for Append {
     fn from(body: Body) -> Self {
         Self {
-            bodies: vec![body],
+            bodies: smallvec![body],
             ..Self::default()
         }
     }
@@ -328,7 +360,7 @@ impl From<Body> for Append {
 impl From<Vec<Body>> for Append {
     fn from(bodies: Vec<Body>) -> Self {
         Self {
-            bodies,
+            bodies: bodies.into(),
             ..Self::default()
         }
     }

@@ -1,5 +1,6 @@
 //! Tasks, lineages and checkpoints as the index has them.
 
+use smallvec::smallvec;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -340,7 +341,7 @@ impl Catalog {
         let next = end + u64::from(checkpoint.is_some());
         let hash = crate::hashes::hash_at(self, part.origin, LogId::lineage(task, owner), next)?;
         Ok(Some(Done {
-            parts: vec![(entry.first, Head { next, hash })],
+            parts: smallvec![(entry.first, Head { next, hash })],
             seq: entry.seq,
             repeated: Some(entry.count),
             checkpoint,
@@ -456,7 +457,7 @@ fn trimmed(entry: &KeyEntry, end: Offset) -> Done {
         hash: milepost_codec::Hash::ZERO,
     };
     Done {
-        parts: vec![(entry.first, head)],
+        parts: smallvec![(entry.first, head)],
         seq: entry.seq,
         repeated: Some(entry.count),
         checkpoint: None,

@@ -231,7 +231,7 @@ impl Engine {
         part.control(&created.into(), inner.now_us())?;
         inner
             .committer
-            .commit(Request::of(vec![part.finish()]))
+            .commit(Request::one(part.finish()))
             .map(|_| ())
     }
 

@@ -236,7 +236,7 @@ impl Engine {
         };
         let since_us = inner.now_us();
         let part = self.control_part(no, since_us, &[begun.clone().into()])?;
-        inner.commit(Request::of(vec![part]).beginning(no))?;
+        inner.commit(Request::one(part).beginning(no))?;
         Ok(PendingRestore {
             task: task.id().to_owned(),
             since_us,
@@ -355,7 +355,7 @@ impl Engine {
             reason: Some(reason.to_owned()),
         };
         let part = self.control_part(no, inner.now_us(), &[ended.into()])?;
-        inner.commit(Request::of(vec![part]).settling(no, restore))?;
+        inner.commit(Request::one(part).settling(no, restore))?;
         Ok(())
     }
 

@@ -205,7 +205,7 @@ impl Lineage {
             }
             part = part.mark(mark.draft(None, inner.now_us())?);
         }
-        Ok(Request::of(vec![part.finish()]))
+        Ok(Request::one(part.finish()))
     }
 
     /// Marks a checkpoint: one small durable append, whatever the size of the state.
@@ -241,7 +241,7 @@ impl Lineage {
             .part(self.log(), self.origin)
             .epoch(self.epoch)
             .mark(draft);
-        let done = inner.commit(Request::of(vec![part.finish()]))?;
+        let done = inner.commit(Request::one(part.finish()))?;
         drop(structure);
         let Some((first, _)) = done.parts.first() else {
             return Err(Error::invalid("a mark without an event"));

@@ -329,7 +329,7 @@ impl Engine {
             for control in &controls {
                 part.control(control, inner.now_us())?;
             }
-            inner.commit(Request::of(vec![part.finish()]))?;
+            inner.commit(Request::one(part.finish()))?;
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use milepost::{Append, Engine, Mark, Message, Options, Task};
 /// So many of each are counted.
 const MANY: u64 = 1000;
 
-/// Allocations of one, rounded up.
+/// Allocations of one. What grows now and then, as a map does, is less than one of each.
 fn counted(what: &str, mut once: impl FnMut()) -> u64 {
     // What grows once is not counted.
     for _ in 0..100 {
@@ -20,7 +20,7 @@ fn counted(what: &str, mut once: impl FnMut()) -> u64 {
         count % MANY,
         bytes / MANY
     );
-    count.div_ceil(MANY)
+    count / MANY
 }
 
 fn task(engine: &Engine) -> Task {
@@ -46,10 +46,11 @@ fn appends_and_checkpoints_allocate_no_more_than_is_said() {
     });
     // The numbers of docs/PERFORMANCE.md. A change that needs more says so here, and there.
     assert!(
-        append - making <= 24,
+        append <= making + 4,
         "{append} of an append, {making} of its event"
     );
-    assert!(batch - 16 * making <= 31, "{batch} of 16, {making} of each");
-    assert!(checkpoint <= 61, "{checkpoint} of a checkpoint");
+    assert!(batch <= 16 * making + 8, "{batch} of 16, {making} of each");
+    assert!(making <= 2, "{making} of a message");
+    assert!(checkpoint <= 43, "{checkpoint} of a checkpoint");
     engine.close().unwrap();
 }

@@ -1,7 +1,7 @@
 //! Milepost beside what its users would use instead: the same work, in turn, in one run.
 //!
-//! `cargo run --release -p milepost-benches --bin compare [-- [quick] [WORK...] [--only WHO] [--to DIR]]` with works `appends`, `load`, `steps`
-//! and `limits`. It prints a page with one table a work; with `--to DIR` it is written there too (`comparison.md`), with all figures as JSON
+//! `cargo run --release -p milepost-benches --bin compare [-- [quick] [WORK...] [--only WHO] [--to DIR]]` with works `appends`, `load`, `steps`,
+//! `growth` (of Milepost alone) and `limits`. It prints a page with one table a work; with `--to DIR` it is written there too (`comparison.md`), with all figures as JSON
 //! (`comparison.json`) and plots (SVG). Logs are made in the current folder, or in `MILEPOST_BENCH_DIR`; it should be on the disk that is asked
 //! about. All of it takes half an hour, `quick` five minutes.
 
@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use milepost_benches::compare::figures::{Figures, machine};
-use milepost_benches::compare::{appends, contestants, limits, load, plots, steps};
+use milepost_benches::compare::{appends, contestants, growth, limits, load, plots, steps};
 
-const WORKS: [&str; 4] = ["appends", "load", "steps", "limits"];
+const WORKS: [&str; 5] = ["appends", "load", "steps", "growth", "limits"];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (mut to, mut only) = (None, None);
@@ -59,6 +59,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             if quick { 300 } else { 1000 },
             only,
         );
+    }
+    if wanted("growth") && only.is_none_or(|only| only == "Milepost") {
+        let (events, others) = if quick {
+            (100_000, 1000)
+        } else {
+            (10_000_000, 10_000)
+        };
+        growth::growth(&mut figures, if quick { 1 } else { 3 }, events, others);
     }
     println!("{}", figures.page());
     if let Some(dir) = to {

@@ -5,6 +5,7 @@
 //! appends      durable appends: writers, sizes
 //! load         real events in bulk: in, on the disk, out again
 //! steps        a growing conversation with a checkpoint behind each step
+//! growth       what each operation takes in ever larger stores
 //! limits       what the machine can do at most
 //! figures      what was measured: medians and spreads, as a table and as JSON
 //! plots        the same as pictures
@@ -13,6 +14,7 @@
 pub mod appends;
 pub mod contestants;
 pub mod figures;
+pub mod growth;
 pub mod limits;
 pub mod load;
 pub mod plots;

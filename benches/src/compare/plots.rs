@@ -7,6 +7,7 @@ use plotters::prelude::*;
 
 use super::appends::{SIZES, WRITERS, what};
 use super::figures::{Figures, short};
+use super::growth;
 
 const COLORS: [RGBColor; 9] = [
     RGBColor(200, 30, 60),
@@ -56,7 +57,73 @@ pub fn draw(figures: &Figures, dir: &Path) -> Result<Vec<String>, Box<dyn Error>
     )? {
         names.push("steps-disk.svg".to_owned());
     }
+    let growths = [
+        (growth::EVENTS_OF_A_TASK, "growth-events.svg"),
+        (growth::LINEAGES_OF_A_TASK, "growth-lineages.svg"),
+        (growth::TASKS, "growth-tasks.svg"),
+    ];
+    for (work, name) in growths {
+        if lines(figures, &dir.join(name), work)? {
+            names.push(name.to_owned());
+        }
+    }
     Ok(names)
+}
+
+/// A line for each operation over the sizes of a growth, both on logarithmic scales. False where nothing was measured.
+fn lines(figures: &Figures, path: &Path, work: &str) -> Result<bool, Box<dyn Error>> {
+    let of = figures
+        .all
+        .iter()
+        .filter(|f| f.work == work && f.unit == "us");
+    let points: Vec<(&str, f64, f64)> = of
+        .filter_map(|f| {
+            let power = f.who.strip_prefix("10^")?.parse::<i32>().ok()?;
+            Some((&*f.what, 10_f64.powi(power), f.median()))
+        })
+        .collect();
+    let sizes = points.iter().map(|(_, size, _)| *size);
+    let (Some(least), Some(most)) = (sizes.clone().reduce(f64::min), sizes.reduce(f64::max)) else {
+        return Ok(false);
+    };
+    let costs = points.iter().map(|(_, _, cost)| *cost);
+    let (low, high) = (costs.clone().fold(1e9, f64::min), costs.fold(0.0, f64::max));
+    let area = SVGBackend::new(path, (900, 420)).into_drawing_area();
+    area.fill(&WHITE)?;
+    let mut chart = ChartBuilder::on(&area)
+        .caption(
+            format!("{work}: microseconds an operation"),
+            ("sans-serif", 18),
+        )
+        .margin(12)
+        .x_label_area_size(36)
+        .y_label_area_size(60)
+        .build_cartesian_2d(
+            (least..most * 8.0).log_scale(),
+            (low / 2.0..high * 2.0).log_scale(),
+        )?;
+    chart
+        .configure_mesh()
+        .x_label_formatter(&|x| short(*x))
+        .y_label_formatter(&|y| short(*y))
+        .draw()?;
+    for (n, operation) in growth::OPERATIONS.into_iter().enumerate() {
+        let color = COLORS.get(n).copied().unwrap_or(BLACK);
+        let of = points.iter().filter(|(what, _, _)| *what == operation);
+        let line: Vec<(f64, f64)> = of.map(|(_, size, cost)| (*size, *cost)).collect();
+        chart
+            .draw_series(LineSeries::new(line, color.stroke_width(2)).point_size(3))?
+            .label(operation)
+            .legend(move |(x, y)| Rectangle::new([(x, y - 5), (x + 12, y + 5)], color.filled()));
+    }
+    chart
+        .configure_series_labels()
+        .background_style(WHITE.mix(0.8))
+        .border_style(BLACK.mix(0.3))
+        .position(SeriesLabelPosition::UpperRight)
+        .draw()?;
+    area.present()?;
+    Ok(true)
 }
 
 fn whats<'a>(figures: &'a Figures, work: &str, unit: &str) -> Vec<&'a str> {

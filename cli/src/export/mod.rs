@@ -103,8 +103,8 @@ fn to_file(
     };
     let mut file = WholeFile::begin(path).map_err(failed)?;
     match write(engine, args, tasks, shown, &mut |bytes| {
-        let named =
-            |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+        // Other than of standard output it matters that a pipe's reader is gone.
+        let named = |error: io::Error| io::Error::other(format!("{}: {error}", path.display()));
         file.write(bytes).map_err(named)
     }) {
         Ok(counts) => file.end().map_err(failed).map(|()| counts),

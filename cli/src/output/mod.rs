@@ -62,7 +62,7 @@ impl Out {
             }
         };
         Self {
-            stdout: buffered(Box::new(io::stdout())),
+            stdout: buffered(Box::new(Named(io::stdout()))),
             pager: None,
             json,
             terminal: io::stdout().is_terminal(),
@@ -189,6 +189,26 @@ impl Out {
             self.line(columns(row, &widths))?;
         }
         Ok(())
+    }
+}
+
+/// Standard output, whose errors say that they are of it. That nobody reads on is known by its kind.
+struct Named(io::Stdout);
+
+impl Write for Named {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes).map_err(named)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush().map_err(named)
+    }
+}
+
+fn named(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe | io::ErrorKind::Interrupted => error,
+        kind => io::Error::new(kind, format!("standard output: {error}")),
     }
 }
 

@@ -110,7 +110,7 @@ impl Engine {
             origin,
         };
         part.control(&deleted.into(), inner.now_us())?;
-        inner.commit(Request::of(vec![part.finish()]).deleting(task))?;
+        inner.commit(Request::one(part.finish()).deleting(task))?;
         inner.forget_states(task);
         Ok(())
     }
@@ -195,7 +195,7 @@ impl Import {
         };
         let mut part = inner.part(LogId::STORE, inner.store);
         part.control(&prepared.into(), inner.now_us())?;
-        let done = inner.commit(Request::of(vec![part.finish()]))?;
+        let done = inner.commit(Request::one(part.finish()))?;
         drop(structure);
         self.prepared.push(Prepared {
             no,
@@ -276,7 +276,7 @@ impl Import {
         if self.prepared.is_empty() {
             return Ok(Vec::new());
         }
-        inner.commit(Request::of(vec![part.finish()]))?;
+        inner.commit(Request::one(part.finish()))?;
         drop(structure);
         // What is known of them was known of tasks that nobody saw.
         inner.committer.hold(|| ());

@@ -182,7 +182,7 @@ impl Taking {
         let inner = &engine.inner;
         inner.catalog.log().sync_chunks()?;
         let parts = std::mem::take(&mut self.parts);
-        let parts = parts.into_iter().map(|(_, part)| part.finish()).collect();
+        let parts: Vec<_> = parts.into_iter().map(|(_, part)| part.finish()).collect();
         inner.commit(Request::of(parts))?;
         for (lineage, offset) in std::mem::take(&mut self.erased) {
             inner.catalog.now_erased(self.no, lineage, offset);

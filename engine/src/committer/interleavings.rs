@@ -37,7 +37,7 @@ fn request(catalog: &Catalog, open: bool, expect: Option<u64>) -> Result<Request
     }
     let mut part = part.expect(expect);
     part.body(&Body::from(Message::text("user", "x")), 0)?;
-    Ok(Request::of(vec![part.finish()]))
+    Ok(Request::one(part.finish()))
 }
 
 impl World {

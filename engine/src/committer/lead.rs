@@ -12,6 +12,8 @@ use milepost_codec::{
 
 use super::request::{Draft, Part, PartBuilder, Request};
 use super::ticket::{Done, Results, Slot};
+use smallvec::SmallVec;
+
 use crate::catalog::Catalog;
 use crate::index::{Before, Indexed, LogHead, PendingEntry, Tally, index_record};
 use crate::log::{Batch, GroupMeta};
@@ -48,6 +50,9 @@ struct Known {
 /// A cache larger than this is begun anew; all of it can be read again.
 const KNOWN_MAX: usize = 1 << 16;
 
+/// For how many requests room is kept.
+const ROOM_MAX: usize = 256;
+
 /// One at a time leads.
 pub(crate) struct Lead {
     catalog: Catalog,
@@ -65,6 +70,8 @@ pub(crate) struct Lead {
     changed: Vec<TaskNo>,
     /// Logs of tasks that nobody sees yet: nobody is told that they have grown in this batch.
     unseen: HashSet<LogId>,
+    /// Room for the requests of a batch.
+    taken: VecDeque<(Request, Arc<Slot>)>,
     /// Keys in the batch that is being made: they are not in the index yet.
     keys: HashSet<(TaskNo, String)>,
     meters: Arc<Meters>,
@@ -72,6 +79,7 @@ pub(crate) struct Lead {
 
 /// A log that has grown, by which offsets, and whether a snapshot of it is due.
 pub(super) type Grown = (LogId, Range<Offset>, Option<Due>);
+pub(super) type AllGrown = SmallVec<[Grown; 1]>;
 
 /// What is left of a request while its batch is committed.
 type Admitted = (Arc<Slot>, Done);
@@ -98,6 +106,7 @@ impl Lead {
             begun: HashSet::new(),
             changed: Vec::new(),
             unseen: HashSet::new(),
+            taken: VecDeque::new(),
             keys: HashSet::new(),
             meters,
         }
@@ -109,7 +118,7 @@ impl Lead {
         &mut self,
         queue: &mut VecDeque<(Request, Arc<Slot>)>,
         results: &mut Results,
-    ) -> Vec<Grown> {
+    ) -> AllGrown {
         if self.logs.len() > KNOWN_MAX {
             self.forget();
         }
@@ -118,12 +127,11 @@ impl Lead {
         self.begun.clear();
         self.changed.clear();
         self.unseen.clear();
-        let mut batch = Batch::new(self.seq + 1);
         let bytes: usize = queue.iter().map(|(request, _)| request.bytes()).sum();
         // Sections add less than a sixty-fourth. Room that is short by a little would be doubled, and
         // the buffer stays in the tail.
-        batch.buf.reserve(bytes + bytes / 64 + 1024);
-        let mut admitted: Vec<Admitted> = Vec::new();
+        let mut batch = Batch::with_room(self.seq + 1, bytes + bytes / 64 + 1024);
+        let mut admitted: SmallVec<[Admitted; 1]> = SmallVec::new();
         while let Some((request, slot)) = queue.pop_front() {
             match self.admit(&request, &mut batch) {
                 Ok(Admission::In(done)) => admitted.push((slot, done)),
@@ -139,10 +147,10 @@ impl Lead {
             }
         }
         if batch.is_empty() {
-            return Vec::new();
+            return AllGrown::new();
         }
         let groups = batch.groups.iter();
-        let mut grown: Vec<_> = groups
+        let mut grown: SmallVec<[_; 1]> = groups
             .filter(|group| !self.unseen.contains(&group.log))
             .map(|group| (group.log, group.first..group.head.head.next))
             .collect();
@@ -176,8 +184,20 @@ impl Lead {
                 for (slot, _) in admitted {
                     results.push((slot, Err(unknown(&error))));
                 }
-                Vec::new()
+                AllGrown::new()
             }
+        }
+    }
+
+    /// Room for the requests of a batch, without any.
+    pub(crate) fn room(&mut self) -> VecDeque<(Request, Arc<Slot>)> {
+        std::mem::take(&mut self.taken)
+    }
+
+    /// Keeps it for the next one, unless it is large.
+    pub(crate) fn keep_room(&mut self, taken: VecDeque<(Request, Arc<Slot>)>) {
+        if taken.is_empty() && taken.capacity() <= ROOM_MAX {
+            self.taken = taken;
         }
     }
 
@@ -230,7 +250,7 @@ impl Lead {
             }
         }
         let mut done = Done {
-            parts: Vec::new(),
+            parts: SmallVec::new(),
             seq: batch.seq,
             repeated: None,
             checkpoint: None,

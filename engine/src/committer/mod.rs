@@ -28,7 +28,7 @@ use milepost_codec::{Error, ErrorKind, LogId, Result};
 pub(crate) use lead::{Errand, Lead};
 pub(crate) use request::{Activate, Draft, Part, PartBuilder, Request};
 pub(crate) use ticket::{Done, Slot};
-use ticket::{Gate, Results, hand_out};
+use ticket::{Gate, Results, hand_out, is};
 pub(crate) use watch::{Watch, Watchers};
 
 use crate::catalog::Catalog;
@@ -124,11 +124,11 @@ impl Committer {
         let slot = self.enqueue(request, None)?;
         // Whoever holds the lead looks at the queue again after letting go of it.
         if let Some(mut lead) = self.lead.try_lock() {
-            let results = self.commit_gathered(&mut lead);
+            let results = self.commit_gathered(&mut lead, Some(&slot));
             drop(lead);
             // The next commit begins while those of this one are told.
             self.pass_on();
-            hand_out(results, &self.meters);
+            hand_out(results, Some(&slot), &self.meters);
         }
         let done = slot.wait();
         if let (Ok(_), Some(begun)) = (&done, begun) {
@@ -169,9 +169,9 @@ impl Committer {
         }
     }
 
-    /// Commits what has gathered and gives the results: none where there was nothing.
-    fn commit_gathered(&self, lead: &mut Lead) -> Results {
-        let mut taken = VecDeque::new();
+    /// Commits what has gathered and gives the results: none where there was nothing. Who leads does not wait for `own`.
+    fn commit_gathered(&self, lead: &mut Lead, own: Option<&Arc<Slot>>) -> Results {
+        let mut taken = lead.room();
         {
             let mut queue = self.queue.lock();
             let mut bytes = 0;
@@ -183,7 +183,8 @@ impl Committer {
                     break;
                 }
             }
-            if queue.requests.is_empty() && !taken.is_empty() {
+            let mut others = taken.iter().filter(|(_, slot)| !is(slot, own));
+            if queue.requests.is_empty() && others.next().is_some() {
                 queue.gate = Arc::default();
             }
         }
@@ -199,6 +200,7 @@ impl Committer {
                 }
             }
         }
+        lead.keep_room(taken);
         results
     }
 
@@ -233,11 +235,11 @@ impl Committer {
         self.room.notify_all();
         let mut lead = self.lead.lock();
         loop {
-            let results = self.commit_gathered(&mut lead);
+            let results = self.commit_gathered(&mut lead, None);
             if results.is_empty() {
                 break;
             }
-            hand_out(results, &self.meters);
+            hand_out(results, None, &self.meters);
         }
         drop(lead);
         self.watchers.close();
@@ -252,12 +254,12 @@ fn run(woken: &Receiver<()>, committer: &std::sync::Weak<Committer>) {
         loop {
             let results = {
                 let mut lead = committer.lead.lock();
-                committer.commit_gathered(&mut lead)
+                committer.commit_gathered(&mut lead, None)
             };
             if results.is_empty() {
                 break;
             }
-            hand_out(results, &committer.meters);
+            hand_out(results, None, &committer.meters);
         }
         // What was queued between the last look and letting go of the lead.
         committer.pass_on();

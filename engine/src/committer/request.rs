@@ -8,6 +8,7 @@ use milepost_codec::{
     LineageId, LogId, Offset, Origin, RecordRef, RestoreId, Result, Salts, Seed, TaskNo, body_hash,
     encode_record, salt,
 };
+use smallvec::{SmallVec, smallvec};
 
 use crate::behalf;
 use crate::clock::Stopwatch;
@@ -16,7 +17,7 @@ use crate::index::is_indexed;
 /// All parts of a request are committed, or none.
 #[derive(Debug)]
 pub(crate) struct Request {
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: SmallVec<[Part; 1]>,
     /// The activation that it is, if it is one.
     pub(crate) activates: Option<Activate>,
     /// The task whose lineages are others behind it: what is known of them is read again.
@@ -52,7 +53,7 @@ pub(crate) struct Part {
     /// sees yet, as they are.
     pub(crate) adopted: Option<Vec<u8>>,
     pub(crate) bytes: Vec<u8>,
-    pub(crate) records: Vec<Meta>,
+    pub(crate) records: SmallVec<[Meta; 1]>,
     /// Headers of the records that have entries in the index.
     pub(crate) indexed: Vec<(u32, Header)>,
     /// A mark to be made after the records: its parent is known only when it is committed.
@@ -82,9 +83,14 @@ pub(crate) struct Draft {
 }
 
 impl Request {
-    pub(crate) fn of(parts: Vec<Part>) -> Self {
+    /// Of an append, which has one part.
+    pub(crate) fn one(part: Part) -> Self {
+        Self::of(smallvec![part])
+    }
+
+    pub(crate) fn of(parts: impl Into<SmallVec<[Part; 1]>>) -> Self {
         Self {
-            parts,
+            parts: parts.into(),
             activates: None,
             changes: None,
             deletes: None,
@@ -161,7 +167,7 @@ impl PartBuilder {
             seed,
             adopted: None,
             bytes: Vec::new(),
-            records: Vec::new(),
+            records: SmallVec::new(),
             indexed: Vec::new(),
             mark: None,
             storing: None,

@@ -7,12 +7,13 @@ use crate::clock::Stopwatch;
 use crate::metrics::Meters;
 use crate::sync::{Condvar, Mutex};
 use milepost_codec::{CheckpointId, Head, Offset, Result, Seq};
+use smallvec::SmallVec;
 
 /// What came of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Done {
     /// The first offset, and the log's head after the last, of each part.
-    pub(crate) parts: Vec<(Offset, Head)>,
+    pub(crate) parts: SmallVec<[(Offset, Head); 1]>,
     pub(crate) seq: Seq,
     /// How many events the append had, where its key was seen before.
     pub(crate) repeated: Option<u32>,
@@ -119,16 +120,24 @@ impl Slot {
 }
 
 /// Results that have not been handed out.
-pub(crate) type Results = Vec<(Arc<Slot>, Result<Done>)>;
+pub(crate) type Results = SmallVec<[(Arc<Slot>, Result<Done>); 1]>;
 
-/// Hands out results and opens the gates of those who wait for them.
-pub(crate) fn hand_out(results: Results, meters: &Meters) {
-    let mut gates: Vec<Arc<Gate>> = Vec::new();
+/// Whether a slot is this one.
+pub(crate) fn is(slot: &Arc<Slot>, own: Option<&Arc<Slot>>) -> bool {
+    own.is_some_and(|own| Arc::ptr_eq(slot, own))
+}
+
+/// Hands out results and opens the gates of those who wait for them; for `own` nobody does.
+pub(crate) fn hand_out(results: Results, own: Option<&Arc<Slot>>, meters: &Meters) {
+    let mut gates: SmallVec<[Arc<Gate>; 1]> = SmallVec::new();
     for (slot, result) in results {
         if let (Ok(_), Some(begun)) = (&result, slot.begun) {
             meters.append_us.record(begun.us());
         }
         let gate = slot.fill(result);
+        if is(&slot, own) {
+            continue;
+        }
         if !gates.iter().any(|known| Arc::ptr_eq(known, gate)) {
             gates.push(Arc::clone(gate));
         }

@@ -53,6 +53,18 @@ pub(crate) struct LogHead {
     pub(crate) start: Offset,
 }
 
+impl LogHead {
+    /// The most bytes that it is stored in: a hash and three numbers of at most nine.
+    pub(crate) const LEN_MAX: usize = 64;
+
+    /// The stored bytes, in `room`.
+    pub(crate) fn encode_in<'a>(&self, room: &'a mut [u8; Self::LEN_MAX]) -> &'a [u8] {
+        let len = bincode::encode_into_slice(self, room, bincode::config::standard());
+        assert!(len.is_ok(), "it has at most 59 bytes");
+        room.get(..len.unwrap_or_default()).unwrap_or_default()
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct TaskEntry {
     pub(crate) name: String,

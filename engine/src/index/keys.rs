@@ -139,10 +139,17 @@ pub(crate) fn block(log: LogId, first: Offset, part: u16) -> Vec<u8> {
 }
 
 pub(crate) fn head(log: LogId) -> Vec<u8> {
-    Builder::new(Kind::Head)
-        .u64(log.task.0)
-        .u32(log.kind.number())
-        .0
+    head_of(log).to_vec()
+}
+
+/// The key of a log's head, where none is to be allocated.
+pub(crate) fn head_of(log: LogId) -> [u8; 13] {
+    let mut key = [Kind::Head as u8; 13];
+    let (task, kind) = (log.task.0.to_be_bytes(), log.kind.number().to_be_bytes());
+    for (to, from) in key.iter_mut().skip(1).zip(task.into_iter().chain(kind)) {
+        *to = from;
+    }
+    key
 }
 
 pub(crate) fn chunk(id: &ChunkId) -> Vec<u8> {

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use milepost_codec::{FRAME_HEADER_LEN, Hash, LogId, Offset, Seq};
+use smallvec::SmallVec;
 
 use crate::index::LogHead;
 
@@ -30,16 +31,23 @@ pub(crate) struct Batch {
     pub(crate) seq: Seq,
     /// Room for a frame's header, then the groups.
     pub(crate) buf: Vec<u8>,
-    pub(crate) groups: Vec<GroupMeta>,
+    pub(crate) groups: SmallVec<[GroupMeta; 1]>,
     pub(crate) index: Vec<IndexPut>,
 }
 
 impl Batch {
     pub(crate) fn new(seq: Seq) -> Self {
+        Self::with_room(seq, 0)
+    }
+
+    /// With room for groups of so many bytes.
+    pub(crate) fn with_room(seq: Seq, bytes: usize) -> Self {
+        let mut buf = Vec::with_capacity(FRAME_HEADER_LEN + bytes);
+        buf.resize(FRAME_HEADER_LEN, 0);
         Self {
             seq,
-            buf: vec![0; FRAME_HEADER_LEN],
-            groups: Vec::new(),
+            buf,
+            groups: SmallVec::new(),
             index: Vec::new(),
         }
     }

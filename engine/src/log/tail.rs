@@ -7,6 +7,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use milepost_codec::{LogId, Offset, Seq};
+use smallvec::SmallVec;
 
 use super::{Batch, Entry, GroupMeta, IndexPut, Stretch};
 use crate::index::{LogHead, keys};
@@ -35,7 +36,7 @@ struct Commit {
     size: usize,
     /// The check of its frame.
     check: [u8; 16],
-    groups: Vec<GroupMeta>,
+    groups: SmallVec<[GroupMeta; 1]>,
     changes: Vec<(Key, Value)>,
 }
 
@@ -81,8 +82,7 @@ impl Tail {
                 .entry(group.log)
                 .or_default()
                 .push_back((seq, stretch, group.head));
-            let head = group.head.encode();
-            self.put(keys::head(group.log).into(), seq, Some(head.into()));
+            self.put_head(group.log, seq, &group.head);
         }
         let changes: Vec<(Key, Value)> = index
             .into_iter()
@@ -99,6 +99,21 @@ impl Tail {
             changes,
         });
         self.bytes += size;
+    }
+
+    fn put_head(&mut self, log: LogId, seq: Seq, head: &LogHead) {
+        let (key, mut room) = (keys::head_of(log), [0; LogHead::LEN_MAX]);
+        let head = head.encode_in(&mut room);
+        let Some((at, value)) = self.index.get_mut(&key[..]) else {
+            self.put(Arc::from(key), seq, Some(Arc::from(head)));
+            return;
+        };
+        *at = seq;
+        let same = value.as_mut().and_then(Arc::get_mut);
+        match same.filter(|same| same.len() == head.len()) {
+            Some(same) => same.copy_from_slice(head),
+            None => *value = Some(Arc::from(head)),
+        }
     }
 
     fn put(&mut self, key: Key, seq: Seq, value: Value) {
@@ -241,7 +256,7 @@ impl Tail {
                         queue.remove();
                     }
                 }
-                self.forget(&keys::head(group.log), commit.seq);
+                self.forget(&keys::head_of(group.log), commit.seq);
             }
             for (key, _) in &commit.changes {
                 self.forget(key, commit.seq);

@@ -35,7 +35,7 @@ impl Engine {
         part.control(&deleted.into(), inner.now_us())?;
         // While its name is known still.
         audit::Done::of("task_deleted", task, LineageId(0)).tell(inner);
-        inner.commit(Request::of(vec![part.finish()]).deleting(task))?;
+        inner.commit(Request::one(part.finish()).deleting(task))?;
         drop(structure);
         inner.forget_states(task);
         inner.controls.wake(task);

@@ -95,7 +95,7 @@ impl Engine {
         for event in events {
             part.control(&event, inner.now_us())?;
         }
-        Ok(Request::of(vec![part.finish()]).changing(task))
+        Ok(Request::one(part.finish()).changing(task))
     }
 }
 
