@@ -19,9 +19,11 @@ const EVENTS: u64 = 1000;
 /// Payloads have about so many bytes.
 const BYTES: usize = 200;
 
-/// What there is more and more of, as the work of a figure. What it is of is an operation, and who a size.
+/// The work of a figure: of a task, more and more events. What it is of is an operation, and who a size.
 pub const EVENTS_OF_A_TASK: &str = "growth: events of a task";
+/// More and more lineages of a task.
 pub const LINEAGES_OF_A_TASK: &str = "growth: lineages of a task";
+/// More and more tasks.
 pub const TASKS: &str = "growth: tasks";
 
 /// The operations that are timed.
