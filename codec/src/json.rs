@@ -78,13 +78,12 @@ fn check_depth(text: &str) -> Result<()> {
     if text.starts_with('"') || within(JSON_DEPTH_MAX as usize) {
         return Ok(());
     }
-    let (mut depth, mut in_string, mut escaped) = (0_u32, false, false);
-    for byte in text.bytes() {
+    let (bytes, mut at, mut depth) = (text.as_bytes(), 0, 0_u32);
+    while let Some(byte) = bytes.get(at) {
+        at += 1;
         match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            b'[' | b'{' if !in_string => {
+            b'"' => at = behind_string(bytes, at),
+            b'[' | b'{' => {
                 depth += 1;
                 if depth > JSON_DEPTH_MAX {
                     return Err(Error::invalid(format!(
@@ -92,11 +91,24 @@ fn check_depth(text: &str) -> Result<()> {
                     )));
                 }
             }
-            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
+            b']' | b'}' => depth = depth.saturating_sub(1),
             _ => {}
         }
     }
     Ok(())
+}
+
+/// Where a string ends whose text begins here, its quote included.
+fn behind_string(bytes: &[u8], mut at: usize) -> usize {
+    loop {
+        let rest = bytes.get(at..).unwrap_or_default();
+        match memchr::memchr2(b'"', b'\\', rest) {
+            Some(found) if rest.get(found) == Some(&b'"') => return at + found + 1,
+            // What it escapes is no end.
+            Some(found) => at += found + 2,
+            None => return bytes.len(),
+        }
+    }
 }
 
 impl PartialEq for Json {
@@ -171,5 +183,22 @@ mod tests {
         assert!(Json::new("[\"[[[[\"]").is_ok());
         assert!(Json::new("{").is_err());
         assert!(Json::new("").is_err());
+    }
+
+    #[test]
+    fn brackets_in_texts_do_not_nest_however_a_text_ends() {
+        let many = "[".repeat(5000);
+        let nested = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
+        for text in ["", "a\\\"", "\\\\", "\\\\\\\"", "\\u005b", "\\n\\\\"] {
+            let fits = nested(JSON_DEPTH_MAX as usize - 1);
+            let json = |nested: &str| format!(r#"{{"{text}{many}{text}":{nested}}}"#);
+            assert!(Json::new(json(&fits)).is_ok(), "{text}");
+            let deep = nested(JSON_DEPTH_MAX as usize);
+            let error = Json::new(json(&deep)).unwrap_err();
+            assert!(
+                error.to_string().contains("nested deeper"),
+                "{text}: {error}"
+            );
+        }
     }
 }

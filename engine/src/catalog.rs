@@ -14,6 +14,7 @@ use parking_lot::RwLock;
 
 use crate::base::KeyDigest;
 use crate::committer::{Done, Draft, Part};
+use crate::hashes::Walked;
 use crate::index::keys::{self, Kind};
 use crate::index::{
     ActivationEntry, BaseEntry, KeyEntry, LineageEntry, MarkEntry, SnapshotNote, Tally, TaskEntry,
@@ -43,6 +44,8 @@ pub(crate) struct Catalog {
     pub(crate) erased: Arc<RwLock<HashMap<TaskNo, ErasedEvents>>>,
     /// Chunks of states that somebody may hold.
     pub(crate) pieces: Pieces,
+    /// The chain hashes that were walked through last.
+    pub(crate) walked: Arc<Mutex<Option<Walked>>>,
 }
 
 impl std::fmt::Debug for Catalog {
@@ -61,6 +64,7 @@ impl Catalog {
             sizes: Arc::default(),
             erased: Arc::default(),
             pieces: Pieces::default(),
+            walked: Arc::default(),
         }
     }
 

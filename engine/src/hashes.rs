@@ -12,7 +12,12 @@ pub(crate) fn hash_at(
     id: LogId,
     offset: Offset,
 ) -> Result<Hash> {
-    Hashes::of(catalog).at(origin, id, offset)
+    let mut hashes = Hashes::of(catalog);
+    // Whoever asks for one after the other walks on from where the last one was. A hash is never another one later.
+    hashes.walked = catalog.walked.lock().take();
+    let hash = hashes.at(origin, id, offset);
+    *catalog.walked.lock() = hashes.walked;
+    hash
 }
 
 /// Hashes of several points, which are quickest in descending order: what was walked through last is remembered.
@@ -32,7 +37,8 @@ struct Known {
 }
 
 /// A log's hashes from the beginning of a stretch on.
-struct Walked {
+#[derive(Debug)]
+pub(crate) struct Walked {
     id: LogId,
     /// The offset that the first hash is before.
     first: Offset,
@@ -125,8 +131,14 @@ impl<'a> Hashes<'a> {
                 if at > until {
                     return Ok(Walked { id, first, hashes });
                 }
-                let body = record.body_hash(&section.salt(index))?;
-                hash = chain.next(at, &hash, record.header, &body);
+                let known = self.walked.as_ref();
+                hash = match known.and_then(|walked| walked.at(id, at + 1)) {
+                    Some(known) => known,
+                    None => {
+                        let body = record.body_hash(&section.salt(index))?;
+                        chain.next(at, &hash, record.header, &body)
+                    }
+                };
                 hashes.push(hash);
                 at += 1;
             }

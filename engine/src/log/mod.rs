@@ -97,6 +97,9 @@ pub(crate) trait Log: Send + Sync {
     /// where it has no such record.
     fn stretch(&self, log: LogId, offset: Offset) -> Result<Option<Stretch>>;
 
+    /// Lets go of what it keeps unpacked: what is read next is read from where it is stored.
+    fn forget_unpacked(&self) {}
+
     /// One entry of the index.
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>>;
 

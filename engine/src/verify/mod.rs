@@ -51,6 +51,7 @@ pub(crate) fn verify(
     task: Option<TaskNo>,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<VerifyReport> {
+    catalog.log().forget_unpacked();
     let mut verification = Verification::new(catalog, store, task)?;
     verification.run(progress);
     verification.finish()

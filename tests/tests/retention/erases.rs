@@ -6,6 +6,36 @@ use milepost_tests::{bodies, folder};
 use super::{assert_clean, message, state, step};
 
 #[test]
+fn what_was_read_before_it_was_erased_trimmed_or_deleted_is_not_read_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    let secret = task.append(message(99)).unwrap().first;
+    let first = step(&task, 1);
+    engine.drain().unwrap();
+    let (point, other) = (task.point(secret).unwrap(), task.point(secret + 1).unwrap());
+    let body = |point| engine.event(point).map(|(event, _)| event.body);
+    let read = |point| body(point).unwrap();
+    assert!(read(&point).is_some() && read(&other).is_some());
+    engine.erase(&point, None).unwrap();
+    engine.drain().unwrap();
+    assert!(read(&point).is_none() && read(&other).is_some());
+    // What came behind it in the same block.
+    let second = step(&task, 2);
+    engine.drain().unwrap();
+    assert!(read(&other).is_some());
+    assert!(read(&task.point(first.at).unwrap()).is_some());
+    engine.retain(&Retention::new().keep(1)).unwrap();
+    engine.drain().unwrap();
+    assert!(body(&other).is_err(), "it was trimmed");
+    let kept = task.point(second.at).unwrap();
+    assert!(read(&kept).is_some());
+    engine.delete_task("t").unwrap();
+    assert!(body(&kept).is_err());
+    engine.close().unwrap();
+}
+
+#[test]
 fn an_erased_body_cannot_be_read_and_everything_else_is_as_it_was() {
     let dir = tempfile::tempdir().unwrap();
     let (root, killed) = (dir.path().join("store"), dir.path().join("killed"));

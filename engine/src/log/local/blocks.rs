@@ -1,15 +1,65 @@
 //! Blocks in sled: a block's bytes are cut into parts, since no value may be large.
 
+use std::collections::VecDeque;
+
 use milepost_codec::{Block, BlockBuilder, LogId, Offset, Result, StoreKey};
 
 use super::kv::{Kv, VALUE_MAX};
 use super::shared::Shared;
 use crate::index::keys;
 use crate::log::{IndexPut, Stretch};
+use crate::sync::Mutex;
 
 /// A new stretch is packed into the last block where that has at most this many bytes: a lineage that
 /// is written to now and then is packed anew a few times, not at every round, and never much of it.
 const FILL_BELOW: usize = 8 << 10;
+
+/// How many blocks are kept as they were unpacked, and how long one of them may be.
+const KEPT: usize = 4;
+const KEPT_BYTES: usize = 256 << 10;
+
+/// The blocks that were read last, unpacked: who looks up one event after the other finds the next in the same one. They are kept as
+/// long as nothing is written to sled, so that what they say is what a read would.
+#[derive(Debug, Default)]
+pub(super) struct Kept(Mutex<VecDeque<(u64, LogId, Stretch)>>);
+
+impl Kept {
+    /// The stretch that holds `offset`, unpacked now or before; nothing where there is none.
+    pub(super) fn stretch(
+        &self,
+        kv: &Kv,
+        key: Option<&StoreKey>,
+        log: LogId,
+        offset: Offset,
+    ) -> Result<Option<Stretch>> {
+        let packed = kv.packed();
+        {
+            let mut kept = self.0.lock();
+            kept.retain(|(at, _, _)| *at == packed);
+            let holds = |(_, id, stretch): &&(u64, LogId, Stretch)| {
+                *id == log && (stretch.first..stretch.end()).contains(&offset)
+            };
+            if let Some((_, _, stretch)) = kept.iter().find(holds) {
+                return Ok(Some(stretch.clone()));
+            }
+        }
+        let Some((block, _)) = read(kv, key, log, offset)? else {
+            return Ok(None);
+        };
+        let stretch = Stretch::from(block);
+        if stretch.bytes.len() <= KEPT_BYTES && kv.packed() == packed {
+            let mut kept = self.0.lock();
+            kept.truncate(KEPT - 1);
+            kept.push_front((packed, log, stretch.clone()));
+        }
+        Ok(Some(stretch))
+    }
+
+    /// Lets go of all of them.
+    pub(super) fn forget(&self) {
+        self.0.lock().clear();
+    }
+}
 
 /// The block that holds `offset`, and how many parts it has. It is read again where the applier has
 /// packed it anew between two of its parts.

@@ -109,6 +109,7 @@ pub(crate) struct LocalLog {
     closed_at: Option<Seq>,
     lock: Mutex<Option<StoreLock>>,
     witness: Witness,
+    kept: blocks::Kept,
     findings: Vec<Finding>,
     /// How many chunks could not be read, and those of them that were not stored again since.
     damaged: Mutex<(u64, HashSet<ChunkId>)>,
@@ -171,6 +172,7 @@ impl LocalLog {
             closed_at,
             lock: Mutex::new(Some(lock)),
             witness,
+            kept: blocks::Kept::default(),
             findings,
             damaged: Mutex::default(),
             whole: Mutex::default(),
@@ -336,7 +338,8 @@ impl Log for LocalLog {
             return Ok(Some(stretch));
         }
         let shared = &self.shared;
-        let read = shared.sled(blocks::read(&shared.kv, shared.key.as_ref(), log, offset))?;
+        let key = shared.key.as_ref();
+        let read = shared.sled(self.kept.stretch(&shared.kv, key, log, offset))?;
         if read.is_none()
             && let Some(head) = shared.sled(shared.stored_head(log))?
             && (head.start..head.head.next).contains(&offset)
@@ -347,7 +350,11 @@ impl Log for LocalLog {
                 "none",
             )));
         }
-        Ok(read.map(|(block, _)| block.into()))
+        Ok(read)
+    }
+
+    fn forget_unpacked(&self) {
+        self.kept.forget();
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
