@@ -1,6 +1,6 @@
 //! Bodies that are erased.
 
-use milepost::{Append, Body, Engine, Entry, ErrorKind, Mark, Options, Retention};
+use milepost::{Append, Body, Engine, Entry, ErrorKind, Mark, Options, Point, Retention};
 use milepost_tests::{bodies, folder};
 
 use super::{assert_clean, message, state, step};
@@ -14,8 +14,8 @@ fn what_was_read_before_it_was_erased_trimmed_or_deleted_is_not_read_again() {
     let first = step(&task, 1);
     engine.drain().unwrap();
     let (point, other) = (task.point(secret).unwrap(), task.point(secret + 1).unwrap());
-    let body = |point| engine.event(point).map(|(event, _)| event.body);
-    let read = |point| body(point).unwrap();
+    let body = |point: &Point| engine.event(point).map(|(event, _)| event.body);
+    let read = |point: &Point| body(point).unwrap();
     assert!(read(&point).is_some() && read(&other).is_some());
     engine.erase(&point, None).unwrap();
     engine.drain().unwrap();
