@@ -172,3 +172,54 @@ fn pack(log: LogId, blocks: &[Block], key: Option<&StoreKey>, processors: usize)
         packed
     })
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use std::sync::Arc;
+
+    use milepost_codec::{Hash, TaskNo};
+
+    use super::super::kv::SEGMENT;
+    use super::*;
+
+    fn log() -> LogId {
+        LogId::control(TaskNo(1))
+    }
+
+    /// A block with one record in place of which these bytes stand.
+    fn put(kv: &Kv, sections: &[u8]) {
+        let block = Block {
+            first: 0,
+            count: 1,
+            prev: Hash::ZERO,
+            sections: sections.to_vec(),
+        };
+        let bytes = block.encode(log(), None);
+        kv.apply(vec![(keys::block(log(), 0, 0), Some(bytes))])
+            .unwrap();
+    }
+
+    #[test]
+    fn a_block_is_unpacked_once_until_something_is_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let kv = Kv::open(&dir.path().join("sled"), 1 << 20, SEGMENT).unwrap();
+        let kept = Kept::default();
+        let read = || kept.stretch(&kv, None, log(), 0).unwrap().unwrap().bytes;
+        assert!(kept.stretch(&kv, None, log(), 0).unwrap().is_none());
+        put(&kv, b"one");
+        let first = read();
+        assert!(Arc::ptr_eq(&first, &read()), "it is kept");
+        put(&kv, b"two");
+        assert_eq!(
+            (first.as_slice(), read().as_slice()),
+            (&b"one"[..], &b"two"[..])
+        );
+        let second = read();
+        kept.forget();
+        assert!(!Arc::ptr_eq(&second, &read()));
+        kv.apply(vec![(keys::block(log(), 0, 0), None)]).unwrap();
+        assert!(kept.stretch(&kv, None, log(), 0).unwrap().is_none());
+    }
+}
