@@ -64,7 +64,7 @@ fn with_bodies() -> (Engine, Task, Vec<Body>) {
     (engine, task, (0..MANY).map(message).collect())
 }
 
-#[library_benchmark(config = limit(29_250_000))]
+#[library_benchmark(config = limit(27_250_000))]
 #[bench::of_1_kb(setup = with_bodies)]
 fn append((engine, task, bodies): (Engine, Task, Vec<Body>)) -> (Engine, Task) {
     for body in bodies {
@@ -73,7 +73,7 @@ fn append((engine, task, bodies): (Engine, Task, Vec<Body>)) -> (Engine, Task) {
     (engine, task)
 }
 
-#[library_benchmark(config = limit(3_890_000))]
+#[library_benchmark(config = limit(3_860_000))]
 #[bench::of_1_kb(args = (MANY), setup = store)]
 fn decode((engine, task): (Engine, Task)) -> (Engine, Task) {
     for event in task.read(..).unwrap() {
@@ -82,7 +82,7 @@ fn decode((engine, task): (Engine, Task)) -> (Engine, Task) {
     (engine, task)
 }
 
-#[library_benchmark(config = limit(6_400_000))]
+#[library_benchmark(config = limit(6_280_000))]
 #[bench::steps(args = (MANY), setup = store)]
 fn fold((engine, task): (Engine, Task)) -> (Engine, Task) {
     let head = task.head().unwrap().next;
@@ -91,7 +91,7 @@ fn fold((engine, task): (Engine, Task)) -> (Engine, Task) {
     (engine, task)
 }
 
-#[library_benchmark(config = limit(80_800_000))]
+#[library_benchmark(config = limit(78_100_000))]
 #[bench::at_the_head(args = (MANY), setup = store)]
 fn checkpoint((engine, task): (Engine, Task)) -> (Engine, Task) {
     for _ in 0..MANY {
