@@ -392,7 +392,20 @@ impl Catalog {
                 return Ok(Some((owner, to, entry)));
             }
         }
-        Ok(None)
+        match ancestry.base() {
+            Some((owner, base)) if self.log.get(&keys::keyless(task, owner))?.is_some() => {
+                Err(Error::corrupt(
+                    format!("lineage {owner}"),
+                    format!("the keys used before offset {}", base.head.next),
+                    format!(
+                        "chunk {} of its base damaged: put `packs/` back from a copy and repair \
+                         the store, until then no new key is taken there",
+                        base.chunk
+                    ),
+                ))
+            }
+            _ => Ok(None),
+        }
     }
 
     fn same_bodies(&self, part: &Part, lineage: LineageId, entry: &KeyEntry) -> Result<bool> {

@@ -127,6 +127,13 @@ impl Engine {
         )
     }
 
+    /// A store over a log that a test brings.
+    #[cfg(all(test, not(shuttle)))]
+    pub(crate) fn over(log: Arc<dyn Log>, store: Origin, options: Options) -> Result<Self> {
+        let entropy = Arc::new(Entropy::from_system()?);
+        Self::start(log, None, store, options, entropy)
+    }
+
     fn start(
         log: Arc<dyn Log>,
         local: Option<Arc<LocalLog>>,

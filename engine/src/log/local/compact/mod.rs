@@ -91,6 +91,7 @@ impl LocalLog {
         first_pack: u32,
     ) -> Result<Option<Error>> {
         let shared = &self.shared;
+        packs::check_bases(shared)?;
         self.archive_all()?;
         let scan = |from: &[u8], to: &[u8], limit| shared.kv.scan(from, to, false, limit);
         let live = Live::scanned(&scan)?;

@@ -1,0 +1,6 @@
+//! Features where they meet: each test holds a promise that one feature broke for another.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+mod appends;
+mod imports;
+mod keys;
