@@ -1,10 +1,11 @@
 //! Bases: what a lineage begins with once the events before it are gone.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use milepost_codec::{
     Base, BaseKey, BodyForm, ChunkId, ChunkList, Error, ErrorKind, Hash, Head, LineageId, LogId,
-    Offset, RecordRef, Result, TaskNo,
+    Offset, RecordRef, Result, Snapshot, TaskNo,
 };
 use milepost_replay::{Reducer, RunReducer};
 
@@ -12,7 +13,7 @@ use crate::append::put_chunks;
 use crate::catalog::Catalog;
 use crate::entropy::Entropy;
 use crate::index::keys::{self, Kind};
-use crate::index::{BaseEntry, KeyEntry};
+use crate::index::{BaseEntry, KeyEntry, SnapshotNote};
 use crate::read::{Ancestry, Cursor, read_chunks};
 use crate::state::{DynReducer, Place};
 
@@ -88,17 +89,22 @@ pub(crate) fn make(
         Some((_, entry)) => Some(read(catalog, &entry)?),
         None => None,
     };
-    for old in before.iter().flat_map(|base| &base.states) {
-        if !reducers.iter().any(|reducer| reducer.id().0 == old.reducer) {
-            return Err(Error::new(
-                ErrorKind::Unsupported,
-                format!(
-                    "the reducer {} has a state in lineage {lineage} and is not registered: trimming \
-                     would lose it. Open the store with it",
-                    old.reducer
-                ),
-            ));
-        }
+    let mut named: BTreeSet<String> = snapshotted(catalog, reducers, &ancestry, (task, offset))?;
+    let states = before.iter().flat_map(|base| &base.states);
+    named.extend(states.map(|state| state.reducer.clone()));
+    let is_here = |name: &String| {
+        reducers
+            .iter()
+            .any(|reducer| reducer.id().0 == name.as_str())
+    };
+    if let Some(name) = named.iter().find(|name| !is_here(name)) {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            format!(
+                "the reducer {name} has a state in lineage {lineage} and is not registered: trimming \
+                 would lose it. Open the store with it"
+            ),
+        ));
     }
     let owner = ancestry.hash_owner(offset).unwrap_or(lineage);
     let hash = crate::hashes::hash_at(catalog, origin, LogId::lineage(task, owner), offset)?;
@@ -131,6 +137,39 @@ pub(crate) fn make(
         }
     };
     Ok((head, chunk))
+}
+
+/// Names of reducers that have a snapshot before an offset and are not registered in any version. A
+/// snapshot that cannot be read names none.
+fn snapshotted(
+    catalog: &Catalog,
+    reducers: &[Arc<dyn DynReducer>],
+    ancestry: &Ancestry,
+    (task, offset): (TaskNo, Offset),
+) -> Result<BTreeSet<String>> {
+    let mut found = BTreeSet::new();
+    for (owner, from, to) in ancestry.newest_first(offset.saturating_add(1)) {
+        let known: Vec<_> = reducers
+            .iter()
+            .map(|reducer| {
+                let (name, version) = reducer.id();
+                keys::snapshots(task, owner, name, version)
+            })
+            .collect();
+        let prefix = keys::of_lineage(Kind::Snapshot, task, owner);
+        catalog.log().walk(&prefix, &mut |key, value| {
+            let is_known = known.iter().any(|prefix| key.starts_with(prefix));
+            if is_known || !(from..=to).contains(&keys::tail_u64(key)) {
+                return Ok(());
+            }
+            let chunk = SnapshotNote::decode(value)?.chunk;
+            let content = catalog.log().get_chunk(&chunk).ok().flatten();
+            let snapshot = content.and_then(|content| Snapshot::decode(&content).ok());
+            found.extend(snapshot.map(|snapshot| snapshot.reducer));
+            Ok(())
+        })?;
+    }
+    Ok(found)
 }
 
 /// The keys that were used before an offset.

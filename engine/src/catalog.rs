@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicU64, Ordering};
 use milepost_codec::{
     Body, BodyForm, Chain, CheckpointId, CheckpointMarked, Epoch, Error, ErrorKind, Head,
     LineageId, LogId, Offset, Origin, Result, StoreKey, TaskNo,
@@ -42,6 +43,7 @@ pub(crate) struct Catalog {
     sizes: Arc<Mutex<HashMap<LogId, u64>>>,
     /// Events that were erased: few tasks have any.
     pub(crate) erased: Arc<RwLock<HashMap<TaskNo, ErasedEvents>>>,
+    withdrawals: Arc<AtomicU64>,
     /// Chunks of states that somebody may hold.
     pub(crate) pieces: Pieces,
     /// The chain hashes that were walked through last.
@@ -63,6 +65,7 @@ impl Catalog {
             key,
             sizes: Arc::default(),
             erased: Arc::default(),
+            withdrawals: Arc::default(),
             pieces: Pieces::default(),
             walked: Arc::default(),
         }
@@ -146,9 +149,24 @@ impl Catalog {
         self.pieces.lock().remove(&task);
     }
 
+    /// Counts erasures, deletions and trims since the store is open. A reader that finds another
+    /// number than before looks again at what it may give.
+    pub(crate) fn withdrawals(&self) -> u64 {
+        self.withdrawals.load(Ordering::Acquire)
+    }
+
+    /// Content was withdrawn: readers that are under way find out before they give the next event.
+    pub(crate) fn withdrew(&self) {
+        self.withdrawals.fetch_add(1, Ordering::AcqRel);
+    }
+
     /// Pieces of states that somebody may hold.
     pub(crate) fn all_pieces(&self) -> HashSet<milepost_codec::ChunkId> {
-        self.pieces.lock().values().flatten().copied().collect()
+        let pieces = self.pieces.lock();
+        let of_tasks = pieces.values().map(|pieces| pieces.lock());
+        of_tasks
+            .flat_map(|pieces| pieces.iter().copied().collect::<Vec<_>>())
+            .collect()
     }
 
     /// `NotFound` where a point is of a deleted task, a dropped lineage, or before a base.

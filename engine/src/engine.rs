@@ -518,10 +518,14 @@ impl Inner {
         Hashes::of(&self.catalog).of_lineage(task, lineage, offset)
     }
 
-    /// Lets go of a task's states in memory: they may hold what is gone.
-    pub(crate) fn forget_states(&self, task: TaskNo) {
+    /// Content of a task was erased, trimmed or deleted: drops its states in memory, and has every
+    /// reader of it look again before it gives the next event, also one that waits.
+    pub(crate) fn withdraw(&self, task: TaskNo) {
         self.kept.forget(task);
         self.catalog.forget_pieces(task);
+        self.catalog.withdrew();
+        self.committer.wake_task(task);
+        self.controls.wake(task);
     }
 
     pub(crate) fn commit(&self, request: Request) -> Result<Done> {

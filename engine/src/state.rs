@@ -30,13 +30,18 @@ const CUT_MAX: u32 = 64 << 10;
 /// further from a snapshot.
 const SPACING_IN_CHUNKS: u64 = 1 << 20;
 
-/// Pieces of states that were folded since the store is open: somebody may hold such a state.
-pub(crate) type Pieces = Arc<Mutex<HashMap<TaskNo, HashSet<ChunkId>>>>;
+/// Pieces of states that were folded since the store is open: a caller may hold such a state. A fold
+/// holds the set of its task as of its beginning. Once that is forgotten, what the fold stores is not
+/// kept either.
+pub(crate) type Pieces = Arc<Mutex<HashMap<TaskNo, TaskPieces>>>;
+
+/// The pieces of one task.
+type TaskPieces = Arc<Mutex<HashSet<ChunkId>>>;
 
 /// The chunks of a log, as a fold of a task wants them.
 pub(crate) struct LogChunks {
     log: Arc<dyn Log>,
-    task: Option<(TaskNo, Pieces)>,
+    pieces: Option<TaskPieces>,
 }
 
 impl LogChunks {
@@ -44,14 +49,14 @@ impl LogChunks {
     pub(crate) fn reading(log: &Arc<dyn Log>) -> Self {
         Self {
             log: Arc::clone(log),
-            task: None,
+            pieces: None,
         }
     }
 
     pub(crate) fn folding(catalog: &Catalog, task: TaskNo) -> Self {
         Self {
             log: Arc::clone(catalog.log()),
-            task: Some((task, Arc::clone(&catalog.pieces))),
+            pieces: Some(Arc::clone(catalog.pieces.lock().entry(task).or_default())),
         }
     }
 }
@@ -59,8 +64,8 @@ impl LogChunks {
 impl Chunks for LogChunks {
     fn put(&self, content: &[u8], pieces: bool) -> Result<ChunkId> {
         let id = self.log.put_chunk(content, pieces)?;
-        if let Some((task, pieces)) = &self.task {
-            pieces.lock().entry(*task).or_default().insert(id);
+        if let Some(pieces) = &self.pieces {
+            pieces.lock().insert(id);
         }
         Ok(id)
     }

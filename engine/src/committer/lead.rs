@@ -264,14 +264,20 @@ impl Lead {
     /// Checks all parts of a request, plans it, and merges the plan into the batch.
     fn admit(&mut self, request: &Request, batch: &mut Batch) -> Result<Admission> {
         for part in &request.parts {
-            if let Some(key) = &part.key
-                && self.keys.contains(&(part.log.task, key.clone()))
-            {
+            // A key, or a restore that begins in this batch, is not in the index before the batch is.
+            let same_key = (part.key.as_ref())
+                .is_some_and(|key| self.keys.contains(&(part.log.task, key.clone())));
+            let begun =
+                matches!(part.log.kind, LogKind::Lineage(_)) && self.begun.contains(&part.log.task);
+            if same_key || begun {
                 return Ok(Admission::Later);
             }
             if let Some(done) = self.check(part, request.settles)? {
                 return Ok(Admission::Repeated(done));
             }
+        }
+        for (log, expected) in &request.heads {
+            self.not_grown(*log, *expected)?;
         }
         let plan = self.plan(request, batch.seq)?;
         let room = FRAME_HEADER_LEN + FRAME_PAYLOAD_MAX - batch.buf.len();
@@ -308,10 +314,10 @@ impl Lead {
                 }
                 _ => None,
             };
-            return self.held_up(part, pending, settles).map(|()| None);
+            return self.blocked(part, pending, settles).map(|()| None);
         }
         let pending = self.known(part)?.pending;
-        self.held_up(part, pending, settles)?;
+        self.blocked(part, pending, settles)?;
         if let Some(epoch) = part.epoch {
             let (now, lineage) = self.active(part.log.task)?;
             if now != epoch {
@@ -352,9 +358,24 @@ impl Lead {
         }
     }
 
-    /// While a restore changes what is outside of the log, nothing is appended to the task's lineages but
-    /// what ends it.
-    fn held_up(
+    /// Refuses a request that was made of what a log held up to a head, where the log has grown.
+    fn not_grown(&self, log: LogId, expected: Offset) -> Result<()> {
+        let head = match self.logs.get(&log) {
+            Some(known) => Some(known.head),
+            None => self.catalog.log().head(log)?,
+        };
+        match head.map(|head| head.head) {
+            Some(head) if head.next != expected => Err(Error::new(
+                ErrorKind::Conflict,
+                format!("{log} grew to offset {}: look at it again", head.next),
+            )
+            .with_detail(Detail::Head(head))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a part of a task that a restore blocks, unless the request ends that restore.
+    fn blocked(
         &self,
         part: &Part,
         pending: Option<PendingEntry>,
@@ -362,14 +383,6 @@ impl Lead {
     ) -> Result<()> {
         match pending.filter(|entry| Some(entry.restore) != settles) {
             Some(entry) => Err(self.catalog.held_up_by(part.log.task, &entry)),
-            None if self.begun.contains(&part.log.task)
-                && matches!(part.log.kind, LogKind::Lineage(_)) =>
-            {
-                Err(Error::new(
-                    ErrorKind::Unavailable,
-                    "a restore of the task has just begun: wait for its end",
-                ))
-            }
             None => Ok(()),
         }
     }

@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use crate::sync::channel::{Receiver, Sender};
 use crate::sync::{Condvar, Mutex};
-use milepost_codec::{Error, ErrorKind, LogId, Result};
+use milepost_codec::{Error, ErrorKind, LogId, Result, TaskNo};
 
 pub(crate) use lead::{Errand, Lead};
 pub(crate) use request::{Activate, Draft, Part, PartBuilder, Request};
@@ -234,6 +234,11 @@ impl Committer {
     /// Tells whoever watches several logs of every commit to one of them.
     pub(crate) fn watch_all(&self, logs: &[LogId]) -> Watch {
         self.watchers.watch_all(logs)
+    }
+
+    /// Signals every watch on a log of a task.
+    pub(crate) fn wake_task(&self, task: TaskNo) {
+        self.watchers.wake_task(task);
     }
 
     /// Has growth of logs noted for hooks from now on.

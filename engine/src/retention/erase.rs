@@ -90,7 +90,7 @@ impl Engine {
         };
         self.commit_control(task, vec![erased.into()])?;
         catalog.now_erased(task, owner, offset);
-        inner.forget_states(task);
+        inner.withdraw(task);
         audit::Done::of("event_erased", task, owner).tell(inner);
         Ok(())
     }

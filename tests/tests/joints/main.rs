@@ -2,5 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod appends;
+mod cleanups;
+mod failover;
 mod imports;
 mod keys;
+mod withdrawn;
