@@ -3,6 +3,7 @@
 
 mod appends;
 mod cleanups;
+mod erased;
 mod failover;
 mod imports;
 mod keys;

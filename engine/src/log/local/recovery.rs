@@ -377,9 +377,9 @@ fn end_at(shared: &Shared, survey: &Survey, end: Position) -> Result<JournalEnd>
         return Ok(journal);
     };
     let (closed, at, size) = (segment.closed(), segment.end(), segment.size);
-    if !closed {
-        segment.settle()?;
-    }
+    // Also behind a frame that says "closed": the sync of that frame may have failed, and appends
+    // that follow it would be acknowledged behind a hole.
+    segment.settle()?;
     journal.next_number = journal.next_number.max(header.number + 1);
     if survey.outlived(segment) {
         seal(shared, survey, segment)?;
