@@ -3,6 +3,7 @@
 
 mod appends;
 mod cleanups;
+mod compactions;
 mod erased;
 mod failover;
 mod imports;
