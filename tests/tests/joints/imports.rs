@@ -39,3 +39,38 @@ fn a_task_with_many_branches_goes_into_another_store() {
     let beam = to.task("beam").unwrap();
     assert_eq!(beam.lineages().unwrap().len(), 41);
 }
+
+#[test]
+fn an_anchor_can_be_taken_while_a_task_is_imported() {
+    let from = Engine::in_memory(Options::default()).unwrap();
+    let task = from.start_task("essay", "ana").unwrap();
+    for n in 0..3000 {
+        let text = format!("message {n}");
+        task.append(Message::text("user", &text)).unwrap();
+    }
+    let to = Engine::in_memory(Options::default()).unwrap();
+    let other = to.start_task("other", "ana").unwrap();
+    let mut import = to.import();
+    let (mut events, mut anchor) = (0, None);
+    let mut export = from.export(false).unwrap();
+    export
+        .task("essay", &mut |carried| {
+            match carried {
+                Carried::Task(task) => import.task(task)?,
+                Carried::Chunk(chunk) => import.chunk(chunk)?,
+                Carried::Event(event) => import.event(event)?,
+                _ => {}
+            }
+            events += 1;
+            if events == 2500 {
+                other.append(Message::text("user", "beside the import"))?;
+                anchor = Some(to.anchor()?);
+            }
+            Ok::<(), Error>(())
+        })
+        .unwrap();
+    import.finish().unwrap();
+    let anchor = anchor.unwrap();
+    assert!(anchor.logs.iter().all(|log| log.task.0 <= 1), "{anchor:?}");
+    assert!(to.verify_anchor(&anchor).unwrap().is_empty());
+}

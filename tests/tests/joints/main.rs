@@ -6,6 +6,7 @@ mod cleanups;
 mod compactions;
 mod erased;
 mod failover;
+mod folds;
 mod imports;
 mod keys;
 mod withdrawn;
