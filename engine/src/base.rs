@@ -180,25 +180,32 @@ fn keys_before(
     (task, offset): (TaskNo, Offset),
     old: Vec<BaseKey>,
 ) -> Result<Vec<BaseKey>> {
-    let mut found = old;
-    for (owner, from, to) in ancestry.newest_first(offset) {
-        let prefix = keys::of_lineage(Kind::Key, task, owner);
-        let end = keys::after_prefix(&prefix);
-        for (_, value) in catalog.log().scan(&prefix, &end, false, usize::MAX)? {
-            let entry = KeyEntry::decode(&value)?;
-            if entry.trimmed.is_some() || !(from..to).contains(&entry.first) {
-                continue;
-            }
-            let mut key = base_key(catalog, entropy.bytes16(), (task, owner), &entry)?;
-            if let Some(key) = &mut key
-                && to < offset
-                && key.first + u64::from(key.count) > to
-            {
-                // The fork kept a part of it: no append is the same.
-                key.digest = Hash::ZERO;
-            }
-            found.extend(key);
+    let mut used: Vec<(LineageId, KeyEntry)> = Vec::new();
+    let prefix = keys::of_task(Kind::Key, task);
+    catalog.log().walk(&prefix, &mut |name, value| {
+        let (owner, entry) = (keys::tail_lineage(name), KeyEntry::decode(value)?);
+        let span = ancestry.span(owner);
+        let inherited =
+            |(from, to): (Offset, Offset)| (from..to.min(offset)).contains(&entry.first);
+        if entry.trimmed.is_none() && span.is_some_and(inherited) {
+            used.push((owner, entry));
         }
+        Ok(())
+    })?;
+    // In the order of the log, so that each block is unpacked once.
+    used.sort_by_key(|(owner, entry)| (*owner, entry.first));
+    let mut found = old;
+    for (owner, entry) in used {
+        let to = ancestry.span(owner).map_or(0, |(_, to)| to);
+        let mut key = base_key(catalog, entropy.bytes16(), (task, owner), &entry)?;
+        if let Some(key) = &mut key
+            && to < offset
+            && key.first + u64::from(key.count) > to
+        {
+            // The fork kept a part of it: no append is the same.
+            key.digest = Hash::ZERO;
+        }
+        found.extend(key);
     }
     found.sort_by_key(|key| key.first);
     Ok(found)

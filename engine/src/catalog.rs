@@ -21,7 +21,7 @@ use crate::index::{
     ActivationEntry, BaseEntry, KeyEntry, LineageEntry, MarkEntry, SnapshotNote, Tally, TaskEntry,
 };
 use crate::log::Log;
-use crate::read::{Ancestry, Cursor};
+use crate::read::{Ancestry, Cursor, Inherited, LineageTrees};
 use crate::retention::ErasedEvents;
 use crate::state::Pieces;
 
@@ -44,6 +44,7 @@ pub(crate) struct Catalog {
     /// Events that were erased: few tasks have any.
     pub(crate) erased: Arc<RwLock<HashMap<TaskNo, ErasedEvents>>>,
     withdrawals: Arc<AtomicU64>,
+    pub(crate) trees: Arc<LineageTrees>,
     /// Chunks of states that somebody may hold.
     pub(crate) pieces: Pieces,
     /// The chain hashes that were walked through last.
@@ -66,6 +67,7 @@ impl Catalog {
             sizes: Arc::default(),
             erased: Arc::default(),
             withdrawals: Arc::default(),
+            trees: Arc::default(),
             pieces: Pieces::default(),
             walked: Arc::default(),
         }
@@ -147,6 +149,11 @@ impl Catalog {
     /// Lets go of what is in memory of a task's states: they may hold what is gone.
     pub(crate) fn forget_pieces(&self, task: TaskNo) {
         self.pieces.lock().remove(&task);
+    }
+
+    /// Lineages of a task were trimmed: forgets where they begin.
+    pub(crate) fn forget_lineages(&self, task: TaskNo) {
+        self.trees.forget(task);
     }
 
     /// Counts erasures, deletions and trims since the store is open. A reader that finds another
@@ -267,23 +274,18 @@ impl Catalog {
         before: Offset,
         wanted: &mut dyn FnMut(LineageId, Offset, &MarkEntry) -> Result<bool>,
     ) -> Result<Option<(LineageId, Offset, MarkEntry)>> {
-        let ancestry = Ancestry::of(self, task, lineage)?;
-        for (owner, from, to) in ancestry.newest_first(before) {
-            let start = keys::mark(task, owner, from);
-            let mut end = keys::mark(task, owner, to);
-            loop {
-                let page = self.log.scan(&start, &end, true, 16)?;
-                let Some((last, _)) = page.last() else { break };
-                end = last.clone();
-                for (key, value) in page {
-                    let (offset, entry) = (keys::tail_u64(&key), MarkEntry::decode(&value)?);
-                    if wanted(owner, offset, &entry)? {
-                        return Ok(Some((owner, offset, entry)));
-                    }
-                }
-            }
-        }
-        Ok(None)
+        let marks = Inherited {
+            ancestry: &Ancestry::of(self, task, lineage)?,
+            prefix: &keys::of_task(Kind::Mark, task),
+            middle: &[],
+            before,
+            inclusive: false,
+        };
+        marks.newest(self.log.as_ref(), &mut |owner, offset, _, value| {
+            let entry = MarkEntry::decode(value)?;
+            let wanted = wanted(owner, offset, &entry)?;
+            Ok(wanted.then_some((owner, offset, entry)))
+        })
     }
 
     /// The newest checkpoint on a lineage or its ancestors.
@@ -397,17 +399,22 @@ impl Catalog {
         key: &str,
     ) -> Result<Option<(LineageId, Offset, KeyEntry)>> {
         let ancestry = Ancestry::of(self, task, lineage)?;
-        let based = ancestry
-            .base()
-            .map(|(owner, base)| (owner, 0, base.head.next));
-        // A base keeps keys also where nothing of its lineage is inherited but the base.
-        for (owner, _, to) in ancestry.newest_first(Offset::MAX).chain(based) {
-            let Some(bytes) = self.log.get(&keys::idempotency(task, owner, key))? else {
-                continue;
-            };
-            let entry = KeyEntry::decode(&bytes)?;
-            if entry.first < to {
-                return Ok(Some((owner, to, entry)));
+        let prefix = keys::uses_of_key(task, key);
+        // A base keeps keys of its lineage, also where nothing is inherited of it but the base.
+        let mut end = keys::after_prefix(&prefix);
+        loop {
+            let page = self.log.scan(&prefix, &end, true, 16)?;
+            let Some((last, _)) = page.last() else { break };
+            end.clone_from(last);
+            for (name, value) in page {
+                let owner = keys::tail_lineage(&name);
+                let Some((_, to)) = ancestry.span(owner) else {
+                    continue;
+                };
+                let entry = KeyEntry::decode(&value)?;
+                if entry.first < to {
+                    return Ok(Some((owner, to, entry)));
+                }
             }
         }
         match ancestry.base() {

@@ -523,6 +523,7 @@ impl Inner {
     pub(crate) fn withdraw(&self, task: TaskNo) {
         self.kept.forget(task);
         self.catalog.forget_pieces(task);
+        self.catalog.forget_lineages(task);
         self.catalog.withdrew();
         self.committer.wake_task(task);
         self.controls.wake(task);

@@ -192,6 +192,8 @@ impl Taking {
         self.gathered = (0, 0);
         let parts: Vec<_> = parts.into_iter().map(|(_, part)| part.finish()).collect();
         inner.commit(Request::of(parts))?;
+        // Bases came with it: what was read of its lineages so far is another thing.
+        inner.catalog.forget_lineages(self.no);
         for (lineage, offset) in std::mem::take(&mut self.erased) {
             inner.catalog.now_erased(self.no, lineage, offset);
         }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! ancestry.rs  which lineage holds an offset
+//! inherited.rs index entries of a lineage and its ancestors
 //! cursor.rs    the records of one log
 //! ahead.rs     stretches read before they are asked for
 //! ```
@@ -9,6 +10,7 @@
 mod ahead;
 mod ancestry;
 mod cursor;
+mod inherited;
 
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
@@ -23,9 +25,10 @@ use crate::live::Live;
 use crate::log::Log;
 use crate::retention::ErasedEvents;
 use ahead::Ahead;
-pub(crate) use ancestry::Ancestry;
+pub(crate) use ancestry::{Ancestry, LineageTrees};
 pub(crate) use cursor::Cursor;
 use cursor::{StretchCursor, step};
+pub(crate) use inherited::Inherited;
 
 /// An event of a record: its body read from chunks where it is not inline. One that was erased has none,
 /// though its bytes may be there until the store is compacted.
