@@ -10,7 +10,6 @@ use milepost_codec::{
     Body, BodyForm, Chain, CheckpointId, CheckpointMarked, Epoch, Error, ErrorKind, Head,
     LineageId, LogId, Offset, Origin, Result, StoreKey, TaskNo,
 };
-use milepost_replay::{Reducer, RunReducer};
 use parking_lot::RwLock;
 
 use crate::base::KeyDigest;
@@ -18,17 +17,12 @@ use crate::committer::{Done, Draft, Part};
 use crate::hashes::Walked;
 use crate::index::keys::{self, Kind};
 use crate::index::{
-    ActivationEntry, BaseEntry, KeyEntry, LineageEntry, MarkEntry, SnapshotNote, Tally, TaskEntry,
+    ActivationEntry, BaseEntry, KeyEntry, LineageEntry, MarkEntry, Tally, TaskEntry,
 };
 use crate::log::Log;
 use crate::read::{Ancestry, Cursor, Inherited, LineageTrees};
 use crate::retention::ErasedEvents;
 use crate::state::Pieces;
-
-/// A snapshot is due when the log has grown by the spacing of the last one and this much, in bytes.
-/// So a state is read from at most twice its size and twice this, and snapshots take no more
-/// than the events.
-const SNAPSHOT_SLACK: u64 = 64 << 10;
 
 /// Who looks: a user, who sees their own tasks only, or whoever sees all.
 pub(crate) type Viewer<'a> = Option<&'a str>;
@@ -40,7 +34,7 @@ pub(crate) struct Catalog {
     /// The key of a keyed store.
     key: Option<StoreKey>,
     /// The spacing of the newest snapshot of a lineage, where one was made since the store is open.
-    sizes: Arc<Mutex<HashMap<LogId, u64>>>,
+    pub(crate) sizes: Arc<Mutex<HashMap<LogId, u64>>>,
     /// Events that were erased: few tasks have any.
     pub(crate) erased: Arc<RwLock<HashMap<TaskNo, ErasedEvents>>>,
     withdrawals: Arc<AtomicU64>,
@@ -457,38 +451,6 @@ impl Catalog {
             }
         }
         Ok(true)
-    }
-
-    /// How far a lineage may grow until its next snapshot, in bytes.
-    pub(crate) fn snapshot_distance(&self, log: LogId) -> u64 {
-        let size = self.sizes.lock().get(&log).copied().unwrap_or(0);
-        SNAPSHOT_SLACK + size
-    }
-
-    /// Remembers the spacing of a lineage's newest snapshot.
-    pub(crate) fn snapshot_made(&self, log: LogId, size: u64) {
-        let mut sizes = self.sizes.lock();
-        if sizes.len() > 1 << 16 {
-            sizes.clear();
-        }
-        sizes.insert(log, size);
-    }
-
-    /// The own record bytes at which a lineage's next snapshot is due.
-    pub(crate) fn snapshot_at(&self, log: LogId) -> Result<u64> {
-        let milepost_codec::LogKind::Lineage(lineage) = log.kind else {
-            return Ok(u64::MAX);
-        };
-        let prefix = keys::snapshots(log.task, lineage, RunReducer.name(), RunReducer.version());
-        let newest = self.last(&prefix)?;
-        let note = newest
-            .map(|(_, value)| SnapshotNote::decode(&value))
-            .transpose()?;
-        if let Some(note) = note {
-            self.snapshot_made(log, note.size);
-        }
-        let made_at = note.map_or(0, |note| note.log_bytes);
-        Ok(made_at + self.snapshot_distance(log))
     }
 }
 

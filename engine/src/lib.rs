@@ -94,6 +94,7 @@ mod retention;
 mod run;
 mod scoped;
 mod snapshotter;
+mod spacing;
 mod state;
 mod stats;
 mod subscribe;

@@ -202,7 +202,8 @@ impl Engine {
         let at = Head { next: offset, hash };
         let mut events = inner
             .part(LogId::lineage(point.no, lineage), origin)
-            .open(at);
+            .open(at)
+            .parent(owner);
         events.body(&Body::from(opened), now)?;
         for body in behind {
             events.body(body, now)?;

@@ -73,6 +73,8 @@ pub(crate) struct Lead {
     pub(super) changed: Vec<TaskNo>,
     /// Logs of tasks that nobody sees yet: nobody is told that they have grown in this batch.
     pub(super) unseen: HashSet<LogId>,
+    /// The last snapshot of each task that was due: its lineage and the own bytes before it.
+    due: HashMap<TaskNo, (LineageId, u64)>,
     /// Room for the requests of a batch.
     taken: VecDeque<(Request, Answer)>,
     /// Keys in the batch that is being made: they are not in the index yet.
@@ -110,6 +112,7 @@ impl Lead {
             begun: HashSet::new(),
             changed: Vec::new(),
             unseen: HashSet::new(),
+            due: HashMap::new(),
             taken: VecDeque::new(),
             keys: HashSet::new(),
             meters,
@@ -230,6 +233,7 @@ impl Lead {
         self.logs.clear();
         self.active.clear();
         self.tallies.clear();
+        self.due.clear();
     }
 
     /// Counts a commit.
@@ -249,9 +253,13 @@ impl Lead {
 
     fn due(&mut self, log: LogId) -> Option<Due> {
         let known = self.logs.get_mut(&log)?;
-        if !matches!(log.kind, LogKind::Lineage(_)) || known.head.bytes < known.snapshot_at {
+        let LogKind::Lineage(lineage) = log.kind else {
+            return None;
+        };
+        if known.head.bytes < known.snapshot_at {
             return None;
         }
+        self.due.insert(log.task, (lineage, known.head.bytes));
         // The snapshot's own size is known when it is made; until then the next is not due.
         known.snapshot_at = known.head.bytes + self.catalog.snapshot_distance(log);
         Some(Due {
@@ -398,8 +406,16 @@ impl Lead {
 
     /// The state of a log that a part opens, before its records. The log is not there, so nothing of
     /// it is cached.
-    pub(super) fn opened(&self, part: &Part, head: Head) -> LogState {
-        LogState {
+    pub(super) fn opened(&self, part: &Part, head: Head) -> Result<LogState> {
+        let snapshot_at = match part.parent {
+            Some(parent) => {
+                let planned = self.due.get(&part.log.task).copied();
+                let fork = (parent, head.next);
+                self.catalog.snapshot_behind(part.log, fork, planned)?
+            }
+            None => self.catalog.snapshot_distance(part.log),
+        };
+        Ok(LogState {
             head: LogHead {
                 head,
                 bytes: 0,
@@ -407,10 +423,10 @@ impl Lead {
             },
             chain: self.catalog.chain(part.origin, part.log),
             last_mark: None,
-            snapshot_at: self.catalog.snapshot_distance(part.log),
+            snapshot_at,
             // A restore that is pending was looked for, and ends with this request.
             pending: None,
-        }
+        })
     }
 
     /// The cached state of a log that is there, read where it is not cached.

@@ -140,7 +140,7 @@ impl Lead {
         match (plan.log(part.log), part.open) {
             (Some(log), None) => Ok(log.clone()),
             (Some(_), Some(_)) => Err(Error::invalid(format!("{} is opened twice", part.log))),
-            (None, Some(head)) => Ok(self.opened(part, head)),
+            (None, Some(head)) => self.opened(part, head),
             (None, None) => self.known(part).cloned(),
         }
     }

@@ -47,6 +47,8 @@ pub(crate) struct Part {
     pub(crate) origin: Origin,
     /// The log is opened by this, from here on.
     pub(crate) open: Option<Head>,
+    /// The lineage that it forks from.
+    pub(crate) parent: Option<LineageId>,
     pub(crate) expect: Option<Offset>,
     pub(crate) epoch: Option<Epoch>,
     pub(crate) key: Option<String>,
@@ -170,6 +172,7 @@ impl PartBuilder {
             log,
             origin,
             open: None,
+            parent: None,
             expect: None,
             epoch: None,
             key: None,
@@ -186,6 +189,11 @@ impl PartBuilder {
 
     pub(crate) fn open(mut self, at: Head) -> Self {
         self.0.open = Some(at);
+        self
+    }
+
+    pub(crate) fn parent(mut self, parent: LineageId) -> Self {
+        self.0.parent = Some(parent);
         self
     }
 

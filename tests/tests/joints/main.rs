@@ -4,6 +4,7 @@
 mod appends;
 mod cleanups;
 mod compactions;
+mod depth;
 mod erased;
 mod failover;
 mod folds;
