@@ -1,11 +1,12 @@
 //! Which store is meant, and whether it may be opened.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use indicatif::ProgressBar;
 use milepost::{
-    Alert, AlertKind, Clock as _, CommandHooks, Engine, ErrorKind, Hook, Options, Progress,
+    Alert, AlertKind, Clock as _, CommandHooks, Detail, Engine, ErrorKind, Hook, Options, Progress,
     StoreKey, SystemClock,
 };
 
@@ -66,7 +67,10 @@ impl Choice {
         let (dir, options) = self.there().ok()?;
         match Engine::open(&dir, options) {
             Ok(engine) => Some(Found::Here(engine)),
-            Err(_) => There::attached(&dir.join(SOCKET)).ok()?.map(Found::There),
+            Err(error) if error.kind() == ErrorKind::Unavailable => {
+                There::attached(&dir.join(SOCKET)).ok()?.map(Found::There)
+            }
+            Err(_) => None,
         }
     }
 
@@ -169,27 +173,20 @@ impl Choice {
             .filter(|dir| !dir.as_os_str().is_empty())
     }
 
-    /// Refuses the store of another user: whoever made it chose what is in it.
-    #[cfg(unix)]
+    /// Refuses the store of another user, and one with a name in it that no store makes.
     pub fn check_owner(&self, dir: &Path) -> Result<()> {
-        use std::os::unix::fs::MetadataExt;
         let Ok(metadata) = std::fs::metadata(dir) else {
             return Ok(());
         };
         let me = rustix::process::geteuid().as_raw();
         if self.trust || metadata.uid() == me {
-            return Ok(());
+            return Ok(milepost::check_store(dir)?);
         }
         let (dir, uid) = (dir.display(), metadata.uid());
         Err(Failure::new(format!(
             "the store {dir} belongs to user {uid}, not to you ({me})"
         ))
         .hint("if you trust whoever made it, say so with --trust"))
-    }
-
-    #[cfg(not(unix))]
-    pub fn check_owner(&self, _dir: &Path) -> Result<()> {
-        Ok(())
     }
 }
 
@@ -261,8 +258,10 @@ pub fn open_at(dir: &Path, options: Options) -> Result<Engine> {
     }
     opened.map_err(|error| {
         let kind = error.kind();
+        let foreign = matches!(error.detail(), Some(Detail::Foreign { .. }));
         let failure = Failure::from(error);
         match kind {
+            _ if foreign => failure,
             ErrorKind::NotFound | ErrorKind::Invalid => failure
                 .hint("give the folder of a store (usually `.milepost`) with --store, or none"),
             // Whoever has it open may answer there.
@@ -280,13 +279,26 @@ fn here() -> Result<PathBuf> {
         .map_err(|error| Failure::new(format!("the current folder cannot be read: {error}")))
 }
 
-/// The nearest store upwards from the current folder.
+/// The nearest store upwards from the current folder. A link is no store: only the command line says
+/// that one is to be followed.
 fn nearest() -> Result<Option<PathBuf>> {
     let here = here()?;
-    Ok(here
-        .ancestors()
-        .map(|dir| dir.join(FOLDER))
-        .find(|dir| dir.is_dir()))
+    for dir in here.ancestors().map(|dir| dir.join(FOLDER)) {
+        let Ok(about) = std::fs::symlink_metadata(&dir) else {
+            continue;
+        };
+        if about.is_symlink() && dir.is_dir() {
+            let shown = dir.display();
+            let text = format!("{shown} is a symbolic link, and is not followed");
+            return Err(Failure::new(text).hint(format!(
+                "`--store {shown}` opens what it names, if you know where it came from"
+            )));
+        }
+        if about.is_dir() {
+            return Ok(Some(dir));
+        }
+    }
+    Ok(None)
 }
 
 /// Answers at the socket in the store for as long as this is held: other commands go on beside one that takes long. Where that

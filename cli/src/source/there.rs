@@ -64,7 +64,14 @@ impl There {
             // The path is too long for a socket's address: the client knows how to go there.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput && socket.exists() => {}
             Err(_) => return Ok(None),
-            Ok(_) => {}
+            // Another user's program could have bound the name.
+            Ok(near) => {
+                let [me, root] = [rustix::process::geteuid().as_raw(), 0];
+                let peer = rustix::net::sockopt::socket_peercred(&near);
+                if !peer.is_ok_and(|peer| [me, root].contains(&peer.uid.as_raw())) {
+                    return Ok(None);
+                }
+            }
         }
         let client = ClientBuilder::unix(socket).timeout(TIMEOUT).build()?;
         let place = format!("the program that answers at {}", socket.display());
