@@ -468,6 +468,9 @@ fn policy(asked: &RetentionAsked) -> Retention {
     if asked.marks_only {
         policy = policy.marks_only();
     }
+    if asked.drop_lineages {
+        policy = policy.drop_lineages();
+    }
     if let Some(keep) = asked.keep {
         policy = policy.keep(u32::try_from(keep).unwrap_or(u32::MAX));
     }

@@ -125,7 +125,7 @@ impl Engine {
             let mut group = Group::of(plans);
             self.remove_marks(&policy, &mut group)?;
             if !plan.policy.marks_only {
-                self.trim(plan.policy.undo, &mut group)?;
+                self.trim(&plan.policy, &mut group)?;
             }
             for n in 0..plans.len() {
                 group.step(n, |task, _| {
@@ -199,13 +199,13 @@ impl Engine {
     }
 
     /// Lets go of the events that nothing needs: of each task in one commit, once the bases are durable.
-    fn trim(&self, undo: u32, group: &mut Group<'_>) -> Result<()> {
+    fn trim(&self, policy: &Retention, group: &mut Group<'_>) -> Result<()> {
         let inner = &self.inner;
         let _structure = inner.structure.lock();
         let _storing = inner.catalog.log().storing();
         let mut made = Vec::new();
         for n in 0..group.plans.len() {
-            let bases = group.step(n, |task, done| self.make_bases(task.no, undo, done))?;
+            let bases = group.step(n, |task, done| self.make_bases(task.no, policy, done))?;
             made.extend(bases.map(|events| (n, events)));
         }
         inner.catalog.log().sync_chunks()?;
@@ -231,10 +231,15 @@ impl Engine {
     }
 
     /// Makes the bases of a task's lineages, and gives the events that name them. The bases are not durable yet.
-    fn make_bases(&self, task: TaskNo, undo: u32, done: &mut TaskRetained) -> Result<Vec<Control>> {
+    fn make_bases(
+        &self,
+        task: TaskNo,
+        policy: &Retention,
+        done: &mut TaskRetained,
+    ) -> Result<Vec<Control>> {
         let inner = &self.inner;
         inner.catalog.goes_on(task)?;
-        let fates = fates(&inner.catalog, task, &HashSet::new(), undo)?;
+        let fates = fates(&inner.catalog, task, &HashSet::new(), policy)?;
         let mut events: Vec<Control> = Vec::new();
         // Children first, as all read what is there still.
         for (lineage, offset) in fates.trims.iter().rev() {
