@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use indicatif::ProgressBar;
 use milepost::{
     Alert, AlertKind, Clock as _, CommandHooks, Detail, Engine, ErrorKind, Hook, Options, Progress,
-    StoreKey, SystemClock,
+    StoreKey, StoreTrust, SystemClock,
 };
 
 use crate::error::{Failure, Result};
@@ -120,14 +120,14 @@ impl Choice {
     /// Opens the store, and makes one where there is none.
     pub fn open_or_create(&self, options: Options) -> Result<Engine> {
         let dir = self.there_or_here()?;
-        open_at(&dir, self.options(options.create(true))?)
+        made_at(&dir, self.options(options.create(true))?)
     }
 
     /// The same with hooks, as [`Choice::open_with_hooks`].
     pub fn open_or_create_with_hooks(&self, options: Options) -> Result<Engine> {
         let dir = self.there_or_here()?;
         let options = with_hooks(&dir, self.options(options.create(true))?)?;
-        open_at(&dir, options)
+        made_at(&dir, options)
     }
 
     fn there_or_here(&self) -> Result<PathBuf> {
@@ -272,6 +272,22 @@ pub fn open_at(dir: &Path, options: Options) -> Result<Engine> {
             _ => failure,
         }
     })
+}
+
+/// The same, and makes the store where there is none. One that is made in a folder with nothing in it is
+/// remembered as the user's own.
+pub fn made_at(dir: &Path, options: Options) -> Result<Engine> {
+    let is_new = match std::fs::read_dir(dir) {
+        Ok(mut names) => names.next().is_none(),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    };
+    let engine = open_at(dir, options)?;
+    if is_new && let Err(error) = StoreTrust::of(dir).and_then(|mut trust| trust.grant()) {
+        note(&format!(
+            "the store cannot be remembered as your own, `milepost trust` does it: {error}"
+        ));
+    }
+    Ok(engine)
 }
 
 fn here() -> Result<PathBuf> {

@@ -121,7 +121,7 @@ pub use files::own::check_store;
 pub use files::replace as replace_file;
 pub use follow::{Followed, Follower, Moved};
 pub use hook::{
-    Alert, AlertKind, CommandHook, CommandHooks, Hook, HookPoint, StoreHooks, TaskId,
+    Alert, AlertKind, CommandHook, CommandHooks, Hook, HookPoint, StoreHooks, StoreTrust, TaskId,
     WorkspaceChange, WorkspaceState,
 };
 pub use joined::Joined;

@@ -14,7 +14,7 @@ use crate::files;
 const LAYOUT_VERSION: u32 = 1;
 
 /// Hexadecimal digits of the id of a key.
-const KEY_DIGITS: usize = 64;
+const KEY_DIGITS: usize = 32;
 
 /// Sizes of segments that sled takes.
 const SLED_SEGMENTS: std::ops::RangeInclusive<u32> = 256..=16 << 20;

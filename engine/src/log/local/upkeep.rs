@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
-#[cfg(feature = "fuzzing")]
-use milepost_codec::StoreId;
-use milepost_codec::{Error, Result};
+use milepost_codec::{Error, Result, StoreId};
 
 use super::layout::Layout;
 use super::lock::StoreLock;
 use super::salvage::{self, Salvaged};
+use super::settings::StoreConfig;
 use super::{LocalLog, heal, open};
 #[cfg(feature = "fuzzing")]
 use super::{archive, survey};
@@ -60,6 +59,11 @@ fn at(dir: &Path) -> Result<Layout> {
             dir.display()
         ))),
     }
+}
+
+/// The id of the store in a folder, which need not be closed.
+pub(crate) fn store_id(dir: &Path) -> Result<StoreId> {
+    Ok(StoreConfig::look(&at(dir)?)?.0.store)
 }
 
 /// Does something that changes nothing in the store, while no other process can have it open.
