@@ -1,12 +1,13 @@
 //! Which store is meant, and whether it may be opened.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use indicatif::ProgressBar;
 use milepost::{
-    Alert, AlertKind, Clock as _, CommandHooks, Engine, ErrorKind, Hook, Options, Progress,
-    StoreKey, SystemClock,
+    Alert, AlertKind, Clock as _, CommandHooks, Detail, Engine, ErrorKind, Hook, Options, Progress,
+    StoreKey, StoreTrust, SystemClock,
 };
 
 use crate::error::{Failure, Result};
@@ -66,7 +67,10 @@ impl Choice {
         let (dir, options) = self.there().ok()?;
         match Engine::open(&dir, options) {
             Ok(engine) => Some(Found::Here(engine)),
-            Err(_) => There::attached(&dir.join(SOCKET)).ok()?.map(Found::There),
+            Err(error) if error.kind() == ErrorKind::Unavailable => {
+                There::attached(&dir.join(SOCKET)).ok()?.map(Found::There)
+            }
+            Err(_) => None,
         }
     }
 
@@ -116,14 +120,14 @@ impl Choice {
     /// Opens the store, and makes one where there is none.
     pub fn open_or_create(&self, options: Options) -> Result<Engine> {
         let dir = self.there_or_here()?;
-        open_at(&dir, self.options(options.create(true))?)
+        made_at(&dir, self.options(options.create(true))?)
     }
 
     /// The same with hooks, as [`Choice::open_with_hooks`].
     pub fn open_or_create_with_hooks(&self, options: Options) -> Result<Engine> {
         let dir = self.there_or_here()?;
         let options = with_hooks(&dir, self.options(options.create(true))?)?;
-        open_at(&dir, options)
+        made_at(&dir, options)
     }
 
     fn there_or_here(&self) -> Result<PathBuf> {
@@ -169,27 +173,20 @@ impl Choice {
             .filter(|dir| !dir.as_os_str().is_empty())
     }
 
-    /// Refuses the store of another user: whoever made it chose what is in it.
-    #[cfg(unix)]
+    /// Refuses the store of another user, and one with a name in it that no store makes.
     pub fn check_owner(&self, dir: &Path) -> Result<()> {
-        use std::os::unix::fs::MetadataExt;
         let Ok(metadata) = std::fs::metadata(dir) else {
             return Ok(());
         };
         let me = rustix::process::geteuid().as_raw();
         if self.trust || metadata.uid() == me {
-            return Ok(());
+            return Ok(milepost::check_store(dir)?);
         }
         let (dir, uid) = (dir.display(), metadata.uid());
         Err(Failure::new(format!(
             "the store {dir} belongs to user {uid}, not to you ({me})"
         ))
         .hint("if you trust whoever made it, say so with --trust"))
-    }
-
-    #[cfg(not(unix))]
-    pub fn check_owner(&self, _dir: &Path) -> Result<()> {
-        Ok(())
     }
 }
 
@@ -261,8 +258,10 @@ pub fn open_at(dir: &Path, options: Options) -> Result<Engine> {
     }
     opened.map_err(|error| {
         let kind = error.kind();
+        let foreign = matches!(error.detail(), Some(Detail::Foreign { .. }));
         let failure = Failure::from(error);
         match kind {
+            _ if foreign => failure,
             ErrorKind::NotFound | ErrorKind::Invalid => failure
                 .hint("give the folder of a store (usually `.milepost`) with --store, or none"),
             // Whoever has it open may answer there.
@@ -275,18 +274,47 @@ pub fn open_at(dir: &Path, options: Options) -> Result<Engine> {
     })
 }
 
+/// The same, and makes the store where there is none. One that is made in a folder with nothing in it is
+/// remembered as the user's own.
+pub fn made_at(dir: &Path, options: Options) -> Result<Engine> {
+    let is_new = match std::fs::read_dir(dir) {
+        Ok(mut names) => names.next().is_none(),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    };
+    let engine = open_at(dir, options)?;
+    if is_new && let Err(error) = StoreTrust::of(dir).and_then(|mut trust| trust.grant()) {
+        note(&format!(
+            "the store cannot be remembered as your own, `milepost trust` does it: {error}"
+        ));
+    }
+    Ok(engine)
+}
+
 fn here() -> Result<PathBuf> {
     std::env::current_dir()
         .map_err(|error| Failure::new(format!("the current folder cannot be read: {error}")))
 }
 
-/// The nearest store upwards from the current folder.
+/// The nearest store upwards from the current folder. A link is no store: only the command line says
+/// that one is to be followed.
 fn nearest() -> Result<Option<PathBuf>> {
     let here = here()?;
-    Ok(here
-        .ancestors()
-        .map(|dir| dir.join(FOLDER))
-        .find(|dir| dir.is_dir()))
+    for dir in here.ancestors().map(|dir| dir.join(FOLDER)) {
+        let Ok(about) = std::fs::symlink_metadata(&dir) else {
+            continue;
+        };
+        if about.is_symlink() && dir.is_dir() {
+            let shown = dir.display();
+            let text = format!("{shown} is a symbolic link, and is not followed");
+            return Err(Failure::new(text).hint(format!(
+                "`--store {shown}` opens what it names, if you know where it came from"
+            )));
+        }
+        if about.is_dir() {
+            return Ok(Some(dir));
+        }
+    }
+    Ok(None)
 }
 
 /// Answers at the socket in the store for as long as this is held: other commands go on beside one that takes long. Where that

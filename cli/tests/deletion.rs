@@ -132,7 +132,7 @@ fn what_cannot_be_erased_is_said_with_the_reason() {
     // Lineage 1 begins with a base that was made of it.
     place.say("restore run@13").ok();
     place.say("mark run kept").ok();
-    place.say("cleanup --task run --keep 1 --undo 1").ok();
+    place.say("cleanup --task run --keep 1 --undo 1 --yes").ok();
     let ran = place.say("erase run/0@4 --yes");
     ran.failed(4, "lineage 1");
     assert!(ran.err.contains("milepost delete run"), "{ran:?}");

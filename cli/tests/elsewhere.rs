@@ -184,7 +184,7 @@ fn what_is_done_through_the_socket_is_done_as_here() {
     }
     // What the service stores beside its events makes them larger.
     for place in [&one, &other] {
-        let out = place.say("cleanup --task run --keep 2").ok();
+        let out = place.say("cleanup --task run --keep 2 --yes").ok();
         assert!(out.contains("4 checkpoints and 6 events are gone"), "{out}");
         let out = place.say("delete tools --yes").ok();
         assert!(out.starts_with("deleted task `tools`: 29 events"), "{out}");

@@ -459,7 +459,7 @@ fn what_cannot_be_redacted_is_said_before_anything_is_written() {
         task.checkpoint(milepost::Mark::new()).unwrap();
     }
     engine.close().unwrap();
-    place.say("cleanup --keep 1").ok();
+    place.say("cleanup --keep 1 --yes").ok();
     place
         .say("export --redact -o out.jsonl")
         .failed(1, "cannot be redacted");
@@ -530,7 +530,7 @@ fn a_trimmed_task_goes_with_its_files_only() {
     for label in ["a", "b", "c"] {
         place.say(&format!("mark run {label}")).ok();
     }
-    place.say("cleanup --keep 1").ok();
+    place.say("cleanup --keep 1 --yes").ok();
     for line in ["export", "export run -o out.jsonl"] {
         let refused = place.say(line);
         refused.failed(1, "no store could take it without its files");

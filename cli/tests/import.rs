@@ -197,7 +197,10 @@ fn a_second_import_changes_nothing_and_a_new_file_is_added() {
 
 #[test]
 fn what_a_cleanup_let_go_of_does_not_come_in_again() {
-    for cleanup in ["cleanup --keep 1", "cleanup --keep 1 --marks-only"] {
+    for cleanup in [
+        "cleanup --keep 1 --yes",
+        "cleanup --keep 1 --marks-only --yes",
+    ] {
         let place = place(4);
         place.say("import old").ok();
         place.say(cleanup).ok();

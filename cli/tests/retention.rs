@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 fn a_cleanup_keeps_the_newest_and_the_rest_goes() {
     let place = Place::recorded();
     let before = place.json("state run");
-    let out = place.say("cleanup --task run --keep 1").ok();
+    let out = place.say("cleanup --task run --keep 1 --yes").ok();
     assert_eq!(
         row(&out, "run")[1..8],
         ["ada", "3", "2", "1", "0", "1", "0"]
@@ -34,7 +34,7 @@ fn a_cleanup_keeps_the_newest_and_the_rest_goes() {
     );
     assert_eq!(place.json("state run"), before);
     place.say("show run@2").failed(1, "trimmed");
-    let out = place.say("cleanup --task run --keep 1").ok();
+    let out = place.say("cleanup --task run --keep 1 --yes").ok();
     assert_eq!(out, "nothing goes; kept: 1 checkpoint of 1 task\n");
     assert_eq!(place.json("verify --states")["ok"], true);
 }
@@ -48,7 +48,7 @@ fn programs_get_every_task_and_people_those_of_which_something_goes() {
         out.contains("3 of 6 tasks: 10 checkpoints and 0 events"),
         "{out}"
     );
-    let done = place.json("cleanup --keep 3 --marks-only");
+    let done = place.json("cleanup --keep 3 --marks-only --yes");
     assert_eq!(done["dry_run"], false);
     let tasks = done["tasks"].as_array().unwrap();
     assert_eq!(tasks.len(), 6);
@@ -72,7 +72,7 @@ fn a_dry_run_of_a_cleanup_says_what_would_go_and_changes_nothing() {
     let planned = place.json("cleanup --keep 1 --dry-run");
     assert_eq!(planned["dry_run"], true);
     assert_eq!(lists(&place), before);
-    let mut done = place.json("cleanup --keep 1");
+    let mut done = place.json("cleanup --keep 1 --yes");
     done["dry_run"] = json!(true);
     // Only a plan counts what goes with captured folders.
     done["captures"] = planned["captures"].clone();
@@ -80,17 +80,83 @@ fn a_dry_run_of_a_cleanup_says_what_would_go_and_changes_nothing() {
 }
 
 #[test]
+fn a_cleanup_without_a_policy_says_what_each_would_remove_and_removes_nothing() {
+    let place = Place::recorded();
+    let before = lists(&place);
+    for line in [
+        "cleanup",
+        "cleanup --yes",
+        "cleanup --undo 0 --yes",
+        "cleanup --dry-run",
+    ] {
+        let ran = place.say(line);
+        assert_eq!(ran.code, 2, "{ran:?}");
+        assert_eq!(row(&ran.out, "--keep 1 ")[2..4], ["20", "6"], "{ran:?}");
+        assert!(ran.out.contains("--younger-than 30d") && ran.out.contains("--drop-lineages"));
+        assert!(ran.err.contains("hint: say what is kept"), "{ran:?}");
+    }
+    let ran = place.say("cleanup --task run --json");
+    assert_eq!(ran.code, 2, "{ran:?}");
+    let forms: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(forms[1]["policy"], "--keep 1");
+    assert_eq!(number(&forms[1]["total"], "go"), 2);
+    assert_eq!(lists(&place), before);
+}
+
+#[test]
+fn a_cleanup_that_nobody_confirmed_shows_its_plan_and_removes_nothing() {
+    let place = Place::recorded();
+    let before = lists(&place);
+    let ran = place.say("cleanup --keep 1");
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(
+        ran.out.contains("would go") && ran.err.contains("--yes"),
+        "{ran:?}"
+    );
+    let ran = place.say("cleanup --keep 1 --json");
+    assert_eq!(ran.code, 2, "{ran:?}");
+    let plan: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(plan["dry_run"], true);
+    assert_eq!(lists(&place), before);
+    // Where nothing goes there is nothing to ask.
+    place.say("cleanup --keep 1000").ok();
+}
+
+#[test]
+fn lineages_stay_unless_the_command_line_gives_them_away() {
+    let place = Place::recorded();
+    place.say("restore run@7").ok();
+    place.say("mark run here").ok();
+    place.say("restore run@here").ok();
+    let lineages = place.json("lineages run").as_array().unwrap().len();
+    place.say("cleanup --task run --keep 1 --undo 0 --yes").ok();
+    assert_eq!(
+        place.json("lineages run").as_array().unwrap().len(),
+        lineages
+    );
+    let done = place.json("cleanup --task run --keep 1 --undo 0 --drop-lineages --yes");
+    assert_eq!(done["tasks"][0]["dropped"], json!([0]));
+    let left = place.json("lineages run").as_array().unwrap().len();
+    assert_eq!(left, lineages - 1);
+}
+
+#[test]
 fn a_cleanup_of_marks_only_keeps_all_events() {
     let place = Place::recorded();
     let log = place.lines("log run");
-    let out = place.say("cleanup --user ada --keep 1 --marks-only").ok();
+    let out = place
+        .say("cleanup --user ada --keep 1 --marks-only --yes")
+        .ok();
     assert_eq!(
         row(&out, "run")[1..8],
         ["ada", "3", "2", "1", "0", "0", "0"]
     );
     assert_eq!(place.ids("checkpoints run").len(), 1);
     assert_eq!(place.lines("log run"), log);
-    assert_eq!(place.say("cleanup --user nobody").ok(), "no tasks\n");
+    assert_eq!(
+        place.say("cleanup --user nobody --keep 1 --yes").ok(),
+        "no tasks\n"
+    );
 }
 
 #[test]
@@ -130,7 +196,7 @@ fn a_pinned_checkpoint_outlives_every_cleanup() {
         "{out}"
     );
 
-    let done = place.json("cleanup --task run --keep 0");
+    let done = place.json("cleanup --task run --keep 0 --yes");
     assert_eq!(number(&done["tasks"][0], "pinned"), 1);
     assert_eq!(number(&done["tasks"][0], "stay"), 1);
     assert_eq!(place.ids("checkpoints run"), ids[2..]);
@@ -202,7 +268,7 @@ fn the_stats_of_a_user_are_those_of_each_task_and_a_total() {
 #[test]
 fn the_last_events_of_a_trimmed_log_are_those_that_are_there() {
     let place = Place::recorded();
-    place.say("cleanup --task run --keep 2").ok();
+    place.say("cleanup --task run --keep 2 --yes").ok();
     let offsets = |line: &str| -> Vec<String> {
         let events = place.lines(line);
         events
@@ -224,7 +290,9 @@ fn a_lineage_whose_parent_was_dropped_stands_at_the_top_of_the_tree() {
     place.say("restore run@7").ok();
     place.say("mark run here").ok();
     place.say("restore run@here").ok();
-    place.say("cleanup --task run --keep 1 --undo 0").ok();
+    place
+        .say("cleanup --task run --keep 1 --undo 0 --drop-lineages --yes")
+        .ok();
     let out = place.say("lineages run").ok();
     let lines: Vec<_> = out.lines().skip(1).collect();
     assert!(lines[0].starts_with("1 restore at @7"), "{out}");
@@ -253,7 +321,7 @@ fn wrong_words_are_a_usage_error() {
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("s, m, h or d"), "{ran:?}");
     for line in [
-        "cleanup --task nope",
+        "cleanup --task nope --keep 1 --yes",
         "delete nope --yes",
         "erase nope@1 --yes",
     ] {
@@ -306,16 +374,16 @@ fn a_task_that_cannot_be_cleaned_up_is_named_and_the_others_are_done() {
         }
     }
     engine.close().unwrap();
-    let ran = place.say("cleanup --keep 1");
+    let ran = place.say("cleanup --keep 1 --yes");
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(row(&ran.out, "run").contains(&"2"), "{ran:?}");
     let said = ran.out.lines().find(|line| line.starts_with("counted: "));
     assert!(said.unwrap().contains("test.counter"), "{ran:?}");
     assert!(ran.err.contains("error: 1 task could not") && ran.err.contains("--marks-only"));
-    let ran = place.say("cleanup --keep 1 --json");
+    let ran = place.say("cleanup --keep 1 --json --yes");
     assert_eq!(ran.code, 1, "{ran:?}");
     let form: Value = serde_json::from_str(&ran.out).unwrap();
     let failed = &form["tasks"].as_array().unwrap()[6];
     assert!(text(failed, "error").contains("test.counter"), "{form}");
-    place.say("cleanup --keep 1 --marks-only").ok();
+    place.say("cleanup --keep 1 --marks-only --yes").ok();
 }

@@ -406,7 +406,7 @@ fn a_dry_run_of_a_cleanup_counts_what_goes_with_captures_and_compaction_takes_it
     let some = place.json("cleanup --task essay --keep 3 --dry-run");
     assert_eq!(number(&some["captures"], "captures"), 0);
 
-    let done = place.json("cleanup --task essay --keep 1");
+    let done = place.json("cleanup --task essay --keep 1 --yes");
     assert_eq!(done["captures"], Value::Null);
     place.say("compact --force").ok();
     place.say("files beside").ok();

@@ -28,6 +28,7 @@ pub struct Retention {
     #[serde(skip_serializing_if = "Option::is_none")]
     undo: Option<u32>,
     marks_only: bool,
+    drop_lineages: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     user: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,7 +36,7 @@ pub struct Retention {
 }
 
 impl Retention {
-    /// As many as the service is configured to keep, of all tasks.
+    /// A policy for all tasks. [`Retention::keep`] or [`Retention::younger_than`] has to say what is kept.
     pub fn new() -> Self {
         Self::default()
     }
@@ -65,6 +66,13 @@ impl Retention {
     #[must_use]
     pub fn marks_only(mut self) -> Self {
         self.marks_only = true;
+        self
+    }
+
+    /// Lineages that no kept checkpoint and no undo needs go, too. They stay unless this is given.
+    #[must_use]
+    pub fn drop_lineages(mut self) -> Self {
+        self.drop_lineages = true;
         self
     }
 

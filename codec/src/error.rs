@@ -42,6 +42,11 @@ pub enum Detail {
         /// What it holds.
         found: String,
     },
+    /// A name in a store that no store makes: a link, a pipe, a file of another user.
+    Foreign {
+        /// The path.
+        path: String,
+    },
     /// The head that a conflicting append met.
     Head(Head),
     /// The activation that a handle of an older epoch met.

@@ -118,9 +118,11 @@ pub use chunk_store::{ChunkHold, ChunkStore};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use engine::Engine;
 pub use entropy::new_secret;
+pub use files::own::check_store;
+pub use files::replace as replace_file;
 pub use follow::{Followed, Follower, Moved};
 pub use hook::{
-    Alert, AlertKind, CommandHook, CommandHooks, Hook, HookPoint, StoreHooks, TaskId,
+    Alert, AlertKind, CommandHook, CommandHooks, Hook, HookPoint, StoreHooks, StoreTrust, TaskId,
     WorkspaceChange, WorkspaceState,
 };
 pub use joined::Joined;

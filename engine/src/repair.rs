@@ -1,7 +1,8 @@
 //! Repair: what opening does not mend by itself, and what is lost where both copies are hit.
 
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::io::ErrorKind as ErrorOf;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use milepost_codec::{
@@ -13,7 +14,7 @@ use crate::committer::Request;
 use crate::engine::Engine;
 use crate::files;
 use crate::index::keys::{self, Kind};
-use crate::log::local::{LostRange, Salvaged, salvage_store, with_lock};
+use crate::log::local::{LostRange, Salvaged, salvage_store, with_lock_unwritten};
 use crate::opened::{Finding, Outcome};
 use crate::options::Options;
 use crate::verify::{Fault, Remedy, VerifyReport};
@@ -63,8 +64,8 @@ const ROUNDS: usize = 4;
 /// snapshots and chunks that cannot be read; and where commits are lost, it goes on with what is left of both
 /// copies. What it replaces is kept in the store's folder `damaged`.
 ///
-/// With `dry_run` it works on a copy of the store, which needs as much room beside it, and removes
-/// the copy.
+/// With `dry_run` it writes nothing to the store: it works on a copy in the folder for temporary files
+/// (`TMPDIR`), which needs as much room there, and removes the copy.
 ///
 /// # Errors
 ///
@@ -78,11 +79,8 @@ pub fn repair(dir: impl AsRef<Path>, options: &Options, dry_run: bool) -> Result
     if !dry_run {
         return mend(dir, &options);
     }
-    let copy = dir.join("dry-run");
-    let done = with_lock(dir, &options, || {
-        remove(&copy)?;
-        copy_store(dir, &copy, &copy)
-    });
+    let copy = std::env::temp_dir().join(format!("milepost-dry-run-{}", files::digits()?));
+    let done = with_lock_unwritten(dir, || copy_store(dir, &copy));
     let done = done.and_then(|()| mend(&copy, &options));
     remove(&copy)?;
     let mut report = done?;
@@ -117,18 +115,22 @@ fn remove(copy: &Path) -> Result<()> {
     }
 }
 
-fn copy_store(from: &Path, to: &Path, except: &Path) -> Result<()> {
-    files::make_dir(to)?;
+fn copy_store(from: &Path, to: &Path) -> Result<()> {
+    DirBuilder::new()
+        .mode(0o700)
+        .create(to)
+        .map_err(|e| files::io("create", to, &e))?;
     for entry in fs::read_dir(from).map_err(|e| files::io("list", from, &e))? {
         let path = entry.map_err(|e| files::io("list", from, &e))?.path();
         let name = path.file_name().unwrap_or_default();
-        if path == except || name == "damaged" {
+        if name == "damaged" {
             continue;
         }
         let beside = to.join(name);
-        if path.is_dir() {
-            copy_store(&path, &beside, except)?;
-        } else {
+        let meta = fs::symlink_metadata(&path).map_err(|e| files::io("look at", &path, &e))?;
+        if meta.is_dir() {
+            copy_store(&path, &beside)?;
+        } else if meta.is_file() {
             fs::copy(&path, &beside).map_err(|e| files::io("copy", &path, &e))?;
         }
     }

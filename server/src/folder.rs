@@ -1,8 +1,6 @@
 //! A folder on the service's machine that goes back with a task.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use milepost::{Engine, Point, Scope};
 use milepost_workspace::{Choices, Plan, Snapshot, WentBack, Workspace, WorkspaceOptions};
@@ -31,12 +29,9 @@ impl Folder {
                 "no folder was captured before this point: `state` goes back without".into(),
             ));
         };
-        let captured = Snapshot::of(engine, root)?;
-        let captured = captured.info().folder.as_bytes();
-        let captured = PathBuf::from(OsStr::from_bytes(captured));
-        // Whoever captured the home folder insisted on it then.
-        let same = std::fs::canonicalize(folder).ok() == Some(captured);
-        let options = WorkspaceOptions::default().anyway(same);
+        Snapshot::of(engine, root)?;
+        // A home is taken on a command line only, and there with `--anyway`.
+        let options = WorkspaceOptions::default();
         Ok(Self {
             workspace: Workspace::open(folder, options)?,
             choices,

@@ -4,7 +4,7 @@
 //! the secret. It is looked at on every request, so what is revoked ends with the next one.
 
 use std::fs::{self, File};
-use std::io::Write as _;
+use std::io::Read as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -251,7 +251,7 @@ impl Tokens {
             return Ok(Arc::default());
         };
         let mut read = self.inner.read.lock();
-        let stamp = match fs::metadata(&path) {
+        let stamp = match fs::symlink_metadata(&path) {
             Ok(found) => Some((found.ino(), found.size(), found.mtime(), found.mtime_nsec())),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
             Err(e) => return Err(unavailable("look at", &path, &e)),
@@ -300,6 +300,7 @@ impl Tokens {
             .truncate(false)
             .write(true)
             .mode(0o600)
+            .custom_flags(unfollowed())
             .open(folder.join("tokens.lock"))
             .map_err(failed("lock"))?;
         lock.lock().map_err(failed("lock"))?;
@@ -308,16 +309,10 @@ impl Tokens {
         let form = Form { version: 1, tokens };
         let bytes = serde_json::to_vec_pretty(&form)
             .map_err(|e| Error::new(ErrorKind::Unavailable, e.to_string()))?;
-        let beside = path.with_extension("json.tmp");
-        let mut options = File::options();
-        let options = options.write(true).create(true).truncate(true).mode(0o600);
-        let written = options.open(&beside).and_then(|mut file| {
-            file.write_all(&bytes)?;
-            file.sync_all()?;
-            fs::rename(&beside, &path)?;
-            File::open(folder)?.sync_all()
-        });
-        written.map_err(failed("write"))?;
+        milepost::replace_file(&path, &bytes, true)?;
+        File::open(folder)
+            .and_then(|folder| folder.sync_all())
+            .map_err(failed("write"))?;
         self.inner
             .seen
             .fetch_or(!form.tokens.is_empty(), Ordering::Relaxed);
@@ -376,8 +371,30 @@ impl TokenInfo {
     }
 }
 
+/// Reads the tokens of a file that nobody but this user can read or write.
 fn decode(path: &Path) -> Result<Vec<Stored>> {
-    let bytes = fs::read(path).map_err(|e| unavailable("read", path, &e))?;
+    let mut options = File::options();
+    let opened = options.read(true).custom_flags(unfollowed()).open(path);
+    let mut file = opened.map_err(|e| unavailable("open", path, &e))?;
+    let about = file
+        .metadata()
+        .map_err(|e| unavailable("look at", path, &e))?;
+    let me = rustix::process::geteuid().as_raw();
+    let (place, owner, mode) = (path.display(), about.uid(), about.mode() & 0o7777);
+    if !about.is_file() || about.nlink() > 1 {
+        let text = format!("{place} is no file with one name: no token in it counts; remove it");
+        return Err(Error::invalid(text));
+    }
+    if owner != me || mode & 0o077 != 0 {
+        return Err(Error::invalid(format!(
+            "{place} belongs to user {owner} and has mode {mode:04o}: no token in it counts unless it \
+             belongs to user {me} with mode 0600; `chmod 600` it if every token in it is yours, else \
+             remove it"
+        )));
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)
+        .map_err(|e| unavailable("read", path, &e))?;
     let place = path.display();
     let form: Form = serde_json::from_slice(&bytes)
         .map_err(|e| Error::corrupt(place.to_string(), "tokens as JSON", e))?;
@@ -385,6 +402,12 @@ fn decode(path: &Path) -> Result<Vec<Stored>> {
         1 => Ok(form.tokens),
         other => Err(Error::corrupt(place.to_string(), "version 1", other)),
     }
+}
+
+/// Flags of each opening: no symbolic link is followed, and a pipe is not waited for.
+fn unfollowed() -> i32 {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    flags.bits().cast_signed()
 }
 
 fn unavailable(what: &str, path: &Path, error: &std::io::Error) -> Error {

@@ -105,9 +105,8 @@ pub(crate) fn beside(chunks: &dyn Chunks) -> Result<Option<PathBuf>> {
     };
     let dir = store.join(BESIDE);
     match std::fs::DirBuilder::new().mode(0o700).create(&dir) {
-        Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => {
-            Err(error::io("create", &dir, &e))
-        }
-        _ => Ok(Some(dir)),
+        Ok(()) => Ok(Some(dir)),
+        Err(_) if std::fs::symlink_metadata(&dir).is_ok_and(|is| is.is_dir()) => Ok(Some(dir)),
+        Err(e) => Err(error::io("create", &dir, &e)),
     }
 }

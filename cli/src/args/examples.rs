@@ -324,7 +324,14 @@ const EXAMPLES: &[(&str, &[Example])] = &[
                 "cleanup --keep 10 --dry-run",
                 "what would go of all but the last ten checkpoints of each task",
             ),
-            ("cleanup --keep 10", "let go of it"),
+            (
+                "cleanup --keep 10",
+                "show that, and let go of it after a question",
+            ),
+            (
+                "cleanup --younger-than 30d --yes",
+                "keep the checkpoints of the last 30 days; without a question",
+            ),
         ],
     ),
     ("pin", &[("pin run@good", "no cleanup takes it")]),

@@ -34,11 +34,14 @@ pub struct How {
     /// Only say what would be done with the folder, and what stands in the way.
     #[arg(long)]
     pub dry_run: bool,
+    /// Take the folder even where it is your home, or has your home in it.
+    #[arg(long)]
+    pub anyway: bool,
 }
 
 impl How {
     pub fn is_given(&self) -> bool {
-        self.paths.is_given() || self.moved || self.dry_run
+        self.paths.is_given() || self.moved || self.dry_run || self.anyway
     }
 }
 
@@ -115,11 +118,14 @@ pub struct Undo {
 pub struct Recover {
     /// Only restores of this task.
     pub task: Option<String>,
-    /// The folder, where it was moved since. Default: the one that the restore was begun in.
+    /// The folder, where it was moved since, or where the task or the store is not your own. Default: the one that the restore was begun in.
     #[arg(long, value_name = "DIR", requires = "task")]
     pub files: Option<PathBuf>,
     #[command(flatten)]
     pub paths: Paths,
+    /// Take the folder even where it is your home, or has your home in it.
+    #[arg(long, requires = "files")]
+    pub anyway: bool,
     /// End the restore, and leave the folder as it is.
     #[arg(long, requires = "task", conflicts_with_all = ["files", "theirs", "keep_mine"])]
     pub give_up: bool,

@@ -165,7 +165,7 @@ pub enum Command {
     Anchor,
     /// Make a new key for keyed stores in a file.
     Key(Key),
-    /// Have the commands in the store's hooks.json run as hooks, until the file changes.
+    /// Trust a store that came from elsewhere: its folders, tokens and the commands in its hooks.json.
     Trust(Trust),
     /// Pause the run of a task, at its next safe point.
     Pause(Control),
@@ -388,12 +388,15 @@ pub struct Repair {
 
 #[derive(Debug, ClapArgs)]
 pub struct Trust {
-    /// Print the commands, and trust nothing.
+    /// Print what trust would mean, and trust nothing.
     #[arg(long)]
     pub show: bool,
     /// Take the trust back.
     #[arg(long, conflicts_with = "show")]
     pub revoke: bool,
+    /// Do not ask.
+    #[arg(long, conflicts_with_all = ["show", "revoke"])]
+    pub yes: bool,
 }
 
 #[derive(Debug, ClapArgs)]

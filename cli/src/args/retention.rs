@@ -16,10 +16,10 @@ pub struct Cleanup {
     /// Only this task.
     #[arg(long)]
     pub task: Option<String>,
-    /// Keep the newest N checkpoints of each task. Default: 10, or with --younger-than none.
+    /// Keep the newest N checkpoints of each task. This or --younger-than has to be given.
     #[arg(long, value_name = "N")]
     pub keep: Option<usize>,
-    /// Keep checkpoints that are younger, too: `90s`, `30m`, `12h` or `7d`.
+    /// Keep checkpoints that are younger: `90s`, `30m`, `12h` or `7d`; with --keep, those of both.
     #[arg(long, value_name = "AGE", value_parser = age)]
     pub younger_than: Option<Duration>,
     /// Keep what it takes to undo the last N restores. Default: 3.
@@ -29,9 +29,15 @@ pub struct Cleanup {
     /// state stays.
     #[arg(long)]
     pub marks_only: bool,
+    /// Drop lineages, too, that no checkpoint that is kept and no undo needs. Without this they stay.
+    #[arg(long, conflicts_with = "marks_only")]
+    pub drop_lineages: bool,
     /// Change nothing: say what would go.
     #[arg(long)]
     pub dry_run: bool,
+    /// Do not ask.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub yes: bool,
 }
 
 impl Cleanup {
@@ -42,6 +48,7 @@ impl Cleanup {
             younger_than: self.younger_than,
             undo: self.undo,
             marks_only: self.marks_only,
+            drop_lineages: self.drop_lineages,
             user: self.user.clone(),
             task,
         }

@@ -24,7 +24,7 @@ pub struct ServeFlags {
     /// Elsewhere than on this machine only with tokens. Default: 127.0.0.1:7733.
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<String>,
-    /// How many checkpoints of each task a cleanup keeps that does not say it. Default: 10.
+    /// How many checkpoints of each task a cleanup of `/api/v0` keeps that does not say it. Default: 10.
     #[arg(long, value_name = "N")]
     pub keep_count: Option<String>,
     /// How the log on standard error looks: `human` (the default), `json` or `none`.

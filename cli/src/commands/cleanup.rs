@@ -1,12 +1,17 @@
 //! `cleanup`: old checkpoints go, and events that nothing needs.
 
-use milepost_forms::{RetainedForm, RetentionForm};
+use std::io::{self, IsTerminal as _};
+use std::time::Duration;
 
+use milepost_forms::{Big, RetainedForm, RetentionForm};
+use serde_json::json;
+
+use super::confirm::confirm;
 use super::words;
 use crate::args::Cleanup;
-use crate::error::{Failure, Result};
+use crate::error::{Failure, Result, USAGE};
 use crate::output::{Look, Out, bar, count, printable, size};
-use crate::source::Source;
+use crate::source::{RetentionAsked, Source};
 
 /// A bar is shown from so many tasks on.
 const LONG: u64 = 100;
@@ -14,8 +19,26 @@ const LONG: u64 = 100;
 pub fn run(source: &dyn Source, args: &Cleanup, out: &mut Out) -> Result<()> {
     let task = args.task.as_deref().map(|id| source.task(id)).transpose()?;
     let asked = args.asked(task.map(|task| task.id));
+    if args.keep.is_none() && args.younger_than.is_none() {
+        return policies(source, &asked, out);
+    }
+    if !args.yes {
+        let plan = source.clean_up(&asked, true, &mut |_, _| {})?;
+        show(&plan, out)?;
+        failed(&plan)?;
+        let nothing = plan.total.concerned == Big(0);
+        if args.dry_run || nothing {
+            return Ok(());
+        }
+        if out.json || !io::stdin().is_terminal() {
+            return Err(Failure::new("nothing was changed: this was the plan")
+                .code_of(USAGE)
+                .hint("add --yes to do it without a question, or ask on a terminal"));
+        }
+        confirm(false, "what goes cannot be brought back", "Clean up?")?;
+    }
     let mut shown = None;
-    let done = source.clean_up(&asked, args.dry_run, &mut |done, all| {
+    let done = source.clean_up(&asked, false, &mut |done, all| {
         let bar = shown.get_or_insert_with(|| bar(all, "clean up", all >= LONG, false));
         bar.set_position(done);
     });
@@ -23,11 +46,90 @@ pub fn run(source: &dyn Source, args: &Cleanup, out: &mut Out) -> Result<()> {
         bar.finish_and_clear();
     }
     let done = done?;
-    match out.json {
-        true => out.json(&done)?,
-        false => print(&done, out)?,
-    }
+    show(&done, out)?;
     failed(&done)
+}
+
+fn show(form: &RetentionForm, out: &mut Out) -> Result<()> {
+    match out.json {
+        true => Ok(out.json(form)?),
+        false => print(form, out),
+    }
+}
+
+/// Policies that are shown where none was given: the flags, and what they ask for.
+fn examples(asked: &RetentionAsked) -> Vec<(&'static str, RetentionAsked)> {
+    let keep = |keep| RetentionAsked {
+        keep: Some(keep),
+        ..asked.clone()
+    };
+    let month = RetentionAsked {
+        younger_than: Some(Duration::from_secs(30 * 86_400)),
+        ..asked.clone()
+    };
+    let mut all = vec![
+        ("--keep 10", keep(10)),
+        ("--keep 1", keep(1)),
+        ("--younger-than 30d", month),
+    ];
+    if !asked.marks_only && !asked.drop_lineages {
+        let (marks_only, drop_lineages) = (true, true);
+        let (marks, lineages) = (keep(10), keep(10));
+        all.push((
+            "--keep 10 --marks-only",
+            RetentionAsked {
+                marks_only,
+                ..marks
+            },
+        ));
+        let lineages = RetentionAsked {
+            drop_lineages,
+            ..lineages
+        };
+        all.push(("--keep 10 --drop-lineages", lineages));
+    }
+    all
+}
+
+/// What some policies would remove, where the command line names none. Nothing is changed.
+fn policies(source: &dyn Source, asked: &RetentionAsked, out: &mut Out) -> Result<()> {
+    let plans = examples(asked).into_iter().map(|(flags, asked)| {
+        let plan = source.clean_up(&asked, true, &mut |_, _| {})?;
+        Ok((flags, plan))
+    });
+    let plans = plans.collect::<Result<Vec<_>>>()?;
+    if out.json {
+        let plans = plans.iter();
+        let forms: Vec<_> = plans
+            .map(|(flags, plan)| json!({"policy": flags, "total": plan.total}))
+            .collect();
+        out.json(&forms)?;
+    } else {
+        let rows: Vec<_> = plans
+            .iter()
+            .map(|(flags, plan)| {
+                let total = &plan.total;
+                let dropped: usize = plan.tasks.iter().map(|task| task.dropped.len()).sum();
+                vec![
+                    (*flags).to_owned(),
+                    total.go.to_string(),
+                    total.stay.to_string(),
+                    total.events.to_string(),
+                    dropped.to_string(),
+                    size(total.bytes.0),
+                ]
+            })
+            .collect();
+        let heads = ["POLICY", "GO", "STAY", "EVENTS", "DROPPED", "ABOUT"];
+        out.table(&heads, &rows)?;
+    }
+    Err(
+        Failure::new("no policy was given: this is what some would remove; nothing was changed")
+            .code_of(USAGE)
+            .hint(
+                "say what is kept, as in `milepost cleanup --keep 10`; it shows its plan and asks",
+            ),
+    )
 }
 
 /// What could not be done.

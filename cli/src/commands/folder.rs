@@ -13,7 +13,7 @@ use milepost_workspace::{
 };
 use serde_json::{Value, json};
 
-use super::{captured, restore};
+use super::{captured, own, restore};
 use crate::args;
 use crate::error::{Failure, Result};
 use crate::output::{Out, count, printable, printable_lines};
@@ -45,11 +45,19 @@ pub fn captured_at(engine: &Engine, point: &Point) -> Result<Option<Snapshot>> {
     }
 }
 
-/// The folder that was asked for, or the one that was captured.
-pub fn open(asked: Option<&Path>, capture: Option<&Snapshot>) -> Result<Workspace> {
+/// The folder that was asked for, or the one that was captured, where this user captured it.
+pub fn open(
+    (engine, task): (&Engine, &str),
+    asked: Option<&Path>,
+    capture: Option<&Snapshot>,
+    anyway: bool,
+) -> Result<Workspace> {
     let known = capture.map(|capture| place(&capture.info().folder));
     let folder = match (asked, &known) {
         (Some(folder), _) => folder.to_owned(),
+        (None, Some(known)) if !own::is_own(engine, task)? => {
+            return Err(own::not_named(engine, task, known));
+        }
         (None, Some(known)) if known.is_dir() => known.clone(),
         (None, Some(known)) => {
             let shown = known.display();
@@ -63,15 +71,16 @@ pub fn open(asked: Option<&Path>, capture: Option<&Snapshot>) -> Result<Workspac
                 .hint("name it with --files DIR"));
         }
     };
-    // Whoever captured the home folder insisted on it then.
-    let same = std::fs::canonicalize(&folder).ok() == known;
-    let options = WorkspaceOptions::default().anyway(same);
+    let options = WorkspaceOptions::default().anyway(anyway);
     Workspace::open(&folder, options).map_err(|error| {
         let kind = error.kind();
         let failure = Failure::from(error);
         match kind {
             ErrorKind::Invalid | ErrorKind::NotFound => {
-                failure.hint("`--files DIR` names the folder that goes back: one that you work in")
+                failure.hint(
+                    "`--files DIR` names the folder that goes back: one that you work in; --anyway takes \
+                     your home all the same",
+                )
             }
             _ => failure.hint("give yourself leave to read the folder, and ask again"),
         }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use milepost::{Data, Engine, Error, ErrorKind, PendingRestore, Task};
 use milepost_workspace::{Choices, PathBytes, Workspace, WorkspaceOptions};
 
-use super::{folder, words};
+use super::{folder, own, words};
 use crate::error::{Failure, Result};
 use crate::output::{note, printable};
 
@@ -20,6 +20,8 @@ const WORKSPACE: &str = "workspace";
 /// command is about, and what was decided about its paths; what a restore that had ended left there is
 /// cleared up.
 ///
+/// In a store that is not trusted, and of a task that was imported, nothing is taken back unasked.
+///
 /// Gives the restore. Nothing where there was none, or where it stays pending: then whatever appends to the
 /// task says that it is held up.
 pub fn recover(
@@ -28,6 +30,9 @@ pub fn recover(
     named: Option<(&Workspace, &Choices)>,
 ) -> Result<Option<PendingRestore>> {
     let pending = pending(engine, task)?;
+    if pending.is_some() && !own::is_own(engine, task.id())? {
+        return Ok(None);
+    }
     if let Some(pending) = &pending {
         // Another participant is with the program that it is of.
         let parts = &pending.begun.parts;
@@ -54,7 +59,9 @@ pub fn recover(
         note(&format!(
             "the restore of {shown} that was interrupted is taken back"
         ));
-    } else if let Some((workspace, choices)) = named {
+    } else if let Some((workspace, choices)) = named
+        && own::is_own(engine, task.id())?
+    {
         let shown = folder::shown(workspace);
         match workspace.recover(engine, task.id(), choices) {
             Ok(recovery) if recovery.finished => note(&format!(

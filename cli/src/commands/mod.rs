@@ -25,6 +25,7 @@ mod key;
 mod lineages;
 mod log;
 mod mark;
+mod own;
 mod pin;
 mod recover;
 mod repair;

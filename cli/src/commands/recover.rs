@@ -1,14 +1,13 @@
 //! `recover`: restores of folders that were cut short are taken back.
 
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 
 use milepost::{Engine, PendingRestore};
 use milepost_workspace::{Choices, PathBytes, Workspace, WorkspaceOptions};
 use serde_json::json;
 
 use super::interrupted::{self, begun_in};
-use super::{folder, task, words};
+use super::{folder, own, task, words};
 use crate::args;
 use crate::error::{Failure, Result};
 use crate::output::{Out, printable, time, time_short};
@@ -25,14 +24,14 @@ pub fn run(engine: &Engine, args: &args::Recover, out: &mut Out) -> Result<()> {
     let mut pending = engine.pending_restores()?;
     pending.retain(|pending| id.as_ref().is_none_or(|id| *id == pending.task));
     if let (true, Some(id), false) = (pending.is_empty(), &id, args.give_up) {
-        clear_up(engine, id, args.files.as_deref(), &choices)?;
+        clear_up(engine, id, args, &choices)?;
     }
     let mut done_for = Vec::with_capacity(pending.len());
     let mut failed = None;
     for pending in &pending {
         let done = match args.give_up {
             true => engine.give_up(pending, GIVEN_UP).map_err(Failure::from),
-            false => take_back(engine, pending, args.files.as_deref(), &choices),
+            false => take_back(engine, pending, args, &choices),
         };
         let outcome = match (&done, args.give_up) {
             (Err(_), _) => "pending",
@@ -58,9 +57,11 @@ pub fn run(engine: &Engine, args: &args::Recover, out: &mut Out) -> Result<()> {
 fn take_back(
     engine: &Engine,
     pending: &PendingRestore,
-    asked: Option<&Path>,
+    args: &args::Recover,
     choices: &Choices,
 ) -> Result<()> {
+    let asked = args.files.as_deref();
+    let is_own = own::is_own(engine, &pending.task)?;
     let name = words::encode(&pending.task);
     let begun_in = begun_in(pending);
     let Some(folder) = asked.or(begun_in.as_deref()) else {
@@ -69,12 +70,15 @@ fn take_back(
                 .hint(no_way_back(&name)),
         );
     };
+    if asked.is_none() && !is_own {
+        return Err(own::not_taken_back(engine, &pending.task, folder));
+    }
     if !folder.is_dir() {
         let shown = folder.display();
         return Err(Failure::new(format!("{shown} is no folder now")).hint(no_way_back(&name)));
     }
-    // It was insisted on when the restore was begun; another folder than that one is refused by its inode.
-    let options = WorkspaceOptions::default().anyway(true);
+    // This user insisted on it when the restore was begun; another folder than that one is refused by its inode.
+    let options = WorkspaceOptions::default().anyway(is_own || args.anyway);
     let workspace = Workspace::open(folder, options)?;
     if !workspace.began(pending)? {
         let shown = folder::shown(&workspace);
@@ -89,14 +93,18 @@ fn take_back(
 }
 
 /// Clears up behind a restore that had ended when its process died.
-fn clear_up(engine: &Engine, id: &str, asked: Option<&Path>, choices: &Choices) -> Result<()> {
+fn clear_up(engine: &Engine, id: &str, args: &args::Recover, choices: &Choices) -> Result<()> {
+    let asked = args.files.as_deref();
+    let is_own = own::is_own(engine, id)?;
     let task = engine.task(id)?;
     let capture = folder::captured_at(engine, &task.point(task.head()?.next)?)?;
     let known = capture.map(|capture| folder::place(&capture.info().folder));
-    let Some(folder) = asked.or(known.as_deref()).filter(|folder| folder.is_dir()) else {
+    let known = known.as_deref().filter(|_| is_own);
+    let Some(folder) = asked.or(known).filter(|folder| folder.is_dir()) else {
         return Ok(());
     };
-    let workspace = Workspace::open(folder, WorkspaceOptions::default().anyway(true))?;
+    let options = WorkspaceOptions::default().anyway(is_own || args.anyway);
+    let workspace = Workspace::open(folder, options)?;
     let done = workspace.recover(engine, id, choices);
     done.map(|_| ()).map_err(folder::failed)
 }

@@ -33,7 +33,7 @@ fn go_back(
     let to = point(engine, &asked.address)?;
     let task = engine.task(&to.task)?;
     let capture = folder::captured_at(engine, &to)?.ok_or_else(|| no_files(&asked.address))?;
-    let workspace = folder::open(files, Some(&capture))?;
+    let workspace = folder::open((engine, &to.task), files, Some(&capture), asked.how.anyway)?;
     let choices = folder::choices(&asked.how.paths, asked.how.moved)?;
     if asked.how.dry_run {
         interrupted::none(engine, &task)?;

@@ -8,6 +8,8 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::{error, info};
 
+use super::own;
+use super::token::UNTRUSTED;
 use crate::args::{LogFormat, Serve};
 use crate::config::{Config, Listen};
 use crate::error::{Failure, Result};
@@ -32,6 +34,12 @@ fn serve(engine: &Engine, config: &Config, out: &mut Out) -> Result<()> {
         None => Tokens::none(),
     };
     let open = !tokens.any()?;
+    if !open && !own::is_trusted(engine) {
+        let text =
+            "tokens came with the store, and you do not trust the store: none of them counts";
+        return Err(Failure::new(text).hint(UNTRUSTED));
+    }
+    let admins = super::trust::admins(&tokens.list()?);
     let place = config.listen()?;
     if open
         && let Listen::Address(place) = &place
@@ -78,6 +86,10 @@ fn serve(engine: &Engine, config: &Config, out: &mut Out) -> Result<()> {
             false => out.line(format!("listening on {at}"))?,
         }
         out.flush()?;
+        if !admins.is_empty() {
+            let admins = admins.join(", ");
+            note(&format!("admin tokens, which may do everything: {admins}"));
+        }
         if open {
             note(match place {
                 Listen::Address(_) => "no token was made: whoever reaches this machine's own address may do everything",

@@ -1,6 +1,8 @@
 //! `token`: who may ask the service.
 
-use milepost::{Clock as _, SystemClock};
+use std::path::Path;
+
+use milepost::{Clock as _, ErrorKind, Options, StoreTrust, SystemClock};
 use milepost_server::{NewToken, TokenInfo, Tokens};
 use serde_json::{Value, json};
 
@@ -9,10 +11,23 @@ use crate::error::{Failure, Result};
 use crate::output::{Out, big, note, printable, time, time_short};
 use crate::store::Choice;
 
+/// The way out where tokens do not count.
+pub const UNTRUSTED: &str = "`milepost trust --show` says what is in it, `milepost trust` trusts it; docs/TRUST.md says more";
+
 pub fn run(store: &Choice, args: &Token, out: &mut Out) -> Result<()> {
-    let tokens = Tokens::of_store(store.folder()?);
+    let dir = store.folder()?;
+    let tokens = Tokens::of_store(&dir);
     match &args.what {
-        TokenCommand::Create(args) => create(&tokens, args, out),
+        TokenCommand::Create(args) => {
+            if !is_trusted(store, &dir)? {
+                let text = format!(
+                    "you do not trust the store {}: no token in it counts",
+                    dir.display()
+                );
+                return Err(Failure::new(text).hint(UNTRUSTED));
+            }
+            create(&tokens, args, out)
+        }
         TokenCommand::List => list(&tokens, out),
         TokenCommand::Revoke(args) => {
             // Of a whole token only what names it.
@@ -26,6 +41,18 @@ pub fn run(store: &Choice, args: &Token, out: &mut Out) -> Result<()> {
             }
         }
     }
+}
+
+/// Whether the store is trusted. Where there is none yet, it is made: its tokens are this user's then.
+fn is_trusted(store: &Choice, dir: &Path) -> Result<bool> {
+    let trust = match StoreTrust::of(dir) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            store.open_or_create(Options::default())?.close()?;
+            StoreTrust::of(dir)
+        }
+        trust => trust,
+    };
+    Ok(trust?.trusted)
 }
 
 fn create(tokens: &Tokens, args: &TokenCreate, out: &mut Out) -> Result<()> {

@@ -1,8 +1,14 @@
-//! `trust`: the commands that a store brings as hooks are run, or not any more.
+//! `trust`: the user says that a store is the user's own, or that its hooks are run, or not any more. What
+//! depends on it is in docs/TRUST.md.
 
-use milepost::{CommandHook, HookPoint, StoreHooks};
+use std::path::Path;
+
+use milepost::{Clock as _, CommandHook, Engine, HookPoint, StoreHooks, StoreTrust, SystemClock};
+use milepost_server::{TokenInfo, Tokens};
 use serde_json::json;
 
+use super::confirm::confirm;
+use super::interrupted::begun_in;
 use crate::args::Trust;
 use crate::error::{Failure, Result};
 use crate::output::{Out, printable};
@@ -10,45 +16,122 @@ use crate::store::Choice;
 
 pub fn run(store: &Choice, args: &Trust, out: &mut Out) -> Result<()> {
     let dir = store.folder()?;
+    let mut trust = StoreTrust::of(&dir).map_err(with_hint)?;
     if args.revoke {
-        let revoked = StoreHooks::revoke(&dir).map_err(with_hint)?;
-        if out.json {
-            return Ok(out.json(&json!({"store": dir.display().to_string(), "revoked": revoked}))?);
+        return revoke(&dir, &mut trust, out);
+    }
+    let mut hooks = StoreHooks::read(&dir).map_err(with_hint)?;
+    let tokens = Tokens::of_store(&dir).list()?;
+    let pending = pending(store, &dir);
+    let is_trusted = |trust: &StoreTrust, hooks: &Option<StoreHooks>| {
+        trust.trusted && hooks.as_ref().is_none_or(|hooks| hooks.trusted)
+    };
+    if !out.json {
+        print(hooks.as_ref(), &tokens, pending.as_deref(), out)?;
+    }
+    if !args.show && !is_trusted(&trust, &hooks) {
+        out.flush()?;
+        let note = "trust a store only if you know who made it";
+        confirm(args.yes, note, "Trust this store?")?;
+        trust.grant().map_err(with_hint)?;
+        if let Some(hooks) = &mut hooks {
+            hooks.trust().map_err(with_hint)?;
         }
-        let said = match revoked {
-            true => "the hooks of the store are not used any more",
-            false => "the hooks of the store were not trusted",
-        };
-        return Ok(out.line(said)?);
     }
-    let found = StoreHooks::read(&dir).map_err(with_hint)?;
-    let mut found = found.ok_or_else(|| {
-        let place = dir.join("hooks.json");
-        Failure::new(format!("there is no {}", place.display()))
-            .hint("docs/HOOKS.md says what is in it; your own hooks need no trust")
-    })?;
-    if !args.show {
-        found.trust().map_err(with_hint)?;
-    }
+    let trusted = is_trusted(&trust, &hooks);
     if out.json {
-        let file = found.file.display().to_string();
+        let hooks = hooks.as_ref();
         return Ok(out.json(&json!({
-            "file": file,
-            "hash": found.hash,
-            "trusted": found.trusted,
-            "hooks": found.hooks,
+            "store": dir.display().to_string(),
+            "id": trust.id,
+            "trusted": trusted,
+            "store_trusted": trust.trusted,
+            "file": hooks.map(|hooks| hooks.file.display().to_string()),
+            "hash": hooks.map(|hooks| hooks.hash),
+            "hooks": hooks.map_or_else(Vec::new, |hooks| hooks.hooks.clone()),
+            "admins": admins(&tokens),
+            "pending": pending,
         }))?);
     }
-    out.line(printable(&format!("{}:", found.file.display())))?;
-    for hook in &found.hooks {
-        out.line(format!("  {}", line(hook)?))?;
-    }
-    let said = match (found.trusted, args.show) {
+    let said = match (trusted, args.show) {
         (true, true) => "trusted",
-        (true, false) => "trusted: they are used from now on, until the file changes",
-        (false, _) => "not trusted: they are not used, `milepost trust` has them used",
+        (true, false) if hooks.is_some() => {
+            "trusted; hooks: they are used from now on, until the file changes"
+        }
+        (true, false) => "trusted",
+        (false, _) => "not trusted: `milepost trust` trusts it",
     };
     Ok(out.line(said)?)
+}
+
+fn revoke(dir: &Path, trust: &mut StoreTrust, out: &mut Out) -> Result<()> {
+    let hooks = StoreHooks::revoke(dir).map_err(with_hint)?;
+    let revoked = trust.revoke().map_err(with_hint)? || hooks;
+    if out.json {
+        return Ok(out.json(&json!({"store": dir.display().to_string(), "revoked": revoked}))?);
+    }
+    Ok(out.line(match revoked {
+        true => "the store is not trusted, and its hooks are not used any more",
+        false => "the store and its hooks were not trusted",
+    })?)
+}
+
+/// The folders of restores that were cut short; nothing where the store cannot be opened now.
+fn pending(store: &Choice, dir: &Path) -> Option<Vec<String>> {
+    let (_, options) = store.there().ok()?;
+    let engine = Engine::open(dir, options).ok()?;
+    let pending = engine.pending_restores();
+    let _ = engine.close();
+    let folders = pending.ok()?;
+    let folders = folders.iter().filter_map(begun_in);
+    Some(folders.map(|folder| folder.display().to_string()).collect())
+}
+
+/// Users of tokens that may do everything now.
+pub fn admins(tokens: &[TokenInfo]) -> Vec<String> {
+    let now = SystemClock.now_us();
+    let admins = tokens.iter().filter(|token| {
+        let ended = token.expires_us.is_some_and(|end| end <= now);
+        token.admin && token.revoked_us.is_none() && !ended
+    });
+    admins
+        .map(|token| format!("{} ({})", token.user, token.id))
+        .collect()
+}
+
+/// Prints what trust means for this store.
+fn print(
+    hooks: Option<&StoreHooks>,
+    tokens: &[TokenInfo],
+    pending: Option<&[String]>,
+    out: &mut Out,
+) -> Result<()> {
+    let listed = |names: &[String]| match names {
+        [] => "none".to_owned(),
+        names => printable(&names.join(", ")).into_owned(),
+    };
+    let of_tokens = tokens.len();
+    let pending = pending.map_or_else(|| "not known, the store is in use".to_owned(), listed);
+    out.line("a trusted store may without a question:")?;
+    out.line("  have `rollback` and `undo` change the folders that its tasks name")?;
+    out.line(format!(
+        "  take back restores that were cut short, in: {pending}"
+    ))?;
+    let admins = listed(&admins(tokens));
+    out.line(format!(
+        "  let its {of_tokens} tokens in where it is served; admins: {admins}"
+    ))?;
+    let Some(hooks) = hooks else {
+        return Ok(());
+    };
+    out.line(printable(&format!(
+        "  run the commands of {}:",
+        hooks.file.display()
+    )))?;
+    for hook in &hooks.hooks {
+        out.line(format!("    {}", line(hook)?))?;
+    }
+    Ok(())
 }
 
 fn with_hint(error: milepost::Error) -> Failure {

@@ -82,7 +82,12 @@ fn with_folder(
         _ => folder::failed(error),
     };
     let capture = folder::captured_at(engine, &task.point(task.head()?.next)?)?;
-    let workspace = folder::open(args.files.as_deref(), capture.as_ref())?;
+    let workspace = folder::open(
+        (engine, task.id()),
+        args.files.as_deref(),
+        capture.as_ref(),
+        args.how.anyway,
+    )?;
     let choices: Choices = folder::choices(&args.how.paths, args.how.moved)?;
     if !args.how.dry_run {
         let named = Some((&workspace, &choices));

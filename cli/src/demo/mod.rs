@@ -23,7 +23,7 @@ use self::run::{Acknowledged, Run, label, optimizer_at};
 use crate::args::{Demo, DemoWorker};
 use crate::error::{Failure, Result};
 use crate::output::{Out, count};
-use crate::store::{Choice, open_at};
+use crate::store::{Choice, made_at, open_at};
 
 /// The step size the run begins with.
 const FIRST_STEP_SIZE: f64 = 0.25;
@@ -85,7 +85,7 @@ fn place(choice: &Choice) -> Result<PathBuf> {
 
 /// A name that no task of the store has.
 fn free_name(dir: &Path) -> Result<String> {
-    let engine = open_at(dir, Options::default())?;
+    let engine = made_at(dir, Options::default())?;
     let mut name = "demo".to_owned();
     let mut number = 1;
     loop {

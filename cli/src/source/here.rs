@@ -320,7 +320,9 @@ impl Source for Here<'_> {
 }
 
 fn policy(asked: &RetentionAsked) -> Retention {
-    let mut policy = Retention::new().marks_only(asked.marks_only);
+    let mut policy = Retention::new()
+        .marks_only(asked.marks_only)
+        .keep_lineages(!asked.drop_lineages);
     if let Some(keep) = asked.keep {
         policy = policy.keep(keep);
     }

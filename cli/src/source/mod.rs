@@ -36,12 +36,13 @@ pub enum Followed {
 pub type Bytes<'a> = &'a mut dyn FnMut(&[u8]) -> Result<()>;
 
 /// Which checkpoints a cleanup keeps, of which tasks.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct RetentionAsked {
     pub keep: Option<usize>,
     pub younger_than: Option<Duration>,
     pub undo: Option<u32>,
     pub marks_only: bool,
+    pub drop_lineages: bool,
     pub user: Option<String>,
     pub task: Option<String>,
 }

@@ -64,7 +64,14 @@ impl There {
             // The path is too long for a socket's address: the client knows how to go there.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput && socket.exists() => {}
             Err(_) => return Ok(None),
-            Ok(_) => {}
+            // Another user's program could have bound the name.
+            Ok(near) => {
+                let [me, root] = [rustix::process::geteuid().as_raw(), 0];
+                let peer = rustix::net::sockopt::socket_peercred(&near);
+                if !peer.is_ok_and(|peer| [me, root].contains(&peer.uid.as_raw())) {
+                    return Ok(None);
+                }
+            }
         }
         let client = ClientBuilder::unix(socket).timeout(TIMEOUT).build()?;
         let place = format!("the program that answers at {}", socket.display());
@@ -460,6 +467,9 @@ fn policy(asked: &RetentionAsked) -> Retention {
     let mut policy = Retention::new();
     if asked.marks_only {
         policy = policy.marks_only();
+    }
+    if asked.drop_lineages {
+        policy = policy.drop_lineages();
     }
     if let Some(keep) = asked.keep {
         policy = policy.keep(u32::try_from(keep).unwrap_or(u32::MAX));

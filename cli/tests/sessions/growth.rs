@@ -147,7 +147,7 @@ fn a_cleanup_does_not_keep_a_session_from_growing() {
         }
         made.save(&place);
         place.say("import session.jsonl").ok();
-        place.say(&format!("cleanup --keep 2{more}")).ok();
+        place.say(&format!("cleanup --keep 2{more} --yes")).ok();
         assert_eq!(changes(&place), [0, 0], "cleanup{more}");
         made.user("new", last.as_deref(), "after that");
         made.save(&place);

@@ -165,7 +165,7 @@ fn until_then_commands_that_take_nothing_back_say_what_to_do() {
         "record --task essay --user ada more.jsonl",
         "rollback essay@first --dry-run",
         "undo essay --dry-run",
-        "cleanup --keep 1",
+        "cleanup --keep 1 --yes",
         "delete essay --yes",
     ] {
         let ran = place.say(command);

@@ -525,7 +525,9 @@ pub async fn plan_retention() {
     let young = Retention::new().younger_than(Duration::from_secs(3600));
     let plan = client.plan_retention(&young.user("local")).await.unwrap();
     assert_eq!((plan.total.go, plan.total.stay), (Big(0), Big(2)));
-    let both = Retention::new().user("local").task("essay");
+    let error = client.plan_retention(&Retention::new()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    let both = Retention::new().keep(1).user("local").task("essay");
     let error = client.plan_retention(&both).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
 }

@@ -5,8 +5,8 @@
 //! opened again.
 
 use milepost_codec::{
-    Deleted, Error, ErrorKind, LineageId, LogId, Offset, Origin, Result, TaskNo, TaskOpened,
-    TaskPrepared,
+    BodyForm, Control, Deleted, Error, ErrorKind, LineageId, LogId, Offset, Origin, Result, TaskNo,
+    TaskOpened, TaskPrepared,
 };
 
 use super::renew::Renewal;
@@ -18,6 +18,7 @@ use crate::committer::Request;
 use crate::engine::{Engine, check_name};
 use crate::index::TaskEntry;
 use crate::index::keys::{self, Kind};
+use crate::read::Cursor;
 use crate::task::Task;
 
 /// Tasks on their way in. Nobody sees them before [`Import::finish`]; dropped before that, they are
@@ -80,6 +81,30 @@ impl Engine {
             now: None,
             refused: false,
         }
+    }
+
+    /// Whether a task came by an import, or is a copy of another one: what it says was not all said here.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` where there is no such task; `Corrupt` where the store's control log cannot be read.
+    pub fn is_imported(&self, task: &str) -> Result<bool> {
+        let (no, log) = (self.task(task)?.no(), self.inner.catalog.log());
+        let start = log.head(LogId::STORE)?.map_or(0, |head| head.start);
+        let mut cursor = Cursor::new(log, LogId::STORE, start);
+        while let Some(found) = cursor.next_record(|_, record| {
+            let kind = record.header()?.kind;
+            if record.form != BodyForm::Inline || kind != TaskPrepared::KIND {
+                return Ok(false);
+            }
+            let control = Control::decode(kind, record.payload)?;
+            Ok(matches!(control, Control::TaskPrepared(prepared) if prepared.task == no))
+        })? {
+            if found {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Deletes what imports left that were cut short.

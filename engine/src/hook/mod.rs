@@ -19,6 +19,7 @@ mod document;
 mod events;
 mod feed;
 mod process;
+mod stores;
 mod trust;
 mod workspace;
 
@@ -39,6 +40,7 @@ pub use command::{CommandHook, HookPoint};
 pub use config::CommandHooks;
 pub(crate) use events::Delivery;
 pub(crate) use feed::Feed;
+pub use stores::StoreTrust;
 pub use trust::StoreHooks;
 pub use workspace::{WorkspaceChange, WorkspaceState};
 

@@ -6,7 +6,8 @@
 //! ```text
 //! $XDG_DATA_HOME/milepost/        else ~/.local/share/milepost/, mode 0700
 //!   trusted.json                  mode 0600: {"version":1,"stores":{"/path/of/store":"BLAKE3 of hooks.json"}}
-//!   trusted.lock                  held while trusted.json is changed
+//!   stores.json                   the same with "ID DEVICE INODE" of each store that is trusted itself
+//!   trusted.lock                  held while one of them is changed
 //! ```
 
 use std::collections::BTreeMap;
@@ -50,7 +51,7 @@ pub(super) fn standing(places: &Places, dir: &Path, bytes: &[u8]) -> Result<Stan
     let Some(data) = &places.data else {
         return Ok(Standing::Unknown);
     };
-    let trusted = Remembered::read(data)?;
+    let trusted = Remembered::read(data, HOOKS)?;
     Ok(match trusted.stores.get(&name_of(dir)?) {
         Some(hash) if *hash == hash_of(bytes).to_string() => Standing::Trusted,
         Some(_) => Standing::Changed,
@@ -111,7 +112,7 @@ impl StoreHooks {
     /// `Unavailable`: it cannot be written.
     pub fn trust(&mut self) -> Result<()> {
         let (name, hash) = (name_of(&self.dir)?, self.hash.to_string());
-        change(&self.places, |stores| stores.insert(name, hash))?;
+        change(&self.places, HOOKS, |stores| stores.insert(name, hash))?;
         self.trusted = true;
         Ok(())
     }
@@ -124,7 +125,7 @@ impl StoreHooks {
     pub fn revoke(dir: impl AsRef<Path>) -> Result<bool> {
         let name = name_of(dir.as_ref())?;
         let places = Places::from_environment();
-        Ok(change(&places, |stores| stores.remove(&name))?.is_some())
+        Ok(change(&places, HOOKS, |stores| stores.remove(&name))?.is_some())
     }
 }
 
@@ -133,30 +134,29 @@ fn hash_of(bytes: &[u8]) -> Hash {
 }
 
 /// What a store is remembered by.
-fn name_of(dir: &Path) -> Result<String> {
+pub(super) fn name_of(dir: &Path) -> Result<String> {
     let dir = dir.canonicalize().map_err(|e| files::io("find", dir, &e))?;
     let name = dir.to_str().map(str::to_owned);
     name.ok_or_else(|| {
         let place = dir.display();
-        Error::invalid(format!("{place} is no UTF-8: its hooks cannot be trusted"))
+        Error::invalid(format!("{place} is no UTF-8: the store cannot be trusted"))
     })
 }
 
-/// What is in `trusted.json`.
+/// The file of trusted hooks.
+const HOOKS: &str = "trusted.json";
+
+/// A file of what is remembered of stores, by their paths.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Remembered {
+pub(super) struct Remembered {
     version: u32,
-    stores: BTreeMap<String, String>,
+    pub(super) stores: BTreeMap<String, String>,
 }
 
 impl Remembered {
-    fn file(data: &Path) -> PathBuf {
-        data.join("trusted.json")
-    }
-
-    fn read(data: &Path) -> Result<Self> {
-        let file = Self::file(data);
+    pub(super) fn read(data: &Path, name: &str) -> Result<Self> {
+        let file = data.join(name);
         let Some(found) = config::read(&file, REMEMBERED_MAX)? else {
             return Ok(Self {
                 version: VERSION,
@@ -178,8 +178,9 @@ impl Remembered {
 }
 
 /// Changes what is remembered, one process at a time.
-fn change<T>(
+pub(super) fn change<T>(
     places: &Places,
+    name: &str,
     change: impl FnOnce(&mut BTreeMap<String, String>) -> T,
 ) -> Result<T> {
     let data = places.data.as_ref().ok_or_else(|| {
@@ -192,14 +193,14 @@ fn change<T>(
         .map_err(|e| files::io("create", data, &e))?;
     let lock: File = files::open_rw(&data.join("trusted.lock"))?;
     lock.lock().map_err(|e| files::io("lock", data, &e))?;
-    let mut remembered = Remembered::read(data)?;
+    let mut remembered = Remembered::read(data, name)?;
     let before = remembered.stores.clone();
     let changed = change(&mut remembered.stores);
     if remembered.stores != before {
         let mut text = serde_json::to_vec_pretty(&remembered)
             .map_err(|e| Error::invalid(format!("what is trusted: {e}")))?;
         text.push(b'\n');
-        files::write_whole(&Remembered::file(data), &text)?;
+        files::write_whole(&data.join(name), &text)?;
     }
     Ok(changed)
 }
@@ -341,11 +342,11 @@ mod tests {
                 scope.spawn(move || {
                     let insert =
                         |stores: &mut BTreeMap<_, _>| stores.insert(format!("/{n}"), String::new());
-                    change(&places, insert).unwrap();
+                    change(&places, HOOKS, insert).unwrap();
                 });
             }
         });
         let data = world.places().data.unwrap();
-        assert_eq!(Remembered::read(&data).unwrap().stores.len(), 8);
+        assert_eq!(Remembered::read(&data, HOOKS).unwrap().stores.len(), 8);
     }
 }

@@ -132,7 +132,7 @@ impl Engine {
             let mut group = Group::of(plans);
             self.remove_marks(&policy, &mut group)?;
             if !plan.policy.marks_only {
-                self.trim(plan.policy.undo, &mut group)?;
+                self.trim(&plan.policy, &mut group)?;
             }
             for n in 0..plans.len() {
                 group.step(n, |task, _| {
@@ -207,7 +207,7 @@ impl Engine {
 
     /// Removes the events that nothing needs: of each task in one commit, once the bases are durable.
     /// A task of which a lineage grew in between is looked at again: a checkpoint may have come.
-    fn trim(&self, undo: u32, group: &mut Group<'_>) -> Result<()> {
+    fn trim(&self, policy: &Retention, group: &mut Group<'_>) -> Result<()> {
         let inner = &self.inner;
         let _structure = inner.structure.lock();
         let _storing = inner.catalog.log().storing();
@@ -215,7 +215,7 @@ impl Engine {
         for attempt in 1..=TRIM_TRIES {
             let mut made = Vec::new();
             for n in left {
-                let trims = group.step(n, |task, _| self.make_bases(task.no, undo))?;
+                let trims = group.step(n, |task, _| self.make_bases(task.no, policy))?;
                 made.extend(trims.map(|trims| (n, trims)));
             }
             inner.catalog.log().sync_chunks()?;
@@ -259,7 +259,7 @@ impl Engine {
 
     /// Makes the bases of a task's lineages, and the events that name them. The bases are not durable
     /// yet.
-    fn make_bases(&self, task: TaskNo, undo: u32) -> Result<Trims> {
+    fn make_bases(&self, task: TaskNo, policy: &Retention) -> Result<Trims> {
         let inner = &self.inner;
         inner.catalog.goes_on(task)?;
         // Before it is looked at what is needed: what comes after this is found by the commit.
@@ -270,7 +270,7 @@ impl Engine {
                 heads.push((log, inner.catalog.head(log)?.next));
             }
         }
-        let fates = fates(&inner.catalog, task, &HashSet::new(), undo)?;
+        let fates = fates(&inner.catalog, task, &HashSet::new(), policy)?;
         let dropped = |log: &LogId| match log.kind {
             LogKind::Lineage(lineage) => fates.dropped.contains(&lineage),
             LogKind::Control => false,

@@ -184,7 +184,7 @@ fn plan(catalog: &Catalog, policy: &Retention, begun: TaskPlan, now_us: u64) -> 
     // A task of which no checkpoint ever went keeps its events.
     if !policy.marks_only && (!plan.places.is_empty() || catalog.tally(no)?.retained) {
         let removed = plan.places.iter().map(|p| (p.lineage, p.offset)).collect();
-        let fates = fates(catalog, no, &removed, policy.undo)?;
+        let fates = fates(catalog, no, &removed, policy)?;
         (plan.events, plan.bytes) = freed(catalog, no, &fates)?;
         plan.trimmed = fates.trims.into_iter().collect();
         plan.dropped = fates.dropped.into_iter().collect();
@@ -228,7 +228,7 @@ pub(super) fn fates(
     catalog: &Catalog,
     task: TaskNo,
     removed: &HashSet<(LineageId, Offset)>,
-    undo: u32,
+    policy: &Retention,
 ) -> Result<Fates> {
     let mut lineages = Lineages::default();
     for (id, entry) in catalog.lineages(task)? {
@@ -254,7 +254,11 @@ pub(super) fn fates(
         }
         Ok(())
     })?;
-    Ok(lineages.fates(&going(catalog, task, undo)?, &kept))
+    let going = match policy.keep_lineages {
+        true => lineages.0.keys().copied().collect(),
+        false => going(catalog, task, policy.undo)?,
+    };
+    Ok(lineages.fates(&going, &kept))
 }
 
 /// The lineage a task goes on with, and those that so many undos lead back to.

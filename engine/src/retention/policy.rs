@@ -31,6 +31,8 @@ pub struct Retention {
     pub(super) younger_than: Option<u64>,
     pub(super) undo: u32,
     pub(super) marks_only: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) keep_lineages: bool,
     #[serde(skip)]
     pub(super) scope: Scope,
 }
@@ -51,6 +53,7 @@ impl Default for Retention {
             younger_than: None,
             undo: UNDO,
             marks_only: false,
+            keep_lineages: false,
             scope: Scope::All,
         }
     }
@@ -88,6 +91,13 @@ impl Retention {
     #[must_use]
     pub fn marks_only(mut self, marks_only: bool) -> Self {
         self.marks_only = marks_only;
+        self
+    }
+
+    /// Keeps every lineage, also one that no kept checkpoint and no undo needs. Default: those go.
+    #[must_use]
+    pub fn keep_lineages(mut self, keep: bool) -> Self {
+        self.keep_lineages = keep;
         self
     }
 

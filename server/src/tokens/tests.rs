@@ -82,6 +82,7 @@ fn the_file_is_the_owners_only_and_has_no_secret_and_one_that_is_damaged_lets_no
         &text[..text.len() - 9],
     ] {
         fs::write(dir.path().join("beside"), wrong).unwrap();
+        own(&dir.path().join("beside"));
         fs::rename(dir.path().join("beside"), &path).unwrap();
         assert_eq!(
             tokens.check(&token, 0).unwrap_err().kind(),
@@ -95,6 +96,41 @@ fn the_file_is_the_owners_only_and_has_no_secret_and_one_that_is_damaged_lets_no
     }
 }
 
+/// Nobody else may read it or write to it.
+fn own(path: &Path) {
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
+}
+
+#[test]
+fn tokens_in_a_file_that_others_may_read_or_that_is_a_link_do_not_count() {
+    let dir = tempfile::tempdir().unwrap();
+    let tokens = Tokens::of_store(dir.path());
+    let (_, token) = tokens.create(&new("ana"), 0).unwrap();
+    let path = dir.path().join("server/tokens.json");
+    for mode in [0o644, 0o640, 0o620, 0o602] {
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        let tokens = Tokens::of_store(dir.path());
+        let error = tokens.check(&token, 0).unwrap_err();
+        assert!(error.to_string().contains("chmod 600"), "{error}");
+        assert!(tokens.create(&new("bob"), 0).is_err(), "{mode:o}");
+    }
+    own(&path);
+    let elsewhere = dir.path().join("elsewhere");
+    fs::rename(&path, &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
+    assert!(Tokens::of_store(dir.path()).check(&token, 0).is_err());
+    fs::remove_file(&path).unwrap();
+    fs::hard_link(&elsewhere, &path).unwrap();
+    assert!(Tokens::of_store(dir.path()).check(&token, 0).is_err());
+    fs::remove_file(&elsewhere).unwrap();
+    assert!(
+        Tokens::of_store(dir.path())
+            .check(&token, 0)
+            .unwrap()
+            .is_ok()
+    );
+}
+
 #[test]
 fn tokens_that_are_gone_let_nobody_in() {
     let dir = tempfile::tempdir().unwrap();
@@ -105,6 +141,7 @@ fn tokens_that_are_gone_let_nobody_in() {
     fs::remove_file(&path).unwrap();
     assert_eq!(tokens.any().unwrap_err().kind(), ErrorKind::Corrupt);
     fs::write(&path, r#"{"version": 1, "tokens": []}"#).unwrap();
+    own(&path);
     assert_eq!(tokens.check("", 0).unwrap_err().kind(), ErrorKind::Corrupt);
     fs::write(&path, text).unwrap();
     assert_eq!(tokens.check(&token, 0).unwrap().unwrap().user, "ana");

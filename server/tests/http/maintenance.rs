@@ -116,9 +116,8 @@ async fn a_policy_says_how_many_how_old_and_whose() {
         }
     };
     assert_eq!(
-        goes("{}").await,
-        (json!("2"), json!("2")),
-        "ten stay unless said"
+        goes(r#"{"keep_count": 10}"#).await,
+        (json!("2"), json!("2"))
     );
     assert_eq!(
         goes(r#"{"user": "bob", "keep_count": 0}"#).await,
@@ -130,10 +129,12 @@ async fn a_policy_says_how_many_how_old_and_whose() {
     for body in [
         "",
         "[]",
+        "{}",
+        r#"{"undo": 0, "marks_only": true}"#,
         r#"{"keep": 3}"#,
         r#"{"keep_count": -1}"#,
         r#"{"keep_count": 1000001}"#,
-        r#"{"user": "ana", "task": "hers"}"#,
+        r#"{"keep_count": 1, "user": "ana", "task": "hers"}"#,
     ] {
         for path in [PLAN, RETENTION] {
             let came = three.ask("POST", path, &three.root, body).await;
@@ -141,7 +142,12 @@ async fn a_policy_says_how_many_how_old_and_whose() {
         }
     }
     let none = three
-        .ask("POST", RETENTION, &three.root, r#"{"task": "none"}"#)
+        .ask(
+            "POST",
+            RETENTION,
+            &three.root,
+            r#"{"keep_count": 1, "task": "none"}"#,
+        )
         .await;
     assert_eq!(problem(&none), (404, "not_found".into()));
     assert_eq!(

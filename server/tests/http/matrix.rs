@@ -134,8 +134,13 @@ const ROWS: &[Row] = &[
     get("/v1/anchor", ADMIN),
     row("POST", "/v1/verify", "", ADMIN),
     row("POST", "/v1/verify", r#"{"task": "TASK"}"#, ADMIN),
-    row("POST", "/v1/retention/plan", "{}", ADMIN),
-    row("POST", "/v1/retention", r#"{"task": "TASK"}"#, ADMIN),
+    row("POST", "/v1/retention/plan", r#"{"keep_count": 9}"#, ADMIN),
+    row(
+        "POST",
+        "/v1/retention",
+        r#"{"keep_count": 9, "task": "TASK"}"#,
+        ADMIN,
+    ),
     get("/v1/stats", OPEN),
     get("/v1/stats?user=ana", [200, 403, 200]),
     // As the seeds have it

@@ -121,11 +121,11 @@ fn making_a_store_that_was_interrupted_goes_on() {
         "journal/",
         "archive/",
         "packs/",
-        ".gitignore.tmp",
+        ".gitignore.0123456789abcdef.tmp",
         ".gitignore",
     ];
     for n in 0..=steps.len() {
-        for tmp in [None, Some("store.copy.tmp")] {
+        for tmp in [None, Some("store.copy.0123456789abcdef.tmp")] {
             let root = dir.path().join(format!("made to step {n} {tmp:?}"));
             fs::create_dir(&root).unwrap();
             for step in steps[..n].iter().copied().chain(tmp) {
@@ -153,7 +153,7 @@ fn making_a_store_that_was_interrupted_goes_on() {
     for segment in segments(&root) {
         fs::remove_file(segment).unwrap();
     }
-    fs::write(root.join("store.tmp"), "").unwrap();
+    fs::write(root.join("store.0123456789abcdef.tmp"), "").unwrap();
     let engine = Engine::open(&root, options()).unwrap();
     assert_eq!(engine.opened().findings.len(), 1);
     engine.start_task("essay", "ana").unwrap();
@@ -224,7 +224,7 @@ fn archiving_that_was_interrupted_is_done_again() {
     assert_eq!(archive(&done).len(), 5, "both segments were archived");
     // Written beside its place; in its place, and the segment not let go; let go under the spare name.
     let root = stores.copy("held", "store");
-    let tmp = archive(&done)[3].with_extension("tmp");
+    let tmp = archive(&done)[3].with_extension("mpa.0123456789abcdef.tmp");
     let half = fs::read(&archive(&done)[3]).unwrap();
     fs::write(
         root.join("archive").join(name(&tmp)),

@@ -18,7 +18,6 @@ use milepost_codec::{ChunkId, Reader, put_varint};
 
 use super::Cache;
 use super::block::Block;
-use crate::error;
 
 const MAGIC: &[u8; 4] = b"MPWS";
 const VERSION: u8 = 1;
@@ -86,17 +85,7 @@ impl Cache {
     /// Writes it in the place of the one before. It is not synced: one that did not survive is found out
     /// by its check.
     pub(crate) fn write(&self, path: &Path, folder: Identity) -> Result<()> {
-        use std::io::Write as _;
-        use std::os::unix::fs::OpenOptionsExt as _;
-        let beside = path.with_extension("stat.tmp");
-        let bytes = self.encode(folder);
-        let mut options = std::fs::File::options();
-        let options = options.write(true).create(true).truncate(true).mode(0o600);
-        let written = options
-            .open(&beside)
-            .and_then(|mut file| file.write_all(&bytes))
-            .and_then(|()| std::fs::rename(&beside, path));
-        written.map_err(|e| error::io("write", path, &e))
+        milepost::replace_file(path, &self.encode(folder), false)
     }
 }
 

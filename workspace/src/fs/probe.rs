@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 use milepost::{Error, ErrorKind, Result};
-use rustix::fs::{MemfdFlags, fstat, memfd_create};
+use rustix::fs::{MemfdFlags, OFlags, fstat, memfd_create};
 
 use super::dir::{device_of, stamp_of};
 use super::stamp::Moment;
@@ -33,6 +33,7 @@ impl Probe {
             .create(true)
             .truncate(false)
             .mode(0o600)
+            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
             .open(&path)
             .map_err(|e| error::io("open", &path, &e))?;
         let stat = fstat(&file).map_err(|e| error::io("look at", &path, &e.into()))?;

@@ -130,7 +130,7 @@ pub fn save(store: &Path, before: CheckpointId, returned: ToolReturned) -> Resul
     };
     // A store that is gone is not made again.
     match fs::DirBuilder::new().mode(0o700).create(&folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+        Err(error) if !fs::symlink_metadata(&folder).is_ok_and(|is| is.is_dir()) => {
             return Err(failed(error));
         }
         _ => {}

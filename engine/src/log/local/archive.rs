@@ -65,8 +65,7 @@ pub(crate) struct Writer {
 
 impl Writer {
     pub(crate) fn create(path: PathBuf, header: SegmentHeader) -> Result<Self> {
-        let beside = path.with_extension("tmp");
-        let out = File::create(&beside).map_err(|e| files::io("create", &beside, &e))?;
+        let (out, beside) = files::beside(&path)?;
         Ok(Self {
             path,
             beside,
@@ -135,7 +134,7 @@ pub(crate) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     pub(crate) fn open(path: &Path, store: StoreId, key: Option<&'a StoreKey>) -> Result<Self> {
-        let file = File::open(path).map_err(|e| files::io("open", path, &e))?;
+        let file = files::open_read(path)?;
         let len = file
             .metadata()
             .map_err(|e| files::io("read", path, &e))?
@@ -307,7 +306,7 @@ impl ArchiveSurvey {
 }
 
 fn look(path: &Path, store: StoreId, number: u64) -> Result<Archived> {
-    let file = File::open(path).map_err(|e| files::io("open", path, &e))?;
+    let file = files::open_read(path)?;
     let mut bytes = [0; ArchiveHeader::LEN];
     file.read_exact_at(&mut bytes, 0).map_err(|_| short(path))?;
     let header = decode_header(path, &bytes, store)?;

@@ -129,18 +129,16 @@ impl Layout {
     /// Refuses a folder that holds something else: a store is only made in an empty one, or where
     /// making one was cut short.
     pub(crate) fn check_free(&self) -> Result<()> {
-        const OURS: [&str; 9] = [
+        const OURS: [&str; 6] = [
             "lock",
             "journal",
             "archive",
             "packs",
             ".gitignore",
-            ".gitignore.tmp",
-            "store.tmp",
-            "store.copy.tmp",
             // Tokens may be made before the store is.
             "server",
         ];
+        const BESIDE: [&str; 3] = [".gitignore", "store", "store.copy"];
         let Ok(entries) = fs::read_dir(&self.root) else {
             return Ok(());
         };
@@ -149,7 +147,9 @@ impl Layout {
             if name == "journal" || name == "archive" {
                 self.check_empty(&entry.path())?;
             }
-            if !OURS.iter().any(|ours| name == *ours) {
+            let beside = files::beside_of(&name);
+            let beside = beside.is_some_and(|of| BESIDE.iter().any(|ours| of == ours.as_bytes()));
+            if !beside && !OURS.iter().any(|ours| name == *ours) {
                 return Err(Error::invalid(format!(
                     "{} is no Milepost store and holds other things ({})",
                     self.root.display(),

@@ -23,11 +23,30 @@ const TRIES: u32 = 20;
 impl StoreLock {
     /// Takes the lock; `Unavailable` with the holder's pid where another process has it.
     pub(crate) fn take(path: &Path, now_us: u64) -> Result<Self> {
-        let mut file = files::open_rw(path)?;
+        let mut lock = Self::locked(path, files::open_rw(path)?)?;
+        let text = format!("{} {now_us}\n", std::process::id());
+        let file = &mut lock.file;
+        file.set_len(0)
+            .and_then(|()| file.rewind())
+            .and_then(|()| file.write_all(text.as_bytes()))
+            .map_err(|e| files::io("write", path, &e))?;
+        Ok(lock)
+    }
+
+    /// Takes the lock and writes nothing. Nothing where no process ever took it.
+    pub(crate) fn hold(path: &Path) -> Result<Option<Self>> {
+        match files::open_read(path) {
+            Ok(file) => Self::locked(path, file).map(Some),
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    fn locked(path: &Path, mut file: File) -> Result<Self> {
         let mut tries = 0;
         loop {
             match file.try_lock() {
-                Ok(()) => break,
+                Ok(()) => return Ok(Self { file }),
                 Err(TryLockError::WouldBlock) if tries < TRIES && !alive(&mut file) => {
                     tries += 1;
                     thread::sleep(PATIENCE);
@@ -36,12 +55,6 @@ impl StoreLock {
                 Err(TryLockError::Error(e)) => return Err(files::io("lock", path, &e)),
             }
         }
-        let text = format!("{} {now_us}\n", std::process::id());
-        file.set_len(0)
-            .and_then(|()| file.rewind())
-            .and_then(|()| file.write_all(text.as_bytes()))
-            .map_err(|e| files::io("write", path, &e))?;
-        Ok(Self { file })
     }
 }
 

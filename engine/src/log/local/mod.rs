@@ -55,7 +55,7 @@ pub use self::compact::CompactionStep;
 pub(crate) use self::salvage::{LostRange, Salvaged};
 #[cfg(feature = "fuzzing")]
 pub(crate) use self::upkeep::{read_archive, survey_segment};
-pub(crate) use self::upkeep::{salvage_store, with_lock};
+pub(crate) use self::upkeep::{salvage_store, store_id, with_lock_unwritten};
 
 use std::collections::HashSet;
 use std::path::Path;

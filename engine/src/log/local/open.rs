@@ -20,15 +20,17 @@ use super::shared::{Ground, Shared};
 use super::unsynced;
 use crate::digest::Part;
 use crate::entropy::Entropy;
-use crate::files;
+use crate::files::{self, own::check_store};
 use crate::index::keys;
 use crate::metrics::Meters;
 use crate::opened::{Finding, Outcome, Progress};
 use crate::options::Options;
 
-/// Takes the lock of a store, and makes it where there is none and the options allow it.
+/// Takes the lock of a store, and makes it where there is none and the options allow it. Every name in
+/// the folder is looked at before the first write, and the settings before the second.
 pub(super) fn prepare(layout: &Layout, options: &Options, entropy: &Entropy) -> Result<StoreLock> {
     let root = &layout.root;
+    check_store(root)?;
     if !layout.exists() {
         if root.exists() && !root.is_dir() {
             return Err(Error::invalid(format!(
@@ -44,6 +46,9 @@ pub(super) fn prepare(layout: &Layout, options: &Options, entropy: &Entropy) -> 
         files::make_dir(root)?;
     }
     let lock = StoreLock::take(&layout.lock(), options.clock.now_us())?;
+    if layout.exists() {
+        StoreConfig::look(layout)?;
+    }
     if layout.repairing().exists() {
         salvage::finish_swap(layout)?;
     }
@@ -66,24 +71,12 @@ pub(super) fn settings(
     options: &Options,
     findings: &mut Vec<Finding>,
 ) -> Result<StoreConfig> {
-    let (config, mended) = StoreConfig::read(layout)?;
+    let given = options.key.as_ref().map(key_id);
+    let (config, mended) = StoreConfig::read(layout, given.as_deref())?;
     if let Some(error) = mended {
         findings.push(Finding::repaired("settings", &error));
     }
-    let given = options.key.as_ref().map(key_id);
-    let root = layout.root.display();
-    match (&config.key, &given) {
-        (Some(_), None) => Err(Error::invalid(format!(
-            "the store {root} has a key: it opens with that key only"
-        ))),
-        (None, Some(_)) => Err(Error::invalid(format!(
-            "the store {root} was made without a key, and a key cannot be given to it now"
-        ))),
-        (Some(stored), Some(given)) if stored != given => Err(Error::invalid(format!(
-            "the store {root} has another key: {stored}, not {given}"
-        ))),
-        _ => Ok(config),
-    }
+    Ok(config)
 }
 
 /// How sled is to be opened.

@@ -1,8 +1,8 @@
 //! The settings a store was made with: two files, each with a check, either of which rebuilds the
 //! other.
 
-use std::fs;
-use std::path::Path;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
 
 use milepost_codec::{Error, ErrorKind, Result, StoreId};
 use serde::{Deserialize, Serialize};
@@ -12,6 +12,15 @@ use crate::files;
 
 /// The version of the store's layout. A reader refuses a higher one.
 const LAYOUT_VERSION: u32 = 1;
+
+/// Hexadecimal digits of the id of a key.
+const KEY_DIGITS: usize = 32;
+
+/// Sizes of segments that sled takes.
+const SLED_SEGMENTS: std::ops::RangeInclusive<u32> = 256..=16 << 20;
+
+/// The most bytes of a file of settings.
+const TEXT_MAX: u64 = 64 << 10;
 
 /// The settings a store was made with. They never change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,10 +59,22 @@ impl StoreConfig {
         files::write_whole(&layout.config(), &text)
     }
 
-    /// Reads the settings, and writes a file again that is damaged or gone; says which, and what
-    /// was wrong with it.
-    pub(crate) fn read(layout: &Layout) -> Result<(Self, Option<Error>)> {
+    /// Reads the settings of a store that opens with this key, or without one. A file of the two that is
+    /// damaged or gone is written again once all of the other was checked; says what was wrong with it.
+    pub(crate) fn read(layout: &Layout, key: Option<&str>) -> Result<(Self, Option<Error>)> {
+        let (config, wrong) = Self::look(layout)?;
+        config.check_key(layout, key)?;
+        if let Some((path, error)) = wrong {
+            files::write_whole(&path, &config.encode()?)?;
+            return Ok((config, Some(as_damage(&path, error))));
+        }
+        Ok((config, None))
+    }
+
+    /// Reads the settings and changes nothing; gives the file that is damaged or gone.
+    pub(crate) fn look(layout: &Layout) -> Result<(Self, Option<(PathBuf, Error)>)> {
         let (first, second) = (layout.config(), layout.config_copy());
+        let mendable = |e: &Error| matches!(e.kind(), ErrorKind::Corrupt | ErrorKind::NotFound);
         match (read_one(&first), read_one(&second)) {
             (Ok(config), Ok(copy)) if config == copy => Ok((config, None)),
             (Ok(_), Ok(_)) => Err(Error::corrupt(
@@ -62,18 +83,44 @@ impl StoreConfig {
                 "others",
             )),
             (Err(e), _) | (_, Err(e)) if e.kind() == ErrorKind::Unsupported => Err(e),
-            (Ok(config), Err(error)) => config.mend(&second, error),
-            (Err(error), Ok(config)) => config.mend(&first, error),
+            (Ok(_), Err(e)) | (Err(e), Ok(_)) if !mendable(&e) => Err(e),
+            (Ok(config), Err(error)) => Ok((config, Some((second, error)))),
+            (Err(error), Ok(config)) => Ok((config, Some((first, error)))),
             (Err(error), Err(_)) => Err(as_damage(&first, error)),
         }
     }
 
-    fn mend(self, path: &Path, error: Error) -> Result<(Self, Option<Error>)> {
-        if !matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::NotFound) {
-            return Err(error);
+    fn check_key(&self, layout: &Layout, given: Option<&str>) -> Result<()> {
+        let root = layout.root.display();
+        match (self.key.as_deref(), given) {
+            (Some(_), None) => Err(Error::invalid(format!(
+                "the store {root} has a key: it opens with that key only"
+            ))),
+            (None, Some(_)) => Err(Error::invalid(format!(
+                "the store {root} was made without a key, and a key cannot be given to it now"
+            ))),
+            (Some(stored), Some(given)) if stored != given => Err(Error::invalid(format!(
+                "the store {root} has another key: {stored}, not {given}"
+            ))),
+            _ => Ok(()),
         }
-        files::write_whole(path, &self.encode()?)?;
-        Ok((self, Some(as_damage(path, error))))
+    }
+
+    /// Names a value that no version of this layout writes. The check does not prove that Milepost wrote
+    /// the file: another program may have made it.
+    fn wrong(&self) -> Option<String> {
+        let hex = |digit: u8| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
+        if (self.key.as_ref()).is_some_and(|key| key.len() != KEY_DIGITS || !key.bytes().all(hex)) {
+            return Some(format!(
+                "a key id that is not {KEY_DIGITS} hexadecimal digits"
+            ));
+        }
+        if self.milepost != LAYOUT_VERSION {
+            return Some(format!("version {}", self.milepost));
+        }
+        let segment = self.sled_segment;
+        let fits = segment.is_power_of_two() && SLED_SEGMENTS.contains(&segment);
+        (!fits).then(|| format!("a sled segment of {segment} bytes"))
     }
 
     fn check(&self) -> Result<String> {
@@ -101,7 +148,11 @@ fn as_damage(path: &Path, error: Error) -> Error {
 }
 
 fn read_one(path: &Path) -> Result<StoreConfig> {
-    let text = fs::read(path).map_err(|e| files::io("read", path, &e))?;
+    let mut text = Vec::new();
+    files::open_read(path)?
+        .take(TEXT_MAX + 1)
+        .read_to_end(&mut text)
+        .map_err(|e| files::io("read", path, &e))?;
     #[derive(Deserialize)]
     struct Version {
         milepost: u32,
@@ -109,6 +160,9 @@ fn read_one(path: &Path) -> Result<StoreConfig> {
     let damaged = |found: String| {
         Error::corrupt(path.display().to_string(), "the settings of a store", found)
     };
+    if text.len() as u64 > TEXT_MAX {
+        return Err(damaged(format!("more than {TEXT_MAX} bytes")));
+    }
     let version: Version = serde_json::from_slice(&text).map_err(|e| damaged(e.to_string()))?;
     let stored = serde_json::from_slice::<Stored>(&text);
     // What a newer version wrote need not have this one's fields; what a flipped bit made of the
@@ -127,7 +181,10 @@ fn read_one(path: &Path) -> Result<StoreConfig> {
     if stored.config.check()? != stored.check {
         return Err(damaged("bytes that do not match their check".into()));
     }
-    Ok(stored.config)
+    match stored.config.wrong() {
+        Some(wrong) => Err(damaged(wrong)),
+        None => Ok(stored.config),
+    }
 }
 
 /// Whether these are settings of this version but for their number: with it, they pass their check.

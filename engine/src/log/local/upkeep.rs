@@ -2,17 +2,16 @@
 
 use std::path::Path;
 
-#[cfg(feature = "fuzzing")]
-use milepost_codec::StoreId;
-use milepost_codec::{Error, Result};
+use milepost_codec::{Error, Result, StoreId};
 
 use super::layout::Layout;
 use super::lock::StoreLock;
 use super::salvage::{self, Salvaged};
+use super::settings::StoreConfig;
 use super::{LocalLog, heal, open};
 #[cfg(feature = "fuzzing")]
 use super::{archive, survey};
-use crate::files;
+use crate::files::{self, own::check_store};
 use crate::log::Log;
 use crate::opened::Finding;
 use crate::options::Options;
@@ -49,17 +48,34 @@ pub(crate) fn read_archive(path: &Path, store: StoreId) -> Result<u64> {
     Ok(reader.position().0)
 }
 
-/// Does something while no other process can have the store open.
-pub(crate) fn with_lock<T>(
-    dir: &Path,
-    options: &Options,
-    work: impl FnOnce() -> Result<T>,
-) -> Result<T> {
+/// A store's folder, with every name in it looked at.
+fn at(dir: &Path) -> Result<Layout> {
+    check_store(dir)?;
     let layout = Layout::new(dir);
-    if !layout.exists() {
-        let message = format!("there is no Milepost store in {}", dir.display());
-        return Err(Error::not_found(message));
+    match layout.exists() {
+        true => Ok(layout),
+        false => Err(Error::not_found(format!(
+            "there is no Milepost store in {}",
+            dir.display()
+        ))),
     }
+}
+
+/// The id of the store in a folder, which need not be closed.
+pub(crate) fn store_id(dir: &Path) -> Result<StoreId> {
+    Ok(StoreConfig::look(&at(dir)?)?.0.store)
+}
+
+/// Does something that changes nothing in the store, while no other process can have it open.
+pub(crate) fn with_lock_unwritten<T>(dir: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let layout = at(dir)?;
+    let _lock = StoreLock::hold(&layout.lock())?;
+    work()
+}
+
+/// Does something while no other process can have the store open.
+fn with_lock<T>(dir: &Path, options: &Options, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let layout = at(dir)?;
     let _lock = StoreLock::take(&layout.lock(), options.clock.now_us())?;
     work()
 }

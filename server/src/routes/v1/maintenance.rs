@@ -130,7 +130,7 @@ async fn verify(
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct RetentionAsked {
-    /// The newest so many of each task. Unless given: none where `younger_than_seconds` is, else as configured.
+    /// The newest so many of each task. One of `keep_count` and `younger_than_seconds` has to be given.
     #[schema(maximum = 1_000_000)]
     keep_count: Option<usize>,
     /// Those that are younger, too.
@@ -142,6 +142,9 @@ struct RetentionAsked {
     /// Marks go, and all events stay.
     #[serde(default)]
     marks_only: bool,
+    /// Lineages go that no kept checkpoint and no undo needs. Unless given they stay.
+    #[serde(default)]
+    drop_lineages: bool,
     /// Only the tasks of this user.
     user: Option<String>,
     /// Only this task.
@@ -149,13 +152,19 @@ struct RetentionAsked {
 }
 
 impl RetentionAsked {
-    fn policy(self, keep_count: usize) -> Result<Retention, Wrong> {
-        let mut policy = Retention::new().marks_only(self.marks_only);
+    fn policy(self) -> Result<Retention, Wrong> {
+        if self.keep_count.is_none() && self.younger_than_seconds.is_none() {
+            let text = "a policy says what is kept: send `keep_count`, `younger_than_seconds` or both, as in \
+                        {\"keep_count\": 10}";
+            return Err(Wrong::Invalid(text.into()));
+        }
+        let mut policy = Retention::new()
+            .marks_only(self.marks_only)
+            .keep_lineages(!self.drop_lineages);
         if let Some(Big(seconds)) = self.younger_than_seconds {
             policy = policy.younger_than(Duration::from_secs(seconds));
         }
-        let by_count = self.younger_than_seconds.is_none().then_some(keep_count);
-        match self.keep_count.or(by_count) {
+        match self.keep_count {
             Some(keep) if keep > KEEP_MAX => {
                 let text = format!("keep_count is 0 to {KEEP_MAX}, not {keep}");
                 return Err(Wrong::Invalid(text));
@@ -200,7 +209,7 @@ async fn plan(
     Required(asked): Required<RetentionAsked>,
 ) -> Result<Json<RetentionForm>, Wrong> {
     who.is_admin(RETENTION)?;
-    let policy = asked.policy(app.options().keep_count)?;
+    let policy = asked.policy()?;
     let plan = move |view: &View<'_>| {
         let engine = view.whole(RETENTION)?;
         let plan = engine.plan_retention(&policy)?;
@@ -237,7 +246,7 @@ async fn retain(
 ) -> Result<Json<RetentionForm>, Wrong> {
     let who = by.unconditional()?.who;
     who.is_admin(RETENTION)?;
-    let policy = asked.policy(app.options().keep_count)?;
+    let policy = asked.policy()?;
     let retain = move |view: &View<'_>| {
         let engine = view.whole(RETENTION)?;
         let plan = engine.plan_retention(&policy)?;

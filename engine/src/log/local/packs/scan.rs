@@ -169,7 +169,7 @@ fn next_whole(path: &Path, file: &File, mut at: u64) -> Result<Option<u64>> {
 /// Reads every chunk of a pack; gives where those entries begin that are whole with all that is in them,
 /// in order. What is between two of them is none that was finished.
 pub(crate) fn whole_in(path: &Path, pack: u32) -> Result<Vec<u64>> {
-    let file = File::open(path).map_err(|e| files::io("open", path, &e))?;
+    let file = files::open_read(path)?;
     let mut found = Vec::new();
     scan(path, &file, pack, 0, &mut found)?;
     let mut whole = Vec::with_capacity(found.len());

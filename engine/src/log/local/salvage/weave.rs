@@ -258,7 +258,7 @@ impl Weave {
     /// Writes events down that fit nowhere any more.
     fn write_down(&mut self, seq: Seq, group: &GroupRef<'_>) -> Result<()> {
         if self.orphans.is_none() {
-            let file = File::create(&self.path).map_err(|e| files::io("create", &self.path, &e))?;
+            let file = files::create_new(&self.path)?;
             self.orphans = Some(BufWriter::new(file));
         }
         let Some(out) = &mut self.orphans else {

@@ -1,0 +1,53 @@
+//! What a store says is not what its user said: see docs/TRUST.md.
+
+use std::path::Path;
+
+use milepost::{Engine, StoreTrust};
+
+use super::words;
+use crate::error::{Failure, Result};
+use crate::output::printable;
+
+/// Whether the user made or trusts the store. One in memory is the user's own.
+pub fn is_trusted(engine: &Engine) -> bool {
+    match engine.chunk_store().folder() {
+        // Trust that cannot be read is none.
+        Some(folder) => StoreTrust::of(folder).is_ok_and(|trust| trust.trusted),
+        None => true,
+    }
+}
+
+/// Whether what a task says of folders was said by this user: the store is trusted, and the task was not
+/// imported.
+pub fn is_own(engine: &Engine, task: &str) -> Result<bool> {
+    Ok(is_trusted(engine) && !engine.is_imported(task)?)
+}
+
+/// A folder that only the store names is not touched.
+pub fn not_named(engine: &Engine, task: &str, folder: &Path) -> Failure {
+    let (shown, name) = (folder.display().to_string(), printable(task));
+    let shown = printable(&shown);
+    match is_trusted(engine) {
+        true => Failure::new(format!(
+            "{name} was imported, and only its history names the folder {shown}"
+        ))
+        .hint(format!(
+            "`--files {shown}` names it on the command line, if you want it changed"
+        )),
+        false => Failure::new(format!(
+            "only the store names the folder {shown}, and you do not trust the store"
+        ))
+        .hint(format!(
+            "`--files {shown}` names it on the command line; `milepost trust` says what trust means"
+        )),
+    }
+}
+
+/// A restore that was cut short is not taken back unasked.
+pub fn not_taken_back(engine: &Engine, task: &str, folder: &Path) -> Failure {
+    let name = words::encode(task);
+    not_named(engine, task, folder).hint(format!(
+        "`milepost recover {name} --files DIR` names the folder it was begun in; `milepost recover {name} \
+         --give-up` ends it and leaves the folder as it is"
+    ))
+}

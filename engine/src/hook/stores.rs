@@ -1,0 +1,147 @@
+//! Stores that the user trusts: those that the command made for this user on this machine, and those that
+//! `milepost trust` was confirmed for. `docs/TRUST.md` says what depends on it.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use milepost_codec::{Result, StoreId};
+
+use super::config::Places;
+use super::trust::{Remembered, change, name_of};
+use crate::files;
+use crate::log::local::store_id;
+
+/// The file of trusted stores.
+const STORES: &str = "stores.json";
+
+/// The trust of this user in one store.
+///
+/// It is remembered outside of all stores, by the store's path, its id, and the device and inode of its
+/// folder: a copy, a folder that was moved and another store at the same path are not trusted.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct StoreTrust {
+    /// The store's id.
+    pub id: StoreId,
+    /// Whether it is trusted.
+    pub trusted: bool,
+    name: String,
+    mark: String,
+    places: Places,
+}
+
+impl StoreTrust {
+    /// The trust in the store in a folder. The store need not be closed. Nothing is changed.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: there is no store. `Corrupt`: its settings cannot be read. `Invalid`: what is trusted
+    /// could be written by others, a name in the store is foreign, or the store's path is no UTF-8.
+    pub fn of(dir: impl AsRef<Path>) -> Result<Self> {
+        Self::at(Places::from_environment(), dir.as_ref())
+    }
+
+    fn at(places: Places, dir: &Path) -> Result<Self> {
+        files::own::check_store(dir)?;
+        let id = store_id(dir)?;
+        let about = fs::metadata(dir).map_err(|e| files::io("look at", dir, &e))?;
+        let name = name_of(dir)?;
+        let mark = format!("{id} {} {}", about.dev(), about.ino());
+        let remembered = match &places.data {
+            Some(data) => Remembered::read(data, STORES)?.stores.get(&name).cloned(),
+            None => None,
+        };
+        Ok(Self {
+            id,
+            trusted: remembered.as_ref() == Some(&mark),
+            name,
+            mark,
+            places,
+        })
+    }
+
+    /// Trusts the store from now on. A program that made a store calls this where the commands of its
+    /// user are to take the store for the user's own.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`: neither XDG_DATA_HOME nor HOME says where, or what is trusted could be written by others.
+    /// `Unavailable`: it cannot be written.
+    pub fn grant(&mut self) -> Result<()> {
+        let (name, mark) = (self.name.clone(), self.mark.clone());
+        change(&self.places, STORES, |stores| stores.insert(name, mark))?;
+        self.trusted = true;
+        Ok(())
+    }
+
+    /// Takes the trust back; gives whether there was any.
+    ///
+    /// # Errors
+    ///
+    /// As [`StoreTrust::grant`].
+    pub fn revoke(&mut self) -> Result<bool> {
+        let name = &self.name;
+        let was = change(&self.places, STORES, |stores| stores.remove(name))?;
+        self.trusted = false;
+        Ok(was.is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Engine, Options};
+
+    #[test]
+    fn a_store_is_trusted_by_path_id_and_folder_and_a_copy_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let (store, other) = (dir.path().join("store"), dir.path().join("other"));
+        drop(Engine::open(&store, Options::default()).unwrap());
+        drop(Engine::open(&other, Options::default()).unwrap());
+        let places = Places {
+            config: None,
+            data: Some(dir.path().join("data")),
+        };
+        let of = |dir: &Path| StoreTrust::at(places.clone(), dir).unwrap();
+        assert!(!of(&store).trusted);
+        of(&store).grant().unwrap();
+        assert!(of(&store).trusted && !of(&other).trusted);
+        // Another store in the same place, and the same one in another place.
+        fs::rename(&store, dir.path().join("moved")).unwrap();
+        fs::rename(&other, &store).unwrap();
+        assert!(!of(&store).trusted && !of(&dir.path().join("moved")).trusted);
+        fs::rename(&store, &other).unwrap();
+        fs::rename(dir.path().join("moved"), &store).unwrap();
+        assert!(of(&store).trusted);
+        // A copy of it in its place has another inode.
+        fs::rename(&store, dir.path().join("kept")).unwrap();
+        fs::create_dir(&store).unwrap();
+        for name in ["store", "store.copy"] {
+            fs::copy(dir.path().join("kept").join(name), store.join(name)).unwrap();
+        }
+        assert!(!of(&store).trusted);
+        let none = Places {
+            config: None,
+            data: None,
+        };
+        assert!(!StoreTrust::at(none.clone(), &other).unwrap().trusted);
+        assert!(StoreTrust::at(none, &other).unwrap().grant().is_err());
+    }
+
+    #[test]
+    fn trust_is_taken_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = dir.path().join("store");
+        drop(Engine::open(&store, Options::default()).unwrap());
+        let places = Places {
+            config: None,
+            data: Some(dir.path().join("data")),
+        };
+        let mut trust = StoreTrust::at(places.clone(), &store).unwrap();
+        assert!(!trust.revoke().unwrap());
+        trust.grant().unwrap();
+        assert!(trust.revoke().unwrap() && !trust.trusted);
+        assert!(!StoreTrust::at(places, &store).unwrap().trusted);
+    }
+}
