@@ -19,6 +19,7 @@
 //! compressed.rs  answers that are packed, and bodies that came so    unpacked.rs
 //! streamed.rs  answers that are longer than memory                state_text.rs
 //! around.rs    what happens around each request: ids, log, limits    asked.rs  time.rs
+//! open_files.rs  files kept for the store
 //! meters.rs    what the service counts of itself
 //! ```
 
@@ -37,6 +38,7 @@ mod held;
 mod input;
 mod listening;
 mod meters;
+mod open_files;
 mod options;
 mod patient;
 mod routes;
@@ -56,6 +58,7 @@ mod wrong;
 pub use attach::{Attached, attach, attach_with};
 pub use cors::{NoOrigin, Origin};
 pub use listening::Listening;
+pub use open_files::raise_open_files;
 pub use options::ServerOptions;
 pub use routes::openapi;
 pub use server::Server;
