@@ -18,6 +18,7 @@ use tracing::{error, info, warn};
 
 use crate::accept::EVENT_STREAM;
 use crate::asked::Asked;
+use crate::budget::Shares;
 use crate::connections::Peer;
 use crate::cors;
 use crate::held::held;
@@ -187,6 +188,8 @@ async fn answered(
     };
     let since = Since::now();
     request.extensions_mut().insert(since.clone());
+    let shares = Shares::default();
+    request.extensions_mut().insert(shares.clone());
     let correlation = request.extensions().get::<RequestId>().cloned();
     let asked = user.clone().zip(correlation);
     let asked = asked.map(|(user, id)| Asked { user, id });
@@ -196,6 +199,7 @@ async fn answered(
     // On a task of its own: what panics ends nothing else, and who hangs up leaves nothing half done.
     let answer = tokio::spawn(async move {
         let response = Asked::answered(asked, next.run(request)).await;
+        drop(shares);
         match is_stream(&response) {
             // Streams have a limit of their own.
             true => response,

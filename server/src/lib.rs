@@ -13,6 +13,7 @@
 //! view.rs      an engine as whoever asks may see and change it       who.rs  tokens.rs
 //! by.rs        for whom something is changed, and on which conditions appending.rs
 //! folder.rs    a workspace's folder on this machine
+//! budget.rs    bytes that requests may hold                           read.rs
 //! wrong.rs     what went wrong, and how each family says it          input.rs
 //! accept.rs    which form of an answer somebody wants                tag.rs
 //! cors.rs      pages of other origins
@@ -28,6 +29,7 @@ mod appending;
 mod around;
 mod asked;
 mod attach;
+mod budget;
 mod by;
 mod compressed;
 mod connections;
@@ -41,6 +43,7 @@ mod meters;
 mod open_files;
 mod options;
 mod patient;
+mod read;
 mod routes;
 mod server;
 mod state_text;

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::io::ErrorKind::PermissionDenied;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
@@ -12,6 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, watch};
 use crate::appending;
 use crate::around::{Ids, UnderWay, around, bug};
 use crate::asked::Asked;
+use crate::budget::Budgets;
 use crate::compressed;
 use crate::connections;
 use crate::listening::Listening;
@@ -44,6 +46,9 @@ pub struct Server {
     app: App,
 }
 
+/// A request waits for bytes of a budget at most so long.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// A token has this part of all event streams: one over it.
 const STREAMS_PART: usize = 4;
 
@@ -66,6 +71,7 @@ struct Inner {
     under_way: UnderWay,
     meters: Meters,
     feeds: Feeds,
+    budgets: Budgets,
     /// One for each event stream that there may be.
     streams: Arc<Semaphore>,
     /// For bytes of appends that no thread waits for.
@@ -105,6 +111,7 @@ impl Server {
     ) -> Result<Self> {
         tokens.any()?;
         let streams = Arc::new(Semaphore::new(options.streams));
+        let budgets = Budgets::new(options.memory);
         let inner = Inner {
             engine: engine.clone(),
             tokens,
@@ -114,6 +121,7 @@ impl Server {
             under_way: UnderWay::default(),
             meters: Meters::default(),
             feeds: Feeds::default(),
+            budgets,
             streams,
             room: Semaphore::new(appending::UNDER_WAY),
             streams_of: UnderWay::default(),
@@ -189,6 +197,15 @@ impl App {
 
     pub(crate) fn meters(&self) -> &Meters {
         &self.0.meters
+    }
+
+    pub(crate) fn budgets(&self) -> &Budgets {
+        &self.0.budgets
+    }
+
+    /// How long a request waits for bytes of a budget.
+    pub(crate) fn patience(&self) -> Duration {
+        (self.0.options.request_timeout / 2).min(PATIENCE)
     }
 
     pub(crate) fn feeds(&self) -> &Feeds {

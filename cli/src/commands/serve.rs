@@ -50,6 +50,7 @@ fn serve(engine: &Engine, config: &Config, out: &mut Out) -> Result<()> {
         .streams(config.number("limits.streams")?)
         .header(config.number("limits.header")?)
         .connections(config.number("limits.connections")?)
+        .memory(config.number("limits.memory")?)
         .origins(config.origins()?)
         .read_timeout(config.span("limits.read_timeout")?)
         .request_timeout(config.span("limits.request_timeout")?)

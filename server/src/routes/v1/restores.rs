@@ -33,6 +33,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 #[serde(deny_unknown_fields)]
 struct RestoreAsked {
     /// The address of the point gone back to.
+    #[serde(deserialize_with = "crate::read::text")]
     to: String,
     /// How much goes back: `state`, unless given, `files`, or `all`. Files are for admins.
     #[schema(value_type = Option<String>)]
@@ -43,6 +44,7 @@ struct RestoreAsked {
     /// What is decided about paths that stand in the way.
     choices: Option<ChoicesAsked>,
     /// What the new lineage is for, at most 1,024 bytes.
+    #[serde(default, deserialize_with = "crate::read::some_text")]
     description: Option<String>,
 }
 
@@ -52,9 +54,11 @@ struct RestoreAsked {
 struct ChoicesAsked {
     /// What was captured is taken.
     #[schema(value_type = Vec<String>)]
+    #[serde(deserialize_with = "crate::read::items")]
     theirs: Vec<TreePath>,
     /// What is there stays.
     #[schema(value_type = Vec<String>)]
+    #[serde(deserialize_with = "crate::read::items")]
     keep_mine: Vec<TreePath>,
     /// It is the folder that was captured, though that was elsewhere.
     moved: bool,
