@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::Bytes;
 use milepost::ErrorKind;
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -101,6 +102,12 @@ impl Budget {
         }
     }
 
+    /// Waits for so many bytes for as long as that takes.
+    pub(crate) async fn wait(&self, bytes: usize) -> Option<Share> {
+        let left = Arc::clone(&self.left);
+        left.acquire_many_owned(self.units(bytes)).await.ok()
+    }
+
     /// Takes so many bytes where they are free.
     pub(crate) fn try_take(&self, bytes: usize) -> Option<Share> {
         let left = Arc::clone(&self.left);
@@ -130,6 +137,66 @@ impl Budget {
         let (of, all) = (self.of, self.bytes());
         let text = format!("{of} hold {all} bytes in all, and no more are free: ask again later");
         Wrong::Engine(ErrorKind::Unavailable, text, None)
+    }
+}
+
+/// Pieces of answers that are longer than a buffer, for one token.
+#[derive(Debug, Clone)]
+pub(crate) struct Long {
+    of_token: Budget,
+    of_all: Budget,
+}
+
+/// Leave to hold a long piece, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct LongShare {
+    _of_token: Share,
+    _of_all: Share,
+}
+
+impl Long {
+    pub(crate) fn new(of_token: Budget, of_all: Budget) -> Self {
+        Self { of_token, of_all }
+    }
+
+    pub(crate) fn try_take(&self, bytes: usize) -> Option<LongShare> {
+        Some(LongShare {
+            _of_token: self.of_token.try_take(bytes)?,
+            _of_all: self.of_all.try_take(bytes)?,
+        })
+    }
+
+    /// Waits for as long as it takes. Whoever waits holds no piece.
+    pub(crate) async fn wait(&self, bytes: usize) -> Option<LongShare> {
+        Some(LongShare {
+            _of_token: self.of_token.wait(bytes).await?,
+            _of_all: self.of_all.wait(bytes).await?,
+        })
+    }
+}
+
+/// Leave for a long piece of a stream, which has one of them at a time.
+pub(crate) type LongLeave = (LongShare, OwnedSemaphorePermit);
+
+/// A long piece, which gives back its share with its last byte.
+pub(crate) struct LongPiece<L> {
+    bytes: Vec<u8>,
+    _leave: L,
+}
+
+impl<L: Send + 'static> LongPiece<L> {
+    pub(crate) fn bytes(mut bytes: Vec<u8>, leave: L) -> Bytes {
+        bytes.shrink_to_fit();
+        Bytes::from_owner(Self {
+            bytes,
+            _leave: leave,
+        })
+    }
+}
+
+impl<L> AsRef<[u8]> for LongPiece<L> {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
     }
 }
 

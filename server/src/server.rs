@@ -1,5 +1,6 @@
 //! An engine that is served.
 
+use std::collections::HashMap;
 use std::future::Future;
 use std::io::ErrorKind::PermissionDenied;
 use std::sync::Arc;
@@ -8,12 +9,13 @@ use std::time::Duration;
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use milepost::{Clock, Engine, ErrorKind, Result, SystemClock};
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, watch};
 
 use crate::appending;
 use crate::around::{Ids, UnderWay, around, bug};
 use crate::asked::Asked;
-use crate::budget::Budgets;
+use crate::budget::{Budget, Budgets, Long};
 use crate::compressed;
 use crate::connections;
 use crate::listening::Listening;
@@ -49,6 +51,12 @@ pub struct Server {
 /// A request waits for bytes of a budget at most so long.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Pieces of answers that are read at once: a long event is several times its length while it is read.
+const READS: usize = 4;
+
+/// A token has this part of the bytes for long pieces of answers: one over it.
+const LONG_PART: usize = 4;
+
 /// A token has this part of all event streams: one over it.
 const STREAMS_PART: usize = 4;
 
@@ -72,6 +80,10 @@ struct Inner {
     meters: Meters,
     feeds: Feeds,
     budgets: Budgets,
+    /// Long pieces of each token.
+    long_of: Mutex<HashMap<String, Budget>>,
+    /// One for each piece that may be read at once.
+    reads: Arc<Semaphore>,
     /// One for each event stream that there may be.
     streams: Arc<Semaphore>,
     /// For bytes of appends that no thread waits for.
@@ -122,6 +134,8 @@ impl Server {
             meters: Meters::default(),
             feeds: Feeds::default(),
             budgets,
+            long_of: Mutex::default(),
+            reads: Arc::new(Semaphore::new(READS)),
             streams,
             room: Semaphore::new(appending::UNDER_WAY),
             streams_of: UnderWay::default(),
@@ -201,6 +215,22 @@ impl App {
 
     pub(crate) fn budgets(&self) -> &Budgets {
         &self.0.budgets
+    }
+
+    /// The long pieces of answers to somebody.
+    pub(crate) fn long(&self, who: &Who) -> Long {
+        let answers = &self.0.budgets.answers;
+        let token = who.token.clone().unwrap_or_default();
+        let mut all = self.0.long_of.lock();
+        let of_token = all.entry(token);
+        let part = answers.bytes() / LONG_PART;
+        let of_token = of_token.or_insert_with(|| Budget::new(part, "long events of a token"));
+        Long::new(of_token.clone(), answers.clone())
+    }
+
+    /// Leave to read a piece of an answer: what is read at once is bounded, whoever asks.
+    pub(crate) async fn one_more_read(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.0.reads).acquire_owned().await.ok()
     }
 
     /// How long a request waits for bytes of a budget.

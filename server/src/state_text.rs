@@ -80,7 +80,8 @@ impl List {
 
 #[derive(Debug)]
 enum Part {
-    Text(String),
+    /// A text, and how much of it was written.
+    Text(String, usize),
     /// Items of a list from an index on.
     Items(List, u64),
 }
@@ -89,6 +90,8 @@ enum Part {
 #[derive(Debug)]
 pub(crate) struct StateText {
     parts: VecDeque<Part>,
+    /// The items that were written last, alone in their buffer.
+    last: Option<(List, u64)>,
     state: RunState,
     chunks: Chunked,
 }
@@ -111,6 +114,7 @@ impl StateText {
     ) -> Result<Self, Wrong> {
         let mut text = Self {
             parts: VecDeque::new(),
+            last: None,
             state,
             chunks: Chunked(chunks),
         };
@@ -160,6 +164,7 @@ impl StateText {
         let point = serde_json::to_string(point).map_err(|_| Wrong::Bug)?;
         let mut text = Self {
             parts: VecDeque::new(),
+            last: None,
             state,
             chunks: Chunked(chunks),
         };
@@ -168,7 +173,7 @@ impl StateText {
     }
 
     fn push(&mut self, text: String) {
-        self.parts.push_back(Part::Text(text));
+        self.parts.push_back(Part::Text(text, 0));
     }
 
     fn list(&mut self, list: List) {
@@ -238,7 +243,20 @@ impl Source for StateText {
             match self.parts.pop_front() {
                 None if buffer.is_empty() => return Ok(None),
                 None => break,
-                Some(Part::Text(text)) => buffer.extend_from_slice(text.as_bytes()),
+                Some(Part::Text(text, from)) => {
+                    let (_, left) = text.as_bytes().split_at(from);
+                    let (now, later) = left.split_at(left.len().min(BUFFER));
+                    buffer.extend_from_slice(now);
+                    if !later.is_empty() {
+                        let from = from + now.len();
+                        self.parts.push_front(Part::Text(text, from));
+                    }
+                }
+                // Alone in a buffer, so that they can be read again.
+                Some(items @ Part::Items(..)) if !buffer.is_empty() => {
+                    self.parts.push_front(items);
+                    break;
+                }
                 Some(Part::Items(list, from)) => {
                     let items = self.items(list, from, usize::MAX)?;
                     if items.is_empty() {
@@ -250,10 +268,21 @@ impl Source for StateText {
                     buffer.extend_from_slice(items.join(",").as_bytes());
                     let next = from.saturating_add(items.len() as u64);
                     self.parts.push_front(Part::Items(list, next));
+                    self.last = Some((list, from));
+                    break;
                 }
             }
         }
         Ok(Some(buffer))
+    }
+
+    fn again(&mut self) -> bool {
+        let Some((list, from)) = self.last.take() else {
+            return false;
+        };
+        self.parts.pop_front();
+        self.parts.push_front(Part::Items(list, from));
+        true
     }
 }
 

@@ -80,8 +80,9 @@ async fn state(
         let text = format!("messages is 0 to {MESSAGES_MAX}");
         return Err(Wrong::Invalid(text));
     }
+    let asks = who.clone();
     let found = app.work(move |engine| {
-        let view = View::of(engine, &who);
+        let view = View::of(engine, &asks);
         let seen = Seen::at(&view, &address)?;
         // Before the state is read: what is erased meanwhile is not under the tag of what it was.
         let tag = seen.tag.clone().erased(view.erased(&seen.point)?);
@@ -100,7 +101,7 @@ async fn state(
     let answer = match found.await? {
         Tagged::Same(tag) => Tagged::Same(tag),
         Tagged::New(tag, text) => {
-            let body = streamed::body(&app, id, text).await?;
+            let body = streamed::body(&app, &who, id, text).await?;
             Tagged::New(tag, ([(header::CONTENT_TYPE, JSON)], body))
         }
     };
