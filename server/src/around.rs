@@ -13,6 +13,7 @@ use axum::response::{IntoResponse, Response};
 use data_encoding::HEXLOWER;
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use tracing::{error, info, warn};
 
@@ -197,7 +198,8 @@ async fn answered(
         request.extensions_mut().insert(who);
     }
     // On a task of its own: what panics ends nothing else, and who hangs up leaves nothing half done.
-    let answer = tokio::spawn(async move {
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    let mut answer = tokio::spawn(async move {
         let response = Asked::answered(asked, next.run(request)).await;
         drop(shares);
         match is_stream(&response) {
@@ -206,15 +208,26 @@ async fn answered(
             false => held(response, permit),
         }
     });
+    // What only reads ends with whoever waited for it.
+    let _ended = reads.then(|| Ended(answer.abort_handle()));
     let response = tokio::select! {
         biased;
-        answer = answer => answer.unwrap_or_else(|panic| {
+        answer = &mut answer => answer.unwrap_or_else(|panic| {
             bug(id, panic);
             Wrong::Bug.into_response()
         }),
         () = since.late(app.options().request_timeout) => Wrong::Timeout.into_response(),
     };
     (user, response)
+}
+
+/// A task that ends where this is dropped.
+struct Ended(AbortHandle);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 fn is_stream(response: &Response) -> bool {

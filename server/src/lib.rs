@@ -12,7 +12,7 @@
 //! streams/     events as they are committed
 //! view.rs      an engine as whoever asks may see and change it       who.rs  tokens.rs
 //! by.rs        for whom something is changed, and on which conditions appending.rs
-//! folder.rs    a workspace's folder on this machine
+//! folder.rs    a workspace's folder on this machine                 folds.rs
 //! budget.rs    bytes that requests may hold                           read.rs
 //! wrong.rs     what went wrong, and how each family says it          input.rs
 //! accept.rs    which form of an answer somebody wants                tag.rs
@@ -35,6 +35,7 @@ mod compressed;
 mod connections;
 mod cors;
 mod folder;
+mod folds;
 mod forms;
 mod held;
 mod input;

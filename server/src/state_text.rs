@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use milepost::{Body, Chunks, Document, Entry, Json, MessageRange, Offset, RunState};
+use milepost::{Body, Chunks, Document, Entry, ErrorKind, Json, MessageRange, Offset};
 use serde_json::{Value, json};
 
+use crate::folds::Folded;
 use crate::forms::PointForm;
 use crate::streamed::{BUFFER, Source};
 use crate::wrong::Wrong;
@@ -92,7 +93,7 @@ pub(crate) struct StateText {
     parts: VecDeque<Part>,
     /// The items that were written last, alone in their buffer.
     last: Option<(List, u64)>,
-    state: RunState,
+    state: Arc<Folded>,
     chunks: Chunked,
 }
 
@@ -108,7 +109,7 @@ impl StateText {
     /// `NotFound` where nothing is at the pointer.
     pub(crate) fn of(
         point: &PointForm,
-        state: RunState,
+        state: Arc<Folded>,
         pointer: Option<&Pointer>,
         chunks: Arc<dyn Chunks>,
     ) -> Result<Self, Wrong> {
@@ -144,9 +145,9 @@ impl StateText {
                 }
             }
             Place::Other(place) => {
-                let state = text.plain()?;
-                let value = state.pointer(place).ok_or_else(|| nothing(pointer))?;
-                text.push(value.to_string());
+                let value = text.state.text_at(place, text.chunks.0.as_ref());
+                let value = value.map_err(too_large)?;
+                text.push(value.ok_or_else(|| nothing(pointer))?);
             }
         }
         text.push("}".into());
@@ -156,11 +157,12 @@ impl StateText {
     /// The whole state with so many of its last messages, and the last of its guidance.
     pub(crate) fn with_last(
         point: &PointForm,
-        state: RunState,
+        state: Arc<Folded>,
         count: u64,
         chunks: Arc<dyn Chunks>,
     ) -> Result<Self, Wrong> {
-        let value = state.to_json(chunks.as_ref(), MessageRange::Last(count))?;
+        let value = state.text(chunks.as_ref(), Some(MessageRange::Last(count)));
+        let value = value.map_err(too_large)?;
         let point = serde_json::to_string(point).map_err(|_| Wrong::Bug)?;
         let mut text = Self {
             parts: VecDeque::new(),
@@ -182,21 +184,12 @@ impl StateText {
         self.push("]".into());
     }
 
-    /// All but the long lists.
-    fn plain(&self) -> Result<Value, Wrong> {
-        let mut plain = self
-            .state
-            .to_json(self.chunks.0.as_ref(), MessageRange::None)?;
-        if let Some(fields) = plain.as_object_mut() {
-            fields.retain(|name, _| name != "guidance" && name != "messages");
-        }
-        Ok(plain)
-    }
-
     fn whole(&mut self) -> Result<(), Wrong> {
-        let plain = self.plain()?.to_string();
-        let fields = plain.strip_suffix('}').unwrap_or(&plain);
-        self.push(fields.to_owned());
+        // All but the long lists.
+        let plain = self.state.text(self.chunks.0.as_ref(), None);
+        let mut plain = plain.map_err(too_large)?;
+        plain.pop();
+        self.push(plain);
         for list in [List::Guidance, List::Messages] {
             self.push(format!(",\"{}\":", list.name()));
             self.list(list);
@@ -299,6 +292,17 @@ fn apart(item: String, pointer: &Pointer) -> Result<Value, Wrong> {
             "what is at `{place}` cannot be taken apart: ask for the whole item: {error}"
         ))
     })
+}
+
+/// A part of a state that is too large to be answered.
+fn too_large(error: milepost::Error) -> Wrong {
+    match error.kind() {
+        ErrorKind::Invalid => Wrong::TooMuch(
+            "the state has a part that is too large to be answered whole: ask for what is in it, `?pointer=` \
+             by `?pointer=`",
+        ),
+        _ => error.into(),
+    }
 }
 
 fn nothing(pointer: &Pointer) -> Wrong {
