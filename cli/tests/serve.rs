@@ -32,7 +32,10 @@ impl Service {
     fn start_on(place: &Place, listen: &str, args: &[&str]) -> Self {
         let mut all = vec!["serve", "--listen", listen];
         all.extend(args);
-        let mut command = place.command(&all);
+        Self::started(place.command(&all))
+    }
+
+    fn started(mut command: std::process::Command) -> Self {
         let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -49,7 +52,18 @@ impl Service {
 
     /// Status and body of what is asked.
     fn ask(&self, method: &str, path: &str, token: Option<&str>, body: &str) -> (u16, String) {
-        let mut stream = TcpStream::connect(&self.at).unwrap();
+        let stream = TcpStream::connect(&self.at).unwrap();
+        self.ask_on(stream, (method, path), token, body)
+    }
+
+    /// The same over a connection that is there.
+    fn ask_on(
+        &self,
+        mut stream: TcpStream,
+        (method, path): (&str, &str),
+        token: Option<&str>,
+        body: &str,
+    ) -> (u16, String) {
         let token = token.map(|token| format!("Authorization: Bearer {token}\r\n"));
         let head = format!(
             "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Length: {}\r\n{}\r\n{body}",
@@ -85,6 +99,45 @@ impl Service {
         err.read_to_string(&mut said).unwrap();
         (code, said)
     }
+}
+
+#[test]
+fn idle_connections_take_no_file_that_the_store_needs() {
+    let place = Place::new();
+    let limited = "ulimit -Sn 64; ulimit -Hn 256; exec \"$0\" \"$@\"";
+    let serve = place.command(["serve", "--listen", "127.0.0.1:0"]);
+    let program = serve.get_program().to_owned();
+    let mut args = vec!["-c".into(), limited.into(), program];
+    args.extend(serve.get_args().map(std::ffi::OsStr::to_owned));
+    let service = Service::started(place.command_of("sh", args));
+    assert_eq!(
+        service.ask("POST", "/v1/tasks", None, r#"{"id": "t"}"#).0,
+        201
+    );
+    let before = TcpStream::connect(&service.at).unwrap();
+    let mut idle: Vec<_> = (0..200)
+        .map(|_| TcpStream::connect(&service.at).unwrap())
+        .collect();
+    let mut refused = String::new();
+    let _ = idle.pop().unwrap().read_to_string(&mut refused);
+    assert!(refused.starts_with("HTTP/1.1 503"), "{refused:?}");
+    // It needs a pack, which is opened for it.
+    let content = "x".repeat(300_000);
+    let event = json!({"kind": "message", "body": {"role": "user", "content": content}});
+    let append = ("POST", "/v1/tasks/t/events");
+    let (status, said) = service.ask_on(before, append, None, &event.to_string());
+    assert_eq!(status, 201, "{said}");
+    drop(idle);
+    let mut tries = (0..10_000).map(|_| {
+        let mut stream = TcpStream::connect(&service.at).unwrap();
+        let _ = stream.write_all(b"GET /readyz HTTP/1.0\r\nHost: localhost\r\n\r\n");
+        let mut came = String::new();
+        let _ = stream.read_to_string(&mut came);
+        came
+    });
+    assert!(tries.any(|came| came.contains(" 200 ")), "it is not ready");
+    let (code, said) = service.stop();
+    assert_eq!(code, Some(0), "{said}");
 }
 
 /// As when its terminal is closed.

@@ -13,6 +13,7 @@
 //! retention/  base.rs  live.rs        what is kept, and what goes
 //! carry/                              tasks from one store into another
 //! control.rs  run/  hook/             what an iteration engine needs around its log
+//! given_up.rs                          reads that nobody waits for
 //! behalf.rs  audit.rs                 for whom something is done; who did what, for those who listen
 //! metrics/                            how much was done, and how long it took
 //! query.rs  catalog.rs  index/        finding things
@@ -70,6 +71,7 @@ mod follow;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+mod given_up;
 mod going_back;
 mod hashes;
 mod hook;
@@ -121,6 +123,7 @@ pub use entropy::new_secret;
 pub use files::own::check_store;
 pub use files::replace as replace_file;
 pub use follow::{Followed, Follower, Moved};
+pub use given_up::unless_given_up;
 pub use hook::{
     Alert, AlertKind, CommandHook, CommandHooks, Hook, HookPoint, StoreHooks, StoreTrust, TaskId,
     WorkspaceChange, WorkspaceState,

@@ -86,6 +86,11 @@ impl Document {
         out
     }
 
+    /// What it weighs: see [`DOCUMENT_WEIGHT_MAX`].
+    pub fn weight(&self) -> u64 {
+        self.weight
+    }
+
     /// The document for showing. A number that `serde_json` cannot hold becomes its text.
     pub fn to_value(&self) -> Value {
         self.root.to_value()
@@ -129,10 +134,20 @@ impl Document {
     }
 }
 
-/// JSON text for showing: nothing is lost that can be shown, and what weighs too much to be taken
-/// apart becomes a string.
-pub(crate) fn text_value(text: &str) -> Value {
-    parse::parse(text).map_or_else(|_| Value::String(text.to_owned()), |node| node.to_value())
+/// JSON text for showing: nothing is lost that can be shown.
+///
+/// # Errors
+///
+/// `Invalid` where it weighs too much to be taken apart.
+pub(crate) fn text_value(text: &str) -> Result<Value> {
+    match parse::parse(text) {
+        Ok(node) => Ok(node.to_value()),
+        Err(_) => Err(Error::invalid(format!(
+            "{} bytes of JSON are too large to be shown whole: ask for a part of them, by a pointer \
+             that goes further",
+            text.len()
+        ))),
+    }
 }
 
 fn too_heavy() -> Error {

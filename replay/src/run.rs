@@ -6,6 +6,7 @@
 //! run/entry.rs   what stands in its sequences
 //! run/apply.rs   RunReducer: one event into the state
 //! run/view.rs    the state as JSON
+//! run/text.rs    the same as text, copied where it is JSON already
 //! run/touch.rs   which events a field comes from
 //! ```
 
@@ -13,6 +14,7 @@ mod apply;
 mod entry;
 mod state;
 mod stored;
+mod text;
 mod touch;
 mod view;
 

@@ -3,12 +3,10 @@
 use milepost::{Append, Appended, Engine, LineageId, Task};
 
 use crate::by::{By, refused};
+use crate::input::SMALL;
 use crate::server::App;
 use crate::view::View;
 use crate::wrong::Wrong;
-
-/// What a request may bring to be read and encoded where others are answered, in bytes.
-const SMALL: usize = 64 << 10;
 
 /// What such requests may have under way at once, in bytes: the engine takes more without a wait.
 pub(crate) const UNDER_WAY: usize = 8 << 20;

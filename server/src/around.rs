@@ -13,11 +13,13 @@ use axum::response::{IntoResponse, Response};
 use data_encoding::HEXLOWER;
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use tracing::{error, info, warn};
 
 use crate::accept::EVENT_STREAM;
 use crate::asked::Asked;
+use crate::budget::Shares;
 use crate::connections::Peer;
 use crate::cors;
 use crate::held::held;
@@ -187,6 +189,8 @@ async fn answered(
     };
     let since = Since::now();
     request.extensions_mut().insert(since.clone());
+    let shares = Shares::default();
+    request.extensions_mut().insert(shares.clone());
     let correlation = request.extensions().get::<RequestId>().cloned();
     let asked = user.clone().zip(correlation);
     let asked = asked.map(|(user, id)| Asked { user, id });
@@ -194,23 +198,36 @@ async fn answered(
         request.extensions_mut().insert(who);
     }
     // On a task of its own: what panics ends nothing else, and who hangs up leaves nothing half done.
-    let answer = tokio::spawn(async move {
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    let mut answer = tokio::spawn(async move {
         let response = Asked::answered(asked, next.run(request)).await;
+        drop(shares);
         match is_stream(&response) {
             // Streams have a limit of their own.
             true => response,
             false => held(response, permit),
         }
     });
+    // What only reads ends with whoever waited for it.
+    let _ended = reads.then(|| Ended(answer.abort_handle()));
     let response = tokio::select! {
         biased;
-        answer = answer => answer.unwrap_or_else(|panic| {
+        answer = &mut answer => answer.unwrap_or_else(|panic| {
             bug(id, panic);
             Wrong::Bug.into_response()
         }),
         () = since.late(app.options().request_timeout) => Wrong::Timeout.into_response(),
     };
     (user, response)
+}
+
+/// A task that ends where this is dropped.
+struct Ended(AbortHandle);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 fn is_stream(response: &Response) -> bool {

@@ -15,7 +15,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1::Builder;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -85,7 +85,9 @@ async fn take(one: Connection, listening: &Listening, all: &mut JoinSet<()>) {
         };
         while all.try_join_next().is_some() {}
         match accepted {
-            Ok((io, peer)) => {
+            // Not even a task is begun: whoever connects again and again costs the least.
+            Ok((io, _, false)) => refuse(io, listening.with_tls().is_some()).await,
+            Ok((io, peer, true)) => {
                 let one = Connection {
                     peer,
                     ..one.clone()
@@ -103,6 +105,21 @@ async fn take(one: Connection, listening: &Listening, all: &mut JoinSet<()>) {
                 sleep(BREATHER).await;
             }
         }
+    }
+}
+
+/// Says that there is no room for a connection, where that can be said at once, and closes it.
+async fn refuse(mut io: Box<dyn Io>, is_tls: bool) {
+    debug!(target: "milepost::http", "too many files are open for one more connection");
+    if !is_tls {
+        let text = "too many connections are open: ask again later\n";
+        let answer = format!(
+            "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n\
+             Content-Type: text/plain\r\nContent-Length: {}\r\n\r\n{text}",
+            text.len()
+        );
+        // A socket just accepted has room for it: this does not wait.
+        let _ = timeout(Duration::ZERO, io.write_all(answer.as_bytes())).await;
     }
 }
 

@@ -9,11 +9,23 @@ use axum::http::{HeaderMap, header};
 use http_body_util::BodyExt as _;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use tokio::time::Instant;
 
 use crate::around::Since;
+use crate::budget::Shares;
 use crate::server::App;
 use crate::unpacked::Unpacking;
 use crate::wrong::Wrong;
+
+/// The longest body that is read where others are answered, in bytes, and that no budget counts.
+pub(crate) const SMALL: usize = 64 << 10;
+
+/// Bytes that each byte of a body may become when it is parsed and its request is met.
+const PARSED: usize = 8;
+
+/// A whole body may take so many times as long as the next piece of it, and a second more for each so many bytes.
+const WHOLE: u32 = 4;
+const RATE: usize = 16 << 10;
 
 /// What stands behind the `?`.
 pub(crate) struct Given<T>(pub(crate) T);
@@ -65,35 +77,59 @@ pub(crate) struct Nothing {}
 /// A body of JSON; none at all is what nothing is.
 pub(crate) struct Sent<T>(pub(crate) T);
 
-impl<T: DeserializeOwned + Default> FromRequest<App> for Sent<T> {
+impl<T: DeserializeOwned + Default + Send + 'static> FromRequest<App> for Sent<T> {
     type Rejection = Wrong;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Wrong> {
         let is_json = is_json(request.headers());
-        let bytes = bytes(request, app).await?;
+        let (bytes, shares) = bytes(request, app).await?;
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return Ok(Self(T::default()));
         }
         if !is_json {
             return Err(Wrong::MediaType("application/json"));
         }
-        object(&bytes).map(Self).map_err(Wrong::Invalid)
+        parsed(app, &shares, bytes).await.map(Self)
     }
 }
 
 /// A body of JSON that has to be there: an object.
 pub(crate) struct Required<T>(pub(crate) T);
 
-impl<T: DeserializeOwned> FromRequest<App> for Required<T> {
+impl<T: DeserializeOwned + Send + 'static> FromRequest<App> for Required<T> {
     type Rejection = Wrong;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Wrong> {
         if !is_json(request.headers()) {
             return Err(Wrong::MediaType("application/json"));
         }
-        let bytes = bytes(request, app).await?;
-        object(&bytes).map(Self).map_err(Wrong::Invalid)
+        let (bytes, shares) = bytes(request, app).await?;
+        parsed(app, &shares, bytes).await.map(Self)
     }
+}
+
+/// Reads an object where others are answered if it is short, else on a thread for it.
+async fn parsed<T: DeserializeOwned + Send + 'static>(
+    app: &App,
+    shares: &Shares,
+    bytes: Bytes,
+) -> Result<T, Wrong> {
+    if bytes.len() <= SMALL {
+        return object(&bytes).map_err(Wrong::Invalid);
+    }
+    to_parse(app, shares, bytes.len()).await?;
+    app.work(move |_| object(&bytes).map_err(Wrong::Invalid))
+        .await
+}
+
+/// Waits until a body of so many bytes may be parsed; a short one may be at once.
+pub(crate) async fn to_parse(app: &App, shares: &Shares, bytes: usize) -> Result<(), Wrong> {
+    if bytes > SMALL {
+        let parsing = &app.budgets().parsing;
+        let share = parsing.take(bytes.saturating_mul(PARSED), app.patience());
+        shares.hold(share.await?);
+    }
+    Ok(())
 }
 
 /// Reads a JSON object; else says what is wrong with it.
@@ -107,8 +143,8 @@ pub(crate) fn object<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Strin
     }
 }
 
-/// All of a body, unpacked, within the limit.
-pub(crate) async fn bytes(request: Request, app: &App) -> Result<Bytes, Wrong> {
+/// All of a body, unpacked, within the limit, and what its request holds.
+pub(crate) async fn bytes(request: Request, app: &App) -> Result<(Bytes, Shares), Wrong> {
     let most = app.options().body;
     let said = request.headers().get(header::CONTENT_LENGTH);
     let said: Option<usize> = said.and_then(|said| said.to_str().ok()?.parse().ok());
@@ -119,9 +155,18 @@ pub(crate) async fn bytes(request: Request, app: &App) -> Result<Bytes, Wrong> {
     // How long it comes says nothing of how long it takes.
     let since = request.extensions().get::<Since>();
     let _still = since.map(Since::stand_still);
+    let shares = request.extensions().get::<Shares>();
+    let shares = shares.cloned().unwrap_or_default();
+    let bodies = &app.budgets().bodies;
+    let mut room = SMALL;
+    if let Some(said) = said.filter(|said| *said > SMALL) {
+        shares.hold(bodies.take(said, app.patience()).await?);
+        room = said;
+    }
     let mut body = request.into_body();
     let mut came = 0_usize;
-    while let Some(piece) = next_piece(&mut body, app.options().read_timeout).await? {
+    let pace = Pace::begin(app.options().read_timeout);
+    while let Some(piece) = next_piece(&mut body, pace.left(came)).await? {
         // What unpacks to nothing has an end, too.
         came = came.saturating_add(piece.len());
         if came > most {
@@ -131,8 +176,36 @@ pub(crate) async fn bytes(request: Request, app: &App) -> Result<Bytes, Wrong> {
             true => unpacking.take(&piece)?,
             false => app.work(move |_| unpacking.take(&piece)).await?,
         };
+        let held = unpacking.held();
+        if held > room {
+            // Whoever holds some does not wait for more: two of them would wait for each other.
+            shares.hold(bodies.now(held)?);
+            room = room.saturating_add(held);
+        }
     }
-    unpacking.all()
+    Ok((unpacking.all()?, shares))
+}
+
+/// How fast a body has to come.
+struct Pace {
+    begun: Instant,
+    between: Duration,
+}
+
+impl Pace {
+    fn begin(between: Duration) -> Self {
+        Self {
+            begun: Instant::now(),
+            between,
+        }
+    }
+
+    /// How long the next piece may take.
+    fn left(&self, came: usize) -> Duration {
+        let more = Duration::from_secs((came / RATE) as u64);
+        let all = self.between.saturating_mul(WHOLE).saturating_add(more);
+        all.saturating_sub(self.begun.elapsed()).min(self.between)
+    }
 }
 
 /// The next piece of a body; nothing at its end. Who sends no more keeps nothing here.

@@ -12,13 +12,15 @@
 //! streams/     events as they are committed
 //! view.rs      an engine as whoever asks may see and change it       who.rs  tokens.rs
 //! by.rs        for whom something is changed, and on which conditions appending.rs
-//! folder.rs    a workspace's folder on this machine
+//! folder.rs    a workspace's folder on this machine                 folds.rs
+//! budget.rs    bytes that requests may hold                           read.rs
 //! wrong.rs     what went wrong, and how each family says it          input.rs
 //! accept.rs    which form of an answer somebody wants                tag.rs
 //! cors.rs      pages of other origins
 //! compressed.rs  answers that are packed, and bodies that came so    unpacked.rs
 //! streamed.rs  answers that are longer than memory                state_text.rs
 //! around.rs    what happens around each request: ids, log, limits    asked.rs  time.rs
+//! open_files.rs  files kept for the store
 //! meters.rs    what the service counts of itself
 //! ```
 
@@ -27,18 +29,22 @@ mod appending;
 mod around;
 mod asked;
 mod attach;
+mod budget;
 mod by;
 mod compressed;
 mod connections;
 mod cors;
 mod folder;
+mod folds;
 mod forms;
 mod held;
 mod input;
 mod listening;
 mod meters;
+mod open_files;
 mod options;
 mod patient;
+mod read;
 mod routes;
 mod server;
 mod state_text;
@@ -56,6 +62,7 @@ mod wrong;
 pub use attach::{Attached, attach, attach_with};
 pub use cors::{NoOrigin, Origin};
 pub use listening::Listening;
+pub use open_files::raise_open_files;
 pub use options::ServerOptions;
 pub use routes::openapi;
 pub use server::Server;

@@ -9,6 +9,7 @@ use tokio::net::{TcpListener, UnixListener, UnixSocket, UnixStream};
 use tracing::warn;
 
 use crate::connections::{Io, Peer};
+use crate::open_files::has_room;
 use crate::tls::Tls;
 
 /// Bytes that the path of a socket has at most: the kernel's `sun_path`, less the zero at its end.
@@ -134,19 +135,21 @@ impl Listening {
         }
     }
 
-    /// The next connection.
-    pub(crate) async fn accept(&self) -> io::Result<(Box<dyn Io>, Peer)> {
+    /// The next connection, and whether the process has room for it beside the store's files.
+    pub(crate) async fn accept(&self) -> io::Result<(Box<dyn Io>, Peer, bool)> {
         match &self.on {
             On::Tcp(listener, _) => {
                 let (stream, _) = listener.accept().await?;
                 // An answer is written as a whole: it need not wait for more.
                 let _ = stream.set_nodelay(true);
-                Ok((Box::new(stream), Peer::Elsewhere))
+                let room = has_room(&stream);
+                Ok((Box::new(stream), Peer::Elsewhere, room))
             }
             On::Unix(file, listener) => {
                 let (stream, _) = listener.accept().await?;
                 let peer = peer(&stream, file.owner);
-                Ok((Box::new(stream), peer))
+                let room = has_room(&stream);
+                Ok((Box::new(stream), peer, room))
             }
         }
     }

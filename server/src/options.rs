@@ -20,6 +20,7 @@ pub struct ServerOptions {
     pub(crate) streams: usize,
     pub(crate) header: usize,
     pub(crate) connections: usize,
+    pub(crate) memory: usize,
     pub(crate) origins: Vec<Origin>,
     pub(crate) read_timeout: Duration,
     pub(crate) request_timeout: Duration,
@@ -35,6 +36,7 @@ impl Default for ServerOptions {
             streams: 2048,
             header: 32 << 10,
             connections: 4096,
+            memory: 512 << 20,
             origins: Vec::new(),
             read_timeout: Duration::from_secs(30),
             request_timeout: Duration::from_secs(60),
@@ -86,6 +88,14 @@ impl ServerOptions {
         self
     }
 
+    /// How many bytes bodies, what is parsed of them, states that are looked at, and long events under way may hold in
+    /// all, a quarter each; what is larger alone is answered alone. At least 1 MiB. Default: 512 MiB.
+    #[must_use]
+    pub fn memory(mut self, bytes: usize) -> Self {
+        self.memory = bytes.max(1 << 20);
+        self
+    }
+
     /// Origins whose pages browsers let ask. Default: none.
     #[must_use]
     pub fn origins(mut self, origins: impl IntoIterator<Item = Origin>) -> Self {
@@ -93,7 +103,8 @@ impl ServerOptions {
         self
     }
 
-    /// How long a head may take, and the next piece of a body. Who takes nothing of an answer for twice as long is cut off.
+    /// How long a head may take, and the next piece of a body; all of a body four times as long, and a second more for each
+    /// 16 KiB of it. Who takes nothing of an answer for twice as long is cut off.
     /// Default: 30 s.
     #[must_use]
     pub fn read_timeout(mut self, at_most: Duration) -> Self {

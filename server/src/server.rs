@@ -1,19 +1,25 @@
 //! An engine that is served.
 
+use std::collections::HashMap;
 use std::future::Future;
 use std::io::ErrorKind::PermissionDenied;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
-use milepost::{Clock, Engine, ErrorKind, Result, SystemClock};
+use milepost::{Clock, Engine, ErrorKind, Result, SystemClock, unless_given_up};
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, watch};
 
 use crate::appending;
 use crate::around::{Ids, UnderWay, around, bug};
 use crate::asked::Asked;
+use crate::budget::{Budget, Budgets, Long};
 use crate::compressed;
 use crate::connections;
+use crate::folds::Folds;
 use crate::listening::Listening;
 use crate::meters::Meters;
 use crate::options::ServerOptions;
@@ -44,6 +50,15 @@ pub struct Server {
     app: App,
 }
 
+/// A request waits for bytes of a budget at most so long.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Pieces of answers that are read at once, and states that are folded: a long event is several times its length while it is read.
+const READS: usize = 4;
+
+/// A token has this part of the bytes for long pieces of answers: one over it.
+const LONG_PART: usize = 4;
+
 /// A token has this part of all event streams: one over it.
 const STREAMS_PART: usize = 4;
 
@@ -66,6 +81,14 @@ struct Inner {
     under_way: UnderWay,
     meters: Meters,
     feeds: Feeds,
+    budgets: Budgets,
+    folds: Folds,
+    /// Long pieces of each token.
+    long_of: Mutex<HashMap<String, Budget>>,
+    /// One for each piece that may be read at once.
+    reads: Arc<Semaphore>,
+    /// One for each state that may be folded at once.
+    at_fold: Arc<Semaphore>,
     /// One for each event stream that there may be.
     streams: Arc<Semaphore>,
     /// For bytes of appends that no thread waits for.
@@ -74,6 +97,15 @@ struct Inner {
     streams_of: UnderWay,
     /// Whether it is being stopped.
     stop: watch::Sender<bool>,
+}
+
+/// Somebody who waits for work, until this is dropped.
+struct Waits(Arc<AtomicBool>);
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 impl std::fmt::Debug for App {
@@ -105,6 +137,7 @@ impl Server {
     ) -> Result<Self> {
         tokens.any()?;
         let streams = Arc::new(Semaphore::new(options.streams));
+        let budgets = Budgets::new(options.memory);
         let inner = Inner {
             engine: engine.clone(),
             tokens,
@@ -114,6 +147,11 @@ impl Server {
             under_way: UnderWay::default(),
             meters: Meters::default(),
             feeds: Feeds::default(),
+            budgets,
+            folds: Folds::default(),
+            long_of: Mutex::default(),
+            reads: Arc::new(Semaphore::new(READS)),
+            at_fold: Arc::new(Semaphore::new(READS)),
             streams,
             room: Semaphore::new(appending::UNDER_WAY),
             streams_of: UnderWay::default(),
@@ -191,6 +229,40 @@ impl App {
         &self.0.meters
     }
 
+    pub(crate) fn folds(&self) -> &Folds {
+        &self.0.folds
+    }
+
+    pub(crate) fn budgets(&self) -> &Budgets {
+        &self.0.budgets
+    }
+
+    /// The long pieces of answers to somebody.
+    pub(crate) fn long(&self, who: &Who) -> Long {
+        let answers = &self.0.budgets.answers;
+        let token = who.token.clone().unwrap_or_default();
+        let mut all = self.0.long_of.lock();
+        let of_token = all.entry(token);
+        let part = answers.bytes() / LONG_PART;
+        let of_token = of_token.or_insert_with(|| Budget::new(part, "long events of a token"));
+        Long::new(of_token.clone(), answers.clone())
+    }
+
+    /// Leave to read a piece of an answer: what is read at once is bounded, whoever asks.
+    pub(crate) async fn one_more_read(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.0.reads).acquire_owned().await.ok()
+    }
+
+    /// Leave to fold a state: what takes how much is known afterwards.
+    pub(crate) async fn one_more_fold(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.0.at_fold).acquire_owned().await.ok()
+    }
+
+    /// How long a request waits for bytes of a budget.
+    pub(crate) fn patience(&self) -> Duration {
+        (self.0.options.request_timeout / 2).min(PATIENCE)
+    }
+
     pub(crate) fn feeds(&self) -> &Feeds {
         &self.0.feeds
     }
@@ -249,11 +321,49 @@ impl App {
         work: impl FnOnce(&Engine) -> std::result::Result<T, Wrong> + Send + 'static,
     ) -> std::result::Result<T, Wrong> {
         let (app, asked) = (self.clone(), Asked::now());
-        let work = move || Asked::on_behalf(asked.as_ref(), || work(app.engine()));
-        let done = tokio::task::spawn_blocking(work);
-        done.await.unwrap_or_else(|panic| {
+        let given_up = Arc::new(AtomicBool::new(false));
+        // Set where this is dropped: nobody waits then.
+        let waits = Waits(Arc::clone(&given_up));
+        let work = move || {
+            unless_given_up(&given_up, || {
+                Asked::on_behalf(asked.as_ref(), || work(app.engine()))
+            })
+        };
+        let done = tokio::task::spawn_blocking(work).await;
+        drop(waits);
+        done.unwrap_or_else(|panic| {
             bug("", panic);
             Err(Wrong::Bug)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use milepost::Options;
+
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_read_that_nobody_waits_for_ends() {
+        let engine = Engine::in_memory(Options::default()).unwrap();
+        let task = engine.start_task("t", "ana").unwrap();
+        let server = Server::new(&engine, Tokens::none(), ServerOptions::default()).unwrap();
+        let (begun, begins) = tokio::sync::oneshot::channel();
+        let (ended, ends) = tokio::sync::oneshot::channel();
+        let mut work = Box::pin(server.app.work(move |_| {
+            let _ = begun.send(());
+            let read = || task.read(0..)?.next().transpose();
+            while read().is_ok() {}
+            let _ = ended.send(());
+            Ok(())
+        }));
+        tokio::select! {
+            biased;
+            _ = &mut work => panic!("it ended"),
+            begun = begins => begun.unwrap(),
+        }
+        drop(work);
+        ends.await.unwrap();
     }
 }

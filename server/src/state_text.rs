@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use milepost::{Body, Chunks, Document, Entry, Json, MessageRange, Offset, RunState};
+use milepost::{Body, Chunks, Document, Entry, ErrorKind, Json, MessageRange, Offset};
 use serde_json::{Value, json};
 
+use crate::folds::Folded;
 use crate::forms::PointForm;
 use crate::streamed::{BUFFER, Source};
 use crate::wrong::Wrong;
@@ -80,7 +81,8 @@ impl List {
 
 #[derive(Debug)]
 enum Part {
-    Text(String),
+    /// A text, and how much of it was written.
+    Text(String, usize),
     /// Items of a list from an index on.
     Items(List, u64),
 }
@@ -89,7 +91,9 @@ enum Part {
 #[derive(Debug)]
 pub(crate) struct StateText {
     parts: VecDeque<Part>,
-    state: RunState,
+    /// The items that were written last, alone in their buffer.
+    last: Option<(List, u64)>,
+    state: Arc<Folded>,
     chunks: Chunked,
 }
 
@@ -105,12 +109,13 @@ impl StateText {
     /// `NotFound` where nothing is at the pointer.
     pub(crate) fn of(
         point: &PointForm,
-        state: RunState,
+        state: Arc<Folded>,
         pointer: Option<&Pointer>,
         chunks: Arc<dyn Chunks>,
     ) -> Result<Self, Wrong> {
         let mut text = Self {
             parts: VecDeque::new(),
+            last: None,
             state,
             chunks: Chunked(chunks),
         };
@@ -140,9 +145,9 @@ impl StateText {
                 }
             }
             Place::Other(place) => {
-                let state = text.plain()?;
-                let value = state.pointer(place).ok_or_else(|| nothing(pointer))?;
-                text.push(value.to_string());
+                let value = text.state.text_at(place, text.chunks.0.as_ref());
+                let value = value.map_err(too_large)?;
+                text.push(value.ok_or_else(|| nothing(pointer))?);
             }
         }
         text.push("}".into());
@@ -152,14 +157,16 @@ impl StateText {
     /// The whole state with so many of its last messages, and the last of its guidance.
     pub(crate) fn with_last(
         point: &PointForm,
-        state: RunState,
+        state: Arc<Folded>,
         count: u64,
         chunks: Arc<dyn Chunks>,
     ) -> Result<Self, Wrong> {
-        let value = state.to_json(chunks.as_ref(), MessageRange::Last(count))?;
+        let value = state.text(chunks.as_ref(), Some(MessageRange::Last(count)));
+        let value = value.map_err(too_large)?;
         let point = serde_json::to_string(point).map_err(|_| Wrong::Bug)?;
         let mut text = Self {
             parts: VecDeque::new(),
+            last: None,
             state,
             chunks: Chunked(chunks),
         };
@@ -168,7 +175,7 @@ impl StateText {
     }
 
     fn push(&mut self, text: String) {
-        self.parts.push_back(Part::Text(text));
+        self.parts.push_back(Part::Text(text, 0));
     }
 
     fn list(&mut self, list: List) {
@@ -177,21 +184,12 @@ impl StateText {
         self.push("]".into());
     }
 
-    /// All but the long lists.
-    fn plain(&self) -> Result<Value, Wrong> {
-        let mut plain = self
-            .state
-            .to_json(self.chunks.0.as_ref(), MessageRange::None)?;
-        if let Some(fields) = plain.as_object_mut() {
-            fields.retain(|name, _| name != "guidance" && name != "messages");
-        }
-        Ok(plain)
-    }
-
     fn whole(&mut self) -> Result<(), Wrong> {
-        let plain = self.plain()?.to_string();
-        let fields = plain.strip_suffix('}').unwrap_or(&plain);
-        self.push(fields.to_owned());
+        // All but the long lists.
+        let plain = self.state.text(self.chunks.0.as_ref(), None);
+        let mut plain = plain.map_err(too_large)?;
+        plain.pop();
+        self.push(plain);
         for list in [List::Guidance, List::Messages] {
             self.push(format!(",\"{}\":", list.name()));
             self.list(list);
@@ -238,7 +236,20 @@ impl Source for StateText {
             match self.parts.pop_front() {
                 None if buffer.is_empty() => return Ok(None),
                 None => break,
-                Some(Part::Text(text)) => buffer.extend_from_slice(text.as_bytes()),
+                Some(Part::Text(text, from)) => {
+                    let (_, left) = text.as_bytes().split_at(from);
+                    let (now, later) = left.split_at(left.len().min(BUFFER));
+                    buffer.extend_from_slice(now);
+                    if !later.is_empty() {
+                        let from = from + now.len();
+                        self.parts.push_front(Part::Text(text, from));
+                    }
+                }
+                // Alone in a buffer, so that they can be read again.
+                Some(items @ Part::Items(..)) if !buffer.is_empty() => {
+                    self.parts.push_front(items);
+                    break;
+                }
                 Some(Part::Items(list, from)) => {
                     let items = self.items(list, from, usize::MAX)?;
                     if items.is_empty() {
@@ -250,10 +261,21 @@ impl Source for StateText {
                     buffer.extend_from_slice(items.join(",").as_bytes());
                     let next = from.saturating_add(items.len() as u64);
                     self.parts.push_front(Part::Items(list, next));
+                    self.last = Some((list, from));
+                    break;
                 }
             }
         }
         Ok(Some(buffer))
+    }
+
+    fn again(&mut self) -> bool {
+        let Some((list, from)) = self.last.take() else {
+            return false;
+        };
+        self.parts.pop_front();
+        self.parts.push_front(Part::Items(list, from));
+        true
     }
 }
 
@@ -270,6 +292,17 @@ fn apart(item: String, pointer: &Pointer) -> Result<Value, Wrong> {
             "what is at `{place}` cannot be taken apart: ask for the whole item: {error}"
         ))
     })
+}
+
+/// A part of a state that is too large to be answered.
+fn too_large(error: milepost::Error) -> Wrong {
+    match error.kind() {
+        ErrorKind::Invalid => Wrong::TooMuch(
+            "the state has a part that is too large to be answered whole: ask for what is in it, `?pointer=` \
+             by `?pointer=`",
+        ),
+        _ => error.into(),
+    }
 }
 
 fn nothing(pointer: &Pointer) -> Wrong {

@@ -8,48 +8,118 @@ use std::{io, mem};
 
 use axum::body::{Body, Bytes};
 use futures_core::Stream;
-use tokio::task::{JoinHandle, spawn_blocking};
+use milepost::ErrorKind;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 use tracing::error;
 
 use crate::around::{RequestId, bug};
+use crate::budget::{Long, LongPiece};
 use crate::server::App;
+use crate::who::Who;
 use crate::wrong::Wrong;
 
 /// About how many bytes a buffer has; one event, or one entry of a list, may be longer.
 pub(crate) const BUFFER: usize = 128 << 10;
 
+/// A buffer over this is long: leave is taken for its bytes.
+const LONG: usize = 160 << 10;
+
 /// What an answer is read from. It may wait for the disk.
 pub(crate) trait Source: Send + Unpin + 'static {
     /// The next buffer; nothing at the end.
     fn next(&mut self) -> Result<Option<Vec<u8>>, Wrong>;
+
+    /// Has `next` give again what it gave last, which was longer than a buffer; false where it cannot.
+    fn again(&mut self) -> bool {
+        false
+    }
 }
 
 /// A streamed answer. What is wrong with the first buffer is answered; what goes wrong later is logged, and ends the
 /// answer before its end, so that whoever reads it sees that.
-pub(crate) async fn body(app: &App, id: RequestId, mut source: impl Source) -> Result<Body, Wrong> {
-    let first = app.work(move |_| Ok((source.next()?, source)));
-    let (first, source) = first.await?;
-    let stage = match first {
-        Some(first) => Stage::Ready(first, source),
+pub(crate) async fn body(
+    app: &App,
+    who: &Who,
+    id: RequestId,
+    source: impl Source,
+) -> Result<Body, Wrong> {
+    let reader = Reader {
+        app: app.clone(),
+        long: app.long(who),
+        id,
+        source,
+    };
+    let late = Wrong::Engine(
+        ErrorKind::Unavailable,
+        "the long events under way hold all bytes that they may: ask again later".into(),
+        None,
+    );
+    let first = timeout(app.patience(), reader.next()).await;
+    let stage = match first.map_err(|_| late)?? {
+        Some((first, reader)) => Stage::Ready(first, reader),
         None => Stage::Ended,
     };
-    Ok(Body::from_stream(Streamed { id, stage }))
+    Ok(Body::from_stream(Streamed { stage }))
+}
+
+/// What reads an answer.
+struct Reader<S> {
+    app: App,
+    long: Long,
+    id: RequestId,
+    source: S,
+}
+
+impl<S: Source> Reader<S> {
+    /// The next buffer, and what reads on. A long one is read again once there is leave for it: who waits holds none.
+    async fn next(mut self) -> Result<Option<(Bytes, Self)>, Wrong> {
+        let mut leave = None;
+        loop {
+            let one = self.app.one_more_read().await;
+            let (mut source, id) = (self.source, self.id.clone());
+            let read = spawn_blocking(move || (source.next(), source)).await;
+            drop(one);
+            let (read, source) = read.map_err(|panic| {
+                bug(&id.0, panic);
+                Wrong::Bug
+            })?;
+            self.source = source;
+            let Some(buffer) = read? else {
+                return Ok(None);
+            };
+            let len = buffer.len();
+            if len <= LONG {
+                return Ok(Some((buffer.into(), self)));
+            }
+            let had = leave.take().filter(|(_, bytes)| *bytes >= len);
+            let had = had.map(|(leave, _)| leave);
+            if let Some(leave) = had.or_else(|| self.long.try_take(len)) {
+                return Ok(Some((LongPiece::bytes(buffer, leave), self)));
+            }
+            // Dropped before it waits.
+            let kept = Some(buffer).filter(|_| !self.source.again());
+            let waited = self.long.wait(len).await.ok_or(Wrong::Bug)?;
+            match kept {
+                Some(buffer) => return Ok(Some((LongPiece::bytes(buffer, waited), self))),
+                None => leave = Some((waited, len)),
+            }
+        }
+    }
 }
 
 struct Streamed<S> {
-    id: RequestId,
     stage: Stage<S>,
 }
 
-/// What was read, and what reads on.
-type Read<S> = (Result<Option<Vec<u8>>, Wrong>, S);
+type Reading<S> = Pin<Box<dyn Future<Output = Result<Option<(Bytes, Reader<S>)>, Wrong>> + Send>>;
 
 enum Stage<S> {
     /// A buffer is there.
-    Ready(Vec<u8>, S),
+    Ready(Bytes, Reader<S>),
     /// The next has to be read.
-    Next(S),
-    Reading(JoinHandle<Read<S>>),
+    Next(Reader<S>),
+    Reading(Reading<S>, RequestId),
     Ended,
 }
 
@@ -60,29 +130,25 @@ impl<S: Source> Stream for Streamed<S> {
         let this = self.get_mut();
         loop {
             match mem::replace(&mut this.stage, Stage::Ended) {
-                Stage::Ready(buffer, source) => {
-                    this.stage = Stage::Next(source);
-                    return Poll::Ready(Some(Ok(buffer.into())));
+                Stage::Ready(buffer, reader) => {
+                    this.stage = Stage::Next(reader);
+                    return Poll::Ready(Some(Ok(buffer)));
                 }
-                Stage::Next(mut source) => {
-                    let read = move || (source.next(), source);
-                    this.stage = Stage::Reading(spawn_blocking(read));
+                Stage::Next(reader) => {
+                    let id = reader.id.clone();
+                    this.stage = Stage::Reading(Box::pin(reader.next()), id);
                 }
-                Stage::Reading(mut reading) => {
-                    let Poll::Ready(read) = Pin::new(&mut reading).poll(context) else {
-                        this.stage = Stage::Reading(reading);
+                Stage::Reading(mut reading, id) => {
+                    let Poll::Ready(read) = reading.as_mut().poll(context) else {
+                        this.stage = Stage::Reading(reading, id);
                         return Poll::Pending;
                     };
                     match read {
-                        Ok((Ok(Some(buffer)), source)) => this.stage = Stage::Ready(buffer, source),
-                        Ok((Ok(None), _)) => return Poll::Ready(None),
-                        Ok((Err(wrong), _)) => {
-                            let request_id = &*this.id.0;
+                        Ok(Some((buffer, reader))) => this.stage = Stage::Ready(buffer, reader),
+                        Ok(None) => return Poll::Ready(None),
+                        Err(wrong) => {
+                            let request_id = &*id.0;
                             error!(target: "milepost::http", request_id, ?wrong, "ended before its end");
-                            return Poll::Ready(Some(Err(cut())));
-                        }
-                        Err(panic) => {
-                            bug(&this.id.0, panic);
                             return Poll::Ready(Some(Err(cut())));
                         }
                     }

@@ -56,6 +56,16 @@ impl Unpacking {
         matches!(self.how, How::Plain(_))
     }
 
+    /// Bytes that are held of it now.
+    pub(crate) fn held(&self) -> usize {
+        let into = match &self.how {
+            How::Plain(into) => into,
+            How::Gzip(into) => into.get_ref(),
+            How::Zstd(into) => into.writer(),
+        };
+        into.bytes.capacity()
+    }
+
     /// Takes the next piece.
     pub(crate) fn take(mut self, piece: &[u8]) -> Result<Self, Wrong> {
         let taken = match &mut self.how {

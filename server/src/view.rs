@@ -3,11 +3,9 @@
 
 mod changes;
 
-use std::sync::Arc;
-
 use milepost::{
-    Blamed, Checkpoint, CheckpointQuery, Chunks, Engine, Error, Event, Hash, Page, Pin, Point,
-    Result, RunState, Scoped, Stats, Task, TaskInfo, TaskQuery, TaskStats,
+    Blamed, Checkpoint, CheckpointQuery, Engine, Error, Event, Hash, Page, Pin, Point, Result,
+    RunState, Scoped, Stats, Task, TaskInfo, TaskQuery, TaskStats,
 };
 use milepost_workspace::Snapshot;
 
@@ -104,11 +102,6 @@ impl<'a> View<'a> {
     /// How many events were erased from the task of a point.
     pub(crate) fn erased(&self, point: &Point) -> Result<u64> {
         Ok(self.task(&point.task)?.erased())
-    }
-
-    /// Where the sequences of states that were seen are read from.
-    pub(crate) fn chunks(&self) -> Arc<dyn Chunks> {
-        self.engine.chunks()
     }
 
     /// The folder that was captured last before a point: its id comes from a state that was seen.

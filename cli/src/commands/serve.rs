@@ -20,6 +20,7 @@ pub fn run(mut store: Choice, args: &Serve, out: &mut Out) -> Result<()> {
     let config = Config::gather(&args.flags, args.config.as_deref())?;
     log_to_stderr(config.log_format()?, config.log_level()?);
     store.dir = store.dir.or_else(|| config.store());
+    milepost_server::raise_open_files();
     let engine = store.open_or_create_with_hooks(Options::default())?;
     let served = serve(&engine, &config, out);
     // What was accepted is answered by now.
@@ -57,6 +58,7 @@ fn serve(engine: &Engine, config: &Config, out: &mut Out) -> Result<()> {
         .streams(config.number("limits.streams")?)
         .header(config.number("limits.header")?)
         .connections(config.number("limits.connections")?)
+        .memory(config.number("limits.memory")?)
         .origins(config.origins()?)
         .read_timeout(config.span("limits.read_timeout")?)
         .request_timeout(config.span("limits.request_timeout")?)

@@ -94,6 +94,9 @@ impl RunState {
         match field.as_str() {
             "variables" => Ok(self.variables.value_at(rest)),
             "context" => Ok(self.context.value_at(rest)),
+            "artifacts" | "rules" if !rest.is_empty() => {
+                self.raw_part(pointer)?.map(text_value).transpose()
+            }
             "messages" if !rest.is_empty() => entry_at(&self.messages, rest, entry_json, chunks),
             "guidance" if !rest.is_empty() => entry_at(&self.guidance, rest, guidance_json, chunks),
             name => {
@@ -104,7 +107,7 @@ impl RunState {
     }
 
     /// One field of the state's JSON form; nothing where it has none of that name.
-    fn field(
+    pub(super) fn field(
         &self,
         name: &str,
         chunks: &dyn Chunks,
@@ -122,15 +125,15 @@ impl RunState {
             "iteration" => json!(self.iteration),
             "step" => self.step.as_ref().map_or(Value::Null, step_json),
             "prompt" => json!(self.prompt),
-            "rules" => self.rules.as_ref().map_or(Value::Null, json_value),
-            "artifacts" => values(&self.artifacts),
+            "rules" => self.rules.as_ref().map_or(Ok(Value::Null), json_value)?,
+            "artifacts" => values(&self.artifacts)?,
             "guidance" => last(&self.guidance, guidance, guidance_json, chunks)?,
             "guidance_count" => json!(self.guidance.len()),
             "variables" => self.variables.to_value(),
             "context" => self.context.to_value(),
             "messages" => last(&self.messages, messages, entry_json, chunks)?,
             "message_count" => json!(self.messages.len()),
-            "open_calls" => self.open_calls_json(),
+            "open_calls" => self.open_calls_json()?,
             "finished_calls" => json!(self.finished_calls),
             "abandoned_calls" => json!(self.abandoned_calls),
             "workspace" => json!(self.workspace),
@@ -143,13 +146,13 @@ impl RunState {
         }))
     }
 
-    fn open_calls_json(&self) -> Value {
+    fn open_calls_json(&self) -> Result<Value> {
         let calls = self.open_calls.iter().map(|(call, open)| {
-            let arguments = open.arguments.as_ref().map(json_value);
+            let arguments = open.arguments.as_ref().map(json_value).transpose()?;
             let shown = json!({"tool": open.tool, "arguments": arguments, "offset": open.offset});
-            (call.clone(), shown)
+            Ok((call.clone(), shown))
         });
-        Value::Object(calls.collect())
+        Ok(Value::Object(calls.collect::<Result<_>>()?))
     }
 }
 
@@ -180,13 +183,12 @@ fn entry_at<T: Item>(
     Ok(entry.and_then(|entry| entry.pointer(rest).cloned()))
 }
 
-fn values(named: &BTreeMap<String, Json>) -> Value {
-    Value::Object(
-        named
-            .iter()
-            .map(|(name, json)| (name.clone(), json_value(json)))
-            .collect(),
-    )
+fn values(named: &BTreeMap<String, Json>) -> Result<Value> {
+    let fields = named.iter().map(|(name, json)| {
+        let value = json_value(json).map_err(|error| error.at(format!("artifact `{name}`")))?;
+        Ok((name.clone(), value))
+    });
+    Ok(Value::Object(fields.collect::<Result<_>>()?))
 }
 
 fn shown<T: Serialize>(value: &T) -> Result<Value> {
@@ -231,7 +233,7 @@ fn body_json(offset: Offset, body: &Body) -> Result<Value> {
     // Word for word and then by our own reader, which loses nothing that can be shown.
     let text = serde_json::to_string(body)
         .map_err(|e| Error::invalid(format!("no JSON form: {e}")).with_source(e))?;
-    let mut fields = match text_value(&text) {
+    let mut fields = match text_value(&text)? {
         Value::Object(fields) => fields,
         other => Map::from_iter([("body".to_owned(), other)]),
     };
@@ -239,6 +241,6 @@ fn body_json(offset: Offset, body: &Body) -> Result<Value> {
     Ok(Value::Object(fields))
 }
 
-fn json_value(json: &Json) -> Value {
+fn json_value(json: &Json) -> Result<Value> {
     text_value(json.text())
 }

@@ -38,6 +38,7 @@ pub(crate) struct LineGiven<'a> {
 #[serde(deny_unknown_fields)]
 pub(crate) struct MarkGiven {
     /// A name for people. Not all of it digits.
+    #[serde(default, deserialize_with = "crate::read::some_text")]
     label: Option<String>,
     /// `success` unless given.
     #[schema(value_type = Option<String>)]
@@ -46,7 +47,7 @@ pub(crate) struct MarkGiven {
     #[schema(value_type = Option<Object>)]
     metadata: Option<Json>,
     /// Ids that others know it by.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::read::aliases")]
     aliases: Vec<String>,
 }
 

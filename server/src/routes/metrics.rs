@@ -20,6 +20,7 @@ pub(crate) async fn metrics(State(app): State<App>, who: Who) -> Result<Response
     who.is_admin("metrics of the store are for admins")?;
     let meters = app.meters().now();
     let streams = app.streams() as u64;
+    let held = (app.budgets().all()).map(|(of, budget)| (of, budget.held()));
     let text = app.work(move |engine| {
         let mut text = Text::default();
         text.engine(&engine.metrics());
@@ -31,6 +32,11 @@ pub(crate) async fn metrics(State(app): State<App>, who: Who) -> Result<Response
             "Event streams that are open.",
             streams,
         );
+        let name = "milepost_http_held_bytes";
+        text.head(name, "gauge", "Bytes that requests hold of each budget.");
+        for (of, bytes) in held {
+            text.line(format_args!("{name}{{of=\"{of}\"}} {bytes}"));
+        }
         Ok(text.0)
     });
     let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");

@@ -99,10 +99,11 @@ fn message(behind: Place, found: Followed) -> Message {
                 next: event.offset,
                 ..behind
             };
-            let sent = frame::event(behind.lineage, event);
+            let mut sent = Vec::new();
+            frame::event(&mut sent, behind.lineage, event);
             Message {
                 place,
-                sent: (sent.len() <= MESSAGE_MAX).then_some(sent),
+                sent: (sent.len() <= MESSAGE_MAX).then(|| sent.into()),
             }
         }
         Followed::Moved(_) => Message {

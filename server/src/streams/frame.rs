@@ -1,6 +1,7 @@
 //! How a stream is written: server-sent events, as the HTML standard has them.
 
-use std::fmt::{self, Write};
+use std::fmt;
+use std::io::{self, Write};
 use std::str::FromStr;
 
 use axum::body::Bytes;
@@ -42,43 +43,58 @@ impl FromStr for Place {
     }
 }
 
-/// An event of the lineage that is followed.
-pub(super) fn event(lineage: LineageId, event: Event) -> Bytes {
+/// An event of the lineage that is followed, behind what is there.
+pub(super) fn event(to: &mut Vec<u8>, lineage: LineageId, event: Event) {
     let next = event.offset + 1;
     let form = EventForm::from(event);
-    frame(&form.kind, Some(Place { lineage, next }), &form)
+    frame(to, &form.kind, Some(Place { lineage, next }), &form);
 }
 
 /// What a reader has behind `at` is not the history any more.
-pub(super) fn moved(moved: Moved) -> Bytes {
+pub(super) fn moved(to_text: &mut Vec<u8>, moved: Moved) {
     let Moved { from, to, at } = moved;
     let place = Place {
         lineage: to,
         next: at,
     };
     let at = Big(at);
-    frame("lineage", Some(place), &MovedForm { from, to, at })
+    frame(to_text, "lineage", Some(place), &MovedForm { from, to, at });
 }
 
 /// The stream ends since something went wrong.
 pub(super) fn problem(problem: &serde_json::Value) -> Bytes {
-    frame("problem", None, problem)
+    let mut text = Vec::new();
+    frame(&mut text, "problem", None, problem);
+    text.into()
 }
 
-fn frame(name: &str, place: Option<Place>, data: &impl Serialize) -> Bytes {
-    let mut text = String::new();
+fn frame(to: &mut Vec<u8>, name: &str, place: Option<Place>, data: &impl Serialize) {
     // Writing into memory does not fail.
     if let Some(place) = place {
-        let _ = writeln!(text, "id: {place}");
+        let _ = writeln!(to, "id: {place}");
     }
-    let _ = writeln!(text, "event: {name}");
-    let data = serde_json::to_string(data).unwrap_or_default();
-    // JSON that came from outside is kept word for word, and may have lines.
-    for line in data.split(['\n', '\r']) {
-        let _ = writeln!(text, "data: {line}");
+    let _ = write!(to, "event: {name}\ndata: ");
+    let _ = serde_json::to_writer(Lines(to), data);
+    to.extend_from_slice(b"\n\n");
+}
+
+/// Lines of data. JSON that came from outside is kept word for word, and may have lines.
+struct Lines<'a>(&'a mut Vec<u8>);
+
+impl Write for Lines<'_> {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        for (n, line) in text.split(|c| matches!(c, b'\n' | b'\r')).enumerate() {
+            if n > 0 {
+                self.0.extend_from_slice(b"\ndata: ");
+            }
+            self.0.extend_from_slice(line);
+        }
+        Ok(text.len())
     }
-    text.push('\n');
-    text.into()
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -112,7 +128,8 @@ mod tests {
     #[test]
     fn every_line_of_what_is_sent_is_one_of_data() {
         let raw = serde_json::value::RawValue::from_string("{\n\"a\":\r\n 1}".into()).unwrap();
-        let sent = frame("x", None, &raw);
+        let mut sent = Vec::new();
+        frame(&mut sent, "x", None, &raw);
         assert_eq!(
             &*sent,
             b"event: x\ndata: {\ndata: \"a\":\ndata: \ndata:  1}\n\n"

@@ -2,12 +2,14 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use futures_core::Stream;
 use milepost::{Followed, Follower, Task};
+use tokio::sync::Semaphore;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc::{self, Receiver, Sender};
@@ -15,6 +17,7 @@ use tokio::time::{Instant, interval_at};
 
 use super::feed::Message;
 use super::frame::{self, Place};
+use crate::budget::{Long, LongLeave, LongPiece};
 use crate::server::{App, StreamPermit};
 use crate::who::Who;
 use crate::wrong::Wrong;
@@ -26,8 +29,8 @@ const KEEP_OPEN: Duration = Duration::from_secs(15);
 const PIECE: usize = 128 << 10;
 const PIECE_EVENTS: usize = 512;
 
-/// Pieces that wait for a reader.
-const WAITING: usize = 2;
+/// A piece over this is long: each stream has one of them at a time, and takes leave for its bytes.
+const LONG: usize = 160 << 10;
 
 /// What a reader wants.
 pub(crate) struct Wanted {
@@ -54,7 +57,7 @@ pub(crate) async fn open(app: &App, who: &Who, wanted: Wanted) -> Result<Body, W
         Ok((feed, wanted))
     });
     let (feed, wanted) = joined.await?;
-    let (pieces, waiting) = mpsc::channel(WAITING);
+    let (pieces, waiting) = mpsc::channel(1);
     let reader = Reader {
         app: app.clone(),
         who: who.clone(),
@@ -62,6 +65,8 @@ pub(crate) async fn open(app: &App, who: &Who, wanted: Wanted) -> Result<Body, W
         id: wanted.id,
         place: wanted.place,
         pieces,
+        long: app.long(who),
+        one_long: Arc::new(Semaphore::new(1)),
         look: Instant::now() + KEEP_OPEN,
         _permit: permit,
     };
@@ -89,6 +94,9 @@ struct Reader {
     id: std::sync::Arc<str>,
     place: Place,
     pieces: Sender<Bytes>,
+    long: Long,
+    /// Held by the long piece that is under way.
+    one_long: Arc<Semaphore>,
     /// When it is looked again whether the token is good still.
     look: Instant,
     _permit: StreamPermit,
@@ -130,16 +138,35 @@ impl Reader {
 
     /// Sends what the log has, up to its head.
     async fn catch_up(&mut self) -> Result<(), Ended> {
+        // Leave for a long piece, and its length: it was read once and dropped, as there was none then.
+        let mut leave: Option<(LongLeave, usize)> = None;
         loop {
-            let (task, place) = (self.task.clone(), self.place);
-            let read = self.app.work(move |_| Ok(Piece::read(&task, place)));
-            let piece = match read.await {
-                Ok(piece) => piece,
-                Err(wrong) => Piece::of(place, wrong),
+            // Read once it can be sent: one piece waits here, and one is with the connection.
+            let room = self.pieces.clone().reserve_owned().await;
+            let room = room.map_err(|_| Ended)?;
+            let piece = self.read().await;
+            let len = piece.bytes.len();
+            let bytes = match len > LONG {
+                false => Bytes::from(piece.bytes),
+                true => {
+                    let had = leave.take().filter(|(_, bytes)| *bytes >= len);
+                    match had.map(|(leave, _)| leave).or_else(|| self.try_leave(len)) {
+                        Some(leave) => LongPiece::bytes(piece.bytes, leave),
+                        None => {
+                            drop(piece);
+                            leave = Some((self.leave(len).await?, len));
+                            continue;
+                        }
+                    }
+                }
             };
             self.place = piece.place;
-            if !piece.bytes.is_empty() {
-                self.send(piece.bytes.into()).await?;
+            match bytes.is_empty() {
+                true => drop(room),
+                false => {
+                    self.is_still()?;
+                    room.send(bytes);
+                }
             }
             if let Some(wrong) = piece.wrong {
                 let problem = wrong.problem(&self.id);
@@ -153,10 +180,37 @@ impl Reader {
         }
     }
 
+    async fn read(&self) -> Piece {
+        let (task, place) = (self.task.clone(), self.place);
+        let _one = self.app.one_more_read().await;
+        let read = self.app.work(move |_| Ok(Piece::read(&task, place)));
+        read.await.unwrap_or_else(|wrong| Piece::of(place, wrong))
+    }
+
+    /// Leave for a long piece, where there is some.
+    fn try_leave(&self, bytes: usize) -> Option<LongLeave> {
+        let one = Arc::clone(&self.one_long).try_acquire_owned().ok()?;
+        Some((self.long.try_take(bytes)?, one))
+    }
+
+    /// Waits for leave, as long as somebody reads.
+    async fn leave(&self, bytes: usize) -> Result<LongLeave, Ended> {
+        let leave = async {
+            let one = Arc::clone(&self.one_long).acquire_owned().await.ok()?;
+            Some((self.long.wait(bytes).await?, one))
+        };
+        tokio::select! {
+            leave = leave => leave.ok_or(Ended),
+            () = self.pieces.closed() => Err(Ended),
+        }
+    }
+
     /// Sends what the feed gives, as long as that goes on where this reader is.
     async fn live(&mut self, feed: &mut broadcast::Receiver<Message>) -> Result<Then, Ended> {
         let mut keep_open = interval_at(Instant::now() + KEEP_OPEN, KEEP_OPEN);
         loop {
+            // What the feed gives is taken once it can be sent.
+            drop(self.pieces.reserve().await.map_err(|_| Ended)?);
             let first = tokio::select! {
                 message = feed.recv() => message,
                 () = self.pieces.closed() => return Err(Ended),
@@ -200,6 +254,12 @@ impl Reader {
 
     /// Sends a piece, unless the token was revoked meanwhile.
     async fn send(&mut self, piece: Bytes) -> Result<(), Ended> {
+        self.is_still()?;
+        self.pieces.send(piece).await.map_err(|_| Ended)
+    }
+
+    /// That the token was not revoked.
+    fn is_still(&mut self) -> Result<(), Ended> {
         let now = Instant::now();
         if now >= self.look {
             self.look = now + KEEP_OPEN;
@@ -207,7 +267,7 @@ impl Reader {
                 return Err(Ended);
             }
         }
-        self.pieces.send(piece).await.map_err(|_| Ended)
+        Ok(())
     }
 }
 
@@ -265,8 +325,8 @@ impl Piece {
         let (lineage, next) = follower.position();
         self.place = Place { lineage, next };
         match found {
-            Followed::Event(event) => self.bytes.extend_from_slice(&frame::event(lineage, event)),
-            Followed::Moved(moved) => self.bytes.extend_from_slice(&frame::moved(moved)),
+            Followed::Event(event) => frame::event(&mut self.bytes, lineage, event),
+            Followed::Moved(moved) => frame::moved(&mut self.bytes, moved),
         }
         Ok(true)
     }

@@ -1,7 +1,8 @@
 //! What whoever asks may change: a user their own tasks, an admin all of them and the store.
 
 use milepost::{
-    Changes, ChangesMax, Engine, Error, Json, Point, Result, Scope, Task, diff_states_up_to,
+    Changes, ChangesMax, Engine, Error, Json, Point, Result, RunState, Scope, Task,
+    diff_states_up_to,
 };
 
 use super::View;
@@ -82,22 +83,28 @@ impl View<'_> {
     }
 
     /// What is different between the states of two points that were seen, so many changes at most.
-    pub(crate) fn changes(&self, from: &Point, to: &Point, most: usize) -> Result<Changes> {
-        let (before, after) = (self.run_state(from)?, self.run_state(to)?);
+    pub(crate) fn changes(&self, [before, after]: &[RunState; 2], most: usize) -> Result<Changes> {
         let most = ChangesMax {
             changes: most,
             bytes: BYTES,
         };
-        diff_states_up_to(&before, &after, self.engine.chunks().as_ref(), most)
+        diff_states_up_to(before, after, self.engine.chunks().as_ref(), most)
+    }
+
+    /// Where the task of a point that was seen is now.
+    pub(crate) fn present(&self, to: &Point) -> Result<Point> {
+        let task = self.task(&to.task)?;
+        task.point(task.head()?.next)
     }
 
     /// What a restore to a point that was seen would do, with the state or without.
     pub(crate) fn plan_restore(&self, to: &Point, scope: Scope) -> Result<RestorePlan> {
-        let task = self.task(&to.task)?;
-        let from = task.point(task.head()?.next)?;
+        let from = self.present(to)?;
         let changes = match scope {
             Scope::Files => Changes::default(),
-            Scope::State | Scope::All => self.changes(&from, to, PLANNED)?,
+            Scope::State | Scope::All => {
+                self.changes(&[self.run_state(&from)?, self.run_state(to)?], PLANNED)?
+            }
         };
         let hashes = (self.engine.hash_at(&from)?, self.engine.hash_at(to)?);
         Ok(RestorePlan {

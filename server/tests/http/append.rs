@@ -4,7 +4,7 @@ use milepost::{Body, Data};
 use serde_json::{Value, json};
 
 use crate::changing::{Three, problem};
-use crate::served::Came;
+use crate::served::{Came, Served};
 
 const PATH: &str = "/v1/tasks/hers/events";
 const STEP: &str = r#"{"kind": "step_started", "body": {"step": 1}}"#;
@@ -266,4 +266,24 @@ async fn a_shown_body_can_be_sent_again() {
     let body: Value = serde_json::to_value(event.body).unwrap();
     let again = json!({"kind": body["kind"], "body": body}).to_string();
     assert_eq!(three.post(PATH, &again).await.status, 201);
+}
+
+#[tokio::test]
+async fn a_pack_that_cannot_be_opened_refuses_one_append_and_not_the_next() {
+    let served = Served::new();
+    served.task("hers", "ana", 1);
+    let body = |fill: &str| {
+        let content = fill.repeat(300_000);
+        json!({"kind": "message", "body": {"role": "user", "content": content}}).to_string()
+    };
+    let pack = served.dir.path().join("packs/0000000001.pack");
+    std::fs::create_dir(&pack).unwrap();
+    let path = "/v1/tasks/hers/events";
+    let came = served.post(path, &body("a")).await;
+    assert_eq!(came.status, 503, "{came:?}");
+    let small = r#"{"kind": "step_started", "body": {"step": 1}}"#;
+    assert_eq!(served.post(path, small).await.status, 201);
+    std::fs::remove_dir(&pack).unwrap();
+    assert_eq!(served.post(path, &body("b")).await.status, 201);
+    assert_eq!(served.get("/readyz").await.status, 200);
 }

@@ -125,3 +125,48 @@ async fn a_mark_is_taken_away_unless_it_is_pinned() {
         .await;
     assert_eq!(task.checkpoints().unwrap(), 0);
 }
+
+#[tokio::test]
+async fn lists_and_names_end_at_their_limit_while_they_are_read() {
+    let three = Three::new();
+    let many = vec!["\"a\""; 9].join(",");
+    let long = "x".repeat(5000);
+    // What comes behind the limit is no JSON: nobody has looked at it.
+    for (method, path, body, said) in [
+        (
+            "POST",
+            "/v1/tasks/hers/checkpoints",
+            format!("{{\"aliases\": [{many}, !"),
+            "8 aliases",
+        ),
+        (
+            "POST",
+            "/v1/tasks/hers/checkpoints",
+            format!("{{\"label\": \"{long}\", !"),
+            "longer than",
+        ),
+        (
+            "POST",
+            "/v1/tasks",
+            format!("{{\"id\": \"{long}\", !"),
+            "longer than",
+        ),
+        (
+            "POST",
+            "/v1/restores",
+            format!("{{\"to\": \"{long}\", !"),
+            "longer than",
+        ),
+        (
+            "PATCH",
+            "/v1/tasks/hers/artifacts",
+            (0..=10_000).fold("{".to_owned(), |text, n| text + &format!("\"{n}\": 1,")) + "!",
+            "more than 10000",
+        ),
+    ] {
+        let came = three.ask(method, path, &three.ana, &body).await;
+        assert_eq!(came.status, 400, "{came:?}");
+        let detail = came.json()["detail"].as_str().unwrap().to_owned();
+        assert!(detail.contains(said), "{detail}");
+    }
+}

@@ -299,3 +299,95 @@ async fn large_values_end_a_list_of_changes_early() {
         messages.filter(|change| change["path"].as_str().unwrap().starts_with("/messages/"));
     assert_eq!(messages.count(), 5);
 }
+
+/// A task whose state has an artifact of so many bytes.
+async fn with_artifact(served: &Served, id: &str, bytes: usize) {
+    served.task(id, "ana", 0);
+    let body = serde_json::json!({ "text": "x".repeat(bytes) }).to_string();
+    let path = format!("/v1/tasks/{id}/artifacts");
+    let came = served.ask(request("PATCH", &path, None, &body)).await;
+    assert_eq!(came.status, 200, "{came:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_state_that_many_look_at_is_folded_once() {
+    use tower::ServiceExt as _;
+    let served = Served::new();
+    with_artifact(&served, "hers", 1000).await;
+    let before = served.engine.metrics().fold_us.count();
+    let mut asked = tokio::task::JoinSet::new();
+    for n in 0..20 {
+        let query = if n % 2 == 0 {
+            ""
+        } else {
+            "?pointer=/artifacts"
+        };
+        let path = format!("/v1/points/hers@2/state{query}");
+        let router = served.router();
+        asked.spawn(async move { router.oneshot(request("GET", &path, None, "")).await });
+    }
+    // Answers that nobody has read look at it still.
+    let answers = asked.join_all().await;
+    assert!(
+        answers
+            .iter()
+            .all(|answer| answer.as_ref().unwrap().status() == 200)
+    );
+    assert_eq!(served.engine.metrics().fold_us.count() - before, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn states_that_hold_all_bytes_have_others_wait_and_then_answered_503() {
+    use tower::ServiceExt as _;
+    let options = milepost_server::ServerOptions::default().memory(1 << 20);
+    let served = Served::with(options);
+    with_artifact(&served, "hers", 300_000).await;
+    with_artifact(&served, "others", 300_000).await;
+    let unread = request("GET", "/v1/points/hers/state", None, "");
+    let unread = served.router().oneshot(unread).await.unwrap();
+    for path in [
+        "/v1/points/others/state",
+        "/v1/points/others@1/diff/others",
+        "/v1/points/others/blame?pointer=/artifacts/text",
+    ] {
+        let came = served.get(path).await;
+        assert_eq!(came.status, 503, "{path}");
+        assert_eq!(came.header("retry-after"), "1");
+    }
+    drop(unread);
+    let came = served.get("/v1/points/others/state").await;
+    assert_eq!(came.status, 200);
+}
+
+#[tokio::test]
+async fn a_part_that_is_too_large_is_an_error_and_no_string() {
+    let served = Served::new();
+    served.task("hers", "ana", 0);
+    let many = vec!["{}"; 450_000].join(",");
+    let body = format!("{{\"v\": [{many}], \"odd\": [1e999, {many}]}}");
+    let path = "/v1/tasks/hers/artifacts";
+    let came = served.ask(request("PATCH", path, None, &body)).await;
+    assert_eq!(came.status, 200, "{came:?}");
+    let part = "/v1/points/hers/state?pointer=/artifacts/v/7";
+    assert_eq!(
+        served.get(part).await.json()["value"],
+        serde_json::json!({})
+    );
+    // Word for word it can be answered, taken apart it cannot.
+    let whole = served.get("/v1/points/hers@1/state").await;
+    assert_eq!(whole.status, 200);
+    let list = served
+        .get("/v1/points/hers/state?pointer=/artifacts/v")
+        .await;
+    assert_eq!(list.status, 200);
+    for path in ["", "?pointer=/artifacts/odd"] {
+        let came = served.get(&format!("/v1/points/hers/state{path}")).await;
+        assert_eq!(came.status, 413, "{path}: {}", came.bytes.len());
+        assert!(
+            came.json()["detail"]
+                .as_str()
+                .unwrap()
+                .contains("too large")
+        );
+    }
+}

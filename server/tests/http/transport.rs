@@ -61,10 +61,54 @@ async fn a_body_may_come_slowly_as_long_as_it_comes() {
     slow.send(&start(body.len())).await;
     for byte in body.chars() {
         // All of it takes longer than an answer may.
-        sleep(SECOND / 2).await;
+        sleep(SECOND / 5).await;
         slow.send(&byte.to_string()).await;
     }
     assert_eq!(slow.answer().await.status(), 201);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_comes_too_slowly_is_answered_408_however_regularly_it_comes() {
+    let served = Served::with(ServerOptions::default().read_timeout(SECOND));
+    let (_running, at) = run(served.server()).await;
+    let mut slow = Client::to(at).await;
+    slow.send(&start(1000)).await;
+    let mut came = None;
+    for _ in 0..60 {
+        slow.send(" ").await;
+        let mut byte = [0];
+        if timeout(SECOND / 5, slow.0.peek(&mut byte)).await.is_ok() {
+            came = Some(slow.answer().await);
+            break;
+        }
+    }
+    assert_eq!(came.expect("an end").status(), 408);
+    assert!(slow.is_closed().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn bodies_that_hold_all_bytes_have_others_wait_and_then_answered_503() {
+    let options = ServerOptions::default().memory(1 << 20);
+    let served = Served::with(options.request_timeout(SECOND));
+    let (_running, at) = run(served.server()).await;
+    let mut first = Client::to(at).await;
+    first.send(&start(300_000)).await;
+    settle().await;
+    let spaces = " ".repeat(100_000);
+    let body = |id: &str| format!("{spaces}{{\"id\": \"{id}\"}}");
+    let mut second = Client::to(at).await;
+    let late = body("late");
+    second.send(&(start(late.len()) + &late)).await;
+    let came = second.answer().await;
+    assert_eq!(came.status(), 503, "{came:?}");
+    assert!(came.head.contains("retry-after: 1"), "{came:?}");
+    assert!(came.body.contains("bodies of requests"), "{came:?}");
+    drop(first);
+    settle().await;
+    let mut third = Client::to(at).await;
+    let body = body("third");
+    third.send(&(start(body.len()) + &body)).await;
+    assert_eq!(third.answer().await.status(), 201);
 }
 
 #[tokio::test(start_paused = true)]

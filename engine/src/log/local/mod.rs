@@ -259,6 +259,16 @@ impl LocalLog {
         done.inspect_err(|error| self.shared.poison(error))
     }
 
+    /// A pack that could not be opened refuses one append: nothing of it was written.
+    fn append_to_pack(&self, entry: &[u8]) -> Result<Place> {
+        let packs = &self.shared.packs;
+        packs.append(entry).inspect_err(|error| {
+            if packs.has_failed() {
+                self.shared.poison(error);
+            }
+        })
+    }
+
     fn seen_whole(&self, id: ChunkId) {
         let mut whole = self.whole.lock();
         if whole.len() >= WHOLE_MAX {
@@ -408,7 +418,7 @@ impl Log for LocalLog {
         ChunkEntry::encode(content, pieces, &mut entry)?;
         {
             let _indexing = self.shared.indexing.read();
-            let place = self.poisons(self.shared.packs.append(&entry))?;
+            let place = self.append_to_pack(&entry)?;
             let put = vec![(keys::chunk(&id), Some(place.encode()))];
             self.poisons(self.shared.sled(self.shared.kv.apply(put)))?;
             self.shared.fresh.stored(id, place);

@@ -45,7 +45,7 @@ impl LocalLog {
         let _here = shared.switching.read();
         {
             let _indexing = shared.indexing.read();
-            let entry_at = self.poisons(shared.packs.append(&entry))?;
+            let entry_at = self.append_to_pack(&entry)?;
             let places = (members.iter().zip(0_u16..)).map(|((id, _), n)| {
                 let member = Some(n);
                 (*id, Place { member, ..entry_at })

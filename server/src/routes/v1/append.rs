@@ -13,7 +13,7 @@ use utoipa_axum::routes;
 use crate::appending::{self, Target};
 use crate::by::{By, answer};
 use crate::forms::{AppendedForm, EventGiven, Line, LineGiven, Problem};
-use crate::input::{Given, Named, bytes, is_json, media_type, object};
+use crate::input::{Given, Named, bytes, is_json, media_type, object, to_parse};
 use crate::server::App;
 use crate::wrong::Wrong;
 
@@ -50,7 +50,8 @@ impl FromRequest<App> for Events {
         if !are_lines && !is_json(headers) {
             return Err(Wrong::MediaType("application/json or application/x-ndjson"));
         }
-        let bytes = bytes(request, app).await?;
+        let (bytes, shares) = bytes(request, app).await?;
+        to_parse(app, &shares, bytes.len()).await?;
         Ok(Self { bytes, are_lines })
     }
 }

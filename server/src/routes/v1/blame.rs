@@ -1,5 +1,6 @@
 //! Which event set a part of a state.
 
+use axum::Extension;
 use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
@@ -8,6 +9,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::points::Seen;
+use crate::budget::Shares;
 use crate::forms::{BlamedForm, Problem};
 use crate::input::{Given, Named};
 use crate::server::App;
@@ -55,9 +57,15 @@ async fn blame(
     State(app): State<App>,
     who: Who,
     known: Known,
+    Extension(shares): Extension<Shares>,
     Named(address): Named,
     Given(query): Given<BlameQuery>,
 ) -> Result<Tagged<Json<BlamedForm>>, Wrong> {
+    let (asks, at) = (who.clone(), address.clone());
+    let point = app.work(move |engine| Ok(View::of(engine, &asks).point(&at)?));
+    let point = point.await?;
+    // As much as the state there twice: before and after what changed it.
+    drop(app.two(&shares, &who, [point.clone(), point]).await?);
     app.work(move |engine| {
         let view = View::of(engine, &who);
         let seen = Seen::at(&view, &address)?;

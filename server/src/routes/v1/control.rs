@@ -1,7 +1,5 @@
 //! Runs are controlled, guidance is given, artifacts are edited.
 
-use std::collections::BTreeMap;
-
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -19,6 +17,7 @@ use crate::appending::{self, Target};
 use crate::by::{By, answer, refused};
 use crate::forms::{AppendedForm, ControlForm, Problem};
 use crate::input::{Named, Required};
+use crate::read::Fields;
 use crate::server::App;
 use crate::view::View;
 use crate::wrong::Wrong;
@@ -49,6 +48,7 @@ struct ControlAsked {
 struct GuidanceAsked {
     text: String,
     /// What it is for.
+    #[serde(default, deserialize_with = "crate::read::some_text")]
     target: Option<String>,
 }
 
@@ -218,7 +218,7 @@ async fn artifacts(
     State(app): State<App>,
     by: By,
     Named(task): Named,
-    Required(artifacts): Required<BTreeMap<String, Json>>,
+    Required(Fields(artifacts)): Required<Fields<Json>>,
 ) -> Result<Response, Wrong> {
     if artifacts.is_empty() {
         return Err(Wrong::Invalid("no artifact is named".into()));

@@ -23,6 +23,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 #[serde(deny_unknown_fields)]
 struct EraseAsked {
     /// In words.
+    #[serde(default, deserialize_with = "crate::read::some_text")]
     reason: Option<String>,
 }
 

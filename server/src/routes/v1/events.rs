@@ -146,8 +146,9 @@ async fn lines(
         Some(_) => Some(limit(query.limit, LIMIT, LIMIT_MAX)? as u64),
         None => None,
     };
+    let asks = who.clone();
     let found = app.work(move |engine| {
-        let range = Range::of(&View::of(engine, &who), &task, &query)?;
+        let range = Range::of(&View::of(engine, &asks), &task, &query)?;
         let tag = range.tag.clone().and("ndjson");
         Tagged::unless(&known, tag, || Ok(range))
     });
@@ -164,8 +165,9 @@ async fn lines(
                 lineage,
                 next: from,
                 to,
+                before: from,
             };
-            let body = streamed::body(app, id, lines).await?;
+            let body = streamed::body(app, &who, id, lines).await?;
             Tagged::New(tag, ([(header::CONTENT_TYPE, JSON_LINES)], body))
         }
     };
@@ -231,11 +233,19 @@ struct Lines {
     lineage: Lineage,
     next: u64,
     to: u64,
+    /// Where the last buffer began.
+    before: u64,
 }
 
 impl Source for Lines {
+    fn again(&mut self) -> bool {
+        self.next = self.before;
+        true
+    }
+
     fn next(&mut self) -> Result<Option<Vec<u8>>, Wrong> {
         let mut buffer = Vec::new();
+        self.before = self.next;
         if self.next >= self.to {
             return Ok(None);
         }

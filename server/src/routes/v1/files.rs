@@ -60,8 +60,9 @@ async fn list(
     Named(address): Named,
     Given(Nothing {}): Given<Nothing>,
 ) -> Result<Response, Wrong> {
+    let asks = who.clone();
     let found = app.work(move |engine| {
-        let view = View::of(engine, &who);
+        let view = View::of(engine, &asks);
         let captured = view.captured(&view.point(&address)?)?;
         let list = || Ok(FileList::new(captured.entries()));
         Tagged::unless(&known, Tag::new(captured.info().root), list)
@@ -69,7 +70,7 @@ async fn list(
     let answer = match found.await? {
         Tagged::Same(tag) => Tagged::Same(tag),
         Tagged::New(tag, list) => {
-            let body = streamed::body(&app, id, list).await?;
+            let body = streamed::body(&app, &who, id, list).await?;
             Tagged::New(tag, ([(header::CONTENT_TYPE, JSON)], body))
         }
     };
@@ -108,8 +109,9 @@ async fn one(
     FileAt { address, path }: FileAt,
     Given(Nothing {}): Given<Nothing>,
 ) -> Result<Response, Wrong> {
+    let asks = who.clone();
     let found = app.work(move |engine| {
-        let view = View::of(engine, &who);
+        let view = View::of(engine, &asks);
         let captured = view.captured(&view.point(&address)?)?;
         let none = || Wrong::NotFound(format!("there is no file {path} in what was captured"));
         let kind = captured.entry(&path)?.ok_or_else(none)?.item.kind;
@@ -130,7 +132,7 @@ async fn one(
                 (header::CONTENT_DISPOSITION, text("attachment")),
                 (header::X_CONTENT_TYPE_OPTIONS, text("nosniff")),
             ];
-            Tagged::New(tag, (headers, streamed::body(&app, id, bytes).await?))
+            Tagged::New(tag, (headers, streamed::body(&app, &who, id, bytes).await?))
         }
     };
     Ok(answer.into_response())

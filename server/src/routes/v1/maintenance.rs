@@ -66,6 +66,7 @@ async fn anchor(
 #[serde(deny_unknown_fields)]
 struct VerifyAsked {
     /// One task; the whole store unless given.
+    #[serde(default, deserialize_with = "crate::read::some_text")]
     task: Option<String>,
     /// Every lineage is folded from its beginning, too, and compared with the snapshots.
     #[serde(default)]
@@ -146,8 +147,10 @@ struct RetentionAsked {
     #[serde(default)]
     drop_lineages: bool,
     /// Only the tasks of this user.
+    #[serde(default, deserialize_with = "crate::read::some_text")]
     user: Option<String>,
     /// Only this task.
+    #[serde(default, deserialize_with = "crate::read::some_text")]
     task: Option<String>,
 }
 

@@ -28,6 +28,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 #[serde(deny_unknown_fields)]
 struct CheckpointGiven {
     /// A name for people. Not all of it digits.
+    #[serde(default, deserialize_with = "crate::read::some_text")]
     label: Option<String>,
     /// `success` unless given.
     #[schema(value_type = Option<String>)]
@@ -36,7 +37,7 @@ struct CheckpointGiven {
     #[schema(value_type = Option<Object>)]
     metadata: Option<milepost::Json>,
     /// Ids that others know it by.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::read::aliases")]
     aliases: Vec<String>,
     /// The lineage to mark it on; the one that the task goes on with unless given.
     #[schema(value_type = Option<u32>)]

@@ -54,6 +54,7 @@ async fn pins(
 #[serde(deny_unknown_fields)]
 struct PinAsked {
     /// In words, at most 1,024 bytes.
+    #[serde(default, deserialize_with = "crate::read::some_text")]
     reason: Option<String>,
 }
 

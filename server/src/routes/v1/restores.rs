@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use axum::Extension;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -12,6 +13,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::budget::Shares;
 use crate::by::By;
 use crate::folder::Folder;
 use crate::forms::{Problem, RestorePlanForm, RestoredForm, planned};
@@ -33,6 +35,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 #[serde(deny_unknown_fields)]
 struct RestoreAsked {
     /// The address of the point gone back to.
+    #[serde(deserialize_with = "crate::read::text")]
     to: String,
     /// How much goes back: `state`, unless given, `files`, or `all`. Files are for admins.
     #[schema(value_type = Option<String>)]
@@ -43,6 +46,7 @@ struct RestoreAsked {
     /// What is decided about paths that stand in the way.
     choices: Option<ChoicesAsked>,
     /// What the new lineage is for, at most 1,024 bytes.
+    #[serde(default, deserialize_with = "crate::read::some_text")]
     description: Option<String>,
 }
 
@@ -52,9 +56,11 @@ struct RestoreAsked {
 struct ChoicesAsked {
     /// What was captured is taken.
     #[schema(value_type = Vec<String>)]
+    #[serde(deserialize_with = "crate::read::items")]
     theirs: Vec<TreePath>,
     /// What is there stays.
     #[schema(value_type = Vec<String>)]
+    #[serde(deserialize_with = "crate::read::items")]
     keep_mine: Vec<TreePath>,
     /// It is the folder that was captured, though that was elsewhere.
     moved: bool,
@@ -122,8 +128,10 @@ impl RestoreAsked {
 async fn plan(
     State(app): State<App>,
     who: Who,
+    Extension(shares): Extension<Shares>,
     Required(asked): Required<RestoreAsked>,
 ) -> Result<Json<RestorePlanForm>, Wrong> {
+    let to = asked.to.clone();
     let plan = move |view: &View<'_>| {
         let (point, scope, files) = asked.resolve(view)?;
         let files = files.map(|files| files.folder.plan(files.engine, &point));
@@ -131,6 +139,16 @@ async fn plan(
         let plan = view.plan_restore(&point, scope)?;
         Ok(Json(planned(plan, scope, files.as_ref())?))
     };
+    let asks = who.clone();
+    let points = app.work(move |engine| {
+        let view = View::of(engine, &asks);
+        let to = view.point(&to)?;
+        Ok([view.present(&to)?, to])
+    });
+    // What is wrong with an address is said by the plan.
+    if let Ok(points) = points.await {
+        drop(app.two(&shares, &who, points).await?);
+    }
     app.work(move |engine| plan(&View::of(engine, &who))).await
 }
 

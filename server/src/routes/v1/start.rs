@@ -27,8 +27,10 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 #[serde(deny_unknown_fields)]
 struct TaskGiven {
     /// 1 to 200 bytes, without control characters.
+    #[serde(deserialize_with = "crate::read::text")]
     id: String,
     /// Whose it is, 1 to 200 bytes; one's own unless given. For admins where it is another.
+    #[serde(default, deserialize_with = "crate::read::some_text")]
     user: Option<String>,
     /// The state that it begins with.
     #[schema(value_type = Option<Object>)]

@@ -1,5 +1,6 @@
 //! The state at a point, or a part of it, and what is different elsewhere.
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
@@ -12,6 +13,7 @@ use utoipa_axum::routes;
 use super::points::Seen;
 use crate::accept::{JSON, JSON_PATCH, choose};
 use crate::around::RequestId;
+use crate::budget::Shares;
 use crate::forms::{ChangesForm, Problem, StateOrPart};
 use crate::input::{Given, Named, NamedTwo, Nothing};
 use crate::server::App;
@@ -63,6 +65,8 @@ const MESSAGES_MAX: u64 = 1000;
         (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
+        (status = 413, description = "A part of it is too large to be answered whole", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "States that are looked at hold all bytes that they may", body = Problem, content_type = "application/problem+json"),
     ),
 )]
 async fn state(
@@ -80,8 +84,9 @@ async fn state(
         let text = format!("messages is 0 to {MESSAGES_MAX}");
         return Err(Wrong::Invalid(text));
     }
+    let asks = who.clone();
     let found = app.work(move |engine| {
-        let view = View::of(engine, &who);
+        let view = View::of(engine, &asks);
         let seen = Seen::at(&view, &address)?;
         // Before the state is read: what is erased meanwhile is not under the tag of what it was.
         let tag = seen.tag.clone().erased(view.erased(&seen.point)?);
@@ -89,18 +94,18 @@ async fn state(
             Some(count) => tag.and(count),
             None => tag,
         };
-        Tagged::unless(&known, tag, || {
-            let (state, form) = (view.run_state(&seen.point)?, seen.form());
-            match (messages, &pointer) {
-                (Some(count), None) => StateText::with_last(&form, state, count, view.chunks()),
-                _ => StateText::of(&form, state, pointer.as_ref(), view.chunks()),
-            }
-        })
+        Tagged::unless(&known, tag, || Ok((seen.form(), seen.point)))
     });
     let answer = match found.await? {
         Tagged::Same(tag) => Tagged::Same(tag),
-        Tagged::New(tag, text) => {
-            let body = streamed::body(&app, id, text).await?;
+        Tagged::New(tag, (form, point)) => {
+            let state = app.folded(&who, point).await?;
+            let text = app.work(move |engine| match (messages, &pointer) {
+                (Some(count), None) => StateText::with_last(&form, state, count, engine.chunks()),
+                _ => StateText::of(&form, state, pointer.as_ref(), engine.chunks()),
+            });
+            let text = text.await?;
+            let body = streamed::body(&app, &who, id, text).await?;
             Tagged::New(tag, ([(header::CONTENT_TYPE, JSON)], body))
         }
     };
@@ -138,25 +143,32 @@ async fn diff(
     who: Who,
     known: Known,
     headers: HeaderMap,
+    Extension(shares): Extension<Shares>,
     NamedTwo(before, after): NamedTwo,
     Given(Nothing {}): Given<Nothing>,
 ) -> Result<Response, Wrong> {
     let kind = choose(&headers, &[JSON, JSON_PATCH])?;
     let is_patch = kind == JSON_PATCH;
+    let asks = who.clone();
     let found = app.work(move |engine| {
-        let view = View::of(engine, &who);
+        let view = View::of(engine, &asks);
         let (before, after) = (Seen::at(&view, &before)?, Seen::at(&view, &after)?);
         let erased = (view.erased(&before.point)?, view.erased(&after.point)?);
         let tag = before.tag.erased(erased.0).and(after.hash).erased(erased.1);
         let tag = tag.and(if is_patch { "patch" } else { "json" });
-        Tagged::unless(&known, tag, || {
-            text(
-                view.changes(&before.point, &after.point, CHANGES)?,
-                is_patch,
-            )
-        })
+        Tagged::unless(&known, tag, || Ok([before.point, after.point]))
     });
-    let text = found.await?;
+    let text = match found.await? {
+        Tagged::Same(tag) => Tagged::Same(tag),
+        Tagged::New(tag, points) => {
+            let states = app.two(&shares, &who, points).await?;
+            let changes = app.work(move |engine| {
+                let changes = View::of(engine, &who).changes(&states, CHANGES)?;
+                text(changes, is_patch)
+            });
+            Tagged::New(tag, changes.await?)
+        }
+    };
     let answer = text.map(|text| ([(header::CONTENT_TYPE, kind)], text));
     let mut response = answer.into_response();
     let vary = HeaderValue::from_static("accept");

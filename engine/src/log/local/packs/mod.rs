@@ -168,13 +168,17 @@ impl Packs {
         self.state.lock().end()
     }
 
-    /// Appends the entry of a chunk or of a group. It survives power loss after `sync`.
+    /// Appends the entry of a chunk or of a group. It survives power loss after `sync`. Where
+    /// `has_failed` is false after an error, nothing was written and the next append may succeed.
     pub(crate) fn append(&self, entry: &[u8]) -> Result<Place> {
         let mut state = self.state.lock();
-        let appended = state
-            .check()
-            .and_then(|()| self.append_to(&mut state, entry));
-        state.note(appended)
+        state.check()?;
+        self.append_to(&mut state, entry)
+    }
+
+    /// Reports a write or sync that failed, so that its outcome is unknown.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.state.lock().failed.is_some()
     }
 
     /// Begins another pack, unless the last one is empty; gives the number of the one that is appended
@@ -183,12 +187,9 @@ impl Packs {
         let mut state = self.state.lock();
         state.check()?;
         let empty = state.open.as_ref().is_some_and(|(_, _, at)| *at == 0);
-        let begun = if empty {
-            Ok(())
-        } else {
-            self.begin(&mut state)
-        };
-        state.note(begun)?;
+        if !empty {
+            self.begin(&mut state)?;
+        }
         Ok(state.last)
     }
 
@@ -210,9 +211,11 @@ impl Packs {
         }
         let number = state.last + 1;
         let path = files::numbered_path(&self.dir, u64::from(number), "pack");
+        // Both are opened before anything is written: too many open files refuse one append.
+        let dir = File::open(&self.dir).map_err(|e| files::io("open", &self.dir, &e))?;
         let file = files::open_rw(&path)?;
-        file.sync_all().map_err(|e| files::io("sync", &path, &e))?;
-        files::sync_dir(&self.dir)?;
+        let synced = file.sync_all().and_then(|()| dir.sync_all());
+        state.note(synced.map_err(|e| files::io("sync", &path, &e)))?;
         state.last = number;
         state.open = Some((number, Arc::new(file), 0));
         Ok(())
@@ -225,16 +228,19 @@ impl Packs {
         let Some((pack, file, at)) = state.open.as_mut() else {
             return Err(Error::invalid("no pack is open"));
         };
-        file.write_all_at(entry, *at)
-            .map_err(|e| files::io("write", &self.dir, &e))?;
         let place = Place {
             pack: *pack,
             at: *at,
             len: entry.len() as u32,
             member: None,
         };
-        *at += entry.len() as u64;
-        state.dirty = true;
+        let written = file.write_all_at(entry, *at);
+        let written = written.map_err(|e| files::io("write", &self.dir, &e));
+        if written.is_ok() {
+            *at += entry.len() as u64;
+            state.dirty = true;
+        }
+        state.note(written)?;
         Ok(place)
     }
 

@@ -1,0 +1,220 @@
+//! Bytes that requests may hold at once, of the whole process and of each token.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Bytes;
+use milepost::ErrorKind;
+use parking_lot::Mutex;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+use crate::wrong::Wrong;
+
+/// Bytes are counted in pieces of this size: a semaphore counts to 2^29 on small machines.
+const UNIT: usize = 1 << 10;
+
+/// A number of bytes that may be held at once.
+#[derive(Debug, Clone)]
+pub(crate) struct Budget {
+    left: Arc<Semaphore>,
+    /// All of it, in units.
+    all: u32,
+    /// Its name in errors.
+    of: &'static str,
+}
+
+/// A part of a budget, until it is dropped.
+pub(crate) type Share = OwnedSemaphorePermit;
+
+/// The budgets of a service.
+#[derive(Debug)]
+pub(crate) struct Budgets {
+    /// Bodies of requests, as they come and until they are answered.
+    pub(crate) bodies: Budget,
+    /// What bodies are parsed to.
+    pub(crate) parsing: Budget,
+    /// States that are folded and looked at.
+    pub(crate) states: Budget,
+    /// Long events under way to readers.
+    pub(crate) answers: Budget,
+}
+
+impl Budgets {
+    /// So many bytes in all, a quarter for each.
+    pub(crate) fn new(bytes: usize) -> Self {
+        let part = |of| Budget::new(bytes / 4, of);
+        Self {
+            bodies: part("bodies of requests"),
+            parsing: part("requests that are read"),
+            states: part("states that are looked at"),
+            answers: part("long events under way"),
+        }
+    }
+
+    pub(crate) fn all(&self) -> [(&'static str, &Budget); 4] {
+        [
+            ("bodies", &self.bodies),
+            ("parsing", &self.parsing),
+            ("states", &self.states),
+            ("answers", &self.answers),
+        ]
+    }
+}
+
+/// What a request holds of budgets until all that was done for it has ended.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Shares(Arc<Mutex<Vec<Share>>>);
+
+impl Shares {
+    pub(crate) fn hold(&self, share: Share) {
+        self.0.lock().push(share);
+    }
+}
+
+impl Budget {
+    pub(crate) fn new(bytes: usize, of: &'static str) -> Self {
+        let all = u32::try_from((bytes / UNIT).max(1)).unwrap_or(u32::MAX / 2);
+        Self {
+            left: Arc::new(Semaphore::new(all as usize)),
+            all,
+            of,
+        }
+    }
+
+    /// Units for so many bytes. More than there are in all count as all: such a request runs alone.
+    fn units(&self, bytes: usize) -> u32 {
+        let units = u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX);
+        units.clamp(1, self.all)
+    }
+
+    /// Waits for so many bytes, in the order of the calls.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` where they are not free in time.
+    pub(crate) async fn take(&self, bytes: usize, at_most: Duration) -> Result<Share, Wrong> {
+        let left = Arc::clone(&self.left);
+        let share = timeout(at_most, left.acquire_many_owned(self.units(bytes))).await;
+        match share {
+            Ok(Ok(share)) => Ok(share),
+            _ => Err(self.busy()),
+        }
+    }
+
+    /// Waits for so many bytes for as long as that takes.
+    pub(crate) async fn wait(&self, bytes: usize) -> Option<Share> {
+        let left = Arc::clone(&self.left);
+        left.acquire_many_owned(self.units(bytes)).await.ok()
+    }
+
+    /// Takes so many bytes where they are free.
+    pub(crate) fn try_take(&self, bytes: usize) -> Option<Share> {
+        let left = Arc::clone(&self.left);
+        left.try_acquire_many_owned(self.units(bytes)).ok()
+    }
+
+    /// Takes so many bytes where they are free.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` where they are not.
+    pub(crate) fn now(&self, bytes: usize) -> Result<Share, Wrong> {
+        self.try_take(bytes).ok_or_else(|| self.busy())
+    }
+
+    /// Bytes that are held now.
+    pub(crate) fn held(&self) -> usize {
+        (self.all as usize).saturating_sub(self.left.available_permits()) * UNIT
+    }
+
+    /// All of its bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.all as usize * UNIT
+    }
+
+    fn busy(&self) -> Wrong {
+        let (of, all) = (self.of, self.bytes());
+        let text = format!("{of} hold {all} bytes in all, and no more are free: ask again later");
+        Wrong::Engine(ErrorKind::Unavailable, text, None)
+    }
+}
+
+/// Pieces of answers that are longer than a buffer, for one token.
+#[derive(Debug, Clone)]
+pub(crate) struct Long {
+    of_token: Budget,
+    of_all: Budget,
+}
+
+/// Leave to hold a long piece, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct LongShare {
+    _of_token: Share,
+    _of_all: Share,
+}
+
+impl Long {
+    pub(crate) fn new(of_token: Budget, of_all: Budget) -> Self {
+        Self { of_token, of_all }
+    }
+
+    pub(crate) fn try_take(&self, bytes: usize) -> Option<LongShare> {
+        Some(LongShare {
+            _of_token: self.of_token.try_take(bytes)?,
+            _of_all: self.of_all.try_take(bytes)?,
+        })
+    }
+
+    /// Waits for as long as it takes. Whoever waits holds no piece.
+    pub(crate) async fn wait(&self, bytes: usize) -> Option<LongShare> {
+        Some(LongShare {
+            _of_token: self.of_token.wait(bytes).await?,
+            _of_all: self.of_all.wait(bytes).await?,
+        })
+    }
+}
+
+/// Leave for a long piece of a stream, which has one of them at a time.
+pub(crate) type LongLeave = (LongShare, OwnedSemaphorePermit);
+
+/// A long piece, which gives back its share with its last byte.
+pub(crate) struct LongPiece<L> {
+    bytes: Vec<u8>,
+    _leave: L,
+}
+
+impl<L: Send + 'static> LongPiece<L> {
+    pub(crate) fn bytes(mut bytes: Vec<u8>, leave: L) -> Bytes {
+        bytes.shrink_to_fit();
+        Bytes::from_owner(Self {
+            bytes,
+            _leave: leave,
+        })
+    }
+}
+
+impl<L> AsRef<[u8]> for LongPiece<L> {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_budget_is_never_exceeded_and_what_is_larger_runs_alone() {
+        let budget = Budget::new(10 << 10, "tests");
+        let some = budget.now(1).unwrap();
+        assert_eq!(budget.held(), 1 << 10);
+        let late = budget.take(1 << 30, Duration::from_secs(1)).await;
+        assert_eq!(late.unwrap_err().status(), 503);
+        drop(some);
+        let all = budget.take(1 << 30, Duration::from_secs(1)).await.unwrap();
+        assert!(budget.now(1).is_err());
+        drop(all);
+        assert_eq!(budget.held(), 0);
+    }
+}

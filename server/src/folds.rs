@@ -1,0 +1,135 @@
+//! States that are looked at: each is folded once, however many look at it, and all of them are bounded in bytes.
+
+use std::collections::HashMap;
+use std::ops::Deref;
+use std::sync::{Arc, Weak};
+
+use milepost::{Engine, LineageId, Offset, Point, RunState, TaskNo};
+use parking_lot::Mutex;
+
+use crate::budget::{Share, Shares};
+use crate::server::App;
+use crate::view::View;
+use crate::who::Who;
+use crate::wrong::Wrong;
+
+/// Bytes of memory for each byte of a state that is answered, and of one that is taken apart.
+const COPIED: u64 = 3;
+const TAKEN_APART: u64 = 64;
+
+/// What takes no more is not counted.
+const SMALL: usize = 256 << 10;
+
+/// A point, and how many events of its task were erased: they change its state.
+type Key = (TaskNo, LineageId, Offset, u64);
+
+/// Where a state is found while somebody looks at it. Locked while it is folded.
+type Place = Arc<tokio::sync::Mutex<Weak<Folded>>>;
+
+/// The states that somebody looks at.
+#[derive(Debug, Default)]
+pub(crate) struct Folds(Mutex<HashMap<Key, Place>>);
+
+impl Folds {
+    fn place(&self, key: Key) -> Place {
+        let mut all = self.0.lock();
+        if let Some(place) = all.get(&key) {
+            return Arc::clone(place);
+        }
+        // Those that nobody looks at, and nobody is about to.
+        all.retain(|_, place| {
+            let gone = |place: &Place| place.try_lock().is_ok_and(|it| it.strong_count() == 0);
+            Arc::strong_count(place) > 1 || !gone(place)
+        });
+        Arc::clone(all.entry(key).or_default())
+    }
+}
+
+/// A state, for as long as somebody looks at it.
+#[derive(Debug)]
+pub(crate) struct Folded {
+    state: RunState,
+    _share: Option<Share>,
+}
+
+impl Deref for Folded {
+    type Target = RunState;
+
+    fn deref(&self) -> &RunState {
+        &self.state
+    }
+}
+
+impl App {
+    /// The state at a point, for somebody who may see it.
+    pub(crate) async fn folded(&self, who: &Who, point: Point) -> Result<Arc<Folded>, Wrong> {
+        let (asks, at) = (who.clone(), point.clone());
+        let erased = self.work(move |engine| Ok(View::of(engine, &asks).erased(&at)?));
+        let key = (point.no, point.lineage, point.offset, erased.await?);
+        let place = self.folds().place(key);
+        let mut there = place.lock().await;
+        if let Some(folded) = there.upgrade() {
+            return Ok(folded);
+        }
+        let asks = who.clone();
+        let fold = move |engine: &Engine| {
+            let state = View::of(engine, &asks).run_state(&point)?;
+            let bytes = state.weight().saturating_mul(COPIED);
+            Ok((state, bytes))
+        };
+        let (state, share) = self.bounded(fold).await?;
+        let folded = Arc::new(Folded {
+            state,
+            _share: share,
+        });
+        *there = Arc::downgrade(&folded);
+        Ok(folded)
+    }
+
+    /// The states at two points, for somebody who may see them, and what they take when they are taken apart.
+    pub(crate) async fn two(
+        &self,
+        shares: &Shares,
+        who: &Who,
+        points: [Point; 2],
+    ) -> Result<[RunState; 2], Wrong> {
+        let asks = who.clone();
+        let fold = move |engine: &Engine| {
+            let view = View::of(engine, &asks);
+            let [before, after] = &points;
+            let states = [view.run_state(before)?, view.run_state(after)?];
+            let bytes: u64 = states.iter().map(RunState::weight).sum();
+            Ok((states, bytes.saturating_mul(TAKEN_APART)))
+        };
+        let (states, share) = self.bounded(fold).await?;
+        share.into_iter().for_each(|share| shares.hold(share));
+        Ok(states)
+    }
+
+    /// Folds something within the bytes that states may hold. What it takes is known once it is there: where they are not
+    /// free then it is dropped, and folded again when they are.
+    async fn bounded<T: Send + 'static>(
+        &self,
+        fold: impl Fn(&Engine) -> Result<(T, u64), Wrong> + Send + Sync + 'static,
+    ) -> Result<(T, Option<Share>), Wrong> {
+        let fold = Arc::new(fold);
+        let states = &self.budgets().states;
+        let mut had: Option<(Share, usize)> = None;
+        loop {
+            let one = self.one_more_fold().await;
+            let again = Arc::clone(&fold);
+            let (folded, bytes) = self.work(move |engine| again(engine)).await?;
+            let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+            if bytes <= SMALL {
+                return Ok((folded, None));
+            }
+            let share = had.take().filter(|(_, of)| *of >= bytes);
+            let share = share.map(|(share, _)| share);
+            if let Some(share) = share.or_else(|| states.try_take(bytes)) {
+                return Ok((folded, Some(share)));
+            }
+            drop((folded, one));
+            had = Some((states.take(bytes, self.patience()).await?, bytes));
+        }
+    }
+}
