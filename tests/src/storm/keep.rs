@@ -1,0 +1,147 @@
+//! Cleanups, erasures and deletions: the answers they must get, and their effect on the model.
+
+use milepost::ErrorKind;
+
+use super::call::{Cleaned, Done};
+use super::judge::Answer;
+use super::model::{Model, TaskModel};
+
+pub fn remove(
+    model: &mut Model,
+    task: &str,
+    mark: &str,
+    answer: &Answer<'_>,
+) -> Result<(), String> {
+    let Some(known) = model.tasks.get_mut(task) else {
+        return Err(answer.wrong("a checkpoint of no task"));
+    };
+    let pinned = known.marks.get(mark).is_some_and(|mark| mark.pinned);
+    match answer.got {
+        Err(failed) if failed.is(ErrorKind::Conflict) && pinned => Ok(()),
+        Ok(_) if pinned && !answer.crossed => Err(answer.wrong("I10: a pinned checkpoint went")),
+        Ok(_) => {
+            known.retained = true;
+            known.gone.insert(mark.to_owned(), true);
+            known.marks.remove(mark);
+            Ok(())
+        }
+        Err(_) => Err(answer.wrong("a checkpoint was not removed")),
+    }
+}
+
+pub fn cleanup(
+    model: &mut Model,
+    task: Option<&str>,
+    keep: u8,
+    answer: &Answer<'_>,
+) -> Result<(), String> {
+    let Ok(Done::Cleaned(cleaned)) = answer.got else {
+        return Err(answer.wrong("a cleanup failed"));
+    };
+    let named: Vec<&str> = cleaned.iter().map(|one| one.task.as_str()).collect();
+    let due = match task {
+        Some(task) => vec![task.to_owned()],
+        None => model.live(),
+    };
+    let missed = due.iter().any(|due| !named.contains(&due.as_str()));
+    if missed && !answer.crossed {
+        return Err(answer.wrong("a cleanup left a task out"));
+    }
+    for one in cleaned {
+        let Some(known) = model.tasks.get_mut(&one.task) else {
+            return Err(answer.wrong("a cleanup of no task"));
+        };
+        if one.error.is_some() && !answer.crossed {
+            return Err(answer.wrong("a cleanup failed"));
+        }
+        clean(known, one, usize::from(keep), answer)?;
+    }
+    Ok(())
+}
+
+fn clean(
+    known: &mut TaskModel,
+    one: &Cleaned,
+    keep: usize,
+    answer: &Answer<'_>,
+) -> Result<(), String> {
+    let mut order: Vec<(u64, String)> = (known.marks.iter())
+        .filter(|(_, mark)| !mark.pinned)
+        .map(|(id, mark)| (mark.order, id.clone()))
+        .collect();
+    order.sort();
+    order.reverse();
+    let goes = order.split_off(keep.min(order.len()));
+    if !answer.crossed && goes.len() as u64 != one.removed {
+        let due = goes.len();
+        return Err(answer.wrong(&format!("I10: {due} checkpoints are to go")));
+    }
+    for (_, id) in goes {
+        known.marks.remove(&id);
+        known.gone.insert(id, !answer.crossed);
+    }
+    known.retained |= one.removed > 0;
+    let active = known.active();
+    for dropped in &one.dropped {
+        let holds = known.marks.values().any(|mark| mark.lineage == *dropped);
+        if *dropped == active || holds {
+            let why = format!("I10: lineage {dropped}, which is needed, was dropped");
+            return Err(answer.wrong(&why));
+        }
+        if let Some(lineage) = known.lineages.get_mut(dropped) {
+            lineage.dropped = true;
+        }
+    }
+    for (trimmed, begin) in &one.trimmed {
+        if let Some(lineage) = known.lineages.get_mut(trimmed) {
+            lineage.base = Some(*begin);
+        }
+    }
+    Ok(())
+}
+
+pub fn erase(
+    model: &mut Model,
+    task: &str,
+    lineage: u32,
+    offset: u64,
+    answer: &Answer<'_>,
+) -> Result<(), String> {
+    let Some(known) = model.tasks.get_mut(task) else {
+        return Err(answer.wrong("an erasure in no task"));
+    };
+    let owner = known.owner(lineage, offset);
+    let based = known.has_base_behind(offset);
+    let lineages = &mut known.lineages;
+    let owner = owner.and_then(|owner| lineages.get_mut(&owner));
+    let Some(owner) = owner else {
+        // The head.
+        return match answer.got {
+            Err(failed) if failed.is(ErrorKind::NotFound) => Ok(()),
+            _ => Err(answer.wrong("an event that is not there was erased")),
+        };
+    };
+    match (answer.got, owner.events.get_mut(&offset)) {
+        (Ok(_), Some(event)) => {
+            event.erased = true;
+            for mark in known.marks.values_mut() {
+                mark.state = None;
+            }
+            Ok(())
+        }
+        // Others build on what the engine made.
+        (Err(failed), None) if failed.is(ErrorKind::Invalid) => Ok(()),
+        (Err(failed), _) if failed.is(ErrorKind::Conflict) && based => Ok(()),
+        _ => Err(answer.wrong("an erasure")),
+    }
+}
+
+pub fn delete(model: &mut Model, task: &str, answer: &Answer<'_>) -> Result<(), String> {
+    match answer.got {
+        Ok(_) => {
+            model.tasks.insert(task.to_owned(), TaskModel::default());
+            Ok(())
+        }
+        Err(_) => Err(answer.wrong("a task was not deleted")),
+    }
+}

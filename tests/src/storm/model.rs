@@ -1,0 +1,206 @@
+//! The model: the events, keys, checkpoints and lineages that were acknowledged.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+/// A store as far as somebody was told of it.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Model {
+    pub tasks: BTreeMap<String, TaskModel>,
+    /// Checkpoints that were marked, over all tasks.
+    pub marked: u64,
+    /// Keys that were used by [`super::program::Op::Keys`].
+    pub keys: u64,
+    /// Calls that are under way: an answer may then be of before or after another.
+    pub under_way: BTreeSet<u64>,
+    pub begun: u64,
+    /// Calls that had others beside them.
+    pub crossed: BTreeSet<u64>,
+    /// Events that were acknowledged.
+    pub acknowledged: u64,
+}
+
+/// A task of one name; another that had the name before is gone.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct TaskModel {
+    pub live: bool,
+    pub lineages: BTreeMap<u32, LineageModel>,
+    /// Lineage, and the activation that an undo goes back to. The first is of epoch 1.
+    pub activations: Vec<(u32, Option<usize>)>,
+    pub marks: BTreeMap<String, MarkModel>,
+    /// Checkpoints that went, some of which may be there still.
+    pub gone: BTreeMap<String, bool>,
+    /// A checkpoint went: events may be trimmed.
+    pub retained: bool,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct LineageModel {
+    pub parent: Option<(u32, u64)>,
+    /// What was appended to it, by offset; not what the engine adds.
+    pub events: BTreeMap<u64, EventModel>,
+    pub keys: BTreeMap<String, KeyModel>,
+    pub head: u64,
+    /// It begins with a base here, and inherits nothing.
+    pub base: Option<u64>,
+    pub dropped: bool,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct EventModel {
+    pub body: u64,
+    pub erased: bool,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct KeyModel {
+    pub first: u64,
+    pub bodies: Vec<u64>,
+    /// A checkpoint went with them.
+    pub marked: bool,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct MarkModel {
+    pub lineage: u32,
+    pub mark: u64,
+    pub at: u64,
+    /// Place in the order of commits, as far as it is known.
+    pub order: u64,
+    pub pinned: bool,
+    /// The state's digest, once it was folded.
+    pub state: Option<u64>,
+}
+
+/// How a key is seen from a lineage.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Seen {
+    /// All of its events.
+    Whole {
+        lineage: u32,
+        first: u64,
+        bodies: Vec<u64>,
+        marked: bool,
+    },
+    /// A fork cuts them.
+    Part,
+    Free,
+}
+
+impl TaskModel {
+    pub fn active(&self) -> u32 {
+        self.activations.last().map_or(0, |(lineage, _)| *lineage)
+    }
+
+    pub fn epoch(&self) -> u64 {
+        self.activations.len() as u64
+    }
+
+    /// Owners of a lineage's events, newest first: lineage, from, to. Trimmed events are counted.
+    pub fn spans(&self, lineage: u32) -> Vec<(u32, u64, u64)> {
+        let (mut at, mut to) = (lineage, u64::MAX);
+        let mut spans = Vec::new();
+        while let Some(here) = self.lineages.get(&at) {
+            let from = here.parent.map_or(0, |(_, offset)| offset).min(to);
+            spans.push((at, from, to.min(here.head)));
+            let Some((parent, offset)) = here.parent else {
+                break;
+            };
+            (at, to) = (parent, offset.min(to));
+        }
+        spans
+    }
+
+    /// The first offset of a lineage that is there.
+    pub fn begin(&self, lineage: u32) -> u64 {
+        let spans = self.spans(lineage).into_iter();
+        let mut bases = spans.filter_map(|(owner, ..)| self.lineages[&owner].base);
+        bases.next().unwrap_or(0)
+    }
+
+    /// Whether a lineage begins with a base behind this offset.
+    pub fn has_base_behind(&self, offset: u64) -> bool {
+        let mut bases = self.lineages.values().filter_map(|lineage| lineage.base);
+        bases.any(|base| base > offset)
+    }
+
+    /// The owner of the event at an offset of a lineage.
+    pub fn owner(&self, lineage: u32, offset: u64) -> Option<u32> {
+        let spans = self.spans(lineage);
+        let of = |(_, from, to): &&(u32, u64, u64)| (*from..*to).contains(&offset);
+        spans.iter().find(of).map(|(owner, ..)| *owner)
+    }
+
+    pub fn event(&self, lineage: u32, offset: u64) -> Option<&EventModel> {
+        self.lineages.get(&lineage)?.events.get(&offset)
+    }
+
+    pub fn key(&self, lineage: u32, key: &str) -> Seen {
+        for (owner, _, to) in self.spans(lineage) {
+            let Some(found) = self.lineages[&owner].keys.get(key) else {
+                continue;
+            };
+            if found.first >= to {
+                continue;
+            }
+            if found.first + found.bodies.len() as u64 > to {
+                return Seen::Part;
+            }
+            return Seen::Whole {
+                lineage: owner,
+                first: found.first,
+                bodies: found.bodies.clone(),
+                marked: found.marked,
+            };
+        }
+        Seen::Free
+    }
+
+    /// All keys that a lineage sees, or saw before it forked.
+    pub fn keys(&self, lineage: u32) -> BTreeSet<String> {
+        let spans = self.spans(lineage).into_iter();
+        spans
+            .flat_map(|(owner, ..)| self.lineages[&owner].keys.keys().cloned())
+            .collect()
+    }
+
+    /// Lineages that are there.
+    pub fn there(&self) -> Vec<u32> {
+        let all = self.lineages.iter().filter(|(_, lineage)| !lineage.dropped);
+        all.map(|(id, _)| *id).collect()
+    }
+}
+
+impl Model {
+    /// Tasks that are there.
+    pub fn live(&self) -> Vec<String> {
+        let all = self.tasks.iter().filter(|(_, task)| task.live);
+        all.map(|(name, _)| name.clone()).collect()
+    }
+
+    pub fn live_task(&self, name: &str) -> Option<&TaskModel> {
+        self.tasks.get(name).filter(|task| task.live)
+    }
+
+    /// A call begins.
+    pub fn begin(&mut self, counts: bool) -> u64 {
+        self.begun += 1;
+        let id = self.begun;
+        if !counts {
+            return id;
+        }
+        if !self.under_way.is_empty() {
+            self.crossed.insert(id);
+            self.crossed.extend(self.under_way.iter().copied());
+        }
+        self.under_way.insert(id);
+        id
+    }
+
+    /// A call ends; says whether another was beside it.
+    pub fn end(&mut self, id: u64) -> bool {
+        self.under_way.remove(&id);
+        self.crossed.remove(&id)
+    }
+}
