@@ -10,6 +10,9 @@
 //! fork.rs     the same for restores, branches and undo
 //! keep.rs     the same for cleanups, erasures and deletions
 //! check.rs    compares a whole store with the model
+//! watch.rs    subscriptions, followers and iterators, and the events that they may give
+//! count.rs    an embedder's reducer, which stops where it is told to
+//! damage.rs   damaged packs
 //! life.rs     runs a program from its beginning to its end
 //! shrink.rs   drops steps from a program that fails
 //! report.rs   counts
@@ -24,6 +27,8 @@
 
 pub mod call;
 pub mod check;
+pub mod count;
+mod damage;
 mod fork;
 mod judge;
 mod keep;
@@ -34,3 +39,4 @@ pub mod report;
 mod resolve;
 pub mod run;
 pub mod shrink;
+mod watch;

@@ -6,6 +6,7 @@ use milepost::{
 };
 
 use super::call::print_of;
+use super::count::Count;
 use super::model::{Model, Seen, TaskModel};
 use super::run::digest;
 use crate::seed::hash;
@@ -14,13 +15,17 @@ use crate::seed::hash;
 const OF_ENGINE: [&str; 3] = ["lineage_opened", "checkpoint_marked", "restored"];
 
 /// Looks whether a store has all that was acknowledged, and nothing else; learns states.
-pub fn check(engine: &Engine, model: &mut Model) -> Result<(), String> {
+pub fn check(engine: &Engine, model: &mut Model, count: Option<&Count>) -> Result<(), String> {
     for (name, known) in &mut model.tasks {
         match engine.task(name) {
             Err(error) if !known.live && error.kind() == ErrorKind::NotFound => {}
             Ok(_) if !known.live => return Err(format!("task {name} was deleted and is there")),
             Ok(task) => {
-                check_task(engine, &task, known).map_err(|e| format!("task {name}: {e}"))?
+                let named = |e| format!("task {name}: {e}");
+                check_task(engine, &task, known).map_err(named)?;
+                if let Some(count) = count.filter(|_| !known.uncounted) {
+                    check_counts(engine, &task, known, count).map_err(named)?;
+                }
             }
             Err(error) => return Err(format!("I1: task {name}: {error}")),
         }
@@ -109,7 +114,30 @@ fn check_lineage(
     }
 }
 
-fn check_event(known: &TaskModel, lineage: u32, event: &Event) -> Result<(), String> {
+/// States of an embedder's reducer: as many messages as were appended, trimmed or not.
+fn check_counts(
+    engine: &Engine,
+    task: &Task,
+    known: &TaskModel,
+    count: &Count,
+) -> Result<(), String> {
+    for id in known.there() {
+        let head = known.lineages[&id].head;
+        let lineage = task.lineage_named(LineageId(id));
+        let point = lineage.and_then(|lineage| lineage.point(head));
+        let found = point.and_then(|point| engine.state(count, &point));
+        let found = found.map_err(|e| format!("I10: the count of lineage {id}: {e}"))?;
+        let due = known.messages(id, head);
+        if found != due {
+            return Err(format!(
+                "I5: lineage {id} counts {found} messages, not {due}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+pub fn check_event(known: &TaskModel, lineage: u32, event: &Event) -> Result<(), String> {
     let owner = known.owner(lineage, event.offset);
     if owner != Some(event.lineage.0) {
         return Err(format!("I7: it is of {}, not of {owner:?}", event.lineage));
@@ -146,11 +174,16 @@ fn check_marks(engine: &Engine, name: &str, known: &mut TaskModel) -> Result<(),
     };
     let listed = engine.checkpoints(&query).map_err(|e| e.to_string())?;
     let listed: Vec<String> = listed.items.iter().map(|m| m.id.to_string()).collect();
-    for (id, surely) in &known.gone {
-        if listed.contains(id) && *surely {
-            return Err(format!("I10: checkpoint {id} went and is there"));
+    for (id, maybe) in &mut known.gone {
+        match (maybe.take(), listed.contains(id)) {
+            (None, true) => return Err(format!("I10: checkpoint {id} went and is there")),
+            (Some(mark), true) => {
+                known.marks.insert(id.clone(), mark);
+            }
+            (_, false) => {}
         }
     }
+    known.gone.retain(|id, _| !known.marks.contains_key(id));
     let known_ones = listed.iter().filter(|id| known.marks.contains_key(*id));
     if known_ones.count() != known.marks.len() {
         let lost = known.marks.keys().find(|id| !listed.contains(id));

@@ -1,6 +1,6 @@
 //! The answer that a call must get, and its effect on the model.
 
-use milepost::ErrorKind;
+use milepost::{Body, ErrorKind};
 
 use super::call::{Adding, Call, Done, Failed, Marked, Target, print_of};
 use super::model::{EventModel, KeyModel, LineageModel, MarkModel, Model, Seen, TaskModel};
@@ -13,6 +13,10 @@ pub struct Answer<'a> {
     pub got: &'a Result<Done, Failed>,
     /// Another call that changes something was under way at the same time.
     pub crossed: bool,
+    /// Checkpoints that had been marked when it began.
+    pub before: u64,
+    /// The reducer [`super::count::Count`] is there.
+    pub counted: bool,
 }
 
 impl Answer<'_> {
@@ -42,7 +46,8 @@ pub fn judge(model: &mut Model, answer: &Answer<'_>) -> Result<(), String> {
     match answer.call {
         Call::Start { task } => match answer.got {
             Ok(_) => {
-                model.tasks.insert(task.clone(), started());
+                let generation = model.tasks.get(task).map_or(0, |task| task.generation);
+                model.tasks.insert(task.clone(), started(generation));
                 Ok(())
             }
             Err(_) => Err(answer.wrong("a task of a free name was not started")),
@@ -85,13 +90,14 @@ pub fn judge(model: &mut Model, answer: &Answer<'_>) -> Result<(), String> {
     }
 }
 
-fn started() -> TaskModel {
+fn started(generation: u32) -> TaskModel {
     let root = LineageModel {
         head: 1,
         ..LineageModel::default()
     };
     TaskModel {
         live: true,
+        generation,
         lineages: [(0, root)].into(),
         activations: vec![(0, None)],
         ..TaskModel::default()
@@ -211,9 +217,10 @@ fn append(model: &mut Model, adding: &Adding, answer: &Answer<'_>) -> Result<(),
     let Some(lineage) = known.lineages.get_mut(&lineage) else {
         return Err(answer.wrong("an append to no lineage"));
     };
-    for (offset, body) in (first..).zip(&bodies) {
+    for ((offset, body), spec) in (first..).zip(&bodies).zip(&adding.bodies) {
         let event = EventModel {
             body: *body,
+            message: matches!(spec.body(), Body::Message(_)),
             erased: false,
         };
         if lineage.events.insert(offset, event).is_some() {

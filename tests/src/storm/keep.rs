@@ -2,7 +2,7 @@
 
 use milepost::ErrorKind;
 
-use super::call::{Cleaned, Done};
+use super::call::{Cleaned, Done, Failed};
 use super::judge::Answer;
 use super::model::{Model, TaskModel};
 
@@ -21,7 +21,7 @@ pub fn remove(
         Ok(_) if pinned && !answer.crossed => Err(answer.wrong("I10: a pinned checkpoint went")),
         Ok(_) => {
             known.retained = true;
-            known.gone.insert(mark.to_owned(), true);
+            known.gone.insert(mark.to_owned(), None);
             known.marks.remove(mark);
             Ok(())
         }
@@ -51,7 +51,10 @@ pub fn cleanup(
         let Some(known) = model.tasks.get_mut(&one.task) else {
             return Err(answer.wrong("a cleanup of no task"));
         };
-        if one.error.is_some() && !answer.crossed {
+        // A reducer that is not there may have states, or has lost one.
+        let missed = !answer.counted || known.uncounted;
+        let refused = |failed: &Failed| failed.is(ErrorKind::Unsupported) && missed;
+        if one.error.as_ref().is_some_and(|e| !refused(e)) && !answer.crossed {
             return Err(answer.wrong("a cleanup failed"));
         }
         clean(known, one, usize::from(keep), answer)?;
@@ -71,14 +74,25 @@ fn clean(
         .collect();
     order.sort();
     order.reverse();
-    let goes = order.split_off(keep.min(order.len()));
-    if !answer.crossed && goes.len() as u64 != one.removed {
+    // Those that were marked meanwhile may be among the newest, or not.
+    let fresh = order.iter().filter(|(at, _)| *at > answer.before).count();
+    let stay = |n: usize, at: u64| match at > answer.before {
+        true => fresh <= keep,
+        false => n < keep,
+    };
+    let goes: Vec<(usize, String)> = (order.into_iter().enumerate())
+        .filter(|(n, (at, _))| !stay(*n, *at))
+        .map(|(n, (_, id))| (n, id))
+        .collect();
+    let open = known.gone.values().any(Option::is_some);
+    if !answer.crossed && !open && goes.len() as u64 != one.removed {
         let due = goes.len();
         return Err(answer.wrong(&format!("I10: {due} checkpoints are to go")));
     }
-    for (_, id) in goes {
-        known.marks.remove(&id);
-        known.gone.insert(id, !answer.crossed);
+    for (n, id) in goes {
+        let surely = n >= keep + fresh && !answer.crossed;
+        let mark = known.marks.remove(&id);
+        known.gone.insert(id, mark.filter(|_| !surely));
     }
     known.retained |= one.removed > 0;
     let active = known.active();
@@ -93,6 +107,12 @@ fn clean(
         }
     }
     for (trimmed, begin) in &one.trimmed {
+        if !answer.counted && known.counted.contains(trimmed) {
+            let why =
+                format!("I10: lineage {trimmed} was trimmed without a reducer that has states");
+            return Err(answer.wrong(&why));
+        }
+        known.uncounted |= !answer.counted;
         if let Some(lineage) = known.lineages.get_mut(trimmed) {
             lineage.base = Some(*begin);
         }
@@ -124,6 +144,7 @@ pub fn erase(
     match (answer.got, owner.events.get_mut(&offset)) {
         (Ok(_), Some(event)) => {
             event.erased = true;
+            known.counted.clear();
             for mark in known.marks.values_mut() {
                 mark.state = None;
             }
@@ -139,7 +160,7 @@ pub fn erase(
 pub fn delete(model: &mut Model, task: &str, answer: &Answer<'_>) -> Result<(), String> {
     match answer.got {
         Ok(_) => {
-            model.tasks.insert(task.to_owned(), TaskModel::default());
+            model.forget(task);
             Ok(())
         }
         Err(_) => Err(answer.wrong("a task was not deleted")),

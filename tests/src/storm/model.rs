@@ -25,12 +25,18 @@ pub struct Model {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct TaskModel {
     pub live: bool,
+    /// Tasks of the name, before and now.
+    pub generation: u32,
+    /// Lineages for which a state of [`super::count::Count`] was stored.
+    pub counted: BTreeSet<u32>,
+    /// Events went while the reducer was not there and had no state stored: its states are lost.
+    pub uncounted: bool,
     pub lineages: BTreeMap<u32, LineageModel>,
     /// Lineage, and the activation that an undo goes back to. The first is of epoch 1.
     pub activations: Vec<(u32, Option<usize>)>,
     pub marks: BTreeMap<String, MarkModel>,
-    /// Checkpoints that went, some of which may be there still.
-    pub gone: BTreeMap<String, bool>,
+    /// Checkpoints that went; what is known of one that may be there still.
+    pub gone: BTreeMap<String, Option<MarkModel>>,
     /// A checkpoint went: events may be trimmed.
     pub retained: bool,
 }
@@ -50,6 +56,7 @@ pub struct LineageModel {
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct EventModel {
     pub body: u64,
+    pub message: bool,
     pub erased: bool,
 }
 
@@ -125,6 +132,17 @@ impl TaskModel {
         bases.any(|base| base > offset)
     }
 
+    /// The messages before an offset of a lineage, those that were trimmed too.
+    pub fn messages(&self, lineage: u32, offset: u64) -> u64 {
+        let spans = self.spans(lineage).into_iter();
+        let count = |(owner, from, to): (u32, u64, u64)| {
+            let to = to.min(offset).max(from);
+            let events = self.lineages[&owner].events.range(from..to);
+            events.filter(|(_, e)| e.message && !e.erased).count() as u64
+        };
+        spans.map(count).sum()
+    }
+
     /// The owner of the event at an offset of a lineage.
     pub fn owner(&self, lineage: u32, offset: u64) -> Option<u32> {
         let spans = self.spans(lineage);
@@ -181,6 +199,16 @@ impl Model {
 
     pub fn live_task(&self, name: &str) -> Option<&TaskModel> {
         self.tasks.get(name).filter(|task| task.live)
+    }
+
+    /// The name is free for another task.
+    pub fn forget(&mut self, name: &str) {
+        let generation = self.tasks.get(name).map_or(0, |task| task.generation);
+        let gone = TaskModel {
+            generation: generation + 1,
+            ..TaskModel::default()
+        };
+        self.tasks.insert(name.to_owned(), gone);
     }
 
     /// A call begins.

@@ -29,6 +29,8 @@ pub enum Schedule {
 /// From one opening of a store to the next.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Life {
+    /// The store is opened with the reducer [`super::count::Count`].
+    pub counted: bool,
     pub steps: Vec<Step>,
     pub end: End,
 }
@@ -40,6 +42,8 @@ pub enum End {
     Close,
     /// The store goes on as a copy of its files at this moment.
     Kill,
+    /// Packs are damaged, and the store is compacted. The last life only.
+    Damage,
 }
 
 /// One operation on one task.
@@ -90,6 +94,14 @@ pub enum Bad {
     ByHand,
 }
 
+/// How events are read as they come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum How {
+    Subscription,
+    Follower,
+    Iterator,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Op {
     Start,
@@ -120,7 +132,19 @@ pub enum Op {
         keep: u8,
         undo: u8,
         marks_only: bool,
+        /// Done while the cleanup folds a state.
+        beside: Vec<Step>,
     },
+    /// So much is appended that states are stored, and it is waited for.
+    Snapshots,
+    /// Begins to follow a lineage or the task.
+    Watch {
+        who: Who,
+        from: u16,
+        how: How,
+    },
+    /// Reads on with one of those that follow.
+    Look(u8),
     Erase(u8, u16),
     Delete,
     /// Compacts; before its `at`-th report the other steps are done.
@@ -144,6 +168,8 @@ struct Mix {
     cleans: bool,
     compacts: bool,
     keys: bool,
+    counts: bool,
+    watches: bool,
 }
 
 impl Program {
@@ -159,10 +185,15 @@ impl Program {
             cleans: !one_of(3),
             compacts: !one_of(3),
             keys: !one_of(3),
+            counts: one_of(3),
+            watches: one_of(3),
         };
         let tiny = one_of(2);
         let lives = 1 + random.below(4);
-        let lives = (0..lives).map(|_| life(&mut random, mix)).collect();
+        let mut lives: Vec<Life> = (0..lives).map(|_| life(&mut random, mix)).collect();
+        if let (0, Some(last)) = (random.below(8), lives.last_mut()) {
+            last.end = End::Damage;
+        }
         Self {
             seed,
             schedule: Schedule::Sequential,
@@ -189,7 +220,12 @@ fn life(random: &mut Random, mix: Mix) -> Life {
         0 => End::Close,
         _ => End::Kill,
     };
-    Life { steps, end }
+    let counted = mix.counts && random.below(3) > 0;
+    Life {
+        counted,
+        steps,
+        end,
+    }
 }
 
 fn step(random: &mut Random, mix: Mix, outer: bool) -> Step {
@@ -205,7 +241,7 @@ fn op(random: &mut Random, mix: Mix, outer: bool) -> Op {
     loop {
         let n16 = random.number() as u16;
         let n8 = random.number() as u8;
-        return match random.below(44) {
+        return match random.below(50) {
             0..=11 => append(random, mix),
             12 if mix.keys => Op::Keys(2 + random.below(if outer { 60 } else { 4 }) as u16),
             13..=18 => Op::Mark {
@@ -222,6 +258,10 @@ fn op(random: &mut Random, mix: Mix, outer: bool) -> Op {
                 keep: random.below(4) as u8,
                 undo: random.below(3) as u8,
                 marks_only: random.below(4) == 0,
+                beside: match outer && mix.counts {
+                    true => while_folding(random, mix),
+                    false => Vec::new(),
+                },
             },
             32 | 33 if mix.erases => Op::Erase(n8, n16),
             34 if mix.deletes => Op::Delete,
@@ -231,6 +271,13 @@ fn op(random: &mut Random, mix: Mix, outer: bool) -> Op {
             39 if outer => Op::Check,
             40 | 41 if mix.refused => Op::Refused(who(random), bad(random)),
             42 => Op::Start,
+            43 if mix.counts && outer => Op::Snapshots,
+            44 | 45 if mix.watches => Op::Watch {
+                who: who(random),
+                from: n16,
+                how: [How::Subscription, How::Follower, How::Iterator][usize::from(n8 % 3)],
+            },
+            46..=49 if mix.watches => Op::Look(n8),
             _ => continue,
         };
     }
@@ -238,10 +285,41 @@ fn op(random: &mut Random, mix: Mix, outer: bool) -> Op {
 
 fn compact(random: &mut Random, mix: Mix) -> Op {
     let count = random.below(4);
-    Op::Compact {
-        at: random.below(8) as u8,
-        beside: (0..count).map(|_| step(random, mix, false)).collect(),
+    let mut beside: Vec<Step> = (0..count).map(|_| step(random, mix, false)).collect();
+    if mix.cleans && random.below(2) == 0 {
+        let cleanup = Op::Cleanup {
+            all: true,
+            keep: 1,
+            undo: random.below(2) as u8,
+            marks_only: false,
+            beside: Vec::new(),
+        };
+        beside.push(Step {
+            task: 0,
+            op: cleanup,
+        });
     }
+    Op::Compact {
+        at: random.below(6) as u8,
+        beside,
+    }
+}
+
+/// Steps that do not wait for a cleanup.
+fn while_folding(random: &mut Random, mix: Mix) -> Vec<Step> {
+    let op = |random: &mut Random| match random.below(2) {
+        0 => append(random, mix),
+        _ => Op::Mark {
+            who: Who::Named(random.number() as u8),
+            at: None,
+        },
+    };
+    let count = random.below(4);
+    let steps = (0..count).map(|_| Step {
+        task: random.below(TASKS + 3).saturating_sub(3) as u8,
+        op: op(random),
+    });
+    steps.collect()
 }
 
 fn append(random: &mut Random, mix: Mix) -> Op {

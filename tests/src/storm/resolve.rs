@@ -4,8 +4,11 @@ use super::call::{Adding, Call, Target};
 use super::model::{Model, TaskModel};
 use super::program::{Op, Spec, Step, To, Who};
 
+/// Messages of a kilobyte that states are stored behind.
+const SNAPSHOT: u32 = 300;
+
 /// The name of a task.
-fn name(task: u8) -> String {
+pub fn name(task: u8) -> String {
     format!("t{task}")
 }
 
@@ -18,7 +21,7 @@ pub fn resolve(step: &Step, model: &mut Model) -> Vec<Call> {
         return vec![Call::Start { task }];
     };
     let calls = match &step.op {
-        Op::Start | Op::Compact { .. } | Op::Check => None,
+        Op::Start | Op::Compact { .. } | Op::Check | Op::Watch { .. } | Op::Look(_) => None,
         Op::Append {
             who,
             bodies,
@@ -58,6 +61,22 @@ pub fn resolve(step: &Step, model: &mut Model) -> Vec<Call> {
             let calls = calls.collect();
             model.keys += u64::from(*count);
             return calls;
+        }
+        Op::Snapshots => {
+            let bodies = (0..SNAPSHOT).map(|n| Spec {
+                kind: 11,
+                salt: 2 * n + 1,
+                size: 1000,
+            });
+            Some(Call::Append(Adding {
+                task: task.clone(),
+                lineage: None,
+                bodies: bodies.collect(),
+                key: None,
+                expect: None,
+                mark: false,
+                submit: false,
+            }))
         }
         Op::Refused(who, bad) => Some(Call::Refused {
             lineage: lineage(known, *who).unwrap_or_else(|| known.active()),
@@ -101,6 +120,7 @@ pub fn resolve(step: &Step, model: &mut Model) -> Vec<Call> {
             keep,
             undo,
             marks_only,
+            ..
         } => Some(Call::Cleanup {
             task: (!all).then(|| task.clone()),
             keep: *keep,
@@ -123,14 +143,14 @@ pub fn resolve(step: &Step, model: &mut Model) -> Vec<Call> {
     calls.into_iter().collect()
 }
 
-fn lineage(task: &TaskModel, who: Who) -> Option<u32> {
+pub fn lineage(task: &TaskModel, who: Who) -> Option<u32> {
     let Who::Named(n) = who else { return None };
     let there = task.there();
     there.get(usize::from(n) % there.len().max(1)).copied()
 }
 
 /// An offset that is there, or the head.
-fn offset(task: &TaskModel, lineage: u32, n: u16) -> Option<u64> {
+pub fn offset(task: &TaskModel, lineage: u32, n: u16) -> Option<u64> {
     let (begin, head) = (task.begin(lineage), task.lineages.get(&lineage)?.head);
     (head >= begin).then(|| begin + u64::from(n) % (head - begin + 1))
 }
