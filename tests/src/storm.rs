@@ -13,6 +13,10 @@
 //! watch.rs    subscriptions, followers and iterators, and the events that they may give
 //! count.rs    an embedder's reducer, which stops where it is told to
 //! damage.rs   damaged packs
+//! fault.rs    a life in a process of its own, under faults
+//! lines.rs    the calls and answers of such a process
+//! settle.rs   calls whose answers are not known
+//! acts.rs     does steps, one after another or in the middle of others
 //! life.rs     runs a program from its beginning to its end
 //! shrink.rs   drops steps from a program that fails
 //! report.rs   counts
@@ -25,18 +29,22 @@
     reason = "tests"
 )]
 
+mod acts;
 pub mod call;
 pub mod check;
 pub mod count;
 mod damage;
+pub mod fault;
 mod fork;
 mod judge;
 mod keep;
 pub mod life;
+mod lines;
 pub mod model;
 pub mod program;
 pub mod report;
 mod resolve;
 pub mod run;
+mod settle;
 pub mod shrink;
 mod watch;

@@ -75,6 +75,28 @@ pub enum Call {
     Drain,
 }
 
+impl Call {
+    /// The task it is about; none where that is all of them.
+    pub fn task(&self) -> Option<&str> {
+        match self {
+            Self::Append(adding) => Some(&adding.task),
+            Self::Cleanup { task, .. } => task.as_deref(),
+            Self::Drain => None,
+            Self::Start { task }
+            | Self::Refused { task, .. }
+            | Self::Mark { task, .. }
+            | Self::Restore { task, .. }
+            | Self::Branch { task, .. }
+            | Self::Undo { task }
+            | Self::Pin { task, .. }
+            | Self::RemoveMark { task, .. }
+            | Self::Erase { task, .. }
+            | Self::Delete { task }
+            | Self::State { task, .. } => Some(task),
+        }
+    }
+}
+
 /// An append.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Adding {
@@ -142,6 +164,8 @@ pub enum Done {
         epoch: u64,
     },
     Cleaned(Vec<Cleaned>),
+    /// As far as it came.
+    Partly(Vec<Cleaned>),
     State(u64),
 }
 

@@ -35,8 +35,10 @@ pub fn cleanup(
     keep: u8,
     answer: &Answer<'_>,
 ) -> Result<(), String> {
-    let Ok(Done::Cleaned(cleaned)) = answer.got else {
-        return Err(answer.wrong("a cleanup failed"));
+    let (cleaned, partly) = match answer.got {
+        Ok(Done::Cleaned(cleaned)) => (cleaned, false),
+        Ok(Done::Partly(cleaned)) => (cleaned, true),
+        _ => return Err(answer.wrong("a cleanup failed")),
     };
     let named: Vec<&str> = cleaned.iter().map(|one| one.task.as_str()).collect();
     let due = match task {
@@ -57,7 +59,7 @@ pub fn cleanup(
         if one.error.as_ref().is_some_and(|e| !refused(e)) && !answer.crossed {
             return Err(answer.wrong("a cleanup failed"));
         }
-        clean(known, one, usize::from(keep), answer)?;
+        clean(known, one, usize::from(keep), answer, partly)?;
     }
     Ok(())
 }
@@ -67,6 +69,7 @@ fn clean(
     one: &Cleaned,
     keep: usize,
     answer: &Answer<'_>,
+    partly: bool,
 ) -> Result<(), String> {
     let mut order: Vec<(u64, String)> = (known.marks.iter())
         .filter(|(_, mark)| !mark.pinned)
@@ -85,12 +88,12 @@ fn clean(
         .map(|(n, (_, id))| (n, id))
         .collect();
     let open = known.gone.values().any(Option::is_some);
-    if !answer.crossed && !open && goes.len() as u64 != one.removed {
+    if !answer.crossed && !partly && !open && goes.len() as u64 != one.removed {
         let due = goes.len();
         return Err(answer.wrong(&format!("I10: {due} checkpoints are to go")));
     }
     for (n, id) in goes {
-        let surely = n >= keep + fresh && !answer.crossed;
+        let surely = n >= keep + fresh && !answer.crossed && !partly;
         let mark = known.marks.remove(&id);
         known.gone.insert(id, mark.filter(|_| !surely));
     }

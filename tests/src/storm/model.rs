@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::call::{Adding, Call};
+
 /// A store as far as somebody was told of it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Model {
@@ -209,6 +211,15 @@ impl Model {
             ..TaskModel::default()
         };
         self.tasks.insert(name.to_owned(), gone);
+    }
+
+    /// Keys of [`super::program::Op::Keys`] are not used again.
+    pub fn used(&mut self, call: &Call) {
+        if let Call::Append(Adding { key: Some(key), .. }) = call
+            && let Some(Ok(number)) = key.strip_prefix("many-").map(str::parse::<u64>)
+        {
+            self.keys = self.keys.max(number + 1);
+        }
     }
 
     /// A call begins.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::fault::Fault;
 use crate::seed::Random;
 
 /// Tasks of a store.
@@ -44,6 +45,8 @@ pub enum End {
     Kill,
     /// Packs are damaged, and the store is compacted. The last life only.
     Damage,
+    /// All of the life is in a process of its own, to which this is done.
+    Fault(Fault),
 }
 
 /// One operation on one task.
@@ -102,6 +105,15 @@ pub enum How {
     Iterator,
 }
 
+/// A report of a compaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum At {
+    /// The report of this number.
+    Number(u8),
+    /// The first about the fresh sled folder. There is one where the store has some hundred commits.
+    Sled,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Op {
     Start,
@@ -147,9 +159,9 @@ pub enum Op {
     Look(u8),
     Erase(u8, u16),
     Delete,
-    /// Compacts; before its `at`-th report the other steps are done.
+    /// Compacts; the other steps are done in its report.
     Compact {
-        at: u8,
+        at: At,
         beside: Vec<Step>,
     },
     State(To),
@@ -170,6 +182,7 @@ struct Mix {
     keys: bool,
     counts: bool,
     watches: bool,
+    faults: bool,
 }
 
 impl Program {
@@ -187,6 +200,7 @@ impl Program {
             keys: !one_of(3),
             counts: one_of(3),
             watches: one_of(3),
+            faults: one_of(2),
         };
         let tiny = one_of(2);
         let lives = 1 + random.below(4);
@@ -215,9 +229,15 @@ impl Program {
 
 fn life(random: &mut Random, mix: Mix) -> Life {
     let count = 5 + random.below(40);
-    let steps = (0..count).map(|_| step(random, mix, true)).collect();
-    let end = match random.below(2) {
+    let mut steps: Vec<Step> = (0..count).map(|_| step(random, mix, true)).collect();
+    if mix.keys && mix.compacts && random.below(3) == 0 {
+        // Enough commits for a compaction to report on.
+        let op = Op::Keys(260);
+        steps.insert(random.below(3) as usize, Step { task: 0, op });
+    }
+    let end = match random.below(3) {
         0 => End::Close,
+        1 if mix.faults => End::Fault(Fault::draw(random)),
         _ => End::Kill,
     };
     let counted = mix.counts && random.below(3) > 0;
@@ -300,7 +320,10 @@ fn compact(random: &mut Random, mix: Mix) -> Op {
         });
     }
     Op::Compact {
-        at: random.below(6) as u8,
+        at: match random.below(2) {
+            0 => At::Sled,
+            _ => At::Number(random.below(4) as u8),
+        },
         beside,
     }
 }

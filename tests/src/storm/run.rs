@@ -125,7 +125,7 @@ pub fn told(engine: &Engine, mark: &Checkpoint) -> Marked {
     }
 }
 
-fn forked(engine: &Engine, task: &Task, lineage: &Lineage) -> Result<Done> {
+pub fn forked(engine: &Engine, task: &Task, lineage: &Lineage) -> Result<Done> {
     let info = lineage.info()?;
     let query = CheckpointQuery {
         task: Some(task.id().to_owned()),

@@ -12,6 +12,7 @@
 use std::time::{Duration, Instant};
 
 use milepost_tests::seed::{number, seed};
+use milepost_tests::storm::fault;
 use milepost_tests::storm::life::run;
 use milepost_tests::storm::program::Program;
 use milepost_tests::storm::report::Counts;
@@ -19,6 +20,12 @@ use milepost_tests::storm::shrink::shrink;
 
 /// Runs of a program that is shrunk, at most.
 const TRIES: usize = 200;
+
+/// The process that faults are done to: does nothing unless it is told.
+#[test]
+fn child_that_lives_under_faults() {
+    fault::child();
+}
 
 #[test]
 fn what_was_acknowledged_is_there_whatever_happens() {
