@@ -11,6 +11,7 @@ use milepost::{CompactionStep, Engine, ErrorKind, Options};
 use super::call::{Call, Done, Failed};
 use super::check::{check, verify};
 use super::count::Count;
+use super::fork::adopt;
 use super::judge::{Answer, judge};
 use super::lines;
 use super::model::Model;
@@ -35,7 +36,7 @@ pub struct Acts {
     pub lines: Option<Mutex<File>>,
     /// A call failed as it may where the disk does: nothing more is done.
     pub failed: AtomicBool,
-    /// One at a time starts or deletes a task.
+    /// One at a time starts, cleans up or deletes tasks.
     pub names: Mutex<()>,
 }
 
@@ -84,10 +85,6 @@ impl Acts {
             return Ok(());
         }
         lock(&self.counts).operations += 1;
-        let _one = match step.op {
-            Op::Start | Op::Delete => Some(lock(&self.names)),
-            _ => None,
-        };
         match &step.op {
             // An answer may be an error where calls are made to fail.
             Op::Check | Op::Watch { .. } | Op::Look(_) if self.lines.is_some() => return Ok(()),
@@ -118,7 +115,7 @@ impl Acts {
                 let first = &first;
                 scope.spawn(move || {
                     let mine = life.steps.iter().skip(thread).step_by(threads);
-                    for step in mine.filter(|step| step.op != Op::Check) {
+                    for step in mine.filter(|step| may_cross(&step.op)) {
                         let done = match lock(first).is_ok() {
                             true => self.step(step),
                             false => return,
@@ -131,6 +128,11 @@ impl Acts {
             }
         });
         lock(&first).clone()
+    }
+
+    /// Takes from the store what calls that were under way together left open.
+    pub fn adopt(&self, exactly: bool) -> Result<(), String> {
+        adopt(&self.engine(), &mut lock(&self.model), exactly)
     }
 
     /// How many states are stored, where a step is to store some.
@@ -188,6 +190,11 @@ impl Acts {
         if self.failed.load(Ordering::SeqCst) {
             return Ok(());
         }
+        let alone = matches!(
+            call,
+            Call::Start { .. } | Call::Delete { .. } | Call::Cleanup { .. }
+        );
+        let _one = alone.then(|| lock(&self.names));
         let begun = self.begin(call);
         let got = perform(&self.engine(), call).map_err(|e| Failed::of(&e));
         self.ended(call, &got, begun)
@@ -214,6 +221,14 @@ impl Acts {
         begun.end(&mut model, call, got, self.count.is_some())
     }
 
+    /// A step that does not wait for a cleanup: a task that is not there is not started.
+    fn in_a_fold(&self, step: &Step) -> Result<(), String> {
+        let calls = resolve(step, &mut lock(&self.model));
+        let append = |call: &&Call| matches!(call, Call::Append(_) | Call::Mark { .. });
+        let mut calls = calls.iter().filter(append);
+        calls.try_for_each(|call| self.call(call))
+    }
+
     /// Cleans up; other steps are done while it folds a state.
     fn cleanup(&self, call: &Call, beside: &[Step]) -> Result<(), String> {
         let Some(count) = &self.count else {
@@ -231,7 +246,7 @@ impl Acts {
             });
             let mut aside = Ok(());
             if stopped.begun.recv().is_ok() {
-                aside = beside.iter().try_for_each(|step| self.step(step));
+                aside = beside.iter().try_for_each(|step| self.in_a_fold(step));
             }
             drop(stopped);
             (cleaning.join().unwrap(), aside)
@@ -259,10 +274,18 @@ impl Acts {
                 self.failed.store(true, Ordering::SeqCst);
                 Ok(())
             }
+            // Another thread compacts.
+            Err(failed) if failed.is(ErrorKind::Conflict) => Ok(()),
             Err(failed) => Err(format!("compact: {failed:?}")),
             Ok(_) => Ok(()),
         }
     }
+}
+
+/// Whether a step may be under way beside any other. What takes checkpoints away by name is not: it would
+/// not be known what a cleanup beside it had to keep.
+fn may_cross(op: &Op) -> bool {
+    !matches!(op, Op::Check | Op::Pin(_) | Op::RemoveMark(_))
 }
 
 /// The moment that a call began.

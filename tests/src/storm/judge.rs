@@ -105,7 +105,7 @@ fn started(generation: u32) -> TaskModel {
 }
 
 /// A checkpoint is acknowledged.
-pub fn marked(model: &mut Model, task: &str, mark: &Marked) {
+pub fn marked(model: &mut Model, task: &str, mark: &Marked, crossed: bool) {
     model.marked += 1;
     let order = model.marked;
     model.acknowledged += 1;
@@ -115,13 +115,17 @@ pub fn marked(model: &mut Model, task: &str, mark: &Marked) {
     if let Some(lineage) = task.lineages.get_mut(&mark.lineage) {
         lineage.head = lineage.head.max(mark.mark + 1);
     }
+    if task.marks.contains_key(&mark.id) || task.gone.contains_key(&mark.id) {
+        return;
+    }
     let known = MarkModel {
         lineage: mark.lineage,
         mark: mark.mark,
         at: mark.at,
         order,
         pinned: false,
-        state: mark.state,
+        // Of before or behind another call.
+        state: mark.state.filter(|_| !crossed),
     };
     task.marks.insert(mark.id.clone(), known);
 }
@@ -214,6 +218,11 @@ fn append(model: &mut Model, adding: &Adding, answer: &Answer<'_>) -> Result<(),
     if adding.mark != mark.is_some() {
         return Err(answer.wrong("events and their checkpoint are both there or neither"));
     }
+    if answer.crossed && !known.lineages.contains_key(&lineage) {
+        // Its opening is not told yet.
+        known.loose = known.loose.or(Some(0));
+        known.lineages.insert(lineage, LineageModel::default());
+    }
     let Some(lineage) = known.lineages.get_mut(&lineage) else {
         return Err(answer.wrong("an append to no lineage"));
     };
@@ -241,7 +250,7 @@ fn append(model: &mut Model, adding: &Adding, answer: &Answer<'_>) -> Result<(),
         model.acknowledged += bodies.len() as u64;
     }
     if let Some(mark) = mark {
-        marked(model, &adding.task, &mark);
+        marked(model, &adding.task, &mark, answer.crossed);
     }
     Ok(())
 }
@@ -264,7 +273,7 @@ fn mark(
             if !fits && !answer.crossed {
                 return Err(answer.wrong("a checkpoint is elsewhere than asked for"));
             }
-            marked(model, task, mark);
+            marked(model, task, mark, answer.crossed);
             Ok(())
         }
         _ => Err(answer.wrong("a checkpoint was not marked")),
@@ -276,6 +285,9 @@ fn state(model: &mut Model, task: &str, to: &Target, answer: &Answer<'_>) -> Res
         return Err(answer.wrong("I5: the state of a point that is kept was refused"));
     };
     let Target::Mark(id) = to else { return Ok(()) };
+    if answer.crossed {
+        return Ok(());
+    }
     let task = model.tasks.get_mut(task);
     let Some(mark) = task.and_then(|task| task.marks.get_mut(id)) else {
         return Ok(());

@@ -81,8 +81,12 @@ impl Storm {
         let engine = Engine::open(&self.acts.root, self.acts.options());
         let engine = engine.map_err(|e| format!("I1: open: {e}"))?;
         let unknown = std::mem::take(&mut self.unknown);
+        let exactly = unknown.is_empty();
+        self.acts.engine = Some(engine.clone());
+        self.acts
+            .adopt(exactly)
+            .map_err(|e| format!("opened: {e}"))?;
         let settled = settle(&engine, &mut lock(&self.acts.model), unknown, counted);
-        self.acts.engine = Some(engine);
         settled.map_err(|e| format!("opened: {e}"))?;
         self.acts.check("opened")
     }
@@ -95,7 +99,8 @@ impl Storm {
                 self.acts.step(step).map_err(|e| format!("step {k}: {e}"))
             });
         };
-        self.acts.threads(life, threads)
+        self.acts.threads(life, threads)?;
+        self.acts.adopt(true)
     }
 
     fn close(&mut self) -> Result<(), String> {

@@ -41,6 +41,11 @@ pub struct TaskModel {
     pub gone: BTreeMap<String, Option<MarkModel>>,
     /// A checkpoint went: events may be trimmed.
     pub retained: bool,
+    /// Calls that were under way together opened or activated lineages: so many activations, of which
+    /// the store is asked.
+    pub loose: Option<u64>,
+    /// Activations are not known that an undo may go back to.
+    pub undo_open: bool,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

@@ -210,7 +210,10 @@ impl Program {
         }
         Self {
             seed,
-            schedule: Schedule::Sequential,
+            schedule: match random.below(3) {
+                0 => Schedule::Threads(3),
+                _ => Schedule::Sequential,
+            },
             tiny,
             lives,
         }

@@ -76,9 +76,21 @@ impl Watch {
     pub fn look(&mut self, model: &Model) -> std::result::Result<(), String> {
         let known = model.live_task(&self.task);
         let known = known.filter(|known| known.generation == self.generation);
+        let calm = model.under_way.is_empty();
         for _ in 0..EACH {
             let place = format!("a reader of task {}, lineage {}", self.task, self.lineage);
             let read = self.reader.next(&mut self.lineage);
+            // What comes of calls that are under way is not known yet.
+            let is_erased = |event: &Event| {
+                let event = known.and_then(|known| known.event(event.lineage.0, event.offset));
+                event.is_some_and(|event| event.erased)
+            };
+            match &read {
+                _ if calm => {}
+                Ok(Some(event)) if known.is_none() || is_erased(event) => {}
+                Ok(Some(_)) => continue,
+                _ => return Ok(()),
+            }
             match (read, known) {
                 (Err(error), None) if error.kind() == ErrorKind::NotFound => return Ok(()),
                 (Ok(Some(event)), None) => {
@@ -101,10 +113,6 @@ impl Watch {
                 }
                 (Ok(None), Some(_)) => return Ok(()),
                 (Ok(Some(event)), Some(known)) => {
-                    let fresh = known.event(event.lineage.0, event.offset).is_none();
-                    if fresh && !model.under_way.is_empty() {
-                        continue;
-                    }
                     check_event(known, self.lineage, &event)
                         .map_err(|e| format!("{place}: offset {}: {e}", event.offset))?;
                 }
