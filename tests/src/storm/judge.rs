@@ -134,6 +134,8 @@ pub fn marked(model: &mut Model, task: &str, mark: &Marked, crossed: bool) {
 enum Due {
     Fresh(u64),
     Repeated(u64),
+    /// With a checkpoint: that is a part of what was appended, and may have gone since.
+    Either(u64),
     Conflict,
 }
 
@@ -148,12 +150,12 @@ fn due(known: &TaskModel, adding: &Adding, on: u32, bodies: &[u64]) -> Due {
             lineage,
             first,
             bodies: before,
-            marked,
         } => {
             let offsets = first..first + before.len() as u64;
             let mut events = offsets.filter_map(|offset| known.event(lineage, offset));
-            let same = before == bodies && marked == adding.mark;
-            match same && !events.any(|event| event.erased) {
+            let is_erased = events.any(|event| event.erased);
+            match before == bodies && !is_erased {
+                true if adding.mark => Due::Either(first),
                 true => Due::Repeated(first),
                 false => Due::Conflict,
             }
@@ -180,14 +182,16 @@ fn append(model: &mut Model, adding: &Adding, answer: &Answer<'_>) -> Result<(),
             Ok(Done::Appended {
                 first, repeated, ..
             }),
-            Due::Repeated(before),
+            Due::Repeated(before) | Due::Either(before),
         ) => {
             return match *repeated && first == before {
                 true => Ok(()),
                 false => Err(answer.wrong("I14: a key that was used is free again")),
             };
         }
-        (Err(failed), Due::Conflict) if failed.is(ErrorKind::Conflict) => return Ok(()),
+        (Err(failed), Due::Conflict | Due::Either(_)) if failed.is(ErrorKind::Conflict) => {
+            return Ok(());
+        }
         (Ok(Done::Appended { repeated: true, .. }), Due::Fresh(_)) if !answer.crossed => {
             return Err(answer.wrong("I14: a key that is free was taken for used"));
         }
@@ -239,11 +243,7 @@ fn append(model: &mut Model, adding: &Adding, answer: &Answer<'_>) -> Result<(),
     lineage.head = lineage.head.max(head);
     if let Some(key) = &adding.key {
         let count = bodies.len() as u64;
-        let known = KeyModel {
-            first,
-            bodies,
-            marked: adding.mark,
-        };
+        let known = KeyModel { first, bodies };
         lineage.keys.insert(key.clone(), known);
         model.acknowledged += count;
     } else {

@@ -71,8 +71,6 @@ pub struct EventModel {
 pub struct KeyModel {
     pub first: u64,
     pub bodies: Vec<u64>,
-    /// A checkpoint went with them.
-    pub marked: bool,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -95,7 +93,6 @@ pub enum Seen {
         lineage: u32,
         first: u64,
         bodies: Vec<u64>,
-        marked: bool,
     },
     /// A fork cuts them.
     Part,
@@ -176,7 +173,6 @@ impl TaskModel {
                 lineage: owner,
                 first: found.first,
                 bodies: found.bodies.clone(),
-                marked: found.marked,
             };
         }
         Seen::Free

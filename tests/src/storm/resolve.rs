@@ -156,9 +156,11 @@ pub fn offset(task: &TaskModel, lineage: u32, n: u16) -> Option<u64> {
 }
 
 fn mark(task: &TaskModel, n: u16) -> Option<String> {
-    let count = task.marks.len();
-    let at = usize::from(n).checked_rem(count)?;
-    task.marks.keys().nth(at).cloned()
+    // In the order in which they were marked: ids are others in each run.
+    let mut all: Vec<_> = task.marks.iter().collect();
+    all.sort_by_key(|(_, mark)| mark.order);
+    let at = usize::from(n).checked_rem(all.len())?;
+    all.get(at).map(|(id, _)| (*id).clone())
 }
 
 fn target(task: &TaskModel, to: To) -> Option<Target> {

@@ -9,6 +9,7 @@
     reason = "tests"
 )]
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use milepost_tests::seed::{number, seed};
@@ -16,7 +17,7 @@ use milepost_tests::storm::fault;
 use milepost_tests::storm::life::run;
 use milepost_tests::storm::program::Program;
 use milepost_tests::storm::report::Counts;
-use milepost_tests::storm::shrink::shrink;
+use milepost_tests::storm::shrink::{kind, shrink};
 
 /// Runs of a program that is shrunk, at most.
 const TRIES: usize = 200;
@@ -30,34 +31,39 @@ fn child_that_lives_under_faults() {
 #[test]
 fn what_was_acknowledged_is_there_whatever_happens() {
     let seconds = number("MILEPOST_STORM_SECONDS").unwrap_or(10);
+    // Kinds of failures to look for before the storm ends.
+    let most = number("MILEPOST_STORM_FAILURES").unwrap_or(1) as usize;
     let first = seed();
-    // Failures to look for before the storm ends.
-    let most = number("MILEPOST_STORM_FAILURES").unwrap_or(1);
     #[expect(clippy::disallowed_methods, reason = "a budget of time")]
     let begun = Instant::now();
-    let (mut counts, mut failures) = (Counts::default(), Vec::new());
+    let mut counts = Counts::default();
+    let mut failures: BTreeMap<String, (Program, String)> = BTreeMap::new();
     for n in 0.. {
-        if begun.elapsed() >= Duration::from_secs(seconds) || failures.len() as u64 >= most {
+        if begun.elapsed() >= Duration::from_secs(seconds) || failures.len() >= most {
             break;
         }
         let program = Program::generate(first.wrapping_add(n));
         let (done, result) = run(&program);
         counts += done;
         if let Err(error) = result {
-            let seed = program.seed;
-            println!("seed {seed} after {:?}: {error}", begun.elapsed());
-            failures.push((program, error));
+            let (seed, after) = (program.seed, begun.elapsed());
+            println!("seed {seed} after {:.1} s: {error}", after.as_secs_f64());
+            failures.entry(kind(&error)).or_insert((program, error));
         }
     }
     println!("storm: {counts}");
-    let Some((program, error)) = failures.first() else {
-        return;
-    };
-    let (shorter, error) = shrink(program, error, TRIES);
-    panic!(
-        "seed {}: {error}\n{} of {} steps are enough:\n{shorter:#?}",
-        program.seed,
-        shorter.len(),
-        program.len()
+    for (program, error) in failures.values() {
+        let (shorter, said) = shrink(program, error, TRIES);
+        let (seed, all, enough) = (program.seed, program.len(), shorter.len());
+        println!("\nseed {seed}: {error}\n{enough} of {all} steps: {said}\n{shorter:#?}");
+    }
+    let kinds: Vec<_> = failures.iter().collect();
+    let told = kinds
+        .iter()
+        .map(|(kind, (program, _))| format!("seed {}: {kind}", program.seed));
+    let told = told.collect::<Vec<_>>().join("\n");
+    assert!(
+        failures.is_empty(),
+        "MILEPOST_SEED of each kind of failure:\n{told}"
     );
 }
