@@ -107,7 +107,12 @@ impl Anchor {
                 continue;
             }
             if origin.0 != id.task {
-                origin = (id.task, catalog.task(id.task)?.origin);
+                let entry = catalog.task_ever(id.task)?;
+                // A task that is being imported is not there before all of it is.
+                if entry.is_prepared() {
+                    continue;
+                }
+                origin = (id.task, entry.origin);
             }
             logs.push(AnchoredLog {
                 task: id.task,

@@ -289,7 +289,7 @@ impl Append {
                 part.push(keyed, form, &payload)?;
                 continue;
             }
-            if header.kind != kind {
+            if header.kind != kind || encoded.is_empty() {
                 header.kind = kind;
                 encoded.clear();
                 header.encode_into(&mut encoded);
@@ -325,6 +325,14 @@ impl Append {
             }
         }
         for body in &self.bodies {
+            if let Body::Unknown { kind, .. } = body
+                && Body::is_known(*kind)
+            {
+                return Err(Error::invalid(format!(
+                    "kind {kind} is `{}`: append its structure, bytes of it are not checked",
+                    body.kind_name()
+                )));
+            }
             if let Body::CheckpointMarked(_) | Body::LineageOpened(_) | Body::Restored(_) = body {
                 return Err(Error::invalid(format!(
                     "{} is made by the engine: use checkpoint, branch or restore",

@@ -1,10 +1,11 @@
 //! Bases: what a lineage begins with once the events before it are gone.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use milepost_codec::{
     Base, BaseKey, BodyForm, ChunkId, ChunkList, Error, ErrorKind, Hash, Head, LineageId, LogId,
-    Offset, RecordRef, Result, TaskNo,
+    Offset, RecordRef, Result, Snapshot, TaskNo,
 };
 use milepost_replay::{Reducer, RunReducer};
 
@@ -12,7 +13,7 @@ use crate::append::put_chunks;
 use crate::catalog::Catalog;
 use crate::entropy::Entropy;
 use crate::index::keys::{self, Kind};
-use crate::index::{BaseEntry, KeyEntry};
+use crate::index::{BaseEntry, KeyEntry, SnapshotNote};
 use crate::read::{Ancestry, Cursor, read_chunks};
 use crate::state::{DynReducer, Place};
 
@@ -88,17 +89,22 @@ pub(crate) fn make(
         Some((_, entry)) => Some(read(catalog, &entry)?),
         None => None,
     };
-    for old in before.iter().flat_map(|base| &base.states) {
-        if !reducers.iter().any(|reducer| reducer.id().0 == old.reducer) {
-            return Err(Error::new(
-                ErrorKind::Unsupported,
-                format!(
-                    "the reducer {} has a state in lineage {lineage} and is not registered: trimming \
-                     would lose it. Open the store with it",
-                    old.reducer
-                ),
-            ));
-        }
+    let mut named: BTreeSet<String> = snapshotted(catalog, reducers, &ancestry, (task, offset))?;
+    let states = before.iter().flat_map(|base| &base.states);
+    named.extend(states.map(|state| state.reducer.clone()));
+    let is_here = |name: &String| {
+        reducers
+            .iter()
+            .any(|reducer| reducer.id().0 == name.as_str())
+    };
+    if let Some(name) = named.iter().find(|name| !is_here(name)) {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            format!(
+                "the reducer {name} has a state in lineage {lineage} and is not registered: trimming \
+                 would lose it. Open the store with it"
+            ),
+        ));
     }
     let owner = ancestry.hash_owner(offset).unwrap_or(lineage);
     let hash = crate::hashes::hash_at(catalog, origin, LogId::lineage(task, owner), offset)?;
@@ -133,6 +139,39 @@ pub(crate) fn make(
     Ok((head, chunk))
 }
 
+/// Names of reducers that have a snapshot before an offset and are not registered in any version. A
+/// snapshot that cannot be read names none.
+fn snapshotted(
+    catalog: &Catalog,
+    reducers: &[Arc<dyn DynReducer>],
+    ancestry: &Ancestry,
+    (task, offset): (TaskNo, Offset),
+) -> Result<BTreeSet<String>> {
+    let mut found = BTreeSet::new();
+    for (owner, from, to) in ancestry.newest_first(offset.saturating_add(1)) {
+        let known: Vec<_> = reducers
+            .iter()
+            .map(|reducer| {
+                let (name, version) = reducer.id();
+                keys::snapshots(task, owner, name, version)
+            })
+            .collect();
+        let prefix = keys::of_lineage(Kind::Snapshot, task, owner);
+        catalog.log().walk(&prefix, &mut |key, value| {
+            let is_known = known.iter().any(|prefix| key.starts_with(prefix));
+            if is_known || !(from..=to).contains(&keys::tail_u64(key)) {
+                return Ok(());
+            }
+            let chunk = SnapshotNote::decode(value)?.chunk;
+            let content = catalog.log().get_chunk(&chunk).ok().flatten();
+            let snapshot = content.and_then(|content| Snapshot::decode(&content).ok());
+            found.extend(snapshot.map(|snapshot| snapshot.reducer));
+            Ok(())
+        })?;
+    }
+    Ok(found)
+}
+
 /// The keys that were used before an offset.
 fn keys_before(
     catalog: &Catalog,
@@ -141,25 +180,32 @@ fn keys_before(
     (task, offset): (TaskNo, Offset),
     old: Vec<BaseKey>,
 ) -> Result<Vec<BaseKey>> {
-    let mut found = old;
-    for (owner, from, to) in ancestry.newest_first(offset) {
-        let prefix = keys::of_lineage(Kind::Key, task, owner);
-        let end = keys::after_prefix(&prefix);
-        for (_, value) in catalog.log().scan(&prefix, &end, false, usize::MAX)? {
-            let entry = KeyEntry::decode(&value)?;
-            if entry.trimmed.is_some() || !(from..to).contains(&entry.first) {
-                continue;
-            }
-            let mut key = base_key(catalog, entropy.bytes16(), (task, owner), &entry)?;
-            if let Some(key) = &mut key
-                && to < offset
-                && key.first + u64::from(key.count) > to
-            {
-                // The fork kept a part of it: no append is the same.
-                key.digest = Hash::ZERO;
-            }
-            found.extend(key);
+    let mut used: Vec<(LineageId, KeyEntry)> = Vec::new();
+    let prefix = keys::of_task(Kind::Key, task);
+    catalog.log().walk(&prefix, &mut |name, value| {
+        let (owner, entry) = (keys::tail_lineage(name), KeyEntry::decode(value)?);
+        let span = ancestry.span(owner);
+        let inherited =
+            |(from, to): (Offset, Offset)| (from..to.min(offset)).contains(&entry.first);
+        if entry.trimmed.is_none() && span.is_some_and(inherited) {
+            used.push((owner, entry));
         }
+        Ok(())
+    })?;
+    // In the order of the log, so that each block is unpacked once.
+    used.sort_by_key(|(owner, entry)| (*owner, entry.first));
+    let mut found = old;
+    for (owner, entry) in used {
+        let to = ancestry.span(owner).map_or(0, |(_, to)| to);
+        let mut key = base_key(catalog, entropy.bytes16(), (task, owner), &entry)?;
+        if let Some(key) = &mut key
+            && to < offset
+            && key.first + u64::from(key.count) > to
+        {
+            // The fork kept a part of it: no append is the same.
+            key.digest = Hash::ZERO;
+        }
+        found.extend(key);
     }
     found.sort_by_key(|key| key.first);
     Ok(found)

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicU64, Ordering};
 use milepost_codec::{
     Body, BodyForm, Chain, CheckpointId, CheckpointMarked, Epoch, Error, ErrorKind, Head,
     LineageId, LogId, Offset, Origin, Result, StoreKey, TaskNo,
@@ -20,7 +21,7 @@ use crate::index::{
     ActivationEntry, BaseEntry, KeyEntry, LineageEntry, MarkEntry, SnapshotNote, Tally, TaskEntry,
 };
 use crate::log::Log;
-use crate::read::{Ancestry, Cursor};
+use crate::read::{Ancestry, Cursor, Inherited, LineageTrees};
 use crate::retention::ErasedEvents;
 use crate::state::Pieces;
 
@@ -42,6 +43,8 @@ pub(crate) struct Catalog {
     sizes: Arc<Mutex<HashMap<LogId, u64>>>,
     /// Events that were erased: few tasks have any.
     pub(crate) erased: Arc<RwLock<HashMap<TaskNo, ErasedEvents>>>,
+    withdrawals: Arc<AtomicU64>,
+    pub(crate) trees: Arc<LineageTrees>,
     /// Chunks of states that somebody may hold.
     pub(crate) pieces: Pieces,
     /// The chain hashes that were walked through last.
@@ -63,6 +66,8 @@ impl Catalog {
             key,
             sizes: Arc::default(),
             erased: Arc::default(),
+            withdrawals: Arc::default(),
+            trees: Arc::default(),
             pieces: Pieces::default(),
             walked: Arc::default(),
         }
@@ -146,9 +151,29 @@ impl Catalog {
         self.pieces.lock().remove(&task);
     }
 
+    /// Lineages of a task were trimmed: forgets where they begin.
+    pub(crate) fn forget_lineages(&self, task: TaskNo) {
+        self.trees.forget(task);
+    }
+
+    /// Counts erasures, deletions and trims since the store is open. A reader that finds another
+    /// number than before looks again at what it may give.
+    pub(crate) fn withdrawals(&self) -> u64 {
+        self.withdrawals.load(Ordering::Acquire)
+    }
+
+    /// Content was withdrawn: readers that are under way find out before they give the next event.
+    pub(crate) fn withdrew(&self) {
+        self.withdrawals.fetch_add(1, Ordering::AcqRel);
+    }
+
     /// Pieces of states that somebody may hold.
     pub(crate) fn all_pieces(&self) -> HashSet<milepost_codec::ChunkId> {
-        self.pieces.lock().values().flatten().copied().collect()
+        let pieces = self.pieces.lock();
+        let of_tasks = pieces.values().map(|pieces| pieces.lock());
+        of_tasks
+            .flat_map(|pieces| pieces.iter().copied().collect::<Vec<_>>())
+            .collect()
     }
 
     /// `NotFound` where a point is of a deleted task, a dropped lineage, or before a base.
@@ -249,23 +274,18 @@ impl Catalog {
         before: Offset,
         wanted: &mut dyn FnMut(LineageId, Offset, &MarkEntry) -> Result<bool>,
     ) -> Result<Option<(LineageId, Offset, MarkEntry)>> {
-        let ancestry = Ancestry::of(self, task, lineage)?;
-        for (owner, from, to) in ancestry.newest_first(before) {
-            let start = keys::mark(task, owner, from);
-            let mut end = keys::mark(task, owner, to);
-            loop {
-                let page = self.log.scan(&start, &end, true, 16)?;
-                let Some((last, _)) = page.last() else { break };
-                end = last.clone();
-                for (key, value) in page {
-                    let (offset, entry) = (keys::tail_u64(&key), MarkEntry::decode(&value)?);
-                    if wanted(owner, offset, &entry)? {
-                        return Ok(Some((owner, offset, entry)));
-                    }
-                }
-            }
-        }
-        Ok(None)
+        let marks = Inherited {
+            ancestry: &Ancestry::of(self, task, lineage)?,
+            prefix: &keys::of_task(Kind::Mark, task),
+            middle: &[],
+            before,
+            inclusive: false,
+        };
+        marks.newest(self.log.as_ref(), &mut |owner, offset, _, value| {
+            let entry = MarkEntry::decode(value)?;
+            let wanted = wanted(owner, offset, &entry)?;
+            Ok(wanted.then_some((owner, offset, entry)))
+        })
     }
 
     /// The newest checkpoint on a lineage or its ancestors.
@@ -379,20 +399,38 @@ impl Catalog {
         key: &str,
     ) -> Result<Option<(LineageId, Offset, KeyEntry)>> {
         let ancestry = Ancestry::of(self, task, lineage)?;
-        let based = ancestry
-            .base()
-            .map(|(owner, base)| (owner, 0, base.head.next));
-        // A base keeps keys also where nothing of its lineage is inherited but the base.
-        for (owner, _, to) in ancestry.newest_first(Offset::MAX).chain(based) {
-            let Some(bytes) = self.log.get(&keys::idempotency(task, owner, key))? else {
-                continue;
-            };
-            let entry = KeyEntry::decode(&bytes)?;
-            if entry.first < to {
-                return Ok(Some((owner, to, entry)));
+        let prefix = keys::uses_of_key(task, key);
+        // A base keeps keys of its lineage, also where nothing is inherited of it but the base.
+        let mut end = keys::after_prefix(&prefix);
+        loop {
+            let page = self.log.scan(&prefix, &end, true, 16)?;
+            let Some((last, _)) = page.last() else { break };
+            end.clone_from(last);
+            for (name, value) in page {
+                let owner = keys::tail_lineage(&name);
+                let Some((_, to)) = ancestry.span(owner) else {
+                    continue;
+                };
+                let entry = KeyEntry::decode(&value)?;
+                if entry.first < to {
+                    return Ok(Some((owner, to, entry)));
+                }
             }
         }
-        Ok(None)
+        match ancestry.base() {
+            Some((owner, base)) if self.log.get(&keys::keyless(task, owner))?.is_some() => {
+                Err(Error::corrupt(
+                    format!("lineage {owner}"),
+                    format!("the keys used before offset {}", base.head.next),
+                    format!(
+                        "chunk {} of its base damaged: put `packs/` back from a copy and repair \
+                         the store, until then no new key is taken there",
+                        base.chunk
+                    ),
+                ))
+            }
+            _ => Ok(None),
+        }
     }
 
     fn same_bodies(&self, part: &Part, lineage: LineageId, entry: &KeyEntry) -> Result<bool> {

@@ -127,6 +127,13 @@ impl Engine {
         )
     }
 
+    /// A store over a log that a test brings.
+    #[cfg(all(test, not(shuttle)))]
+    pub(crate) fn over(log: Arc<dyn Log>, store: Origin, options: Options) -> Result<Self> {
+        let entropy = Arc::new(Entropy::from_system()?);
+        Self::start(log, None, store, options, entropy)
+    }
+
     fn start(
         log: Arc<dyn Log>,
         local: Option<Arc<LocalLog>>,
@@ -511,10 +518,15 @@ impl Inner {
         Hashes::of(&self.catalog).of_lineage(task, lineage, offset)
     }
 
-    /// Lets go of a task's states in memory: they may hold what is gone.
-    pub(crate) fn forget_states(&self, task: TaskNo) {
+    /// Content of a task was erased, trimmed or deleted: drops its states in memory, and has every
+    /// reader of it look again before it gives the next event, also one that waits.
+    pub(crate) fn withdraw(&self, task: TaskNo) {
         self.kept.forget(task);
         self.catalog.forget_pieces(task);
+        self.catalog.forget_lineages(task);
+        self.catalog.withdrew();
+        self.committer.wake_task(task);
+        self.controls.wake(task);
     }
 
     pub(crate) fn commit(&self, request: Request) -> Result<Done> {

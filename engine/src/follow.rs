@@ -123,7 +123,8 @@ impl Follower {
     ///
     /// `NotFound` where the task was deleted, or retention took away what comes next; else what reading gives.
     pub fn try_next(&mut self) -> Result<Option<Followed>> {
-        if (self.looked.is_none() || self.since_look >= LOOK_EVERY)
+        let withdrawn = self.events.as_ref().is_some_and(Events::is_stale);
+        if (self.looked.is_none() || self.since_look >= LOOK_EVERY || withdrawn)
             && let Some(moved) = self.look()?
         {
             return Ok(Some(Followed::Moved(moved)));

@@ -2,10 +2,11 @@
 //! compacted. Compaction writes what is live, a rebuild reads it, verification compares it.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::Range;
 
 use milepost_codec::{
-    BodyForm, Control, Error, GroupRef, Groups, Head, LogId, LogKind, Offset, Result, SectionRef,
-    TaskNo,
+    BodyForm, Control, Error, FRAME_PAYLOAD_MAX, GroupRef, Groups, Head, LogId, LogKind, Offset,
+    Result, SECTION_RAW_TARGET, Salts, SectionRef, TaskNo,
 };
 
 use crate::index::keys::{self, Kind};
@@ -181,20 +182,34 @@ impl Live {
         }
         let from = first.max(begin);
         let erases = self.erased.get(&log);
-        let erased = erases.is_some_and(|all| all.range(from..end).next().is_some());
-        if from == first && !erased {
+        let any = |range| erases.is_some_and(|all| all.range(range).next().is_some());
+        let guessable = seeded_with(first, section).is_some_and(any);
+        if from == first && !any(from..end) && !guessable {
             return Ok(Part::Whole);
         }
         let skip = u32::try_from(from - first)
             .map_err(|_| Error::corrupt(log.to_string(), "a section", "a longer one"))?;
-        let section = section.skip(skip)?;
+        let erased = |n: u32| erases.is_some_and(|all| all.contains(&(from + u64::from(n))));
         let mut out = Vec::new();
-        match erases.filter(|_| erased) {
-            Some(all) => {
-                section.encode_erased(&|n| all.contains(&(from + u64::from(n))), &mut out)?;
-            }
-            None => section.encode(&mut out),
-        }
+        section.skip(skip)?.encode_erased(&erased, &mut out)?;
         Ok(Part::Other(from, out))
     }
+}
+
+/// Records of an append at most: none is shorter than this many bytes.
+const APPEND_RECORDS: u64 = (FRAME_PAYLOAD_MAX / 2 / 8) as u64;
+
+/// The offsets whose salts follow from the seed of a section: those of its append. The section gives
+/// the seed away, so it is written with explicit salts once one of them is erased. The end of the
+/// append is known where the section is not full; behind a full one other sections may follow.
+fn seeded_with(first: Offset, section: &SectionRef<'_>) -> Option<Range<Offset>> {
+    let Salts::Seeded(_, index) = section.salts else {
+        return None;
+    };
+    let begin = first.saturating_sub(index);
+    let end = match section.records.len() >= SECTION_RAW_TARGET {
+        true => begin.saturating_add(APPEND_RECORDS),
+        false => first + u64::from(section.count),
+    };
+    Some(begin..end)
 }

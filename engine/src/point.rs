@@ -8,6 +8,7 @@ use crate::address::{Address, Place};
 use crate::catalog::{Catalog, Viewer};
 use crate::engine::Engine;
 use crate::index::keys::{self, Kind};
+use crate::read::{Ancestry, Inherited};
 
 /// A point of a lineage: before the event at an offset.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -162,19 +163,19 @@ impl Catalog {
         lineage: LineageId,
         name: &str,
     ) -> Result<Option<(LineageId, Offset)>> {
-        let ancestry = crate::read::Ancestry::of(self, no, lineage)?;
-        for (owner, from, to) in ancestry.newest_first(Offset::MAX) {
-            let mut newest = None;
-            for kind in [Kind::MarkLabel, Kind::MarkAlias] {
-                let start = keys::named_mark(kind, no, name, owner, from);
-                let end = keys::named_mark(kind, no, name, owner, to);
-                let found = self.log().scan(&start, &end, true, 1)?.pop();
-                newest = newest.max(found.map(|(key, _)| keys::mark_place(&key).1));
-            }
-            if let Some(offset) = newest {
-                return Ok(Some((owner, offset)));
-            }
+        let ancestry = Ancestry::of(self, no, lineage)?;
+        let mut newest = None;
+        for kind in [Kind::MarkLabel, Kind::MarkAlias] {
+            let marks = Inherited {
+                ancestry: &ancestry,
+                prefix: &keys::named(kind, no, name),
+                middle: &[],
+                before: Offset::MAX,
+                inclusive: false,
+            };
+            let mut first = |owner, offset, _: &[u8], _: &[u8]| Ok(Some((owner, offset)));
+            newest = newest.max(marks.newest(self.log().as_ref(), &mut first)?);
         }
-        Ok(None)
+        Ok(newest)
     }
 }

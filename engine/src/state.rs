@@ -15,9 +15,9 @@ use crate::append::put_chunks;
 use crate::base;
 use crate::catalog::Catalog;
 use crate::index::SnapshotNote;
-use crate::index::keys;
+use crate::index::keys::{self, Kind};
 use crate::log::Log;
-use crate::read::{Ancestry, Events, read_chunks};
+use crate::read::{Ancestry, Events, Inherited, read_chunks};
 
 /// States are cut by content into chunks of about 16 KiB, so that what did not change between two
 /// snapshots is stored once.
@@ -30,13 +30,18 @@ const CUT_MAX: u32 = 64 << 10;
 /// further from a snapshot.
 const SPACING_IN_CHUNKS: u64 = 1 << 20;
 
-/// Pieces of states that were folded since the store is open: somebody may hold such a state.
-pub(crate) type Pieces = Arc<Mutex<HashMap<TaskNo, HashSet<ChunkId>>>>;
+/// Pieces of states that were folded since the store is open: a caller may hold such a state. A fold
+/// holds the set of its task as of its beginning. Once that is forgotten, what the fold stores is not
+/// kept either.
+pub(crate) type Pieces = Arc<Mutex<HashMap<TaskNo, TaskPieces>>>;
+
+/// The pieces of one task.
+type TaskPieces = Arc<Mutex<HashSet<ChunkId>>>;
 
 /// The chunks of a log, as a fold of a task wants them.
 pub(crate) struct LogChunks {
     log: Arc<dyn Log>,
-    task: Option<(TaskNo, Pieces)>,
+    pieces: Option<TaskPieces>,
 }
 
 impl LogChunks {
@@ -44,14 +49,14 @@ impl LogChunks {
     pub(crate) fn reading(log: &Arc<dyn Log>) -> Self {
         Self {
             log: Arc::clone(log),
-            task: None,
+            pieces: None,
         }
     }
 
     pub(crate) fn folding(catalog: &Catalog, task: TaskNo) -> Self {
         Self {
             log: Arc::clone(catalog.log()),
-            task: Some((task, Arc::clone(&catalog.pieces))),
+            pieces: Some(Arc::clone(catalog.pieces.lock().entry(task).or_default())),
         }
     }
 }
@@ -59,8 +64,8 @@ impl LogChunks {
 impl Chunks for LogChunks {
     fn put(&self, content: &[u8], pieces: bool) -> Result<ChunkId> {
         let id = self.log.put_chunk(content, pieces)?;
-        if let Some((task, pieces)) = &self.task {
-            pieces.lock().entry(*task).or_default().insert(id);
+        if let Some(pieces) = &self.pieces {
+            pieces.lock().insert(id);
         }
         Ok(id)
     }
@@ -300,30 +305,26 @@ fn nearest<R: Reducer>(
     offset: Offset,
 ) -> Result<Option<(Offset, R::State)>> {
     let ancestry = Ancestry::of(catalog, task, lineage)?;
-    // A snapshot at a fork offset is the parent's: so spans reach one further here.
-    for (owner, from, to) in ancestry.newest_first(offset.saturating_add(1)) {
-        let prefix = keys::snapshots(task, owner, reducer.name(), reducer.version());
-        let start = keys::with_offset(&prefix, from);
-        let mut end = keys::with_offset(&prefix, to.min(offset).saturating_add(1));
-        loop {
-            let page = catalog.log().scan(&start, &end, true, 4)?;
-            let Some((last, _)) = page.last() else { break };
-            end = last.clone();
-            for (key, value) in page {
-                let at = keys::tail_u64(&key);
-                let erased = catalog.erased_before(task, &ancestry, at);
-                if SnapshotNote::decode(&value).is_ok_and(|note| note.erased != erased) {
-                    continue;
-                }
-                match load(catalog, reducer, &key, &value) {
-                    Ok(state) => return Ok(Some((keys::tail_u64(&key), state))),
-                    Err(e) if e.kind() == ErrorKind::Unavailable => return Err(e),
-                    Err(_) => {}
-                }
-            }
+    let name = keys::snapshots(task, lineage, reducer.name(), reducer.version());
+    let snapshots = Inherited {
+        ancestry: &ancestry,
+        prefix: &keys::of_task(Kind::Snapshot, task),
+        middle: name.last_chunk::<8>().map_or(&[][..], |id| id),
+        before: offset,
+        // A snapshot at a fork offset is the parent's.
+        inclusive: true,
+    };
+    snapshots.newest(catalog.log().as_ref(), &mut |_, at, key, value| {
+        let erased = catalog.erased_before(task, &ancestry, at);
+        if SnapshotNote::decode(value).is_ok_and(|note| note.erased != erased) {
+            return Ok(None);
         }
-    }
-    Ok(None)
+        match load(catalog, reducer, key, value) {
+            Ok(state) => Ok(Some((at, state))),
+            Err(e) if e.kind() == ErrorKind::Unavailable => Err(e),
+            Err(_) => Ok(None),
+        }
+    })
 }
 
 fn load<R: Reducer>(catalog: &Catalog, reducer: &R, name: &[u8], note: &[u8]) -> Result<R::State> {

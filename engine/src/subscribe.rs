@@ -71,8 +71,10 @@ impl Subscription {
     /// # Errors
     ///
     /// `Unavailable` with the head as [`Detail::Head`] where it has fallen behind further than it
-    /// may; what reading gives otherwise.
+    /// may; `NotFound` where the task was deleted or the lineage dropped since; what reading gives
+    /// otherwise.
     pub fn try_next(&mut self) -> Result<Option<Event>> {
+        self.events.renew()?;
         let head = self.catalog.head(self.log)?;
         self.check_lag(head)?;
         self.events.extend(head.next);

@@ -50,6 +50,11 @@ macro_rules! bodies {
                 Self::name_of(self.kind())
             }
 
+            /// Whether this version knows a stored number.
+            pub fn is_known(kind: u16) -> bool {
+                matches!(kind, $($tag)|*)
+            }
+
             /// The JSON name of a stored number; `unknown` for one this version does not know.
             pub fn name_of(kind: u16) -> &'static str {
                 match kind {

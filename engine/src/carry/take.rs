@@ -111,7 +111,7 @@ impl Engine {
         };
         part.control(&deleted.into(), inner.now_us())?;
         inner.commit(Request::one(part.finish()).deleting(task))?;
-        inner.forget_states(task);
+        inner.withdraw(task);
         Ok(())
     }
 

@@ -32,6 +32,8 @@ pub(super) struct Taking {
     pub(super) parents: HashMap<LineageId, Option<Parent>>,
     /// What goes into the next commit, in the order of logs.
     parts: Vec<(Place, PartBuilder)>,
+    /// Bytes of their records, and how many.
+    gathered: (usize, usize),
     /// Events that the next commit erases.
     erased: Vec<(LineageId, Offset)>,
 }
@@ -81,6 +83,7 @@ impl Taking {
             logs: HashMap::new(),
             parents: HashMap::new(),
             parts: Vec::new(),
+            gathered: (0, 0),
             erased: Vec::new(),
         }
     }
@@ -142,10 +145,14 @@ impl Taking {
             let part = if opened { part.open(before) } else { part };
             self.parts.push((place, part));
         }
-        match self.parts.last_mut() {
-            Some((_, part)) => part.push_adopted(record, salt, body),
-            None => Ok(()),
+        if let Some((_, part)) = self.parts.last_mut() {
+            let before = part.size();
+            part.push_adopted(record, salt, body)?;
+            let after = part.size();
+            self.gathered.0 += after.0 - before.0;
+            self.gathered.1 += after.1 - before.1;
         }
+        Ok(())
     }
 
     /// Remembers what a control event says of what comes.
@@ -166,10 +173,10 @@ impl Taking {
     /// Whether what was gathered is committed before the next event: there is enough of it, its log comes before one that
     /// is in it, or it changes what earlier ones left in the index.
     fn is_full(&self, place: Place, control: Option<&Control>) -> bool {
-        let Some((last, part)) = self.parts.last() else {
+        let Some((last, _)) = self.parts.last() else {
             return false;
         };
-        let (bytes, records) = part.size();
+        let (bytes, records) = self.gathered;
         let changes = matches!(control, Some(Control::Retained(_) | Control::Dropped(_)));
         place < *last || changes || bytes >= COMMIT_BYTES || records >= COMMIT_RECORDS
     }
@@ -182,8 +189,11 @@ impl Taking {
         let inner = &engine.inner;
         inner.catalog.log().sync_chunks()?;
         let parts = std::mem::take(&mut self.parts);
+        self.gathered = (0, 0);
         let parts: Vec<_> = parts.into_iter().map(|(_, part)| part.finish()).collect();
         inner.commit(Request::of(parts))?;
+        // Bases came with it: what was read of its lineages so far is another thing.
+        inner.catalog.forget_lineages(self.no);
         for (lineage, offset) in std::mem::take(&mut self.erased) {
             inner.catalog.now_erased(self.no, lineage, offset);
         }

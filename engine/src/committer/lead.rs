@@ -1,22 +1,22 @@
 //! The lead: admits requests, assigns offsets, chains, and commits one batch.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
 use milepost_codec::{
-    Body, BodyForm, Chain, CheckpointId, Detail, Epoch, Error, ErrorKind, Head, LineageId, LogId,
-    LogKind, Offset, RestoreId, Result, SECTION_RAW_TARGET, SectionRef, Seq, TaskNo, begin_group,
-    checkpoint_id,
+    Chain, CheckpointId, Detail, Epoch, Error, ErrorKind, FRAME_HEADER_LEN, FRAME_PAYLOAD_MAX,
+    Head, LineageId, LogId, LogKind, Offset, RestoreId, Result, Seq, TaskNo,
 };
 
-use super::request::{Draft, Part, PartBuilder, Request};
-use super::ticket::{Done, Results, Slot};
+use super::request::{Part, Request};
+use super::ticket::{Answer, Done, Results};
 use smallvec::SmallVec;
 
 use crate::catalog::Catalog;
-use crate::index::{Before, Indexed, LogHead, PendingEntry, Tally, index_record};
-use crate::log::{Batch, GroupMeta};
+use crate::index::{LogHead, PendingEntry, Tally};
+use crate::log::Batch;
 use crate::metrics::Meters;
 
 /// A snapshot of a lineage is due at an offset.
@@ -35,15 +35,16 @@ pub(crate) enum Errand {
     Stop,
 }
 
-/// What the lead knows of a log it has written to.
-struct Known {
-    head: LogHead,
-    chain: Chain,
-    /// The newest mark of the lineage or its ancestors, once it was asked for.
-    last_mark: Option<Option<CheckpointId>>,
+/// The cached head, chain and snapshot threshold of one log.
+#[derive(Clone)]
+pub(super) struct LogState {
+    pub(super) head: LogHead,
+    pub(super) chain: Chain,
+    /// The newest mark of the lineage or its ancestors, once it was looked up.
+    pub(super) last_mark: Option<Option<CheckpointId>>,
     /// Record bytes at which a snapshot is due.
     snapshot_at: u64,
-    /// The restore that holds up its task.
+    /// The restore that blocks the task.
     pending: Option<PendingEntry>,
 }
 
@@ -55,25 +56,27 @@ const ROOM_MAX: usize = 256;
 
 /// One at a time leads.
 pub(crate) struct Lead {
-    catalog: Catalog,
+    pub(super) catalog: Catalog,
     seq: Seq,
-    logs: HashMap<LogId, Known>,
-    active: HashMap<TaskNo, (Epoch, LineageId)>,
+    /// A commit is being made. If it still is when the next one begins, a panic ended it.
+    committing: bool,
+    pub(super) logs: HashMap<LogId, LogState>,
+    pub(super) active: HashMap<TaskNo, (Epoch, LineageId)>,
     /// What is counted of tasks.
-    tallies: HashMap<TaskNo, Tally>,
+    pub(super) tallies: HashMap<TaskNo, Tally>,
     /// Tasks that were deleted in the batch that is being made: the index does not say so yet.
-    deleted: HashSet<TaskNo>,
+    pub(super) deleted: HashSet<TaskNo>,
     /// Tasks of which a restore begins in the batch that is being made.
-    begun: HashSet<TaskNo>,
+    pub(super) begun: HashSet<TaskNo>,
     /// Tasks of which this batch changes what is known: it is read again once the batch is committed, and
     /// not before, since the index does not have the batch yet.
-    changed: Vec<TaskNo>,
+    pub(super) changed: Vec<TaskNo>,
     /// Logs of tasks that nobody sees yet: nobody is told that they have grown in this batch.
-    unseen: HashSet<LogId>,
+    pub(super) unseen: HashSet<LogId>,
     /// Room for the requests of a batch.
-    taken: VecDeque<(Request, Arc<Slot>)>,
+    taken: VecDeque<(Request, Answer)>,
     /// Keys in the batch that is being made: they are not in the index yet.
-    keys: HashSet<(TaskNo, String)>,
+    pub(super) keys: HashSet<(TaskNo, String)>,
     meters: Arc<Meters>,
 }
 
@@ -82,7 +85,7 @@ pub(super) type Grown = (LogId, Range<Offset>, Option<Due>);
 pub(super) type AllGrown = SmallVec<[Grown; 1]>;
 
 /// What is left of a request while its batch is committed.
-type Admitted = (Arc<Slot>, Done);
+type Admitted = (Answer, Done);
 
 enum Admission {
     /// It is in the batch.
@@ -99,6 +102,7 @@ impl Lead {
         Self {
             catalog,
             seq,
+            committing: false,
             logs: HashMap::new(),
             active: HashMap::new(),
             tallies: HashMap::new(),
@@ -114,9 +118,29 @@ impl Lead {
 
     /// Commits requests from the front of `queue`, at least one, and adds their results.
     /// Gives the logs that have grown, by which offsets, and which of them want a snapshot.
+    /// After a panic all requests are refused: what it left in the caches is not known.
     pub(crate) fn commit(
         &mut self,
-        queue: &mut VecDeque<(Request, Arc<Slot>)>,
+        queue: &mut VecDeque<(Request, Answer)>,
+        results: &mut Results,
+    ) -> AllGrown {
+        if std::mem::replace(&mut self.committing, true) {
+            let refused = || {
+                let why = "an earlier commit panicked: reopen the store";
+                self.meters
+                    .refused(Err(Error::new(ErrorKind::Poisoned, why)))
+            };
+            results.extend(queue.drain(..).map(|(_, answer)| (answer, refused())));
+            return AllGrown::new();
+        }
+        let grown = self.commit_front(queue, results);
+        self.committing = false;
+        grown
+    }
+
+    fn commit_front(
+        &mut self,
+        queue: &mut VecDeque<(Request, Answer)>,
         results: &mut Results,
     ) -> AllGrown {
         if self.logs.len() > KNOWN_MAX {
@@ -190,12 +214,12 @@ impl Lead {
     }
 
     /// Room for the requests of a batch, without any.
-    pub(crate) fn room(&mut self) -> VecDeque<(Request, Arc<Slot>)> {
+    pub(crate) fn room(&mut self) -> VecDeque<(Request, Answer)> {
         std::mem::take(&mut self.taken)
     }
 
     /// Keeps it for the next one, unless it is large.
-    pub(crate) fn keep_room(&mut self, taken: VecDeque<(Request, Arc<Slot>)>) {
+    pub(crate) fn keep_room(&mut self, taken: VecDeque<(Request, Answer)>) {
         if taken.is_empty() && taken.capacity() <= ROOM_MAX {
             self.taken = taken;
         }
@@ -237,50 +261,38 @@ impl Lead {
         })
     }
 
-    /// Checks all parts of a request, then chains them into the batch.
+    /// Checks all parts of a request, plans it, and merges the plan into the batch.
     fn admit(&mut self, request: &Request, batch: &mut Batch) -> Result<Admission> {
         for part in &request.parts {
-            if let Some(key) = &part.key
-                && self.keys.contains(&(part.log.task, key.clone()))
-            {
+            // A key, or a restore that begins in this batch, is not in the index before the batch is.
+            let same_key = (part.key.as_ref())
+                .is_some_and(|key| self.keys.contains(&(part.log.task, key.clone())));
+            let begun =
+                matches!(part.log.kind, LogKind::Lineage(_)) && self.begun.contains(&part.log.task);
+            if same_key || begun {
                 return Ok(Admission::Later);
             }
             if let Some(done) = self.check(part, request.settles)? {
                 return Ok(Admission::Repeated(done));
             }
         }
-        let mut done = Done {
-            parts: SmallVec::new(),
-            seq: batch.seq,
-            repeated: None,
-            checkpoint: None,
-        };
-        for part in &request.parts {
-            if let Some(key) = &part.key {
-                self.keys.insert((part.log.task, key.clone()));
-            }
-            if part.adopted.is_some() {
-                self.unseen.insert(part.log);
-            }
-            let first = self.known(part)?.head.head.next;
-            self.chain(part, batch)?;
-            if let Some(draft) = &part.mark {
-                done.checkpoint = Some(self.mark(part, draft, batch)?);
-            }
-            let head = self.known(part)?.head.head;
-            done.parts.push((first, head));
+        for (log, expected) in &request.heads {
+            self.not_grown(*log, *expected)?;
         }
-        self.changed.extend(request.changes);
-        self.deleted.extend(request.deletes);
-        self.begun.extend(request.begins);
-        if let Some(activate) = request.activates {
-            self.active
-                .insert(activate.task, (activate.epoch, activate.lineage));
+        let plan = self.plan(request, batch.seq)?;
+        let room = FRAME_HEADER_LEN + FRAME_PAYLOAD_MAX - batch.buf.len();
+        match plan.frame_bytes > room {
+            true if !batch.is_empty() => Ok(Admission::Later),
+            true => Err(Error::invalid(format!(
+                "one commit may have {} MiB of events, this request has {} bytes: split it",
+                FRAME_PAYLOAD_MAX >> 20,
+                plan.frame_bytes
+            ))),
+            false => Ok(Admission::In(self.merge(request, plan, batch))),
         }
-        Ok(Admission::In(done))
     }
 
-    /// Everything that can be refused is refused here, before anything is changed.
+    /// Checks a part against the log: the conditions of its caller, and its key.
     fn check(&mut self, part: &Part, settles: Option<RestoreId>) -> Result<Option<Done>> {
         if self.deleted.contains(&part.log.task) {
             let task = part.log.task.0;
@@ -302,10 +314,10 @@ impl Lead {
                 }
                 _ => None,
             };
-            return self.held_up(part, pending, settles).map(|()| None);
+            return self.blocked(part, pending, settles).map(|()| None);
         }
         let pending = self.known(part)?.pending;
-        self.held_up(part, pending, settles)?;
+        self.blocked(part, pending, settles)?;
         if let Some(epoch) = part.epoch {
             let (now, lineage) = self.active(part.log.task)?;
             if now != epoch {
@@ -346,9 +358,24 @@ impl Lead {
         }
     }
 
-    /// While a restore changes what is outside of the log, nothing is appended to the task's lineages but
-    /// what ends it.
-    fn held_up(
+    /// Refuses a request that was made of what a log held up to a head, where the log has grown.
+    fn not_grown(&self, log: LogId, expected: Offset) -> Result<()> {
+        let head = match self.logs.get(&log) {
+            Some(known) => Some(known.head),
+            None => self.catalog.log().head(log)?,
+        };
+        match head.map(|head| head.head) {
+            Some(head) if head.next != expected => Err(Error::new(
+                ErrorKind::Conflict,
+                format!("{log} grew to offset {}: look at it again", head.next),
+            )
+            .with_detail(Detail::Head(head))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a part of a task that a restore blocks, unless the request ends that restore.
+    fn blocked(
         &self,
         part: &Part,
         pending: Option<PendingEntry>,
@@ -356,14 +383,6 @@ impl Lead {
     ) -> Result<()> {
         match pending.filter(|entry| Some(entry.restore) != settles) {
             Some(entry) => Err(self.catalog.held_up_by(part.log.task, &entry)),
-            None if self.begun.contains(&part.log.task)
-                && matches!(part.log.kind, LogKind::Lineage(_)) =>
-            {
-                Err(Error::new(
-                    ErrorKind::Unavailable,
-                    "a restore of the task has just begun: wait for its end",
-                ))
-            }
             None => Ok(()),
         }
     }
@@ -377,164 +396,50 @@ impl Lead {
         Ok((epoch, entry.lineage))
     }
 
-    fn known(&mut self, part: &Part) -> Result<&mut Known> {
-        if !self.logs.contains_key(&part.log) {
-            let chain = self.catalog.chain(part.origin, part.log);
-            let pending = match (part.log.kind, part.open) {
-                (LogKind::Lineage(_), None) if part.adopted.is_none() => {
-                    self.catalog.pending(part.log.task)?
-                }
-                // What opens one was looked at, and what it says then ends with this request.
-                _ => None,
-            };
-            let known = match part.open {
-                Some(head) => {
-                    let head = LogHead {
-                        head,
-                        bytes: 0,
-                        start: head.next,
-                    };
-                    let snapshot_at = self.catalog.snapshot_distance(part.log);
-                    Known {
-                        head,
-                        chain,
-                        last_mark: None,
-                        snapshot_at,
-                        pending,
-                    }
-                }
-                None => {
-                    if part.log.task != TaskNo::STORE && part.adopted.is_none() {
-                        // A deleted one does not come back, nor does a lineage that was dropped.
-                        self.catalog.task(part.log.task)?;
-                        if let LogKind::Lineage(lineage) = part.log.kind {
-                            self.catalog.lineage(part.log.task, lineage)?;
-                        }
-                    }
-                    let head = self
-                        .catalog
-                        .log()
-                        .head(part.log)?
-                        .ok_or_else(|| Error::not_found(format!("there is no {}", part.log)))?;
-                    let snapshot_at = self.catalog.snapshot_at(part.log)?;
-                    Known {
-                        head,
-                        chain,
-                        last_mark: None,
-                        snapshot_at,
-                        pending,
-                    }
-                }
-            };
-            self.logs.insert(part.log, known);
+    /// The state of a log that a part opens, before its records. The log is not there, so nothing of
+    /// it is cached.
+    pub(super) fn opened(&self, part: &Part, head: Head) -> LogState {
+        LogState {
+            head: LogHead {
+                head,
+                bytes: 0,
+                start: head.next,
+            },
+            chain: self.catalog.chain(part.origin, part.log),
+            last_mark: None,
+            snapshot_at: self.catalog.snapshot_distance(part.log),
+            // A restore that is pending was looked for, and ends with this request.
+            pending: None,
         }
-        self.logs
-            .get_mut(&part.log)
-            .ok_or_else(|| Error::invalid("no such log"))
     }
 
-    /// Chains a part's records into sections of the batch.
-    fn chain(&mut self, part: &Part, batch: &mut Batch) -> Result<()> {
-        let mut tallies = std::mem::take(&mut self.tallies);
-        let chained = self.chain_into(part, batch, &mut tallies);
-        self.tallies = tallies;
-        chained
-    }
-
-    fn chain_into(
-        &mut self,
-        part: &Part,
-        batch: &mut Batch,
-        tallies: &mut HashMap<TaskNo, Tally>,
-    ) -> Result<()> {
-        let seq = batch.seq;
-        let log = Arc::clone(self.catalog.log());
-        let known = self.known(part)?;
-        let (mut from, mut prev, mut first) = (0, known.head.head.hash, known.head.head.next);
-        for (at, meta) in part.records.iter().enumerate() {
-            let Head { next, hash } = known.head.head;
-            let next_hash = known
-                .chain
-                .next(next, &hash, part.slice(meta.header), &meta.body);
-            if let Some((_, header)) = part.indexed.iter().find(|(n, _)| *n as usize == at) {
-                let payload = meta.payload.map(|span| part.slice(span));
-                let indexed = Indexed {
-                    log: part.log,
-                    origin: part.origin,
-                    offset: next,
-                    before: hash,
-                    seq,
-                    header,
-                    payload,
-                };
-                let mut before = Before {
-                    entry: &|key| log.get(key),
-                    chunk: &|id| log.get_chunk(id),
-                    tallies,
-                };
-                index_record(&indexed, &mut before, &mut batch.index)?;
-            }
-            known.head.head = Head {
-                next: next + 1,
-                hash: next_hash,
-            };
-            let start = part.records.get(from).map_or(0, |meta| meta.start);
-            let full = (meta.end - start) as usize >= SECTION_RAW_TARGET;
-            if full || at + 1 == part.records.len() {
-                let records = part.slice((start, meta.end));
-                known.head.bytes += records.len() as u64;
-                begin_group(&mut batch.buf, part.log, first);
-                let section_start = batch.buf.len();
-                let salts = part.salts(from..at + 1);
-                let count = (at + 1 - from) as u32;
-                SectionRef {
-                    seq,
-                    salts,
-                    count,
-                    records,
-                }
-                .encode(&mut batch.buf);
-                let section = section_start..batch.buf.len();
-                let (log, head) = (part.log, known.head);
-                batch.groups.push(GroupMeta {
-                    log,
-                    first,
-                    count,
-                    prev,
-                    head,
-                    section,
-                });
-                (from, prev, first) = (at + 1, known.head.head.hash, known.head.head.next);
+    /// The cached state of a log that is there, read where it is not cached.
+    pub(super) fn known(&mut self, part: &Part) -> Result<&mut LogState> {
+        let known = match self.logs.entry(part.log) {
+            Entry::Occupied(known) => return Ok(known.into_mut()),
+            Entry::Vacant(vacant) => vacant,
+        };
+        let mut pending = None;
+        if part.log.task != TaskNo::STORE && part.adopted.is_none() {
+            // A deleted one does not come back, nor does a lineage that was dropped.
+            self.catalog.task(part.log.task)?;
+            if let LogKind::Lineage(lineage) = part.log.kind {
+                self.catalog.lineage(part.log.task, lineage)?;
+                pending = self.catalog.pending(part.log.task)?;
             }
         }
-        Ok(())
-    }
-
-    /// Makes a mark at the head the lineage has now.
-    fn mark(&mut self, part: &Part, draft: &Draft, batch: &mut Batch) -> Result<CheckpointId> {
-        let LogKind::Lineage(lineage) = part.log.kind else {
-            return Err(Error::invalid("a control log has no checkpoints"));
-        };
-        let mut body = draft.mark.clone();
-        if body.parent.is_none() {
-            body.parent = self.known(part)?.last_mark.flatten();
-        }
-        let head = self.known(part)?.head.head;
-        let id = checkpoint_id(part.origin, lineage, head, draft.header.time_us, &body);
-        let (kind, payload) = Body::CheckpointMarked(body).encode();
-        // A seed of its own: the part's salts are taken by its records.
-        let seed = milepost_codec::Seed(blake3_seed(&part.seed.0));
-        let mut builder = PartBuilder::new(part.log, part.origin, seed);
-        let header = milepost_codec::Header {
-            kind,
-            ..draft.header.clone()
-        };
-        builder.push(header.clone(), BodyForm::Inline, &payload)?;
-        let mut marked = builder.finish();
-        marked.indexed = vec![(0, header)];
-        self.chain(&marked, batch)?;
-        self.known(part)?.last_mark = Some(Some(id));
-        Ok(id)
+        let head = self
+            .catalog
+            .log()
+            .head(part.log)?
+            .ok_or_else(|| Error::not_found(format!("there is no {}", part.log)))?;
+        Ok(known.insert(LogState {
+            head,
+            chain: self.catalog.chain(part.origin, part.log),
+            last_mark: None,
+            snapshot_at: self.catalog.snapshot_at(part.log)?,
+            pending,
+        }))
     }
 }
 
@@ -543,14 +448,6 @@ fn events_of(batch: &Batch) -> u64 {
     let groups = batch.groups.iter();
     let of_lineages = groups.filter(|group| matches!(group.log.kind, LogKind::Lineage(_)));
     of_lineages.map(|group| u64::from(group.count)).sum()
-}
-
-/// A seed that follows from another and does not give it away.
-fn blake3_seed(seed: &[u8; 16]) -> [u8; 16] {
-    let mut out = [0; 16];
-    let hash = blake3::derive_key("milepost 1 seed of a mark", seed);
-    out.copy_from_slice(hash.split_at(16).0);
-    out
 }
 
 fn unknown(error: &Error) -> Error {

@@ -3,7 +3,8 @@
 //! ```text
 //! request.rs   what a caller wants appended, encoded and hashed on its own thread
 //! ticket.rs    what it waits on
-//! lead.rs      admits requests, assigns offsets, chains
+//! lead.rs      admits requests, commits a batch
+//! plan.rs      everything a request adds, computed before anything changes
 //! watch.rs     who wants to know
 //! ```
 //!
@@ -14,21 +15,25 @@
 #[cfg(all(test, shuttle))]
 mod interleavings;
 mod lead;
+mod plan;
+#[cfg(all(test, not(shuttle)))]
+mod refusals;
 mod request;
 mod ticket;
 mod watch;
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::sync::channel::{Receiver, Sender};
 use crate::sync::{Condvar, Mutex};
-use milepost_codec::{Error, ErrorKind, LogId, Result};
+use milepost_codec::{Error, ErrorKind, LogId, Result, TaskNo};
 
 pub(crate) use lead::{Errand, Lead};
 pub(crate) use request::{Activate, Draft, Part, PartBuilder, Request};
+use ticket::{Answer, Gate, Results, hand_out};
 pub(crate) use ticket::{Done, Slot};
-use ticket::{Gate, Results, hand_out, is};
 pub(crate) use watch::{Watch, Watchers};
 
 use crate::catalog::Catalog;
@@ -44,7 +49,7 @@ const COMMIT_BYTES: usize = 4 << 20;
 
 #[derive(Default)]
 struct Queue {
-    requests: VecDeque<(Request, Arc<Slot>)>,
+    requests: VecDeque<(Request, Answer)>,
     /// Where those wait who gather now.
     gate: Arc<Gate>,
     bytes: usize,
@@ -158,7 +163,7 @@ impl Committer {
         }
         let slot = Arc::new(Slot::new(Arc::clone(&queue.gate), begun));
         queue.bytes += request.bytes();
-        queue.requests.push_back((request, Arc::clone(&slot)));
+        queue.requests.push_back((request, Answer::new(&slot)));
         Ok(slot)
     }
 
@@ -175,15 +180,15 @@ impl Committer {
         {
             let mut queue = self.queue.lock();
             let mut bytes = 0;
-            while let Some((request, slot)) = queue.requests.pop_front() {
+            while let Some((request, answer)) = queue.requests.pop_front() {
                 bytes += request.bytes();
                 queue.bytes = queue.bytes.saturating_sub(request.bytes());
-                taken.push_back((request, slot));
+                taken.push_back((request, answer));
                 if bytes >= COMMIT_BYTES {
                     break;
                 }
             }
-            let mut others = taken.iter().filter(|(_, slot)| !is(slot, own));
+            let mut others = taken.iter().filter(|(_, answer)| !answer.is(own));
             if queue.requests.is_empty() && others.next().is_some() {
                 queue.gate = Arc::default();
             }
@@ -193,7 +198,14 @@ impl Committer {
         }
         let mut results = Results::with_capacity(taken.len());
         while !taken.is_empty() {
-            for (log, offsets, due) in lead.commit(&mut taken, &mut results) {
+            // The leader refuses all requests from then on. Those that it had taken are answered
+            // when they are dropped.
+            let commit = || lead.commit(&mut taken, &mut results);
+            let Ok(grown) = catch_unwind(AssertUnwindSafe(commit)) else {
+                taken.clear();
+                break;
+            };
+            for (log, offsets, due) in grown {
                 self.watchers.wake(log, offsets);
                 if let Some(due) = due {
                     let _ = self.errands.try_send(Errand::Snapshot(due));
@@ -222,6 +234,11 @@ impl Committer {
     /// Tells whoever watches several logs of every commit to one of them.
     pub(crate) fn watch_all(&self, logs: &[LogId]) -> Watch {
         self.watchers.watch_all(logs)
+    }
+
+    /// Signals every watch on a log of a task.
+    pub(crate) fn wake_task(&self, task: TaskNo) {
+        self.watchers.wake_task(task);
     }
 
     /// Has growth of logs noted for hooks from now on.

@@ -28,6 +28,8 @@ pub(crate) struct Request {
     pub(crate) begins: Option<TaskNo>,
     /// The restore that ends with it, and that holds it up no more.
     pub(crate) settles: Option<RestoreId>,
+    /// Heads that logs have still where it is committed: it was made of what they held then.
+    pub(crate) heads: Vec<(LogId, Offset)>,
 }
 
 /// A task goes on with another lineage.
@@ -96,7 +98,14 @@ impl Request {
             deletes: None,
             begins: None,
             settles: None,
+            heads: Vec::new(),
         }
+    }
+
+    /// It is refused with `Conflict` where one of these logs has grown.
+    pub(crate) fn unless_grown(mut self, heads: Vec<(LogId, Offset)>) -> Self {
+        self.heads = heads;
+        self
     }
 
     /// It leaves the lineages of a task as others than they were.

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 use crate::clock::Stopwatch;
 use crate::metrics::Meters;
 use crate::sync::{Condvar, Mutex};
-use milepost_codec::{CheckpointId, Head, Offset, Result, Seq};
+use milepost_codec::{CheckpointId, Error, ErrorKind, Head, Offset, Result, Seq};
 use smallvec::SmallVec;
 
 /// What came of a request.
@@ -119,23 +119,53 @@ impl Slot {
     }
 }
 
-/// Results that have not been handed out.
-pub(crate) type Results = SmallVec<[(Arc<Slot>, Result<Done>); 1]>;
+/// The leader's side of a slot. Dropping it unanswered, as a panic of the leader does, answers that
+/// the outcome is unknown, so that no caller waits for ever.
+#[derive(Debug)]
+pub(crate) struct Answer(Option<Arc<Slot>>);
 
-/// Whether a slot is this one.
-pub(crate) fn is(slot: &Arc<Slot>, own: Option<&Arc<Slot>>) -> bool {
-    own.is_some_and(|own| Arc::ptr_eq(slot, own))
+impl Answer {
+    pub(crate) fn new(slot: &Arc<Slot>) -> Self {
+        Self(Some(Arc::clone(slot)))
+    }
+
+    /// Returns `true` if the result goes to `slot`.
+    pub(crate) fn is(&self, slot: Option<&Arc<Slot>>) -> bool {
+        match (&self.0, slot) {
+            (Some(own), Some(slot)) => Arc::ptr_eq(own, slot),
+            _ => false,
+        }
+    }
 }
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        if let Some(slot) = self.0.take() {
+            slot.fill(Err(Error::new(
+                ErrorKind::Poisoned,
+                "the commit panicked, the next open shows which events are there: reopen the store",
+            )))
+            .open();
+        }
+    }
+}
+
+/// Results that have not been handed out.
+pub(crate) type Results = SmallVec<[(Answer, Result<Done>); 1]>;
 
 /// Hands out results and opens the gates of those who wait for them; for `own` nobody does.
 pub(crate) fn hand_out(results: Results, own: Option<&Arc<Slot>>, meters: &Meters) {
     let mut gates: SmallVec<[Arc<Gate>; 1]> = SmallVec::new();
-    for (slot, result) in results {
+    for (mut answer, result) in results {
+        let is_own = answer.is(own);
+        let Some(slot) = answer.0.take() else {
+            continue;
+        };
         if let (Ok(_), Some(begun)) = (&result, slot.begun) {
             meters.append_us.record(begun.us());
         }
         let gate = slot.fill(result);
-        if is(&slot, own) {
+        if is_own {
             continue;
         }
         if !gates.iter().any(|known| Arc::ptr_eq(known, gate)) {

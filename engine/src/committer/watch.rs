@@ -8,12 +8,12 @@ use std::sync::{Arc, OnceLock};
 use crate::hook::Feed;
 use crate::sync::Mutex;
 use crate::sync::channel::{Receiver, Sender, TrySendError};
-use milepost_codec::{LogId, Offset};
+use milepost_codec::{LogId, Offset, TaskNo};
 
 /// A watch on one log: a signal that is up where the log has grown since it was last taken.
 pub(crate) type Watch = Receiver<()>;
 
-/// Watches on one log from which on it is looked which of them have ended.
+/// Watches from which on those that have ended are dropped, each time that the number doubles.
 const CROWD: usize = 16;
 
 /// The watches on all logs.
@@ -39,13 +39,15 @@ impl Watchers {
         if !self.closed.load(Ordering::Acquire) {
             for log in of {
                 let senders = logs.entry(*log).or_default();
-                // Of a log that does not grow nobody else takes away those that ended.
-                if senders.len() >= CROWD && senders.len().is_power_of_two() {
-                    self.signal(senders);
-                }
                 senders.push(sender.clone());
             }
             self.any.fetch_add(of.len(), Ordering::Release);
+            // A log that does not grow drops no watch that has ended.
+            let any = self.any.load(Ordering::Acquire);
+            if any >= CROWD && any.is_power_of_two() {
+                logs.values_mut().for_each(|senders| self.signal(senders));
+                logs.retain(|_, senders| !senders.is_empty());
+            }
         }
         watch
     }
@@ -71,6 +73,15 @@ impl Watchers {
         }
     }
 
+    /// Signals every watch on a log of a task: what its readers may give has changed.
+    pub(crate) fn wake_task(&self, task: TaskNo) {
+        let mut logs = self.logs.lock();
+        for (_, senders) in logs.iter_mut().filter(|(log, _)| log.task == task) {
+            self.signal(senders);
+        }
+        logs.retain(|_, senders| !senders.is_empty());
+    }
+
     /// Puts signals up, which says who has ended. One too many has somebody look once more.
     fn signal(&self, senders: &mut Vec<Sender<()>>) {
         let before = senders.len();
@@ -89,7 +100,7 @@ impl Watchers {
 
 #[cfg(all(test, not(shuttle)))]
 mod tests {
-    use milepost_codec::{LineageId, TaskNo};
+    use milepost_codec::LineageId;
 
     use super::*;
 

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use milepost_codec::{
-    Base, BaseKey, Body, CheckpointMarked, ChunkId, Control, Deleted, Error, Hash, Head, Header,
-    LineageId, LogId, LogKind, Offset, Origin, RemovedMark, Result, Seq, TaskNo, Trimmed,
+    Base, BaseKey, Body, CheckpointMarked, ChunkId, Control, Deleted, ErrorKind, Hash, Head,
+    Header, LineageId, LogId, LogKind, Offset, Origin, RemovedMark, Result, Seq, TaskNo, Trimmed,
     WorkspaceCaptured, checkpoint_id,
 };
 
@@ -47,7 +47,23 @@ pub(crate) struct Before<'a> {
     /// A chunk's content.
     pub(crate) chunk: &'a Lookup<'a, ChunkId>,
     /// What is counted of tasks, of this commit and earlier ones, as far as it was asked for.
-    pub(crate) tallies: &'a mut HashMap<TaskNo, Tally>,
+    pub(crate) tallies: &'a mut dyn Tallies,
+}
+
+/// Tallies of tasks that are known without a read of the index.
+pub(crate) trait Tallies {
+    fn tally(&self, task: TaskNo) -> Option<Tally>;
+    fn put(&mut self, task: TaskNo, tally: Tally);
+}
+
+impl Tallies for HashMap<TaskNo, Tally> {
+    fn tally(&self, task: TaskNo) -> Option<Tally> {
+        self.get(&task).copied()
+    }
+
+    fn put(&mut self, task: TaskNo, tally: Tally) {
+        self.insert(task, tally);
+    }
 }
 
 impl Before<'_> {
@@ -59,15 +75,15 @@ impl Before<'_> {
         puts: &mut Vec<IndexPut>,
     ) -> Result<()> {
         let key = keys::tally(task);
-        let mut tally = match self.tallies.get(&task) {
-            Some(known) => *known,
+        let mut tally = match self.tallies.tally(task) {
+            Some(known) => known,
             None => match (self.entry)(&key)? {
                 Some(entry) => Tally::decode(&entry)?,
                 None => Tally::default(),
             },
         };
         change(&mut tally);
-        self.tallies.insert(task, tally);
+        self.tallies.put(task, tally);
         puts.push((key, Some(tally.encode())));
         Ok(())
     }
@@ -331,6 +347,10 @@ fn drop_lineage(
 ) -> Result<()> {
     before.count(task, |tally| tally.dropped += 1, puts)?;
     puts.push((keys::base(task, lineage), None));
+    let keyless = keys::keyless(task, lineage);
+    if (before.entry)(&keyless)?.is_some() {
+        puts.push((keyless, None));
+    }
     let key = keys::lineage(task, lineage);
     if let Some(entry) = (before.entry)(&key)? {
         let dropped = LineageEntry {
@@ -359,7 +379,15 @@ fn index_base(
         chunk: trimmed.base,
     };
     puts.push((keys::base(task, trimmed.lineage), Some(entry.encode())));
-    for key in base_keys(before.chunk, &trimmed.base)? {
+    let keyless = keys::keyless(task, trimmed.lineage);
+    let Some(used) = base_keys(before.chunk, &trimmed.base)? else {
+        puts.push((keyless, Some(Vec::new())));
+        return Ok(());
+    };
+    if (before.entry)(&keyless)?.is_some() {
+        puts.push((keyless, None));
+    }
+    for key in used {
         let entry = KeyEntry {
             first: key.first,
             count: key.count,
@@ -372,32 +400,29 @@ fn index_base(
     Ok(())
 }
 
-/// The keys that a base holds. A base that cannot be read is missed where a state is asked for; here
-/// it takes nothing with it.
-fn base_keys(chunk: &Lookup<'_, ChunkId>, base: &ChunkId) -> Result<Vec<BaseKey>> {
-    let read = |id: &ChunkId| -> Result<Vec<u8>> {
-        let missing = || Error::corrupt(format!("chunk {id}"), "it", "nothing");
-        chunk(id)?.ok_or_else(missing)
-    };
-    let keys = || -> Result<Vec<BaseKey>> {
-        // One that another has followed may be gone.
+/// The keys that a base holds. Nothing where a chunk of it is damaged or not there: a later base
+/// may have followed, which holds all of them; until one does, no key is taken for a new one.
+fn base_keys(chunk: &Lookup<'_, ChunkId>, base: &ChunkId) -> Result<Option<Vec<BaseKey>>> {
+    let keys = || -> Result<Option<Vec<BaseKey>>> {
         let Some(base) = chunk(base)? else {
-            return Ok(Vec::new());
+            return Ok(None);
         };
-        let base = Base::decode(&base)?;
         let mut content = Vec::new();
-        for id in &base.keys.chunks {
-            content.extend(read(id)?);
+        for id in &Base::decode(&base)?.keys.chunks {
+            let Some(part) = chunk(id)? else {
+                return Ok(None);
+            };
+            content.extend(part);
         }
         match content.is_empty() {
-            true => Ok(Vec::new()),
-            false => BaseKey::decode_list(&content),
+            true => Ok(Some(Vec::new())),
+            false => BaseKey::decode_list(&content).map(Some),
         }
     };
     match keys() {
-        Err(error) if error.kind() == milepost_codec::ErrorKind::Corrupt => {
+        Err(error) if error.kind() == ErrorKind::Corrupt => {
             tracing::error!("the keys of a base are not known: {error}");
-            Ok(Vec::new())
+            Ok(None)
         }
         keys => keys,
     }

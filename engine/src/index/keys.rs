@@ -26,7 +26,8 @@ use milepost_codec::{CheckpointId, ChunkId, Epoch, LineageId, LogId, Offset, Seq
 /// | `MarkLabel` | task u64, label, 0, lineage u32, offset u64 | nothing |
 /// | `MarkAlias` | task u64, alias, 0, lineage u32, offset u64 | nothing |
 /// | `Pin` | task u64, id 32 | `PinEntry` |
-/// | `Key` | task u64, lineage u32, first 16 bytes of BLAKE3 of the key | `KeyEntry` |
+/// | `Key` | task u64, first 16 bytes of BLAKE3 of the key, lineage u32 | `KeyEntry` |
+/// | `Keyless` | task u64, lineage u32 | nothing; the keys of the lineage's base could not be read |
 /// | `Snapshot` | task u64, lineage u32, reducer 8, offset u64 | `SnapshotNote`; no record accounts for it |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -52,12 +53,13 @@ pub(crate) enum Kind {
     MarkAlias = 35,
     Pin = 36,
     Key = 40,
+    Keyless = 41,
     Snapshot = 50,
 }
 
 impl Kind {
     /// Those whose entries follow from records, each from one; blocks, heads and tallies left out.
-    pub(crate) const OF_RECORDS: [Self; 16] = [
+    pub(crate) const OF_RECORDS: [Self; 17] = [
         Self::TaskName,
         Self::Task,
         Self::Lineage,
@@ -74,6 +76,7 @@ impl Kind {
         Self::MarkAlias,
         Self::Pin,
         Self::Key,
+        Self::Keyless,
     ];
 }
 
@@ -172,6 +175,10 @@ pub(crate) fn base(task: TaskNo, lineage: LineageId) -> Vec<u8> {
     of_lineage(Kind::Base, task, lineage)
 }
 
+pub(crate) fn keyless(task: TaskNo, lineage: LineageId) -> Vec<u8> {
+    of_lineage(Kind::Keyless, task, lineage)
+}
+
 pub(crate) fn erased(task: TaskNo, lineage: LineageId, offset: Offset) -> Vec<u8> {
     with_offset(&of_lineage(Kind::Erased, task, lineage), offset)
 }
@@ -248,14 +255,21 @@ pub(crate) fn named_mark(
         .0
 }
 
-pub(crate) fn idempotency(task: TaskNo, lineage: LineageId, key: &str) -> Vec<u8> {
+/// The prefix of the entries of one idempotency key, in all lineages of a task.
+pub(crate) fn uses_of_key(task: TaskNo, key: &str) -> Vec<u8> {
     let hash = blake3::hash(key.as_bytes());
     let short = hash.as_bytes().split_at(16).0;
-    Builder::new(Kind::Key)
-        .u64(task.0)
-        .u32(lineage.0)
-        .bytes(short)
-        .0
+    Builder::new(Kind::Key).u64(task.0).bytes(short).0
+}
+
+pub(crate) fn idempotency(task: TaskNo, lineage: LineageId, key: &str) -> Vec<u8> {
+    Builder(uses_of_key(task, key)).u32(lineage.0).0
+}
+
+/// The lineage that a key ends in.
+pub(crate) fn tail_lineage(key: &[u8]) -> LineageId {
+    let number = key.last_chunk::<4>();
+    LineageId(number.map_or(0, |bytes| u32::from_be_bytes(*bytes)))
 }
 
 /// The prefix of a reducer's snapshots in a lineage.

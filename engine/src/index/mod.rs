@@ -15,4 +15,7 @@ pub(crate) use entries::{
     ActivationEntry, BaseEntry, KeyEntry, LineageEntry, LogHead, MarkEntry, MarkPlace,
     PendingEntry, PinEntry, SnapshotNote, Tally, TaskEntry,
 };
-pub(crate) use indexer::{Before, Indexed, index_record, is_indexed};
+pub(crate) use indexer::{Before, Indexed, Tallies, index_record, is_indexed};
+
+/// Bytes of a key or a value of an entry at most: what the local store can hold in one leaf.
+pub(crate) const ENTRY_MAX: usize = 3000;

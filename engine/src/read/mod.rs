@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! ancestry.rs  which lineage holds an offset
+//! inherited.rs index entries of a lineage and its ancestors
 //! cursor.rs    the records of one log
 //! ahead.rs     stretches read before they are asked for
 //! ```
@@ -9,6 +10,7 @@
 mod ahead;
 mod ancestry;
 mod cursor;
+mod inherited;
 
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
@@ -23,9 +25,10 @@ use crate::live::Live;
 use crate::log::Log;
 use crate::retention::ErasedEvents;
 use ahead::Ahead;
-pub(crate) use ancestry::Ancestry;
+pub(crate) use ancestry::{Ancestry, LineageTrees};
 pub(crate) use cursor::Cursor;
 use cursor::{StretchCursor, step};
+pub(crate) use inherited::Inherited;
 
 /// An event of a record: its body read from chunks where it is not inline. One that was erased has none,
 /// though its bytes may be there until the store is compacted.
@@ -78,8 +81,11 @@ pub(crate) fn read_chunks(log: &Arc<dyn Log>, list: &ChunkList) -> Result<Vec<u8
 /// The range ends where the lineage ended when it was asked for. One that begins at 0 begins at the
 /// first event that is there: retention may have trimmed what came before it.
 pub struct Events {
-    log: Arc<dyn Log>,
+    catalog: Catalog,
     task: TaskNo,
+    lineage: LineageId,
+    /// The withdrawals that `erased` and `ancestry` are as of.
+    withdrawals: u64,
     erased: ErasedEvents,
     ancestry: Ancestry,
     next: Offset,
@@ -122,16 +128,18 @@ impl Events {
                 head.next
             )));
         }
+        let withdrawals = catalog.withdrawals();
         // What is left of a deleted task is not shown.
         catalog.task(task)?;
         let ancestry = Ancestry::of(catalog, task, lineage)?;
         let next = if next == 0 { ancestry.begin() } else { next };
         ancestry.check(next)?;
-        let log = Arc::clone(catalog.log());
         let end = end.min(head.next).max(next);
         Ok(Self {
-            log,
+            catalog: catalog.clone(),
             task,
+            lineage,
+            withdrawals,
             erased: catalog.erased_of(task),
             ancestry,
             next,
@@ -164,7 +172,7 @@ impl Events {
     /// Why there is no event where one is due: retention may have taken it away since this was begun.
     fn missing(&self) -> Error {
         let (at, owner) = (self.next, self.owner.unwrap_or_default());
-        let live = Live::of(self.log.as_ref()).unwrap_or_default();
+        let live = Live::of(self.catalog.log().as_ref()).unwrap_or_default();
         let id = LogId::lineage(self.task, owner);
         if live.is_gone(id) || live.base(id).is_some_and(|base| at < base.next) {
             return Error::not_found(format!("{id}: retention took the event away"));
@@ -172,7 +180,30 @@ impl Events {
         Error::corrupt("log", format!("offset {at}"), "nothing")
     }
 
+    /// Returns `true` if content was withdrawn since the last look.
+    pub(crate) fn is_stale(&self) -> bool {
+        self.catalog.withdrawals() != self.withdrawals
+    }
+
+    /// Looks again at what may be given, where content was withdrawn since the last look.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` where the task was deleted, the lineage dropped or the next event trimmed.
+    pub(crate) fn renew(&mut self) -> Result<()> {
+        if !self.is_stale() {
+            return Ok(());
+        }
+        let now = self.catalog.withdrawals();
+        let catalog = &self.catalog;
+        catalog.readable((self.task, self.lineage, self.next))?;
+        self.erased = catalog.erased_of(self.task);
+        self.withdrawals = now;
+        Ok(())
+    }
+
     fn read(&mut self) -> Result<Option<Event>> {
+        self.renew()?;
         let owner = self
             .ancestry
             .owner(self.next)
@@ -183,7 +214,7 @@ impl Events {
             self.ahead = Ahead::default();
         }
         let id = LogId::lineage(self.task, owner);
-        let (log, erased, end) = (&self.log, &self.erased, self.end);
+        let (log, erased, end) = (self.catalog.log(), &self.erased, self.end);
         let ahead = &mut self.ahead;
         let fetch = |at| ahead.stretch(log, id, at, end);
         step(fetch, &mut self.next, &mut self.place, |at, record| {

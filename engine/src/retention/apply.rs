@@ -1,11 +1,12 @@
 //! A plan, done.
 
 use std::collections::HashSet;
+use std::mem::take;
 use std::sync::Arc;
 
 use milepost_codec::{
-    Control, Detail, Dropped, Error, ErrorKind, Json, LineageId, Offset, RemovedMark, Result,
-    Retained, TaskNo, Trimmed,
+    Control, Dropped, Error, ErrorKind, Json, LineageId, LogId, LogKind, Offset, RemovedMark,
+    Result, Retained, TaskNo, Trimmed,
 };
 
 use super::plan::{RetentionPlan, TaskPlan, fates};
@@ -16,12 +17,24 @@ use crate::committer::Slot;
 use crate::engine::Engine;
 use crate::index::MarkEntry;
 use crate::index::keys;
+use crate::pending::is_of_the_store;
 
 /// Marks that one commit removes: appends wait for it.
 pub(super) const MARKS_EACH: usize = 100;
 
 /// Tasks that are done together, so that they share syncs. Restores and branches wait for their bases.
 const TASKS_EACH: usize = 4;
+
+/// How often a task is looked at whose lineages grow in between.
+const TRIM_TRIES: u32 = 4;
+
+/// The trims of one task, to be committed where none of the lineages that go has grown.
+struct Trims {
+    heads: Vec<(LogId, Offset)>,
+    events: Vec<Control>,
+    trimmed: Vec<(LineageId, Offset)>,
+    dropped: Vec<LineageId>,
+}
 
 /// What a cleanup did.
 #[derive(Debug, Default)]
@@ -95,12 +108,6 @@ impl<'a> Group<'a> {
             }
         }
     }
-}
-
-/// Whether an error is one of the store, and not of one task: of that a restore may be pending.
-pub(super) fn is_of_the_store(error: &Error) -> bool {
-    let pending = matches!(error.detail(), Some(Detail::Pending { .. }));
-    matches!(error.kind(), ErrorKind::Poisoned | ErrorKind::Unavailable) && !pending
 }
 
 impl Engine {
@@ -198,43 +205,77 @@ impl Engine {
         Ok(removed)
     }
 
-    /// Lets go of the events that nothing needs: of each task in one commit, once the bases are durable.
+    /// Removes the events that nothing needs: of each task in one commit, once the bases are durable.
+    /// A task of which a lineage grew in between is looked at again: a checkpoint may have come.
     fn trim(&self, undo: u32, group: &mut Group<'_>) -> Result<()> {
         let inner = &self.inner;
         let _structure = inner.structure.lock();
         let _storing = inner.catalog.log().storing();
-        let mut made = Vec::new();
-        for n in 0..group.plans.len() {
-            let bases = group.step(n, |task, done| self.make_bases(task.no, undo, done))?;
-            made.extend(bases.map(|events| (n, events)));
-        }
-        inner.catalog.log().sync_chunks()?;
-        let mut sent: Vec<(usize, Arc<Slot>)> = Vec::new();
-        for (n, events) in made.into_iter().filter(|(_, events)| !events.is_empty()) {
-            let slot = group.step(n, |task, _| self.submit_control(task.no, events))?;
-            sent.extend(slot.map(|slot| (n, slot)));
-        }
-        for (n, slot) in sent {
-            let waited = group.step(n, |_, _| slot.wait())?;
-            if let (None, Some(done)) = (waited, group.done.get_mut(n)) {
-                done.trimmed.clear();
-                done.dropped.clear();
+        let mut left: Vec<usize> = (0..group.plans.len()).collect();
+        for attempt in 1..=TRIM_TRIES {
+            let mut made = Vec::new();
+            for n in left {
+                let trims = group.step(n, |task, _| self.make_bases(task.no, undo))?;
+                made.extend(trims.map(|trims| (n, trims)));
+            }
+            inner.catalog.log().sync_chunks()?;
+            let mut sent: Vec<(usize, Arc<Slot>, Trims)> = Vec::new();
+            for (n, mut trims) in made {
+                let (events, heads) = (take(&mut trims.events), take(&mut trims.heads));
+                if events.is_empty() {
+                    continue;
+                }
+                let slot = group.step(n, |task, _| {
+                    let request = self.control_request(task.no, events)?;
+                    inner.committer.submit(request.unless_grown(heads))
+                })?;
+                sent.extend(slot.map(|slot| (n, slot, trims)));
+            }
+            left = Vec::new();
+            for (n, slot, trims) in sent {
+                let done = slot.wait();
+                let grew = done
+                    .as_ref()
+                    .is_err_and(|e| e.kind() == ErrorKind::Conflict);
+                if grew && attempt < TRIM_TRIES {
+                    left.push(n);
+                    continue;
+                }
+                group.step(n, |_, retained| {
+                    done?;
+                    (retained.trimmed, retained.dropped) = (trims.trimmed, trims.dropped);
+                    Ok(())
+                })?;
             }
         }
         for n in 0..group.plans.len() {
             group.step(n, |task, _| {
-                inner.forget_states(task.no);
+                inner.withdraw(task.no);
                 Ok(())
             })?;
         }
         Ok(())
     }
 
-    /// Makes the bases of a task's lineages, and gives the events that name them. The bases are not durable yet.
-    fn make_bases(&self, task: TaskNo, undo: u32, done: &mut TaskRetained) -> Result<Vec<Control>> {
+    /// Makes the bases of a task's lineages, and the events that name them. The bases are not durable
+    /// yet.
+    fn make_bases(&self, task: TaskNo, undo: u32) -> Result<Trims> {
         let inner = &self.inner;
         inner.catalog.goes_on(task)?;
+        // Before it is looked at what is needed: what comes after this is found by the commit.
+        let mut heads = Vec::new();
+        for (lineage, entry) in inner.catalog.lineages(task)? {
+            let log = LogId::lineage(task, lineage);
+            if !entry.dropped {
+                heads.push((log, inner.catalog.head(log)?.next));
+            }
+        }
         let fates = fates(&inner.catalog, task, &HashSet::new(), undo)?;
+        let dropped = |log: &LogId| match log.kind {
+            LogKind::Lineage(lineage) => fates.dropped.contains(&lineage),
+            LogKind::Control => false,
+        };
+        heads.retain(|(log, _)| dropped(log));
         let mut events: Vec<Control> = Vec::new();
         // Children first, as all read what is there still.
         for (lineage, offset) in fates.trims.iter().rev() {
@@ -251,9 +292,12 @@ impl Engine {
         }
         let dropped = fates.dropped.iter();
         events.extend(dropped.map(|lineage| Control::from(Dropped { lineage: *lineage })));
-        done.trimmed.extend(fates.trims.into_iter().rev());
-        done.dropped.extend(fates.dropped);
-        Ok(events)
+        Ok(Trims {
+            heads,
+            events,
+            trimmed: fates.trims.into_iter().rev().collect(),
+            dropped: fates.dropped.into_iter().collect(),
+        })
     }
 
     pub(super) fn tell(&self, action: &'static str, task: TaskNo) {

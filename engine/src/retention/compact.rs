@@ -77,7 +77,8 @@ impl Engine {
     }
 
     /// Takes off the disk what retention let go of: from sled, which is built anew in a fresh folder,
-    /// from the archive, the journal and the packs. It runs beside appends, which wait for the moment
+    /// from the archive, the journal and the packs. Where anything was erased, trimmed or deleted it also
+    /// removes `damaged/` and the stat caches of workspaces, which may hold it. It runs beside appends, which wait for the moment
     /// of the switch only, and so does closing the store, for all of it. Cut short anywhere, it has changed nothing that can be seen, and can be done
     /// again. A store in memory has nothing to compact.
     ///

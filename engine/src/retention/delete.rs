@@ -37,8 +37,7 @@ impl Engine {
         audit::Done::of("task_deleted", task, LineageId(0)).tell(inner);
         inner.commit(Request::one(part.finish()).deleting(task))?;
         drop(structure);
-        inner.forget_states(task);
-        inner.controls.wake(task);
+        inner.withdraw(task);
         Ok(())
     }
 

@@ -90,7 +90,7 @@ impl Engine {
         };
         self.commit_control(task, vec![erased.into()])?;
         catalog.now_erased(task, owner, offset);
-        inner.forget_states(task);
+        inner.withdraw(task);
         audit::Done::of("event_erased", task, owner).tell(inner);
         Ok(())
     }
@@ -149,6 +149,9 @@ impl Catalog {
     /// How many erased events a lineage sees before an offset.
     pub(crate) fn erased_before(&self, task: TaskNo, ancestry: &Ancestry, offset: Offset) -> u64 {
         let ErasedEvents(all) = self.erased_of(task);
+        if all.is_empty() {
+            return 0;
+        }
         let spans = ancestry.newest_first(offset);
         let seen = |(owner, from, to)| all.range((owner, from)..(owner, to)).count() as u64;
         spans.map(seen).sum()

@@ -88,7 +88,7 @@ impl Engine {
         self.inner.committer.submit(request)
     }
 
-    fn control_request(&self, task: TaskNo, events: Vec<Control>) -> Result<Request> {
+    pub(super) fn control_request(&self, task: TaskNo, events: Vec<Control>) -> Result<Request> {
         let inner = &self.inner;
         let origin = inner.catalog.task(task)?.origin;
         let mut part = inner.part(LogId::control(task), origin);

@@ -6,13 +6,13 @@ use milepost_codec::{
     CheckpointId, Error, ErrorKind, LineageId, LogId, Offset, RemovedMark, Result, TaskNo,
 };
 
-use super::apply::is_of_the_store;
 use super::needs::{Beginning, Fates, KeptMark, Lineages};
 use super::policy::{Retention, Scope};
 use crate::catalog::Catalog;
 use crate::engine::Engine;
 use crate::index::keys::{self, Kind};
 use crate::index::{MarkEntry, TaskEntry};
+use crate::pending::is_of_the_store;
 
 /// Entries that are looked at together.
 const STRIDE: usize = 1024;

@@ -185,13 +185,16 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// `Unavailable` where the store was closed, also while it waits.
+    /// `Unavailable` where the store was closed, `NotFound` where the task was deleted, also while it
+    /// waits.
     pub fn safe_point(&self) -> Result<Turn> {
         let task = self.task();
         let inner = task.lineage().inner();
         let waited = inner.controls.of(task.no());
         let mut known = waited.lock();
         loop {
+            // A deleted task has its activations until a compaction.
+            inner.catalog.task(task.no())?;
             let (epoch, _) = inner.catalog.active(task.no())?;
             if epoch != task.epoch() {
                 drop(known);

@@ -3,7 +3,7 @@
 
 mod health;
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError};
-use milepost_codec::{Error, ErrorKind, Result};
+use milepost_codec::{Detail, Error, ErrorKind, Result};
 use parking_lot::{Condvar, Mutex};
 
 pub use self::health::{Accepted, Degraded, DegradedStats, Health};
@@ -20,6 +20,7 @@ use crate::engine::Engine;
 use crate::entropy::Entropy;
 use crate::metrics::DegradedMeters;
 use crate::options::Options;
+use crate::pending::is_of_the_store;
 
 struct Held {
     task: String,
@@ -39,6 +40,24 @@ struct State {
     bytes: usize,
     stats: DegradedStats,
     closed: bool,
+}
+
+impl State {
+    fn has_work(&self) -> bool {
+        self.failed.is_some() || !self.queue.is_empty()
+    }
+
+    /// Returns `true` if appends to a task are held, behind which later ones go.
+    fn holds(&self, task: &str) -> bool {
+        self.queue.iter().any(|held| held.task == task)
+    }
+
+    /// The first held append from `at` on to a task that is not blocked, and its place.
+    fn next(&self, at: usize, blocked: &HashSet<String>) -> Option<(usize, String, Append)> {
+        let mut held = self.queue.iter().enumerate().skip(at);
+        let (at, held) = held.find(|(_, held)| !blocked.contains(&held.task))?;
+        Some((at, held.task.clone(), held.append.clone()))
+    }
 }
 
 struct Inner {
@@ -169,6 +188,11 @@ impl Supervisor {
                     return Err(Error::new(ErrorKind::Unavailable, "the store is closed"));
                 }
                 match (&state.engine, &state.failed) {
+                    (Some(_), None) if state.holds(task) => {
+                        let why = "earlier appends to the task are held".to_owned();
+                        let error = Error::new(ErrorKind::Unavailable, why);
+                        return self.inner.hold(&mut state, task, append, error);
+                    }
                     (Some(engine), None) => (engine.clone(), state.generation),
                     (_, failed) => {
                         let cause = failed.clone().unwrap_or_default();
@@ -182,7 +206,7 @@ impl Supervisor {
                 .and_then(|task| task.lineage().append_ref(&append))
             {
                 Ok(appended) => return Ok(Accepted::Appended(appended)),
-                Err(error) if is_of_the_disk(&error) => error,
+                Err(error) if is_of_the_store(&error) => error,
                 Err(error) => return Err(error),
             };
             let mut state = self.inner.state.lock();
@@ -263,11 +287,6 @@ impl Drop for Supervisor {
     }
 }
 
-/// Whether an error is one that a reopen may mend, and nothing that the caller did.
-fn is_of_the_disk(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Poisoned | ErrorKind::Unavailable)
-}
-
 impl Inner {
     /// The append with a key: what failed may be there all the same.
     fn keyed(&self, append: Append) -> Append {
@@ -304,13 +323,17 @@ impl Inner {
     }
 
     fn fail(&self, state: &mut State, error: &Error) {
+        self.failed(state, error);
+        self.wake();
+    }
+
+    fn failed(&self, state: &mut State, error: &Error) {
         if state.failed.is_none() {
             state.failed_us = self.options.clock.now_us();
             state.stats.degraded += 1;
             self.meters.began();
         }
         state.failed = Some(error.to_string());
-        self.wake();
     }
 
     /// Microseconds since the store failed. A clock that was set back counts none.
@@ -348,28 +371,29 @@ impl Inner {
         }
     }
 
-    /// Opens the store again whenever it has failed, until the supervisor is closed.
+    /// Opens the store again whenever it has failed, and commits what is held, until the supervisor
+    /// is closed.
     fn run(&self, woken: &Receiver<()>) {
         let mut wait = self.degraded.retry;
         loop {
-            let failed = self.state.lock().failed.is_some();
-            let due = if failed {
-                woken.recv_timeout(wait)
-            } else {
-                woken.recv().map_err(|_| RecvTimeoutError::Disconnected)
+            let works = self.state.lock().has_work();
+            let due = match works {
+                true => woken.recv_timeout(wait),
+                false => woken.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             if due == Err(RecvTimeoutError::Disconnected) {
                 return;
             }
-            let (closed, failed) = {
+            let (closed, works) = {
                 let state = self.state.lock();
-                (state.closed, state.failed.is_some())
+                (state.closed, state.has_work())
             };
-            if failed {
-                match self.reopen().and_then(|engine| self.drain(&engine)) {
-                    Ok(()) => wait = self.degraded.retry,
+            if works {
+                match self.sound().and_then(|engine| self.drain(&engine)) {
+                    Ok(true) => wait = self.degraded.retry,
+                    Ok(false) => wait = (wait * 2).min(RETRY_MAX),
                     Err(error) => {
-                        self.state.lock().failed = Some(error.to_string());
+                        self.failed(&mut self.state.lock(), &error);
                         wait = (wait * 2).min(RETRY_MAX);
                     }
                 }
@@ -380,9 +404,16 @@ impl Inner {
         }
     }
 
-    /// Closes what failed and opens the store anew. What the old engine says at its end is known.
-    fn reopen(&self) -> Result<Engine> {
-        let old = self.state.lock().engine.take();
+    /// The engine where it has not failed. Else closes it and opens the store anew; the old engine's
+    /// error at its end is known.
+    fn sound(&self) -> Result<Engine> {
+        let old = {
+            let mut state = self.state.lock();
+            match (&state.engine, &state.failed) {
+                (Some(engine), None) => return Ok(engine.clone()),
+                _ => state.engine.take(),
+            }
+        };
         if let Some(old) = old {
             let _ = old.close();
         }
@@ -394,26 +425,37 @@ impl Inner {
         Ok(engine)
     }
 
-    /// Commits what is held, in order, and lets appends through again.
-    fn drain(&self, engine: &Engine) -> Result<()> {
+    /// Commits what is held, in order for each task, and lets appends through again. Appends to a task
+    /// that a restore blocks stay held; returns `false` if there are such.
+    fn drain(&self, engine: &Engine) -> Result<bool> {
+        let (mut at, mut blocked) = (0, HashSet::new());
         loop {
-            let (task, append) = {
+            let next = {
                 let mut state = self.state.lock();
-                let Some(held) = state.queue.front() else {
+                let next = state.next(at, &blocked);
+                if next.is_none() && state.failed.take().is_some() {
                     let lasted = self.degraded_for(&state);
                     state.stats.degraded_us += lasted;
-                    state.failed = None;
                     self.meters.ended(lasted);
                     self.changed.notify_all();
-                    break;
-                };
-                (held.task.clone(), held.append.clone())
+                    drop(state);
+                    self.tell();
+                }
+                next
+            };
+            let Some((place, task, append)) = next else {
+                return Ok(blocked.is_empty());
             };
             let done = engine.task(&task).and_then(|task| task.append(append));
             let mut state = self.state.lock();
             match done {
                 Ok(_) => state.stats.drained += 1,
-                Err(error) if is_of_the_disk(&error) => return Err(error),
+                Err(error) if is_of_the_store(&error) => return Err(error),
+                Err(error) if matches!(error.detail(), Some(Detail::Pending { .. })) => {
+                    blocked.insert(task);
+                    at = place;
+                    continue;
+                }
                 Err(error) => {
                     state.stats.refused += 1;
                     tracing::error!(
@@ -422,12 +464,11 @@ impl Inner {
                     );
                 }
             }
-            if let Some(held) = state.queue.pop_front() {
+            at = place;
+            if let Some(held) = state.queue.remove(place) {
                 state.bytes -= held.bytes;
                 self.meters.pending(state.queue.len());
             }
         }
-        self.tell();
-        Ok(())
     }
 }

@@ -202,22 +202,23 @@ impl Said {
 
     /// Keys of lineages that were dropped: they go with the events, when the store is compacted.
     fn keys_of_dropped(&self, catalog: &Catalog, task: TaskNo) -> Result<u64> {
-        let mut count = 0;
+        let mut dropped = HashSet::new();
         for (key, value) in &self.entries {
             let (Some(kind), Some(value)) = (key.first(), value) else {
                 continue;
             };
-            if *kind != Kind::Lineage as u8 || !LineageEntry::decode(value)?.dropped {
-                continue;
+            if *kind == Kind::Lineage as u8 && LineageEntry::decode(value)?.dropped {
+                dropped.insert(keys::tail_lineage(key));
             }
-            let lineage = key.last_chunk::<4>().map_or(0, |b| u32::from_be_bytes(*b));
-            let prefix = keys::of_lineage(Kind::Key, task, LineageId(lineage));
-            let end = keys::after_prefix(&prefix);
-            let found = catalog.log().scan(&prefix, &end, false, usize::MAX)?;
-            let others = found
-                .iter()
-                .filter(|(key, _)| !self.entries.contains_key(key));
-            count += others.count() as u64;
+        }
+        let mut count = 0;
+        if !dropped.is_empty() {
+            let prefix = keys::of_task(Kind::Key, task);
+            catalog.log().walk(&prefix, &mut |key, _| {
+                let is_dropped = dropped.contains(&keys::tail_lineage(key));
+                count += u64::from(is_dropped && !self.entries.contains_key(key));
+                Ok(())
+            })?;
         }
         Ok(count)
     }

@@ -54,7 +54,14 @@ fn check_packs(shared: &Shared, storage: &mut StorageCheck) -> Result<()> {
             // One that was stored since the pack was read is looked at by itself.
             let is_whole =
                 whole.binary_search(&place.at).is_ok() || shared.packs.is_whole(&id, place);
-            if is_whole {
+            // One that a compaction has moved since is counted, and checked where it was moved to.
+            let moved = || {
+                shared
+                    .kv
+                    .get(key)
+                    .is_ok_and(|now| now.as_deref() != Some(value))
+            };
+            if is_whole || moved() {
                 storage.chunks += 1;
                 return;
             }

@@ -17,10 +17,11 @@ use parking_lot::RwLock;
 
 use crate::digest::Digests;
 use crate::files;
+use crate::index::ENTRY_MAX;
 use crate::log::{Entry, IndexPut, walk};
 
 /// The most bytes of a value.
-pub(crate) const VALUE_MAX: usize = 3000;
+pub(crate) const VALUE_MAX: usize = ENTRY_MAX;
 
 /// Bytes of a segment of a store's sled folder. What sled writes at once becomes a blob over a
 /// quarter of it.

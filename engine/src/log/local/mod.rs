@@ -363,11 +363,7 @@ impl Log for LocalLog {
         if let Some(value) = waiting {
             return Ok(value);
         }
-        let stored = self.shared.sled(self.shared.kv.get(key))?;
-        if stored.is_none() && key.first() == Some(&(Kind::Key as u8)) {
-            self.shared.sled(self.shared.audit(Part::Keys))?;
-        }
-        Ok(stored)
+        self.shared.sled(self.shared.kv.get(key))
     }
 
     fn scan(&self, from: &[u8], to: &[u8], backwards: bool, limit: usize) -> Result<Vec<Entry>> {
@@ -379,6 +375,9 @@ impl Log for LocalLog {
             .kv
             .scan(from, to, backwards, limit.saturating_add(removals));
         let stored = self.shared.sled(stored)?;
+        if stored.is_empty() && from.first() == Some(&(Kind::Key as u8)) {
+            self.shared.sled(self.shared.audit(Part::Keys))?;
+        }
         Ok(merge(waiting, stored, backwards, limit))
     }
 

@@ -183,7 +183,7 @@ pub(super) fn recover(
             progress(Progress { done, all });
         }
     };
-    let live = live(shared, survey)?;
+    let live = live(shared, survey, seq)?;
     let (lost, (end, taken)) = std::thread::scope(|scope| -> Result<_> {
         let beside = Beside::start(scope, shared);
         let mut replay = Replay::new(shared, beside, Position { seq, check }, &tell, &live);
@@ -244,11 +244,13 @@ pub(super) fn recover(
     }
 }
 
-/// What retention let go of, where files of the archive were written again: they may be without it.
-/// The events that say so come after what they are about, so all are read before.
-fn live(shared: &Shared, survey: &Survey) -> Result<Live> {
+/// What retention withdrew, where commits after `seq` are taken from files of the archive that a
+/// compaction wrote again: they may be without it. The events that say so come after what they are
+/// about, so all files are read before. Nothing is read where the index holds all of such files.
+fn live(shared: &Shared, survey: &Survey, seq: Seq) -> Result<Live> {
     let mut live = Live::default();
-    if !survey.archive.files.iter().any(|file| file.rewritten) {
+    let mut files = survey.archive.files.iter();
+    if !files.any(|file| file.rewritten && file.next > seq + 1) {
         return Ok(live);
     }
     let (store, key) = (shared.config.store, shared.key.as_ref());
@@ -377,9 +379,9 @@ fn end_at(shared: &Shared, survey: &Survey, end: Position) -> Result<JournalEnd>
         return Ok(journal);
     };
     let (closed, at, size) = (segment.closed(), segment.end(), segment.size);
-    if !closed {
-        segment.settle()?;
-    }
+    // Also behind a frame that says "closed": the sync of that frame may have failed, and appends
+    // that follow it would be acknowledged behind a hole.
+    segment.settle()?;
     journal.next_number = journal.next_number.max(header.number + 1);
     if survey.outlived(segment) {
         seal(shared, survey, segment)?;

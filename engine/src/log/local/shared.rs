@@ -166,9 +166,11 @@ impl Fresh {
         self.inner.lock().stored.is_some()
     }
 
-    /// What was stored so far.
-    pub(super) fn all_stored(&self) -> Vec<(ChunkId, Place)> {
-        self.inner.lock().stored.clone().unwrap_or_default()
+    /// Chunks that were stored since the compaction began, the first `skip` of them left out.
+    pub(super) fn stored_after(&self, skip: usize) -> Vec<(ChunkId, Place)> {
+        let inner = self.inner.lock();
+        let stored = inner.stored.as_deref().unwrap_or_default();
+        stored.get(skip..).unwrap_or_default().to_vec()
     }
 
     /// Whether a chunk was used.

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use milepost_codec::{ChunkId, LogId, LogKind, Result, Seq};
+use milepost_codec::{ChunkId, Error, LogId, LogKind, Result, Seq};
 use parking_lot::Mutex;
 
 use super::{Above, CompactionStep, switch};
@@ -18,6 +18,7 @@ use crate::log::local::archive::ArchiveSurvey;
 use crate::log::local::beside::Beside;
 use crate::log::local::kv::Kv;
 use crate::log::local::named::Named;
+use crate::log::local::packs::Place;
 use crate::log::local::replay::{Position, Replay};
 use crate::log::local::shared::{Ground, Shared};
 use crate::metrics::Meters;
@@ -35,6 +36,8 @@ pub(super) struct Build<'a> {
     before: PathBuf,
     /// Chunks that live events name.
     named: Named,
+    /// How many of the chunks that were stored since the compaction began are in its index.
+    stored: usize,
 }
 
 impl<'a> Build<'a> {
@@ -67,8 +70,8 @@ impl<'a> Build<'a> {
             next: Arc::new(next),
             before,
             named: Named::default(),
+            stored: 0,
         };
-        // Bases are read from chunks while events are taken.
         build.copy_chunk_places()?;
         Ok(build)
     }
@@ -82,6 +85,11 @@ impl<'a> Build<'a> {
     pub(super) fn catch_up(&mut self, tell: &mut dyn FnMut(CompactionStep)) -> Result<()> {
         let next = &self.next;
         let files = ArchiveSurvey::take(&self.shared.layout.archive(), self.shared.config.store)?;
+        // Bases are read from chunks while events are taken. A base is stored before the event that
+        // names it, so behind the survey all that these files name have their places.
+        let stored = self.shared.fresh.stored_after(self.stored);
+        put_places(&next.kv, &stored)?;
+        self.stored += stored.len();
         let Applied { seq, check, .. } = next.position();
         let all = files.end();
         let told = Mutex::new(tell);
@@ -104,14 +112,25 @@ impl<'a> Build<'a> {
         next.kv.sync()
     }
 
-    /// Goes on with it. Nothing is committed meanwhile, and everything is applied and archived.
+    /// Replaces the index by this one. No commit is under way, and everything is applied and archived.
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt` where the keys of a base could not be read: they would count as new from here on.
     pub(super) fn switch(&mut self, above: &dyn Above) -> Result<()> {
         let (shared, next) = (self.shared, &self.next);
         let _alone = shared.switching.write();
-        for (id, place) in shared.fresh.all_stored() {
-            let put = (keys::chunk(&id), Some(place.encode()));
-            next.kv.apply(vec![put])?;
-        }
+        put_places(&next.kv, &shared.fresh.stored_after(self.stored))?;
+        let mut keyless = Ok(());
+        next.kv.walk(&keys::all(Kind::Keyless), &mut |key, _| {
+            let log = keys::log_of(key);
+            keyless = Err(Error::corrupt(
+                format!("the base of {log}"),
+                "its idempotency keys",
+                "chunks that cannot be read: repair the store, then compact it",
+            ));
+        })?;
+        keyless?;
         self.copy_snapshots(above)?;
         next.move_applied(next.position().seq, next.position().check)?;
         next.kv.sync()?;
@@ -198,4 +217,13 @@ impl<'a> Build<'a> {
         }
         Ok(())
     }
+}
+
+/// Puts the places of chunks into an index.
+fn put_places(kv: &Kv, stored: &[(ChunkId, Place)]) -> Result<()> {
+    for some in stored.chunks(COPIED) {
+        let put = |(id, place): &(ChunkId, Place)| (keys::chunk(id), Some(place.encode()));
+        kv.apply(some.iter().map(put).collect())?;
+    }
+    Ok(())
 }

@@ -18,12 +18,14 @@ mod switch;
 pub(super) use self::switch::finish_switch;
 
 use std::collections::HashSet;
+use std::fs;
 
 use milepost_codec::{ChunkId, Error, ErrorKind, Result, Seq};
 
 use self::build::Build;
 use super::LocalLog;
 use super::applier::Wake;
+use super::layout::Layout;
 use crate::files;
 use crate::index::SnapshotNote;
 use crate::live::Live;
@@ -91,6 +93,7 @@ impl LocalLog {
         first_pack: u32,
     ) -> Result<Option<Error>> {
         let shared = &self.shared;
+        packs::check_bases(shared)?;
         self.archive_all()?;
         let scan = |from: &[u8], to: &[u8], limit| shared.kv.scan(from, to, false, limit);
         let live = Live::scanned(&scan)?;
@@ -122,6 +125,9 @@ impl LocalLog {
             packs::compact(shared, named, first_pack, &forget, tell)?;
         }
         shared.shelf.discard(&shared.layout.journal())?;
+        if !live.is_everything() {
+            remove_copies(&shared.layout)?;
+        }
         Ok(left)
     }
 
@@ -130,8 +136,9 @@ impl LocalLog {
         self.seq()
     }
 
-    /// Finishes the segment that is written to, and waits until all that is finished is applied and
-    /// archived. What is written next goes into a file that held nothing before.
+    /// Finishes the segment that is written to, and waits until all that is finished now is applied and
+    /// archived; not for what a writer that never pauses finishes after it. What is written next goes
+    /// into a file that held nothing before.
     fn archive_all(&self) -> Result<()> {
         use crate::log::Log;
         let shared = &self.shared;
@@ -144,10 +151,17 @@ impl LocalLog {
             let finished = journal.finish_segment(self.entropy.u64(), &shared.shelf);
             self.poisons(finished)?;
         }
+        let until = shared.shelf.sealed.lock().back().map(|sealed| sealed.last);
         self.drain()?;
         let _ = self.wakes.send(Wake::Look);
+        let waits = || {
+            let sealed = shared.shelf.sealed.lock();
+            sealed
+                .front()
+                .is_some_and(|first| Some(first.last) <= until)
+        };
         let mut guard = shared.waiting.lock();
-        while !shared.shelf.sealed.lock().is_empty() {
+        while waits() {
             if let Some(error) = shared.poisoned() {
                 return Err(error);
             }
@@ -173,4 +187,19 @@ impl LocalLog {
     pub(crate) fn packed_bytes(&self, ids: &HashSet<ChunkId>) -> Result<u64> {
         packs::bytes_of(&self.shared, ids)
     }
+}
+
+/// Removes copies of content that no compaction writes anew: content was withdrawn since they were
+/// made, or may have been.
+fn remove_copies(layout: &Layout) -> Result<()> {
+    for path in layout.copies()? {
+        let removed = match path.is_dir() {
+            true => fs::remove_dir_all(&path),
+            false => fs::remove_file(&path),
+        };
+        removed.map_err(|e| files::io("remove", &path, &e))?;
+        files::sync_parent(&path)?;
+        tracing::info!("removed {}, which may hold what is gone", path.display());
+    }
+    Ok(())
 }

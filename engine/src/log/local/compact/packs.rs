@@ -155,6 +155,11 @@ fn of_snapshots(shared: &Shared, named: &mut HashSet<ChunkId>) -> Result<()> {
     Ok(())
 }
 
+/// Reads all bases, so that a compaction ends before it changes anything where one is damaged.
+pub(super) fn check_bases(shared: &Shared) -> Result<()> {
+    of_bases(shared, &mut HashSet::new())
+}
+
 /// Chunks that bases need: they are truth, so one that cannot be read ends it.
 fn of_bases(shared: &Shared, named: &mut HashSet<ChunkId>) -> Result<()> {
     let mut bases = Vec::new();

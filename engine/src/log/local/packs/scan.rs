@@ -176,10 +176,12 @@ pub(crate) fn whole_in(path: &Path, pack: u32) -> Result<Vec<u64>> {
     let entries = found.chunk_by(|(_, a), (_, b)| a.at == b.at);
     for (place, chunks) in entries.filter_map(|all| all.first().map(|(_, place)| (place, all))) {
         let mut entry = vec![0; place.len as usize];
-        file.read_exact_at(&mut entry, place.at)
-            .map_err(|e| files::io("read", path, &e))?;
-        if holds(&entry, chunks) {
-            whole.push(place.at);
+        match file.read_exact_at(&mut entry, place.at) {
+            Ok(()) if holds(&entry, chunks) => whole.push(place.at),
+            Ok(()) => {}
+            // A compaction has moved what was in it.
+            Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => {}
+            Err(e) => return Err(files::io("read", path, &e)),
         }
     }
     Ok(whole)

@@ -1,0 +1,137 @@
+//! Compactions beside writers, and openings behind them.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use milepost::{Append, Application, Body, Data, Engine, Options};
+use milepost_tests::folder;
+use milepost_tests::seed::Random;
+
+fn blob(bytes: Vec<u8>) -> Body {
+    let data = Data::Bytes(bytes);
+    Body::from(Application {
+        name: "s".into(),
+        data,
+    })
+}
+
+/// A MiB of events that do not compress.
+fn megabyte(seed: u64) -> Append {
+    let mut random = Random::new(seed);
+    Append::batch((0..10).map(|_| blob(random.bytes(100_000))))
+}
+
+fn options() -> Options {
+    Options::default().snapshots(false)
+}
+
+#[test]
+fn a_compaction_ends_beside_a_writer_that_never_pauses() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = Engine::open(dir.path().join("store"), options()).unwrap();
+    let task = engine.start_task("essay", "ana").unwrap();
+    let other = engine.start_task("other", "ana").unwrap();
+    for n in 0..10 {
+        task.append(megabyte(n)).unwrap();
+    }
+    engine
+        .erase(&engine.point("essay@1").unwrap(), None)
+        .unwrap();
+    let ended = AtomicBool::new(false);
+    let written = thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let appends = (0..2000).map(|n| other.append(megabyte(n % 8)).unwrap());
+            appends
+                .take_while(|_| !ended.load(Ordering::Relaxed))
+                .count()
+        });
+        engine.compact(&mut |_| {}).unwrap();
+        ended.store(true, Ordering::Relaxed);
+        writer.join().unwrap()
+    });
+    assert!(
+        written < 1000,
+        "the compaction waited for {written} MiB of others"
+    );
+}
+
+/// The path of every file below a folder, relative to it.
+fn files(dir: &Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => found.extend(files(&path)),
+            false => found.push(path),
+        }
+    }
+    found
+}
+
+/// The files that hold some bytes.
+fn holding(root: &Path, needle: &[u8]) -> Vec<std::path::PathBuf> {
+    let holds = |path: &std::path::PathBuf| {
+        let bytes = fs::read(path).unwrap();
+        bytes.windows(needle.len()).any(|found| found == needle)
+    };
+    files(root).into_iter().filter(holds).collect()
+}
+
+#[test]
+fn opening_reads_no_archive_because_an_event_was_erased_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("store");
+    let engine = Engine::open(&root, options()).unwrap();
+    let task = engine.start_task("essay", "ana").unwrap();
+    for n in 0..10 {
+        task.append(megabyte(n)).unwrap();
+    }
+    engine
+        .erase(&engine.point("essay@1").unwrap(), None)
+        .unwrap();
+    engine.compact(&mut |_| {}).unwrap();
+    drop(task);
+    engine.close().unwrap();
+    // A reader of this file would say that it is damaged.
+    let archive = folder::files(&root.join("archive"), ".mpa").unwrap();
+    let mut bytes = fs::read(&archive[0]).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&archive[0], bytes).unwrap();
+    let engine = Engine::open(&root, options()).unwrap();
+    assert!(engine.opened().findings.is_empty(), "{:?}", engine.opened());
+    let report = engine.verify(None, &mut |_, _| {}).unwrap();
+    assert!(!report.is_clean());
+}
+
+#[test]
+fn what_was_set_aside_does_not_keep_what_was_erased() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("store");
+    let secret = Random::new(99).bytes(600);
+    let needle = &secret[100..160];
+    let engine = Engine::open(&root, options()).unwrap();
+    let task = engine.start_task("essay", "ana").unwrap();
+    task.append(blob(secret.clone())).unwrap();
+    drop(task);
+    engine.close().unwrap();
+    // The next opening sets sled aside and builds it anew.
+    fs::write(root.join("sled-suspect"), b"").unwrap();
+    let engine = Engine::open(&root, options()).unwrap();
+    // Nothing was withdrawn: what was set aside stays.
+    engine.compact(&mut |_| {}).unwrap();
+    let aside = root.join("damaged");
+    assert!(
+        holding(&root, needle)
+            .iter()
+            .any(|path| path.starts_with(&aside))
+    );
+    engine
+        .erase(&engine.point("essay@1").unwrap(), None)
+        .unwrap();
+    engine.compact(&mut |_| {}).unwrap();
+    engine.close().unwrap();
+    assert_eq!(holding(&root, needle), Vec::<std::path::PathBuf>::new());
+}

@@ -1,0 +1,122 @@
+//! Erased bodies leave nothing on the disk that gives them away.
+
+use std::fs;
+use std::path::Path;
+
+use milepost::{Append, Body, Engine, Mark, Message, Options, Retention};
+use milepost_codec::{
+    ArchiveBlock, ArchiveHeader, BodyForm, FrameHeader, Groups, Hash, LogKind, Salts, Seed,
+    body_hash, salt,
+};
+use milepost_tests::folder;
+
+const PIN: u32 = 7294;
+
+fn pin(n: u32) -> Body {
+    Message::text("user", &format!("my pin is {n:04}")).into()
+}
+
+/// Seeds in the archive with the offset at which their append begins, and hashes of erased bodies.
+fn left(root: &Path) -> (Vec<(Seed, u64)>, Vec<(u64, Hash)>) {
+    let (mut seeds, mut erased) = (Vec::new(), Vec::new());
+    for path in folder::files(&root.join("archive"), ".mpa").unwrap() {
+        let bytes = fs::read(path).unwrap();
+        let mut rest = &bytes[ArchiveHeader::LEN..];
+        while !rest.is_empty() {
+            let (head, more) = rest.split_at(ArchiveBlock::HEADER_LEN);
+            let block = ArchiveBlock::decode_header(head).unwrap();
+            let (payload, more) = more.split_at(block.stored_len());
+            rest = more;
+            let raw = block.decode(head, payload).unwrap();
+            let mut frames = raw.as_slice();
+            while let Ok((frame, payload)) = FrameHeader::read_checked(frames) {
+                for group in Groups::new(payload).map(Result::unwrap) {
+                    if let LogKind::Control = group.log.kind {
+                        continue;
+                    }
+                    if let Salts::Seeded(seed, index) = group.section.salts {
+                        seeds.push((seed, group.first.wrapping_sub(index)));
+                    }
+                    for (at, record) in (group.first..).zip(group.section.iter()) {
+                        let record = record.unwrap();
+                        if record.form == BodyForm::Erased {
+                            erased.push((at, record.body_hash(&[0; 16]).unwrap()));
+                        }
+                    }
+                }
+                frames = &frames[frame.stride() as usize..];
+            }
+        }
+    }
+    (seeds, erased)
+}
+
+/// The pin, guessed from what the files hold.
+fn guessed(root: &Path) -> Option<u32> {
+    let (seeds, erased) = left(root);
+    assert_eq!(erased.len(), 1);
+    let (at, hash) = erased[0];
+    let bodies = |n| pin(n).encode().1;
+    let is = |n: &u32| {
+        let mut seeds = seeds.iter();
+        let guess = |(seed, begin): &(Seed, u64)| {
+            let salt = salt(*seed, at.wrapping_sub(*begin));
+            body_hash(&salt, BodyForm::Inline, &bodies(*n)) == hash
+        };
+        seeds.any(guess)
+    };
+    (PIN - 20..PIN + 20).find(is)
+}
+
+/// A store with a pin inside an append of several sections, at offset 11.
+fn store(root: &Path) -> Engine {
+    let engine = Engine::open(root, Options::default().snapshots(false)).unwrap();
+    let task = engine.start_task("essay", "ana").unwrap();
+    let text = |n: u32| Message::text("user", &format!("{n} {}", "word ".repeat(200)));
+    let mut bodies: Vec<Body> = (0..30).map(|n| text(n).into()).collect();
+    bodies[10] = pin(PIN);
+    task.append(Append::batch(bodies)).unwrap();
+    engine
+}
+
+#[test]
+fn a_short_body_that_was_erased_cannot_be_guessed() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("store");
+    let engine = store(&root);
+    engine
+        .erase(&engine.point("essay@11").unwrap(), None)
+        .unwrap();
+    // Both copies are the same before the compaction, between its steps, and after it.
+    for _ in 0..2 {
+        let report = engine.verify(None, &mut |_, _| {}).unwrap();
+        assert!(report.is_clean(), "{:?}", report.faults.first());
+        engine.compact(&mut |_| {}).unwrap();
+    }
+    engine.close().unwrap();
+    assert_eq!(guessed(&root), None);
+}
+
+#[test]
+fn nor_where_the_first_sections_of_its_append_are_trimmed() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("store");
+    let engine = store(&root);
+    let task = engine.task("essay").unwrap();
+    // A base in the middle of the first section.
+    for at in [2, 3] {
+        task.checkpoint(Mark::new().at(at)).unwrap();
+    }
+    engine.retain(&Retention::new().keep(1).undo(0)).unwrap();
+    engine.compact(&mut |_| {}).unwrap();
+    assert!(task.read(..).unwrap().next().unwrap().unwrap().offset > 0);
+    engine
+        .erase(&engine.point("essay@11").unwrap(), None)
+        .unwrap();
+    engine.compact(&mut |_| {}).unwrap();
+    let report = engine.verify(None, &mut |_, _| {}).unwrap();
+    assert!(report.is_clean(), "{:?}", report.faults.first());
+    drop(task);
+    engine.close().unwrap();
+    assert_eq!(guessed(&root), None);
+}

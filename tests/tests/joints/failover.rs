@@ -1,0 +1,66 @@
+//! The supervisor and what is no failure of the disk.
+
+use std::sync::Arc;
+
+use milepost::{
+    Accepted, Body, Capturing, Degraded, Engine, Error, ErrorKind, Going, Health, Message, Options,
+    Participant, PendingRestore, Result, Scope, Stand, Supervisor,
+};
+
+/// A participant whose restore neither ends nor can be taken back.
+struct Stuck;
+
+impl Participant for Stuck {
+    fn name(&self) -> &str {
+        "stuck"
+    }
+    fn capture(&self, _: &Capturing<'_>) -> Result<Vec<Body>> {
+        Ok(Vec::new())
+    }
+    fn prepare(&self, _: &Going<'_>) -> Result<milepost_codec::RestorePart> {
+        Ok(milepost_codec::RestorePart {
+            participant: "stuck".into(),
+            place: milepost::Data::Json(milepost::Json::string("here")),
+            note: None,
+            plan: milepost_codec::ChunkList::default(),
+            roots: Vec::new(),
+        })
+    }
+    fn apply(&self, _: &Engine, _: &PendingRestore) -> Result<Vec<Body>> {
+        Err(Error::invalid("a file is in the way"))
+    }
+    fn recover(&self, _: &Engine, _: &PendingRestore, _: Stand) -> Result<()> {
+        Err(Error::invalid("a file is in the way"))
+    }
+}
+
+#[test]
+fn a_pending_restore_of_one_task_is_no_failure_of_the_disk() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("store");
+    let store = Supervisor::open(path, Options::default(), Degraded::default()).unwrap();
+    let engine = store.engine().unwrap();
+    let task = engine.start_task("held", "ana").unwrap();
+    let free = engine.start_task("free", "ana").unwrap();
+    task.append(Message::text("user", "one")).unwrap();
+    let point = task.point(1).unwrap();
+    let with: Vec<Arc<dyn Participant>> = vec![Arc::new(Stuck)];
+    assert!(
+        engine
+            .restore_with(&point, Scope::All, None, &with)
+            .is_err()
+    );
+    assert_eq!(engine.pending_restores().unwrap().len(), 1);
+
+    let held = store.append("held", Message::text("user", "two"));
+    assert_eq!(held.unwrap_err().kind(), ErrorKind::Unavailable);
+    assert_eq!(store.health(), Health::Healthy);
+    let done = store
+        .append("free", Message::text("user", "three"))
+        .unwrap();
+    assert!(matches!(done, Accepted::Appended(_)), "{done:?}");
+    free.append(Message::text("user", "four")).unwrap();
+    let stats = store.stats();
+    assert_eq!((stats.degraded, stats.reopened, stats.buffered), (0, 0, 0));
+    store.close().unwrap();
+}

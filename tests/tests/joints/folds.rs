@@ -1,0 +1,86 @@
+//! Folds that are under way while content is withdrawn.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use milepost::{Application, Body, Chunks, Data, Engine, Event, Options, Reducer, Result};
+use milepost_tests::seed::Random;
+
+/// Keeps what it reads in chunks, as the built-in fold does with messages. Waits before it does.
+struct Slow {
+    reached: Mutex<Sender<()>>,
+    go: Mutex<Receiver<()>>,
+}
+
+impl Reducer for Slow {
+    type State = Vec<u8>;
+    fn name(&self) -> &str {
+        "test.slow"
+    }
+    fn version(&self) -> u32 {
+        1
+    }
+    fn initial(&self) -> Vec<u8> {
+        Vec::new()
+    }
+    fn apply(&self, _: &mut Vec<u8>, event: &Event, chunks: &dyn Chunks) -> Result<()> {
+        if let Some(Body::Application(application)) = &event.body
+            && let Data::Bytes(bytes) = &application.data
+        {
+            self.reached.lock().unwrap().send(()).unwrap();
+            self.go.lock().unwrap().recv().unwrap();
+            chunks.put(bytes, false)?;
+        }
+        Ok(())
+    }
+    fn encode(&self, state: &Vec<u8>) -> Result<Vec<u8>> {
+        Ok(state.clone())
+    }
+    fn decode(&self, bytes: &[u8]) -> Result<Vec<u8>> {
+        Ok(bytes.to_vec())
+    }
+}
+
+fn holds(dir: &Path, needle: &[u8]) -> bool {
+    fs::read_dir(dir).unwrap().any(|entry| {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => holds(&path, needle),
+            false => {
+                let bytes = fs::read(&path).unwrap();
+                bytes.windows(needle.len()).any(|found| found == needle)
+            }
+        }
+    })
+}
+
+#[test]
+fn a_fold_that_is_under_way_does_not_bring_back_what_is_erased() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("store");
+    let engine = Engine::open(&root, Options::default().snapshots(false)).unwrap();
+    let task = engine.start_task("essay", "ana").unwrap();
+    let secret = Random::new(5).bytes(700);
+    let data = Data::Bytes(secret.clone());
+    let name = "s".into();
+    task.append(Body::from(Application { name, data })).unwrap();
+    let ((reached, is_reached), (go, goes)) = (channel(), channel());
+    let slow = Slow {
+        reached: Mutex::new(reached),
+        go: Mutex::new(goes),
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| drop(engine.state(&slow, &engine.point("essay").unwrap())));
+        is_reached.recv().unwrap();
+        engine
+            .erase(&engine.point("essay@1").unwrap(), None)
+            .unwrap();
+        go.send(()).unwrap();
+    });
+    assert!(holds(&root, &secret[100..160]));
+    engine.compact(&mut |_| {}).unwrap();
+    assert!(!holds(&root, &secret[100..160]));
+}

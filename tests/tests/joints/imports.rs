@@ -1,0 +1,76 @@
+//! Imports beside other work.
+
+use milepost::{Application, Body, Carried, Data, Engine, Error, Message, Options};
+use milepost_tests::seed::Random;
+
+#[test]
+fn a_task_with_many_branches_goes_into_another_store() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = || Options::default().snapshots(false);
+    let from = Engine::open(dir.path().join("from"), options()).unwrap();
+    let task = from.start_task("beam", "ana").unwrap();
+    // Forty branches first, then events on each: no control event lies between, so parts of all of
+    // them gather in one commit of the import.
+    let root = task.point(1).unwrap();
+    let branches: Vec<_> = (0..40).map(|_| from.branch(&root, None).unwrap()).collect();
+    let mut random = Random::new(7);
+    for branch in &branches {
+        for _ in 0..9 {
+            let data = Data::Bytes(random.bytes(100_000));
+            let name = "x".into();
+            let body = Body::from(Application { name, data });
+            branch.append(body).unwrap();
+        }
+    }
+    let to = Engine::open(dir.path().join("to"), options()).unwrap();
+    let other = to.start_task("other", "ana").unwrap();
+    let mut import = to.import();
+    let mut export = from.export(false).unwrap();
+    export
+        .task("beam", &mut |carried| match carried {
+            Carried::Task(task) => import.task(task),
+            Carried::Chunk(chunk) => import.chunk(chunk),
+            Carried::Event(event) => import.event(event),
+            _ => Ok::<(), Error>(()),
+        })
+        .unwrap();
+    import.finish().unwrap();
+    other.append(Message::text("user", "x")).unwrap();
+    let beam = to.task("beam").unwrap();
+    assert_eq!(beam.lineages().unwrap().len(), 41);
+}
+
+#[test]
+fn an_anchor_can_be_taken_while_a_task_is_imported() {
+    let from = Engine::in_memory(Options::default()).unwrap();
+    let task = from.start_task("essay", "ana").unwrap();
+    for n in 0..3000 {
+        let text = format!("message {n}");
+        task.append(Message::text("user", &text)).unwrap();
+    }
+    let to = Engine::in_memory(Options::default()).unwrap();
+    let other = to.start_task("other", "ana").unwrap();
+    let mut import = to.import();
+    let (mut events, mut anchor) = (0, None);
+    let mut export = from.export(false).unwrap();
+    export
+        .task("essay", &mut |carried| {
+            match carried {
+                Carried::Task(task) => import.task(task)?,
+                Carried::Chunk(chunk) => import.chunk(chunk)?,
+                Carried::Event(event) => import.event(event)?,
+                _ => {}
+            }
+            events += 1;
+            if events == 2500 {
+                other.append(Message::text("user", "beside the import"))?;
+                anchor = Some(to.anchor()?);
+            }
+            Ok::<(), Error>(())
+        })
+        .unwrap();
+    import.finish().unwrap();
+    let anchor = anchor.unwrap();
+    assert!(anchor.logs.iter().all(|log| log.task.0 <= 1), "{anchor:?}");
+    assert!(to.verify_anchor(&anchor).unwrap().is_empty());
+}
