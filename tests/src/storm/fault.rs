@@ -71,6 +71,14 @@ impl Fault {
         }
     }
 
+    /// In one word.
+    fn word(self) -> String {
+        match self {
+            Self::Power { at, variant } => format!("power:{at}:{variant}"),
+            fault => fault.setting().unwrap_or_else(|| "stop".into()),
+        }
+    }
+
     fn setting(self) -> Option<String> {
         match self {
             Self::Kill { class, n } => Some(format!("{}:{n}:kill:once", name(class))),
@@ -188,7 +196,7 @@ impl Run<'_> {
         };
         let model = &mut lock(&acts.model);
         lines::replay(&acks, model, self.life.counted, failed > 0)
-            .map_err(|e| format!("{:?}: {e}", self.fault))
+            .map_err(|e| format!("fault {}: {e}", self.fault.word()))
     }
 
     /// Runs the process; gives how many calls were made to fail.
@@ -212,7 +220,7 @@ impl Run<'_> {
         let ended = faults::end(child, Duration::from_secs(90));
         let killed = matches!(self.fault, Fault::Kill { .. });
         match ended.fault(killed) {
-            Some(fault) => Err(format!("{:?}: {fault}", self.fault)),
+            Some(fault) => Err(format!("fault {}: {fault}", self.fault.word())),
             None => Ok(counts(&count).failed()),
         }
     }

@@ -21,6 +21,8 @@ struct Storm {
     copies: u64,
     /// Calls whose answers are not known: they were done or not.
     unknown: Vec<Call>,
+    /// The last life had no clean end.
+    cut_short: bool,
     schedule: Schedule,
     seed: u64,
 }
@@ -53,6 +55,7 @@ impl Storm {
             acts,
             copies: 0,
             unknown: Vec::new(),
+            cut_short: false,
             schedule: program.schedule,
             seed: program.seed,
         }
@@ -81,6 +84,14 @@ impl Storm {
         let engine = Engine::open(&self.acts.root, self.acts.options());
         let engine = engine.map_err(|e| format!("I1: open: {e}"))?;
         let unknown = std::mem::take(&mut self.unknown);
+        if std::mem::take(&mut self.cut_short) {
+            // Stored states are a cache: they may be lost.
+            let mut model = lock(&self.acts.model);
+            model
+                .tasks
+                .values_mut()
+                .for_each(|task| task.counted.clear());
+        }
         let exactly = unknown.is_empty();
         self.acts.engine = Some(engine.clone());
         self.acts
@@ -114,6 +125,7 @@ impl Storm {
         match end {
             End::Close => self.close(),
             End::Kill => {
+                self.cut_short = true;
                 self.copies += 1;
                 lock(&self.acts.counts).kills += 1;
                 let killed = self.dir.path().join(format!("killed-{}", self.copies));
@@ -150,6 +162,7 @@ impl Storm {
         };
         let ended = run.run(&mut self.acts)?;
         self.unknown = ended;
+        self.cut_short = true;
         Ok(())
     }
 }

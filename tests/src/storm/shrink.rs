@@ -51,7 +51,7 @@ pub fn kind(error: &str) -> String {
         let place = [
             "life ", "step ", "task ", "lineage ", "offset ", "opened", "check",
         ];
-        let aside = ["before the end", "beside a "];
+        let aside = ["before the end", "beside a ", "fault "];
         !place
             .iter()
             .chain(&aside)
