@@ -10,6 +10,7 @@ pub mod folder;
 pub mod model;
 pub mod mount;
 pub mod seed;
+pub mod storm;
 pub mod sweep;
 pub mod work;
 pub mod world;

@@ -1,0 +1,336 @@
+//! Does steps on an open store, one after another or in the middle of others.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use milepost::{CompactionStep, Engine, ErrorKind, Options};
+
+use super::call::{Call, Done, Failed};
+use super::check::{check, verify};
+use super::count::Count;
+use super::fork::adopt;
+use super::judge::{Answer, judge};
+use super::lines;
+use super::model::Model;
+use super::program::{At, How, Life, Op, Step, Who};
+use super::report::Counts;
+use super::resolve::{self, name, resolve};
+use super::run::perform;
+use super::watch::Watch;
+
+/// An open store that is worked on, and its model.
+#[derive(Debug, Default)]
+pub struct Acts {
+    pub root: PathBuf,
+    pub tiny: bool,
+    /// The reducer of an embedder, where this life has it.
+    pub count: Option<Count>,
+    pub engine: Option<Engine>,
+    pub watches: Mutex<Vec<Watch>>,
+    pub model: Mutex<Model>,
+    pub counts: Mutex<Counts>,
+    /// Where calls and answers are written down: calls may be made to fail here.
+    pub lines: Option<Mutex<File>>,
+    /// A call failed as it may where the disk does: nothing more is done.
+    pub failed: AtomicBool,
+    /// One at a time starts, cleans up or deletes tasks.
+    pub names: Mutex<()>,
+}
+
+/// Whether a call failed as it may where the disk does.
+pub fn is_of_disk(failed: &Failed) -> bool {
+    const ALL: [ErrorKind; 3] = [
+        ErrorKind::Poisoned,
+        ErrorKind::Unavailable,
+        ErrorKind::Corrupt,
+    ];
+    ALL.iter().any(|kind| failed.is(*kind))
+}
+
+/// A lock, whatever became of the thread that had it.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Acts {
+    pub fn engine(&self) -> Engine {
+        self.engine.clone().unwrap()
+    }
+
+    pub fn options(&self) -> Options {
+        let mut options = Options::default();
+        if self.tiny {
+            options = options.backlog_bytes(1 << 20).cache_bytes(1 << 20);
+        }
+        if let Some(count) = &self.count {
+            options = options.reducer(count.clone());
+        }
+        options
+    }
+
+    pub fn check(&self, when: &str) -> Result<(), String> {
+        let engine = self.engine();
+        let mut model = lock(&self.model);
+        check(&engine, &mut model, self.count.as_ref()).map_err(|e| format!("{when}: {e}"))?;
+        drop(model);
+        lock(&self.counts).checks += 1;
+        verify(&engine).map_err(|e| format!("{when}: {e}"))
+    }
+
+    pub fn step(&self, step: &Step) -> Result<(), String> {
+        if self.failed.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        lock(&self.counts).operations += 1;
+        match &step.op {
+            // An answer may be an error where calls are made to fail.
+            Op::Check | Op::Watch { .. } | Op::Look(_) if self.lines.is_some() => return Ok(()),
+            Op::Check => return self.check("check"),
+            Op::Compact { at, beside } => return self.compact(*at, beside),
+            Op::Watch { who, from, how } => return self.watch(step.task, *who, *from, *how),
+            Op::Look(n) => return self.look(*n),
+            _ => {}
+        }
+        let before = self.stored(step);
+        let calls = resolve(step, &mut lock(&self.model));
+        match &step.op {
+            Op::Cleanup { beside, .. } if !beside.is_empty() => {
+                calls.iter().try_for_each(|call| self.cleanup(call, beside))
+            }
+            _ => calls.iter().try_for_each(|call| self.call(call)),
+        }?;
+        self.wait_stored(step, before);
+        Ok(())
+    }
+
+    /// The steps of a life, from so many threads.
+    pub fn threads(&self, life: &Life, threads: u8) -> Result<(), String> {
+        let threads = usize::from(threads.max(1));
+        let first = Mutex::new(Ok(()));
+        std::thread::scope(|scope| {
+            for thread in 0..threads {
+                let first = &first;
+                scope.spawn(move || {
+                    let mine = life.steps.iter().skip(thread).step_by(threads);
+                    for step in mine.filter(|step| may_cross(&step.op)) {
+                        let done = match lock(first).is_ok() {
+                            true => self.step(step),
+                            false => return,
+                        };
+                        if let Err(error) = done {
+                            *lock(first) = Err(format!("{step:?}: {error}"));
+                        }
+                    }
+                });
+            }
+        });
+        lock(&first).clone()
+    }
+
+    /// Takes from the store what calls that were under way together left open.
+    pub fn adopt(&self, exactly: bool) -> Result<(), String> {
+        adopt(&self.engine(), &mut lock(&self.model), exactly)
+    }
+
+    /// How many states are stored, where a step is to store some.
+    fn stored(&self, step: &Step) -> Option<u64> {
+        let counts = step.op == Op::Snapshots && self.count.is_some();
+        let stats = counts.then(|| self.engine().stats());
+        stats?.ok().map(|stats| stats.snapshots)
+    }
+
+    fn wait_stored(&self, step: &Step, before: Option<u64>) {
+        let Some(before) = before else { return };
+        for _ in 0..200 {
+            let stored = self.engine().stats().map_or(0, |stats| stats.snapshots);
+            // One of each reducer.
+            if stored >= before + 2 {
+                let mut model = lock(&self.model);
+                if let Some(task) = model.tasks.get_mut(&name(step.task)) {
+                    let active = task.active();
+                    task.counted.insert(active);
+                }
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn watch(&self, task: u8, who: Who, from: u16, how: How) -> Result<(), String> {
+        let (engine, name) = (self.engine(), name(task));
+        let model = lock(&self.model);
+        let Some(known) = model.live_task(&name) else {
+            return Ok(());
+        };
+        let lineage = match how {
+            How::Follower => known.active(),
+            _ => resolve::lineage(known, who).unwrap_or_else(|| known.active()),
+        };
+        let Some(from) = resolve::offset(known, lineage, from) else {
+            return Ok(());
+        };
+        let whose = (name.as_str(), known.generation);
+        let watch = Watch::begin(&engine, whose, lineage, from, how);
+        let watch = watch.map_err(|e| format!("{how:?} of {name}/{lineage} from {from}: {e}"))?;
+        lock(&self.watches).push(watch);
+        Ok(())
+    }
+
+    fn look(&self, n: u8) -> Result<(), String> {
+        let model = lock(&self.model);
+        let mut watches = lock(&self.watches);
+        let at = usize::from(n).checked_rem(watches.len());
+        at.map_or(Ok(()), |at| watches[at].look(&model))
+    }
+
+    fn call(&self, call: &Call) -> Result<(), String> {
+        if self.failed.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        let alone = matches!(
+            call,
+            Call::Start { .. } | Call::Delete { .. } | Call::Cleanup { .. }
+        );
+        let _one = alone.then(|| lock(&self.names));
+        let begun = self.begin(call);
+        let got = perform(&self.engine(), call).map_err(|e| Failed::of(&e));
+        self.ended(call, &got, begun)
+    }
+
+    fn begin(&self, call: &Call) -> Begun {
+        let mut model = lock(&self.model);
+        let begun = Begun::now(&mut model, call);
+        if let Some(file) = &self.lines {
+            lines::begun(&mut lock(file), begun.id, call);
+        }
+        begun
+    }
+
+    fn ended(&self, call: &Call, got: &Result<Done, Failed>, begun: Begun) -> Result<(), String> {
+        let mut model = lock(&self.model);
+        if let Some(file) = &self.lines {
+            lines::ended(&mut lock(file), begun.id, got);
+            if got.as_ref().is_err_and(is_of_disk) {
+                self.failed.store(true, Ordering::SeqCst);
+                return Ok(());
+            }
+        }
+        begun.end(&mut model, call, got, self.count.is_some())
+    }
+
+    /// A step that does not wait for a cleanup: a task that is not there is not started.
+    fn in_a_fold(&self, step: &Step) -> Result<(), String> {
+        let calls = resolve(step, &mut lock(&self.model));
+        let append = |call: &&Call| matches!(call, Call::Append(_) | Call::Mark { .. });
+        let mut calls = calls.iter().filter(append);
+        calls.try_for_each(|call| self.call(call))
+    }
+
+    /// Cleans up; other steps are done while it folds a state.
+    fn cleanup(&self, call: &Call, beside: &[Step]) -> Result<(), String> {
+        let Some(count) = &self.count else {
+            return self.call(call);
+        };
+        let begun = self.begin(call);
+        let engine = self.engine();
+        let stopped = count.stop_next();
+        let (got, aside) = std::thread::scope(|scope| {
+            let cleaning = scope.spawn(|| {
+                let got = perform(&engine, call).map_err(|e| Failed::of(&e));
+                // No fold began: it is not waited for any more.
+                count.forget();
+                got
+            });
+            let mut aside = Ok(());
+            if stopped.begun.recv().is_ok() {
+                aside = beside.iter().try_for_each(|step| self.in_a_fold(step));
+            }
+            drop(stopped);
+            (cleaning.join().unwrap(), aside)
+        });
+        aside.map_err(|e| format!("beside a cleanup: {e}"))?;
+        self.ended(call, &got, begun)
+    }
+
+    fn compact(&self, at: At, beside: &[Step]) -> Result<(), String> {
+        let (mut reports, mut done, mut result) = (0, false, Ok(()));
+        let compacted = self.engine().compact(&mut |report| {
+            let here = match at {
+                At::Number(number) => reports == number,
+                At::Sled => matches!(report, CompactionStep::Sled(..)),
+            };
+            if here && !done {
+                done = true;
+                result = beside.iter().try_for_each(|step| self.step(step));
+            }
+            reports += 1;
+        });
+        result.map_err(|e| format!("beside a compaction: {e}"))?;
+        match compacted.map_err(|e| Failed::of(&e)) {
+            Err(failed) if self.lines.is_some() && is_of_disk(&failed) => {
+                self.failed.store(true, Ordering::SeqCst);
+                Ok(())
+            }
+            // Another thread compacts.
+            Err(failed) if failed.is(ErrorKind::Conflict) => Ok(()),
+            Err(failed) => Err(format!("compact: {failed:?}")),
+            Ok(_) => Ok(()),
+        }
+    }
+}
+
+/// Whether a step may be under way beside any other. What takes checkpoints away by name is not: it would
+/// not be known what a cleanup beside it had to keep.
+fn may_cross(op: &Op) -> bool {
+    !matches!(op, Op::Check | Op::Pin(_) | Op::RemoveMark(_))
+}
+
+/// The moment that a call began.
+#[derive(Debug, Clone, Copy)]
+pub struct Begun {
+    pub id: u64,
+    /// Checkpoints that had been marked.
+    before: u64,
+    /// Tasks that had the name of its task.
+    generation: u32,
+}
+
+impl Begun {
+    /// A call begins.
+    pub fn now(model: &mut Model, call: &Call) -> Self {
+        let generation = call.task().and_then(|name| model.tasks.get(name));
+        Self {
+            generation: generation.map_or(0, |task| task.generation),
+            before: model.marked,
+            id: model.begin(*call != Call::Drain),
+        }
+    }
+
+    /// It ends.
+    pub fn end(
+        self,
+        model: &mut Model,
+        call: &Call,
+        got: &Result<Done, Failed>,
+        counted: bool,
+    ) -> Result<(), String> {
+        let crossed = model.end(self.id);
+        let now = call.task().and_then(|name| model.tasks.get(name));
+        let now = now.map_or(0, |task| task.generation);
+        if crossed && now != self.generation {
+            // Another task has its name by now.
+            return Ok(());
+        }
+        let answer = Answer {
+            call,
+            got,
+            crossed,
+            before: self.before,
+            counted,
+        };
+        judge(model, &answer)
+    }
+}

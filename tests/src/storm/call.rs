@@ -1,0 +1,200 @@
+//! One step with its arguments named, and the answer to it.
+
+use milepost::{Body, ErrorKind};
+use serde::{Deserialize, Serialize};
+
+use super::program::{Bad, Spec};
+use crate::bodies;
+use crate::seed::hash;
+
+/// A point that is gone back to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Target {
+    /// A checkpoint by its id.
+    Mark(String),
+    Offset(u32, u64),
+}
+
+/// A call with all that it is given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Call {
+    Start {
+        task: String,
+    },
+    Append(Adding),
+    Refused {
+        task: String,
+        lineage: u32,
+        bad: Bad,
+    },
+    Mark {
+        task: String,
+        /// None: through the task.
+        lineage: Option<u32>,
+        at: Option<u64>,
+    },
+    Restore {
+        task: String,
+        to: Target,
+    },
+    Branch {
+        task: String,
+        to: Target,
+    },
+    Undo {
+        task: String,
+    },
+    Pin {
+        task: String,
+        mark: String,
+        pinned: bool,
+    },
+    RemoveMark {
+        task: String,
+        mark: String,
+    },
+    Cleanup {
+        /// None: all of them.
+        task: Option<String>,
+        keep: u8,
+        undo: u8,
+        marks_only: bool,
+    },
+    Erase {
+        task: String,
+        lineage: u32,
+        offset: u64,
+    },
+    Delete {
+        task: String,
+    },
+    State {
+        task: String,
+        to: Target,
+    },
+    Drain,
+}
+
+impl Call {
+    /// The task it is about; none where that is all of them.
+    pub fn task(&self) -> Option<&str> {
+        match self {
+            Self::Append(adding) => Some(&adding.task),
+            Self::Cleanup { task, .. } => task.as_deref(),
+            Self::Drain => None,
+            Self::Start { task }
+            | Self::Refused { task, .. }
+            | Self::Mark { task, .. }
+            | Self::Restore { task, .. }
+            | Self::Branch { task, .. }
+            | Self::Undo { task }
+            | Self::Pin { task, .. }
+            | Self::RemoveMark { task, .. }
+            | Self::Erase { task, .. }
+            | Self::Delete { task }
+            | Self::State { task, .. } => Some(task),
+        }
+    }
+}
+
+/// An append.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Adding {
+    pub task: String,
+    /// None: through the task.
+    pub lineage: Option<u32>,
+    pub bodies: Vec<Spec>,
+    pub key: Option<String>,
+    pub expect: Option<u64>,
+    pub mark: bool,
+    pub submit: bool,
+}
+
+impl Adding {
+    pub fn bodies(&self) -> Vec<Body> {
+        self.bodies.iter().map(Spec::body).collect()
+    }
+}
+
+impl Spec {
+    pub fn body(&self) -> Body {
+        bodies::body(self.kind, u64::from(self.salt), self.size as usize)
+    }
+}
+
+/// What a body is told from others by.
+pub fn print_of(body: &Body) -> u64 {
+    let (kind, payload) = body.encode();
+    hash(&payload).wrapping_mul(31) ^ u64::from(kind)
+}
+
+/// A checkpoint that was acknowledged.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Marked {
+    pub id: String,
+    pub lineage: u32,
+    pub mark: u64,
+    pub at: u64,
+    /// A digest of the state there; none where it was not folded.
+    pub state: Option<u64>,
+}
+
+/// What a call came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Done {
+    Unit,
+    Appended {
+        lineage: u32,
+        first: u64,
+        count: u32,
+        head: u64,
+        repeated: bool,
+        mark: Option<Marked>,
+    },
+    Marked(Marked),
+    Forked {
+        lineage: u32,
+        parent: Option<(u32, u64)>,
+        head: u64,
+        epoch: u64,
+        marks: Vec<Marked>,
+    },
+    Activated {
+        lineage: u32,
+        epoch: u64,
+    },
+    Cleaned(Vec<Cleaned>),
+    /// As far as it came.
+    Partly(Vec<Cleaned>),
+    State(u64),
+}
+
+/// What a cleanup did to one task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cleaned {
+    pub task: String,
+    pub removed: u64,
+    pub trimmed: Vec<(u32, u64)>,
+    pub dropped: Vec<u32>,
+    pub error: Option<Failed>,
+}
+
+/// A call that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failed {
+    pub kind: String,
+    pub text: String,
+}
+
+impl Failed {
+    pub fn of(error: &milepost::Error) -> Self {
+        Self {
+            kind: format!("{:?}", error.kind()),
+            text: error.to_string(),
+        }
+    }
+
+    pub fn is(&self, kind: ErrorKind) -> bool {
+        self.kind == format!("{kind:?}")
+    }
+}

@@ -1,0 +1,270 @@
+//! A life in a process of its own, in which calls fail, or which ends before its time.
+
+use std::fs::{self, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use milepost::Engine;
+use serde::{Deserialize, Serialize};
+
+use super::acts::{Acts, lock};
+use super::call::Call;
+use super::count::Count;
+use super::lines;
+use super::model::Model;
+use super::program::{Life, Schedule};
+use crate::disk::{Disk, Op, VARIANTS, read_trace};
+use crate::faults::{self, Faults, counts};
+use crate::seed::Random;
+
+/// The folder of the plan of a process, which does nothing unless it is told.
+pub const PLAN: &str = "MILEPOST_STORM_PLAN";
+
+/// The name of the test that calls [`child`].
+pub const CHILD: &str = "child_that_lives_under_faults";
+
+/// What is done to a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Fault {
+    /// It is killed before the `n`-th call of a class.
+    Kill { class: u8, n: u32 },
+    /// The `n`-th call of a class fails.
+    Error {
+        class: u8,
+        n: u32,
+        how: u8,
+        forever: bool,
+    },
+    /// The power fails at some moment: what was not synced is lost in part.
+    Power { at: u32, variant: u8 },
+    /// It is stopped for a moment, a few times.
+    Stop,
+}
+
+const CLASSES: [&str; 8] = [
+    "any", "write", "sync", "read", "rename", "open", "unlink", "truncate",
+];
+
+const HOWS: [&str; 4] = ["EIO", "ENOSPC", "short", "torn"];
+
+impl Fault {
+    /// One of them.
+    pub fn draw(random: &mut Random) -> Self {
+        let class = random.below(CLASSES.len() as u64) as u8;
+        // Few and many calls.
+        let most = 1 << (1 + random.below(10));
+        let n = 1 + random.below(most) as u32;
+        match random.below(8) {
+            0..=2 => Self::Kill { class: 0, n: 3 * n },
+            3..=5 => Self::Error {
+                class,
+                n,
+                how: random.below(6).saturating_sub(2) as u8,
+                forever: random.below(2) == 0,
+            },
+            6 => Self::Power {
+                at: random.number() as u32,
+                variant: random.below(VARIANTS.len() as u64) as u8,
+            },
+            _ => Self::Stop,
+        }
+    }
+
+    /// In one word.
+    fn word(self) -> String {
+        match self {
+            Self::Power { at, variant } => format!("power:{at}:{variant}"),
+            fault => fault.setting().unwrap_or_else(|| "stop".into()),
+        }
+    }
+
+    fn setting(self) -> Option<String> {
+        match self {
+            Self::Kill { class, n } => Some(format!("{}:{n}:kill:once", name(class))),
+            Self::Error {
+                class,
+                n,
+                how,
+                forever,
+            } => {
+                let how = match name(class) {
+                    "read" | "write" => HOWS[usize::from(how) % 4],
+                    _ => HOWS[usize::from(how) % 2],
+                };
+                let long = if forever { "forever" } else { "once" };
+                Some(format!("{}:{n}:{how}:{long}", name(class)))
+            }
+            Self::Power { .. } | Self::Stop => None,
+        }
+    }
+}
+
+fn name(class: u8) -> &'static str {
+    CLASSES[usize::from(class) % CLASSES.len()]
+}
+
+/// What a process is to do.
+#[derive(Debug, Serialize, Deserialize)]
+struct Plan {
+    life: Life,
+    model: Model,
+    tiny: bool,
+    schedule: Schedule,
+    dir: PathBuf,
+}
+
+/// The process.
+pub fn child() {
+    let Some(plan) = std::env::var_os(PLAN) else {
+        return;
+    };
+    let plan: Plan = serde_json::from_slice(&fs::read(plan).unwrap()).unwrap();
+    let file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(plan.dir.join("acks"))
+        .unwrap();
+    let mut acts = Acts {
+        root: plan.dir.join("store"),
+        tiny: plan.tiny,
+        count: plan.life.counted.then(Count::default),
+        model: Mutex::new(plan.model),
+        lines: Some(Mutex::new(file)),
+        ..Acts::default()
+    };
+    let Ok(engine) = Engine::open(&acts.root, acts.options()) else {
+        return;
+    };
+    acts.engine = Some(engine);
+    let done = match plan.schedule {
+        Schedule::Sequential => plan.life.steps.iter().try_for_each(|step| acts.step(step)),
+        Schedule::Threads(threads) => acts.threads(&plan.life, threads),
+    };
+    if let (Err(error), Some(file)) = (done, &acts.lines) {
+        lines::said(&mut lock(file), &error);
+    }
+    // What is not told of any more may fail.
+    if let Some(engine) = acts.engine.take() {
+        let _ = engine.close();
+    }
+}
+
+/// A life to be run.
+#[derive(Debug)]
+pub struct Run<'a> {
+    pub within: &'a Path,
+    pub life: &'a Life,
+    pub fault: Fault,
+    pub schedule: Schedule,
+    pub seed: u64,
+}
+
+impl Run<'_> {
+    /// Runs it; gives the calls whose answers are not known.
+    pub fn run(&self, acts: &mut Acts) -> Result<Vec<Call>, String> {
+        let Some(faults) = faults::built() else {
+            return Ok(Vec::new());
+        };
+        let dir = self.within.join("dir");
+        fs::create_dir(&dir).unwrap();
+        fs::rename(&acts.root, dir.join("store")).unwrap();
+        acts.root = dir.join("store");
+        let disk = match self.fault {
+            Fault::Power { .. } => Some(Disk::load(&dir).unwrap()),
+            _ => None,
+        };
+        let plan = Plan {
+            life: self.life.clone(),
+            model: lock(&acts.model).clone(),
+            tiny: acts.tiny,
+            schedule: self.schedule,
+            dir: dir.clone(),
+        };
+        let path = self.within.join("plan.json");
+        fs::write(&path, serde_json::to_vec(&plan).unwrap()).unwrap();
+        let failed = self.process(faults, &dir, &path)?;
+        {
+            let mut counts = lock(&acts.counts);
+            counts.faults += u64::from(failed > 0 || disk.is_some() || self.fault == Fault::Stop);
+            counts.kills += u64::from(matches!(self.fault, Fault::Kill { .. }));
+            counts.operations += self.life.steps.len() as u64;
+        }
+        let acks = match disk {
+            Some(disk) => self.cut(disk, acts),
+            None => fs::read(dir.join("acks")).unwrap_or_default(),
+        };
+        let model = &mut lock(&acts.model);
+        lines::replay(&acks, model, self.life.counted, failed > 0)
+            .map_err(|e| format!("fault {}: {e}", self.fault.word()))
+    }
+
+    /// Runs the process; gives how many calls were made to fail.
+    fn process(&self, faults: &Faults, dir: &Path, plan: &Path) -> Result<u64, String> {
+        let (count, trace) = (self.within.join("count"), self.within.join("trace"));
+        let setting = self.fault.setting();
+        let mut settings = vec![
+            (PLAN, plan.to_str().unwrap()),
+            (faults::COUNT, count.to_str().unwrap()),
+        ];
+        if let Some(setting) = &setting {
+            settings.push((faults::FAIL, setting.as_str()));
+        }
+        if matches!(self.fault, Fault::Power { .. }) {
+            settings.push((faults::RECORD, trace.to_str().unwrap()));
+        }
+        let child = faults::spawn(&mut faults::command(faults, CHILD, dir, &settings));
+        if self.fault == Fault::Stop {
+            stop(child.id(), self.seed);
+        }
+        let ended = faults::end(child, Duration::from_secs(90));
+        let killed = matches!(self.fault, Fault::Kill { .. });
+        match ended.fault(killed) {
+            Some(fault) => Err(format!("fault {}: {fault}", self.fault.word())),
+            None => Ok(counts(&count).failed()),
+        }
+    }
+
+    /// Puts in the place of the store what a power cut at some moment may leave; gives what had been
+    /// told by then.
+    fn cut(&self, mut disk: Disk, acts: &mut Acts) -> Vec<u8> {
+        let Fault::Power { at, variant } = self.fault else {
+            return Vec::new();
+        };
+        let ops = read_trace(&self.within.join("trace")).unwrap();
+        let until = at as usize % (ops.len() + 1);
+        let (mut inode, mut acks) = (None, Vec::new());
+        for op in &ops[..until] {
+            match op {
+                Op::Create {
+                    inode: node, path, ..
+                } if path == "acks" => inode = Some(*node),
+                Op::Write {
+                    inode: node, data, ..
+                } if Some(*node) == inode => acks.extend_from_slice(data),
+                op => disk.apply(op),
+            }
+        }
+        let image = self.within.join("image");
+        let variant = VARIANTS[usize::from(variant) % VARIANTS.len()];
+        let mut random = Random::new(self.seed);
+        disk.image(variant, &mut random, &image).unwrap();
+        acts.root = image.join("store");
+        acks
+    }
+}
+
+/// Stops a process a few times for a moment.
+fn stop(process: u32, seed: u64) {
+    let mut random = Random::new(seed);
+    for _ in 0..3 {
+        std::thread::sleep(Duration::from_millis(random.below(30)));
+        for signal in ["-STOP", "-CONT"] {
+            let _ = std::process::Command::new("kill")
+                .args([signal, &process.to_string()])
+                .stderr(std::process::Stdio::null())
+                .status();
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Restores, branches and undo: the answers they must get, and their effect on the model.
+
+use milepost::{Engine, ErrorKind};
+
+use super::call::{Done, Target};
+use super::judge::{Answer, marked};
+use super::model::{LineageModel, Model, TaskModel};
+
+pub fn restore(
+    model: &mut Model,
+    task: &str,
+    to: &Target,
+    answer: &Answer<'_>,
+) -> Result<(), String> {
+    if answer.crossed {
+        return loosened(model, task, 1, answer);
+    }
+    let epoch = forked(model, task, to, answer)?;
+    let Some(known) = model.tasks.get_mut(task) else {
+        return Ok(());
+    };
+    let Ok(Done::Forked { lineage, .. }) = answer.got else {
+        return Ok(());
+    };
+    if epoch != known.epoch() + 1 {
+        return Err(answer.wrong("I7: a restore is no activation of its own"));
+    }
+    let back = known.activations.len().checked_sub(1);
+    known.activations.push((*lineage, back));
+    Ok(())
+}
+
+pub fn branch(
+    model: &mut Model,
+    task: &str,
+    to: &Target,
+    answer: &Answer<'_>,
+) -> Result<(), String> {
+    if answer.crossed {
+        return loosened(model, task, 0, answer);
+    }
+    let epoch = forked(model, task, to, answer)?;
+    let known = model.tasks.get(task).map(TaskModel::epoch);
+    match known == Some(epoch) {
+        true => Ok(()),
+        false => Err(answer.wrong("a branch activated a lineage")),
+    }
+}
+
+/// Takes a new lineage into the model; gives the epoch that the answer has.
+fn forked(model: &mut Model, task: &str, to: &Target, answer: &Answer<'_>) -> Result<u64, String> {
+    let Ok(Done::Forked {
+        lineage,
+        parent: Some((parent, offset)),
+        head,
+        epoch,
+        marks,
+    }) = answer.got
+    else {
+        return Err(answer.wrong("a point that is kept cannot be gone back to"));
+    };
+    let Some(known) = model.tasks.get_mut(task) else {
+        return Err(answer.wrong("a lineage of no task"));
+    };
+    let (on, at) = match to {
+        Target::Offset(lineage, offset) => (*lineage, *offset),
+        Target::Mark(id) => match known.marks.get(id) {
+            Some(mark) => (mark.lineage, mark.at),
+            None => return Err(answer.wrong("a checkpoint that went was gone back to")),
+        },
+    };
+    // The mark itself may be taken along.
+    let behind = u64::from(matches!(to, Target::Mark(_)));
+    if !(at..=at + behind).contains(offset) {
+        return Err(answer.wrong("I7: a lineage parts elsewhere than asked for"));
+    }
+    let owner = match offset.checked_sub(1) {
+        Some(before) => known.owner(on, before),
+        None => Some(*parent),
+    };
+    let is_base = known.begin(on) == *offset;
+    if owner.is_some_and(|owner| owner != *parent) && !is_base {
+        return Err(answer.wrong("I7: a lineage parts from another one"));
+    }
+    let made = LineageModel {
+        parent: Some((*parent, *offset)),
+        head: *head,
+        ..LineageModel::default()
+    };
+    if known.lineages.insert(*lineage, made).is_some() {
+        return Err(answer.wrong("a lineage has the number of another"));
+    }
+    for mark in marks {
+        marked(model, task, mark, false);
+    }
+    model.acknowledged += 1;
+    Ok(*epoch)
+}
+
+pub fn undo(model: &mut Model, task: &str, answer: &Answer<'_>) -> Result<(), String> {
+    if answer.crossed {
+        return loosened(model, task, 1, answer);
+    }
+    let Some(known) = model.tasks.get_mut(task) else {
+        return Err(answer.wrong("an undo of no task"));
+    };
+    if known.undo_open {
+        if let Ok(Done::Activated { lineage, .. }) = answer.got {
+            known.activations.push((*lineage, None));
+            return Ok(());
+        }
+        return match answer.failed(&[ErrorKind::Invalid, ErrorKind::NotFound]) {
+            true => Ok(()),
+            false => Err(answer.wrong("I7: an undo")),
+        };
+    }
+    let back = known.activations.last().and_then(|(_, back)| *back);
+    let due = back.map(|back| known.activations[back]);
+    match (answer.got, due) {
+        (Ok(Done::Activated { lineage, .. }), Some((due, back))) => {
+            if *lineage != due {
+                return Err(answer.wrong("I7: an undo goes back to another lineage"));
+            }
+            known.activations.push((*lineage, back));
+            Ok(())
+        }
+        (Err(failed), None) if failed.is(ErrorKind::Invalid) => Ok(()),
+        (Err(failed), Some((due, _))) if failed.is(ErrorKind::NotFound) => {
+            match known.lineages.get(&due).is_some_and(|due| due.dropped) {
+                true => Ok(()),
+                false => Err(answer.wrong("I7: a restore cannot be undone")),
+            }
+        }
+        _ => Err(answer.wrong("I7: an undo")),
+    }
+}
+
+/// Lineages were opened or activated by calls that were under way together: which comes before which is
+/// asked of the store once they have ended.
+fn loosened(
+    model: &mut Model,
+    task: &str,
+    activations: u64,
+    answer: &Answer<'_>,
+) -> Result<(), String> {
+    let marks = match answer.got {
+        Ok(Done::Forked { marks, .. }) => marks.as_slice(),
+        Ok(_) => &[],
+        Err(_) => return Err(answer.wrong("a point that is kept cannot be gone back to")),
+    };
+    if let Some(known) = model.tasks.get_mut(task) {
+        known.loose = Some(known.loose.unwrap_or(0) + activations);
+    }
+    for mark in marks {
+        marked(model, task, mark, true);
+    }
+    Ok(())
+}
+
+/// Takes from the store which lineages there are, and which is active, where calls under way together
+/// changed that.
+pub fn adopt(engine: &Engine, model: &mut Model, exactly: bool) -> Result<(), String> {
+    for (name, known) in &mut model.tasks {
+        let Some(moves) = known.loose.take() else {
+            continue;
+        };
+        if !known.live {
+            continue;
+        }
+        let task = engine.task(name).map_err(|e| format!("task {name}: {e}"))?;
+        let due = known.epoch() + moves;
+        if task.epoch() < due || exactly && task.epoch() != due {
+            let epoch = task.epoch();
+            return Err(format!("I7: task {name} is in epoch {epoch}, not in {due}"));
+        }
+        if task.epoch() > known.epoch() {
+            let active = (task.lineage().id().0, None);
+            known.activations.resize(task.epoch() as usize, active);
+            *known.activations.last_mut().unwrap() = active;
+            known.undo_open = true;
+        }
+        for info in task.lineages().map_err(|e| format!("task {name}: {e}"))? {
+            let id = info.id.0;
+            let parent = info.parent.map(|parent| (parent.lineage.0, parent.offset));
+            let lineage = known.lineages.entry(id).or_default();
+            lineage.parent = parent;
+            lineage.head = info.head.next;
+            if known.begin(id) != info.begin
+                && let Some(lineage) = known.lineages.get_mut(&id)
+            {
+                lineage.base = Some(info.begin);
+            }
+        }
+    }
+    Ok(())
+}

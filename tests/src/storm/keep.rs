@@ -1,0 +1,171 @@
+//! Cleanups, erasures and deletions: the answers they must get, and their effect on the model.
+
+use milepost::ErrorKind;
+
+use super::call::{Cleaned, Done, Failed};
+use super::judge::Answer;
+use super::model::{Model, TaskModel};
+
+pub fn remove(
+    model: &mut Model,
+    task: &str,
+    mark: &str,
+    answer: &Answer<'_>,
+) -> Result<(), String> {
+    let Some(known) = model.tasks.get_mut(task) else {
+        return Err(answer.wrong("a checkpoint of no task"));
+    };
+    let pinned = known.marks.get(mark).is_some_and(|mark| mark.pinned);
+    match answer.got {
+        Err(failed) if failed.is(ErrorKind::Conflict) && pinned => Ok(()),
+        Ok(_) if pinned && !answer.crossed => Err(answer.wrong("I10: a pinned checkpoint went")),
+        Ok(_) => {
+            known.retained = true;
+            known.gone.insert(mark.to_owned(), None);
+            known.marks.remove(mark);
+            Ok(())
+        }
+        Err(_) => Err(answer.wrong("a checkpoint was not removed")),
+    }
+}
+
+pub fn cleanup(
+    model: &mut Model,
+    task: Option<&str>,
+    keep: u8,
+    answer: &Answer<'_>,
+) -> Result<(), String> {
+    let (cleaned, partly) = match answer.got {
+        Ok(Done::Cleaned(cleaned)) => (cleaned, false),
+        Ok(Done::Partly(cleaned)) => (cleaned, true),
+        _ => return Err(answer.wrong("a cleanup failed")),
+    };
+    let named: Vec<&str> = cleaned.iter().map(|one| one.task.as_str()).collect();
+    let due = match task {
+        Some(task) => vec![task.to_owned()],
+        None => model.live(),
+    };
+    let missed = due.iter().any(|due| !named.contains(&due.as_str()));
+    if missed && !answer.crossed {
+        return Err(answer.wrong("a cleanup left a task out"));
+    }
+    for one in cleaned {
+        let Some(known) = model.tasks.get_mut(&one.task) else {
+            return Err(answer.wrong("a cleanup of no task"));
+        };
+        // A reducer that is not there may have states, or has lost one.
+        let missed = !answer.counted || known.uncounted;
+        let refused = |failed: &Failed| failed.is(ErrorKind::Unsupported) && missed;
+        if one.error.as_ref().is_some_and(|e| !refused(e)) && !answer.crossed {
+            return Err(answer.wrong("a cleanup failed"));
+        }
+        clean(known, one, usize::from(keep), answer, partly)?;
+    }
+    Ok(())
+}
+
+fn clean(
+    known: &mut TaskModel,
+    one: &Cleaned,
+    keep: usize,
+    answer: &Answer<'_>,
+    partly: bool,
+) -> Result<(), String> {
+    let mut order: Vec<(u64, String)> = (known.marks.iter())
+        .filter(|(_, mark)| !mark.pinned)
+        .map(|(id, mark)| (mark.order, id.clone()))
+        .collect();
+    order.sort();
+    order.reverse();
+    // Those that were marked meanwhile may be among the newest, or not.
+    let fresh = order.iter().filter(|(at, _)| *at > answer.before).count();
+    let stay = |n: usize, at: u64| match at > answer.before {
+        true => fresh <= keep,
+        false => n < keep,
+    };
+    let goes: Vec<(usize, String)> = (order.into_iter().enumerate())
+        .filter(|(n, (at, _))| !stay(*n, *at))
+        .map(|(n, (_, id))| (n, id))
+        .collect();
+    let open = known.gone.values().any(Option::is_some);
+    if !answer.crossed && !partly && !open && goes.len() as u64 != one.removed {
+        let due = goes.len();
+        return Err(answer.wrong(&format!("I10: {due} checkpoints are to go")));
+    }
+    for (n, id) in goes {
+        let surely = n >= keep + fresh && !answer.crossed && !partly;
+        let mark = known.marks.remove(&id);
+        known.gone.insert(id, mark.filter(|_| !surely));
+    }
+    known.retained |= one.removed > 0;
+    let active = known.active();
+    for dropped in &one.dropped {
+        let holds = known.marks.values().any(|mark| mark.lineage == *dropped);
+        if *dropped == active && !answer.crossed || holds {
+            let why = format!("I10: lineage {dropped}, which is needed, was dropped");
+            return Err(answer.wrong(&why));
+        }
+        if let Some(lineage) = known.lineages.get_mut(dropped) {
+            lineage.dropped = true;
+        }
+    }
+    for (trimmed, begin) in &one.trimmed {
+        if !answer.counted && known.counted.contains(trimmed) {
+            let why =
+                format!("I10: lineage {trimmed} was trimmed without a reducer that has states");
+            return Err(answer.wrong(&why));
+        }
+        known.uncounted |= !answer.counted;
+        if let Some(lineage) = known.lineages.get_mut(trimmed) {
+            lineage.base = Some(*begin);
+        }
+    }
+    Ok(())
+}
+
+pub fn erase(
+    model: &mut Model,
+    task: &str,
+    lineage: u32,
+    offset: u64,
+    answer: &Answer<'_>,
+) -> Result<(), String> {
+    let Some(known) = model.tasks.get_mut(task) else {
+        return Err(answer.wrong("an erasure in no task"));
+    };
+    let owner = known.owner(lineage, offset);
+    let based = known.has_base_behind(offset);
+    let lineages = &mut known.lineages;
+    let owner = owner.and_then(|owner| lineages.get_mut(&owner));
+    let Some(owner) = owner else {
+        // The head.
+        return match answer.got {
+            Err(failed) if failed.is(ErrorKind::NotFound) => Ok(()),
+            _ => Err(answer.wrong("an event that is not there was erased")),
+        };
+    };
+    match (answer.got, owner.events.get_mut(&offset)) {
+        (Ok(_), Some(event)) => {
+            event.erased = true;
+            known.counted.clear();
+            for mark in known.marks.values_mut() {
+                mark.state = None;
+            }
+            Ok(())
+        }
+        // Others build on what the engine made.
+        (Err(failed), None) if failed.is(ErrorKind::Invalid) => Ok(()),
+        (Err(failed), _) if failed.is(ErrorKind::Conflict) && based => Ok(()),
+        _ => Err(answer.wrong("an erasure")),
+    }
+}
+
+pub fn delete(model: &mut Model, task: &str, answer: &Answer<'_>) -> Result<(), String> {
+    match answer.got {
+        Ok(_) => {
+            model.forget(task);
+            Ok(())
+        }
+        Err(_) => Err(answer.wrong("a task was not deleted")),
+    }
+}

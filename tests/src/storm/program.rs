@@ -1,0 +1,408 @@
+//! Programs as plain data, and their generator: the same program for the same seed.
+
+use serde::{Deserialize, Serialize};
+
+use super::fault::Fault;
+use crate::seed::Random;
+
+/// Tasks of a store.
+pub const TASKS: u64 = 3;
+
+/// A program: lives of one store, one after another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Program {
+    pub seed: u64,
+    pub schedule: Schedule,
+    /// Small caches, so that blocks are written and read back.
+    pub tiny: bool,
+    pub lives: Vec<Life>,
+}
+
+/// The order of the steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Schedule {
+    /// One thread. The seed replays everything.
+    Sequential,
+    /// So many threads, each with its share of the steps. The seed replays the program only.
+    Threads(u8),
+}
+
+/// From one opening of a store to the next.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Life {
+    /// The store is opened with the reducer [`super::count::Count`].
+    pub counted: bool,
+    pub steps: Vec<Step>,
+    pub end: End,
+}
+
+/// The end of a life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum End {
+    /// The store is closed.
+    Close,
+    /// The store goes on as a copy of its files at this moment.
+    Kill,
+    /// Packs are damaged, and the store is compacted. The last life only.
+    Damage,
+    /// All of the life is in a process of its own, to which this is done.
+    Fault(Fault),
+}
+
+/// One operation on one task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    pub task: u8,
+    pub op: Op,
+}
+
+/// One body: see [`crate::bodies::body`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spec {
+    pub kind: u8,
+    pub salt: u32,
+    pub size: u32,
+}
+
+/// The lineage that is worked on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Who {
+    /// The active one, through the task.
+    Active,
+    /// One by name.
+    Named(u8),
+}
+
+/// The point that a task goes back to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum To {
+    Mark(u16),
+    Offset(u8, u16),
+}
+
+/// Appends that must be refused and leave nothing behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Bad {
+    /// A good body, then bytes that are no body of their kind.
+    HalfUnknown,
+    /// Bytes that are no body of their kind.
+    Unknown,
+    /// A checkpoint by hand, with a label that is too long.
+    LongLabel,
+    LongKey,
+    Empty,
+    WrongHead,
+    MarkPastHead,
+    LongMark,
+    ByHand,
+}
+
+/// How events are read as they come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum How {
+    Subscription,
+    Follower,
+    Iterator,
+}
+
+/// A report of a compaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum At {
+    /// The report of this number.
+    Number(u8),
+    /// The first about the fresh sled folder. There is one where the store has some hundred commits.
+    Sled,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Op {
+    Start,
+    Append {
+        who: Who,
+        bodies: Vec<Spec>,
+        key: Option<u16>,
+        /// The right head is expected.
+        expect: bool,
+        mark: bool,
+        /// As a ticket.
+        submit: bool,
+    },
+    /// So many appends, each under a key of its own.
+    Keys(u16),
+    Refused(Who, Bad),
+    Mark {
+        who: Who,
+        at: Option<u16>,
+    },
+    Restore(To),
+    Branch(To),
+    Undo,
+    Pin(u16),
+    RemoveMark(u16),
+    Cleanup {
+        all: bool,
+        keep: u8,
+        undo: u8,
+        marks_only: bool,
+        /// Done while the cleanup folds a state.
+        beside: Vec<Step>,
+    },
+    /// So much is appended that states are stored, and it is waited for.
+    Snapshots,
+    /// Begins to follow a lineage or the task.
+    Watch {
+        who: Who,
+        from: u16,
+        how: How,
+    },
+    /// Reads on with one of those that follow.
+    Look(u8),
+    Erase(u8, u16),
+    Delete,
+    /// Compacts; the other steps are done in its report.
+    Compact {
+        at: At,
+        beside: Vec<Step>,
+    },
+    State(To),
+    Drain,
+    Check,
+}
+
+/// Kinds of operations that a program may have: each program has some of them, so that one that
+/// breaks much does not hide the others.
+#[derive(Debug, Clone, Copy)]
+struct Mix {
+    refused: bool,
+    large: bool,
+    erases: bool,
+    deletes: bool,
+    cleans: bool,
+    compacts: bool,
+    keys: bool,
+    counts: bool,
+    watches: bool,
+    faults: bool,
+}
+
+impl Program {
+    /// The program of a seed.
+    pub fn generate(seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let mut one_of = |n: u64| random.below(n) == 0;
+        let mix = Mix {
+            refused: one_of(3),
+            large: one_of(3),
+            erases: one_of(2),
+            deletes: one_of(2),
+            cleans: !one_of(3),
+            compacts: !one_of(3),
+            keys: !one_of(3),
+            counts: one_of(3),
+            watches: one_of(3),
+            faults: one_of(2),
+        };
+        let tiny = one_of(2);
+        let lives = 1 + random.below(4);
+        let mut lives: Vec<Life> = (0..lives).map(|_| life(&mut random, mix)).collect();
+        if let (0, Some(last)) = (random.below(8), lives.last_mut()) {
+            last.end = End::Damage;
+        }
+        Self {
+            seed,
+            schedule: match random.below(3) {
+                0 => Schedule::Threads(3),
+                _ => Schedule::Sequential,
+            },
+            tiny,
+            lives,
+        }
+    }
+
+    /// How many steps there are, those beside others not counted.
+    pub fn len(&self) -> usize {
+        self.lives.iter().map(|life| life.steps.len()).sum()
+    }
+
+    /// Whether there are no steps.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+fn life(random: &mut Random, mix: Mix) -> Life {
+    let count = 5 + random.below(40);
+    let mut steps: Vec<Step> = (0..count).map(|_| step(random, mix, true)).collect();
+    if mix.keys && mix.compacts && random.below(3) == 0 {
+        // Enough commits for a compaction to report on.
+        let op = Op::Keys(260);
+        steps.insert(random.below(3) as usize, Step { task: 0, op });
+    }
+    let end = match random.below(3) {
+        0 => End::Close,
+        1 if mix.faults => End::Fault(Fault::draw(random)),
+        _ => End::Kill,
+    };
+    let counted = mix.counts && random.below(3) > 0;
+    Life {
+        counted,
+        steps,
+        end,
+    }
+}
+
+fn step(random: &mut Random, mix: Mix, outer: bool) -> Step {
+    // Most of the work is on one task, so that it has a history.
+    let task = random.below(TASKS + 3).saturating_sub(3) as u8;
+    Step {
+        task,
+        op: op(random, mix, outer),
+    }
+}
+
+fn op(random: &mut Random, mix: Mix, outer: bool) -> Op {
+    loop {
+        let n16 = random.number() as u16;
+        let n8 = random.number() as u8;
+        return match random.below(50) {
+            0..=11 => append(random, mix),
+            12 if mix.keys => Op::Keys(2 + random.below(if outer { 60 } else { 4 }) as u16),
+            13..=18 => Op::Mark {
+                who: who(random),
+                at: (random.below(5) == 0).then_some(n16),
+            },
+            19..=21 => Op::Restore(to(random)),
+            22 | 23 => Op::Branch(to(random)),
+            24 => Op::Undo,
+            25 | 26 => Op::Pin(n16),
+            27 if mix.cleans => Op::RemoveMark(n16),
+            28..=31 if mix.cleans => Op::Cleanup {
+                all: random.below(3) == 0,
+                keep: random.below(4) as u8,
+                undo: random.below(3) as u8,
+                marks_only: random.below(4) == 0,
+                beside: match outer && mix.counts {
+                    true => while_folding(random, mix),
+                    false => Vec::new(),
+                },
+            },
+            32 | 33 if mix.erases => Op::Erase(n8, n16),
+            34 if mix.deletes => Op::Delete,
+            35 | 36 if mix.compacts && outer => compact(random, mix),
+            37 => Op::State(to(random)),
+            38 => Op::Drain,
+            39 if outer => Op::Check,
+            40 | 41 if mix.refused => Op::Refused(who(random), bad(random)),
+            42 => Op::Start,
+            43 if mix.counts && outer => Op::Snapshots,
+            44 | 45 if mix.watches => Op::Watch {
+                who: who(random),
+                from: n16,
+                how: [How::Subscription, How::Follower, How::Iterator][usize::from(n8 % 3)],
+            },
+            46..=49 if mix.watches => Op::Look(n8),
+            _ => continue,
+        };
+    }
+}
+
+fn compact(random: &mut Random, mix: Mix) -> Op {
+    let count = random.below(4);
+    let mut beside: Vec<Step> = (0..count).map(|_| step(random, mix, false)).collect();
+    if mix.cleans && random.below(2) == 0 {
+        let cleanup = Op::Cleanup {
+            all: true,
+            keep: 1,
+            undo: random.below(2) as u8,
+            marks_only: false,
+            beside: Vec::new(),
+        };
+        beside.push(Step {
+            task: 0,
+            op: cleanup,
+        });
+    }
+    Op::Compact {
+        at: match random.below(2) {
+            0 => At::Sled,
+            _ => At::Number(random.below(4) as u8),
+        },
+        beside,
+    }
+}
+
+/// Steps that do not wait for a cleanup.
+fn while_folding(random: &mut Random, mix: Mix) -> Vec<Step> {
+    let op = |random: &mut Random| match random.below(2) {
+        0 => append(random, mix),
+        _ => Op::Mark {
+            who: Who::Named(random.number() as u8),
+            at: None,
+        },
+    };
+    let count = random.below(4);
+    let steps = (0..count).map(|_| Step {
+        task: random.below(TASKS + 3).saturating_sub(3) as u8,
+        op: op(random),
+    });
+    steps.collect()
+}
+
+fn append(random: &mut Random, mix: Mix) -> Op {
+    let keyed = mix.keys && random.below(3) == 0;
+    let most = if random.below(4) == 0 { 12 } else { 2 };
+    let count = 1 + random.below(most);
+    // The same key mostly meets the same bodies.
+    let key = keyed.then(|| random.below(24) as u16);
+    let (salt, count) = match key {
+        Some(key) if random.below(5) > 0 => (u64::from(key), 1 + u64::from(key % 3)),
+        _ => (random.below(1 << 20), count),
+    };
+    let mut inner = Random::new(salt);
+    let mut spec = |large: bool| Spec {
+        kind: inner.below(11) as u8,
+        salt: inner.below(1 << 20) as u32,
+        size: match inner.below(12) {
+            0 if large => 300_000,
+            0..=2 => 9000,
+            _ => 40 + inner.below(400) as u32,
+        },
+    };
+    Op::Append {
+        who: who(random),
+        bodies: (0..count).map(|_| spec(mix.large)).collect(),
+        key,
+        expect: random.below(6) == 0,
+        mark: random.below(8) == 0,
+        submit: random.below(6) == 0,
+    }
+}
+
+fn who(random: &mut Random) -> Who {
+    match random.below(4) {
+        0 => Who::Named(random.number() as u8),
+        _ => Who::Active,
+    }
+}
+
+fn to(random: &mut Random) -> To {
+    match random.below(3) {
+        0 => To::Offset(random.number() as u8, random.number() as u16),
+        _ => To::Mark(random.number() as u16),
+    }
+}
+
+fn bad(random: &mut Random) -> Bad {
+    const ALL: [Bad; 9] = [
+        Bad::HalfUnknown,
+        Bad::Unknown,
+        Bad::LongLabel,
+        Bad::LongKey,
+        Bad::Empty,
+        Bad::WrongHead,
+        Bad::MarkPastHead,
+        Bad::LongMark,
+        Bad::ByHand,
+    ];
+    ALL[random.below(ALL.len() as u64) as usize]
+}

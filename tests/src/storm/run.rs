@@ -1,0 +1,226 @@
+//! Does a call on a store, and says what it came to.
+
+use milepost::{
+    Append, Body, Checkpoint, CheckpointMarked, CheckpointQuery, Engine, Lineage, LineageId, Mark,
+    Message, Point, Reducer, Result, Retention, RunReducer, Task,
+};
+
+use super::call::{Adding, Call, Cleaned, Done, Failed, Marked, Target};
+use super::program::Bad;
+use crate::seed::hash;
+
+/// Does a call.
+pub fn perform(engine: &Engine, call: &Call) -> Result<Done> {
+    match call {
+        Call::Start { task } => engine.start_task(task, "ana").map(|_| Done::Unit),
+        Call::Append(adding) => append(engine, adding),
+        Call::Refused { task, lineage, bad } => {
+            let task = engine.task(task)?;
+            refused(&task.lineage_named(LineageId(*lineage))?, *bad)
+        }
+        Call::Mark { task, lineage, at } => {
+            let task = engine.task(task)?;
+            let mut mark = Mark::new().label("storm");
+            if let Some(at) = at {
+                mark = mark.at(*at);
+            }
+            let marked = match lineage {
+                None => task.checkpoint(mark)?,
+                Some(id) => task.lineage_named(LineageId(*id))?.checkpoint(mark)?,
+            };
+            Ok(Done::Marked(told(engine, &marked)))
+        }
+        Call::Restore { task, to } => {
+            let back = engine.restore(&point(engine, task, to)?, Some("storm"))?;
+            forked(engine, &back, back.lineage())
+        }
+        Call::Branch { task, to } => {
+            let branch = engine.branch(&point(engine, task, to)?, None)?;
+            forked(engine, &engine.task(task)?, &branch)
+        }
+        Call::Undo { task } => {
+            let back = engine.undo(task)?;
+            Ok(Done::Activated {
+                lineage: back.lineage().id().0,
+                epoch: back.epoch(),
+            })
+        }
+        Call::Pin { mark, pinned, .. } => {
+            let id = engine.checkpoint(mark)?.id;
+            match pinned {
+                true => engine.pin(&id, Some("storm"))?,
+                false => engine.unpin(&id)?,
+            }
+            Ok(Done::Unit)
+        }
+        Call::RemoveMark { mark, .. } => {
+            let id = engine.checkpoint(mark)?.id;
+            engine.remove_checkpoints(&[id]).map(|()| Done::Unit)
+        }
+        Call::Cleanup {
+            task,
+            keep,
+            undo,
+            marks_only,
+        } => {
+            let mut policy = Retention::new()
+                .keep(usize::from(*keep))
+                .undo(u32::from(*undo))
+                .marks_only(*marks_only);
+            if let Some(task) = task {
+                policy = policy.task(task);
+            }
+            let report = engine.retain(&policy)?;
+            let cleaned = report.tasks.into_iter().map(|task| Cleaned {
+                task: task.task,
+                removed: task.removed,
+                trimmed: task.trimmed.iter().map(|(id, at)| (id.0, *at)).collect(),
+                dropped: task.dropped.iter().map(|id| id.0).collect(),
+                error: task.error.as_ref().map(Failed::of),
+            });
+            Ok(Done::Cleaned(cleaned.collect()))
+        }
+        Call::Erase {
+            task,
+            lineage,
+            offset,
+        } => {
+            let lineage = engine.task(task)?.lineage_named(LineageId(*lineage))?;
+            engine.erase(&lineage.point(*offset)?, Some("storm"))?;
+            Ok(Done::Unit)
+        }
+        Call::Delete { task } => engine.delete_task(task).map(|()| Done::Unit),
+        Call::State { task, to } => {
+            let point = point(engine, task, to)?;
+            Ok(Done::State(digest(engine, &point)?))
+        }
+        Call::Drain => engine.drain().map(|()| Done::Unit),
+    }
+}
+
+/// A digest of the state at a point.
+pub fn digest(engine: &Engine, point: &Point) -> Result<u64> {
+    Ok(hash(&RunReducer.encode(&engine.run_state(point)?)?))
+}
+
+fn point(engine: &Engine, task: &str, to: &Target) -> Result<Point> {
+    match to {
+        Target::Mark(id) => engine.point(&format!("@{id}")),
+        Target::Offset(lineage, offset) => {
+            let task = engine.task(task)?;
+            task.lineage_named(LineageId(*lineage))?.point(*offset)
+        }
+    }
+}
+
+/// What a caller is told of a checkpoint.
+pub fn told(engine: &Engine, mark: &Checkpoint) -> Marked {
+    let point = engine.point(&format!("@{}", mark.id));
+    Marked {
+        id: mark.id.to_string(),
+        lineage: mark.lineage.0,
+        mark: mark.mark,
+        at: mark.at,
+        state: point.and_then(|point| digest(engine, &point)).ok(),
+    }
+}
+
+pub fn forked(engine: &Engine, task: &Task, lineage: &Lineage) -> Result<Done> {
+    let info = lineage.info()?;
+    let query = CheckpointQuery {
+        task: Some(task.id().to_owned()),
+        lineage: Some(lineage.id()),
+        limit: Some(10_000),
+        ..CheckpointQuery::default()
+    };
+    let marks = engine.checkpoints(&query)?.items;
+    Ok(Done::Forked {
+        lineage: lineage.id().0,
+        parent: info.parent.map(|parent| (parent.lineage.0, parent.offset)),
+        head: info.head.next,
+        epoch: task.epoch(),
+        marks: marks.iter().map(|mark| told(engine, mark)).collect(),
+    })
+}
+
+fn append(engine: &Engine, adding: &Adding) -> Result<Done> {
+    let task = engine.task(&adding.task)?;
+    let mut append = Append::batch(adding.bodies());
+    if let Some(key) = &adding.key {
+        append = append.key(key);
+    }
+    if let Some(head) = adding.expect {
+        append = append.expect_head(head);
+    }
+    if adding.mark {
+        append = append.mark(Mark::new().label("with"));
+    }
+    let on = match adding.lineage {
+        None => task.lineage().clone(),
+        Some(id) => task.lineage_named(LineageId(id))?,
+    };
+    let done = match (adding.submit, adding.lineage) {
+        (true, _) => on.submit(append)?.wait()?,
+        (false, None) => task.append(append)?,
+        (false, Some(_)) => on.append(append)?,
+    };
+    let mark = match done.checkpoint {
+        Some(id) => Some(told(engine, &engine.checkpoint(&id.to_string())?)),
+        None => None,
+    };
+    Ok(Done::Appended {
+        lineage: on.id().0,
+        first: done.first,
+        count: done.count,
+        head: done.head.next,
+        repeated: done.repeated,
+        mark,
+    })
+}
+
+fn said(text: &str) -> Body {
+    Message::text("user", text).into()
+}
+
+/// An append that must be refused.
+fn refused(lineage: &Lineage, bad: Bad) -> Result<Done> {
+    let garbage = |kind| Body::Unknown {
+        kind,
+        payload: vec![0xff; 3],
+    };
+    let head = lineage.head()?.next;
+    let label = |len: usize| Some("l".repeat(len));
+    let marked = |label| CheckpointMarked {
+        label,
+        ..CheckpointMarked::default()
+    };
+    let append = match bad {
+        Bad::HalfUnknown => Append::batch([said("half"), garbage(17)]),
+        Bad::Unknown => garbage(13).into(),
+        Bad::LongLabel => {
+            let (kind, payload) = Body::CheckpointMarked(marked(label(5000))).encode();
+            Body::Unknown { kind, payload }.into()
+        }
+        Bad::LongKey => Append::from(said("key")).key("k".repeat(5000)),
+        Bad::Empty => Append::batch(Vec::<Body>::new()),
+        Bad::WrongHead => Append::from(said("head")).expect_head(head + 1),
+        Bad::ByHand => Append::from(Body::CheckpointMarked(marked(label(5)))),
+        Bad::LongMark => {
+            let mark = Mark::new().label("l".repeat(5000));
+            return lineage.checkpoint(mark).map(|_| Done::Unit);
+        }
+        Bad::MarkPastHead => {
+            let mark = Mark::new().at(head + 5);
+            return lineage.checkpoint(mark).map(|_| Done::Unit);
+        }
+    };
+    let done = lineage.append(append)?;
+    Ok(Done::Appended {
+        lineage: lineage.id().0,
+        first: done.first,
+        count: done.count,
+        head: done.head.next,
+        repeated: done.repeated,
+        mark: None,
+    })
+}

@@ -1,0 +1,198 @@
+//! Calls whose answers are not known: each is there whole, or not at all.
+
+use milepost::{CheckpointQuery, Engine, ErrorKind, Event, LineageId, Task};
+
+use super::acts::Begun;
+use super::call::{Adding, Call, Cleaned, Done, Failed, Marked, print_of};
+use super::model::Model;
+use super::run::{forked, told};
+
+/// Looks which of the calls were done, and takes those into the model.
+pub fn settle(
+    engine: &Engine,
+    model: &mut Model,
+    mut unknown: Vec<Call>,
+    counted: bool,
+) -> Result<(), String> {
+    // One may be seen only behind another.
+    loop {
+        let mut left = Vec::new();
+        let before = unknown.len();
+        for call in unknown {
+            let found = found(engine, model, &call);
+            match found.map_err(|e| format!("{call:?} may be there or not: {e}"))? {
+                None => left.push(call),
+                Some(done) => {
+                    let begun = Begun::now(model, &call);
+                    begun.end(model, &call, &Ok(done), counted)?;
+                }
+            }
+        }
+        if left.is_empty() || left.len() == before {
+            return Ok(());
+        }
+        unknown = left;
+    }
+}
+
+/// What a call came to, where it was done.
+fn found(engine: &Engine, model: &Model, call: &Call) -> milepost::Result<Option<Done>> {
+    let Some(name) = call.task() else {
+        return cleaned(engine, model, call);
+    };
+    let task = match engine.task(name) {
+        Ok(task) => task,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Ok(matches!(call, Call::Delete { .. }).then_some(Done::Unit));
+        }
+        Err(error) => return Err(error),
+    };
+    let Some(known) = model.live_task(name) else {
+        return Ok(matches!(call, Call::Start { .. }).then_some(Done::Unit));
+    };
+    match call {
+        Call::Append(adding) => appended(engine, model, &task, adding),
+        Call::Mark { lineage, .. } => {
+            let on = lineage.unwrap_or_else(|| known.active());
+            let mut marks = fresh(engine, model, &task)?;
+            marks.retain(|mark| mark.lineage == on);
+            Ok(marks.into_iter().next().map(Done::Marked))
+        }
+        Call::Restore { .. } if task.epoch() > known.epoch() => {
+            forked(engine, &task, task.lineage()).map(Some)
+        }
+        Call::Branch { .. } => {
+            let all = task.lineages()?;
+            let fresh = all
+                .iter()
+                .find(|info| !known.lineages.contains_key(&info.id.0));
+            match fresh {
+                Some(info) if info.id != task.lineage().id() => {
+                    forked(engine, &task, &task.lineage_named(info.id)?).map(Some)
+                }
+                _ => Ok(None),
+            }
+        }
+        Call::Undo { .. } if task.epoch() > known.epoch() => Ok(Some(Done::Activated {
+            lineage: task.lineage().id().0,
+            epoch: task.epoch(),
+        })),
+        Call::Pin { mark, pinned, .. } => {
+            let pins = engine.pins(name)?;
+            let now = pins.iter().any(|pin| pin.checkpoint.to_string() == *mark);
+            Ok((now == *pinned).then_some(Done::Unit))
+        }
+        Call::RemoveMark { mark, .. } => match engine.checkpoint(mark) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Some(Done::Unit)),
+            _ => Ok(None),
+        },
+        Call::Erase {
+            lineage, offset, ..
+        } => {
+            let lineage = task.lineage_named(LineageId(*lineage))?;
+            let event = lineage.read(*offset..=*offset)?.next().transpose()?;
+            Ok(event
+                .is_some_and(|e| e.body.is_none())
+                .then_some(Done::Unit))
+        }
+        Call::Cleanup { .. } => cleaned(engine, model, call),
+        _ => Ok(None),
+    }
+}
+
+/// Checkpoints of a task that nobody was told of.
+fn fresh(engine: &Engine, model: &Model, task: &Task) -> milepost::Result<Vec<Marked>> {
+    let known = model.live_task(task.id());
+    let mut all = listed(engine, task.id())?;
+    all.retain(|mark| {
+        known.is_none_or(|known| {
+            !known.marks.contains_key(&mark.id) && !known.gone.contains_key(&mark.id)
+        })
+    });
+    Ok(all)
+}
+
+fn listed(engine: &Engine, task: &str) -> milepost::Result<Vec<Marked>> {
+    let query = CheckpointQuery {
+        task: Some(task.to_owned()),
+        limit: Some(100_000),
+        ..CheckpointQuery::default()
+    };
+    let all = engine.checkpoints(&query)?.items;
+    Ok(all.iter().map(|mark| told(engine, mark)).collect())
+}
+
+fn appended(
+    engine: &Engine,
+    model: &Model,
+    task: &Task,
+    adding: &Adding,
+) -> milepost::Result<Option<Done>> {
+    let Some(known) = model.live_task(task.id()) else {
+        return Ok(None);
+    };
+    let on = adding.lineage.unwrap_or_else(|| known.active());
+    let Some(own) = known.lineages.get(&on).filter(|own| !own.dropped) else {
+        return Ok(None);
+    };
+    let bodies: Vec<u64> = adding.bodies().iter().map(print_of).collect();
+    let lineage = task.lineage_named(LineageId(on))?;
+    let events: Vec<Event> = lineage.read(..)?.collect::<milepost::Result<_>>()?;
+    let is_first = |event: &&Event| {
+        event.lineage.0 == on
+            && !own.events.contains_key(&event.offset)
+            && event.body.as_ref().map(print_of) == bodies.first().copied()
+    };
+    let Some(first) = events.iter().find(is_first).map(|event| event.offset) else {
+        return Ok(None);
+    };
+    let count = bodies.len() as u64;
+    let mut marks = match adding.mark {
+        true => fresh(engine, model, task)?,
+        false => Vec::new(),
+    };
+    marks.retain(|mark| mark.lineage == on && mark.mark == first + count);
+    let mark = marks.into_iter().next();
+    Ok(Some(Done::Appended {
+        lineage: on,
+        first,
+        count: count as u32,
+        head: first + count + u64::from(mark.is_some()),
+        repeated: false,
+        mark,
+    }))
+}
+
+/// A cleanup may have done some of its tasks, and some steps of one.
+fn cleaned(engine: &Engine, model: &Model, call: &Call) -> milepost::Result<Option<Done>> {
+    let Call::Cleanup { task, .. } = call else {
+        return Ok(None);
+    };
+    let mut all = Vec::new();
+    for (name, known) in &model.tasks {
+        if !known.live || task.as_ref().is_some_and(|task| task != name) {
+            continue;
+        }
+        let listed = listed(engine, name)?;
+        let gone = |id: &&String| !listed.iter().any(|mark| mark.id == **id);
+        let lineages = engine.task(name)?.lineages()?;
+        let there = known.there().into_iter();
+        let mut cleaned = Cleaned {
+            task: name.clone(),
+            removed: known.marks.keys().filter(gone).count() as u64,
+            trimmed: Vec::new(),
+            dropped: there
+                .filter(|id| !lineages.iter().any(|info| info.id.0 == *id))
+                .collect(),
+            error: None::<Failed>,
+        };
+        // Where the base lies shows in the first lineage that has it.
+        for info in &lineages {
+            if info.begin != known.begin(info.id.0) {
+                cleaned.trimmed.push((info.id.0, info.begin));
+            }
+        }
+        all.push(cleaned);
+    }
+    Ok(Some(Done::Partly(all)))
+}
