@@ -11,7 +11,7 @@ use milepost_codec::{
     TaskNo, TaskOpened,
 };
 use milepost_replay::{Chunks, Event, Reducer, RunReducer, RunState};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::anchor::Keeper;
 use crate::catalog::Catalog;
@@ -68,7 +68,7 @@ pub(crate) struct Inner {
     opened: OpenReport,
     pub(crate) store: Origin,
     /// Held while tasks and lineages are opened and activated, so that numbers are given once.
-    pub(crate) structure: Mutex<()>,
+    structure: Mutex<()>,
     pub(crate) controls: Controls,
     pub(crate) kept: Kept,
     pub(crate) participants: Arc<Participants>,
@@ -271,7 +271,7 @@ impl Engine {
         check_name("task id", id)?;
         check_name("user", user)?;
         let inner = &self.inner;
-        let _structure = inner.structure.lock();
+        let _structure = inner.structure()?;
         if inner.catalog.find(id)?.is_some() {
             return Err(Error::new(
                 ErrorKind::Conflict,
@@ -499,6 +499,12 @@ impl Engine {
 }
 
 impl Inner {
+    /// Keeps tasks and lineages from being opened, activated and trimmed by others.
+    pub(crate) fn structure(&self) -> Result<MutexGuard<'_, ()>> {
+        self.catalog.log().owner().check()?;
+        Ok(self.structure.lock())
+    }
+
     pub(crate) fn now_us(&self) -> u64 {
         self.options.clock.now_us()
     }
@@ -534,6 +540,7 @@ impl Inner {
     }
 
     fn close(&self) -> Result<()> {
+        self.catalog.log().owner().check()?;
         self.committer.close();
         let hooks = self.hooks.lock().take();
         if let Some(hooks) = hooks {
@@ -560,6 +567,14 @@ impl Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        if self.catalog.log().owner().is_elsewhere() {
+            // Their threads are in the parent, and so is the store.
+            std::mem::forget(Arc::clone(self.catalog.log()));
+            std::mem::forget(Arc::clone(&self.committer));
+            std::mem::forget(self.hooks.get_mut().take());
+            std::mem::forget(self.anchor.get_mut().take());
+            return;
+        }
         let _ = self.close();
     }
 }

@@ -213,7 +213,7 @@ impl Engine {
     ) -> Result<PendingRestore> {
         let inner = &self.inner;
         let no = task.no();
-        let _structure = inner.structure.lock();
+        let _structure = inner.structure()?;
         let (epoch, active) = inner.catalog.active(no)?;
         if epoch != task.epoch() {
             let lineage = active.lineage;
@@ -259,7 +259,7 @@ impl Engine {
         }
         let inner = &self.inner;
         let (no, begun) = (task.no(), &pending.begun);
-        let _structure = inner.structure.lock();
+        let _structure = inner.structure()?;
         let (epoch, _) = inner.catalog.active(no)?;
         let ended = RestoreEnded {
             restore: begun.restore,
@@ -342,7 +342,7 @@ impl Engine {
     fn end(&self, pending: &PendingRestore, outcome: RestoreOutcome, reason: &str) -> Result<()> {
         let inner = &self.inner;
         let (no, restore) = (pending.no, pending.begun.restore);
-        let _structure = inner.structure.lock();
+        let _structure = inner.structure()?;
         let now = inner.catalog.pending(no)?;
         if now.is_none_or(|entry| entry.restore != restore) {
             return Err(Error::not_found(format!(

@@ -87,6 +87,7 @@ mod options;
 mod participant;
 mod pending;
 mod point;
+mod process;
 mod proof;
 mod query;
 mod read;

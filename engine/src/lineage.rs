@@ -228,7 +228,7 @@ impl Lineage {
                     )));
                 }
                 // While it is looked whether the point is there, none is trimmed.
-                structure = Some(inner.structure.lock());
+                structure = Some(inner.structure()?);
                 inner.catalog.readable((self.task, self.id, next))?;
                 Some(Head {
                     next,

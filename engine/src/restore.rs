@@ -31,7 +31,7 @@ impl Engine {
         let hooks = &inner.options.hooks;
         hooks.ask("a restore", |hook| hook.before_restore(point))?;
         let carried = self.carried(point)?;
-        let structure = inner.structure.lock();
+        let structure = inner.structure()?;
         inner.catalog.goes_on(point.no)?;
         let (epoch, active) = inner.catalog.active(point.no)?;
         let from = inner
@@ -70,7 +70,7 @@ impl Engine {
     /// As [`Engine::restore`].
     pub fn branch(&self, point: &Point, description: Option<&str>) -> Result<Lineage> {
         let inner = &self.inner;
-        let structure = inner.structure.lock();
+        let structure = inner.structure()?;
         inner.catalog.goes_on(point.no)?;
         let (lineage, parts) = self.fork(point, LineageType::Branch, description, &[])?;
         inner.commit(Request::of(parts))?;
@@ -93,7 +93,7 @@ impl Engine {
     /// The same of a task that somebody may see: whose it is, is looked at while nobody starts or deletes one.
     pub(crate) fn undo_for(&self, task: &str, viewer: Viewer<'_>) -> Result<Task> {
         let inner = &self.inner;
-        let structure = inner.structure.lock();
+        let structure = inner.structure()?;
         let no = inner.catalog.find_for(task, viewer)?;
         inner.catalog.goes_on(no)?;
         let (epoch, active) = inner.catalog.active(no)?;

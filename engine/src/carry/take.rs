@@ -205,7 +205,7 @@ impl Import {
         check_name("task id", name)?;
         check_name("user", &task.user)?;
         let inner = &self.engine.inner;
-        let structure = inner.structure.lock();
+        let structure = inner.structure()?;
         self.engine
             .check_free(name, renewal.is_none().then_some(origin))?;
         if self.prepared.iter().any(|before| before.name == name) {
@@ -286,7 +286,7 @@ impl Import {
     pub fn finish(mut self) -> Result<Vec<Task>> {
         self.end_task()?;
         let inner = &self.engine.inner;
-        let structure = inner.structure.lock();
+        let structure = inner.structure()?;
         let mut part = inner.part(LogId::STORE, inner.store);
         for task in &self.prepared {
             self.engine.check_free(&task.name, None)?;

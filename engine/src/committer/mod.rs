@@ -39,6 +39,7 @@ pub(crate) use watch::{Watch, Watchers};
 use crate::catalog::Catalog;
 use crate::clock::Stopwatch;
 use crate::hook::Feed;
+use crate::log::Log;
 use crate::metrics::Meters;
 
 /// What may wait in the queue, in bytes, before callers wait too.
@@ -58,6 +59,7 @@ struct Queue {
 
 /// Takes requests and commits them in order.
 pub(crate) struct Committer {
+    log: Arc<dyn Log>,
     lead: Mutex<Lead>,
     queue: Mutex<Queue>,
     room: Condvar,
@@ -77,6 +79,7 @@ impl Committer {
     ) -> Result<Arc<Self>> {
         let (wake, woken) = crate::sync::channel::bounded(1);
         let committer = Arc::new(Self {
+            log: Arc::clone(catalog.log()),
             lead: Mutex::new(Lead::new(catalog, Arc::clone(&meters))),
             queue: Mutex::default(),
             room: Condvar::new(),
@@ -112,6 +115,7 @@ impl Committer {
 
     /// The same where that needs no wait; nothing where too much is queued.
     pub(crate) fn try_submit(&self, request: Request) -> Result<Option<Arc<Slot>>> {
+        self.log.owner().check()?;
         let begun = request.begun();
         let mut queue = self.queue.lock();
         if queue.bytes > QUEUE_BYTES && !queue.closed {
@@ -144,6 +148,7 @@ impl Committer {
 
     /// Queues a request. Of one that nobody waits for here, `begun` says when it was begun.
     fn enqueue(&self, request: Request, begun: Option<Stopwatch>) -> Result<Arc<Slot>> {
+        self.log.owner().check()?;
         let mut queue = self.queue.lock();
         while queue.bytes > QUEUE_BYTES && !queue.closed {
             self.room.wait(&mut queue);

@@ -14,6 +14,7 @@ use super::Request;
 use crate::behalf;
 use crate::index::LogHead;
 use crate::log::{Batch, Entry, Log, MemoryLog, Stretch};
+use crate::process::Owner;
 use crate::retention::Retention;
 use crate::stats::DiskBytes;
 use crate::verify::StorageCheck;
@@ -41,6 +42,9 @@ impl FailingReads {
 }
 
 impl Log for FailingReads {
+    fn owner(&self) -> &Owner {
+        self.log.owner()
+    }
     fn append(&self, batch: Batch) -> Result<()> {
         self.log.append(batch)
     }

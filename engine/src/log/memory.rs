@@ -9,6 +9,7 @@ use milepost_codec::{ChunkEntry, ChunkId, Error, ErrorKind, LogId, Offset, Resul
 use super::tail::merge;
 use super::{Batch, Entry, Log, Stretch, Tail};
 use crate::index::{LogHead, keys};
+use crate::process::Owner;
 use crate::stats::DiskBytes;
 use crate::verify::StorageCheck;
 
@@ -22,10 +23,12 @@ pub(crate) struct MemoryLog {
     /// Chunks that list pieces.
     lists: RwLock<HashSet<ChunkId>>,
     closed: AtomicBool,
+    owner: Owner,
 }
 
 impl MemoryLog {
     fn check_open(&self) -> Result<()> {
+        self.owner.check()?;
         if self.closed.load(Ordering::Acquire) {
             return Err(Error::new(ErrorKind::Unavailable, "the store is closed"));
         }
@@ -34,6 +37,10 @@ impl MemoryLog {
 }
 
 impl Log for MemoryLog {
+    fn owner(&self) -> &Owner {
+        &self.owner
+    }
+
     fn append(&self, batch: Batch) -> Result<()> {
         self.check_open()?;
         let mut seq = self.seq.lock();

@@ -30,6 +30,7 @@ pub(crate) use stretch::Stretch;
 pub(crate) use tail::Tail;
 
 use crate::index::{LogHead, keys};
+use crate::process::Owner;
 use crate::stats::DiskBytes;
 use crate::verify::StorageCheck;
 
@@ -81,6 +82,9 @@ impl dyn Log {
 ///
 /// One caller appends at a time (the committer); anybody reads at any time.
 pub(crate) trait Log: Send + Sync {
+    /// The process that opened it: in another one every call fails with `Unavailable`.
+    fn owner(&self) -> &Owner;
+
     /// Stores a batch: when this returns, it survives power loss. `batch.seq` follows the last
     /// one, and each group follows its log's head; both are asserted, since the committer has
     /// checked them. After an error the outcome is unknown and every later call to append fails

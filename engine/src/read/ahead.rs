@@ -68,6 +68,7 @@ impl Ahead {
 
 /// A thread that reads ahead.
 struct Reader {
+    log: Arc<dyn Log>,
     stretches: Option<Receiver<Result<Option<Stretch>>>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -76,7 +77,7 @@ impl Reader {
     /// Begins at an offset, where there is a thread to be had.
     fn begin(log: &Arc<dyn Log>, id: LogId, from: Offset, until: Offset) -> Option<Self> {
         let place = Place::take()?;
-        let log = Arc::clone(log);
+        let (owned, log) = (Arc::clone(log), Arc::clone(log));
         let (sender, stretches) = bounded(WAITING);
         let work = move || {
             let (mut at, _place) = (from, place);
@@ -97,6 +98,7 @@ impl Reader {
         let thread = std::thread::Builder::new().name("milepost-ahead".to_owned());
         let thread = thread.spawn(work).ok()?;
         Some(Self {
+            log: owned,
             stretches: Some(stretches),
             thread: Some(thread),
         })
@@ -112,7 +114,9 @@ impl Drop for Reader {
     fn drop(&mut self) {
         // It may wait for somebody to listen. It has the log, so it does not outlive whoever reads.
         self.stretches = None;
-        if let Some(thread) = self.thread.take() {
+        // A child that was forked has no such thread.
+        let thread = self.thread.take();
+        if let Some(thread) = thread.filter(|_| !self.log.owner().is_elsewhere()) {
             // A panic there has been told by the panic itself, and no stretch came of it.
             let _ = thread.join();
         }

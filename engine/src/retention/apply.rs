@@ -162,7 +162,7 @@ impl Engine {
             .collect();
         for some in all.chunks(MARKS_EACH) {
             // For a few marks at a time: restores and branches wait for it.
-            let _structure = self.inner.structure.lock();
+            let _structure = self.inner.structure()?;
             let mut sent: Vec<(usize, Arc<Slot>, u64)> = Vec::new();
             for marks in some.chunk_by(|(n, _), (m, _)| n == m) {
                 let Some((n, _)) = marks.first() else {
@@ -209,7 +209,7 @@ impl Engine {
     /// A task of which a lineage grew in between is looked at again: a checkpoint may have come.
     fn trim(&self, policy: &Retention, group: &mut Group<'_>) -> Result<()> {
         let inner = &self.inner;
-        let _structure = inner.structure.lock();
+        let _structure = inner.structure()?;
         let _storing = inner.catalog.log().storing();
         let mut left: Vec<usize> = (0..group.plans.len()).collect();
         for attempt in 1..=TRIM_TRIES {

@@ -22,7 +22,7 @@ impl Engine {
     /// The same of a task that somebody may see: whose it is, is looked at while nobody starts or deletes one.
     pub(crate) fn delete_task_for(&self, id: &str, viewer: Viewer<'_>) -> Result<()> {
         let inner = &self.inner;
-        let structure = inner.structure.lock();
+        let structure = inner.structure()?;
         let task = inner.catalog.find_for(id, viewer)?;
         let entry = inner.catalog.task(task)?;
         inner.catalog.goes_on(task)?;

@@ -57,7 +57,7 @@ impl Engine {
         check_size("a reason", reason.map_or(0, str::len), TEXT_MAX)?;
         let inner = &self.inner;
         let catalog = &inner.catalog;
-        let _structure = inner.structure.lock();
+        let _structure = inner.structure()?;
         let (task, offset) = (point.no, point.offset);
         catalog.readable((task, point.lineage, offset))?;
         let ancestry = Ancestry::of(catalog, task, point.lineage)?;

@@ -35,7 +35,7 @@ impl Engine {
     pub fn pin(&self, checkpoint: &CheckpointId, reason: Option<&str>) -> Result<()> {
         check_size("a reason", reason.map_or(0, str::len), TEXT_MAX)?;
         // What is pinned now is not removed meanwhile.
-        let _structure = self.inner.structure.lock();
+        let _structure = self.inner.structure()?;
         let (task, found) = self.pinnable(checkpoint)?;
         let pinned = Pinned {
             checkpoint: found.id,
@@ -50,7 +50,7 @@ impl Engine {
     ///
     /// `NotFound` where the checkpoint is not there.
     pub fn unpin(&self, checkpoint: &CheckpointId) -> Result<()> {
-        let _structure = self.inner.structure.lock();
+        let _structure = self.inner.structure()?;
         let (task, found) = self.pinnable(checkpoint)?;
         if !self.inner.catalog.is_pinned(task, &found.id)? {
             return Ok(());

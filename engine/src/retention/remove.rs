@@ -16,7 +16,7 @@ impl Engine {
     /// `NotFound` where one is not there; `Conflict` where one is pinned. Then none is removed.
     pub fn remove_checkpoints(&self, checkpoints: &[CheckpointId]) -> Result<()> {
         let inner = &self.inner;
-        let _structure = inner.structure.lock();
+        let _structure = inner.structure()?;
         let mut by_task: BTreeMap<TaskNo, Vec<RemovedMark>> = BTreeMap::new();
         for id in checkpoints {
             let found = inner.catalog.checkpoint_named(&id.to_string(), None)?;

@@ -269,7 +269,9 @@ impl Run {
 
 impl Drop for Run {
     fn drop(&mut self) {
-        if let Some(watcher) = self.watcher.take() {
+        let task = self.task();
+        let owner = task.lineage().inner().catalog.log().owner();
+        if let Some(watcher) = self.watcher.take().filter(|_| !owner.is_elsewhere()) {
             watcher.stop();
         }
     }

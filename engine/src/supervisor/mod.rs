@@ -21,6 +21,7 @@ use crate::entropy::Entropy;
 use crate::metrics::DegradedMeters;
 use crate::options::Options;
 use crate::pending::is_of_the_store;
+use crate::process::Owner;
 
 struct Held {
     task: String,
@@ -69,6 +70,7 @@ struct Inner {
     state: Mutex<State>,
     changed: Condvar,
     wake: Sender<()>,
+    owner: Owner,
 }
 
 /// An engine that is opened again when it fails.
@@ -138,6 +140,7 @@ impl Supervisor {
             }),
             changed: Condvar::new(),
             wake,
+            owner: Owner::default(),
         });
         let thread = {
             let inner = Arc::clone(&inner);
@@ -162,6 +165,7 @@ impl Supervisor {
     ///
     /// `Unavailable` while the store has failed and is not open again.
     pub fn engine(&self) -> Result<Engine> {
+        self.inner.owner.check()?;
         let state = self.inner.state.lock();
         state.engine.clone().ok_or_else(|| {
             let cause = state.failed.as_deref().unwrap_or("it is closed");
@@ -180,6 +184,7 @@ impl Supervisor {
     /// held than the limit allows, or the append expects a head: the failure itself, `Poisoned` or
     /// `Unavailable`.
     pub fn append(&self, task: &str, append: impl Into<Append>) -> Result<Accepted> {
+        self.inner.owner.check()?;
         let append = self.inner.keyed(append.into());
         loop {
             let (engine, generation) = {
@@ -264,6 +269,7 @@ impl Supervisor {
         let Some(thread) = self.thread.take() else {
             return Ok(());
         };
+        self.inner.owner.check()?;
         self.inner.state.lock().closed = true;
         self.inner.wake();
         let _ = thread.join();

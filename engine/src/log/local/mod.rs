@@ -87,6 +87,7 @@ use crate::index::keys::{self, Kind};
 use crate::metrics::Meters;
 use crate::opened::{Finding, OpenReport};
 use crate::options::Options;
+use crate::process::Owner;
 use crate::stats::DiskBytes;
 use crate::verify::StorageCheck;
 
@@ -309,6 +310,10 @@ impl LocalLog {
 }
 
 impl Log for LocalLog {
+    fn owner(&self) -> &Owner {
+        &self.shared.owner
+    }
+
     fn append(&self, mut batch: Batch) -> Result<()> {
         self.shared.check_open()?;
         if let Some(error) = self.shared.poisoned() {
@@ -507,6 +512,7 @@ impl Log for LocalLog {
     }
 
     fn drain(&self) -> Result<()> {
+        self.shared.owner.check()?;
         let until = self.seq();
         let _ = self.wakes.send(Wake::Drain(until));
         let mut guard = self.shared.waiting.lock();
@@ -550,6 +556,7 @@ impl Log for LocalLog {
     }
 
     fn close(&self) -> Result<()> {
+        self.shared.owner.check()?;
         if self.shared.closed.load(Ordering::Acquire) {
             return Ok(());
         }
@@ -595,6 +602,12 @@ impl LocalLog {
 
 impl Drop for LocalLog {
     fn drop(&mut self) {
+        if self.shared.owner.is_elsewhere() {
+            // sled would write, and the lock is the parent's too.
+            std::mem::forget(Arc::clone(&self.shared));
+            std::mem::forget(self.lock.get_mut().take());
+            return;
+        }
         let _ = self.close();
     }
 }

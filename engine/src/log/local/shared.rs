@@ -18,6 +18,7 @@ use crate::files;
 use crate::index::{LogHead, keys};
 use crate::log::{IndexPut, Tail};
 use crate::metrics::Meters;
+use crate::process::Owner;
 
 /// What the writer, the readers and the applier share.
 pub(crate) struct Shared {
@@ -57,6 +58,7 @@ pub(crate) struct Shared {
     pub(super) waiting: Mutex<()>,
     pub(super) progress: Condvar,
     pub(super) meters: Arc<Meters>,
+    pub(super) owner: Owner,
 }
 
 /// What a log in a folder stands on.
@@ -227,6 +229,7 @@ impl Shared {
             waiting: Mutex::new(()),
             progress: Condvar::new(),
             meters,
+            owner: Owner::default(),
         }
     }
 
@@ -338,6 +341,7 @@ impl Shared {
     }
 
     pub(super) fn check_open(&self) -> Result<()> {
+        self.owner.check()?;
         if self.closed.load(Ordering::Acquire) {
             return Err(Error::new(ErrorKind::Unavailable, "the store is closed"));
         }
