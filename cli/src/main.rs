@@ -30,10 +30,13 @@ mod import;
 mod output;
 mod picker;
 mod record;
+mod secrets;
 mod source;
 mod store;
 mod whole_file;
 
+use std::borrow::Cow;
+use std::io::{self, Write as _};
 use std::panic;
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
@@ -57,7 +60,12 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => {
             // `--help` and `--version` come this way too, with exit code 0.
-            let _ = error.print();
+            let text = error.render().to_string();
+            match output::printable_lines(&text) {
+                Cow::Borrowed(_) => drop(error.print()),
+                // What was typed may have come from a file.
+                Cow::Owned(clean) => drop(io::stderr().write_all(clean.as_bytes())),
+            }
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };

@@ -288,3 +288,54 @@ proptest! {
         prop_assert_eq!(&place.json("verify")["faults"], &json!([]));
     }
 }
+
+#[test]
+fn a_database_whose_columns_are_computed_or_whose_ids_are_huge_is_refused_in_few_words() {
+    let place = Place::new();
+    for (column, expression) in [
+        ("checkpoint BLOB", "zeroblob(900000000)"),
+        ("thread_id TEXT", "hex(zeroblob(200000000))"),
+        ("metadata BLOB", "printf('%.*c', 500000000, 'x')"),
+    ] {
+        let path = place.path("made.sqlite");
+        let connection = rusqlite::Connection::open(&path).unwrap();
+        let columns = [
+            "thread_id TEXT",
+            "checkpoint_ns TEXT",
+            "checkpoint_id TEXT",
+            "parent_checkpoint_id TEXT",
+            "type TEXT",
+            "checkpoint BLOB",
+            "metadata BLOB",
+        ];
+        let columns = columns.map(|name| match name == column {
+            true => format!("{name} AS ({expression})"),
+            false => name.to_owned(),
+        });
+        let sql = format!(
+            "CREATE TABLE checkpoints ({});
+             CREATE TABLE writes (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, value);
+             INSERT INTO checkpoints (checkpoint_id, type) VALUES ('1', 'json')",
+            columns.join(", ")
+        );
+        connection.execute_batch(&sql).unwrap();
+        drop(connection);
+        place
+            .say("import made.sqlite")
+            .failed(3, "columns that are computed");
+        std::fs::remove_file(path).unwrap();
+    }
+    let connection = empty(&place);
+    let long = "t".repeat(100_000);
+    put_in(
+        &connection,
+        &long,
+        ("1", None),
+        "json",
+        &as_json(&json!({"a": 1})),
+    );
+    drop(connection);
+    let ran = place.say("import made.sqlite");
+    assert_eq!(ran.code, 1, "{}", ran.err.len());
+    assert!(ran.err.len() < 6000, "{}", ran.err.len());
+}

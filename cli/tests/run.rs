@@ -363,3 +363,63 @@ fn where_the_folder_cannot_be_captured_nothing_is_run_or_recorded() {
     assert!(!witness.exists());
     assert_eq!(place.lines("log essay"), before);
 }
+
+#[test]
+fn a_command_gets_no_token_and_no_key_unless_it_is_asked_for_and_neither_is_recorded() {
+    let place = Place::new();
+    let key = place.path("key");
+    place.run(["key".as_ref(), key.as_os_str()]).ok();
+    let key = fs::read_to_string(key).unwrap();
+    let token = "mp_01234567_secret";
+    let keyed = |args: &[&str]| {
+        let mut command = place.command(args);
+        command
+            .env("MILEPOST_KEY", key.trim())
+            .env("MILEPOST_TOKEN", token);
+        Ran::of(command.output().unwrap())
+    };
+    place.write(
+        "r.jsonl",
+        r#"{"kind":"message","role":"user","content":"go"}"#,
+    );
+    keyed(&["record", "--task", "t", "r.jsonl"]).ok();
+    let ran = keyed(&["run", "--task", "t", "--no-files", "--", "env"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(
+        !ran.out.contains("MILEPOST_TOKEN") && !ran.out.contains("MILEPOST_KEY="),
+        "{ran:?}"
+    );
+    let ran = keyed(&[
+        "run",
+        "--task",
+        "t",
+        "--no-files",
+        "--pass-key",
+        "--",
+        "env",
+    ]);
+    assert!(
+        ran.out.contains(key.trim()) && !ran.out.contains(token),
+        "{ran:?}"
+    );
+    // In an argument and through a command that knows it from elsewhere.
+    let script = format!("printf mp_0123; printf 4567_secret; echo {token} >&2");
+    keyed(&[
+        "run",
+        "--task",
+        "t",
+        "--no-files",
+        "--",
+        "sh",
+        "-c",
+        &script,
+    ]);
+    let log = keyed(&["log", "t", "--json"]).ok();
+    assert!(log.contains("[secret]"), "{log}");
+    assert!(!log.contains(token) && !log.contains(key.trim()), "{log}");
+    let shown = keyed(&["export", "t"]).ok();
+    assert!(
+        !shown.contains(token) && !shown.contains(key.trim()),
+        "{shown}"
+    );
+}

@@ -59,7 +59,11 @@ pub(crate) fn between(before: &Snapshot, after: &Snapshot) -> Result<FileChanges
     let mut changes = FileChanges::default();
     let chunks = &**before.chunks();
     let trees = [Some(before.tree()), Some(after.tree())];
+    let mut budgets = [before.budget(), after.budget()];
     side_by_side(chunks, trees, &mut |path, [before, after]| {
+        for (budget, item) in budgets.iter_mut().zip([before, after]) {
+            item.iter().try_for_each(|item| budget.take(item))?;
+        }
         let path = path.clone();
         match (before.clone(), after.clone()) {
             (None, Some(item)) => changes.added.push(SnapshotEntry { path, item }),

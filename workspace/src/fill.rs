@@ -23,7 +23,7 @@ use self::place::Place;
 use crate::chunks::Chunks;
 use crate::error;
 use crate::fs::Dir;
-use crate::tree::Folder;
+use crate::tree::{Budget, Folder};
 
 /// The most threads that write at once: more wait for each other in the file system.
 const WRITERS_MAX: usize = 4;
@@ -37,24 +37,24 @@ pub(crate) fn processors() -> usize {
     available_parallelism().map_or(1, |found| found.get().min(WRITERS_MAX))
 }
 
-/// Writes what is in a tree into a folder that is empty, on so many threads. What is written until an error
+/// Writes what is in a tree, and no more than its capture says, into a folder that is empty, on so many threads. What is written until an error
 /// stays.
 pub(crate) fn fill(
     chunks: &Arc<dyn Chunks>,
-    tree: &ChunkId,
+    (tree, says): (&ChunkId, Budget),
     root: Dir,
     writers: usize,
 ) -> Result<()> {
     std::thread::scope(|scope| {
         let mut jobs = Jobs::new(scope, chunks, writers);
-        let walked = walk(chunks, tree, root, &mut jobs);
+        let walked = walk(chunks, (tree, says), root, &mut jobs);
         jobs.finish(walked)
     })
 }
 
 fn walk(
     chunks: &Arc<dyn Chunks>,
-    tree: &ChunkId,
+    (tree, mut budget): (&ChunkId, Budget),
     root: Dir,
     jobs: &mut Jobs<'_, '_>,
 ) -> Result<()> {
@@ -67,6 +67,7 @@ fn walk(
             continue;
         };
         let Entry { name, item } = entry?;
+        budget.take(&item)?;
         let path = match place.path() {
             Some(within) => within.join(&name)?,
             None => TreePath::from(name.clone()),

@@ -1,6 +1,7 @@
 //! The lock on a folder: its own descriptor exclusively, those above it shared. So there is no file in
 //! the folder, no lock outlives its process, and it is one lock for two stores, two tasks, and a
-//! workspace within another.
+//! workspace within another. Whoever can read a folder can hold its lock for ever: so only folders of
+//! this user are locked, and where a process of another user holds one, that counts for nothing.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use milepost::{Error, ErrorKind, Result};
 use milepost_codec::printable;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
 use crate::error;
@@ -43,7 +44,7 @@ impl Lock {
             };
             if left.is_zero() {
                 let shown = printable(held.as_os_str().as_bytes());
-                let who = holder(&held).unwrap_or_else(|| "another program".to_owned());
+                let who = holder(&held).map_or_else(|| "another program".to_owned(), named);
                 let message = format!("{shown} is in use by {who}: try again when it is done");
                 return Err(Error::new(ErrorKind::Unavailable, message));
             }
@@ -56,6 +57,7 @@ impl Lock {
 
 fn try_lock(folder: &Path, beside: Option<&Path>) -> Result<Tried> {
     let mut held = Vec::new();
+    let me = rustix::process::geteuid().as_raw();
     for (nth, path) in folder.ancestors().enumerate() {
         let file = match File::open(path) {
             Ok(file) => file,
@@ -63,13 +65,23 @@ fn try_lock(folder: &Path, beside: Option<&Path>) -> Result<Tried> {
             // Nobody who cannot be seen from here has a workspace around this one.
             Err(_) => continue,
         };
+        let is_own = file.metadata().is_ok_and(|about| about.uid() == me);
+        let by_other = || holder(path).is_some_and(|pid| is_of_other(pid, me));
         let operation = match nth {
+            0 if !is_own => match lock_beside(&file, path, beside)? {
+                Some(file) => {
+                    held.push(file);
+                    continue;
+                }
+                None => return Ok(Tried::Held(path.to_owned())),
+            },
+            _ if !is_own => continue,
             0 => FlockOperation::NonBlockingLockExclusive,
             _ => FlockOperation::NonBlockingLockShared,
         };
         match flock(&file, operation) {
             Ok(()) => held.push(file.into()),
-            Err(Errno::WOULDBLOCK) => return Ok(Tried::Held(path.to_owned())),
+            Err(Errno::WOULDBLOCK) if !by_other() => return Ok(Tried::Held(path.to_owned())),
             Err(_) if nth > 0 => {}
             Err(Errno::INTR) => return Ok(Tried::Held(path.to_owned())),
             Err(_) => match lock_beside(&file, path, beside)? {
@@ -106,6 +118,7 @@ fn lock_beside(folder: &File, path: &Path, store: Option<&Path>) -> Result<Optio
         .create(true)
         .truncate(false)
         .mode(0o600)
+        .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
         .open(&name);
     let file = file.map_err(|e| error::io("open", &name, &e))?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -115,16 +128,25 @@ fn lock_beside(folder: &File, path: &Path, store: Option<&Path>) -> Result<Optio
     }
 }
 
-/// Who holds the lock of a folder, as the kernel tells it.
-fn holder(folder: &Path) -> Option<String> {
+/// The process that holds the lock of a folder, as the kernel tells it.
+fn holder(folder: &Path) -> Option<u32> {
     let locks = std::fs::read_to_string("/proc/locks").ok()?;
     let meta = std::fs::metadata(folder).ok()?;
-    let pid = holder_in(&locks, meta.ino())?;
+    holder_in(&locks, meta.ino())
+}
+
+/// A process by its name.
+fn named(pid: u32) -> String {
     let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    Some(match name.trim() {
+    match name.trim() {
         "" => format!("process {pid}"),
         name => format!("{} (process {pid})", printable(name.as_bytes())),
-    })
+    }
+}
+
+/// Whether a process belongs to another user than this one.
+fn is_of_other(pid: u32, me: u32) -> bool {
+    std::fs::metadata(format!("/proc/{pid}")).is_ok_and(|about| about.uid() != me)
 }
 
 /// `1: FLOCK  ADVISORY  WRITE 4242 fd:01:131074 0 EOF`. The device there is not always the one that a
@@ -161,6 +183,28 @@ mod tests {
         Lock::take(&dir.path().join("c"), None, no_wait).unwrap();
         drop(lock);
         Lock::take(&inner, None, no_wait).unwrap();
+    }
+
+    #[test]
+    fn a_folder_of_another_user_that_is_held_holds_up_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let (around, inner) = (dir.path().join("a"), dir.path().join("a/b"));
+        std::fs::create_dir_all(&inner).unwrap();
+        let nobody = Some(65_534);
+        if std::os::unix::fs::chown(&around, nobody, nobody).is_err() {
+            eprintln!("not root: no folder can be given to another user");
+            return;
+        }
+        let opened = File::open(&around).unwrap();
+        flock(&opened, FlockOperation::NonBlockingLockExclusive).unwrap();
+        Lock::take(&inner, None, Duration::ZERO).unwrap();
+        // The same folder as a workspace is locked by a file that nobody else can open.
+        let beside = dir.path().join("s");
+        if std::env::var_os("XDG_RUNTIME_DIR").is_none() {
+            let lock = Lock::take(&around, Some(&beside), Duration::ZERO).unwrap();
+            assert!(Lock::take(&around, Some(&beside), Duration::ZERO).is_err());
+            drop(lock);
+        }
     }
 
     #[test]

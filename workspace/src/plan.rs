@@ -32,6 +32,7 @@ pub(crate) use make::{OPEN, make};
 use milepost_codec::{ChunkId, RestorePlan, Skip};
 
 use crate::chunks::Contents;
+use crate::tree::Budget;
 
 /// The trees that are compared, and what else a plan is made of.
 pub(crate) struct Trees<'a> {
@@ -41,6 +42,8 @@ pub(crate) struct Trees<'a> {
     pub(crate) last: Option<ChunkId>,
     /// **T**, the one to go to.
     pub(crate) target: ChunkId,
+    /// What its capture says is in it.
+    pub(crate) says: Budget,
     /// **P**, what is there now.
     pub(crate) present: ChunkId,
     /// What the look at the present left out, in order of paths.

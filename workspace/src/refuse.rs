@@ -23,8 +23,7 @@ fn check_with(folder: &Path, anyway: bool, home: Option<&Path>) -> Result<(PathB
         return Err(Error::invalid(format!("{shown} is no folder")));
     }
     let inside_git = |component: std::path::Component<'_>| {
-        let name = component.as_os_str().as_bytes();
-        name.eq_ignore_ascii_case(b".git")
+        milepost_codec::Name::is_git(component.as_os_str().as_bytes())
     };
     if real.components().any(inside_git) {
         let message = format!("{shown} is inside `.git`: what is in there is git's alone");

@@ -85,6 +85,7 @@ impl Workspace {
                 contents: &dry,
                 last: taken.last.map(|(_, tree)| tree),
                 target: target.capture.tree,
+                says: crate::tree::Budget::of(&target.capture),
                 present: looked.tree,
                 skips: &looked.skips,
                 choices,

@@ -16,7 +16,7 @@ use crate::diff::{self, FileChanges};
 use crate::error;
 use crate::fill::{fill, processors};
 use crate::fs::at_root;
-use crate::tree::{self, FileReader};
+use crate::tree::{self, Budget, FileReader};
 
 /// What a capture says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,6 +134,10 @@ impl Snapshot {
         &self.chunks
     }
 
+    pub(crate) fn budget(&self) -> Budget {
+        Budget::of(&self.capture)
+    }
+
     pub(crate) fn tree(&self) -> ChunkId {
         self.capture.tree
     }
@@ -144,6 +148,7 @@ impl Snapshot {
         Entries {
             chunks: Arc::clone(&self.chunks),
             root: Some(self.capture.tree),
+            budget: Budget::of(&self.capture),
             stack: Vec::new(),
         }
     }
@@ -228,7 +233,12 @@ impl Snapshot {
             let shown = printable(folder.as_os_str().as_bytes());
             return Err(Error::invalid(format!("{shown} is not empty")));
         }
-        fill(&self.chunks, &self.capture.tree, dir, processors())
+        fill(
+            &self.chunks,
+            (&self.capture.tree, self.budget()),
+            dir,
+            processors(),
+        )
     }
 }
 
@@ -254,6 +264,8 @@ impl Read for Content {
 pub struct Entries {
     chunks: Arc<dyn Chunks>,
     root: Option<ChunkId>,
+    /// No more than the capture says of itself.
+    budget: Budget,
     /// The folders from the top down, each with the entries that are left of it.
     stack: Vec<(Option<TreePath>, std::vec::IntoIter<Entry>)>,
 }
@@ -282,6 +294,7 @@ impl Entries {
                 Some(within) => within.join(&name)?,
                 None => TreePath::from(name),
             };
+            self.budget.take(&item)?;
             if let EntryKind::Directory { id } = &item.kind {
                 self.enter(Some(path.clone()), id)?;
             }

@@ -15,7 +15,7 @@ mod item;
 mod read;
 
 pub(crate) use compare::side_by_side;
-pub(crate) use count::{Counts, count};
+pub(crate) use count::{Budget, Counts, count};
 pub(crate) use file::{FileReader, part, parts};
 pub(crate) use item::{same, tree_of};
 pub(crate) use read::{Folder, capture, entries, find};

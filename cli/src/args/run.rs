@@ -41,6 +41,9 @@ pub struct Run {
     /// Wait so long for the store afterwards, where another process has it.
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
     pub wait: Duration,
+    /// Hand MILEPOST_KEY on to the command, for one that opens the store itself.
+    #[arg(long)]
+    pub pass_key: bool,
     #[command(flatten)]
     pub look: Look,
     /// The command and its arguments.

@@ -12,6 +12,7 @@ use super::needed;
 use crate::args::{Replay, Speed};
 use crate::error::{CORRUPT, Failure, Result};
 use crate::output::{Look, Out, count, printable};
+use crate::secrets;
 use crate::source::Source;
 
 pub fn run(source: &dyn Source, args: &Replay, out: &mut Out) -> Result<()> {
@@ -54,6 +55,8 @@ fn hand_over(program: &OsString, rest: &[OsString], event: &EventForm) -> Result
     let name = program.to_string_lossy();
     let started = Command::new(program)
         .args(rest)
+        .env_remove(secrets::TOKEN)
+        .env_remove(secrets::KEY)
         .stdin(Stdio::piped())
         .spawn();
     let mut child = started.map_err(|error| {

@@ -35,6 +35,7 @@ use super::{capture, interrupted, task, words};
 use crate::args;
 use crate::error::{Failure, Result};
 use crate::output::{Out, note};
+use crate::secrets::Secrets;
 use crate::store::{Choice, open_at};
 
 /// The exit code where something of a command that ran is not recorded.
@@ -84,7 +85,7 @@ pub fn run(store: &Choice, args: &args::Run, out: &mut Out) -> Result<()> {
     let (begun, folder) = begin(&store, args, out)?;
     // Nothing fails from here on: what came of it is recorded, or told.
     let signals = Taken::new();
-    let mut recorder = Recorder::new(args.output_max);
+    let mut recorder = Recorder::new(args.output_max, Secrets::of_environment());
     let dir = std::fs::canonicalize(&store.dir).unwrap_or_else(|_| store.dir.clone());
     let asked = Asked {
         argv: &args.command,
@@ -92,6 +93,7 @@ pub fn run(store: &Choice, args: &args::Run, out: &mut Out) -> Result<()> {
         store: &dir,
         timeout: args.timeout,
         grace: GRACE,
+        pass_key: args.pass_key,
         to_stderr: out.json,
     };
     let mut ended = match &signals {
@@ -132,7 +134,12 @@ fn call(engine: &Engine, args: &args::Run, out: &Out) -> Result<(Begun, Folder)>
     let (before, root) = marked.map_err(|e| capture::failed(e, args.label.is_some()))?;
     // No other event of the lineage, or of those it comes from, is at this offset.
     let call = format!("{TOOL}-{}", task.head()?.next);
-    task.append(outcome::called(&call, &args.command, folder.path())?)?;
+    task.append(outcome::called(
+        &call,
+        &args.command,
+        folder.path(),
+        &Secrets::of_environment(),
+    )?)?;
     let begun = Begun {
         task: task.id().to_owned(),
         lineage: task.lineage().id(),

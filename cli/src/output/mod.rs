@@ -3,11 +3,13 @@
 //! ```text
 //! text   text without what could harm a terminal, and how wide it is
 //! units  times, sizes, numbers
+//! escaped  bytes and JSON on a terminal
 //! bars   how far something is
 //! pager  what is read a page at a time
 //! ```
 
 mod bars;
+mod escaped;
 mod pager;
 mod text;
 mod units;
@@ -21,6 +23,7 @@ use serde_json::Value;
 
 use crate::args::When;
 pub use bars::{bar, counter};
+use escaped::{Escaped, escaped};
 use pager::Pager;
 use text::{clean, padded, width};
 pub use text::{excerpt, printable, printable_lines};
@@ -38,6 +41,8 @@ pub struct Out {
     pager: Option<Pager>,
     pub json: bool,
     terminal: bool,
+    /// Bytes of a file on their way to a terminal.
+    escaped: Escaped,
     color: bool,
     color_stderr: bool,
 }
@@ -66,6 +71,7 @@ impl Out {
             pager: None,
             json,
             terminal: io::stdout().is_terminal(),
+            escaped: Escaped::default(),
             color: !json && wanted(io::stdout().is_terminal()),
             color_stderr: wanted(io::stderr().is_terminal()),
         }
@@ -101,6 +107,8 @@ impl Out {
 
     /// Ends: all is written, and whoever reads it a page at a time has read it.
     pub fn end(&mut self) -> io::Result<()> {
+        let left = self.escaped.end();
+        self.stdout.write_all(left.as_bytes())?;
         let flushed = self.stdout.flush();
         if let Some(pager) = self.pager.take() {
             // It ends with its input.
@@ -117,9 +125,12 @@ impl Out {
         self.stdout.write_all(b"\n")
     }
 
-    /// Prints bytes as they are.
+    /// Prints bytes as they are; on a terminal without control characters.
     pub fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.stdout.write_all(bytes)
+        match self.terminal {
+            true => self.stdout.write_all(self.escaped.push(bytes).as_bytes()),
+            false => self.stdout.write_all(bytes),
+        }
     }
 
     /// A line of a file as it may be printed: as it is, but on a terminal without control characters.
@@ -132,13 +143,20 @@ impl Out {
 
     /// Prints a JSON document or a line of JSON.
     pub fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
-        serde_json::to_writer(&mut self.stdout, value)?;
+        match self.terminal {
+            true => self.raw(&serde_json::to_string(value)?)?,
+            false => serde_json::to_writer(&mut self.stdout, value)?,
+        }
         self.stdout.write_all(b"\n")
     }
 
-    /// Prints a piece of JSON text, without an end of line.
+    /// Prints a piece of JSON text, without an end of line. On a terminal its control characters are
+    /// escaped, which is the same JSON.
     pub fn raw(&mut self, json: &str) -> io::Result<()> {
-        self.stdout.write_all(json.as_bytes())
+        match self.terminal {
+            true => self.stdout.write_all(escaped(json).as_bytes()),
+            false => self.stdout.write_all(json.as_bytes()),
+        }
     }
 
     /// Prints JSON text for people: indented, nothing in it but itself.

@@ -8,6 +8,8 @@ use std::sync::atomic::AtomicBool;
 
 use signal_hook::consts::SIGINT;
 
+use crate::secrets;
+
 /// The pager that runs where no other is named.
 const LESS: &str = "less";
 
@@ -27,6 +29,7 @@ impl Pager {
         let mut command = Command::new("sh");
         // As a shell would read it: it may have arguments.
         command.arg("-c").arg(&wanted).stdin(Stdio::piped());
+        command.env_remove(secrets::TOKEN).env_remove(secrets::KEY);
         if std::env::var_os("LESS").is_none() {
             // It ends at once where all fits on the screen, shows colours, and leaves what was read there.
             command.env("LESS", "FRX");

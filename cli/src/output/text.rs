@@ -26,9 +26,13 @@ pub fn printable_lines(text: &str) -> Cow<'_, str> {
     clean(text, |c| c.is_control() && c != '\n')
 }
 
+/// Whether a character turns the direction of writing: it can make a line read as another one.
+pub(super) fn turns(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 pub(super) fn clean(text: &str, bad: impl Fn(char) -> bool) -> Cow<'_, str> {
-    // Direction overrides can make a line read as another one.
-    let bad = |c| bad(c) || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let bad = |c| bad(c) || turns(c);
     if !text.contains(bad) {
         return Cow::Borrowed(text);
     }

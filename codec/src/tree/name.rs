@@ -7,7 +7,8 @@ use super::shown::{printable, shown};
 use crate::error::{Error, Result};
 
 /// The name of one entry of a directory: 1 to 255 bytes, no `/` and no zero in it, not `.`, `..`,
-/// and not `.git` in any writing of case.
+/// and not `.git` in any form that a file system takes for it: other case, NTFS (`git~1`, `.git .`,
+/// `.git::$INDEX_ALLOCATION`), HFS+ and casefolded ext4 (code points that they ignore).
 ///
 /// ```
 /// use milepost_codec::Name;
@@ -39,6 +40,12 @@ impl Name {
         &self.0
     }
 
+    /// Whether some file system takes these bytes for `.git`, as git itself decides it (`is_hfs_dotgit`
+    /// and `is_ntfs_dotgit`).
+    pub fn is_git(bytes: &[u8]) -> bool {
+        is_ntfs_dotgit(bytes) || !bytes.is_ascii() && is_hfs_dotgit(bytes)
+    }
+
     /// Why these bytes are no name, if they are none.
     pub(crate) fn fault(bytes: &[u8]) -> Option<&'static str> {
         match bytes {
@@ -47,7 +54,7 @@ impl Name {
             _ if bytes.len() > Self::LEN_MAX => Some("it has over 255 bytes"),
             _ if bytes.contains(&b'/') => Some("it has a `/`"),
             _ if bytes.contains(&0) => Some("it has a zero byte"),
-            _ if bytes.eq_ignore_ascii_case(b".git") => Some("`.git` is never in a tree"),
+            _ if Self::is_git(bytes) => Some("`.git` is never in a tree"),
             _ => None,
         }
     }
@@ -56,6 +63,41 @@ impl Name {
     pub(crate) fn checked(bytes: &[u8]) -> Self {
         Self(bytes.into())
     }
+}
+
+/// NTFS ignores case, spaces and dots at the end, and what follows a colon; `git~1` is the short name. A
+/// backslash is a slash there.
+fn is_ntfs_dotgit(name: &[u8]) -> bool {
+    name.split(|byte| *byte == b'\\').any(|name| {
+        let rest = [b".git".as_slice(), b"git~1"].into_iter().find_map(|git| {
+            let (front, rest) = name.split_at_checked(git.len())?;
+            front.eq_ignore_ascii_case(git).then_some(rest)
+        });
+        let front = |rest: &[u8]| {
+            let ends = rest.iter().position(|byte| *byte == b':');
+            ends.map_or(rest.len(), |at| at)
+        };
+        rest.is_some_and(|rest| {
+            rest.iter()
+                .take(front(rest))
+                .all(|byte| matches!(byte, b' ' | b'.'))
+        })
+    })
+}
+
+/// HFS+, and ext4 with casefolding, ignore case and these code points. Code points beyond ASCII that fold
+/// to one of `.git` there are none but those of case.
+fn is_hfs_dotgit(name: &[u8]) -> bool {
+    let Ok(name) = std::str::from_utf8(name) else {
+        return false;
+    };
+    let ignored = |c: &char| matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
+    let seen = name.chars().filter(|c| !ignored(c)).map(|c| match c {
+        // Dotless and dotted forms of `i` fold to it in some tables.
+        '\u{130}' | '\u{131}' => 'i',
+        c => c.to_ascii_lowercase(),
+    });
+    seen.eq(".git".chars())
 }
 
 /// A path in a tree: names with `/` between them, relative, 1 to 4096 bytes and at most 256 levels.
@@ -243,6 +285,47 @@ mod tests {
             &long[1..],
         ] {
             assert_eq!(Name::new(good).unwrap().as_bytes(), good);
+        }
+    }
+
+    #[test]
+    fn no_name_that_a_file_system_takes_for_dot_git_is_one() {
+        for bad in [
+            ".git ",
+            ".git.",
+            ".GIT . .",
+            "git~1",
+            "GIT~1",
+            "git~1. ",
+            ".git::$INDEX_ALLOCATION",
+            ".git:x",
+            ".git\\config",
+            "a\\.git",
+            "a\\git~1\\x",
+            ".g\u{200c}it",
+            "\u{feff}.Git",
+            ".gi\u{206f}t\u{202e}",
+        ] {
+            assert!(Name::new(bad.as_bytes()).is_err(), "{bad:?}");
+            assert!(
+                TreePath::new(format!("a/{bad}/x").as_bytes()).is_err(),
+                "{bad:?}"
+            );
+        }
+        for good in [
+            ".gitignore",
+            ".git-x",
+            ".gitx",
+            "git~2",
+            "git~10",
+            "git",
+            ".git x",
+            "x.git",
+            ".g\u{301}it",
+            "a\\b",
+            ".github",
+        ] {
+            assert!(Name::new(good.as_bytes()).is_ok(), "{good:?}");
         }
     }
 

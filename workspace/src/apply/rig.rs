@@ -61,6 +61,7 @@ impl Scene {
             contents: &chunks,
             last: Some(chunks.tree(last)),
             target: chunks.tree(target),
+            says: crate::tree::Budget::unbounded(),
             present: chunks.tree(&before),
             skips: &[],
             choices: &choices,

@@ -12,7 +12,8 @@ use crate::scene::{Random, Thing, Things, open_all, path, read_things, seeds, te
 fn fill_in(chunks: &Arc<MemoryChunks>, things: &Things, into: &Path, writers: usize) -> Result<()> {
     let tree = chunks.tree(things);
     let chunks: Arc<dyn Chunks> = Arc::clone(chunks) as _;
-    fill(&chunks, &tree, at_root(into).unwrap(), writers)
+    let says = Budget::unbounded();
+    fill(&chunks, (&tree, says), at_root(into).unwrap(), writers)
 }
 
 /// What is in a folder after these were written to it.
@@ -116,7 +117,7 @@ fn damage_in_the_middle_ends_it_and_is_told_with_its_path() {
         }
         let chunks: Arc<dyn Chunks> = chunks;
         let dir = at_root(folder.path()).unwrap();
-        let error = fill(&chunks, &tree, dir, writers).unwrap_err();
+        let error = fill(&chunks, (&tree, Budget::unbounded()), dir, writers).unwrap_err();
         let kind = if gone {
             ErrorKind::NotFound
         } else {

@@ -246,7 +246,7 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
     fn entry(&mut self, at: &mut At<'a>, name: &[u8]) -> Result<Option<Inside>> {
         self.path.extend_from_slice(name);
         let depth = self.stack.len();
-        if name.eq_ignore_ascii_case(b".git") {
+        if Name::is_git(name) {
             self.skip(at.number, SkipReason::Git, 0);
             return Ok(None);
         }

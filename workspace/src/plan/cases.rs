@@ -128,6 +128,7 @@ fn lost_contents_are_a_conflict_of_the_paths_that_need_them() {
             contents: &chunks,
             last: None,
             target: tree,
+            says: crate::tree::Budget::unbounded(),
             present: chunks.tree(&present),
             skips: &[],
             choices: &choices,
@@ -157,6 +158,7 @@ fn a_folder_elsewhere_is_asked_about_unless_it_is_empty() {
             contents: &chunks,
             last: None,
             target: chunks.tree(&file),
+            says: crate::tree::Budget::unbounded(),
             present: chunks.tree(present),
             skips: &[],
             choices: &choices,
@@ -230,6 +232,7 @@ fn what_was_lost_of_the_last_tree_counts_as_never_recorded() {
         contents: &chunks,
         last: Some(chunks.tree(&last)),
         target: chunks.tree(&target),
+        says: crate::tree::Budget::unbounded(),
         // What is there now is looked at, and its nodes are the look's own.
         present: chunks.tree(
             &[last.clone(), one("d/z", text("z"))]

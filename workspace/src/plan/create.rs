@@ -39,6 +39,9 @@ impl Maker<'_> {
             }
             Err(error) => return Err(error.at(path)),
         };
+        for entry in &list {
+            self.budget.take(&entry.item)?;
+        }
         let (count, mut to) = (list.len(), Vec::new());
         let mut other = false;
         for entry in list {

@@ -195,6 +195,7 @@ mod tests {
             contents: &chunks,
             last: Some(chunks.tree(&last)),
             target: chunks.tree(&target),
+            says: crate::tree::Budget::unbounded(),
             present: chunks.tree(&last),
             skips: &[],
             choices: &Choices::default(),

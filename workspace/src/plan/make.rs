@@ -14,7 +14,7 @@ use super::{
 };
 use crate::chunks::Contents;
 use crate::error::is_lost;
-use crate::tree::{entries, same, tree_of};
+use crate::tree::{Budget, entries, same, tree_of};
 
 /// A folder that only its owner may not write to is opened up by these.
 pub(crate) const OPEN: u16 = 0o700;
@@ -35,6 +35,7 @@ pub(crate) fn make(trees: &Trees<'_>, put: Put<'_>) -> Result<Made> {
     trees.choices.check()?;
     let mut maker = Maker {
         trees,
+        budget: trees.says.clone(),
         put,
         left_out: LeftOut(trees.skips),
         removes: Vec::new(),
@@ -89,6 +90,8 @@ pub(crate) fn make(trees: &Trees<'_>, put: Put<'_>) -> Result<Made> {
 
 pub(super) struct Maker<'a> {
     pub(super) trees: &'a Trees<'a>,
+    /// What is left of what the target says is in it.
+    pub(super) budget: Budget,
     pub(super) put: Put<'a>,
     pub(super) left_out: LeftOut<'a>,
     removes: Vec<Action>,
@@ -152,6 +155,9 @@ impl Maker<'_> {
             });
         }
         let there = target.map_or(Ok(Vec::new()), |id| entries(contents, &id))?;
+        for entry in &there {
+            self.budget.take(&entry.item)?;
+        }
         let before = last.map_or(Ok(Vec::new()), |id| recorded(contents, &id))?;
         let mut names: BTreeMap<Name, [Option<Item>; 3]> = BTreeMap::new();
         for (n, list) in [before, there.clone(), here].into_iter().enumerate() {

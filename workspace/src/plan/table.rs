@@ -19,6 +19,7 @@ pub(super) fn plan_of(
         contents: chunks,
         last: Some(chunks.tree(last)),
         target: chunks.tree(target),
+        says: crate::tree::Budget::unbounded(),
         present: chunks.tree(present),
         skips,
         choices,

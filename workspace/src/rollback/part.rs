@@ -24,7 +24,7 @@ use crate::error;
 use crate::fs::{Stamp, at_root};
 use crate::lock::Lock;
 use crate::plan::{Choices, PathConflict, Plan, Trees, look_at_folder, make};
-use crate::tree;
+use crate::tree::{self, Budget};
 use crate::workspace::Workspace;
 
 /// Paths that an error names, at most.
@@ -162,6 +162,7 @@ impl Part {
                 contents: &chunks,
                 last: last.map(|(_, tree)| tree),
                 target: target.capture.tree,
+                says: Budget::of(&target.capture),
                 present,
                 skips: &skips,
                 choices: &self.choices,

@@ -118,6 +118,8 @@ fn what_is_no_file_cannot_be_read_and_a_full_folder_is_not_written_to() {
 
 /// A capture of one entry that somebody made up.
 fn forged(chunks: &Arc<MemoryChunks>, kind: EntryKind) -> Snapshot {
+    let bytes = kind.file_len().unwrap_or_default();
+    let directories = u64::from(kind.is_directory());
     let item = Item { mode: 0o644, kind };
     let name = Name::new(b"f").unwrap();
     let tree = Node::Directory(vec![Entry { name, item }]).encode();
@@ -127,9 +129,9 @@ fn forged(chunks: &Arc<MemoryChunks>, kind: EntryKind) -> Snapshot {
         folder: PathBytes::default(),
         tree: ChunkEntry::id_of(&tree),
         files: 1,
-        directories: 0,
+        directories,
         links: 0,
-        bytes: 0,
+        bytes,
         skipped: 0,
         skips: ChunkList::default(),
     };

@@ -1,7 +1,7 @@
 //! How much is in a tree.
 
-use milepost::Result;
-use milepost_codec::{ChunkId, EntryKind, Item};
+use milepost::{Error, Result};
+use milepost_codec::{Capture, ChunkId, EntryKind, Item};
 
 use super::item::tree_of;
 use super::read::entries;
@@ -35,6 +35,69 @@ impl Counts {
     }
 }
 
+/// What is left of what a capture says it has in it. A few chunks can name each other as a tree of any
+/// size; an honest capture says how large its tree is.
+#[derive(Debug, Clone)]
+pub(crate) struct Budget {
+    left: Counts,
+    says: Counts,
+}
+
+impl Budget {
+    pub(crate) fn of(capture: &Capture) -> Self {
+        Self::new(Counts {
+            files: capture.files,
+            directories: capture.directories,
+            links: capture.links,
+            bytes: capture.bytes,
+        })
+    }
+
+    pub(crate) fn new(says: Counts) -> Self {
+        let left = says;
+        Self { left, says }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn unbounded() -> Self {
+        Self::new(Counts {
+            files: u64::MAX,
+            directories: u64::MAX,
+            links: u64::MAX,
+            bytes: u64::MAX,
+        })
+    }
+
+    /// Takes one entry off; `Corrupt` where the capture does not have so many.
+    pub(crate) fn take(&mut self, item: &Item) -> Result<()> {
+        let left = &mut self.left;
+        let bytes = item.kind.file_len().unwrap_or_default();
+        let number = match item.kind {
+            EntryKind::Directory { .. } => &mut left.directories,
+            EntryKind::Link { .. } => &mut left.links,
+            _ => &mut left.files,
+        };
+        if let (Some(after), Some(bytes)) = (number.checked_sub(1), left.bytes.checked_sub(bytes)) {
+            *number = after;
+            left.bytes = bytes;
+            return Ok(());
+        }
+        let Counts {
+            files,
+            directories,
+            links,
+            bytes,
+        } = self.says;
+        Err(Error::corrupt(
+            "the tree of a capture",
+            format!(
+                "{files} files, {directories} folders, {links} links and {bytes} bytes, as it says"
+            ),
+            "more",
+        ))
+    }
+}
+
 /// Counts what a tree has in it: a capture says so of its tree.
 pub(crate) fn count(contents: &dyn Contents, tree: &ChunkId) -> Result<Counts> {
     let mut counts = Counts::default();
@@ -46,4 +109,82 @@ pub(crate) fn count(contents: &dyn Contents, tree: &ChunkId) -> Result<Counts> {
         }
     }
     Ok(counts)
+}
+
+#[cfg(test)]
+mod tests {
+    use milepost::ErrorKind;
+    use milepost_codec::{Entry, Name, Node};
+
+    use super::*;
+
+    fn folder(id: ChunkId) -> Item {
+        let kind = EntryKind::Directory { id };
+        Item { mode: 0o755, kind }
+    }
+
+    #[test]
+    fn a_tree_that_is_larger_than_its_capture_says_is_refused() {
+        let file = Item {
+            mode: 0o644,
+            kind: EntryKind::File {
+                len: 3,
+                id: ChunkId([1; 32]),
+                unstable: false,
+            },
+        };
+        let says = Counts {
+            files: 2,
+            directories: 1,
+            links: 0,
+            bytes: 5,
+        };
+        let mut budget = Budget::new(says);
+        budget.take(&file).unwrap();
+        budget.take(&folder(ChunkId([2; 32]))).unwrap();
+        for more in [&file, &folder(ChunkId([2; 32]))] {
+            let error = budget.clone().take(more).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Corrupt);
+            assert!(error.to_string().contains("as it says"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_tree_of_two_names_for_each_folder_ends() {
+        let chunks = std::sync::Arc::new(crate::memory::MemoryChunks::default());
+        let put = |content: Vec<u8>| {
+            use crate::chunks::Chunks as _;
+            chunks.put(&[&content]).unwrap()[0]
+        };
+        let mut id = put(Node::Directory(Vec::new()).encode());
+        for _ in 0..60 {
+            let entry = |name: &[u8]| Entry {
+                name: Name::new(name).unwrap(),
+                item: folder(id),
+            };
+            id = put(Node::Directory(vec![entry(b"a"), entry(b"b")]).encode());
+        }
+        let capture = Capture {
+            present: false,
+            over: None,
+            folder: b"/w".as_slice().into(),
+            tree: id,
+            files: 0,
+            directories: 1000,
+            links: 0,
+            bytes: 0,
+            skipped: 0,
+            skips: milepost_codec::ChunkList::default(),
+        };
+        let root = put(Node::Capture(capture).encode());
+        let snapshot = crate::Snapshot::stored(chunks, milepost::Hash(root.0)).unwrap();
+        let last = snapshot.entries().last().unwrap();
+        assert_eq!(last.unwrap_err().kind(), ErrorKind::Corrupt);
+        assert_eq!(snapshot.entries().count(), 1001);
+        let into = tempfile::tempdir().unwrap();
+        assert_eq!(
+            snapshot.restore_into(into.path()).unwrap_err().kind(),
+            ErrorKind::Corrupt
+        );
+    }
 }

@@ -9,6 +9,7 @@ use milepost::{Point, Verdict};
 use serde_json::Value;
 
 use crate::error::{Failure, Result};
+use crate::secrets;
 
 const CODES: &str = "it ends with 0 where it is not so yet, with 1 to 124 where it is, with 125 where \
                      that cannot be said";
@@ -26,6 +27,8 @@ pub fn ask(argv: &[OsString], point: &Point, state: &Value) -> Result<Verdict> {
     };
     let mut child = Command::new(&program)
         .args(args)
+        .env_remove(secrets::TOKEN)
+        .env_remove(secrets::KEY)
         .stdin(Stdio::piped())
         .stdout(Stdio::from(io::stderr()))
         .spawn()

@@ -14,6 +14,7 @@ use serde_json::json;
 use super::output::Output;
 use super::process::{Ended, How};
 use crate::error::{Failure, Result};
+use crate::secrets::Secrets;
 
 /// The name of the tool.
 pub const TOOL: &str = "command";
@@ -25,8 +26,17 @@ const UNRECORDED: &str = "unrecorded";
 const TIMED_OUT: u8 = 124;
 
 /// The call of a command.
-pub fn called(call: &str, argv: &[std::ffi::OsString], folder: &Path) -> Result<ToolCalled> {
-    let words: Vec<_> = argv.iter().map(|word| word.to_string_lossy()).collect();
+pub fn called(
+    call: &str,
+    argv: &[std::ffi::OsString],
+    folder: &Path,
+    secrets: &Secrets,
+) -> Result<ToolCalled> {
+    let words = argv.iter().map(|word| {
+        let blotted = secrets.blotted(word.as_bytes());
+        String::from_utf8_lossy(&blotted).into_owned()
+    });
+    let words: Vec<_> = words.collect();
     let mut arguments = json!({
         "argv": words,
         "dir": PathBytes::from(folder.as_os_str().as_bytes()),

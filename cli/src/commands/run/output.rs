@@ -6,6 +6,8 @@ use data_encoding::BASE64;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::secrets::{Blotter, Secrets};
+
 /// How often the stream may change in each half: a program that prints one byte here and one there
 /// takes no more memory than another.
 const TURNS: usize = 4096;
@@ -40,6 +42,8 @@ struct Stretch {
 /// What was printed, in the order in which it arrived.
 #[derive(Debug)]
 pub struct Recorder {
+    /// Secrets do not get into the log, of standard output and of standard error.
+    blotters: [Blotter; 2],
     /// How many bytes each half may have.
     head_max: usize,
     tail_max: usize,
@@ -112,9 +116,10 @@ impl Half {
 
 impl Recorder {
     /// Keeps at most so many bytes.
-    pub fn new(max: u64) -> Self {
+    pub fn new(max: u64, secrets: Secrets) -> Self {
         let max = usize::try_from(max).unwrap_or(usize::MAX);
         Self {
+            blotters: [Blotter::new(secrets.clone()), Blotter::new(secrets)],
             head_max: max.div_ceil(2),
             tail_max: max / 2,
             head: Half::default(),
@@ -128,6 +133,15 @@ impl Recorder {
     /// Takes in what was printed.
     pub fn push(&mut self, stream: Stream, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
+        let [out, err] = &mut self.blotters;
+        let blotted = match stream {
+            Stream::Out => out.push(bytes),
+            Stream::Err => err.push(bytes),
+        };
+        self.keep(stream, &blotted);
+    }
+
+    fn keep(&mut self, stream: Stream, bytes: &[u8]) {
         let mut rest = bytes;
         if !self.full && self.head.takes(stream) {
             let room = self.head_max - self.head.bytes.len().min(self.head_max);
@@ -142,6 +156,10 @@ impl Recorder {
 
     /// What is kept, for the log.
     pub fn finish(mut self) -> Output {
+        let [out, err] = &mut self.blotters;
+        let (out, err) = (out.end(), err.end());
+        self.keep(Stream::Out, &out);
+        self.keep(Stream::Err, &err);
         let mut pieces = Pieces {
             list: Vec::new(),
             room: PIECES,
@@ -230,7 +248,7 @@ mod tests {
     }
 
     fn of(max: u64, printed: &[(Stream, &[u8])]) -> Recorder {
-        let mut recorder = Recorder::new(max);
+        let mut recorder = Recorder::new(max, Secrets::default());
         for (stream, bytes) in printed {
             recorder.push(*stream, bytes);
         }
@@ -274,7 +292,7 @@ mod tests {
         let all: Vec<u8> = (0..100_u8).map(|n| b'a' + n % 26).collect();
         for step in [1, 3, 100] {
             for max in 0..=110_u64 {
-                let mut recorder = Recorder::new(max);
+                let mut recorder = Recorder::new(max, Secrets::default());
                 for part in all.chunks(step) {
                     recorder.push(Stream::Out, part);
                 }
@@ -320,7 +338,7 @@ mod tests {
 
     #[test]
     fn streams_that_take_turns_take_no_more_memory() {
-        let mut recorder = Recorder::new(1 << 20);
+        let mut recorder = Recorder::new(1 << 20, Secrets::default());
         for _ in 0..100_000 {
             recorder.push(Stream::Out, b"o");
             recorder.push(Stream::Err, b"e");

@@ -18,6 +18,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use super::output::Recorder;
 use super::pump::Pump;
 use super::signals::{Taken, Target};
+use crate::secrets;
 
 /// How long a group has to end by itself, once it was asked to.
 pub const GRACE: Duration = Duration::from_secs(5);
@@ -32,6 +33,8 @@ pub struct Asked<'a> {
     pub store: &'a Path,
     pub timeout: Option<Duration>,
     pub grace: Duration,
+    /// Whether it is given the key of the store.
+    pub pass_key: bool,
     /// Whether all of its output goes to standard error.
     pub to_stderr: bool,
 }
@@ -82,7 +85,11 @@ fn start(asked: &Asked<'_>) -> io::Result<Child> {
         .env("MILEPOST_STORE", asked.store)
         .stdin(Stdio::inherit())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+        .stderr(Stdio::piped())
+        .env_remove(secrets::TOKEN);
+    if !asked.pass_key {
+        command.env_remove(secrets::KEY);
+    }
     if asked.timeout.is_some() {
         command.process_group(0);
     }
@@ -217,9 +224,14 @@ mod tests {
             // Long enough for it to say that it does not want to.
             timeout: Some(Duration::from_secs(1)),
             grace: Duration::from_millis(100),
+            pass_key: false,
             to_stderr: true,
         };
-        let ended = run(&asked, &Taken::new().unwrap(), &mut Recorder::new(100));
+        let ended = run(
+            &asked,
+            &Taken::new().unwrap(),
+            &mut Recorder::new(100, secrets::Secrets::default()),
+        );
         assert_eq!((ended.how, ended.timed_out), (How::Signal(9), true));
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
+use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Row};
 
@@ -32,6 +33,15 @@ pub struct Write {
     pub value: Stored,
 }
 
+/// The most bytes of a value: no event is longer.
+const LENGTH_MAX: i32 = 64 << 20;
+
+/// The most steps of a prepared statement; those here have a few dozen.
+const OPERATIONS_MAX: i32 = 25_000;
+
+/// The most bytes that SQLite takes from the heap.
+const HEAP_MAX: u32 = 256 << 20;
+
 pub struct Database {
     connection: Connection,
     name: String,
@@ -43,6 +53,13 @@ impl Database {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection =
             Connection::open_with_flags(path, flags).map_err(|error| failed(&name, &error))?;
+        for (limit, most) in [
+            (Limit::SQLITE_LIMIT_LENGTH, LENGTH_MAX),
+            (Limit::SQLITE_LIMIT_VDBE_OP, OPERATIONS_MAX),
+        ] {
+            let set = connection.set_limit(limit, most);
+            set.map_err(|error| failed(&name, &error))?;
+        }
         let database = Self { connection, name };
         database.begin()?;
         database.check()?;
@@ -51,13 +68,16 @@ impl Database {
 
     /// All that is read is of one moment, whatever a graph that runs writes meanwhile.
     fn begin(&self) -> Result<()> {
-        let settings = "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; \
-                        PRAGMA mmap_size = 0; BEGIN;";
-        let begun = self.connection.execute_batch(settings);
+        let settings = format!(
+            "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; \
+             PRAGMA hard_heap_limit = {HEAP_MAX}; BEGIN;"
+        );
+        let begun = self.connection.execute_batch(&settings);
         begun.map_err(|error| self.failed(&error))
     }
 
-    /// Whether it has the tables, as tables: a view could compute for ever.
+    /// Whether it has the tables, as tables of columns that are stored: what is computed could be of any
+    /// size, and take for ever.
     fn check(&self) -> Result<()> {
         for table in ["checkpoints", "writes"] {
             let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1 \
@@ -70,6 +90,19 @@ impl Database {
                 let name = &self.name;
                 return Err(Failure::new(format!("{name}: there is no table `{table}`"))
                     .hint("give a database that LangGraph's SqliteSaver made"));
+            }
+            let sql = "SELECT count(*) FROM pragma_table_xinfo(?1) WHERE hidden <> 0";
+            let computed: i64 = self
+                .connection
+                .query_row(sql, [table], |row| row.get(0))
+                .map_err(|error| self.failed(&error))?;
+            if computed > 0 {
+                let name = &self.name;
+                return Err(Failure::new(format!(
+                    "{name}: the table `{table}` has columns that are computed and not stored"
+                ))
+                .code_of(CORRUPT)
+                .hint("give a database that LangGraph's SqliteSaver made: it has none"));
             }
         }
         Ok(())

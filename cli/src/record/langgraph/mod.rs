@@ -14,6 +14,7 @@ mod events;
 mod msgpack;
 mod thread;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -27,6 +28,9 @@ use crate::output::{Out, bar, printable};
 use database::{Database, Entry, ThreadId};
 use events::KEY;
 use thread::Thread;
+
+/// Characters of an id in a message, at most.
+const SHOWN: usize = 200;
 
 /// A bar is shown from so many checkpoints on.
 const LONG: u64 = 500;
@@ -58,7 +62,7 @@ pub fn record(input: &Input<'_>, path: &Path, out: &mut Out) -> Result<Outcome> 
                 .hint("import it with --as, from a database that has it alone")),
         };
         bar.inc(entries.len() as u64);
-        match done.map_err(|failure| failure.at(format!("{}: {task}", input.name))) {
+        match done.map_err(|failure| failure.at(format!("{}: {}", input.name, cut(&task)))) {
             Ok(recorded) => outcome.recorded.push(recorded),
             Err(failure) if threads.len() == 1 => return Err(failure),
             Err(failure) => {
@@ -86,7 +90,8 @@ fn thread(
 ) -> Result<Recorded> {
     let mut skip = |checkpoint: &str, why: &str| {
         outcome.bad_checkpoints += 1;
-        let text = format!("{}: {task}: checkpoint {checkpoint}: {why}", input.name);
+        let (name, task, id) = (&input.name, cut(task), cut(checkpoint));
+        let text = format!("{name}: {task}: checkpoint {id}: {}", cut(why));
         // Where standard error is closed there is nobody to tell.
         bar.suspend(|| writeln!(io::stderr().lock(), "{}", printable(&text)).ok());
     };
@@ -103,6 +108,14 @@ fn thread(
         format: Format::LangGraph,
         head,
     })
+}
+
+/// As much of an id or a reason as a message needs: a database may hold one of any length.
+fn cut(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => Cow::Owned(format!("{}…", text.get(..end).unwrap_or_default())),
+        None => Cow::Borrowed(text),
+    }
 }
 
 /// The task of a thread: its id, and the namespace where it has one.
