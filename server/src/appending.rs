@@ -62,7 +62,7 @@ pub(crate) async fn append(
     }
     let _room = app.room(EACH + size * GROWTH).await;
     let append = by.conditioned(append);
-    let task = target.look_up(&View::of(app.engine(), &by.who))?;
+    let task = target.look_up(&View::of(&app.engine(), &by.who))?;
     match task.try_submit(&append).map_err(refused)? {
         Some(ticket) => ticket.await.map_err(refused),
         // Others have filled the engine's queue: it is a thread that waits.

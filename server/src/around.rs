@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use data_encoding::HEXLOWER;
@@ -180,13 +180,16 @@ async fn answered(
     of_known_page: bool,
     id: &str,
 ) -> (Option<Arc<str>>, Response) {
-    let known = known(app, &request, of_known_page, id);
+    let known = one_host(&request).and_then(|()| known(app, &request, of_known_page, id));
     let user = known.as_ref().ok().and_then(Option::as_ref);
     let user = user.map(|who| Arc::clone(&who.user));
     let (permit, who) = match known.and_then(|who| Ok((admit(app, who.as_ref())?, who))) {
         Ok(admitted) => admitted,
         Err(wrong) => return (user, wrong.into_response()),
     };
+    if let Err(full) = has_room(app, &request) {
+        return (user, full.into_response());
+    }
     let since = Since::now();
     request.extensions_mut().insert(since.clone());
     let shares = Shares::default();
@@ -243,6 +246,42 @@ pub(crate) fn bug(id: &str, panic: tokio::task::JoinError) {
         text.or_else(|| said.downcast_ref::<&str>().copied())
     });
     error!(target: "milepost::http", request_id = id, panic = text.unwrap_or_default(), "a bug");
+}
+
+/// That the store's disk has room for a request that makes the store grow.
+fn has_room(app: &App, request: &Request) -> Result<(), Wrong> {
+    let route = request.extensions().get::<MatchedPath>();
+    let route = route.map_or("", MatchedPath::as_str);
+    let reads_or_shrinks = ["/plan", "/verify", "/retention", "/erase", "/cleanup"];
+    let grows = match *request.method() {
+        Method::POST | Method::PATCH | Method::PUT => {
+            !reads_or_shrinks.iter().any(|end| route.ends_with(end))
+        }
+        _ => false,
+    };
+    let reserve = app.options().disk_reserve;
+    if !grows {
+        return Ok(());
+    }
+    match app.free().filter(|free| *free < reserve) {
+        Some(_) => Err(Wrong::Full(reserve)),
+        None => Ok(()),
+    }
+}
+
+/// That a request names one host, as RFC 9112 wants it: two could mean one thing here and another before.
+fn one_host(request: &Request) -> Result<(), Wrong> {
+    let hosts = request.headers().get_all(header::HOST).iter().count();
+    // What is asked without a connection needs none.
+    let came = request.extensions().get::<Peer>().is_some();
+    let needed = came && request.version() == Version::HTTP_11;
+    match hosts {
+        1 => Ok(()),
+        0 if !needed => Ok(()),
+        _ => Err(Wrong::Invalid(format!(
+            "a request has one `Host`, not {hosts}"
+        ))),
+    }
 }
 
 /// Who asks; nobody where everybody may.

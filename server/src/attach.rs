@@ -22,7 +22,7 @@ use crate::tokens::{FOLDER, Tokens};
 const SOCKET: &str = "socket";
 
 /// How long the end of a program waits for requests under way, unless the options say another time.
-const DRAIN: Duration = Duration::from_secs(5);
+pub(crate) const DRAIN: Duration = Duration::from_secs(5);
 
 /// An engine that answers at a socket in its store, for as long as this is held.
 #[derive(Debug)]
@@ -67,6 +67,13 @@ pub fn attach(engine: &Engine) -> Result<Attached> {
 ///
 /// As [`attach`].
 pub fn attach_with(engine: &Engine, options: ServerOptions) -> Result<Attached> {
+    // Where no token counts, whoever gets through to the socket is let in: the kernel says who that is.
+    attached(Server::new(engine, Tokens::none(), options).map_err(Error::other)?)
+}
+
+/// Has a server answer at the socket in its store.
+pub(crate) fn attached(server: Server) -> Result<Attached> {
+    let engine = server.engine();
     let Some(store) = engine.chunk_store().folder().map(Path::to_owned) else {
         let text = "a store in memory has no folder where a socket could be";
         return Err(Error::new(ErrorKind::InvalidInput, text));
@@ -76,8 +83,6 @@ pub fn attach_with(engine: &Engine, options: ServerOptions) -> Result<Attached> 
         .recursive(true)
         .mode(0o700)
         .create(&folder)?;
-    // Where no token counts, whoever gets through to the socket is let in: the kernel says who that is.
-    let server = Server::new(engine, Tokens::none(), options).map_err(Error::other)?;
     let socket = folder.join(SOCKET);
     let (near, held) = near(&folder, &socket)?;
     let (stop, stopped) = oneshot::channel();

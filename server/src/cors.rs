@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use axum::response::Response;
 
 /// What pages may send, and see of answers.
-const METHODS: &str = "GET, HEAD, POST, PATCH, DELETE";
+const METHODS: &str = "GET, HEAD, POST, PUT, PATCH, DELETE";
 const SENT: &str = "Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, X-Request-Id";
 const SEEN: &str = "ETag, Location, X-Request-Id, Retry-After";
 
@@ -175,5 +175,18 @@ mod tests {
         }
         assert_eq!(headers[header::VARY], "origin, accept");
         assert_eq!(headers.get_all(header::VARY).iter().count(), 1);
+    }
+
+    #[test]
+    fn pages_may_use_every_method_that_is_described() {
+        let described = crate::openapi().unwrap();
+        let described: serde_json::Value = serde_json::from_str(&described).unwrap();
+        for (path, methods) in described["paths"].as_object().unwrap() {
+            for method in methods.as_object().unwrap().keys() {
+                let method = method.to_uppercase();
+                let allowed = METHODS.split(", ").any(|known| known == method);
+                assert!(allowed || method == "PARAMETERS", "{method} {path}");
+            }
+        }
     }
 }

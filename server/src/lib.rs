@@ -21,6 +21,7 @@
 //! streamed.rs  answers that are longer than memory                state_text.rs
 //! around.rs    what happens around each request: ids, log, limits    asked.rs  time.rs
 //! open_files.rs  files kept for the store
+//! keep_open.rs  opening the store again after a failure               disk.rs
 //! meters.rs    what the service counts of itself
 //! ```
 
@@ -34,11 +35,13 @@ mod by;
 mod compressed;
 mod connections;
 mod cors;
+mod disk;
 mod folder;
 mod folds;
 mod forms;
 mod held;
 mod input;
+mod keep_open;
 mod listening;
 mod meters;
 mod open_files;
@@ -61,6 +64,7 @@ mod wrong;
 
 pub use attach::{Attached, attach, attach_with};
 pub use cors::{NoOrigin, Origin};
+pub use keep_open::KeptOpen;
 pub use listening::Listening;
 pub use open_files::raise_open_files;
 pub use options::ServerOptions;

@@ -21,6 +21,7 @@ pub struct ServerOptions {
     pub(crate) header: usize,
     pub(crate) connections: usize,
     pub(crate) memory: usize,
+    pub(crate) disk_reserve: u64,
     pub(crate) origins: Vec<Origin>,
     pub(crate) read_timeout: Duration,
     pub(crate) request_timeout: Duration,
@@ -37,6 +38,7 @@ impl Default for ServerOptions {
             header: 32 << 10,
             connections: 4096,
             memory: 512 << 20,
+            disk_reserve: 16 << 20,
             origins: Vec::new(),
             read_timeout: Duration::from_secs(30),
             request_timeout: Duration::from_secs(60),
@@ -93,6 +95,14 @@ impl ServerOptions {
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = bytes.max(1 << 20);
+        self
+    }
+
+    /// With fewer free bytes on the store's disk what makes the store grow is refused, so that no write of it fails; what
+    /// takes bytes away is not. Default: 16 MiB.
+    #[must_use]
+    pub fn disk_reserve(mut self, bytes: u64) -> Self {
+        self.disk_reserve = bytes;
         self
     }
 

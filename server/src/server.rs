@@ -10,16 +10,19 @@ use std::time::Duration;
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use milepost::{Clock, Engine, ErrorKind, Result, SystemClock, unless_given_up};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, watch};
 
 use crate::appending;
 use crate::around::{Ids, UnderWay, around, bug};
 use crate::asked::Asked;
+use crate::attach::{Attached, DRAIN, attached};
 use crate::budget::{Budget, Budgets, Long};
 use crate::compressed;
 use crate::connections;
+use crate::disk::Disk;
 use crate::folds::Folds;
+use crate::keep_open::KeptOpen;
 use crate::listening::Listening;
 use crate::meters::Meters;
 use crate::options::ServerOptions;
@@ -73,7 +76,8 @@ pub(crate) struct StreamPermit {
 pub(crate) struct App(Arc<Inner>);
 
 struct Inner {
-    engine: Engine,
+    /// Another one after it was opened again: see [`Server::keep_open`].
+    engine: Arc<RwLock<Engine>>,
     tokens: Tokens,
     options: ServerOptions,
     clock: Box<dyn Clock>,
@@ -81,7 +85,8 @@ struct Inner {
     under_way: UnderWay,
     meters: Meters,
     feeds: Feeds,
-    budgets: Budgets,
+    disk: Disk,
+    budgets: Arc<Budgets>,
     folds: Folds,
     /// Long pieces of each token.
     long_of: Mutex<HashMap<String, Budget>>,
@@ -135,14 +140,27 @@ impl Server {
         options: ServerOptions,
         clock: impl Clock + 'static,
     ) -> Result<Self> {
+        let engine = Arc::new(RwLock::new(engine.clone()));
+        let budgets = Arc::new(Budgets::new(options.memory));
+        Self::of(engine, budgets, tokens, options, Box::new(clock))
+    }
+
+    /// The same engine, and bytes, for others.
+    fn of(
+        engine: Arc<RwLock<Engine>>,
+        budgets: Arc<Budgets>,
+        tokens: Tokens,
+        options: ServerOptions,
+        clock: Box<dyn Clock>,
+    ) -> Result<Self> {
         tokens.any()?;
         let streams = Arc::new(Semaphore::new(options.streams));
-        let budgets = Budgets::new(options.memory);
         let inner = Inner {
-            engine: engine.clone(),
+            engine,
+            disk: Disk::default(),
             tokens,
             options,
-            clock: Box::new(clock),
+            clock,
             ids: Ids::new()?,
             under_way: UnderWay::default(),
             meters: Meters::default(),
@@ -160,6 +178,52 @@ impl Server {
         Ok(Self {
             app: App(Arc::new(inner)),
         })
+    }
+
+    /// Answers at the socket in the store, too, with the same engine: see [`attach`](crate::attach).
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn attach(&self) -> std::io::Result<Attached> {
+        let options = self.app.options().clone().drain(DRAIN);
+        let inner = &self.app.0;
+        let server = Self::of(
+            Arc::clone(&inner.engine),
+            Arc::clone(&inner.budgets),
+            // Where no token counts, whoever gets through to the socket is let in: the kernel says who that is.
+            Tokens::none(),
+            options,
+            Box::new(SystemClock),
+        );
+        attached(server.map_err(std::io::Error::other)?)
+    }
+
+    /// Opens the store again by itself where a write failed, once its disk has room: `open` does, when the failed engine
+    /// is closed. Until then, and while it cannot be opened, requests are answered 503.
+    ///
+    /// # Errors
+    ///
+    /// No thread can be started.
+    pub fn keep_open(
+        &self,
+        open: impl Fn() -> std::result::Result<Engine, String> + Send + 'static,
+    ) -> std::io::Result<KeptOpen> {
+        KeptOpen::start(self.app.clone(), open)
+    }
+
+    /// Whether no token was made, so that everybody who reaches it may do all.
+    ///
+    /// # Errors
+    ///
+    /// The tokens cannot be read.
+    pub fn is_open_to_all(&self) -> Result<bool> {
+        Ok(!self.app.tokens().any()?)
+    }
+
+    /// The engine that is open now.
+    pub fn engine(&self) -> Engine {
+        self.app.engine()
     }
 
     /// All routes, to be part of a service of one's own. Where no token was made, whoever says that they ask `localhost` may do
@@ -311,8 +375,19 @@ impl App {
         self.0.clock.now_us()
     }
 
-    pub(crate) fn engine(&self) -> &Engine {
-        &self.0.engine
+    /// The engine that is open now.
+    pub(crate) fn engine(&self) -> Engine {
+        self.0.engine.read().clone()
+    }
+
+    /// Answers with another engine from now on.
+    pub(crate) fn replace(&self, engine: Engine) {
+        *self.0.engine.write() = engine;
+    }
+
+    /// Free bytes of the store's disk, as far as they are known.
+    pub(crate) fn free(&self) -> Option<u64> {
+        self.0.disk.free(&self.engine())
     }
 
     /// Does something with the engine, which may wait for the disk.
@@ -326,7 +401,7 @@ impl App {
         let waits = Waits(Arc::clone(&given_up));
         let work = move || {
             unless_given_up(&given_up, || {
-                Asked::on_behalf(asked.as_ref(), || work(app.engine()))
+                Asked::on_behalf(asked.as_ref(), || work(&app.engine()))
             })
         };
         let done = tokio::task::spawn_blocking(work).await;

@@ -37,6 +37,8 @@ pub(crate) enum Wrong {
     Late,
     TooMany(usize),
     Timeout,
+    /// The store's disk has less left than is kept free.
+    Full(u64),
     /// A name that this family gives it itself: see `docs/HTTP.md`.
     Named(&'static str, StatusCode, String),
     /// The head is not the one that `If-Match` names, but this.
@@ -191,6 +193,13 @@ impl Wrong {
                 "STORE_UNAVAILABLE",
                 "STORE_ERROR",
             ),
+            Self::Full(_) => (
+                507,
+                "full",
+                "The store's disk is full",
+                "STORE_UNAVAILABLE",
+                "STORE_ERROR",
+            ),
             Self::Bug => (
                 500,
                 "bug",
@@ -276,6 +285,9 @@ impl Wrong {
                 format!("a token has at most {most} requests under way: wait for answers")
             }
             Self::Timeout => "it may have been done or not: ask with the same key".into(),
+            Self::Full(reserve) => format!(
+                "the store's disk has less than {reserve} bytes left: make room, or clean the store up"
+            ),
             Self::Bug => "the log of the service says more, under the request's id".into(),
         }
     }
@@ -336,7 +348,7 @@ impl Wrong {
             Self::Encoding(known) => {
                 headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(known));
             }
-            _ if matches!(names.status.as_u16(), 429 | 503) => {
+            _ if matches!(names.status.as_u16(), 429 | 503 | 507) => {
                 headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
             }
             _ => {}

@@ -22,14 +22,28 @@ pub fn run(mut store: Choice, args: &Serve, out: &mut Out) -> Result<()> {
     store.dir = store.dir.or_else(|| config.store());
     milepost_server::raise_open_files();
     let engine = store.open_or_create_with_hooks(Options::default())?;
-    let served = serve(&engine, &config, out);
+    // The store that is there, and no new one: it may have gone with its disk.
+    let open = move || {
+        let (dir, options) = store.there_with_hooks().map_err(|e| e.to_string())?;
+        Engine::open(dir, options).map_err(|e| e.to_string())
+    };
+    let (server, admins) = match server(&engine, &config) {
+        Ok(server) => server,
+        Err(failure) => {
+            engine.close()?;
+            return Err(failure);
+        }
+    };
+    drop(engine);
+    let served = serve(&server, &admins, open, &config, out);
     // What was accepted is answered by now.
-    let closed = engine.close();
+    let closed = server.engine().close();
     served?;
     Ok(closed?)
 }
 
-fn serve(engine: &Engine, config: &Config, out: &mut Out) -> Result<()> {
+/// The service, and the admin tokens that exist.
+fn server(engine: &Engine, config: &Config) -> Result<(Server, Vec<String>)> {
     let tokens = match engine.chunk_store().folder() {
         Some(folder) => Tokens::of_store(folder),
         None => Tokens::none(),
@@ -59,11 +73,22 @@ fn serve(engine: &Engine, config: &Config, out: &mut Out) -> Result<()> {
         .header(config.number("limits.header")?)
         .connections(config.number("limits.connections")?)
         .memory(config.number("limits.memory")?)
+        .disk_reserve(config.number("limits.disk_reserve")? as u64)
         .origins(config.origins()?)
         .read_timeout(config.span("limits.read_timeout")?)
         .request_timeout(config.span("limits.request_timeout")?)
         .drain(config.span("limits.drain")?);
-    let server = Server::new(engine, tokens, options)?;
+    Ok((Server::new(engine, tokens, options)?, admins))
+}
+
+fn serve(
+    server: &Server,
+    admins: &[String],
+    open: impl Fn() -> std::result::Result<Engine, String> + Send + 'static,
+    config: &Config,
+    out: &mut Out,
+) -> Result<()> {
+    let place = config.listen()?;
     let tls = config
         .tls()
         .map(|(certificate, key)| Tls::read(certificate, key));
@@ -72,10 +97,11 @@ fn serve(engine: &Engine, config: &Config, out: &mut Out) -> Result<()> {
             .hint("`tls.certificate` and `tls.key` name two PEM files of one another")
     })?;
     // Your own programs reach it there, whoever else is let in where.
-    let _attached = milepost_server::attach(engine).map_err(|e| {
+    let _attached = server.attach().map_err(|e| {
         cannot("answer at the socket in the store", &e)
             .hint("the socket is `server/socket` in the store's folder")
     })?;
+    let _kept_open = server.keep_open(open).map_err(|e| cannot("start", &e))?;
     let runtime = Runtime::new().map_err(|e| cannot("start", &e))?;
     let served = runtime.block_on(async {
         // What asks for an end or for another look is taken before anybody knows that it runs.
@@ -92,7 +118,7 @@ fn serve(engine: &Engine, config: &Config, out: &mut Out) -> Result<()> {
             let admins = admins.join(", ");
             note(&format!("admin tokens, which may do everything: {admins}"));
         }
-        if open {
+        if server.is_open_to_all()? {
             note(match place {
                 Listen::Address(_) => "no token was made: whoever reaches this machine's own address may do everything",
                 Listen::Socket(_) => "no token was made: your own programs may do everything at the socket",

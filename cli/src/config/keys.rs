@@ -67,6 +67,11 @@ pub const ALL: &[Key] = &[
         Some("512 MiB"),
         Kind::Number(1 << 20, 1 << 40),
     ),
+    key(
+        "limits.disk_reserve",
+        Some("16 MiB"),
+        Kind::Number(0, 1 << 40),
+    ),
     key("limits.streams", Some("2048"), Kind::Number(0, 1_000_000)),
     key("limits.drain", Some("30s"), Kind::Span),
     key("log.format", Some("human"), Kind::LogFormat),
@@ -107,6 +112,9 @@ impl Key {
                 _ if self.name == "limits.header" => Err("8 KiB to 1 MiB"),
                 _ if self.name == "limits.memory" => {
                     Err("1 MiB to 1 TiB, in bytes, KiB, MiB or GiB")
+                }
+                _ if self.name == "limits.disk_reserve" => {
+                    Err("0 to 1 TiB, in bytes, KiB, MiB or GiB")
                 }
                 _ if least == 0 => Err("0 to 1,000,000"),
                 _ => Err("1 to 1,000,000"),

@@ -199,7 +199,14 @@ impl Ancestry {
         }
         let mut nodes: Vec<Arc<Node>> = Vec::with_capacity(path.len());
         for (at, from, base) in path.into_iter().rev() {
-            let parent = nodes.last().cloned().or(above.take());
+            let mut parent = nodes.last().cloned().or(above.take());
+            if let Some(based) = parent.as_ref().filter(|parent| parent.base.is_some())
+                && based.from > from
+            {
+                // The parent was trimmed behind the fork: nothing of it is inherited, not its base
+                // either. Its chain has the hash at the fork.
+                parent = Some(Arc::new(Node::new(based.lineage, from, None, None)));
+            }
             if let Some(parent) = parent.as_ref().filter(|parent| parent.from > from) {
                 return Err(Error::corrupt(
                     format!("lineage {}", parent.lineage),
@@ -220,8 +227,7 @@ impl Ancestry {
 
     /// The first offset that is there.
     pub(crate) fn begin(&self) -> Offset {
-        let base = &self.0.top().base;
-        base.as_ref().map_or(0, |base| base.head.next)
+        self.0.top().from
     }
 
     /// The base it begins with, and whose that is.

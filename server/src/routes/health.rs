@@ -18,9 +18,9 @@ pub(crate) async fn alive() -> &'static str {
 
 pub(crate) async fn ready(State(app): State<App>) -> Response {
     if app.engine().metrics().poisoned {
-        return not_ready("a write to the store failed: restart the service");
+        return not_ready("a write to the store failed: it has to be opened again");
     }
-    if let Some(why) = free(&app).and_then(too_little) {
+    if let Some(why) = app.free().and_then(too_little) {
         return not_ready(&why);
     }
     // A read tells whether it is open; a store where that fails takes no append, either.
@@ -39,13 +39,6 @@ pub(crate) async fn ready(State(app): State<App>) -> Response {
             not_ready("the store cannot be read")
         }
     }
-}
-
-/// How many bytes are free on the store's disk, where it has one.
-fn free(app: &App) -> Option<u64> {
-    let store = app.engine().chunk_store();
-    let found = rustix::fs::statvfs(store.folder()?).ok()?;
-    Some(found.f_bavail.saturating_mul(found.f_frsize))
 }
 
 /// What is said of a disk with so many bytes free, where appends are soon refused.

@@ -30,6 +30,7 @@ mod permits;
 mod points;
 mod random;
 mod raw;
+mod reopened;
 mod restores;
 mod seeds;
 mod served;

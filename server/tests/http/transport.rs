@@ -238,3 +238,27 @@ async fn a_stop_ends_event_streams_between_two_events() {
     assert!(came.ends_with("\n\n\r\n0\r\n\r\n"), "{came}");
     running.ended().await;
 }
+
+#[tokio::test]
+async fn a_request_without_a_host_or_with_two_is_refused() {
+    let served = Served::new();
+    let (_running, at) = run(served.server()).await;
+    for (version, hosts, status) in [
+        ("1.1", "", 400),
+        ("1.1", "Host: localhost\r\nHost: localhost\r\n", 400),
+        ("1.1", "Host: localhost\r\nHost: other\r\n", 400),
+        ("1.0", "Host: localhost\r\nHost: other\r\n", 400),
+        ("1.0", "", 200),
+        ("1.1", "Host: localhost\r\n", 200),
+    ] {
+        let mut client = Client::to(at).await;
+        client
+            .send(&format!("GET /healthz HTTP/{version}\r\n{hosts}\r\n"))
+            .await;
+        assert_eq!(
+            client.answer().await.status(),
+            status,
+            "{version} {hosts:?}"
+        );
+    }
+}

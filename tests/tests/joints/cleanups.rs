@@ -147,3 +147,33 @@ fn a_cleanup_without_a_reducer_leaves_its_states() {
     assert!(!report.tasks[0].trimmed.is_empty(), "{report:?}");
     assert_eq!(engine.state(&Count, &point).unwrap(), messages);
 }
+
+#[test]
+fn a_lineage_that_forks_before_the_base_of_its_parent_keeps_all_of_its_own() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = engine.start_task("essay", "ana").unwrap();
+    let branch = engine.branch(&task.point(0).unwrap(), None).unwrap();
+    branch
+        .append(Body::from(Message::text("user", "of the branch")))
+        .unwrap();
+    for n in 0..4 {
+        task.append(Message::text("user", &format!("m{n}")))
+            .unwrap();
+        task.checkpoint(Mark::new()).unwrap();
+    }
+    let policy = Retention::new().keep(1).undo(0).keep_lineages(true);
+    let report = engine.retain(&policy).unwrap();
+    assert!(!report.tasks[0].trimmed.is_empty(), "{report:?}");
+    let read: Vec<_> = branch
+        .read(..)
+        .unwrap()
+        .map(|event| event.unwrap().offset)
+        .collect();
+    assert_eq!(read, [0, 1]);
+    branch.checkpoint(Mark::new()).unwrap();
+    let point = branch.point(2).unwrap();
+    assert_eq!(engine.run_state(&point).unwrap().messages.len(), 1);
+    engine.restore(&point, None).unwrap();
+    let report = engine.verify(None, &mut |_, _| {}).unwrap();
+    assert!(report.is_clean(), "{:?}", report.faults);
+}

@@ -1,0 +1,79 @@
+//! A store that is opened again by itself where a write failed.
+
+use std::io;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use milepost::Engine;
+use tracing::{error, warn};
+
+use crate::server::App;
+
+/// How often it is looked whether a write failed.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// How long it waits after a try that failed.
+const WAIT: Duration = Duration::from_secs(2);
+
+/// Opens a served store again when a write failed, for as long as this is held.
+#[derive(Debug)]
+#[must_use = "the store is opened again for as long as this is held"]
+pub struct KeptOpen {
+    stop: Option<mpsc::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl KeptOpen {
+    pub(crate) fn start(
+        app: App,
+        open: impl Fn() -> Result<Engine, String> + Send + 'static,
+    ) -> io::Result<Self> {
+        let (stop, stopped) = mpsc::channel::<()>();
+        let thread = std::thread::Builder::new().name("milepost-keep-open".into());
+        let thread = thread.spawn(move || {
+            let (mut wait, mut is_open) = (LOOK, true);
+            while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+                wait = LOOK;
+                if is_open && !app.engine().metrics().poisoned {
+                    continue;
+                }
+                let reserve = app.options().disk_reserve;
+                if app.free().is_some_and(|free| free < reserve) {
+                    continue;
+                }
+                if is_open {
+                    warn!(target: "milepost::http", "a write failed: the store is opened again");
+                    // What it says at its end is known.
+                    let _ = app.engine().close();
+                }
+                match open() {
+                    Ok(engine) => {
+                        app.replace(engine);
+                        is_open = true;
+                        warn!(target: "milepost::http", "the store is open again");
+                    }
+                    Err(error) => {
+                        is_open = false;
+                        wait = WAIT;
+                        error!(target: "milepost::http", error, "the store cannot be opened");
+                    }
+                }
+            }
+        })?;
+        Ok(Self {
+            stop: Some(stop),
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for KeptOpen {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // What panicked there has said so.
+            let _ = thread.join();
+        }
+    }
+}
