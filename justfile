@@ -20,6 +20,12 @@ nightly:
     MILEPOST=target/release/milepost server/tests/schemathesis/run 250
     target/release/served lasting streams
 
+# Random programs over the API of a store, with faults, against a plain model: an hour, other seeds each
+# time. `MILEPOST_SEED=N just storm` begins with a seed, `MILEPOST_STORM_FAILURES` says how many kinds of
+# failures end it.
+storm SECONDS="3600":
+    MILEPOST_STORM_SECONDS={{SECONDS}} cargo test --package milepost-tests --test storm -- --nocapture
+
 # The service under load, beside the engine called directly (needs wrk): a quarter of an hour.
 served *ROWS:
     cargo build --release -p milepost-cli -p milepost-benches

@@ -12,7 +12,9 @@
 //! check.rs    compares a whole store with the model
 //! watch.rs    subscriptions, followers and iterators, and the events that they may give
 //! count.rs    an embedder's reducer, which stops where it is told to
+//! carry.rs    exports, imports, copies
 //! damage.rs   damaged packs
+//! mend.rs     repairs, and what they are for
 //! fault.rs    a life in a process of its own, under faults
 //! lines.rs    the calls and answers of such a process
 //! settle.rs   calls whose answers are not known
@@ -31,6 +33,7 @@
 
 mod acts;
 pub mod call;
+mod carry;
 pub mod check;
 pub mod count;
 mod damage;
@@ -40,6 +43,7 @@ mod judge;
 mod keep;
 pub mod life;
 mod lines;
+mod mend;
 pub mod model;
 pub mod program;
 pub mod report;

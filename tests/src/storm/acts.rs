@@ -2,13 +2,14 @@
 
 use std::fs::File;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use milepost::{CompactionStep, Engine, ErrorKind, Options};
+use milepost::{Anchor, CompactionStep, Engine, ErrorKind, Options, Supervisor};
 
 use super::call::{Call, Done, Failed};
+use super::carry;
 use super::check::{check, verify};
 use super::count::Count;
 use super::fork::adopt;
@@ -18,7 +19,7 @@ use super::model::Model;
 use super::program::{At, How, Life, Op, Step, Who};
 use super::report::Counts;
 use super::resolve::{self, name, resolve};
-use super::run::perform;
+use super::run::{perform, supervised};
 use super::watch::Watch;
 
 /// An open store that is worked on, and its model.
@@ -29,16 +30,27 @@ pub struct Acts {
     /// The reducer of an embedder, where this life has it.
     pub count: Option<Count>,
     pub engine: Option<Engine>,
+    /// Where the engine is one of a supervisor's.
+    pub supervisor: Option<Supervisor>,
+    /// Anchors that were taken.
+    pub anchors: Mutex<Vec<Anchor>>,
+    /// Folders that were made beside the store.
+    pub beside: AtomicU64,
     pub watches: Mutex<Vec<Watch>>,
     pub model: Mutex<Model>,
     pub counts: Mutex<Counts>,
     /// Where calls and answers are written down: calls may be made to fail here.
     pub lines: Option<Mutex<File>>,
+    /// Other threads work on the store.
+    pub threaded: AtomicBool,
     /// A call failed as it may where the disk does: nothing more is done.
     pub failed: AtomicBool,
     /// One at a time starts, cleans up or deletes tasks.
     pub names: Mutex<()>,
 }
+
+/// Anchors that a store is compared with.
+const ANCHORS: usize = 4;
 
 /// Whether a call failed as it may where the disk does.
 pub fn is_of_disk(failed: &Failed) -> bool {
@@ -76,6 +88,13 @@ impl Acts {
         let mut model = lock(&self.model);
         check(&engine, &mut model, self.count.as_ref()).map_err(|e| format!("{when}: {e}"))?;
         drop(model);
+        for anchor in lock(&self.anchors).iter() {
+            let faults = engine.verify_anchor(anchor);
+            let faults = faults.map_err(|e| format!("{when}: an anchor: {e}"))?;
+            if let Some(first) = faults.first() {
+                return Err(format!("{when}: it is behind an anchor: {first:?}"));
+            }
+        }
         lock(&self.counts).checks += 1;
         verify(&engine).map_err(|e| format!("{when}: {e}"))
     }
@@ -87,7 +106,21 @@ impl Acts {
         lock(&self.counts).operations += 1;
         match &step.op {
             // An answer may be an error where calls are made to fail.
-            Op::Check | Op::Watch { .. } | Op::Look(_) if self.lines.is_some() => return Ok(()),
+            Op::Check | Op::Watch { .. } | Op::Look(_) | Op::Carry { .. } | Op::Anchor
+                if self.lines.is_some() =>
+            {
+                return Ok(());
+            }
+            Op::Anchor => {
+                let anchor = self.engine().anchor();
+                let mut anchors = lock(&self.anchors);
+                anchors.push(anchor.map_err(|e| format!("an anchor: {e}"))?);
+                if anchors.len() > ANCHORS {
+                    anchors.remove(0);
+                }
+                return Ok(());
+            }
+            Op::Carry { copy } => return self.carry(step.task, *copy),
             Op::Check => return self.check("check"),
             Op::Compact { at, beside } => return self.compact(*at, beside),
             Op::Watch { who, from, how } => return self.watch(step.task, *who, *from, *how),
@@ -108,25 +141,28 @@ impl Acts {
 
     /// The steps of a life, from so many threads.
     pub fn threads(&self, life: &Life, threads: u8) -> Result<(), String> {
+        self.threaded.store(true, Ordering::SeqCst);
         let threads = usize::from(threads.max(1));
         let first = Mutex::new(Ok(()));
         std::thread::scope(|scope| {
             for thread in 0..threads {
                 let first = &first;
                 scope.spawn(move || {
-                    let mine = life.steps.iter().skip(thread).step_by(threads);
-                    for step in mine.filter(|step| may_cross(&step.op)) {
+                    let mine = life.steps.iter().enumerate().skip(thread);
+                    let mine = mine.step_by(threads);
+                    for (k, step) in mine.filter(|(_, step)| may_cross(&step.op)) {
                         let done = match lock(first).is_ok() {
                             true => self.step(step),
                             false => return,
                         };
                         if let Err(error) = done {
-                            *lock(first) = Err(format!("{step:?}: {error}"));
+                            *lock(first) = Err(format!("step {k}: {error}"));
                         }
                     }
                 });
             }
         });
+        self.threaded.store(false, Ordering::SeqCst);
         lock(&first).clone()
     }
 
@@ -151,7 +187,8 @@ impl Acts {
                 let mut model = lock(&self.model);
                 if let Some(task) = model.tasks.get_mut(&name(step.task)) {
                     let active = task.active();
-                    task.counted.insert(active);
+                    let head = task.lineages.get(&active).map_or(0, |lineage| lineage.head);
+                    task.counted.insert(active, head);
                 }
                 return;
             }
@@ -179,6 +216,26 @@ impl Acts {
         Ok(())
     }
 
+    fn carry(&self, task: u8, copies: bool) -> Result<(), String> {
+        let (engine, name) = (self.engine(), name(task));
+        let quiet = {
+            let model = lock(&self.model);
+            if model.live_task(&name).is_none() {
+                return Ok(());
+            }
+            !self.threaded.load(Ordering::SeqCst)
+        };
+        let n = self.beside.fetch_add(1, Ordering::SeqCst);
+        if copies {
+            let done = carry::copy(&engine, &name, &format!("copy-{n}"), quiet);
+            return done.map_err(|e| format!("a copy of {name}: {e}"));
+        }
+        let to = self.root.with_extension(format!("carried-{n}"));
+        let done = carry::carry(&engine, &name, &to, quiet);
+        let _ = std::fs::remove_dir_all(&to);
+        done.map_err(|e| format!("task {name} carried: {e}"))
+    }
+
     fn look(&self, n: u8) -> Result<(), String> {
         let model = lock(&self.model);
         let mut watches = lock(&self.watches);
@@ -196,7 +253,13 @@ impl Acts {
         );
         let _one = alone.then(|| lock(&self.names));
         let begun = self.begin(call);
-        let got = perform(&self.engine(), call).map_err(|e| Failed::of(&e));
+        let got = match (&self.supervisor, call) {
+            (Some(supervisor), Call::Append(adding)) if adding.is_plain() => {
+                supervised(supervisor, &self.engine(), adding)
+            }
+            _ => perform(&self.engine(), call),
+        };
+        let got = got.map_err(|e| Failed::of(&e));
         self.ended(call, &got, begun)
     }
 

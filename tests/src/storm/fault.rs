@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use milepost::Engine;
+use milepost::{Degraded, Engine, Supervisor};
 use serde::{Deserialize, Serialize};
 
 use super::acts::{Acts, lock};
@@ -133,9 +133,16 @@ pub fn child() {
         lines: Some(Mutex::new(file)),
         ..Acts::default()
     };
-    let Ok(engine) = Engine::open(&acts.root, acts.options()) else {
-        return;
+    let engine = if plan.life.supervised {
+        let supervisor = Supervisor::open(&acts.root, acts.options(), Degraded::default());
+        let Ok(supervisor) = supervisor else { return };
+        let engine = supervisor.engine();
+        acts.supervisor = Some(supervisor);
+        engine
+    } else {
+        Engine::open(&acts.root, acts.options())
     };
+    let Ok(engine) = engine else { return };
     acts.engine = Some(engine);
     let done = match plan.schedule {
         Schedule::Sequential => plan.life.steps.iter().try_for_each(|step| acts.step(step)),
@@ -145,9 +152,11 @@ pub fn child() {
         lines::said(&mut lock(file), &error);
     }
     // What is not told of any more may fail.
-    if let Some(engine) = acts.engine.take() {
-        let _ = engine.close();
-    }
+    let engine = acts.engine.take();
+    let _ = match acts.supervisor.take() {
+        Some(supervisor) => supervisor.close(),
+        None => engine.map_or(Ok(()), Engine::close),
+    };
 }
 
 /// A life to be run.

@@ -2,13 +2,14 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use milepost::Engine;
+use milepost::{Degraded, Engine, Supervisor};
 
 use super::acts::{Acts, lock};
 use super::call::Call;
 use super::count::Count;
 use super::damage::damage;
 use super::fault;
+use super::mend;
 use super::program::{End, Life, Program, Schedule};
 use super::report::Counts;
 use super::settle::settle;
@@ -64,7 +65,7 @@ impl Storm {
     fn live(&mut self, program: &Program) -> Result<(), String> {
         for (n, life) in program.lives.iter().enumerate() {
             let at = |e| format!("life {n}: {e}");
-            self.open(life.counted).map_err(at)?;
+            self.open(life).map_err(at)?;
             if let End::Fault(fault) = life.end {
                 self.faulted(life, fault).map_err(at)?;
                 continue;
@@ -75,13 +76,29 @@ impl Storm {
                 return Ok(());
             }
         }
-        self.open(true)?;
+        let last = Life {
+            counted: true,
+            supervised: false,
+            steps: Vec::new(),
+            end: End::Close,
+        };
+        self.open(&last)?;
         self.end(End::Close)
     }
 
-    fn open(&mut self, counted: bool) -> Result<(), String> {
+    fn open(&mut self, life: &Life) -> Result<(), String> {
+        let counted = life.counted;
         self.acts.count = counted.then(Count::default);
-        let engine = Engine::open(&self.acts.root, self.acts.options());
+        let (root, options) = (&self.acts.root, self.acts.options());
+        let engine = if life.supervised {
+            let supervisor = Supervisor::open(root, options, Degraded::default());
+            let supervisor = supervisor.map_err(|e| format!("I1: open: {e}"))?;
+            let engine = supervisor.engine();
+            self.acts.supervisor = Some(supervisor);
+            engine
+        } else {
+            Engine::open(root, options)
+        };
         let engine = engine.map_err(|e| format!("I1: open: {e}"))?;
         let unknown = std::mem::take(&mut self.unknown);
         if std::mem::take(&mut self.cut_short) {
@@ -117,7 +134,14 @@ impl Storm {
     fn close(&mut self) -> Result<(), String> {
         lock(&self.acts.watches).clear();
         let engine = self.acts.engine.take().unwrap();
-        engine.close().map_err(|e| format!("close: {e}"))
+        let closed = match self.acts.supervisor.take() {
+            Some(supervisor) => {
+                drop(engine);
+                supervisor.close()
+            }
+            None => engine.close(),
+        };
+        closed.map_err(|e| format!("close: {e}"))
     }
 
     fn end(&mut self, end: End) -> Result<(), String> {
@@ -132,6 +156,7 @@ impl Storm {
                 folder::copy_store(&self.acts.root, &killed).unwrap();
                 lock(&self.acts.watches).clear();
                 self.acts.engine.take();
+                self.acts.supervisor.take();
                 std::fs::remove_dir_all(&self.acts.root).unwrap();
                 self.acts.root = killed;
                 Ok(())
@@ -141,6 +166,27 @@ impl Storm {
                 lock(&self.acts.counts).faults += 1;
                 let model = lock(&self.acts.model);
                 damage(&self.acts.root, self.acts.options(), &model)
+            }
+            End::Repair => {
+                self.close()?;
+                self.copies += 1;
+                let to = self.dir.path().join(format!("repaired-{}", self.copies));
+                let options = self.acts.options();
+                let done = mend::copied(&self.acts.root, &to, &options, &lock(&self.acts.model));
+                let _ = std::fs::remove_dir_all(&to);
+                done
+            }
+            End::Flip(at) => {
+                self.close()?;
+                self.cut_short = true;
+                lock(&self.acts.counts).faults += 1;
+                mend::flipped(&self.acts.root, at, &self.acts.options())
+            }
+            End::NoSled => {
+                self.close()?;
+                self.cut_short = true;
+                lock(&self.acts.counts).faults += 1;
+                folder::remove_sled(&self.acts.root).map_err(|e| e.to_string())
             }
             End::Fault(_) => Ok(()),
         }

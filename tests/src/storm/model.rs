@@ -29,8 +29,8 @@ pub struct TaskModel {
     pub live: bool,
     /// Tasks of the name, before and now.
     pub generation: u32,
-    /// Lineages for which a state of [`super::count::Count`] was stored.
-    pub counted: BTreeSet<u32>,
+    /// Lineages for which a state of [`super::count::Count`] was stored, and an offset behind it.
+    pub counted: BTreeMap<u32, u64>,
     /// Events went while the reducer was not there and had no state stored: its states are lost.
     pub uncounted: bool,
     pub lineages: BTreeMap<u32, LineageModel>,

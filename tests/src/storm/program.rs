@@ -32,6 +32,8 @@ pub enum Schedule {
 pub struct Life {
     /// The store is opened with the reducer [`super::count::Count`].
     pub counted: bool,
+    /// A supervisor opens the store, and appends go through it where they can.
+    pub supervised: bool,
     pub steps: Vec<Step>,
     pub end: End,
 }
@@ -45,6 +47,12 @@ pub enum End {
     Kill,
     /// Packs are damaged, and the store is compacted. The last life only.
     Damage,
+    /// The store is closed, and a copy of it repaired.
+    Repair,
+    /// One bit of a file that has another copy is flipped, and the store repaired.
+    Flip(u32),
+    /// Sled is removed.
+    NoSled,
     /// All of the life is in a process of its own, to which this is done.
     Fault(Fault),
 }
@@ -165,6 +173,12 @@ pub enum Op {
         beside: Vec<Step>,
     },
     State(To),
+    /// Exports the task, and imports it: into a store of its own, or as a copy.
+    Carry {
+        copy: bool,
+    },
+    /// Takes an anchor, against which the store is verified from then on.
+    Anchor,
     Drain,
     Check,
 }
@@ -238,14 +252,18 @@ fn life(random: &mut Random, mix: Mix) -> Life {
         let op = Op::Keys(260);
         steps.insert(random.below(3) as usize, Step { task: 0, op });
     }
-    let end = match random.below(3) {
-        0 => End::Close,
-        1 if mix.faults => End::Fault(Fault::draw(random)),
+    let end = match random.below(12) {
+        0..=2 => End::Close,
+        3 => End::Repair,
+        4 => End::Flip(random.number() as u32),
+        5 => End::NoSled,
+        6..=8 if mix.faults => End::Fault(Fault::draw(random)),
         _ => End::Kill,
     };
     let counted = mix.counts && random.below(3) > 0;
     Life {
         counted,
+        supervised: random.below(8) == 0,
         steps,
         end,
     }
@@ -264,7 +282,7 @@ fn op(random: &mut Random, mix: Mix, outer: bool) -> Op {
     loop {
         let n16 = random.number() as u16;
         let n8 = random.number() as u8;
-        return match random.below(50) {
+        return match random.below(53) {
             0..=11 => append(random, mix),
             12 if mix.keys => Op::Keys(2 + random.below(if outer { 60 } else { 4 }) as u16),
             13..=18 => Op::Mark {
@@ -300,6 +318,8 @@ fn op(random: &mut Random, mix: Mix, outer: bool) -> Op {
                 from: n16,
                 how: [How::Subscription, How::Follower, How::Iterator][usize::from(n8 % 3)],
             },
+            50 if outer => Op::Carry { copy: n8 % 2 == 0 },
+            51 if outer => Op::Anchor,
             46..=49 if mix.watches => Op::Look(n8),
             _ => continue,
         };

@@ -21,7 +21,13 @@ pub fn resolve(step: &Step, model: &mut Model) -> Vec<Call> {
         return vec![Call::Start { task }];
     };
     let calls = match &step.op {
-        Op::Start | Op::Compact { .. } | Op::Check | Op::Watch { .. } | Op::Look(_) => None,
+        Op::Start
+        | Op::Compact { .. }
+        | Op::Check
+        | Op::Watch { .. }
+        | Op::Look(_)
+        | Op::Carry { .. }
+        | Op::Anchor => None,
         Op::Append {
             who,
             bodies,

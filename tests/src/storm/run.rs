@@ -1,8 +1,9 @@
 //! Does a call on a store, and says what it came to.
 
 use milepost::{
-    Append, Body, Checkpoint, CheckpointMarked, CheckpointQuery, Engine, Lineage, LineageId, Mark,
-    Message, Point, Reducer, Result, Retention, RunReducer, Task,
+    Accepted, Append, Body, Checkpoint, CheckpointMarked, CheckpointQuery, Engine, ErrorKind,
+    Lineage, LineageId, Mark, Message, Point, Reducer, Result, Retention, RunReducer, Supervisor,
+    Task,
 };
 
 use super::call::{Adding, Call, Cleaned, Done, Failed, Marked, Target};
@@ -175,6 +176,24 @@ fn append(engine: &Engine, adding: &Adding) -> Result<Done> {
         head: done.head.next,
         repeated: done.repeated,
         mark,
+    })
+}
+
+/// Appends through a supervisor.
+pub fn supervised(supervisor: &Supervisor, engine: &Engine, adding: &Adding) -> Result<Done> {
+    let accepted = supervisor.append(&adding.task, Append::batch(adding.bodies()))?;
+    let Accepted::Appended(done) = accepted else {
+        // It may be there later.
+        let why = "the supervisor holds the append in memory";
+        return Err(milepost::Error::new(ErrorKind::Unavailable, why));
+    };
+    Ok(Done::Appended {
+        lineage: engine.task(&adding.task)?.lineage().id().0,
+        first: done.first,
+        count: done.count,
+        head: done.head.next,
+        repeated: done.repeated,
+        mark: None,
     })
 }
 

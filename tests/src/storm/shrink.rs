@@ -60,6 +60,8 @@ pub fn kind(error: &str) -> String {
     let text = words.take(2).collect::<Vec<_>>().join(": ");
     let end = quoted.iter().filter_map(|quote| text.find(quote)).min();
     let text = &text[..end.unwrap_or(text.len())];
-    let plain = |c: &char| !c.is_ascii_digit();
-    text.chars().filter(plain).take(60).collect()
+    // Ids and offsets do not make another.
+    let plain = |word: &&str| !word.contains(|c: char| c.is_ascii_digit());
+    let words: Vec<&str> = text.split_whitespace().filter(plain).collect();
+    words.join(" ").chars().take(70).collect()
 }
