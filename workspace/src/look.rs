@@ -39,6 +39,7 @@ use crate::tree::Counts;
 use last_look::Folders;
 pub(crate) use last_look::{Asked, Kept, LastLook, Since, Watching};
 pub(crate) use read::Content;
+pub(crate) use rules::TreeRules;
 pub(crate) use store::Storing;
 
 /// What is to be looked at, and how.

@@ -1156,7 +1156,9 @@ export interface components {
         };
         /** @description Which checkpoints are kept, of which tasks. */
         RetentionAsked: {
-            /** @description The newest so many of each task. Unless given: none where `younger_than_seconds` is, else as configured. */
+            /** @description Lineages go that no kept checkpoint and no undo needs. Unless given they stay. */
+            drop_lineages?: boolean;
+            /** @description The newest so many of each task. One of `keep_count` and `younger_than_seconds` has to be given. */
             keep_count?: number | null;
             /** @description Marks go, and all events stay. */
             marks_only?: boolean;

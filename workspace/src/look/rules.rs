@@ -1,15 +1,21 @@
 //! What rules ignore: `.gitignore` and `.milepostignore` of each folder, and of the folders above up to
 //! the one that has a `.git`.
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
+use milepost_codec::{ChunkId, Entry, TreePath};
+
+use crate::chunks::Contents;
 use crate::fs::{Dir, Kind, at_root, look_at};
+use crate::tree::{entries, parts, tree_of};
 
 /// The files with rules. Of two rules in one folder the later wins, so the second file does.
 const FILES: [&[u8]; 2] = [b".gitignore", b".milepostignore"];
@@ -19,7 +25,7 @@ const LEN_MAX: u64 = 1 << 20;
 
 /// The rules of one folder.
 struct Level {
-    rules: Gitignore,
+    rules: Arc<Gitignore>,
     /// How many bytes of a path are the way to this folder.
     at: usize,
 }
@@ -82,22 +88,11 @@ impl Rules {
 
     /// Goes into a folder that is the first `at` bytes of a path; says whether it has rules.
     pub(crate) fn enter(&mut self, dir: &Dir, at: usize) -> bool {
-        let mut builder = GitignoreBuilder::new("");
-        let mut any = false;
-        for name in FILES {
-            let Some(text) = read(dir, name) else {
-                continue;
-            };
-            let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-            for line in text.lines() {
-                // What is no pattern ignores nothing, as in git.
-                any |= builder.add_line(None, line).is_ok();
-            }
-        }
-        let built = any.then(|| builder.build().ok()).flatten();
-        let Some(rules) = built.filter(|rules| !rules.is_empty()) else {
+        let texts = FILES.map(|name| read(dir, name));
+        let Some(rules) = built(&texts) else {
             return false;
         };
+        let rules = Arc::new(rules);
         self.levels.push(Level { rules, at });
         true
     }
@@ -121,6 +116,90 @@ impl Rules {
     }
 }
 
+/// The rules in the texts of a folder's files with rules; nothing where there are none.
+fn built(texts: &[Option<String>]) -> Option<Gitignore> {
+    let mut builder = GitignoreBuilder::new("");
+    for text in texts.iter().flatten() {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        for line in text.lines() {
+            // What is no pattern ignores nothing, as in git.
+            let _ = builder.add_line(None, line);
+        }
+    }
+    builder.build().ok().filter(|rules| !rules.is_empty())
+}
+
+/// The rules in a stored tree. Those that cannot be read ignore nothing, as in a look.
+pub(crate) struct TreeRules<'a> {
+    contents: &'a dyn Contents,
+    tree: ChunkId,
+    /// Of each folder, its own rules and the folders in it.
+    known: HashMap<ChunkId, Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    rules: Option<Arc<Gitignore>>,
+    folders: HashMap<Box<[u8]>, ChunkId>,
+}
+
+impl<'a> TreeRules<'a> {
+    pub(crate) fn of(contents: &'a dyn Contents, tree: ChunkId) -> Self {
+        let known = HashMap::new();
+        Self {
+            contents,
+            tree,
+            known,
+        }
+    }
+
+    /// Whether they ignore a path, or a folder above it.
+    pub(crate) fn ignore(&mut self, path: &TreePath, is_directory: bool) -> bool {
+        let mut rules = Rules {
+            levels: Vec::new(),
+            base: Vec::new(),
+        };
+        let (full, mut folder, mut at) = (path.as_bytes(), Some(self.tree), 0);
+        for name in path.names() {
+            let known = folder.map(|id| self.known(id));
+            if let Some(own) = known.and_then(|known| known.rules.as_ref()) {
+                let rules_here = Arc::clone(own);
+                rules.levels.push(Level {
+                    rules: rules_here,
+                    at,
+                });
+            }
+            let end = at + name.len();
+            let is_last = end == full.len();
+            if rules.ignores(
+                full.get(..end).unwrap_or_default(),
+                !is_last || is_directory,
+            ) {
+                return true;
+            }
+            folder = known.and_then(|known| known.folders.get(name)).copied();
+            at = end + 1;
+        }
+        false
+    }
+
+    fn known(&mut self, id: ChunkId) -> &Known {
+        let contents = self.contents;
+        self.known.entry(id).or_insert_with(|| {
+            let here = entries(contents, &id).unwrap_or_default();
+            let texts = FILES.map(|name| stored(contents, &here, name));
+            let folders = here.into_iter().filter_map(|entry| {
+                let tree = tree_of(Some(&entry.item))?;
+                Some((Box::from(entry.name.as_bytes()), tree))
+            });
+            Known {
+                rules: built(&texts).map(Arc::new),
+                folders: folders.collect(),
+            }
+        })
+    }
+}
+
 /// The folders above a workspace whose rules hold in it, from the topmost down, which is where a repository is.
 fn above(folder: &Path) -> (Option<&Path>, Vec<&Path>) {
     let top = repository_of(folder).filter(|top| *top != folder);
@@ -136,6 +215,19 @@ fn above(folder: &Path) -> (Option<&Path>, Vec<&Path>) {
 fn repository_of(folder: &Path) -> Option<&Path> {
     let has_git = |dir: &&Path| dir.join(".git").symlink_metadata().is_ok();
     folder.ancestors().find(has_git)
+}
+
+/// The text of a stored file with rules.
+fn stored(contents: &dyn Contents, folder: &[Entry], name: &[u8]) -> Option<String> {
+    let found = folder.iter().find(|entry| entry.name.as_bytes() == name)?;
+    let mut bytes = Vec::new();
+    for part in parts(contents, &found.item).ok()? {
+        bytes.extend_from_slice(&contents.get(&part.id).ok()?);
+        if bytes.len() as u64 >= LEN_MAX {
+            break;
+        }
+    }
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The text of a file with rules; as git, none that is a link.

@@ -3,7 +3,7 @@
 use milepost_codec::{PathBytes, Skip, SkipReason, Verb};
 
 use super::table::{plan_of, shown};
-use super::{Choices, ConflictWhy, NoteWhat, Trees, make};
+use super::{Choices, ConflictWhy, NoteWhat, Plan, Trees, make};
 use crate::memory::MemoryChunks;
 use crate::scene::{Thing, Things, path};
 
@@ -271,4 +271,61 @@ fn a_folder_that_is_closed_to_its_owner_is_opened_up_and_closed_again() {
     );
     // It is no change that a user would see.
     assert!(made.shown.modes.is_empty());
+}
+
+#[test]
+fn what_the_rules_of_the_target_ignore_is_kept_though_it_was_recorded_since() {
+    let chunks = MemoryChunks::default();
+    let all = |list: &[(&str, &str)]| -> Things {
+        let one = |(at, content): &(&str, &str)| one(at, text(content));
+        list.iter().flat_map(one).collect()
+    };
+    let target = all(&[
+        (".gitignore", "results/\n*.log\n!keep.log\n"),
+        ("a", "good"),
+    ]);
+    let mut present = all(&[
+        (".gitignore", "# new"),
+        ("a", "bad"),
+        ("results/run.csv", "a year"),
+        ("sub/x.log", "kept"),
+        ("sub/keep.log", "goes"),
+        ("made", "goes"),
+    ]);
+    for folder in ["results", "sub"] {
+        present.insert(path(folder), Thing::Dir(0o755));
+    }
+    let made = |choices: Choices| {
+        let trees = Trees {
+            contents: &chunks,
+            last: Some(chunks.tree(&present)),
+            target: chunks.tree(&target),
+            says: crate::tree::Budget::unbounded(),
+            present: chunks.tree(&present),
+            skips: &[],
+            choices: &choices,
+            elsewhere: false,
+        };
+        make(&trees, &mut chunks.keep()).unwrap().shown
+    };
+    let shown = made(Choices::default());
+    let gone = |shown: &Plan| -> Vec<String> {
+        shown
+            .deletes
+            .iter()
+            .map(|planned| planned.path.to_string())
+            .collect()
+    };
+    assert_eq!(gone(&shown), ["made", "sub/keep.log"], "{shown}");
+    let notes = shown
+        .notes
+        .iter()
+        .filter(|note| note.what == NoteWhat::Ignored);
+    let kept: Vec<_> = notes.map(|note| note.path.to_string()).collect();
+    assert_eq!(kept, ["results", "sub/x.log"], "{shown}");
+    let shown = made(Choices::default().theirs(path("results")));
+    assert!(
+        gone(&shown).contains(&"results/run.csv".to_owned()),
+        "{shown}"
+    );
 }

@@ -75,6 +75,11 @@ impl Choices {
         }
     }
 
+    /// Whether something below a path is to go.
+    pub(crate) fn goes_below(&self, path: &TreePath) -> bool {
+        self.theirs.iter().any(|choice| choice.is_in(path))
+    }
+
     /// Whether something below a path is to be kept.
     pub(crate) fn keeps_below(&self, path: &TreePath) -> bool {
         let below = |choice: &&TreePath| *choice != path && choice.is_in(path);

@@ -56,6 +56,9 @@ impl Maker<'_> {
         let Some(now) = tree_of(Some(present)) else {
             return Ok(Fate::new(None, true));
         };
+        if !self.trees.choices.goes_below(path) && self.is_ignored(path, present) {
+            return Ok(Fate::new(None, true));
+        }
         let choice = self.trees.choices.of(path);
         let known = match tree_of(Some(last)) {
             Some(known) => known,

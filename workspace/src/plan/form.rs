@@ -92,6 +92,8 @@ pub enum NoteWhat {
     Deleted,
     /// A folder stays, as something is in it that was never captured.
     FolderStays,
+    /// It stays: the rules that were captured then ignore it.
+    Ignored,
     /// The file has other names, which keep what they have.
     Links,
     /// The file has bits that captures do not take, and loses them.

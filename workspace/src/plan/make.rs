@@ -14,6 +14,7 @@ use super::{
 };
 use crate::chunks::Contents;
 use crate::error::is_lost;
+use crate::look::TreeRules;
 use crate::tree::{Budget, entries, same, tree_of};
 
 /// A folder that only its owner may not write to is opened up by these.
@@ -36,6 +37,7 @@ pub(crate) fn make(trees: &Trees<'_>, put: Put<'_>) -> Result<Made> {
     let mut maker = Maker {
         trees,
         budget: trees.says.clone(),
+        rules: TreeRules::of(trees.contents, trees.target),
         put,
         left_out: LeftOut(trees.skips),
         removes: Vec::new(),
@@ -92,6 +94,8 @@ pub(super) struct Maker<'a> {
     pub(super) trees: &'a Trees<'a>,
     /// What is left of what the target says is in it.
     pub(super) budget: Budget,
+    /// The rules that were captured with the target.
+    rules: TreeRules<'a>,
     pub(super) put: Put<'a>,
     pub(super) left_out: LeftOut<'a>,
     removes: Vec<Action>,
@@ -245,6 +249,7 @@ impl Maker<'_> {
             }),
             (None, Some(now)) => match last {
                 None => Ok(Fate::new(None, true)),
+                Some(_) if self.is_ignored(path, now) => Ok(Fate::new(None, true)),
                 Some(_) if agreed => {
                     self.remove(Verb::Remove, path, now);
                     Ok(Fate::new(None, false))
@@ -272,6 +277,20 @@ impl Maker<'_> {
             (Some(to), Some(now)) if agreed => self.replace(path, to, now),
             (to, _) => Ok(self.conflict(path, changed_or_unrecorded(last), to)),
         }
+    }
+
+    /// Whether the rules of the target ignore a path that it has not: when it was captured the path may
+    /// have been there, and the user's. It is kept, with a note, unless the user decided otherwise.
+    pub(super) fn is_ignored(&mut self, path: &TreePath, present: &Item) -> bool {
+        let is_directory = present.kind.is_directory();
+        if self.trees.choices.of(path) == Some(Choice::Theirs)
+            || !self.rules.ignore(path, is_directory)
+        {
+            return false;
+        }
+        let text = "it stays: the rules that were captured then ignore it";
+        self.note(path, NoteWhat::Ignored, text);
+        true
     }
 
     pub(super) fn replace(
