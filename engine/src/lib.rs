@@ -68,6 +68,8 @@ mod engine;
 mod entropy;
 mod files;
 mod follow;
+#[cfg(not(shuttle))]
+mod followers;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -120,6 +122,8 @@ pub use clock::{Clock, ManualClock, SystemClock};
 pub use engine::Engine;
 pub use entropy::new_secret;
 pub use follow::{Followed, Follower, Moved};
+#[cfg(not(shuttle))]
+pub use followers::Followers;
 pub use given_up::unless_given_up;
 pub use hook::{
     Alert, AlertKind, CommandHook, CommandHooks, Hook, HookPoint, StoreHooks, TaskId,
