@@ -142,12 +142,7 @@ impl Follower {
     /// As [`Follower::try_next`]; `Unavailable` where the store is closed.
     pub fn next_timeout(&mut self, timeout: Duration) -> Result<Option<Followed>> {
         // The watch first: what is committed in between is seen twice, not missed.
-        let watch = self.watch.take().unwrap_or_else(|| {
-            let (lineage, control) = (self.lineage, LogId::control(self.task));
-            let logs = [LogId::lineage(self.task, lineage), control];
-            self.engine.inner.committer.watch_all(&logs)
-        });
-        self.watch = Some(watch.clone());
+        let watch = self.watched();
         if let Some(found) = self.try_next()? {
             return Ok(Some(found));
         }
@@ -158,6 +153,22 @@ impl Follower {
                 Err(Error::new(ErrorKind::Unavailable, "the store is closed"))
             }
         }
+    }
+
+    /// The signal that is up where the lineage or the control log have grown.
+    pub(crate) fn watched(&mut self) -> Watch {
+        let watch = self.watch.take().unwrap_or_else(|| {
+            let (lineage, control) = (self.lineage, LogId::control(self.task));
+            let logs = [LogId::lineage(self.task, lineage), control];
+            self.engine.inner.committer.watch_all(&logs)
+        });
+        self.watch = Some(watch.clone());
+        watch
+    }
+
+    /// Whether the signal is of the lineage that is followed.
+    pub(crate) fn has_watch(&self) -> bool {
+        self.watch.is_some()
     }
 
     fn catalog(&self) -> &Catalog {

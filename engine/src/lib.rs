@@ -68,6 +68,8 @@ mod engine;
 mod entropy;
 mod files;
 mod follow;
+#[cfg(not(shuttle))]
+mod followers;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -124,6 +126,8 @@ pub use entropy::new_secret;
 pub use files::own::check_store;
 pub use files::replace as replace_file;
 pub use follow::{Followed, Follower, Moved};
+#[cfg(not(shuttle))]
+pub use followers::Followers;
 pub use given_up::unless_given_up;
 pub use hook::{
     Alert, AlertKind, CommandHook, CommandHooks, Hook, HookPoint, StoreHooks, StoreTrust, TaskId,

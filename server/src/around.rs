@@ -187,8 +187,8 @@ async fn answered(
         Ok(admitted) => admitted,
         Err(wrong) => return (user, wrong.into_response()),
     };
-    if let Err(full) = has_room(app, &request) {
-        return (user, full.into_response());
+    if let Err(wrong) = may(app, who.as_ref(), &request) {
+        return (user, wrong.into_response());
     }
     let since = Since::now();
     request.extensions_mut().insert(since.clone());
@@ -248,24 +248,48 @@ pub(crate) fn bug(id: &str, panic: tokio::task::JoinError) {
     error!(target: "milepost::http", request_id = id, panic = text.unwrap_or_default(), "a bug");
 }
 
-/// That the store's disk has room for a request that makes the store grow.
-fn has_room(app: &App, request: &Request) -> Result<(), Wrong> {
+/// What a request does to the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Does {
+    Reads,
+    Shrinks,
+    Grows,
+}
+
+impl Does {
+    fn of(method: &Method, route: &str) -> Self {
+        let ends = |ends: &[&str]| ends.iter().any(|end| route.ends_with(end));
+        match *method {
+            Method::POST if ends(&["/plan", "/verify"]) => Self::Reads,
+            Method::POST if ends(&["/retention", "/erase", "/cleanup"]) => Self::Shrinks,
+            Method::POST | Method::PATCH | Method::PUT => Self::Grows,
+            Method::DELETE => Self::Shrinks,
+            _ => Self::Reads,
+        }
+    }
+}
+
+/// That the token may ask this, as often as it does, and that the store's disk has room for it.
+fn may(app: &App, who: Option<&Who>, request: &Request) -> Result<(), Wrong> {
+    let Some(who) = who else {
+        return Ok(());
+    };
     let route = request.extensions().get::<MatchedPath>();
     let route = route.map_or("", MatchedPath::as_str);
-    let reads_or_shrinks = ["/plan", "/verify", "/retention", "/erase", "/cleanup"];
-    let grows = match *request.method() {
-        Method::POST | Method::PATCH | Method::PUT => {
-            !reads_or_shrinks.iter().any(|end| route.ends_with(end))
-        }
-        _ => false,
-    };
+    let does = Does::of(request.method(), route);
+    who.may(route, does != Does::Reads)?;
     let reserve = app.options().disk_reserve;
-    if !grows {
-        return Ok(());
+    if does == Does::Grows && app.free().is_some_and(|free| free < reserve) {
+        return Err(Wrong::Full(reserve));
     }
-    match app.free().filter(|free| *free < reserve) {
-        Some(_) => Err(Wrong::Full(reserve)),
-        None => Ok(()),
+    match (&who.token, who.limits.appends_per_second) {
+        (Some(token), Some(most)) if does != Does::Reads => {
+            match app.quotas().appends(token, most) {
+                true => Ok(()),
+                false => Err(Wrong::TooFast(most)),
+            }
+        }
+        _ => Ok(()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What requests bring: read within limits, and refused with a reason.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -15,6 +16,7 @@ use crate::around::Since;
 use crate::budget::Shares;
 use crate::server::App;
 use crate::unpacked::Unpacking;
+use crate::who::Who;
 use crate::wrong::Wrong;
 
 /// The longest body that is read where others are answered, in bytes, and that no budget counts.
@@ -157,6 +159,7 @@ pub(crate) async fn bytes(request: Request, app: &App) -> Result<(Bytes, Shares)
     let _still = since.map(Since::stand_still);
     let shares = request.extensions().get::<Shares>();
     let shares = shares.cloned().unwrap_or_default();
+    let who = request.extensions().get::<Who>().cloned();
     let bodies = &app.budgets().bodies;
     let mut room = SMALL;
     if let Some(said) = said.filter(|said| *said > SMALL) {
@@ -183,7 +186,32 @@ pub(crate) async fn bytes(request: Request, app: &App) -> Result<(Bytes, Shares)
             room = room.saturating_add(held);
         }
     }
-    Ok((unpacking.all()?, shares))
+    let bytes = unpacking.all()?;
+    if let Some(who) = &who {
+        within_quota(app, who, bytes.len()).await?;
+    }
+    Ok((bytes, shares))
+}
+
+/// That a token may bring so many bytes more.
+async fn within_quota(app: &App, who: &Who, bytes: usize) -> Result<(), Wrong> {
+    let (Some(token), Some(most)) = (&who.token, who.limits.bytes) else {
+        return Ok(());
+    };
+    let stored = match app.quotas().knows(token) {
+        true => 0,
+        false => {
+            let user = Arc::clone(&who.user);
+            let stats = app.work(move |engine| Ok(engine.task_stats(Some(&user))?));
+            stats.await?.iter().map(|task| task.bytes).sum()
+        }
+    };
+    match app.quotas().bytes(token, stored, bytes as u64, most) {
+        true => Ok(()),
+        false => Err(Wrong::Forbidden(
+            "the token's bytes are used up: a cleanup gives none back before the service starts anew",
+        )),
+    }
 }
 
 /// How fast a body has to come.

@@ -10,7 +10,7 @@
 //! routes/      what is answered, one family of routes a folder
 //! forms/       how what the engine knows is shown on `/v1`
 //! streams/     events as they are committed
-//! view.rs      an engine as whoever asks may see and change it       who.rs  tokens.rs
+//! view.rs      an engine as whoever asks may see and change it       who.rs  tokens.rs  quotas.rs
 //! by.rs        for whom something is changed, and on which conditions appending.rs
 //! folder.rs    a workspace's folder on this machine                 folds.rs
 //! budget.rs    bytes that requests may hold                           read.rs
@@ -47,6 +47,7 @@ mod meters;
 mod open_files;
 mod options;
 mod patient;
+mod quotas;
 mod read;
 mod routes;
 mod server;
@@ -71,4 +72,4 @@ pub use options::ServerOptions;
 pub use routes::openapi;
 pub use server::Server;
 pub use tls::Tls;
-pub use tokens::{NewToken, Refused, TokenInfo, Tokens};
+pub use tokens::{NewToken, Refused, TokenInfo, TokenLimits, Tokens};

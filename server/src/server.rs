@@ -26,6 +26,7 @@ use crate::keep_open::KeptOpen;
 use crate::listening::Listening;
 use crate::meters::Meters;
 use crate::options::ServerOptions;
+use crate::quotas::Quotas;
 use crate::routes;
 use crate::streams::Feeds;
 use crate::tokens::Tokens;
@@ -88,6 +89,7 @@ struct Inner {
     disk: Disk,
     budgets: Arc<Budgets>,
     folds: Folds,
+    quotas: Quotas,
     /// Long pieces of each token.
     long_of: Mutex<HashMap<String, Budget>>,
     /// One for each piece that may be read at once.
@@ -167,6 +169,7 @@ impl Server {
             feeds: Feeds::default(),
             budgets,
             folds: Folds::default(),
+            quotas: Quotas::default(),
             long_of: Mutex::default(),
             reads: Arc::new(Semaphore::new(READS)),
             at_fold: Arc::new(Semaphore::new(READS)),
@@ -291,6 +294,10 @@ impl App {
 
     pub(crate) fn meters(&self) -> &Meters {
         &self.0.meters
+    }
+
+    pub(crate) fn quotas(&self) -> &Quotas {
+        &self.0.quotas
     }
 
     pub(crate) fn folds(&self) -> &Folds {

@@ -28,6 +28,23 @@ const SECRET_LEN: usize = 32;
 /// The most bytes of a user's name.
 const USER_MAX: usize = 256;
 
+/// What a token may do less than its user.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenLimits {
+    /// Whether it may change nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub read_only: bool,
+    /// The one task that it may see and change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// The most requests a second that change something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub appends_per_second: Option<u32>,
+    /// The most bytes that its user has stored, and that it brings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+}
+
 /// What is known of a token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -44,6 +61,9 @@ pub struct TokenInfo {
     pub expires_us: Option<u64>,
     /// When it was revoked.
     pub revoked_us: Option<u64>,
+    /// What it may do less than its user.
+    #[serde(flatten)]
+    pub limits: TokenLimits,
 }
 
 /// A token to be made.
@@ -55,6 +75,8 @@ pub struct NewToken {
     pub admin: bool,
     /// When it ends, in microseconds since the Unix epoch.
     pub expires_us: Option<u64>,
+    /// What it may do less than its user.
+    pub limits: TokenLimits,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -159,6 +181,11 @@ impl Tokens {
                 "a user's name has 1 to {USER_MAX} bytes and no control characters"
             )));
         }
+        if new.limits.appends_per_second == Some(0) {
+            return Err(Error::invalid(
+                "a token of no appends a second is one that is read-only: ask for that",
+            ));
+        }
         if new.expires_us.is_some_and(|end| end <= now_us) {
             return Err(Error::invalid("the token would have ended already"));
         }
@@ -172,6 +199,7 @@ impl Tokens {
             created_us: now_us,
             expires_us: new.expires_us,
             revoked_us: None,
+            limits: new.limits.clone(),
         };
         self.change(|tokens| {
             if tokens.iter().any(|stored| stored.info.id == info.id) {
@@ -306,7 +334,10 @@ impl Tokens {
         lock.lock().map_err(failed("lock"))?;
         let mut tokens = self.read()?.to_vec();
         change(&mut tokens)?;
-        let form = Form { version: 1, tokens };
+        // A service that does not know of limits would let in whoever has one without them.
+        let limited = |stored: &Stored| stored.info.limits != TokenLimits::default();
+        let version = if tokens.iter().any(limited) { 2 } else { 1 };
+        let form = Form { version, tokens };
         let bytes = serde_json::to_vec_pretty(&form)
             .map_err(|e| Error::new(ErrorKind::Unavailable, e.to_string()))?;
         milepost::replace_file(&path, &bytes, true)?;
@@ -399,8 +430,8 @@ fn decode(path: &Path) -> Result<Vec<Stored>> {
     let form: Form = serde_json::from_slice(&bytes)
         .map_err(|e| Error::corrupt(place.to_string(), "tokens as JSON", e))?;
     match form.version {
-        1 => Ok(form.tokens),
-        other => Err(Error::corrupt(place.to_string(), "version 1", other)),
+        1 | 2 => Ok(form.tokens),
+        other => Err(Error::corrupt(place.to_string(), "version 1 or 2", other)),
     }
 }
 

@@ -4,8 +4,8 @@
 mod changes;
 
 use milepost::{
-    Blamed, Checkpoint, CheckpointQuery, Engine, Error, Event, Hash, Page, Pin, Point, Result,
-    RunState, Scoped, Stats, Task, TaskInfo, TaskQuery, TaskStats,
+    Blamed, Checkpoint, CheckpointQuery, Engine, Error, ErrorKind, Event, Hash, Page, Pin, Point,
+    Result, RunState, Scoped, Stats, Task, TaskInfo, TaskQuery, TaskStats,
 };
 use milepost_workspace::Snapshot;
 
@@ -18,15 +18,35 @@ pub(crate) struct View<'a> {
     engine: &'a Engine,
     /// None of an admin.
     scoped: Option<Scoped>,
+    /// The one task that the token is for.
+    only: Option<&'a str>,
 }
 
 impl<'a> View<'a> {
-    pub(crate) fn of(engine: &'a Engine, who: &Who) -> Self {
+    pub(crate) fn of(engine: &'a Engine, who: &'a Who) -> Self {
         let scoped = who.sees().map(|user| engine.for_user(user));
-        Self { engine, scoped }
+        let only = who.limits.task.as_deref();
+        Self {
+            engine,
+            scoped,
+            only,
+        }
+    }
+
+    /// That a task is the one that the token is for; else it answers as one that is not there.
+    fn is_for(&self, task: &str) -> bool {
+        self.only.is_none_or(|only| only == task)
+    }
+
+    /// Somebody who sees nothing.
+    fn blind(&self) -> Scoped {
+        self.engine.for_user("")
     }
 
     pub(crate) fn task(&self, id: &str) -> Result<Task> {
+        if !self.is_for(id) {
+            return self.blind().task(id);
+        }
         match &self.scoped {
             Some(scoped) => scoped.task(id),
             None => self.engine.task(id),
@@ -35,6 +55,14 @@ impl<'a> View<'a> {
 
     /// The query's user counts for an admin only.
     pub(crate) fn tasks(&self, query: &TaskQuery) -> Result<Page<TaskInfo>> {
+        if let Some(only) = self.only {
+            let items = match self.task(only) {
+                Ok(task) => vec![task.info()?],
+                Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+                Err(error) => return Err(error),
+            };
+            return Ok(Page { items, next: None });
+        }
         match &self.scoped {
             Some(scoped) => scoped.tasks(query),
             None => self.engine.tasks(query),
@@ -42,13 +70,27 @@ impl<'a> View<'a> {
     }
 
     pub(crate) fn checkpoint(&self, id: &str) -> Result<Checkpoint> {
-        match &self.scoped {
+        let found = match &self.scoped {
             Some(scoped) => scoped.checkpoint(id),
             None => self.engine.checkpoint(id),
+        }?;
+        match self.is_for(&found.task) {
+            true => Ok(found),
+            false => self.blind().checkpoint(id),
         }
     }
 
     pub(crate) fn checkpoints(&self, query: &CheckpointQuery) -> Result<Page<Checkpoint>> {
+        if let Some(only) = self.only
+            && query.task.as_deref() != Some(only)
+        {
+            if query.task.is_some() {
+                return self.blind().checkpoints(query);
+            }
+            let mut query = query.clone();
+            query.task = Some(only.to_owned());
+            return self.checkpoints(&query);
+        }
         match &self.scoped {
             Some(scoped) => scoped.checkpoints(query),
             None => self.engine.checkpoints(query),
@@ -56,9 +98,13 @@ impl<'a> View<'a> {
     }
 
     pub(crate) fn point(&self, address: &str) -> Result<Point> {
-        match &self.scoped {
+        let found = match &self.scoped {
             Some(scoped) => scoped.point(address),
             None => self.engine.point(address),
+        }?;
+        match self.is_for(&found.task) {
+            true => Ok(found),
+            false => self.blind().point(address),
         }
     }
 

@@ -7,7 +7,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use milepost::Result;
 
-use crate::tokens::{Refused, Tokens};
+use crate::tokens::{Refused, TokenLimits, Tokens};
 use crate::wrong::Wrong;
 
 /// The user of a store for which no token was made yet.
@@ -20,6 +20,7 @@ pub(crate) struct Who {
     pub(crate) admin: bool,
     /// The token's id; none where none is needed.
     pub(crate) token: Option<String>,
+    pub(crate) limits: Arc<TokenLimits>,
 }
 
 /// Who a request is not from.
@@ -43,6 +44,7 @@ impl Who {
                 user: LOCAL.into(),
                 admin: true,
                 token: None,
+                limits: Arc::default(),
             }));
         }
         let Some(token) = bearer(headers) else {
@@ -56,6 +58,7 @@ impl Who {
                 user: info.user.into(),
                 admin: info.admin,
                 token: Some(info.id),
+                limits: info.limits.into(),
             }),
             Err(why) => {
                 // Of one that nobody made, nothing is repeated.
@@ -100,9 +103,23 @@ impl Who {
         }
     }
 
+    /// That the token may ask a route at all. `changes`: whether that changes something.
+    pub(crate) fn may(&self, route: &str, changes: bool) -> std::result::Result<(), Wrong> {
+        if changes && self.limits.read_only {
+            return Err(Wrong::Forbidden("the token is read-only"));
+        }
+        let of_a_task = ["/v1/tasks", "/v1/points", "/v1/checkpoints", "/v1/restores"];
+        let of_a_task = |route: &str| of_a_task.iter().any(|begin| route.starts_with(begin));
+        let one = of_a_task(route.strip_prefix("/api").unwrap_or(route));
+        match self.limits.task.is_some() && !one {
+            true => Err(Wrong::Forbidden("the token is for one task")),
+            false => Ok(()),
+        }
+    }
+
     /// That they are an admin.
     pub(crate) fn is_admin(&self, wanted: &'static str) -> std::result::Result<(), Wrong> {
-        match self.admin {
+        match self.admin && self.limits.task.is_none() {
             true => Ok(()),
             false => Err(Wrong::Forbidden(wanted)),
         }

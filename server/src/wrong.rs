@@ -36,6 +36,8 @@ pub(crate) enum Wrong {
     /// Nothing came of the body for too long.
     Late,
     TooMany(usize),
+    /// More requests a second than the token may.
+    TooFast(u32),
     Timeout,
     /// The store's disk has less left than is kept free.
     Full(u64),
@@ -179,6 +181,13 @@ impl Wrong {
                 "VALIDATION_ERROR",
                 "INVALID_REQUEST",
             ),
+            Self::TooFast(_) => (
+                429,
+                "too_many",
+                "Too many requests a second",
+                "RATE_LIMITED",
+                "RATE_LIMITED",
+            ),
             Self::TooMany(_) => (
                 429,
                 "too_many",
@@ -283,6 +292,9 @@ impl Wrong {
             Self::Late => "the request's body did not come".into(),
             Self::TooMany(most) => {
                 format!("a token has at most {most} requests under way: wait for answers")
+            }
+            Self::TooFast(most) => {
+                format!("the token may change something {most} times a second: wait")
             }
             Self::Timeout => "it may have been done or not: ask with the same key".into(),
             Self::Full(reserve) => format!(

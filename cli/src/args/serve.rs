@@ -85,6 +85,18 @@ pub struct TokenCreate {
     /// How long it is good for: a number and `s`, `m`, `h` or `d`. Default: until it is revoked.
     #[arg(long, value_name = "SPAN", value_parser = validity)]
     pub expires: Option<Duration>,
+    /// It may look, and change nothing.
+    #[arg(long)]
+    pub read_only: bool,
+    /// It is for this task only.
+    #[arg(long, value_name = "TASK")]
+    pub task: Option<String>,
+    /// How often a second it may change something.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub appends_per_second: Option<u32>,
+    /// How many bytes its user may have stored, together with what it brings.
+    #[arg(long, value_name = "N")]
+    pub bytes: Option<u64>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use milepost::{Clock as _, ErrorKind, Options, StoreTrust, SystemClock};
-use milepost_server::{NewToken, TokenInfo, Tokens};
+use milepost_server::{NewToken, TokenInfo, TokenLimits, Tokens};
 use serde_json::{Value, json};
 
 use crate::args::{Token, TokenCommand, TokenCreate};
@@ -65,6 +65,12 @@ fn create(tokens: &Tokens, args: &TokenCreate, out: &mut Out) -> Result<()> {
         user: args.user.clone(),
         admin: args.admin,
         expires_us,
+        limits: TokenLimits {
+            read_only: args.read_only,
+            task: args.task.clone(),
+            appends_per_second: args.appends_per_second,
+            bytes: args.bytes,
+        },
     };
     let first = !tokens.any()?;
     let (info, token) = tokens.create(&new, now)?;
@@ -104,15 +110,18 @@ fn row(info: &TokenInfo) -> Vec<String> {
         (None, Some(at)) => time_short(at),
         (None, None) => "never".into(),
     };
-    let may = if info.admin {
-        "everything"
-    } else {
-        "own tasks"
-    };
+    let mut may = String::from(match (&info.limits.task, info.admin) {
+        (Some(_), _) => "one task",
+        (None, true) => "everything",
+        (None, false) => "own tasks",
+    });
+    if info.limits.read_only {
+        may.push_str(", read");
+    }
     vec![
         info.id.clone(),
         printable(&info.user).into_owned(),
-        may.into(),
+        may,
         time_short(info.created_us),
         ends,
     ]
@@ -129,5 +138,9 @@ fn form(info: &TokenInfo) -> Value {
         "expires_us": info.expires_us.map(big),
         "revoked": info.revoked_us.map(time),
         "revoked_us": info.revoked_us.map(big),
+        "read_only": info.limits.read_only,
+        "task": info.limits.task,
+        "appends_per_second": info.limits.appends_per_second,
+        "bytes": info.limits.bytes.map(big),
     })
 }

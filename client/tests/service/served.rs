@@ -86,7 +86,7 @@ impl Served {
         let new = NewToken {
             user: user.into(),
             admin,
-            expires_us: None,
+            ..NewToken::default()
         };
         let (_, token) = self.tokens.create(&new, 1).unwrap();
         let builder = ClientBuilder::new(&self.url()).token(token);

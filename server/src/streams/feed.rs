@@ -1,13 +1,11 @@
-//! Feeds: for each task with streams one thread, which waits for what is committed, encodes it once and gives it to all
-//! of them. It ends when nobody listens any more.
+//! Feeds: for each task with streams a place in its log. One thread waits for what is committed to all of them, encodes it
+//! once and gives it to the streams. A feed ends when nobody listens any more.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::Bytes;
-use milepost::{Error, ErrorKind, Followed, Follower, Result, Task, TaskNo};
+use milepost::{Followed, Follower, Followers, Result, Task, TaskNo};
 use parking_lot::Mutex;
 use tokio::sync::broadcast::{self, Receiver, Sender};
 
@@ -18,9 +16,6 @@ const MESSAGES: usize = 256;
 
 /// The longest event that waits so. A longer one is read from the log by each.
 const MESSAGE_MAX: usize = 32 << 10;
-
-/// How often it is looked whether anybody listens.
-const LOOK: Duration = Duration::from_secs(1);
 
 /// Something was committed.
 #[derive(Debug, Clone)]
@@ -33,60 +28,80 @@ pub(super) struct Message {
 
 /// The feeds that there are.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Feeds(Arc<Mutex<HashMap<TaskNo, Sender<Message>>>>);
+pub(crate) struct Feeds(Arc<Mutex<All>>);
+
+#[derive(Debug, Default)]
+struct All {
+    feeds: HashMap<TaskNo, Sender<Message>>,
+    /// One thread for all of them, begun with the first.
+    followers: Option<Followers>,
+}
 
 impl Feeds {
     /// Everything that is committed to a task from now on.
     pub(super) fn join(&self, task: &Task) -> Result<Receiver<Message>> {
-        let mut feeds = self.0.lock();
-        let place = match feeds.entry(task.no()) {
-            Entry::Occupied(feed) => return Ok(feed.get().subscribe()),
-            Entry::Vacant(place) => place,
-        };
+        let mut all = self.0.lock();
+        if let Some(feed) = all.feeds.get(&task.no()) {
+            return Ok(feed.subscribe());
+        }
         let follower = task.follow(task.lineage().head()?.next)?;
+        let followers = match all.followers.take() {
+            Some(followers) => followers,
+            None => Followers::start()?,
+        };
         let (sender, receiver) = broadcast::channel(MESSAGES);
-        let (all, no, told) = (self.clone(), task.no(), sender.clone());
-        let thread = std::thread::Builder::new().name("milepost-feed".into());
-        let started = thread.spawn(move || all.feed(no, follower, &told));
-        started.map_err(|e| {
-            Error::new(
-                ErrorKind::Unavailable,
-                format!("cannot start a thread for the streams of the task: {e}"),
-            )
-        })?;
-        place.insert(sender);
+        let (feeds, no, told) = (Arc::downgrade(&self.0), task.no(), sender.clone());
+        followers.follow(follower, move |follower, found| {
+            // Where the service is gone, nobody listens.
+            let Some(feeds) = feeds.upgrade() else {
+                return false;
+            };
+            Self(feeds).goes_on(no, follower, found, &told)
+        });
+        all.followers = Some(followers);
+        all.feeds.insert(no, sender);
         Ok(receiver)
     }
 
     /// Takes a feed away where nobody listens: who joins holds the lock.
     fn ends(&self, task: TaskNo, streams: &Sender<Message>) -> bool {
-        let mut feeds = self.0.lock();
+        let mut all = self.0.lock();
         let none = streams.receiver_count() == 0;
         if none {
-            feeds.remove(&task);
+            all.remove(task, streams);
         }
         none
     }
 
-    fn feed(&self, task: TaskNo, mut follower: Follower, streams: &Sender<Message>) {
-        loop {
-            match follower.next_timeout(LOOK) {
-                Ok(Some(found)) => {
-                    let (lineage, next) = follower.position();
-                    let sent = streams.send(message(Place { lineage, next }, found));
-                    if sent.is_err() && self.ends(task, streams) {
-                        return;
-                    }
-                }
-                Ok(None) if streams.receiver_count() > 0 => {}
-                Ok(None) if self.ends(task, streams) => return,
-                Ok(None) => {}
-                // The streams read from the log what there is, and meet it themselves.
-                Err(_) => {
-                    self.0.lock().remove(&task);
-                    return;
-                }
+    fn goes_on(
+        &self,
+        task: TaskNo,
+        follower: &Follower,
+        found: Option<Result<Followed>>,
+        streams: &Sender<Message>,
+    ) -> bool {
+        match found {
+            Some(Ok(found)) => {
+                let (lineage, next) = follower.position();
+                let sent = streams.send(message(Place { lineage, next }, found));
+                sent.is_ok() || !self.ends(task, streams)
             }
+            None => streams.receiver_count() > 0 || !self.ends(task, streams),
+            // The streams read from the log what there is, and meet it themselves.
+            Some(Err(_)) => {
+                self.0.lock().remove(task, streams);
+                false
+            }
+        }
+    }
+}
+
+impl All {
+    /// Takes a feed away, unless another took its place.
+    fn remove(&mut self, task: TaskNo, streams: &Sender<Message>) {
+        let is_it = |there: &Sender<Message>| there.same_channel(streams);
+        if self.feeds.get(&task).is_some_and(is_it) {
+            self.feeds.remove(&task);
         }
     }
 }
@@ -127,7 +142,7 @@ mod tests {
         drop(feeds.join(&task).unwrap());
         let ended = (0..1_000_000).any(|_| {
             task.append(Said::text("user", "x")).unwrap();
-            feeds.0.lock().is_empty()
+            feeds.0.lock().feeds.is_empty()
         });
         assert!(ended, "it goes on");
         // Whoever comes then gets another one.
@@ -135,5 +150,23 @@ mod tests {
         let at = task.append(Said::text("user", "y")).unwrap().first;
         let came = again.blocking_recv().unwrap();
         assert_eq!(came.place.next, at);
+    }
+
+    #[test]
+    fn streams_of_many_tasks_have_one_thread() {
+        let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
+        let engine = Engine::in_memory(Options::default()).unwrap();
+        let feeds = Feeds::default();
+        let tasks: Vec<_> = (0..100)
+            .map(|n| engine.start_task(&format!("t{n}"), "ana").unwrap())
+            .collect();
+        let before = threads();
+        let mut all: Vec<_> = tasks.iter().map(|task| feeds.join(task).unwrap()).collect();
+        // Other tests begin and end some.
+        assert!(threads() < before + 50);
+        for (task, feed) in tasks.iter().zip(&mut all) {
+            let at = task.append(Said::text("user", "y")).unwrap().first;
+            assert_eq!(feed.blocking_recv().unwrap().place.next, at);
+        }
     }
 }

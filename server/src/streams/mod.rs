@@ -4,7 +4,7 @@
 //! itself. So who reads slowly holds nothing here, and a stream can be gone on with from any server of the store.
 //!
 //! ```text
-//! feed.rs    one thread for each task with streams: what is committed, encoded once, to all of them
+//! feed.rs    one thread for all tasks with streams: what is committed, encoded once, to all of them
 //! stream.rs  one reader: from the log until it has caught up, then from the feed
 //! frame.rs   how it is written
 //! ```

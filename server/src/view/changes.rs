@@ -31,14 +31,17 @@ pub(crate) struct RestorePlan {
 impl View<'_> {
     /// The whole engine. `wanted`: what a user is told who may not have it.
     pub(crate) fn whole(&self, wanted: &'static str) -> std::result::Result<&Engine, Wrong> {
-        match &self.scoped {
-            Some(_) => Err(Wrong::Forbidden(wanted)),
-            None => Ok(self.engine),
+        match (&self.scoped, self.only) {
+            (None, None) => Ok(self.engine),
+            _ => Err(Wrong::Forbidden(wanted)),
         }
     }
 
     /// Starts a task. A user starts their own, whatever `user` says.
     pub(crate) fn start_task(&self, id: &str, user: &str, initial: Option<Json>) -> Result<Task> {
+        if !self.is_for(id) {
+            return Err(Error::invalid("the token is for another task"));
+        }
         match &self.scoped {
             Some(scoped) => scoped.start_task_from(id, initial),
             None => self.engine.start_task_from(id, user, initial),
@@ -46,6 +49,9 @@ impl View<'_> {
     }
 
     pub(crate) fn delete_task(&self, id: &str) -> Result<()> {
+        if !self.is_for(id) {
+            return self.blind().delete_task(id);
+        }
         match &self.scoped {
             Some(scoped) => scoped.delete_task(id),
             None => self.engine.delete_task(id),
@@ -122,6 +128,9 @@ impl View<'_> {
     }
 
     pub(crate) fn undo(&self, task: &str) -> Result<Task> {
+        if !self.is_for(task) {
+            return self.blind().undo(task);
+        }
         match &self.scoped {
             Some(scoped) => scoped.undo(task),
             None => self.engine.undo(task),

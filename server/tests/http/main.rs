@@ -18,6 +18,7 @@ mod events;
 mod files;
 mod hostile;
 mod kept;
+mod limited;
 mod listening;
 mod lists;
 mod maintenance;

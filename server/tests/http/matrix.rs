@@ -200,7 +200,7 @@ fn strangers(served: &Served) -> Vec<Caller> {
     let new = NewToken {
         user: "ana".into(),
         admin: true,
-        expires_us: None,
+        ..NewToken::default()
     };
     let (info, revoked) = served.tokens.create(&new, 0).unwrap();
     served.tokens.revoke(&info.id, 1).unwrap();

@@ -74,7 +74,17 @@ impl Served {
         let new = NewToken {
             user: user.into(),
             admin,
-            expires_us: None,
+            ..NewToken::default()
+        };
+        self.tokens.create(&new, NOW_US).unwrap().1
+    }
+
+    /// A token of a user, with limits.
+    pub fn limited(&self, user: &str, limits: milepost_server::TokenLimits) -> String {
+        let new = NewToken {
+            user: user.into(),
+            limits,
+            ..NewToken::default()
         };
         self.tokens.create(&new, NOW_US).unwrap().1
     }

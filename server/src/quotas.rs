@@ -1,0 +1,76 @@
+//! Quotas of tokens: how fast they append, and how many bytes they bring.
+
+use std::collections::HashMap;
+
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+/// What each token used.
+#[derive(Debug, Default)]
+pub(crate) struct Quotas(Mutex<HashMap<String, Used>>);
+
+#[derive(Debug, Default)]
+struct Used {
+    /// Appends that are left of a second's, and when that was known.
+    left: Option<(f64, Instant)>,
+    /// Bytes that are stored, or were brought since the service began.
+    bytes: Option<u64>,
+}
+
+impl Quotas {
+    /// Counts an append; false where there were too many in the last second.
+    pub(crate) fn appends(&self, token: &str, a_second: u32) -> bool {
+        let (now, most) = (Instant::now(), f64::from(a_second));
+        let mut all = self.0.lock();
+        let used = all.entry(token.to_owned()).or_default();
+        let left = used.left.map_or(most, |(left, at)| {
+            let since = now.duration_since(at).as_secs_f64();
+            (left + since * most).min(most)
+        });
+        let fits = left >= 1.0;
+        used.left = Some((if fits { left - 1.0 } else { left }, now));
+        fits
+    }
+
+    /// Whether it is known how many bytes a token's user has stored.
+    pub(crate) fn knows(&self, token: &str) -> bool {
+        let all = self.0.lock();
+        all.get(token).is_some_and(|used| used.bytes.is_some())
+    }
+
+    /// Counts bytes; false where they would be more than `most`. `stored`: those before the first.
+    pub(crate) fn bytes(&self, token: &str, stored: u64, more: u64, most: u64) -> bool {
+        let mut all = self.0.lock();
+        let used = all.entry(token.to_owned()).or_default();
+        let bytes = used.bytes.get_or_insert(stored);
+        let sum = bytes.saturating_add(more);
+        let fits = sum <= most;
+        if fits {
+            *bytes = sum;
+        }
+        fits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn appends_are_counted_by_the_second() {
+        let quotas = Quotas::default();
+        assert!(quotas.appends("a", 2) && quotas.appends("a", 2));
+        assert!(!quotas.appends("a", 2) && quotas.appends("b", 2));
+        tokio::time::advance(Duration::from_millis(500)).await;
+        assert!(quotas.appends("a", 2) && !quotas.appends("a", 2));
+    }
+
+    #[test]
+    fn bytes_are_counted_on_from_what_is_stored() {
+        let quotas = Quotas::default();
+        assert!(!quotas.knows("a") && quotas.bytes("a", 10, 5, 20) && quotas.knows("a"));
+        assert!(!quotas.bytes("a", 0, 6, 20) && quotas.bytes("a", 0, 5, 20));
+    }
+}
