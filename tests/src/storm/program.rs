@@ -318,7 +318,9 @@ fn op(random: &mut Random, mix: Mix, outer: bool) -> Op {
                 from: n16,
                 how: [How::Subscription, How::Follower, How::Iterator][usize::from(n8 % 3)],
             },
-            50 if outer => Op::Carry { copy: n8 % 2 == 0 },
+            50 if outer => Op::Carry {
+                copy: n8.is_multiple_of(2),
+            },
             51 if outer => Op::Anchor,
             46..=49 if mix.watches => Op::Look(n8),
             _ => continue,

@@ -24,9 +24,9 @@ pub struct Watch {
 
 #[derive(Debug)]
 enum Reader {
-    Subscription(Subscription),
+    Subscription(Box<Subscription>),
     Follower(Box<Follower>),
-    Iterator(Events),
+    Iterator(Box<Events>),
 }
 
 impl Reader {
@@ -59,10 +59,12 @@ impl Watch {
         let reader = match how {
             How::Subscription => {
                 let lineage = handle.lineage_named(id)?;
-                Reader::Subscription(lineage.subscribe(from, SubscribeOptions::default())?)
+                Reader::Subscription(Box::new(
+                    lineage.subscribe(from, SubscribeOptions::default())?,
+                ))
             }
             How::Follower => Reader::Follower(Box::new(handle.follow_from(id, from)?)),
-            How::Iterator => Reader::Iterator(handle.lineage_named(id)?.read(from..)?),
+            How::Iterator => Reader::Iterator(Box::new(handle.lineage_named(id)?.read(from..)?)),
         };
         Ok(Self {
             task: task.to_owned(),
