@@ -107,8 +107,7 @@ impl<R: Reducer> DynReducer for Registered<R> {
             return Ok(false);
         };
         let _storing = catalog.log().storing();
-        let ancestry = Ancestry::of(catalog, log.task, lineage)?;
-        let erased = catalog.erased_before(log.task, &ancestry, at);
+        let erased = catalog.erased_count(log.task);
         let state = state_at(catalog, &self.0, log.task, lineage, at)?;
         let encoded = self.0.encode(&state)?;
         let encoded_len = encoded.len() as u64;
@@ -177,7 +176,7 @@ impl<R: Reducer> DynReducer for Registered<R> {
             from = at;
             let expected = reducer.encode(&state)?;
             let note = SnapshotNote::decode(&value)?;
-            if note.erased != catalog.erased_before(log.task, &ancestry, at) {
+            if note.erased != catalog.erased_count(log.task) {
                 // An event was erased since: nobody uses it.
                 continue;
             }
@@ -316,7 +315,7 @@ fn nearest<R: Reducer>(
         inclusive: true,
     };
     snapshots.newest(catalog.log().as_ref(), &mut |_, at, key, value| {
-        let erased = catalog.erased_before(task, &ancestry, at);
+        let erased = catalog.erased_count(task);
         if SnapshotNote::decode(value).is_ok_and(|note| note.erased != erased) {
             return Ok(None);
         }

@@ -52,7 +52,7 @@ macro_rules! bodies {
 
             /// Whether this version knows a stored number.
             pub fn is_known(kind: u16) -> bool {
-                matches!(kind, $($tag)|*)
+                [$($tag),*].contains(&kind)
             }
 
             /// The JSON name of a stored number; `unknown` for one this version does not know.

@@ -215,7 +215,11 @@ impl Lead {
         };
         let mut earlier = Before {
             entry: &|key| log.get(key),
-            chunk: &|id| stored(id, log.get_chunk(id)),
+            chunk: &|id| match part.adopted.is_some() {
+                // An import does not bring a base that a later event replaces or drops.
+                true => log.get_chunk(id),
+                false => stored(id, log.get_chunk(id)),
+            },
             tallies: &mut PlannedTallies {
                 known: &self.tallies,
                 changed: &mut plan.tallies,

@@ -10,7 +10,6 @@ use crate::index::SnapshotNote;
 use crate::index::keys;
 use crate::log::CompactionStep;
 use crate::log::local::Above;
-use crate::read::Ancestry;
 use crate::stats::DiskBytes;
 
 /// What a compaction takes.
@@ -54,12 +53,9 @@ impl Above for Inner {
     }
 
     fn uses(&self, key: &[u8], note: &SnapshotNote) -> Result<bool> {
-        let (log, at) = (keys::log_of(key), keys::tail_u64(key));
-        let LogKind::Lineage(lineage) = log.kind else {
-            return Ok(false);
-        };
-        let ancestry = Ancestry::of(&self.catalog, log.task, lineage)?;
-        Ok(note.erased == self.catalog.erased_before(log.task, &ancestry, at))
+        let log = keys::log_of(key);
+        let of_lineage = matches!(log.kind, LogKind::Lineage(_));
+        Ok(of_lineage && note.erased == self.catalog.erased_count(log.task))
     }
 }
 

@@ -120,3 +120,31 @@ fn nor_where_the_first_sections_of_its_append_are_trimmed() {
     engine.close().unwrap();
     assert_eq!(guessed(&root), None);
 }
+
+#[test]
+fn a_base_is_not_made_of_a_snapshot_with_what_was_erased() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("store");
+    let open = || Engine::open(&root, Options::default()).unwrap();
+    let engine = open();
+    let task = engine.start_task("essay", "ana").unwrap();
+    task.append(pin(PIN)).unwrap();
+    task.checkpoint(Mark::new()).unwrap();
+    // The snapshotter is another thread: more events until it made one.
+    while engine.stats().unwrap().snapshots < 2 {
+        task.append(Message::text("user", &"word ".repeat(200))).unwrap();
+    }
+    let head = task.head().unwrap().next;
+    engine.erase(&engine.point("essay@1").unwrap(), None).unwrap();
+    // A base at every place at which that snapshot may be.
+    for at in 2..=head {
+        task.checkpoint(Mark::new().at(at)).unwrap();
+    }
+    for keep in (1..=head - 2).rev() {
+        let keep = usize::try_from(keep).unwrap();
+        engine.retain(&Retention::new().keep(keep).undo(0)).unwrap();
+        let state = engine.run_state(&engine.point("essay").unwrap()).unwrap();
+        let text = state.to_json().unwrap().to_string();
+        assert!(!text.contains("my pin"), "it is there with {keep} checkpoints");
+    }
+}

@@ -1,6 +1,8 @@
 //! Imports beside other work.
 
-use milepost::{Application, Body, Carried, Data, Engine, Error, Message, Options};
+use milepost::{
+    Application, Body, Carried, Data, Engine, Error, Mark, Message, Options, Retention,
+};
 use milepost_tests::seed::Random;
 
 #[test]
@@ -73,4 +75,33 @@ fn an_anchor_can_be_taken_while_a_task_is_imported() {
     let anchor = anchor.unwrap();
     assert!(anchor.logs.iter().all(|log| log.task.0 <= 1), "{anchor:?}");
     assert!(to.verify_anchor(&anchor).unwrap().is_empty());
+}
+
+#[test]
+fn a_task_that_was_trimmed_twice_is_imported() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = engine.start_task("essay", "ana").unwrap();
+    for _ in 0..2 {
+        for n in 0..3 {
+            let text = format!("m{n}");
+            task.append(Message::text("user", &text)).unwrap();
+            task.checkpoint(Mark::new()).unwrap();
+        }
+        let report = engine.retain(&Retention::new().keep(1)).unwrap();
+        assert!(!report.tasks[0].trimmed.is_empty(), "{report:?}");
+    }
+    let other = Engine::in_memory(Options::default()).unwrap();
+    let mut import = other.import();
+    let mut export = engine.export(true).unwrap();
+    export
+        .task("essay", &mut |carried| match carried {
+            Carried::Task(task) => import.task(task),
+            Carried::Chunk(chunk) => import.chunk(chunk),
+            Carried::Event(event) => import.event(event),
+            _ => Ok::<(), Error>(()),
+        })
+        .unwrap();
+    import.finish().unwrap();
+    let report = other.verify(None, &mut |_, _| {}).unwrap();
+    assert!(report.is_clean(), "{:?}", report.faults);
 }

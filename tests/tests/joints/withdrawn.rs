@@ -4,8 +4,8 @@ use std::sync::mpsc::channel;
 use std::thread;
 
 use milepost::{
-    Body, Engine, ErrorKind, Followed, Message, Options, Run, RunControl, RunOptions,
-    SubscribeOptions, Task,
+    Body, Engine, ErrorKind, Followed, Mark, Message, Options, Retention, Run, RunControl,
+    RunOptions, SubscribeOptions, Task,
 };
 
 fn said(text: &str) -> Body {
@@ -72,4 +72,23 @@ fn a_paused_run_whose_task_is_deleted_is_told() {
     tells.recv().unwrap();
     engine.delete_task("essay").unwrap();
     assert_eq!(waits.join().unwrap(), ErrorKind::NotFound);
+}
+
+#[test]
+fn a_follower_of_a_lineage_that_was_dropped_goes_on_with_the_active_one() {
+    let (engine, task) = store();
+    for n in 0..20 {
+        task.append(said(&format!("m{n}"))).unwrap();
+    }
+    let back = engine.restore(&task.point(7).unwrap(), None).unwrap();
+    let mut follower = back.follow(7).unwrap();
+    let task = engine.undo("essay").unwrap();
+    task.checkpoint(Mark::new()).unwrap();
+    task.checkpoint(Mark::new()).unwrap();
+    let report = engine.retain(&Retention::new().keep(1).undo(0)).unwrap();
+    assert!(!report.tasks[0].dropped.is_empty(), "{report:?}");
+    let moved = follower.try_next().unwrap();
+    let active = task.lineage().id();
+    assert!(matches!(moved, Some(Followed::Moved(moved)) if moved.to == active), "{moved:?}");
+    while follower.try_next().unwrap().is_some() {}
 }

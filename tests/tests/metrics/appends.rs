@@ -184,7 +184,7 @@ fn a_store_whose_write_failed_says_so_and_every_append_is_an_error_from_then_on(
     check(&now);
     assert!(now.poisoned);
     assert_eq!(now.append_errors - before.append_errors, 2);
-    assert_eq!(now.appends, before.appends);
+    assert_eq!(now.appends, before.appends + appended);
     let _ = engine.close();
 }
 
