@@ -1,9 +1,10 @@
 //! Free bytes of the store's disk, looked at now and then.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use milepost::Engine;
 use parking_lot::Mutex;
+use tokio::time::Instant;
 
 /// How long a look holds.
 const HOLDS: Duration = Duration::from_millis(50);
