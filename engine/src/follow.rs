@@ -199,7 +199,8 @@ impl Follower {
             return Ok(None);
         }
         let from = self.lineage;
-        let at = self.parted(active)?.min(self.next);
+        let (parted, begin) = self.parted(active)?;
+        let at = parted.min(self.next).max(begin);
         let before = std::mem::replace(&mut self.lineage, active);
         if let Err(error) = self.begin(at) {
             self.lineage = before;
@@ -214,16 +215,16 @@ impl Follower {
         }))
     }
 
-    /// Up to where the history of the lineage is that of `other` too; where that is not known any more, the first
-    /// offset that is there.
-    fn parted(&self, other: LineageId) -> Result<Offset> {
+    /// Up to where the history of the lineage is that of `other` too, and the first offset of `other` that
+    /// is there. Where the first is not known any more, it is the second.
+    fn parted(&self, other: LineageId) -> Result<(Offset, Offset)> {
         let theirs = Ancestry::of(self.catalog(), self.task, other)?;
-        let ours = match Ancestry::of(self.catalog(), self.task, self.lineage) {
-            Ok(ours) => ours,
-            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(theirs.begin()),
-            Err(e) => return Err(e),
-        };
-        Ok(ours.common(&theirs).unwrap_or_else(|| theirs.begin()))
+        let begin = theirs.begin();
+        match Ancestry::of(self.catalog(), self.task, self.lineage) {
+            Ok(ours) => Ok((ours.common(&theirs).unwrap_or(begin), begin)),
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok((begin, begin)),
+            Err(e) => Err(e),
+        }
     }
 
     fn begin(&mut self, at: Offset) -> Result<()> {

@@ -1,6 +1,6 @@
 //! A whole state as text, which is printed as it is read: it may be of any length.
 
-use milepost::{Body, Chunks, Entry, Json, MessageRange, Offset, RunState};
+use milepost::{Body, Chunks, Entry, Offset, RunState};
 use serde_json::json;
 
 use crate::error::Result;
@@ -8,14 +8,9 @@ use crate::output::Out;
 
 /// Prints the whole state as one document. The long lists in it are printed as they are read.
 pub fn print(state: &RunState, chunks: &dyn Chunks, out: &mut Out) -> Result<()> {
-    let mut form = state.to_json(chunks, MessageRange::None)?;
-    out.raw("{")?;
-    if let Some(fields) = form.as_object_mut() {
-        fields.retain(|name, _| name != "guidance" && name != "messages");
-        for (name, value) in fields.iter() {
-            out.raw(&format!("{}:{value},", Json::string(name)))?;
-        }
-    }
+    let fields = state.text(chunks, None)?;
+    out.raw(fields.strip_suffix('}').unwrap_or(&fields))?;
+    out.raw(",")?;
     let guidance = state.guidance.iter(chunks).map(|guidance| {
         let guidance = guidance?;
         body(guidance.offset, &guidance.given.into())

@@ -15,15 +15,17 @@ use crate::document::text_value;
 use crate::pointer::{first_token, index_of, tokens};
 
 impl RunState {
-    /// The text of [`RunState::to_json`], its fields in their order; without `guidance` and `messages` where
-    /// no range is given.
+    /// The text of [`RunState::to_json`], its fields in the order of their names; without `guidance` and
+    /// `messages` where no range is given.
     ///
     /// # Errors
     ///
     /// `Invalid`: a part of it is too large to be shown. Those of [`Chunks::get`].
     pub fn text(&self, chunks: &dyn Chunks, messages: Option<MessageRange>) -> Result<String> {
         let mut out = String::from("{");
-        for name in FIELDS {
+        let mut names = FIELDS;
+        names.sort_unstable();
+        for name in names {
             if messages.is_none() && matches!(name, "guidance" | "messages") {
                 continue;
             }
