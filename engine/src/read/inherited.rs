@@ -15,6 +15,9 @@ use crate::log::Log;
 /// Entries of a page.
 const PAGE: usize = 8;
 
+/// Looks at an entry: its lineage, offset, key and value. Returns something where it is the one.
+pub(crate) type Take<'a, T> = dyn FnMut(LineageId, Offset, &[u8], &[u8]) -> Result<Option<T>> + 'a;
+
 /// Entries to be found in an ancestry.
 pub(crate) struct Inherited<'a> {
     pub(crate) ancestry: &'a Ancestry,
@@ -30,11 +33,7 @@ pub(crate) struct Inherited<'a> {
 
 impl Inherited<'_> {
     /// Shows entries to `take` until it returns something.
-    pub(crate) fn newest<T>(
-        &self,
-        log: &dyn Log,
-        take: &mut dyn FnMut(LineageId, Offset, &[u8], &[u8]) -> Result<Option<T>>,
-    ) -> Result<Option<T>> {
+    pub(crate) fn newest<T>(&self, log: &dyn Log, take: &mut Take<'_, T>) -> Result<Option<T>> {
         let mut end = match self.below(LineageId(u32::MAX)) {
             Some(span) => self.end_of(span),
             None => return Ok(None),

@@ -16,8 +16,11 @@ fn pin(n: u32) -> Body {
     Message::text("user", &format!("my pin is {n:04}")).into()
 }
 
-/// Seeds in the archive with the offset at which their append begins, and hashes of erased bodies.
-fn left(root: &Path) -> (Vec<(Seed, u64)>, Vec<(u64, Hash)>) {
+/// Seeds in the archive, with the offset at which their append begins.
+type Seeds = Vec<(Seed, u64)>;
+
+/// The seeds in the archive, and the hashes of erased bodies by their offsets.
+fn left(root: &Path) -> (Seeds, Vec<(u64, Hash)>) {
     let (mut seeds, mut erased) = (Vec::new(), Vec::new());
     for path in folder::files(&root.join("archive"), ".mpa").unwrap() {
         let bytes = fs::read(path).unwrap();
