@@ -1,4 +1,5 @@
 //! Tests: a refused request leaves memory and log as they were, whichever read of the log failed.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::any::Any;
 use std::sync::Arc;

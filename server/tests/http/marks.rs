@@ -129,7 +129,7 @@ async fn a_mark_is_taken_away_unless_it_is_pinned() {
 #[tokio::test]
 async fn lists_and_names_end_at_their_limit_while_they_are_read() {
     let three = Three::new();
-    let many = vec!["\"a\""; 9].join(",");
+    let many = ["\"a\""; 9].join(",");
     let long = "x".repeat(5000);
     // What comes behind the limit is no JSON: nobody has looked at it.
     for (method, path, body, said) in [
