@@ -274,8 +274,8 @@ pub fn open_at(dir: &Path, options: Options) -> Result<Engine> {
     })
 }
 
-/// The same, and makes the store where there is none. One that is made in a folder with nothing in it is
-/// remembered as the user's own.
+/// The same, and makes the store where there is none. One that is made in a folder with nothing in
+/// it is remembered as the user's own.
 pub fn made_at(dir: &Path, options: Options) -> Result<Engine> {
     let is_new = match std::fs::read_dir(dir) {
         Ok(mut names) => names.next().is_none(),
@@ -295,8 +295,8 @@ fn here() -> Result<PathBuf> {
         .map_err(|error| Failure::new(format!("the current folder cannot be read: {error}")))
 }
 
-/// The nearest store upwards from the current folder. A link is no store: only the command line says
-/// that one is to be followed.
+/// The nearest store upwards from the current folder. A link is no store: only the command line
+/// says that one is to be followed.
 fn nearest() -> Result<Option<PathBuf>> {
     let here = here()?;
     for dir in here.ancestors().map(|dir| dir.join(FOLDER)) {

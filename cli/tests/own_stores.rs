@@ -1,5 +1,5 @@
-//! A store that the user neither made here nor trusts changes no folder that was not named, takes nothing
-//! back unasked and lets nobody in.
+//! A store that the user neither made here nor trusts changes no folder that was not named, takes
+//! nothing back unasked and lets nobody in.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
@@ -13,7 +13,8 @@ use milepost::{Engine, Options, Scope};
 use milepost_workspace::{Workspace, WorkspaceOptions};
 use serde_json::json;
 
-/// A store that was made elsewhere, two captures of `work` in it, and the folder as the second found it.
+/// A store that was made elsewhere, two captures of `work` in it, and the folder as the second
+/// found it.
 fn from_elsewhere() -> Place {
     let place = own();
     let to = place.path("copy");

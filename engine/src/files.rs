@@ -40,7 +40,7 @@ pub(crate) fn make_dir(dir: &Path) -> Result<()> {
     }
 }
 
-/// Whether a name is a folder itself, and no link to one.
+/// Returns `true` if a name is a folder itself, and no link to one.
 fn is_dir(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir())
 }
@@ -58,8 +58,8 @@ pub(crate) fn sync_parent(path: &Path) -> Result<()> {
     sync_dir(parent.unwrap_or(Path::new(".")))
 }
 
-/// Opens a file for writing and reading, making it where it is not there. Refuses a link, whatever is
-/// no file, and a file with a second name.
+/// Opens a file for writing and reading, making it where it is not there. Refuses a link, whatever
+/// is no file, and a file with a second name.
 pub(crate) fn open_rw(path: &Path) -> Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -97,8 +97,8 @@ const BESIDE: &str = ".tmp";
 /// Hexadecimal digits in the name of a file that is written beside its place.
 const DIGITS: usize = 16;
 
-/// Makes a file beside a place, under a name that nothing foresees; the caller moves it there. Removes
-/// what a crash left of earlier ones: a place has one writer at a time.
+/// Makes a file beside a place, under a name that nothing foresees; the caller moves it there.
+/// Removes what a crash left of earlier ones: a place has one writer at a time.
 pub(crate) fn beside(path: &Path) -> Result<(File, PathBuf)> {
     remove_left(path)?;
     let mut name = path.as_os_str().to_owned();

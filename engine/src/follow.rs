@@ -166,7 +166,7 @@ impl Follower {
         watch
     }
 
-    /// Whether the signal is of the lineage that is followed.
+    /// Returns `true` if the signal is of the lineage that is followed.
     pub(crate) fn has_watch(&self) -> bool {
         self.watch.is_some()
     }
@@ -215,8 +215,8 @@ impl Follower {
         }))
     }
 
-    /// Up to where the history of the lineage is that of `other` too, and the first offset of `other` that
-    /// is there. Where the first is not known any more, it is the second.
+    /// Up to where the history of the lineage is that of `other` too, and the first offset of
+    /// `other` that is there. Where the first is not known any more, it is the second.
     fn parted(&self, other: LineageId) -> Result<(Offset, Offset)> {
         let theirs = Ancestry::of(self.catalog(), self.task, other)?;
         let begin = theirs.begin();

@@ -13,7 +13,8 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Events that are taken of one follower before others have their turn.
 const TURN: usize = 256;
 
-/// Takes what a follower meets; nothing where nothing came for a while. It is followed as long as this says so.
+/// Takes what a follower meets; nothing where nothing came for a while. It is followed as long as
+/// this says so.
 type Told = Box<dyn FnMut(&Follower, Option<Result<Followed>>) -> bool + Send>;
 
 struct Entry {
@@ -45,8 +46,8 @@ impl Followers {
         Ok(Self { joins })
     }
 
-    /// Gives `told` what a follower meets, in order, and `None` about once a second where nothing comes, for as long as
-    /// it returns true. An error is the last. It must not wait.
+    /// Gives `told` what a follower meets, in order, and `None` about once a second where nothing
+    /// comes, for as long as it returns true. An error is the last. It must not wait.
     pub fn follow(
         &self,
         follower: Follower,
@@ -113,7 +114,8 @@ impl Entry {
         }
     }
 
-    /// Gives what there is, up to a turn: where there is more, or the signal is of another lineage, it is looked again.
+    /// Gives what there is, up to a turn: where there is more, or the signal is of another lineage,
+    /// it is looked again.
     fn turn(&mut self) -> bool {
         // The watch first: what is committed in between is seen twice, not missed.
         let watch = self.follower.watched();

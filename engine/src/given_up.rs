@@ -10,8 +10,8 @@ thread_local! {
     static NOW: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
-/// Does `work`, whose reads on this thread end with `Unavailable` once `given_up` is true. What it appends is
-/// appended all the same.
+/// Does `work`, whose reads on this thread end with `Unavailable` once `given_up` is true. What it
+/// appends is appended all the same.
 ///
 /// ```
 /// use std::sync::Arc;

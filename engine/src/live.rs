@@ -199,9 +199,9 @@ impl Live {
 /// Records of an append at most: none is shorter than this many bytes.
 const APPEND_RECORDS: u64 = (FRAME_PAYLOAD_MAX / 2 / 8) as u64;
 
-/// The offsets whose salts follow from the seed of a section: those of its append. The section gives
-/// the seed away, so it is written with explicit salts once one of them is erased. The end of the
-/// append is known where the section is not full; behind a full one other sections may follow.
+/// The offsets whose salts follow from the seed of a section: those of its append. The section
+/// gives the seed away, so it is written with explicit salts once one of them is erased. The end of
+/// the append is known where the section is not full; behind a full one other sections may follow.
 fn seeded_with(first: Offset, section: &SectionRef<'_>) -> Option<Range<Offset>> {
     let Salts::Seeded(_, index) = section.salts else {
         return None;

@@ -95,8 +95,8 @@ impl Engine {
     }
 }
 
-/// Returns `true` for an error of the store, which a reopen may end; `false` for one of a request or
-/// of a single task, as that a restore of the task is pending.
+/// Returns `true` for an error of the store, which a reopen may end; `false` for one of a request
+/// or of a single task, as that a restore of the task is pending.
 pub(crate) fn is_of_the_store(error: &Error) -> bool {
     let pending = matches!(error.detail(), Some(Detail::Pending { .. }));
     matches!(error.kind(), ErrorKind::Poisoned | ErrorKind::Unavailable) && !pending

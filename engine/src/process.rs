@@ -1,8 +1,8 @@
 //! The process that opened a store.
 //!
 //! A child that is forked from it has copies of all handles, none of the threads behind them, and
-//! locks in whatever state they were. It shares the lock of the store and the files. So every handle
-//! refuses to work there, and dropping one touches nothing.
+//! locks in whatever state they were. It shares the lock of the store and the files. So every
+//! handle refuses to work there, and dropping one touches nothing.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -64,8 +64,8 @@ const ROUNDS: usize = 4;
 /// snapshots and chunks that cannot be read; and where commits are lost, it goes on with what is left of both
 /// copies. What it replaces is kept in the store's folder `damaged`.
 ///
-/// With `dry_run` it writes nothing to the store: it works on a copy in the folder for temporary files
-/// (`TMPDIR`), which needs as much room there, and removes the copy.
+/// With `dry_run` it writes nothing to the store: it works on a copy in the folder for temporary
+/// files (`TMPDIR`), which needs as much room there, and removes the copy.
 ///
 /// # Errors
 ///

@@ -17,7 +17,7 @@ const SNAPSHOT_SLACK: u64 = 64 << 10;
 const REMEMBERED: usize = 1 << 16;
 
 impl Catalog {
-    /// How much a lineage grows between two snapshots, in bytes of its records.
+    /// Bytes of records by which a lineage grows between two snapshots.
     pub(crate) fn snapshot_distance(&self, log: LogId) -> u64 {
         let size = self.sizes.lock().get(&log).copied().unwrap_or(0);
         SNAPSHOT_SLACK + size

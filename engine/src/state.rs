@@ -30,9 +30,9 @@ const CUT_MAX: u32 = 64 << 10;
 /// further from a snapshot.
 const SPACING_IN_CHUNKS: u64 = 1 << 20;
 
-/// Pieces of states that were folded since the store is open: a caller may hold such a state. A fold
-/// holds the set of its task as of its beginning. Once that is forgotten, what the fold stores is not
-/// kept either.
+/// Pieces of states that were folded since the store is open: a caller may hold such a state. A
+/// fold holds the set of its task as of its beginning. Once that is forgotten, what the fold stores
+/// is not kept either.
 pub(crate) type Pieces = Arc<Mutex<HashMap<TaskNo, TaskPieces>>>;
 
 /// The pieces of one task.

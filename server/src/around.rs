@@ -293,7 +293,8 @@ fn may(app: &App, who: Option<&Who>, request: &Request) -> Result<(), Wrong> {
     }
 }
 
-/// That a request names one host, as RFC 9112 wants it: two could mean one thing here and another before.
+/// That a request names one host, as RFC 9112 wants it: two could mean one thing here and another
+/// before.
 fn one_host(request: &Request) -> Result<(), Wrong> {
     let hosts = request.headers().get_all(header::HOST).iter().count();
     // What is asked without a connection needs none.

@@ -67,7 +67,8 @@ pub fn attach(engine: &Engine) -> Result<Attached> {
 ///
 /// As [`attach`].
 pub fn attach_with(engine: &Engine, options: ServerOptions) -> Result<Attached> {
-    // Where no token counts, whoever gets through to the socket is let in: the kernel says who that is.
+    // Where no token counts, whoever gets through to the socket is let in: the kernel says who that
+    // is.
     attached(Server::new(engine, Tokens::none(), options).map_err(Error::other)?)
 }
 

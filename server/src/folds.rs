@@ -1,4 +1,5 @@
-//! States that are looked at: each is folded once, however many look at it, and all of them are bounded in bytes.
+//! States that are looked at: each is folded once, however many look at it, and all of them are
+//! bounded in bytes.
 
 use std::collections::HashMap;
 use std::ops::Deref;
@@ -86,7 +87,8 @@ impl App {
         Ok(folded)
     }
 
-    /// The states at two points, for somebody who may see them, and what they take when they are taken apart.
+    /// The states at two points, for somebody who may see them, and what they take when they are
+    /// taken apart.
     pub(crate) async fn two(
         &self,
         shares: &Shares,
@@ -106,8 +108,8 @@ impl App {
         Ok(states)
     }
 
-    /// Folds something within the bytes that states may hold. What it takes is known once it is there: where they are not
-    /// free then it is dropped, and folded again when they are.
+    /// Folds something within the bytes that states may hold. What it takes is known once it is
+    /// there: where they are not free then it is dropped, and folded again when they are.
     async fn bounded<T: Send + 'static>(
         &self,
         fold: impl Fn(&Engine) -> Result<(T, u64), Wrong> + Send + Sync + 'static,

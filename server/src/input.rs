@@ -25,7 +25,8 @@ pub(crate) const SMALL: usize = 64 << 10;
 /// Bytes that each byte of a body may become when it is parsed and its request is met.
 const PARSED: usize = 8;
 
-/// A whole body may take so many times as long as the next piece of it, and a second more for each so many bytes.
+/// A whole body may take so many times as long as the next piece of it, and a second more for each
+/// so many bytes.
 const WHOLE: u32 = 4;
 const RATE: usize = 16 << 10;
 

@@ -90,16 +90,17 @@ impl ServerOptions {
         self
     }
 
-    /// How many bytes bodies, what is parsed of them, states that are looked at, and long events under way may hold in
-    /// all, a quarter each; what is larger alone is answered alone. At least 1 MiB. Default: 512 MiB.
+    /// Bytes that bodies, what is parsed of them, states that are looked at, and long events under
+    /// way may hold in all, a quarter each; what is larger alone is answered alone. At least 1 MiB.
+    /// Default: 512 MiB.
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = bytes.max(1 << 20);
         self
     }
 
-    /// With fewer free bytes on the store's disk what makes the store grow is refused, so that no write of it fails; what
-    /// takes bytes away is not. Default: 16 MiB.
+    /// With fewer free bytes on the store's disk what makes the store grow is refused, so that no
+    /// write of it fails; what takes bytes away is not. Default: 16 MiB.
     #[must_use]
     pub fn disk_reserve(mut self, bytes: u64) -> Self {
         self.disk_reserve = bytes;
@@ -113,9 +114,9 @@ impl ServerOptions {
         self
     }
 
-    /// How long a head may take, and the next piece of a body; all of a body four times as long, and a second more for each
-    /// 16 KiB of it. Who takes nothing of an answer for twice as long is cut off.
-    /// Default: 30 s.
+    /// How long a head may take, and the next piece of a body; all of a body four times as long,
+    /// and a second more for each 16 KiB of it. Who takes nothing of an answer for twice as long is
+    /// cut off. Default: 30 s.
     #[must_use]
     pub fn read_timeout(mut self, at_most: Duration) -> Self {
         self.read_timeout = at_most.max(Duration::from_millis(1));

@@ -32,7 +32,7 @@ impl Quotas {
         fits
     }
 
-    /// Whether it is known how many bytes a token's user has stored.
+    /// Returns `true` if it is known how many bytes a token's user has stored.
     pub(crate) fn knows(&self, token: &str) -> bool {
         let all = self.0.lock();
         all.get(token).is_some_and(|used| used.bytes.is_some())

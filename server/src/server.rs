@@ -57,7 +57,8 @@ pub struct Server {
 /// A request waits for bytes of a budget at most so long.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Pieces of answers that are read at once, and states that are folded: a long event is several times its length while it is read.
+/// Pieces of answers that are read at once, and states that are folded: a long event is several
+/// times its length while it is read.
 const READS: usize = 4;
 
 /// A token has this part of the bytes for long pieces of answers: one over it.
@@ -183,7 +184,8 @@ impl Server {
         })
     }
 
-    /// Answers at the socket in the store, too, with the same engine: see [`attach`](crate::attach).
+    /// Answers at the socket in the store, too, with the same engine: see
+    /// [`attach`](crate::attach).
     ///
     /// # Errors
     ///
@@ -194,7 +196,8 @@ impl Server {
         let server = Self::of(
             Arc::clone(&inner.engine),
             Arc::clone(&inner.budgets),
-            // Where no token counts, whoever gets through to the socket is let in: the kernel says who that is.
+            // Where no token counts, whoever gets through to the socket is let in: the kernel says
+            // who that is.
             Tokens::none(),
             options,
             Box::new(SystemClock),
@@ -202,8 +205,9 @@ impl Server {
         attached(server.map_err(std::io::Error::other)?)
     }
 
-    /// Opens the store again by itself where a write failed, once its disk has room: `open` does, when the failed engine
-    /// is closed. Until then, and while it cannot be opened, requests are answered 503.
+    /// Opens the store again by itself where a write failed, once its disk has room: `open` does,
+    /// when the failed engine is closed. Until then, and while it cannot be opened, requests are
+    /// answered 503.
     ///
     /// # Errors
     ///
@@ -215,7 +219,7 @@ impl Server {
         KeptOpen::start(self.app.clone(), open)
     }
 
-    /// Whether no token was made, so that everybody who reaches it may do all.
+    /// Returns `true` if no token was made, so that everybody who reaches it may do all.
     ///
     /// # Errors
     ///

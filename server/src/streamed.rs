@@ -30,7 +30,8 @@ pub(crate) trait Source: Send + Unpin + 'static {
     /// The next buffer; nothing at the end.
     fn next(&mut self) -> Result<Option<Vec<u8>>, Wrong>;
 
-    /// Has `next` give again what it gave last, which was longer than a buffer; false where it cannot.
+    /// Has `next` give again what it gave last, which was longer than a buffer; false where it
+    /// cannot.
     fn again(&mut self) -> bool {
         false
     }
@@ -72,7 +73,8 @@ struct Reader<S> {
 }
 
 impl<S: Source> Reader<S> {
-    /// The next buffer, and what reads on. A long one is read again once there is leave for it: who waits holds none.
+    /// The next buffer, and what reads on. A long one is read again once there is leave for it: who
+    /// waits holds none.
     async fn next(mut self) -> Result<Option<(Bytes, Self)>, Wrong> {
         let mut leave = None;
         loop {

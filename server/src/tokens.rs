@@ -31,7 +31,7 @@ const USER_MAX: usize = 256;
 /// What a token may do less than its user.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenLimits {
-    /// Whether it may change nothing.
+    /// `true` if it may change nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub read_only: bool,
     /// The one task that it may see and change.

@@ -1,4 +1,5 @@
-//! H4: what readers of long events hold, however many they are. A binary of its own: it counts what is allocated.
+//! H4: what readers of long events hold, however many they are. A binary of its own: it counts what
+//! is allocated.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

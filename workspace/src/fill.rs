@@ -37,8 +37,8 @@ pub(crate) fn processors() -> usize {
     available_parallelism().map_or(1, |found| found.get().min(WRITERS_MAX))
 }
 
-/// Writes what is in a tree, and no more than its capture says, into a folder that is empty, on so many threads. What is written until an error
-/// stays.
+/// Writes what is in a tree, and no more than its capture says, into a folder that is empty, on so
+/// many threads. What is written until an error stays.
 pub(crate) fn fill(
     chunks: &Arc<dyn Chunks>,
     (tree, says): (&ChunkId, Budget),

@@ -1,7 +1,7 @@
-//! The lock on a folder: its own descriptor exclusively, those above it shared. So there is no file in
-//! the folder, no lock outlives its process, and it is one lock for two stores, two tasks, and a
-//! workspace within another. Whoever can read a folder can hold its lock for ever: so only folders of
-//! this user are locked, and where a process of another user holds one, that counts for nothing.
+//! The lock on a folder: its own descriptor exclusively, those above it shared. So there is no file
+//! in the folder, no lock outlives its process, and it is one lock for two stores, two tasks, and a
+//! workspace within another. Whoever can read a folder can hold its lock for ever: so only folders
+//! of this user are locked, and where a process of another user holds one, that counts for nothing.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -144,7 +144,7 @@ fn named(pid: u32) -> String {
     }
 }
 
-/// Whether a process belongs to another user than this one.
+/// Returns `true` if a process belongs to another user than this one.
 fn is_of_other(pid: u32, me: u32) -> bool {
     std::fs::metadata(format!("/proc/{pid}")).is_ok_and(|about| about.uid() != me)
 }

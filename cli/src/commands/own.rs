@@ -8,7 +8,7 @@ use super::words;
 use crate::error::{Failure, Result};
 use crate::output::printable;
 
-/// Whether the user made or trusts the store. One in memory is the user's own.
+/// Returns `true` if the user made or trusts the store. One in memory is the user's own.
 pub fn is_trusted(engine: &Engine) -> bool {
     match engine.chunk_store().folder() {
         // Trust that cannot be read is none.
@@ -17,8 +17,8 @@ pub fn is_trusted(engine: &Engine) -> bool {
     }
 }
 
-/// Whether what a task says of folders was said by this user: the store is trusted, and the task was not
-/// imported.
+/// Returns `true` if what a task says of folders was said by this user: the store is trusted, and
+/// the task was not imported.
 pub fn is_own(engine: &Engine, task: &str) -> Result<bool> {
     Ok(is_trusted(engine) && !engine.is_imported(task)?)
 }

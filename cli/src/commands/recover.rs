@@ -77,7 +77,8 @@ fn take_back(
         let shown = folder.display();
         return Err(Failure::new(format!("{shown} is no folder now")).hint(no_way_back(&name)));
     }
-    // This user insisted on it when the restore was begun; another folder than that one is refused by its inode.
+    // This user insisted on it when the restore was begun; another folder than that one is refused
+    // by its inode.
     let options = WorkspaceOptions::default().anyway(is_own || args.anyway);
     let workspace = Workspace::open(folder, options)?;
     if !workspace.began(pending)? {

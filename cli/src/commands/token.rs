@@ -43,7 +43,8 @@ pub fn run(store: &Choice, args: &Token, out: &mut Out) -> Result<()> {
     }
 }
 
-/// Whether the store is trusted. Where there is none yet, it is made: its tokens are this user's then.
+/// Returns `true` if the store is trusted. Where there is none yet, it is made: its tokens are this
+/// user's then.
 fn is_trusted(store: &Choice, dir: &Path) -> Result<bool> {
     let trust = match StoreTrust::of(dir) {
         Err(error) if error.kind() == ErrorKind::NotFound => {

@@ -1,5 +1,5 @@
-//! `trust`: the user says that a store is the user's own, or that its hooks are run, or not any more. What
-//! depends on it is in docs/TRUST.md.
+//! `trust`: the user says that a store is the user's own, or that its hooks are run, or not any
+//! more. What depends on it is in docs/TRUST.md.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! JSON and the bytes of files on a terminal: control characters, and those that turn the direction of
-//! writing, as `\\u001b`; bytes that are no UTF-8 as `\\xff`.
+//! JSON and the bytes of files on a terminal: control characters, and those that turn the direction
+//! of writing, as `\\u001b`; bytes that are no UTF-8 as `\\xff`.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -63,7 +63,7 @@ impl Escaped {
     }
 }
 
-/// Whether more bytes may make a character of these.
+/// Returns `true` if more bytes may make a character of these.
 fn is_begun(bytes: &[u8]) -> bool {
     let error = std::str::from_utf8(bytes).err();
     !bytes.is_empty() && error.is_some_and(|error| error.error_len().is_none())

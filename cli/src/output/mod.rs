@@ -150,8 +150,8 @@ impl Out {
         self.stdout.write_all(b"\n")
     }
 
-    /// Prints a piece of JSON text, without an end of line. On a terminal its control characters are
-    /// escaped, which is the same JSON.
+    /// Prints a piece of JSON text, without an end of line. On a terminal its control characters
+    /// are escaped, which is the same JSON.
     pub fn raw(&mut self, json: &str) -> io::Result<()> {
         match self.terminal {
             true => self.stdout.write_all(escaped(json).as_bytes()),

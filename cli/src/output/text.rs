@@ -26,7 +26,8 @@ pub fn printable_lines(text: &str) -> Cow<'_, str> {
     clean(text, |c| c.is_control() && c != '\n')
 }
 
-/// Whether a character turns the direction of writing: it can make a line read as another one.
+/// Returns `true` if a character turns the direction of writing: it can make a line read as another
+/// one.
 pub(super) fn turns(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -50,7 +50,7 @@ macro_rules! bodies {
                 Self::name_of(self.kind())
             }
 
-            /// Whether this version knows a stored number.
+            /// Returns `true` if this version knows a stored number.
             pub fn is_known(kind: u16) -> bool {
                 [$($tag),*].contains(&kind)
             }

@@ -40,8 +40,8 @@ impl Name {
         &self.0
     }
 
-    /// Whether some file system takes these bytes for `.git`, as git itself decides it (`is_hfs_dotgit`
-    /// and `is_ntfs_dotgit`).
+    /// Returns `true` if some file system takes these bytes for `.git`, as git itself decides it
+    /// (`is_hfs_dotgit` and `is_ntfs_dotgit`).
     pub fn is_git(bytes: &[u8]) -> bool {
         is_ntfs_dotgit(bytes) || !bytes.is_ascii() && is_hfs_dotgit(bytes)
     }
@@ -65,8 +65,8 @@ impl Name {
     }
 }
 
-/// NTFS ignores case, spaces and dots at the end, and what follows a colon; `git~1` is the short name. A
-/// backslash is a slash there.
+/// NTFS ignores case, spaces and dots at the end, and what follows a colon; `git~1` is the short
+/// name. A backslash is a slash there.
 fn is_ntfs_dotgit(name: &[u8]) -> bool {
     name.split(|byte| *byte == b'\\').any(|name| {
         let rest = [b".git".as_slice(), b"git~1"].into_iter().find_map(|git| {
@@ -85,8 +85,8 @@ fn is_ntfs_dotgit(name: &[u8]) -> bool {
     })
 }
 
-/// HFS+, and ext4 with casefolding, ignore case and these code points. Code points beyond ASCII that fold
-/// to one of `.git` there are none but those of case.
+/// HFS+, and ext4 with casefolding, ignore case and these code points. Code points beyond ASCII
+/// that fold to one of `.git` there are none but those of case.
 fn is_hfs_dotgit(name: &[u8]) -> bool {
     let Ok(name) = std::str::from_utf8(name) else {
         return false;

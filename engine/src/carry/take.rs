@@ -83,11 +83,13 @@ impl Engine {
         }
     }
 
-    /// Whether a task came by an import, or is a copy of another one: what it says was not all said here.
+    /// Returns `true` if a task came by an import, or is a copy of another one: what it says was
+    /// not all said here.
     ///
     /// # Errors
     ///
-    /// `NotFound` where there is no such task; `Corrupt` where the store's control log cannot be read.
+    /// `NotFound` where there is no such task; `Corrupt` where the store's control log cannot be
+    /// read.
     pub fn is_imported(&self, task: &str) -> Result<bool> {
         let (no, log) = (self.task(task)?.no(), self.inner.catalog.log());
         let start = log.head(LogId::STORE)?.map_or(0, |head| head.start);

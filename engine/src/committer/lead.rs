@@ -272,7 +272,8 @@ impl Lead {
     /// Checks all parts of a request, plans it, and merges the plan into the batch.
     fn admit(&mut self, request: &Request, batch: &mut Batch) -> Result<Admission> {
         for part in &request.parts {
-            // A key, or a restore that begins in this batch, is not in the index before the batch is.
+            // A key, or a restore that begins in this batch, is not in the index before the batch
+            // is.
             let same_key = (part.key.as_ref())
                 .is_some_and(|key| self.keys.contains(&(part.log.task, key.clone())));
             let begun =
@@ -404,8 +405,8 @@ impl Lead {
         Ok((epoch, entry.lineage))
     }
 
-    /// The state of a log that a part opens, before its records. The log is not there, so nothing of
-    /// it is cached.
+    /// The state of a log that a part opens, before its records. The log is not there, so nothing
+    /// of it is cached.
     pub(super) fn opened(&self, part: &Part, head: Head) -> Result<LogState> {
         let snapshot_at = match part.parent {
             Some(parent) => {

@@ -2,7 +2,8 @@
 //!
 //! Planning reads the log and may fail at every step. A [`Plan`] that exists is whole, and
 //! [`Lead::merge`] moves it into the batch and the caches by code that cannot fail. So a refused
-//! request leaves memory and disk as they were, and the next append finds the head that the log has.
+//! request leaves memory and disk as they were, and the next append finds the head that the log
+//! has.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -104,7 +104,7 @@ impl Request {
         }
     }
 
-    /// It is refused with `Conflict` where one of these logs has grown.
+    /// Makes the commit a `Conflict` where one of these logs has grown.
     pub(crate) fn unless_grown(mut self, heads: Vec<(LogId, Offset)>) -> Self {
         self.heads = heads;
         self

@@ -1,5 +1,5 @@
-//! Names in a store that no store makes: links, pipes, files of other users, files with a second name. A
-//! folder can come from anywhere; what is written through such a name lands outside of it.
+//! Names in a store that no store makes: links, pipes, files of other users, files with a second
+//! name. A folder can come from anywhere; what is written through such a name lands outside of it.
 
 use std::fs::{self, Metadata};
 use std::io::ErrorKind as ErrorOf;
@@ -59,12 +59,13 @@ pub(crate) fn refused(path: &Path, why: Foreign) -> Error {
 }
 
 /// Looks at every name in a store's folder, following none, and refuses the store where one is no
-/// file or folder, belongs to another user than this one and the folder's, or is a file with a second
-/// name. Changes nothing. A folder that is not there has no names.
+/// file or folder, belongs to another user than this one and the folder's, or is a file with a
+/// second name. Changes nothing. A folder that is not there has no names.
 ///
 /// # Errors
 ///
-/// `Invalid` with [`Detail::Foreign`]: the name, and the remedy. `Unavailable`: a folder cannot be listed.
+/// `Invalid` with [`Detail::Foreign`]: the name, and the remedy. `Unavailable`: a folder cannot be
+/// listed.
 pub fn check_store(dir: impl AsRef<Path>) -> Result<()> {
     let root = dir.as_ref();
     let about = match fs::metadata(root) {

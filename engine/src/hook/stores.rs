@@ -1,5 +1,5 @@
-//! Stores that the user trusts: those that the command made for this user on this machine, and those that
-//! `milepost trust` was confirmed for. `docs/TRUST.md` says what depends on it.
+//! Stores that the user trusts: those that the command made for this user on this machine, and
+//! those that `milepost trust` was confirmed for. `docs/TRUST.md` says what depends on it.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -17,14 +17,14 @@ const STORES: &str = "stores.json";
 
 /// The trust of this user in one store.
 ///
-/// It is remembered outside of all stores, by the store's path, its id, and the device and inode of its
-/// folder: a copy, a folder that was moved and another store at the same path are not trusted.
+/// It is remembered outside of all stores, by the store's path, its id, and the device and inode of
+/// its folder: a copy, a folder that was moved and another store at the same path are not trusted.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct StoreTrust {
     /// The store's id.
     pub id: StoreId,
-    /// Whether it is trusted.
+    /// `true` if it is trusted.
     pub trusted: bool,
     name: String,
     mark: String,
@@ -36,8 +36,9 @@ impl StoreTrust {
     ///
     /// # Errors
     ///
-    /// `NotFound`: there is no store. `Corrupt`: its settings cannot be read. `Invalid`: what is trusted
-    /// could be written by others, a name in the store is foreign, or the store's path is no UTF-8.
+    /// `NotFound`: there is no store. `Corrupt`: its settings cannot be read. `Invalid`: what is
+    /// trusted could be written by others, a name in the store is foreign, or the store's path is
+    /// no UTF-8.
     pub fn of(dir: impl AsRef<Path>) -> Result<Self> {
         Self::at(Places::from_environment(), dir.as_ref())
     }
@@ -61,13 +62,13 @@ impl StoreTrust {
         })
     }
 
-    /// Trusts the store from now on. A program that made a store calls this where the commands of its
-    /// user are to take the store for the user's own.
+    /// Trusts the store from now on. A program that made a store calls this where the commands of
+    /// its user are to take the store for the user's own.
     ///
     /// # Errors
     ///
-    /// `Invalid`: neither XDG_DATA_HOME nor HOME says where, or what is trusted could be written by others.
-    /// `Unavailable`: it cannot be written.
+    /// `Invalid`: neither XDG_DATA_HOME nor HOME says where, or what is trusted could be written by
+    /// others. `Unavailable`: it cannot be written.
     pub fn grant(&mut self) -> Result<()> {
         let (name, mark) = (self.name.clone(), self.mark.clone());
         change(&self.places, STORES, |stores| stores.insert(name, mark))?;

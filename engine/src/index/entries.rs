@@ -187,7 +187,7 @@ pub(crate) struct SnapshotNote {
     pub(crate) size: u64,
     /// The lineage's own record bytes before it.
     pub(crate) log_bytes: u64,
-    /// How many events of the task were erased when it was made: with more it is of no use.
+    /// Events of the task that were erased when it was made. With another number it is not used.
     pub(crate) erased: u64,
     /// Over its key in the index and the fields above, keyed in a keyed store: no event commits to a
     /// snapshot, and whoever could put another in its place could choose the state.

@@ -27,7 +27,7 @@ struct Node {
     parent: Option<Arc<Node>>,
     /// An ancestor: the parent or one further up.
     jump: Option<Arc<Node>>,
-    /// Of a node without a parent: the base that the lineage begins with since it was trimmed.
+    /// The base that the lineage begins with since it was trimmed. Only of a node without a parent.
     base: Option<BaseEntry>,
 }
 
@@ -63,8 +63,8 @@ impl Node {
         }
     }
 
-    /// The nearest node from here upwards that does not pass `is_below`, and where what is inherited
-    /// of it ends. All nodes above one that does not pass must not pass either.
+    /// The nearest node from here upwards that does not pass `is_below`, and where what is
+    /// inherited of it ends. All nodes above one that does not pass must not pass either.
     fn climb(self: &Arc<Self>, is_below: impl Fn(&Self) -> bool) -> Option<(&Arc<Self>, Offset)> {
         let (mut node, mut to) = (self, Offset::MAX);
         while is_below(node) {
@@ -89,8 +89,8 @@ impl Node {
 }
 
 impl Drop for Node {
-    /// Drops a long chain of parents in a loop: recursion would end at the limit of the stack. A jump
-    /// pointer never is the last reference, since the chain of parents holds the same node.
+    /// Drops a long chain of parents in a loop: recursion would end at the limit of the stack. A
+    /// jump pointer never is the last reference, since the chain of parents holds the same node.
     fn drop(&mut self) {
         self.jump = None;
         let mut next = self.parent.take();
@@ -250,7 +250,8 @@ impl Ancestry {
     /// Up to where two histories are one; nothing where what they shared was trimmed, or is none.
     pub(crate) fn common(&self, other: &Self) -> Option<Offset> {
         let (mut lineage, mut spans) = (self.0.lineage, None);
-        // The nearest lineage of both: whichever is the younger of two is not an ancestor of the other.
+        // The nearest lineage of both: whichever is the younger of two is not an ancestor of the
+        // other.
         while spans.is_none() {
             let (owner, _, to) = other.nearest(lineage)?;
             let (ours, _, our_to) = self.nearest(owner)?;

@@ -3,8 +3,8 @@
 //! Keys of these entries are a prefix, a lineage, a middle part and an offset. Descendants have
 //! higher numbers than their ancestors, so one backward scan over all lineages meets the entries in
 //! order. Where it meets a lineage that is no ancestor it seeks to the nearest ancestor below
-//! (leapfrog join: Veldhuizen, "Leapfrog Triejoin", 2014). So the cost follows from the entries that
-//! are there and not from the depth of the lineage.
+//! (leapfrog join: Veldhuizen, "Leapfrog Triejoin", 2014). So the cost follows from the entries
+//! that are there and not from the depth of the lineage.
 
 use milepost_codec::{LineageId, Offset, Result};
 

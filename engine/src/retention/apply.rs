@@ -25,7 +25,7 @@ pub(super) const MARKS_EACH: usize = 100;
 /// Tasks that are done together, so that they share syncs. Restores and branches wait for their bases.
 const TASKS_EACH: usize = 4;
 
-/// How often a task is looked at whose lineages grow in between.
+/// Tries to trim a task whose lineages grow in between.
 const TRIM_TRIES: u32 = 4;
 
 /// The trims of one task, to be committed where none of the lineages that go has grown.
@@ -205,8 +205,9 @@ impl Engine {
         Ok(removed)
     }
 
-    /// Removes the events that nothing needs: of each task in one commit, once the bases are durable.
-    /// A task of which a lineage grew in between is looked at again: a checkpoint may have come.
+    /// Removes the events that nothing needs: of each task in one commit, once the bases are
+    /// durable. A task of which a lineage grew in between is looked at again: a checkpoint may have
+    /// come.
     fn trim(&self, policy: &Retention, group: &mut Group<'_>) -> Result<()> {
         let inner = &self.inner;
         let _structure = inner.structure()?;
@@ -257,8 +258,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Makes the bases of a task's lineages, and the events that name them. The bases are not durable
-    /// yet.
+    /// Makes the bases of a task's lineages, and the events that name them. The bases are not
+    /// durable yet.
     fn make_bases(&self, task: TaskNo, policy: &Retention) -> Result<Trims> {
         let inner = &self.inner;
         inner.catalog.goes_on(task)?;

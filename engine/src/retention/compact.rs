@@ -72,11 +72,12 @@ impl Engine {
         })
     }
 
-    /// Takes off the disk what retention let go of: from sled, which is built anew in a fresh folder,
-    /// from the archive, the journal and the packs. Where anything was erased, trimmed or deleted it also
-    /// removes `damaged/` and the stat caches of workspaces, which may hold it. It runs beside appends, which wait for the moment
-    /// of the switch only, and so does closing the store, for all of it. Cut short anywhere, it has changed nothing that can be seen, and can be done
-    /// again. A store in memory has nothing to compact.
+    /// Takes off the disk what retention let go of: from sled, which is built anew in a fresh
+    /// folder, from the archive, the journal and the packs. Where anything was erased, trimmed or
+    /// deleted it also removes `damaged/` and the stat caches of workspaces, which may hold it. It
+    /// runs beside appends, which wait for the moment of the switch only, and so does closing the
+    /// store, for all of it. Cut short anywhere, it has changed nothing that can be seen, and can
+    /// be done again. A store in memory has nothing to compact.
     ///
     /// A state that was taken from a task before events of it were trimmed or erased, or before it was
     /// deleted, may lose messages that it has not read yet: take it again.

@@ -146,8 +146,8 @@ impl Catalog {
         self.erased.read().get(&task).cloned().unwrap_or_default()
     }
 
-    /// How many events of a task were erased. A snapshot that was made with another number may hold one
-    /// of them: it only grows, also where what was erased is trimmed.
+    /// The number of erased events of a task. A snapshot that was made with another number may hold
+    /// one of them: it only grows, also where what was erased is trimmed.
     pub(crate) fn erased_count(&self, task: TaskNo) -> u64 {
         self.erased_of(task).count()
     }

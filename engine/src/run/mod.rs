@@ -185,8 +185,8 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// `Unavailable` where the store was closed, `NotFound` where the task was deleted, also while it
-    /// waits.
+    /// `Unavailable` where the store was closed, `NotFound` where the task was deleted, also while
+    /// it waits.
     pub fn safe_point(&self) -> Result<Turn> {
         let task = self.task();
         let inner = task.lineage().inner();

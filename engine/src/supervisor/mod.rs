@@ -410,8 +410,8 @@ impl Inner {
         }
     }
 
-    /// The engine where it has not failed. Else closes it and opens the store anew; the old engine's
-    /// error at its end is known.
+    /// The engine where it has not failed. Else closes it and opens the store anew; the old
+    /// engine's error at its end is known.
     fn sound(&self) -> Result<Engine> {
         let old = {
             let mut state = self.state.lock();
@@ -431,8 +431,8 @@ impl Inner {
         Ok(engine)
     }
 
-    /// Commits what is held, in order for each task, and lets appends through again. Appends to a task
-    /// that a restore blocks stay held; returns `false` if there are such.
+    /// Commits what is held, in order for each task, and lets appends through again. Appends to a
+    /// task that a restore blocks stay held; returns `false` if there are such.
     fn drain(&self, engine: &Engine) -> Result<bool> {
         let (mut at, mut blocked) = (0, HashSet::new());
         loop {

@@ -1,4 +1,5 @@
-//! The state of a run as text: what is JSON already is copied, so that a state costs about its own length.
+//! The state of a run as text: what is JSON already is copied, so that a state costs about its own
+//! length.
 
 use std::fmt;
 
@@ -15,8 +16,8 @@ use crate::document::text_value;
 use crate::pointer::{first_token, index_of, tokens};
 
 impl RunState {
-    /// The text of [`RunState::to_json`], its fields in the order of their names; without `guidance` and
-    /// `messages` where no range is given.
+    /// The text of [`RunState::to_json`], its fields in the order of their names; without
+    /// `guidance` and `messages` where no range is given.
     ///
     /// # Errors
     ///
@@ -114,8 +115,8 @@ impl RunState {
     }
 }
 
-/// Writes JSON so that everybody can read it: word for word, unless it has half a surrogate pair or a number
-/// beyond all bounds.
+/// Writes JSON so that everybody can read it: word for word, unless it has half a surrogate pair or
+/// a number beyond all bounds.
 fn json_text(text: &str, out: &mut String) -> Result<()> {
     match serde_json::from_str::<Plain>(text) {
         Ok(Plain) => out.push_str(text),
@@ -242,7 +243,7 @@ impl<'de> Visitor<'de> for Step<'_> {
     }
 }
 
-/// Whether a key is the one that is looked for.
+/// `true` if a key is the one that is looked for.
 struct Same<'t>(&'t str);
 
 impl<'de> DeserializeSeed<'de> for Same<'_> {

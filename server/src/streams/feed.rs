@@ -1,5 +1,6 @@
-//! Feeds: for each task with streams a place in its log. One thread waits for what is committed to all of them, encodes it
-//! once and gives it to the streams. A feed ends when nobody listens any more.
+//! Feeds: for each task with streams a place in its log. One thread waits for what is committed to
+//! all of them, encodes it once and gives it to the streams. A feed ends when nobody listens any
+//! more.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -138,7 +138,8 @@ impl Reader {
 
     /// Sends what the log has, up to its head.
     async fn catch_up(&mut self) -> Result<(), Ended> {
-        // Leave for a long piece, and its length: it was read once and dropped, as there was none then.
+        // Leave for a long piece, and its length: it was read once and dropped, as there was none
+        // then.
         let mut leave: Option<(LongLeave, usize)> = None;
         loop {
             // Read once it can be sent: one piece waits here, and one is with the connection.

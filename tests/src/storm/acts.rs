@@ -52,7 +52,7 @@ pub struct Acts {
 /// Anchors that a store is compared with.
 const ANCHORS: usize = 4;
 
-/// Whether a call failed as it may where the disk does.
+/// Returns `true` if a call failed as it may where the disk does.
 pub fn is_of_disk(failed: &Failed) -> bool {
     const ALL: [ErrorKind; 3] = [
         ErrorKind::Poisoned,
@@ -345,8 +345,8 @@ impl Acts {
     }
 }
 
-/// Whether a step may be under way beside any other. What takes checkpoints away by name is not: it would
-/// not be known what a cleanup beside it had to keep.
+/// Returns `true` if a step may be under way beside any other. What takes checkpoints away by name
+/// is not: it would not be known what a cleanup beside it had to keep.
 fn may_cross(op: &Op) -> bool {
     !matches!(op, Op::Check | Op::Pin(_) | Op::RemoveMark(_))
 }

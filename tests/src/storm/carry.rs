@@ -1,4 +1,5 @@
-//! Tasks that are exported, and imported: into another store as they are, into the same one as copies.
+//! Tasks that are exported, and imported: into another store as they are, into the same one as
+//! copies.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! An embedder's reducer: it counts messages, and stops in the middle of a fold where it is told to.
+//! An embedder's reducer: it counts messages, and stops in the middle of a fold where it is told
+//! to.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};

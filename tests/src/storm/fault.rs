@@ -234,8 +234,8 @@ impl Run<'_> {
         }
     }
 
-    /// Puts in the place of the store what a power cut at some moment may leave; gives what had been
-    /// told by then.
+    /// Puts in the place of the store what a power cut at some moment may leave; gives what had
+    /// been told by then.
     fn cut(&self, mut disk: Disk, acts: &mut Acts) -> Vec<u8> {
         let Fault::Power { at, variant } = self.fault else {
             return Vec::new();

@@ -135,8 +135,8 @@ pub fn undo(model: &mut Model, task: &str, answer: &Answer<'_>) -> Result<(), St
     }
 }
 
-/// Lineages were opened or activated by calls that were under way together: which comes before which is
-/// asked of the store once they have ended.
+/// Lineages were opened or activated by calls that were under way together: which comes before
+/// which is asked of the store once they have ended.
 fn loosened(
     model: &mut Model,
     task: &str,
@@ -157,8 +157,8 @@ fn loosened(
     Ok(())
 }
 
-/// Takes from the store which lineages there are, and which is active, where calls under way together
-/// changed that.
+/// Takes from the store which lineages there are, and which is active, where calls under way
+/// together changed that.
 pub fn adopt(engine: &Engine, model: &mut Model, exactly: bool) -> Result<(), String> {
     for (name, known) in &mut model.tasks {
         let Some(moves) = known.loose.take() else {

@@ -25,7 +25,7 @@ impl Answer<'_> {
         format!("{why}: {:?} came to {:?}", self.call, self.got)
     }
 
-    /// Whether it failed as one of these.
+    /// Returns `true` if it failed as one of these.
     pub fn failed(&self, kinds: &[ErrorKind]) -> bool {
         let of = |failed: &Failed| kinds.iter().any(|kind| failed.is(*kind));
         self.got.as_ref().is_err_and(of)

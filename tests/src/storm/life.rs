@@ -192,7 +192,8 @@ impl Storm {
         }
     }
 
-    /// Does the steps in a process of their own, in which calls fail, or which ends before its time.
+    /// Does the steps in a process of their own, in which calls fail, or which ends before its
+    /// time.
     fn faulted(&mut self, life: &Life, fault: fault::Fault) -> Result<(), String> {
         self.close()?;
         self.copies += 1;

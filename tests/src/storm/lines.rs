@@ -34,8 +34,8 @@ pub fn said(file: &mut File, what: &str) {
     line(file, &format!("S 0 {}", what.replace('\n', " ")));
 }
 
-/// Takes the lines of a process into the model; gives the calls that may be done or not. `faulted` says
-/// that calls were made to fail.
+/// Takes the lines of a process into the model; gives the calls that may be done or not. `faulted`
+/// says that calls were made to fail.
 pub fn replay(
     bytes: &[u8],
     model: &mut Model,

@@ -41,8 +41,8 @@ pub struct TaskModel {
     pub gone: BTreeMap<String, Option<MarkModel>>,
     /// A checkpoint went: events may be trimmed.
     pub retained: bool,
-    /// Calls that were under way together opened or activated lineages: so many activations, of which
-    /// the store is asked.
+    /// Calls that were under way together opened or activated lineages: so many activations, of
+    /// which the store is asked.
     pub loose: Option<u64>,
     /// Activations are not known that an undo may go back to.
     pub undo_open: bool,
@@ -130,7 +130,7 @@ impl TaskModel {
         bases.next().unwrap_or(0)
     }
 
-    /// Whether a lineage begins with a base behind this offset.
+    /// Returns `true` if a lineage begins with a base behind this offset.
     pub fn has_base_behind(&self, offset: u64) -> bool {
         let mut bases = self.lineages.values().filter_map(|lineage| lineage.base);
         bases.any(|base| base > offset)

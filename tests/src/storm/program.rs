@@ -118,7 +118,8 @@ pub enum How {
 pub enum At {
     /// The report of this number.
     Number(u8),
-    /// The first about the fresh sled folder. There is one where the store has some hundred commits.
+    /// The first about the fresh sled folder. There is one where the store has some hundred
+    /// commits.
     Sled,
 }
 
@@ -233,12 +234,12 @@ impl Program {
         }
     }
 
-    /// How many steps there are, those beside others not counted.
+    /// The number of steps there are, those beside others not counted.
     pub fn len(&self) -> usize {
         self.lives.iter().map(|life| life.steps.len()).sum()
     }
 
-    /// Whether there are no steps.
+    /// Returns `true` if there are no steps.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

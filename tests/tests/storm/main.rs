@@ -1,7 +1,7 @@
 //! A storm: random programs over the public API, faults in between, against a plain model.
 //!
-//! `MILEPOST_STORM_SECONDS` sets the time, `MILEPOST_SEED` the first seed. A program that fails is printed
-//! with its seed, and shrunk.
+//! `MILEPOST_STORM_SECONDS` sets the time, `MILEPOST_SEED` the first seed. A program that fails is
+//! printed with its seed, and shrunk.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

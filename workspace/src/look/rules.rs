@@ -153,7 +153,7 @@ impl<'a> TreeRules<'a> {
         }
     }
 
-    /// Whether they ignore a path, or a folder above it.
+    /// Returns `true` if they ignore a path, or a folder above it.
     pub(crate) fn ignore(&mut self, path: &TreePath, is_directory: bool) -> bool {
         let mut rules = Rules {
             levels: Vec::new(),

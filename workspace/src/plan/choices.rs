@@ -75,7 +75,7 @@ impl Choices {
         }
     }
 
-    /// Whether something below a path is to go.
+    /// Returns `true` if something below a path is to go.
     pub(crate) fn goes_below(&self, path: &TreePath) -> bool {
         self.theirs.iter().any(|choice| choice.is_in(path))
     }

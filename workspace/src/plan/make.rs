@@ -279,8 +279,9 @@ impl Maker<'_> {
         }
     }
 
-    /// Whether the rules of the target ignore a path that it has not: when it was captured the path may
-    /// have been there, and the user's. It is kept, with a note, unless the user decided otherwise.
+    /// Returns `true` if the rules of the target ignore a path that it has not: when it was
+    /// captured the path may have been there, and the user's. It is kept, with a note, unless the
+    /// user decided otherwise.
     pub(super) fn is_ignored(&mut self, path: &TreePath, present: &Item) -> bool {
         let is_directory = present.kind.is_directory();
         if self.trees.choices.of(path) == Some(Choice::Theirs)

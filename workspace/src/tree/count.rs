@@ -35,8 +35,8 @@ impl Counts {
     }
 }
 
-/// What is left of what a capture says it has in it. A few chunks can name each other as a tree of any
-/// size; an honest capture says how large its tree is.
+/// What is left of what a capture says it has in it. A few chunks can name each other as a tree of
+/// any size; an honest capture says how large its tree is.
 #[derive(Debug, Clone)]
 pub(crate) struct Budget {
     left: Counts,

@@ -33,7 +33,7 @@ pub struct Asked<'a> {
     pub store: &'a Path,
     pub timeout: Option<Duration>,
     pub grace: Duration,
-    /// Whether it is given the key of the store.
+    /// `true` if it is given the key of the store.
     pub pass_key: bool,
     /// Whether all of its output goes to standard error.
     pub to_stderr: bool,

@@ -76,8 +76,8 @@ impl Database {
         begun.map_err(|error| self.failed(&error))
     }
 
-    /// Whether it has the tables, as tables of columns that are stored: what is computed could be of any
-    /// size, and take for ever.
+    /// Returns `true` if it has the tables, as tables of columns that are stored: what is computed
+    /// could be of any size, and take for ever.
     fn check(&self) -> Result<()> {
         for table in ["checkpoints", "writes"] {
             let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1 \

@@ -26,8 +26,8 @@ use crate::metrics::Meters;
 use crate::opened::{Finding, Outcome, Progress};
 use crate::options::Options;
 
-/// Takes the lock of a store, and makes it where there is none and the options allow it. Every name in
-/// the folder is looked at before the first write, and the settings before the second.
+/// Takes the lock of a store, and makes it where there is none and the options allow it. Every name
+/// in the folder is looked at before the first write, and the settings before the second.
 pub(super) fn prepare(layout: &Layout, options: &Options, entropy: &Entropy) -> Result<StoreLock> {
     let root = &layout.root;
     check_store(root)?;

@@ -244,9 +244,10 @@ pub(super) fn recover(
     }
 }
 
-/// What retention withdrew, where commits after `seq` are taken from files of the archive that a
-/// compaction wrote again: they may be without it. The events that say so come after what they are
-/// about, so all files are read before. Nothing is read where the index holds all of such files.
+/// Reads what retention withdrew, where commits after `seq` are taken from files of the archive
+/// that a compaction wrote again: they may be without it. The events that say so come after what
+/// they are about, so all files are read before. Nothing is read where the index holds all of such
+/// files.
 fn live(shared: &Shared, survey: &Survey, seq: Seq) -> Result<Live> {
     let mut live = Live::default();
     let mut files = survey.archive.files.iter();

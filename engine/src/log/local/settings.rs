@@ -59,8 +59,9 @@ impl StoreConfig {
         files::write_whole(&layout.config(), &text)
     }
 
-    /// Reads the settings of a store that opens with this key, or without one. A file of the two that is
-    /// damaged or gone is written again once all of the other was checked; says what was wrong with it.
+    /// Reads the settings of a store that opens with this key, or without one. A file of the two
+    /// that is damaged or gone is written again once all of the other was checked; says what was
+    /// wrong with it.
     pub(crate) fn read(layout: &Layout, key: Option<&str>) -> Result<(Self, Option<Error>)> {
         let (config, wrong) = Self::look(layout)?;
         config.check_key(layout, key)?;
@@ -106,8 +107,8 @@ impl StoreConfig {
         }
     }
 
-    /// Names a value that no version of this layout writes. The check does not prove that Milepost wrote
-    /// the file: another program may have made it.
+    /// Names a value that no version of this layout writes. The check does not prove that Milepost
+    /// wrote the file: another program may have made it.
     fn wrong(&self) -> Option<String> {
         let hex = |digit: u8| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
         if (self.key.as_ref()).is_some_and(|key| key.len() != KEY_DIGITS || !key.bytes().all(hex)) {

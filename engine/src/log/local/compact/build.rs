@@ -36,7 +36,7 @@ pub(super) struct Build<'a> {
     before: PathBuf,
     /// Chunks that live events name.
     named: Named,
-    /// How many of the chunks that were stored since the compaction began are in its index.
+    /// Chunks stored since the compaction began whose places are in its index.
     stored: usize,
 }
 
@@ -112,7 +112,8 @@ impl<'a> Build<'a> {
         next.kv.sync()
     }
 
-    /// Replaces the index by this one. No commit is under way, and everything is applied and archived.
+    /// Replaces the index by this one. No commit is under way, and everything is applied and
+    /// archived.
     ///
     /// # Errors
     ///

@@ -136,9 +136,9 @@ impl LocalLog {
         self.seq()
     }
 
-    /// Finishes the segment that is written to, and waits until all that is finished now is applied and
-    /// archived; not for what a writer that never pauses finishes after it. What is written next goes
-    /// into a file that held nothing before.
+    /// Finishes the segment that is written to, and waits until all that is finished now is applied
+    /// and archived; not for what a writer that never pauses finishes after it. What is written
+    /// next goes into a file that held nothing before.
     fn archive_all(&self) -> Result<()> {
         use crate::log::Log;
         let shared = &self.shared;
