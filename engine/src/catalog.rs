@@ -346,17 +346,19 @@ impl Catalog {
             return Err(conflict(format!("other events, at offset {}", entry.first)));
         }
         let checkpoint = match &part.mark {
-            Some(draft) => Some(
-                self.marked_behind(task, owner, end, to, draft)?
-                    .ok_or_else(|| {
-                        conflict(
-                            "events that another checkpoint, or none, stands behind".to_owned(),
-                        )
-                    })?,
-            ),
+            Some(draft) if end < to && self.marked_behind(task, owner, end, draft)? => {
+                // Nothing where retention removed the mark since.
+                let entry = self.log.get(&keys::mark(task, owner, end))?;
+                let entry = entry.map(|entry| MarkEntry::decode(&entry)).transpose()?;
+                entry.map(|entry| entry.id)
+            }
+            Some(_) => {
+                let why = "events that another checkpoint, or none, follows";
+                return Err(conflict(why.to_owned()));
+            }
             None => None,
         };
-        let next = end + u64::from(checkpoint.is_some());
+        let next = end + u64::from(part.mark.is_some());
         let hash = crate::hashes::hash_at(self, part.origin, LogId::lineage(task, owner), next)?;
         Ok(Some(Done {
             parts: smallvec![(entry.first, Head { next, hash })],
@@ -366,22 +368,29 @@ impl Catalog {
         }))
     }
 
-    /// The checkpoint at an offset, where it says what a draft does.
+    /// Returns `true` if the event at an offset is a mark that says what a draft does, whether the mark
+    /// was removed since or not.
     fn marked_behind(
         &self,
         task: TaskNo,
         lineage: LineageId,
         offset: Offset,
-        to: Offset,
         draft: &Draft,
-    ) -> Result<Option<CheckpointId>> {
-        let Some(entry) = self.log.get(&keys::mark(task, lineage, offset))? else {
-            return Ok(None);
-        };
-        let entry = MarkEntry::decode(&entry)?;
-        let mut body = self.mark_body(task, lineage, offset, &entry)?;
-        body.parent = body.parent.filter(|_| draft.mark.parent.is_some());
-        Ok((offset < to && body == draft.mark).then_some(entry.id))
+    ) -> Result<bool> {
+        let mut cursor = Cursor::new(&self.log, LogId::lineage(task, lineage), offset);
+        let found = cursor.next_record(|_, record| {
+            let header = record.header()?;
+            if header.kind != CheckpointMarked::KIND || record.form != BodyForm::Inline {
+                return Ok(false);
+            }
+            let Body::CheckpointMarked(mut body) = Body::decode(header.kind, record.payload)?
+            else {
+                return Ok(false);
+            };
+            body.parent = body.parent.filter(|_| draft.mark.parent.is_some());
+            Ok(body == draft.mark)
+        })?;
+        Ok(found == Some(true))
     }
 
     /// Where a key was used, in a lineage or its ancestors before the forks: the lineage, how far it

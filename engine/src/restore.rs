@@ -55,9 +55,10 @@ impl Engine {
             back: Some(epoch),
         };
         self.activate(point.no, activated, &mut parts, None)?;
+        // Before another restore can follow: the handle is of this one.
+        let task = Task::of(self, point.no)?;
         drop(structure);
         inner.meters.restores.add(1);
-        let task = Task::of(self, point.no)?;
         self.tell_gone("restored", &task, active.lineage);
         hooks.tell("a restore", |hook| hook.after_restore(&task));
         Ok(task)
@@ -122,8 +123,8 @@ impl Engine {
             back: before.back,
         };
         self.activate(no, activated, &mut Vec::new(), None)?;
-        drop(structure);
         let task = Task::of(self, no)?;
+        drop(structure);
         self.tell_gone("undone", &task, active.lineage);
         Ok(task)
     }

@@ -106,3 +106,25 @@ fn a_rebuild_of_the_index_frees_no_key_where_a_base_is_damaged() {
     let other = engine.start_task("other", "ana").unwrap();
     assert!(!other.append(keyed(17)).unwrap().repeated);
 }
+
+#[test]
+fn an_append_with_a_checkpoint_is_repeated_also_once_the_checkpoint_was_removed() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = engine.start_task("essay", "ana").unwrap();
+    let step = || keyed(1).mark(Mark::new().label("step-1"));
+    let done = task.append(step()).unwrap();
+    assert_eq!(task.append(step()).unwrap().checkpoint, done.checkpoint);
+    engine
+        .remove_checkpoints(&[done.checkpoint.unwrap()])
+        .unwrap();
+    let again = task.append(step()).unwrap();
+    assert!(again.repeated);
+    assert_eq!(
+        (again.first, again.head, again.checkpoint),
+        (done.first, done.head, None)
+    );
+    for other in [Mark::new().label("step-2"), Mark::new()] {
+        let error = task.append(keyed(1).mark(other)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Conflict);
+    }
+}
