@@ -167,6 +167,7 @@ impl Follower {
     }
 
     /// Returns `true` if the signal is of the lineage that is followed.
+    #[cfg(not(shuttle))]
     pub(crate) fn has_watch(&self) -> bool {
         self.watch.is_some()
     }

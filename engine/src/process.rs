@@ -40,7 +40,7 @@ impl Owner {
     }
 
     /// Makes this process another one, as seen from here.
-    #[cfg(test)]
+    #[cfg(all(test, not(shuttle)))]
     pub(crate) fn pretend_fork(&self, forked: bool) {
         let id = std::process::id() + u32::from(forked);
         self.0.store(id, Ordering::Relaxed);
