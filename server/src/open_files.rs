@@ -11,7 +11,7 @@ const MOST: u64 = 1 << 16;
 const FOR_STORE: u64 = 256;
 
 /// Raises the soft limit of open files to the hard one, at most 65,536, and returns what holds
-/// then. A limit that cannot be raised stays: [`has_room`] keeps connections below it.
+/// then. A limit that cannot be raised stays: connections are kept below it.
 pub fn raise_open_files() -> u64 {
     let now = getrlimit(Resource::Nofile);
     let Some(soft) = now.current else {
