@@ -10,6 +10,7 @@ use milepost_codec::{
     Head, LineageId, LogId, LogKind, Offset, RestoreId, Result, Seq, TaskNo,
 };
 
+use super::plan::Plan;
 use super::request::{Part, Request};
 use super::ticket::{Answer, Done, Results};
 use smallvec::SmallVec;
@@ -75,6 +76,8 @@ pub(crate) struct Lead {
     pub(super) unseen: HashSet<LogId>,
     /// The last snapshot of each task that was due: its lineage and the own bytes before it.
     due: HashMap<TaskNo, (LineageId, u64)>,
+    /// The plan of the request that is being admitted.
+    pub(super) plan: Plan,
     /// Room for the requests of a batch.
     taken: VecDeque<(Request, Answer)>,
     /// Keys in the batch that is being made: they are not in the index yet.
@@ -113,6 +116,7 @@ impl Lead {
             changed: Vec::new(),
             unseen: HashSet::new(),
             due: HashMap::new(),
+            plan: Plan::default(),
             taken: VecDeque::new(),
             keys: HashSet::new(),
             meters,
@@ -288,17 +292,22 @@ impl Lead {
         for (log, expected) in &request.heads {
             self.not_grown(*log, *expected)?;
         }
-        let plan = self.plan(request, batch.seq)?;
-        let room = FRAME_HEADER_LEN + FRAME_PAYLOAD_MAX - batch.buf.len();
-        match plan.frame_bytes > room {
-            true if !batch.is_empty() => Ok(Admission::Later),
-            true => Err(Error::invalid(format!(
-                "one commit may have {} MiB of events, this request has {} bytes: split it",
-                FRAME_PAYLOAD_MAX >> 20,
-                plan.frame_bytes
-            ))),
-            false => Ok(Admission::In(self.merge(request, plan, batch))),
+        let done = self.plan(request, batch.seq)?;
+        let (needs, room) = (
+            self.plan.frame_bytes,
+            FRAME_HEADER_LEN + FRAME_PAYLOAD_MAX - batch.buf.len(),
+        );
+        if needs > room && !batch.is_empty() {
+            return Ok(Admission::Later);
         }
+        if needs > room {
+            return Err(Error::invalid(format!(
+                "one commit may have {} MiB of events, this request has {needs} bytes: split it",
+                FRAME_PAYLOAD_MAX >> 20
+            )));
+        }
+        self.merge(request, batch);
+        Ok(Admission::In(done))
     }
 
     /// Checks a part against the log: the conditions of its caller, and its key.

@@ -9,8 +9,9 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use milepost_codec::{
-    Body, BodyForm, CheckpointId, ChunkId, Error, ErrorKind, Hash, Head, Header, LogId, LogKind,
-    Offset, Result, SECTION_RAW_TARGET, SectionRef, Seed, Seq, TaskNo, begin_group, checkpoint_id,
+    Body, BodyForm, Chain, CheckpointId, ChunkId, Error, ErrorKind, Hash, Head, Header, LogId,
+    LogKind, Offset, Result, SECTION_RAW_TARGET, SectionRef, Seed, Seq, TaskNo, begin_group,
+    checkpoint_id,
 };
 use smallvec::SmallVec;
 
@@ -24,41 +25,39 @@ use crate::log::{Batch, GroupMeta, IndexPut};
 /// bytes, a seed and a flag.
 const GROUP_OVERHEAD: usize = 6 * 9 + 16 + 1;
 
-/// Everything that one request adds to a commit.
-pub(super) struct Plan<'a> {
-    steps: SmallVec<[Step<'a>; 2]>,
+/// Everything that one request adds to a commit. The leader keeps one and fills it anew for each
+/// request, so that planning allocates little.
+#[derive(Default)]
+pub(super) struct Plan {
+    steps: Vec<Step>,
+    cuts: Vec<Cut>,
+    /// Parts of marks: they are encoded here, once their parent is known.
+    marks: Vec<Part>,
     index: Vec<IndexPut>,
     tallies: SmallVec<[(TaskNo, Tally); 1]>,
     /// Bytes of the frame that its groups take at most.
     pub(super) frame_bytes: usize,
-    pub(super) done: Done,
 }
 
 /// Records of one log, chained from its head.
-struct Step<'a> {
-    part: Source<'a>,
-    cuts: SmallVec<[Cut; 4]>,
-    /// The state of the log after the records.
-    log: LogState,
+struct Step {
+    log: LogId,
+    part: PartAt,
+    /// Its cuts, among those of the plan.
+    cuts: Range<usize>,
+    /// The head after the records.
+    head: LogHead,
+    /// The mark that the records are.
+    mark: Option<CheckpointId>,
+    /// The state of the log before the records, where the part opens it.
+    opened: Option<Box<LogState>>,
 }
 
-/// Records that a caller encoded, or those of a mark, which are encoded here.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a mark needs no allocation for its place in a plan"
-)]
-enum Source<'a> {
-    Given(&'a Part),
-    Mark(Part),
-}
-
-impl Source<'_> {
-    fn part(&self) -> &Part {
-        match self {
-            Self::Given(part) => part,
-            Self::Mark(part) => part,
-        }
-    }
+/// The place of a part: in the request, or among the marks of the plan.
+#[derive(Clone, Copy)]
+enum PartAt {
+    Given(usize),
+    Mark(usize),
 }
 
 /// Records that become one section.
@@ -69,6 +68,31 @@ struct Cut {
     prev: Hash,
     /// The head after the last record.
     head: LogHead,
+}
+
+/// A log before the records of a part.
+struct Start {
+    head: LogHead,
+    chain: Chain,
+    /// The newest mark that the log sees.
+    last_mark: Option<CheckpointId>,
+    opened: Option<Box<LogState>>,
+}
+
+impl Plan {
+    fn clear(&mut self) {
+        self.steps.clear();
+        self.cuts.clear();
+        self.marks.clear();
+        self.index.clear();
+        self.tallies.clear();
+        self.frame_bytes = 0;
+    }
+
+    /// The last step that appends to a log.
+    fn last(&self, log: LogId) -> Option<&Step> {
+        self.steps.iter().rev().find(|step| step.log == log)
+    }
 }
 
 /// Tallies as a plan leaves them, over those that are known.
@@ -91,84 +115,113 @@ impl Tallies for PlannedTallies<'_> {
     }
 }
 
-impl Plan<'_> {
-    /// The state that this plan leaves a log in, where it appends to the log.
-    fn log(&self, log: LogId) -> Option<&LogState> {
-        let mut steps = self.steps.iter().rev();
-        steps
-            .find(|step| step.part.part().log == log)
-            .map(|step| &step.log)
-    }
-}
-
 impl Lead {
-    /// Plans a request for the commit `seq`. Fills caches of what the log holds and changes nothing
-    /// else.
+    /// Plans a request for the commit `seq`, in the leader's plan. Fills caches of what the log holds
+    /// and changes nothing else.
     ///
     /// # Errors
     ///
     /// Those of reading the log; `Corrupt` where a record that needs an index entry cannot be
     /// decoded; `Invalid` where an index entry is over its limit.
-    pub(super) fn plan<'a>(&mut self, request: &'a Request, seq: Seq) -> Result<Plan<'a>> {
-        let mut plan = Plan {
-            steps: SmallVec::new(),
-            index: Vec::new(),
-            tallies: SmallVec::new(),
-            frame_bytes: 0,
-            done: Done {
-                parts: SmallVec::new(),
-                seq,
-                repeated: None,
-                checkpoint: None,
-            },
-        };
-        for part in &request.parts {
-            let log = self.state_before(&plan, part)?;
-            let first = log.head.head.next;
-            let mut head = self.chain(&mut plan, Source::Given(part), log)?;
-            if let Some(draft) = &part.mark {
-                let (id, marked) = self.mark(&mut plan, part, draft)?;
-                plan.done.checkpoint = Some(id);
-                head = marked;
-            }
-            plan.done.parts.push((first, head));
-        }
-        Ok(plan)
+    pub(super) fn plan(&mut self, request: &Request, seq: Seq) -> Result<Done> {
+        let mut plan = std::mem::take(&mut self.plan);
+        plan.clear();
+        let planned = self.plan_parts(&mut plan, request, seq);
+        self.plan = plan;
+        planned
     }
 
-    /// The state of a part's log before its records.
-    fn state_before(&mut self, plan: &Plan<'_>, part: &Part) -> Result<LogState> {
-        match (plan.log(part.log), part.open) {
-            (Some(log), None) => Ok(log.clone()),
-            (Some(_), Some(_)) => Err(Error::invalid(format!("{} is opened twice", part.log))),
-            (None, Some(head)) => self.opened(part, head),
-            (None, None) => self.known(part).cloned(),
+    fn plan_parts(&mut self, plan: &mut Plan, request: &Request, seq: Seq) -> Result<Done> {
+        let mut done = Done {
+            parts: SmallVec::new(),
+            seq,
+            repeated: None,
+            checkpoint: None,
+        };
+        for (n, part) in request.parts.iter().enumerate() {
+            let mut start = self.start(plan, part)?;
+            let first = start.head.head.next;
+            let begun = plan.cuts.len();
+            start.head = self.chain(plan, part, &start, seq)?;
+            plan.steps.push(Step {
+                log: part.log,
+                part: PartAt::Given(n),
+                cuts: begun..plan.cuts.len(),
+                head: start.head,
+                mark: None,
+                opened: start.opened.take(),
+            });
+            if let Some(draft) = &part.mark {
+                let (id, head) = self.mark(plan, part, draft, &start, seq)?;
+                done.checkpoint = Some(id);
+                start.head = head;
+            }
+            done.parts.push((first, start.head.head));
         }
+        Ok(done)
+    }
+
+    /// A part's log before its records: as the plan leaves it so far, as the part opens it, or as it
+    /// is.
+    fn start(&mut self, plan: &Plan, part: &Part) -> Result<Start> {
+        let planned = plan.last(part.log);
+        if let Some(head) = part.open {
+            if planned.is_some() {
+                return Err(Error::invalid(format!("{} is opened twice", part.log)));
+            }
+            let opened = self.opened(part, head)?;
+            return Ok(Start {
+                head: opened.head,
+                chain: opened.chain,
+                last_mark: None,
+                opened: Some(Box::new(opened)),
+            });
+        }
+        if let Some(step) = planned {
+            return Ok(Start {
+                head: step.head,
+                chain: self.catalog.chain(part.origin, part.log),
+                last_mark: self.planned_mark(plan, part.log),
+                opened: None,
+            });
+        }
+        let known = self.known(part)?;
+        Ok(Start {
+            head: known.head,
+            chain: known.chain,
+            last_mark: known.last_mark.flatten(),
+            opened: None,
+        })
+    }
+
+    /// The newest mark of a log that a plan appends to.
+    fn planned_mark(&self, plan: &Plan, log: LogId) -> Option<CheckpointId> {
+        let steps = plan.steps.iter().rev().filter(|step| step.log == log);
+        let mark = steps.filter_map(|step| step.mark).next();
+        let known = || {
+            self.logs
+                .get(&log)
+                .and_then(|known| known.last_mark.flatten())
+        };
+        mark.or_else(known)
     }
 
     /// Chains a part's records from the head of its log, cuts them into sections and makes their
     /// index entries. Returns the head after them.
-    fn chain<'a>(
-        &self,
-        plan: &mut Plan<'a>,
-        source: Source<'a>,
-        mut log: LogState,
-    ) -> Result<Head> {
-        let part = source.part();
-        let mut cuts = SmallVec::new();
-        let (mut from, mut prev, mut first) = (0, log.head.head.hash, log.head.head.next);
+    fn chain(&self, plan: &mut Plan, part: &Part, start: &Start, seq: Seq) -> Result<LogHead> {
+        let mut log = start.head;
+        let (mut from, mut prev, mut first) = (0, log.head.hash, log.head.next);
         for (at, meta) in part.records.iter().enumerate() {
-            let before = log.head.head;
+            let before = log.head;
             if let Some((_, header)) = part.indexed.iter().find(|(n, _)| *n as usize == at) {
                 let payload = meta.payload.map(|span| part.slice(span));
-                self.index(plan, part, header, payload, before)?;
+                self.index(plan, part, (header, payload), before, seq)?;
             }
             let header = part.slice(meta.header);
-            log.head.head = Head {
+            let hash = (start.chain).next(before.next, &before.hash, header, &meta.body);
+            log.head = Head {
                 next: before.next + 1,
-                hash: log
-                    .chain
-                    .next(before.next, &before.hash, header, &meta.body),
+                hash,
             };
             let start = part.records.get(from).map_or(0, |meta| meta.start);
             let full = (meta.end - start) as usize >= SECTION_RAW_TARGET;
@@ -176,33 +229,27 @@ impl Lead {
                 let bytes = (meta.end - start) as usize;
                 let salts = part.adopted.as_ref().map_or(0, |_| (at + 1 - from) * 16);
                 plan.frame_bytes += bytes + salts + GROUP_OVERHEAD;
-                log.head.bytes += bytes as u64;
-                cuts.push(Cut {
+                log.bytes += bytes as u64;
+                plan.cuts.push(Cut {
                     records: from..at + 1,
                     first,
                     prev,
-                    head: log.head,
+                    head: log,
                 });
-                (from, prev, first) = (at + 1, log.head.head.hash, log.head.head.next);
+                (from, prev, first) = (at + 1, log.head.hash, log.head.next);
             }
         }
-        let head = log.head.head;
-        plan.steps.push(Step {
-            part: source,
-            cuts,
-            log,
-        });
-        Ok(head)
+        Ok(log)
     }
 
-    /// Adds the index entries of a record at `before` to a plan.
+    /// Adds the index entries of a record at `before`, its header and inline payload, to a plan.
     fn index(
         &self,
-        plan: &mut Plan<'_>,
+        plan: &mut Plan,
         part: &Part,
-        header: &Header,
-        payload: Option<&[u8]>,
+        (header, payload): (&Header, Option<&[u8]>),
         before: Head,
+        seq: Seq,
     ) -> Result<()> {
         let log = self.catalog.log();
         let record = Indexed {
@@ -210,7 +257,7 @@ impl Lead {
             origin: part.origin,
             offset: before.next,
             before: before.hash,
-            seq: plan.done.seq,
+            seq,
             header,
             payload,
         };
@@ -241,24 +288,22 @@ impl Lead {
         }
     }
 
-    /// Plans a mark at the head that the plan leaves the part's lineage with. Returns its id and
-    /// the head after it.
+    /// Plans a mark behind the records of a part. Returns its id and the head after it.
     fn mark(
         &self,
-        plan: &mut Plan<'_>,
+        plan: &mut Plan,
         part: &Part,
         draft: &Draft,
-    ) -> Result<(CheckpointId, Head)> {
-        let (LogKind::Lineage(lineage), Some(log)) = (part.log.kind, plan.log(part.log)) else {
+        start: &Start,
+        seq: Seq,
+    ) -> Result<(CheckpointId, LogHead)> {
+        let LogKind::Lineage(lineage) = part.log.kind else {
             return Err(Error::invalid("a control log has no checkpoints"));
         };
-        let mut log = log.clone();
         let mut body = draft.mark.clone();
-        if body.parent.is_none() {
-            body.parent = log.last_mark.flatten();
-        }
-        let head = log.head.head;
-        let id = checkpoint_id(part.origin, lineage, head, draft.header.time_us, &body);
+        body.parent = body.parent.or(start.last_mark);
+        let (head, time_us) = (start.head.head, draft.header.time_us);
+        let id = checkpoint_id(part.origin, lineage, head, time_us, &body);
         let (kind, payload) = Body::CheckpointMarked(body).encode();
         // A seed of its own: the part's salts are taken by its records.
         let seed = Seed(seed_of_mark(&part.seed.0));
@@ -268,17 +313,32 @@ impl Lead {
             ..draft.header.clone()
         };
         builder.push(header, BodyForm::Inline, &payload)?;
-        log.last_mark = Some(Some(id));
-        let head = self.chain(plan, Source::Mark(builder.finish()), log)?;
+        let marked = builder.finish();
+        let begun = plan.cuts.len();
+        let head = self.chain(plan, &marked, start, seq)?;
+        plan.steps.push(Step {
+            log: part.log,
+            part: PartAt::Mark(plan.marks.len()),
+            cuts: begun..plan.cuts.len(),
+            head,
+            mark: Some(id),
+            opened: None,
+        });
+        plan.marks.push(marked);
         Ok((id, head))
     }
 
-    /// Moves a plan into the batch and the caches.
-    pub(super) fn merge(&mut self, request: &Request, plan: Plan<'_>, batch: &mut Batch) -> Done {
-        for Step { part, cuts, log } in plan.steps {
-            let part = part.part();
-            for cut in cuts {
-                put_section(part, &cut, batch);
+    /// Moves the leader's plan into the batch and the caches.
+    pub(super) fn merge(&mut self, request: &Request, batch: &mut Batch) {
+        let mut plan = std::mem::take(&mut self.plan);
+        for step in plan.steps.drain(..) {
+            let part = match step.part {
+                PartAt::Given(n) => request.parts.get(n),
+                PartAt::Mark(n) => plan.marks.get(n),
+            };
+            let Some(part) = part else { continue };
+            for cut in plan.cuts.get(step.cuts).unwrap_or_default() {
+                put_section(part, cut, batch);
             }
             if let Some(key) = &part.key {
                 self.keys.insert((part.log.task, key.clone()));
@@ -286,13 +346,23 @@ impl Lead {
             if part.adopted.is_some() {
                 self.unseen.insert(part.log);
             }
-            self.logs.insert(part.log, log);
+            if let Some(opened) = step.opened {
+                self.logs.insert(step.log, *opened);
+            }
+            // Planning read it where it was not opened just now.
+            if let Some(log) = self.logs.get_mut(&step.log) {
+                log.head = step.head;
+                if let Some(mark) = step.mark {
+                    log.last_mark = Some(Some(mark));
+                }
+            }
         }
         match batch.index.is_empty() {
-            true => batch.index = plan.index,
-            false => batch.index.extend(plan.index),
+            true => std::mem::swap(&mut batch.index, &mut plan.index),
+            false => batch.index.append(&mut plan.index),
         }
-        self.tallies.extend(plan.tallies);
+        self.tallies.extend(plan.tallies.drain(..));
+        self.plan = plan;
         self.changed.extend(request.changes);
         self.deleted.extend(request.deletes);
         self.begun.extend(request.begins);
@@ -300,7 +370,6 @@ impl Lead {
             let active = (activate.epoch, activate.lineage);
             self.active.insert(activate.task, active);
         }
-        plan.done
     }
 }
 
