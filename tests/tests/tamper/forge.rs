@@ -293,10 +293,17 @@ impl Entries {
         let config = sled::Config::new().path(root.join("sled"));
         let config = config.mode(sled::Mode::HighThroughput);
         let config = config.flush_every_ms(None).segment_size(256 << 10);
-        Self {
-            db: config.open().unwrap(),
-            root: root.to_owned(),
-        }
+        // A process that another test is just starting holds the lock of sled's file for a moment.
+        let mut tries = 0;
+        let db = loop {
+            match config.open() {
+                Err(sled::Error::Io(_)) if tries < 100 => tries += 1,
+                opened => break opened.unwrap(),
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        };
+        let root = root.to_owned();
+        Self { db, root }
     }
 
     pub fn all(&self, kind: u8) -> Vec<(Vec<u8>, Vec<u8>)> {
