@@ -46,7 +46,7 @@ impl Secrets {
 #[derive(Debug)]
 pub struct Blotter {
     secrets: Secrets,
-    /// What may be the beginning of a secret.
+    /// Bytes that may be the beginning of a secret.
     held: Vec<u8>,
 }
 

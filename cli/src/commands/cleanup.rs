@@ -91,7 +91,7 @@ fn examples(asked: &RetentionAsked) -> Vec<(&'static str, RetentionAsked)> {
     all
 }
 
-/// What some policies would remove, where the command line names none. Nothing is changed.
+/// Shows the effect of some policies, where the command line names none. Nothing is changed.
 fn policies(source: &dyn Source, asked: &RetentionAsked, out: &mut Out) -> Result<()> {
     let plans = examples(asked).into_iter().map(|(flags, asked)| {
         let plan = source.clean_up(&asked, true, &mut |_, _| {})?;

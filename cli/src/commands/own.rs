@@ -1,4 +1,4 @@
-//! What a store says is not what its user said: see docs/TRUST.md.
+//! Trust in a store: its content does not speak for its user, see docs/TRUST.md.
 
 use std::path::Path;
 

@@ -37,7 +37,6 @@ pub(crate) enum Errand {
 }
 
 /// The cached head, chain and snapshot threshold of one log.
-#[derive(Clone)]
 pub(super) struct LogState {
     pub(super) head: LogHead,
     pub(super) chain: Chain,
@@ -262,6 +261,9 @@ impl Lead {
         };
         if known.head.bytes < known.snapshot_at {
             return None;
+        }
+        if self.due.len() > KNOWN_MAX {
+            self.due.clear();
         }
         self.due.insert(log.task, (lineage, known.head.bytes));
         // The snapshot's own size is known when it is made; until then the next is not due.

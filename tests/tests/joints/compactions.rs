@@ -1,13 +1,15 @@
 //! Compactions beside writers, and openings behind them.
 
 use std::fs;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use milepost::{Append, Application, Body, Data, Engine, Options};
 use milepost_tests::folder;
 use milepost_tests::seed::Random;
+
+use crate::holding;
 
 fn blob(bytes: Vec<u8>) -> Body {
     let data = Data::Bytes(bytes);
@@ -55,28 +57,6 @@ fn a_compaction_ends_beside_a_writer_that_never_pauses() {
         written < 1000,
         "the compaction waited for {written} MiB of others"
     );
-}
-
-/// The path of every file below a folder, relative to it.
-fn files(dir: &Path) -> Vec<std::path::PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(dir).unwrap() {
-        let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => found.extend(files(&path)),
-            false => found.push(path),
-        }
-    }
-    found
-}
-
-/// The files that hold some bytes.
-fn holding(root: &Path, needle: &[u8]) -> Vec<std::path::PathBuf> {
-    let holds = |path: &std::path::PathBuf| {
-        let bytes = fs::read(path).unwrap();
-        bytes.windows(needle.len()).any(|found| found == needle)
-    };
-    files(root).into_iter().filter(holds).collect()
 }
 
 #[test]
@@ -133,5 +113,5 @@ fn what_was_set_aside_does_not_keep_what_was_erased() {
         .unwrap();
     engine.compact(&mut |_| {}).unwrap();
     engine.close().unwrap();
-    assert_eq!(holding(&root, needle), Vec::<std::path::PathBuf>::new());
+    assert_eq!(holding(&root, needle), Vec::<PathBuf>::new());
 }

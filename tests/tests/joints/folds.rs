@@ -1,13 +1,13 @@
 //! Folds that are under way while content is withdrawn.
 
-use std::fs;
-use std::path::Path;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use milepost::{Application, Body, Chunks, Data, Engine, Event, Options, Reducer, Result};
 use milepost_tests::seed::Random;
+
+use crate::holding;
 
 /// Keeps what it reads in chunks, as the built-in fold does with messages. Waits before it does.
 struct Slow {
@@ -44,19 +44,6 @@ impl Reducer for Slow {
     }
 }
 
-fn holds(dir: &Path, needle: &[u8]) -> bool {
-    fs::read_dir(dir).unwrap().any(|entry| {
-        let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => holds(&path, needle),
-            false => {
-                let bytes = fs::read(&path).unwrap();
-                bytes.windows(needle.len()).any(|found| found == needle)
-            }
-        }
-    })
-}
-
 #[test]
 fn a_fold_that_is_under_way_does_not_bring_back_what_is_erased() {
     let dir = tempfile::tempdir().unwrap();
@@ -80,7 +67,7 @@ fn a_fold_that_is_under_way_does_not_bring_back_what_is_erased() {
             .unwrap();
         go.send(()).unwrap();
     });
-    assert!(holds(&root, &secret[100..160]));
+    assert!(!holding(&root, &secret[100..160]).is_empty());
     engine.compact(&mut |_| {}).unwrap();
-    assert!(!holds(&root, &secret[100..160]));
+    assert!(holding(&root, &secret[100..160]).is_empty());
 }
