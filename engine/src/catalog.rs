@@ -1,24 +1,20 @@
 //! Tasks, lineages and checkpoints as the index has them.
 
-use smallvec::smallvec;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use milepost_codec::{
-    Body, BodyForm, Chain, CheckpointId, CheckpointMarked, Epoch, Error, ErrorKind, Head,
-    LineageId, LogId, Offset, Origin, Result, StoreKey, TaskNo,
+    Body, Chain, CheckpointId, CheckpointMarked, Epoch, Error, Head, LineageId, LogId, Offset,
+    Origin, Result, StoreKey, TaskNo,
 };
 use parking_lot::RwLock;
 
-use crate::base::KeyDigest;
-use crate::committer::{Done, Draft, Part};
+use crate::base::KnownKeys;
 use crate::hashes::Walked;
 use crate::index::keys::{self, Kind};
-use crate::index::{
-    ActivationEntry, BaseEntry, KeyEntry, LineageEntry, MarkEntry, Tally, TaskEntry,
-};
+use crate::index::{ActivationEntry, BaseEntry, LineageEntry, MarkEntry, Tally, TaskEntry};
 use crate::log::Log;
 use crate::read::{Ancestry, Cursor, Inherited, LineageTrees};
 use crate::retention::ErasedEvents;
@@ -43,6 +39,7 @@ pub(crate) struct Catalog {
     pub(crate) pieces: Pieces,
     /// The chain hashes that were walked through last.
     pub(crate) walked: Arc<Mutex<Option<Walked>>>,
+    pub(crate) known_keys: Arc<KnownKeys>,
 }
 
 impl std::fmt::Debug for Catalog {
@@ -54,7 +51,8 @@ impl std::fmt::Debug for Catalog {
 }
 
 impl Catalog {
-    pub(crate) fn new(log: Arc<dyn Log>, key: Option<StoreKey>) -> Self {
+    /// Over a log. `key_window` is how many keys a base keeps at least.
+    pub(crate) fn new(log: Arc<dyn Log>, key: Option<StoreKey>, key_window: usize) -> Self {
         Self {
             log,
             key,
@@ -64,6 +62,7 @@ impl Catalog {
             trees: Arc::default(),
             pieces: Pieces::default(),
             walked: Arc::default(),
+            known_keys: Arc::new(KnownKeys::new(key_window)),
         }
     }
 
@@ -315,178 +314,6 @@ impl Catalog {
             )),
         }
     }
-
-    /// Where an idempotency key was used in a lineage or its ancestors before the fork, if the
-    /// append had the same bodies; `Conflict` where it had others.
-    pub(crate) fn seen(&self, part: &Part, lineage: LineageId, key: &str) -> Result<Option<Done>> {
-        let task = part.log.task;
-        let Some((owner, to, entry)) = self.keyed(task, lineage, key)? else {
-            return Ok(None);
-        };
-        let conflict = |why: String| {
-            Error::new(
-                ErrorKind::Conflict,
-                format!("the key `{key}` was used for {why}"),
-            )
-        };
-        let end = entry.first + u64::from(entry.count);
-        if let Some((salt, digest)) = entry.trimmed {
-            return match digest == digest_of(part, &salt)? {
-                true => Ok(Some(trimmed(&entry, end))),
-                false => Err(conflict(format!("other events, at offset {}", entry.first))),
-            };
-        }
-        if end > to {
-            return Err(conflict(format!(
-                "{} events of which the fork at {to} kept a part",
-                entry.count
-            )));
-        }
-        if !self.same_bodies(part, owner, &entry)? {
-            return Err(conflict(format!("other events, at offset {}", entry.first)));
-        }
-        let checkpoint = match &part.mark {
-            Some(draft) if end < to && self.marked_behind(task, owner, end, draft)? => {
-                // Nothing where retention removed the mark since.
-                let entry = self.log.get(&keys::mark(task, owner, end))?;
-                let entry = entry.map(|entry| MarkEntry::decode(&entry)).transpose()?;
-                entry.map(|entry| entry.id)
-            }
-            Some(_) => {
-                let why = "events that another checkpoint, or none, follows";
-                return Err(conflict(why.to_owned()));
-            }
-            None => None,
-        };
-        let next = end + u64::from(part.mark.is_some());
-        let hash = crate::hashes::hash_at(self, part.origin, LogId::lineage(task, owner), next)?;
-        Ok(Some(Done {
-            parts: smallvec![(entry.first, Head { next, hash })],
-            seq: entry.seq,
-            repeated: Some(entry.count),
-            checkpoint,
-        }))
-    }
-
-    /// Returns `true` if the event at an offset is a mark that says what a draft does, whether the mark
-    /// was removed since or not.
-    fn marked_behind(
-        &self,
-        task: TaskNo,
-        lineage: LineageId,
-        offset: Offset,
-        draft: &Draft,
-    ) -> Result<bool> {
-        let mut cursor = Cursor::new(&self.log, LogId::lineage(task, lineage), offset);
-        let found = cursor.next_record(|_, record| {
-            let header = record.header()?;
-            if header.kind != CheckpointMarked::KIND || record.form != BodyForm::Inline {
-                return Ok(false);
-            }
-            let Body::CheckpointMarked(mut body) = Body::decode(header.kind, record.payload)?
-            else {
-                return Ok(false);
-            };
-            body.parent = body.parent.filter(|_| draft.mark.parent.is_some());
-            Ok(body == draft.mark)
-        })?;
-        Ok(found == Some(true))
-    }
-
-    /// Where a key was used, in a lineage or its ancestors before the forks: the lineage, how far it
-    /// is an ancestor, and the events.
-    pub(crate) fn keyed(
-        &self,
-        task: TaskNo,
-        lineage: LineageId,
-        key: &str,
-    ) -> Result<Option<(LineageId, Offset, KeyEntry)>> {
-        let ancestry = Ancestry::of(self, task, lineage)?;
-        let prefix = keys::uses_of_key(task, key);
-        // A base keeps keys of its lineage, also where nothing is inherited of it but the base.
-        let mut end = keys::after_prefix(&prefix);
-        loop {
-            let page = self.log.scan(&prefix, &end, true, 16)?;
-            let Some((last, _)) = page.last() else { break };
-            end.clone_from(last);
-            for (name, value) in page {
-                let owner = keys::tail_lineage(&name);
-                let Some((_, to)) = ancestry.span(owner) else {
-                    continue;
-                };
-                let entry = KeyEntry::decode(&value)?;
-                if entry.first < to {
-                    return Ok(Some((owner, to, entry)));
-                }
-            }
-        }
-        match ancestry.base() {
-            Some((owner, base)) if self.log.get(&keys::keyless(task, owner))?.is_some() => {
-                Err(Error::corrupt(
-                    format!("lineage {owner}"),
-                    format!("the keys used before offset {}", base.head.next),
-                    format!(
-                        "chunk {} of its base damaged: put `packs/` back from a copy and repair \
-                         the store, until then no new key is taken there",
-                        base.chunk
-                    ),
-                ))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    fn same_bodies(&self, part: &Part, lineage: LineageId, entry: &KeyEntry) -> Result<bool> {
-        if part.records.len() != entry.count as usize {
-            return Ok(false);
-        }
-        let erased = self.erased_of(part.log.task);
-        let log = LogId::lineage(part.log.task, lineage);
-        let mut cursor = Cursor::new(&self.log, log, entry.first);
-        for meta in &part.records {
-            let new = milepost_codec::Records::new(part.slice((meta.start, meta.end))).next();
-            let Some(new) = new.transpose()? else {
-                return Ok(false);
-            };
-            let same = cursor.next_record(|at, old| {
-                if erased.has(lineage, at) {
-                    return Ok(false);
-                }
-                let same_kind = old.header()?.kind == new.header()?.kind;
-                Ok(old.form != BodyForm::Erased && same_kind && old.payload == new.payload)
-            })?;
-            if same != Some(true) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-}
-
-/// What an append is answered with whose events were trimmed.
-fn trimmed(entry: &KeyEntry, end: Offset) -> Done {
-    let head = Head {
-        next: end,
-        hash: milepost_codec::Hash::ZERO,
-    };
-    Done {
-        parts: smallvec![(entry.first, head)],
-        seq: entry.seq,
-        repeated: Some(entry.count),
-        checkpoint: None,
-    }
-}
-
-/// The digest of a part's bodies, as a base keeps it.
-fn digest_of(part: &Part, salt: &[u8; 16]) -> Result<milepost_codec::Hash> {
-    let mut digest = KeyDigest::new(salt);
-    for meta in &part.records {
-        for record in milepost_codec::Records::new(part.slice((meta.start, meta.end))) {
-            let record = record?;
-            digest.take(record.header()?.kind, &record);
-        }
-    }
-    Ok(digest.finish())
 }
 
 fn no_task(task: TaskNo) -> Error {

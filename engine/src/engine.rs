@@ -145,7 +145,7 @@ impl Engine {
             Some(local) => Arc::clone(local.meters()),
             None => Arc::new(Meters::new(store.to_string())),
         };
-        let catalog = Catalog::new(log, options.key);
+        let catalog = Catalog::new(log, options.key, options.key_window);
         catalog.load_erased()?;
         let (errands, received) = crate::sync::channel::bounded(256);
         let committer = Committer::start(catalog.clone(), errands.clone(), Arc::clone(&meters))?;

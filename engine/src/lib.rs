@@ -63,6 +63,7 @@ mod chunk_store;
 mod clock;
 mod committer;
 mod control;
+mod dedup;
 mod digest;
 mod engine;
 mod entropy;

@@ -194,6 +194,9 @@ impl Lineage {
 
     fn encoded(&self, append: &Append) -> Result<Request> {
         let inner = &self.engine.inner;
+        if append.has_key() {
+            inner.catalog.read_keys_ahead(self.task, self.id);
+        }
         let part = inner.part(self.log(), self.origin);
         let mut part = part.epoch(self.epoch).expect(append.expected());
         let event_max = inner.options.event_max;
@@ -276,10 +279,7 @@ impl Lineage {
     /// `Unavailable` where the store is closed.
     pub fn appended_under(&self, key: &str) -> Result<Option<std::ops::Range<Offset>>> {
         let found = self.engine.inner.catalog.keyed(self.task, self.id, key)?;
-        Ok(found.map(|(_, to, entry)| {
-            let end = entry.first + u64::from(entry.count);
-            entry.first..end.min(to)
-        }))
+        Ok(found.map(|used| used.first..used.end().min(used.to)))
     }
 
     /// The checkpoint that went with an append.

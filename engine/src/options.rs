@@ -30,6 +30,7 @@ pub struct Options {
     pub(crate) commands: CommandHooks,
     pub(crate) hooks_at_close: Duration,
     pub(crate) keep_states: KeepStates,
+    pub(crate) key_window: usize,
 }
 
 impl Default for Options {
@@ -49,6 +50,7 @@ impl Default for Options {
             commands: CommandHooks::default(),
             hooks_at_close: Duration::from_secs(60),
             keep_states: KeepStates::default(),
+            key_window: 1_000_000,
         }
     }
 }
@@ -139,6 +141,17 @@ impl Options {
     #[must_use]
     pub fn keep_states(mut self, keep: KeepStates) -> Self {
         self.keep_states = keep;
+        self
+    }
+
+    /// How many idempotency keys a lineage keeps of the appends that retention trims: the newest. Default:
+    /// 1,000,000. A few thousand more may be kept. An append under an older key counts as new.
+    ///
+    /// Keys of events that are there count always. A key that is kept takes about 70 bytes and itself
+    /// in the store, and 16 bytes in memory while appends with keys come to the lineage.
+    #[must_use]
+    pub fn key_window(mut self, keys: usize) -> Self {
+        self.key_window = keys.max(1);
         self
     }
 

@@ -44,7 +44,7 @@ impl World {
     /// A log in memory with one event.
     fn new() -> Self {
         let log: Arc<dyn Log> = Arc::new(MemoryLog::default());
-        let catalog = Catalog::new(log, None);
+        let catalog = Catalog::new(log, None, usize::MAX);
         let (errands, _) = unbounded();
         let meters = Arc::new(Meters::new(String::new()));
         let committer = Committer::start(catalog.clone(), errands, meters).unwrap();

@@ -9,9 +9,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use milepost_codec::{
-    Body, BodyForm, Chain, CheckpointId, ChunkId, Error, ErrorKind, Hash, Head, Header, LogId,
-    LogKind, Offset, Result, SECTION_RAW_TARGET, SectionRef, Seed, Seq, TaskNo, begin_group,
-    checkpoint_id,
+    Body, BodyForm, Chain, CheckpointId, Error, Hash, Head, Header, LogId, LogKind, Offset, Result,
+    SECTION_RAW_TARGET, SectionRef, Seed, Seq, TaskNo, begin_group, checkpoint_id,
 };
 use smallvec::SmallVec;
 
@@ -263,11 +262,6 @@ impl Lead {
         };
         let mut earlier = Before {
             entry: &|key| log.get(key),
-            chunk: &|id| match part.adopted.is_some() {
-                // An import does not bring a base that a later event replaces or drops.
-                true => log.get_chunk(id),
-                false => stored(id, log.get_chunk(id)),
-            },
             tallies: &mut PlannedTallies {
                 known: &self.tallies,
                 changed: &mut plan.tallies,
@@ -370,20 +364,6 @@ impl Lead {
             let active = (activate.epoch, activate.lineage);
             self.active.insert(activate.task, active);
         }
-    }
-}
-
-/// A chunk that a record of this commit names. It was stored for the record, so it is readable, or
-/// the record is refused.
-fn stored(id: &ChunkId, content: Result<Option<Vec<u8>>>) -> Result<Option<Vec<u8>>> {
-    let refused = |why: String| {
-        let why = format!("chunk {id}, which the event names, cannot be read back: {why}");
-        Err(Error::new(ErrorKind::Unavailable, why))
-    };
-    match content {
-        Ok(None) => refused("it is not there".to_owned()),
-        Err(error) => refused(error.to_string()),
-        there => there,
     }
 }
 

@@ -174,8 +174,6 @@ pub(crate) struct KeyEntry {
     pub(crate) first: Offset,
     pub(crate) count: u32,
     pub(crate) seq: Seq,
-    /// Where the append was trimmed away: a salt, and the digest of its bodies.
-    pub(crate) trimmed: Option<([u8; 16], Hash)>,
 }
 
 /// A snapshot that was made.

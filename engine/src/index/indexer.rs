@@ -4,9 +4,8 @@
 use std::collections::HashMap;
 
 use milepost_codec::{
-    Base, BaseKey, Body, CheckpointMarked, ChunkId, Control, Deleted, ErrorKind, Hash, Head,
-    Header, LineageId, LogId, LogKind, Offset, Origin, RemovedMark, Result, Seq, TaskNo, Trimmed,
-    WorkspaceCaptured, checkpoint_id,
+    Body, CheckpointMarked, Control, Deleted, Hash, Head, Header, LineageId, LogId, LogKind,
+    Offset, Origin, RemovedMark, Result, Seq, TaskNo, WorkspaceCaptured, checkpoint_id,
 };
 
 use super::keys::{self, Kind};
@@ -37,15 +36,13 @@ pub(crate) struct Indexed<'a> {
     pub(crate) payload: Option<&'a [u8]>,
 }
 
-/// Finds bytes by what names them.
-pub(crate) type Lookup<'a, K> = dyn Fn(&K) -> Result<Option<Vec<u8>>> + 'a;
+/// Reads an entry of the index.
+pub(crate) type Lookup<'a> = dyn Fn(&[u8]) -> Result<Option<Vec<u8>>> + 'a;
 
 /// What is there before a record is indexed: some records change what others gave.
 pub(crate) struct Before<'a> {
     /// An entry of an earlier commit.
-    pub(crate) entry: &'a Lookup<'a, [u8]>,
-    /// A chunk's content.
-    pub(crate) chunk: &'a Lookup<'a, ChunkId>,
+    pub(crate) entry: &'a Lookup<'a>,
     /// What is counted of tasks, of this commit and earlier ones, as far as it was asked for.
     pub(crate) tallies: &'a mut dyn Tallies,
 }
@@ -104,7 +101,6 @@ pub(crate) fn index_record(
                     first: record.offset,
                     count: record.header.batch,
                     seq: record.seq,
-                    trimmed: None,
                 };
                 puts.push((keys::idempotency(task, lineage, key), Some(entry.encode())));
             }
@@ -251,7 +247,16 @@ fn index_control(
         }
         Control::Unpinned(unpinned) => puts.push((keys::pin(task, &unpinned.checkpoint), None)),
         Control::Retained(retained) => remove_marks(task, &retained.removed, before, puts)?,
-        Control::Trimmed(trimmed) => index_base(task, &trimmed, before, puts)?,
+        Control::Trimmed(trimmed) => {
+            let entry = BaseEntry {
+                head: Head {
+                    next: trimmed.offset,
+                    hash: trimmed.hash,
+                },
+                chunk: trimmed.base,
+            };
+            put(keys::base(task, trimmed.lineage), entry.encode());
+        }
         Control::Dropped(dropped) => drop_lineage(task, dropped.lineage, before, puts)?,
         Control::RestoreBegun(begun) => {
             let entry = PendingEntry {
@@ -347,10 +352,6 @@ fn drop_lineage(
 ) -> Result<()> {
     before.count(task, |tally| tally.dropped += 1, puts)?;
     puts.push((keys::base(task, lineage), None));
-    let keyless = keys::keyless(task, lineage);
-    if (before.entry)(&keyless)?.is_some() {
-        puts.push((keyless, None));
-    }
     let key = keys::lineage(task, lineage);
     if let Some(entry) = (before.entry)(&key)? {
         let dropped = LineageEntry {
@@ -361,69 +362,4 @@ fn drop_lineage(
         puts.push((key, Some(dropped.encode())));
     }
     Ok(())
-}
-
-/// A lineage begins at a base: so do the keys that were used before it.
-fn index_base(
-    task: TaskNo,
-    trimmed: &Trimmed,
-    before: &Before<'_>,
-    puts: &mut Vec<IndexPut>,
-) -> Result<()> {
-    let head = Head {
-        next: trimmed.offset,
-        hash: trimmed.hash,
-    };
-    let entry = BaseEntry {
-        head,
-        chunk: trimmed.base,
-    };
-    puts.push((keys::base(task, trimmed.lineage), Some(entry.encode())));
-    let keyless = keys::keyless(task, trimmed.lineage);
-    let Some(used) = base_keys(before.chunk, &trimmed.base)? else {
-        puts.push((keyless, Some(Vec::new())));
-        return Ok(());
-    };
-    if (before.entry)(&keyless)?.is_some() {
-        puts.push((keyless, None));
-    }
-    for key in used {
-        let entry = KeyEntry {
-            first: key.first,
-            count: key.count,
-            seq: 0,
-            trimmed: Some((key.salt, key.digest)),
-        };
-        let name = keys::idempotency(task, trimmed.lineage, &key.key);
-        puts.push((name, Some(entry.encode())));
-    }
-    Ok(())
-}
-
-/// The keys that a base holds. Nothing where a chunk of it is damaged or not there: a later base
-/// may have followed, which holds all of them; until one does, no key is taken for a new one.
-fn base_keys(chunk: &Lookup<'_, ChunkId>, base: &ChunkId) -> Result<Option<Vec<BaseKey>>> {
-    let keys = || -> Result<Option<Vec<BaseKey>>> {
-        let Some(base) = chunk(base)? else {
-            return Ok(None);
-        };
-        let mut content = Vec::new();
-        for id in &Base::decode(&base)?.keys.chunks {
-            let Some(part) = chunk(id)? else {
-                return Ok(None);
-            };
-            content.extend(part);
-        }
-        match content.is_empty() {
-            true => Ok(Some(Vec::new())),
-            false => BaseKey::decode_list(&content).map(Some),
-        }
-    };
-    match keys() {
-        Err(error) if error.kind() == ErrorKind::Corrupt => {
-            tracing::error!("the keys of a base are not known: {error}");
-            Ok(None)
-        }
-        keys => keys,
-    }
 }

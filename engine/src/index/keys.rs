@@ -27,7 +27,6 @@ use milepost_codec::{CheckpointId, ChunkId, Epoch, LineageId, LogId, Offset, Seq
 /// | `MarkAlias` | task u64, alias, 0, lineage u32, offset u64 | nothing |
 /// | `Pin` | task u64, id 32 | `PinEntry` |
 /// | `Key` | task u64, first 16 bytes of BLAKE3 of the key, lineage u32 | `KeyEntry` |
-/// | `Keyless` | task u64, lineage u32 | nothing; the keys of the lineage's base could not be read |
 /// | `Snapshot` | task u64, lineage u32, reducer 8, offset u64 | `SnapshotNote`; no record accounts for it |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -53,13 +52,12 @@ pub(crate) enum Kind {
     MarkAlias = 35,
     Pin = 36,
     Key = 40,
-    Keyless = 41,
     Snapshot = 50,
 }
 
 impl Kind {
     /// Those whose entries follow from records, each from one; blocks, heads and tallies left out.
-    pub(crate) const OF_RECORDS: [Self; 17] = [
+    pub(crate) const OF_RECORDS: [Self; 16] = [
         Self::TaskName,
         Self::Task,
         Self::Lineage,
@@ -76,7 +74,6 @@ impl Kind {
         Self::MarkAlias,
         Self::Pin,
         Self::Key,
-        Self::Keyless,
     ];
 }
 
@@ -173,10 +170,6 @@ pub(crate) fn tally(task: TaskNo) -> Vec<u8> {
 
 pub(crate) fn base(task: TaskNo, lineage: LineageId) -> Vec<u8> {
     of_lineage(Kind::Base, task, lineage)
-}
-
-pub(crate) fn keyless(task: TaskNo, lineage: LineageId) -> Vec<u8> {
-    of_lineage(Kind::Keyless, task, lineage)
 }
 
 pub(crate) fn erased(task: TaskNo, lineage: LineageId, offset: Offset) -> Vec<u8> {

@@ -27,7 +27,8 @@ struct Node {
     parent: Option<Arc<Node>>,
     /// An ancestor: the parent or one further up.
     jump: Option<Arc<Node>>,
-    /// The base that the lineage begins with since it was trimmed. Only of a node without a parent.
+    /// The base of the lineage since it was trimmed. Only of a node without a parent. Where it is
+    /// beyond `from`, what is inherited of the lineage is no event, and keys from before the fork.
     base: Option<BaseEntry>,
 }
 
@@ -203,9 +204,9 @@ impl Ancestry {
             if let Some(based) = parent.as_ref().filter(|parent| parent.base.is_some())
                 && based.from > from
             {
-                // The parent was trimmed behind the fork: nothing of it is inherited, not its base
-                // either. Its chain has the hash at the fork.
-                parent = Some(Arc::new(Node::new(based.lineage, from, None, None)));
+                // The parent was trimmed behind the fork: no event of it is inherited, nor a state.
+                // Its chain has the hash at the fork.
+                parent = Some(Arc::new(Node::new(based.lineage, from, None, based.base)));
             }
             if let Some(parent) = parent.as_ref().filter(|parent| parent.from > from) {
                 return Err(Error::corrupt(
@@ -233,7 +234,17 @@ impl Ancestry {
     /// The base it begins with, and whose that is.
     pub(crate) fn base(&self) -> Option<(LineageId, BaseEntry)> {
         let top = self.0.top();
-        top.base.map(|base| (top.lineage, base))
+        let base = top.base.filter(|base| base.head.next == top.from);
+        base.map(|base| (top.lineage, base))
+    }
+
+    /// The base whose keys were used in this history: the lineage that it is of, how far that is
+    /// inherited, and the base.
+    pub(crate) fn key_base(&self) -> Option<(LineageId, Offset, BaseEntry)> {
+        let top = self.0.top();
+        let base = top.base?;
+        let (_, to) = self.0.climb(|node| node.lineage > top.lineage)?;
+        Some((top.lineage, to, base))
     }
 
     /// `NotFound` where an offset is before what is there.

@@ -77,6 +77,11 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Makes the record at an offset the next.
+    pub(crate) fn seek(&mut self, to: Offset) {
+        self.next = to;
+    }
+
     /// Gives the next record to `take`; nothing at the end of the log.
     pub(crate) fn next_record<T>(
         &mut self,

@@ -16,7 +16,7 @@ use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 use milepost_codec::{
-    Body, BodyForm, ChunkList, Error, LineageId, LogId, Offset, RecordRef, Result, TaskNo,
+    Body, BodyForm, ChunkId, ChunkList, Error, LineageId, LogId, Offset, RecordRef, Result, TaskNo,
 };
 use milepost_replay::Event;
 
@@ -57,13 +57,17 @@ pub(crate) fn event(
     })
 }
 
+/// The content of a chunk that something names.
+pub(crate) fn read_chunk(log: &Arc<dyn Log>, id: &ChunkId) -> Result<Vec<u8>> {
+    let content = log.get_chunk(id)?;
+    content.ok_or_else(|| Error::corrupt(format!("chunk {id}"), "it", "nothing"))
+}
+
 /// The content of a chunk list.
 pub(crate) fn read_chunks(log: &Arc<dyn Log>, list: &ChunkList) -> Result<Vec<u8>> {
     let mut content = Vec::new();
     for id in &list.chunks {
-        let chunk = log.get_chunk(id)?;
-        let chunk = chunk.ok_or_else(|| Error::corrupt(format!("chunk {id}"), "it", "nothing"))?;
-        content.extend_from_slice(&chunk);
+        content.extend_from_slice(&read_chunk(log, id)?);
     }
     if content.len() as u64 != list.len {
         return Err(Error::corrupt(

@@ -5,8 +5,8 @@ use std::mem::take;
 use std::sync::Arc;
 
 use milepost_codec::{
-    Control, Dropped, Error, ErrorKind, Json, LineageId, LogId, LogKind, Offset, RemovedMark,
-    Result, Retained, TaskNo, Trimmed,
+    ChunkId, Control, Dropped, Error, ErrorKind, Json, LineageId, LogId, LogKind, Offset,
+    RemovedMark, Result, Retained, TaskNo, Trimmed,
 };
 
 use super::plan::{RetentionPlan, TaskPlan, fates};
@@ -32,6 +32,8 @@ const TRIM_TRIES: u32 = 4;
 struct Trims {
     heads: Vec<(LogId, Offset)>,
     events: Vec<Control>,
+    /// Bases that these take the place of.
+    replaced: Vec<ChunkId>,
     trimmed: Vec<(LineageId, Offset)>,
     dropped: Vec<LineageId>,
 }
@@ -244,6 +246,8 @@ impl Engine {
                 }
                 group.step(n, |_, retained| {
                     done?;
+                    let known = &inner.catalog.known_keys;
+                    trims.replaced.iter().for_each(|base| known.forget(*base));
                     (retained.trimmed, retained.dropped) = (trims.trimmed, trims.dropped);
                     Ok(())
                 })?;
@@ -277,18 +281,19 @@ impl Engine {
             LogKind::Control => false,
         };
         heads.retain(|(log, _)| dropped(log));
-        let mut events: Vec<Control> = Vec::new();
+        let (mut events, mut replaced): (Vec<Control>, Vec<ChunkId>) = Default::default();
         // Children first, as all read what is there still.
         for (lineage, offset) in fates.trims.iter().rev() {
             let place = (task, *lineage, *offset);
             let reducers = &inner.options.reducers;
-            let (head, base) = base::make(&inner.catalog, reducers, &inner.entropy, place)?;
+            let made = base::make(&inner.catalog, reducers, &inner.entropy, place)?;
             let trimmed = Trimmed {
                 lineage: *lineage,
                 offset: *offset,
-                hash: head.hash,
-                base,
+                hash: made.entry.head.hash,
+                base: made.entry.chunk,
             };
+            replaced.extend(made.replaces);
             events.push(trimmed.into());
         }
         let dropped = fates.dropped.iter();
@@ -296,6 +301,7 @@ impl Engine {
         Ok(Trims {
             heads,
             events,
+            replaced,
             trimmed: fates.trims.into_iter().rev().collect(),
             dropped: fates.dropped.into_iter().collect(),
         })

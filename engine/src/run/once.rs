@@ -129,19 +129,16 @@ impl Run {
     fn recorded(&self, key: &str) -> Result<Option<Data>> {
         let task = self.task();
         let (lineage, catalog) = (task.lineage(), &task.lineage().inner().catalog);
-        let Some((_, _, entry)) = catalog.keyed(task.no(), lineage.id(), key)? else {
+        let Some(used) = catalog.keyed(task.no(), lineage.id(), key)? else {
             return Ok(None);
         };
-        let event = lineage
-            .read(entry.first..=entry.first)?
-            .next()
-            .transpose()?;
+        let event = lineage.read(used.first..=used.first)?.next().transpose()?;
         match event.and_then(|event| event.body) {
             Some(Body::Application(event)) if event.name == NAME => Ok(Some(event.data)),
             Some(_) => Err(other(key, "another event")),
             None => Err(Error::not_found(format!(
                 "the result of `{key}` at offset {} was erased",
-                entry.first
+                used.first
             ))),
         }
     }

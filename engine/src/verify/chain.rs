@@ -341,7 +341,6 @@ impl Placed<'_> {
             },
             &mut Before {
                 entry: &|_| Ok(None),
-                chunk: &|_| Ok(None),
                 tallies: &mut HashMap::new(),
             },
             &mut found,

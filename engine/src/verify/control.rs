@@ -10,9 +10,10 @@ use milepost_codec::{
 
 use super::Fault;
 use super::chain::Ranged;
+use crate::base;
 use crate::catalog::Catalog;
 use crate::index::keys::{self, Kind};
-use crate::index::{Before, Indexed, LineageEntry, Tally, index_record};
+use crate::index::{BaseEntry, Before, Indexed, KeyEntry, LineageEntry, Tally, index_record};
 use crate::read::Cursor;
 
 /// How often a control log is read again that has grown meanwhile.
@@ -43,6 +44,7 @@ pub(super) fn check(
         let said = Said::read(catalog, task)?;
         let mut faults = said.compare(catalog, task)?;
         faults.extend(said.marks(catalog, task, lineages, until)?);
+        faults.extend(said.base_keys(catalog));
         if !faults.is_empty() && tries < TRIES && catalog.log().seq() != seq {
             continue;
         }
@@ -56,7 +58,7 @@ pub(super) fn check(
         let [.., keys] = kinds.split_at_mut(Kind::Key as usize + 1).0 else {
             return Ok((count, faults));
         };
-        *keys += said.keys_of_dropped(catalog, task)?;
+        *keys += said.keys_of_gone(catalog, task)?;
         return Ok((count, faults));
     }
 }
@@ -79,14 +81,14 @@ impl Said {
                     header: &header,
                     payload,
                 };
-                said.take(catalog, &record)
+                said.take(&record)
             })?
             .is_some()
         {}
         Ok(said)
     }
 
-    fn take(&mut self, catalog: &Catalog, record: &Indexed<'_>) -> Result<()> {
+    fn take(&mut self, record: &Indexed<'_>) -> Result<()> {
         if let Some(payload) = record.payload
             && let Control::Retained(retained) = Control::decode(record.header.kind, payload)?
         {
@@ -100,7 +102,6 @@ impl Said {
             record,
             &mut Before {
                 entry: &|key| Ok(entries.borrow().get(key).cloned().flatten()),
-                chunk: &|id| catalog.log().get_chunk(id),
                 tallies: &mut HashMap::new(),
             },
             &mut puts,
@@ -200,26 +201,46 @@ impl Said {
         Ok(count)
     }
 
-    /// Keys of lineages that were dropped: they go with the events, when the store is compacted.
-    fn keys_of_dropped(&self, catalog: &Catalog, task: TaskNo) -> Result<u64> {
-        let mut dropped = HashSet::new();
+    /// Keys of events that were trimmed or dropped: they go with the events, when the store is
+    /// compacted.
+    fn keys_of_gone(&self, catalog: &Catalog, task: TaskNo) -> Result<u64> {
+        let mut begins = HashMap::new();
         for (key, value) in &self.entries {
             let (Some(kind), Some(value)) = (key.first(), value) else {
                 continue;
             };
             if *kind == Kind::Lineage as u8 && LineageEntry::decode(value)?.dropped {
-                dropped.insert(keys::tail_lineage(key));
+                begins.insert(keys::tail_lineage(key), Offset::MAX);
+            }
+            if *kind == Kind::Base as u8 {
+                let begin = BaseEntry::decode(value)?.head.next;
+                begins.insert(keys::tail_lineage(key), begin);
             }
         }
         let mut count = 0;
-        if !dropped.is_empty() {
+        if !begins.is_empty() {
             let prefix = keys::of_task(Kind::Key, task);
-            catalog.log().walk(&prefix, &mut |key, _| {
-                let is_dropped = dropped.contains(&keys::tail_lineage(key));
-                count += u64::from(is_dropped && !self.entries.contains_key(key));
+            catalog.log().walk(&prefix, &mut |key, value| {
+                if let Some(begin) = begins.get(&keys::tail_lineage(key)) {
+                    count += u64::from(KeyEntry::decode(value)?.first < *begin);
+                }
                 Ok(())
             })?;
         }
         Ok(count)
+    }
+
+    /// Reads the idempotency keys of all bases.
+    fn base_keys(&self, catalog: &Catalog) -> Vec<Fault> {
+        let bases = (self.entries.iter())
+            .filter(|(key, _)| key.first() == Some(&(Kind::Base as u8)))
+            .filter_map(|(key, value)| Some((keys::log_of(key), value.as_ref()?)));
+        let check = |(log, entry): (LogId, &Vec<u8>)| {
+            let base = BaseEntry::decode(entry).and_then(|entry| base::read(catalog, &entry));
+            let checked = base.and_then(|base| base::check_keys(catalog.log(), &base.keys));
+            let place = || format!("idempotency keys in the base of {log}");
+            checked.err().map(|error| Fault::of(place(), &error))
+        };
+        bases.filter_map(check).collect()
     }
 }

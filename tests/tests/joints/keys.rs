@@ -75,6 +75,15 @@ fn trimmed_and_damaged(root: &Path) {
     }
 }
 
+/// No key is taken for a new one on a lineage whose base is damaged.
+fn no_key_is_new(task: &Task) {
+    for n in [17, 1000] {
+        let error = task.append(keyed(n)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+        assert!(error.to_string().contains("packs"), "{error}");
+    }
+}
+
 #[test]
 fn a_compaction_frees_no_key_where_a_base_is_damaged() {
     let dir = tempfile::tempdir().unwrap();
@@ -82,10 +91,10 @@ fn a_compaction_frees_no_key_where_a_base_is_damaged() {
     trimmed_and_damaged(&root);
     let engine = Engine::open(&root, Options::default()).unwrap();
     let task = engine.task("essay").unwrap();
-    assert!(task.append(keyed(17)).unwrap().repeated);
+    no_key_is_new(&task);
     let compacted = engine.compact(&mut |_| {});
     assert_eq!(compacted.unwrap_err().kind(), ErrorKind::Corrupt);
-    assert!(task.append(keyed(17)).unwrap().repeated);
+    no_key_is_new(&task);
 }
 
 #[test]
@@ -96,11 +105,7 @@ fn a_rebuild_of_the_index_frees_no_key_where_a_base_is_damaged() {
     fs::write(root.join("sled-suspect"), b"").unwrap();
     let engine = Engine::open(&root, Options::default()).unwrap();
     let task = engine.task("essay").unwrap();
-    for n in [17, 1000] {
-        let error = task.append(keyed(n)).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
-        assert!(error.to_string().contains("packs"), "{error}");
-    }
+    no_key_is_new(&task);
     // Appends without a key, and tasks that were not trimmed, are as before.
     task.append(Message::text("user", "on")).unwrap();
     let other = engine.start_task("other", "ana").unwrap();
@@ -127,4 +132,69 @@ fn an_append_with_a_checkpoint_is_repeated_also_once_the_checkpoint_was_removed(
         let error = task.append(keyed(1).mark(other)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Conflict);
     }
+}
+
+/// Appends keyed messages, marks a checkpoint and has a cleanup trim all before it.
+fn trimmed_at_once(engine: &Engine, task: &Task, payments: std::ops::Range<u32>) {
+    let tickets = payments.map(|n| task.submit(keyed(n)).unwrap());
+    let tickets: Vec<_> = tickets.collect();
+    for ticket in tickets {
+        ticket.wait().unwrap();
+    }
+    for _ in 0..2 {
+        task.checkpoint(Mark::new()).unwrap();
+    }
+    let report = engine.retain(&Retention::new().keep(1)).unwrap();
+    assert!(report.tasks.iter().any(|task| !task.trimmed.is_empty()));
+}
+
+fn is_repeated(task: &Task, n: u32) -> bool {
+    task.append(keyed(n)).unwrap().repeated
+}
+
+#[test]
+fn keys_are_found_in_every_list_of_every_base() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("store");
+    let engine = Engine::open(&root, Options::default()).unwrap();
+    let task = engine.start_task("essay", "ana").unwrap();
+    // A list has about 3,000 keys: some in a base of several lists, then short lists.
+    for payments in [0..9000, 9000..9010, 9010..9020, 9020..13_000] {
+        trimmed_at_once(&engine, &task, payments);
+        assert!(is_repeated(&task, 17));
+    }
+    let compacted = |engine: &Engine| {
+        engine.compact(&mut |_| {}).unwrap();
+        let report = engine.verify(None, &mut |_, _| {}).unwrap();
+        assert!(report.is_clean(), "{:?}", report.faults.first());
+    };
+    compacted(&engine);
+    engine.close().unwrap();
+    let engine = Engine::open(&root, Options::default()).unwrap();
+    let task = engine.task("essay").unwrap();
+    let head = task.head().unwrap();
+    for n in (0..13_000).step_by(97).chain(8990..9030) {
+        assert!(is_repeated(&task, n), "{n}");
+    }
+    let other = Append::from(Message::text("user", "another")).key("payment-9015");
+    assert_eq!(task.append(other).unwrap_err().kind(), ErrorKind::Conflict);
+    assert_eq!(task.head().unwrap(), head);
+    assert!(!is_repeated(&task, 13_000));
+    compacted(&engine);
+}
+
+#[test]
+fn a_base_keeps_at_least_the_newest_keys_of_its_window() {
+    let options = Options::default().key_window(5000);
+    let engine = Engine::in_memory(options).unwrap();
+    let task = engine.start_task("essay", "ana").unwrap();
+    trimmed_at_once(&engine, &task, 0..20_000);
+    assert!((15_000..20_000).step_by(61).all(|n| is_repeated(&task, n)));
+    assert!(!is_repeated(&task, 17), "older than the window");
+    // Newer keys take the places of older ones, a whole list at a time.
+    for payments in [20_000..20_010, 20_010..24_000] {
+        trimmed_at_once(&engine, &task, payments);
+    }
+    assert!((19_001..24_000).step_by(61).all(|n| is_repeated(&task, n)));
+    assert!(!is_repeated(&task, 15_000), "older than the window");
 }

@@ -13,7 +13,7 @@ pub(crate) const UNKNOWN: [u8; 16] = [0; 16];
 
 /// The layout of entries in sled: with another one it is built anew. To be raised by whoever changes
 /// what an entry holds, or which entries follow from an event.
-const LAYOUT: u32 = 5;
+const LAYOUT: u32 = 6;
 
 /// Where it stands in the stored position: before the digests.
 const LAYOUT_FROM_END: usize = 4 + Digests::LEN;

@@ -226,7 +226,6 @@ impl<'a> Replay<'a> {
             };
             let mut before = Before {
                 entry: &|key| self.shared.entry(key),
-                chunk: &|id| self.shared.chunk(id),
                 tallies: &mut self.tallies,
             };
             index_record(&indexed, &mut before, &mut batch.index)?;

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use milepost_codec::{ChunkId, Error, LogId, LogKind, Result, Seq};
+use milepost_codec::{ChunkId, LogId, LogKind, Result, Seq};
 use parking_lot::Mutex;
 
 use super::{Above, CompactionStep, switch};
@@ -36,8 +36,6 @@ pub(super) struct Build<'a> {
     before: PathBuf,
     /// Chunks that live events name.
     named: Named,
-    /// Chunks stored since the compaction began whose places are in its index.
-    stored: usize,
 }
 
 impl<'a> Build<'a> {
@@ -70,7 +68,6 @@ impl<'a> Build<'a> {
             next: Arc::new(next),
             before,
             named: Named::default(),
-            stored: 0,
         };
         build.copy_chunk_places()?;
         Ok(build)
@@ -85,11 +82,6 @@ impl<'a> Build<'a> {
     pub(super) fn catch_up(&mut self, tell: &mut dyn FnMut(CompactionStep)) -> Result<()> {
         let next = &self.next;
         let files = ArchiveSurvey::take(&self.shared.layout.archive(), self.shared.config.store)?;
-        // Bases are read from chunks while events are taken. A base is stored before the event that
-        // names it, so behind the survey all that these files name have their places.
-        let stored = self.shared.fresh.stored_after(self.stored);
-        put_places(&next.kv, &stored)?;
-        self.stored += stored.len();
         let Applied { seq, check, .. } = next.position();
         let all = files.end();
         let told = Mutex::new(tell);
@@ -114,24 +106,10 @@ impl<'a> Build<'a> {
 
     /// Replaces the index by this one. No commit is under way, and everything is applied and
     /// archived.
-    ///
-    /// # Errors
-    ///
-    /// `Corrupt` where the keys of a base could not be read: they would count as new from here on.
     pub(super) fn switch(&mut self, above: &dyn Above) -> Result<()> {
         let (shared, next) = (self.shared, &self.next);
         let _alone = shared.switching.write();
-        put_places(&next.kv, &shared.fresh.stored_after(self.stored))?;
-        let mut keyless = Ok(());
-        next.kv.walk(&keys::all(Kind::Keyless), &mut |key, _| {
-            let log = keys::log_of(key);
-            keyless = Err(Error::corrupt(
-                format!("the base of {log}"),
-                "its idempotency keys",
-                "chunks that cannot be read: repair the store, then compact it",
-            ));
-        })?;
-        keyless?;
+        put_places(&next.kv, &shared.fresh.stored_after(0))?;
         self.copy_snapshots(above)?;
         next.move_applied(next.position().seq, next.position().check)?;
         next.kv.sync()?;

@@ -155,24 +155,23 @@ fn of_snapshots(shared: &Shared, named: &mut HashSet<ChunkId>) -> Result<()> {
     Ok(())
 }
 
-/// Reads all bases, so that a compaction ends before it changes anything where one is damaged.
+/// Reads all bases and their idempotency keys, so that a compaction ends before it changes anything
+/// where one is damaged.
 pub(super) fn check_bases(shared: &Shared) -> Result<()> {
-    of_bases(shared, &mut HashSet::new())
+    for base in bases(shared)? {
+        for chunk in &base.keys.chunks {
+            of_base(shared, chunk)?;
+        }
+    }
+    Ok(())
 }
 
 /// Chunks that bases need: they are truth, so one that cannot be read ends it.
 fn of_bases(shared: &Shared, named: &mut HashSet<ChunkId>) -> Result<()> {
-    let mut bases = Vec::new();
-    shared.kv.walk(&keys::all(Kind::Base), &mut |key, value| {
-        if matches!(keys::log_of(key).kind, LogKind::Lineage(_)) {
-            bases.push(BaseEntry::decode(value));
-        }
+    shared.kv.walk(&keys::all(Kind::Base), &mut |_, value| {
+        named.extend(BaseEntry::decode(value).map(|entry| entry.chunk));
     })?;
-    for entry in bases {
-        let chunk = entry?.chunk;
-        named.insert(chunk);
-        let missing = || Error::corrupt(format!("chunk {chunk} of a base"), "it", "nothing");
-        let base = Base::decode(&shared.chunk(&chunk)?.ok_or_else(missing)?)?;
+    for base in bases(shared)? {
         named.extend(&base.keys.chunks);
         for state in &base.states {
             named.extend(&state.state.chunks);
@@ -180,6 +179,24 @@ fn of_bases(shared: &Shared, named: &mut HashSet<ChunkId>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// All bases.
+fn bases(shared: &Shared) -> Result<Vec<Base>> {
+    let mut entries = Vec::new();
+    shared.kv.walk(&keys::all(Kind::Base), &mut |key, value| {
+        if matches!(keys::log_of(key).kind, LogKind::Lineage(_)) {
+            entries.push(BaseEntry::decode(value));
+        }
+    })?;
+    let read = |entry: Result<BaseEntry>| Base::decode(&of_base(shared, &entry?.chunk)?);
+    entries.into_iter().map(read).collect()
+}
+
+/// A chunk of a base.
+fn of_base(shared: &Shared, chunk: &ChunkId) -> Result<Vec<u8>> {
+    let missing = || Error::corrupt(format!("chunk {chunk} of a base"), "it", "nothing");
+    shared.chunk(chunk)?.ok_or_else(missing)
 }
 
 /// Chunks, and what those refer to that are lists of pieces.

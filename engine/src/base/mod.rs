@@ -1,21 +1,30 @@
 //! Bases: what a lineage begins with once the events before it are gone.
+//!
+//! ```text
+//! keys.rs   idempotency keys of a base, found by a table in memory
+//! gather.rs keys that a base keeps
+//! ```
+
+mod gather;
+mod keys;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use milepost_codec::{
-    Base, BaseKey, BodyForm, ChunkId, ChunkList, Error, ErrorKind, Hash, Head, LineageId, LogId,
-    Offset, RecordRef, Result, Snapshot, TaskNo,
+    Base, ChunkId, Error, ErrorKind, Head, LogId, Offset, Result, Snapshot, TaskNo,
 };
 use milepost_replay::{Reducer, RunReducer};
 
 use crate::append::put_chunks;
 use crate::catalog::Catalog;
 use crate::entropy::Entropy;
-use crate::index::keys::{self, Kind};
-use crate::index::{BaseEntry, KeyEntry, SnapshotNote};
-use crate::read::{Ancestry, Cursor, read_chunks};
+use crate::index::keys::{self as names, Kind};
+use crate::index::{BaseEntry, SnapshotNote};
+use crate::read::{Ancestry, read_chunks};
 use crate::state::{DynReducer, Place};
+pub(crate) use gather::KeyDigest;
+pub(crate) use keys::{BaseKeys, KnownKeys, check as check_keys};
 
 /// Reads a base.
 pub(crate) fn read(catalog: &Catalog, entry: &BaseEntry) -> Result<Base> {
@@ -58,8 +67,8 @@ pub(crate) fn all(catalog: &Catalog) -> Result<Vec<(LogId, BaseEntry)>> {
     let mut found = Vec::new();
     catalog
         .log()
-        .walk(&keys::all(Kind::Base), &mut |key, value| {
-            found.push((keys::log_of(key), BaseEntry::decode(value)?));
+        .walk(&names::all(Kind::Base), &mut |key, value| {
+            found.push((names::log_of(key), BaseEntry::decode(value)?));
             Ok(())
         })?;
     Ok(found)
@@ -71,7 +80,14 @@ pub(crate) fn workspace(catalog: &Catalog, entry: &BaseEntry) -> Result<Option<C
     Ok(state.workspace.map(|root| ChunkId(root.0)))
 }
 
-/// Makes the base of a lineage at an offset. Gives its point and its chunk, which is not durable yet.
+/// A base that was made. Its chunk is not durable yet.
+pub(crate) struct Made {
+    pub(crate) entry: BaseEntry,
+    /// The chunk of the base that it takes the place of.
+    pub(crate) replaces: Option<ChunkId>,
+}
+
+/// Makes the base of a lineage at an offset.
 ///
 /// # Errors
 ///
@@ -81,7 +97,7 @@ pub(crate) fn make(
     reducers: &[Arc<dyn DynReducer>],
     entropy: &Entropy,
     place: Place,
-) -> Result<(Head, ChunkId)> {
+) -> Result<Made> {
     let (task, lineage, offset) = place;
     let origin = catalog.task(task)?.origin;
     let ancestry = Ancestry::of(catalog, task, lineage)?;
@@ -110,23 +126,12 @@ pub(crate) fn make(
     let hash = crate::hashes::hash_at(catalog, origin, LogId::lineage(task, owner), offset)?;
     let head = Head { next: offset, hash };
     let states = reducers.iter().map(|reducer| reducer.kept(catalog, place));
-    let old_keys = match &before {
-        Some(base) if base.keys.len > 0 => {
-            BaseKey::decode_list(&read_chunks(catalog.log(), &base.keys)?)?
-        }
-        _ => Vec::new(),
-    };
-    let keys = keys_before(catalog, entropy, &ancestry, (task, offset), old_keys)?;
-    let keys = match keys.is_empty() {
-        true => ChunkList::default(),
-        false => put_chunks(catalog.log(), &BaseKey::encode_list(&keys))?,
-    };
     let base = Base {
         origin,
         lineage,
         head,
         states: states.collect::<Result<_>>()?,
-        keys,
+        keys: gather::gather(catalog, entropy, &ancestry, (task, offset))?,
     };
     let chunk = match put_chunks(catalog.log(), &base.encode())?.chunks.as_slice() {
         [chunk] => *chunk,
@@ -136,7 +141,14 @@ pub(crate) fn make(
             )));
         }
     };
-    Ok((head, chunk))
+    // Reads it back before an event names it, and has its keys in memory for the leader.
+    let entry = BaseEntry { head, chunk };
+    read(catalog, &entry)?;
+    catalog
+        .known_keys
+        .get(catalog.log(), chunk, || Ok(base.keys))?;
+    let replaces = ancestry.key_base().map(|(_, _, before)| before.chunk);
+    Ok(Made { entry, replaces })
 }
 
 /// Names of reducers that have a snapshot before an offset and are not registered in any version. A
@@ -153,13 +165,13 @@ fn snapshotted(
             .iter()
             .map(|reducer| {
                 let (name, version) = reducer.id();
-                keys::snapshots(task, owner, name, version)
+                names::snapshots(task, owner, name, version)
             })
             .collect();
-        let prefix = keys::of_lineage(Kind::Snapshot, task, owner);
+        let prefix = names::of_lineage(Kind::Snapshot, task, owner);
         catalog.log().walk(&prefix, &mut |key, value| {
             let is_known = known.iter().any(|prefix| key.starts_with(prefix));
-            if is_known || !(from..=to).contains(&keys::tail_u64(key)) {
+            if is_known || !(from..=to).contains(&names::tail_u64(key)) {
                 return Ok(());
             }
             let chunk = SnapshotNote::decode(value)?.chunk;
@@ -170,98 +182,4 @@ fn snapshotted(
         })?;
     }
     Ok(found)
-}
-
-/// The keys that were used before an offset.
-fn keys_before(
-    catalog: &Catalog,
-    entropy: &Entropy,
-    ancestry: &Ancestry,
-    (task, offset): (TaskNo, Offset),
-    old: Vec<BaseKey>,
-) -> Result<Vec<BaseKey>> {
-    let mut used: Vec<(LineageId, KeyEntry)> = Vec::new();
-    let prefix = keys::of_task(Kind::Key, task);
-    catalog.log().walk(&prefix, &mut |name, value| {
-        let (owner, entry) = (keys::tail_lineage(name), KeyEntry::decode(value)?);
-        let span = ancestry.span(owner);
-        let inherited =
-            |(from, to): (Offset, Offset)| (from..to.min(offset)).contains(&entry.first);
-        if entry.trimmed.is_none() && span.is_some_and(inherited) {
-            used.push((owner, entry));
-        }
-        Ok(())
-    })?;
-    // In the order of the log, so that each block is unpacked once.
-    used.sort_by_key(|(owner, entry)| (*owner, entry.first));
-    let mut found = old;
-    for (owner, entry) in used {
-        let to = ancestry.span(owner).map_or(0, |(_, to)| to);
-        let mut key = base_key(catalog, entropy.bytes16(), (task, owner), &entry)?;
-        if let Some(key) = &mut key
-            && to < offset
-            && key.first + u64::from(key.count) > to
-        {
-            // The fork kept a part of it: no append is the same.
-            key.digest = Hash::ZERO;
-        }
-        found.extend(key);
-    }
-    found.sort_by_key(|key| key.first);
-    Ok(found)
-}
-
-fn base_key(
-    catalog: &Catalog,
-    salt: [u8; 16],
-    (task, owner): (TaskNo, LineageId),
-    entry: &KeyEntry,
-) -> Result<Option<BaseKey>> {
-    let mut cursor = Cursor::new(catalog.log(), LogId::lineage(task, owner), entry.first);
-    let (mut key, mut digest) = (None, KeyDigest::new(&salt));
-    let (all_erased, mut erased) = (catalog.erased_of(task), false);
-    for _ in 0..entry.count {
-        cursor.next_record(|at, record| {
-            let header = record.header()?;
-            erased |= all_erased.has(owner, at) || record.form == BodyForm::Erased;
-            key = key.take().or(header.key);
-            digest.take(header.kind, record);
-            Ok(())
-        })?;
-    }
-    Ok(key.map(|key| BaseKey {
-        key,
-        first: entry.first,
-        count: entry.count,
-        salt,
-        // Of what was erased nothing is kept, not even a hash that it could be guessed by.
-        digest: if erased { Hash::ZERO } else { digest.finish() },
-    }))
-}
-
-/// The digest of an append's bodies: what another append is compared with once they are gone.
-pub(crate) struct KeyDigest(blake3::Hasher);
-
-impl KeyDigest {
-    pub(crate) fn new(salt: &[u8; 16]) -> Self {
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(salt);
-        Self(hasher)
-    }
-
-    pub(crate) fn take(&mut self, kind: u16, record: &RecordRef<'_>) {
-        let form = match record.form {
-            BodyForm::Inline => 0,
-            BodyForm::Chunked => 1,
-            BodyForm::Erased => 2,
-        };
-        self.0.update(&kind.to_le_bytes());
-        self.0.update(&[form]);
-        self.0.update(&(record.payload.len() as u64).to_le_bytes());
-        self.0.update(record.payload);
-    }
-
-    pub(crate) fn finish(&self) -> Hash {
-        Hash(*self.0.finalize().as_bytes())
-    }
 }
