@@ -7,7 +7,7 @@ use milepost_codec::{
     TaskNo,
 };
 
-use super::keys::{BaseKeys, KeyList};
+use super::keys::BaseKeys;
 use crate::append::CHUNK;
 use crate::catalog::Catalog;
 use crate::entropy::Entropy;
@@ -15,17 +15,14 @@ use crate::index::KeyEntry;
 use crate::index::keys::{self, Kind};
 use crate::log::Log;
 use crate::read::{Ancestry, Cursor};
+use crate::retention::ErasedEvents;
 
 /// Lists in one base at most: their ids have to fit into the base's chunk. Older ones go.
 const LISTS_MAX: usize = 4096;
 
-/// An append with a key that is still there.
-#[derive(Clone, Copy)]
-struct Use {
-    owner: LineageId,
-    first: Offset,
-    count: u32,
-}
+/// Appends with keys that are found by their entries in the index, at most. With more of them, all events
+/// are read: the entries are in no order, and each costs a read of sled.
+const SOUGHT_MAX: usize = 1 << 16;
 
 /// Stores the keys that were used before an offset: at least the newest of the window.
 pub(super) fn gather(
@@ -34,8 +31,6 @@ pub(super) fn gather(
     ancestry: &Ancestry,
     (task, offset): (TaskNo, Offset),
 ) -> Result<ChunkList> {
-    let window = catalog.known_keys.window();
-    let used = uses(catalog, ancestry, (task, offset), window)?;
     let mut writer = Writer::new(catalog.log());
     match ancestry.key_base() {
         Some((_, to, entry)) if ancestry.base().is_none() => {
@@ -48,29 +43,84 @@ pub(super) fn gather(
                 }
             }
         }
-        Some((_, _, entry)) => {
-            let old = catalog.base_keys(&entry)?;
-            writer.keep(&old, window.saturating_sub(used.len()))?;
-        }
+        Some((_, _, entry)) => writer.keep(&*catalog.base_keys(&entry)?)?,
         None => {}
     }
-    for of_owner in used.chunk_by(|a, b| a.owner == b.owner) {
-        let Some(Use { owner, first, .. }) = of_owner.first().copied() else {
+    let sought = sought(catalog, ancestry, (task, offset))?;
+    let push = &mut |key| writer.push(key);
+    since(catalog, entropy, ancestry, (task, offset), sought, push)?;
+    writer.finish(catalog.known_keys.window())
+}
+
+/// The keys that were used between the history's beginning and an offset, in order: those of the
+/// appends that begin at `sought`, or of all where it is nothing.
+fn since(
+    catalog: &Catalog,
+    entropy: &Entropy,
+    ancestry: &Ancestry,
+    (task, offset): (TaskNo, Offset),
+    sought: Option<Vec<Offset>>,
+    push: &mut dyn FnMut(BaseKey) -> Result<()>,
+) -> Result<()> {
+    let mut spans: Vec<_> = ancestry.newest_first(offset).collect();
+    spans.reverse();
+    for (owner, from, to) in spans {
+        let mut appends = Appends {
+            owner,
+            erased: catalog.erased_of(task),
+            // A fork is the end of what is inherited; the events behind the base are there.
+            fork: (to < offset).then_some(to),
+            reader: Cursor::new(catalog.log(), LogId::lineage(task, owner), from),
+        };
+        let Some(sought) = &sought else {
+            while let Some(key) = appends.next(to, entropy)? {
+                push(key)?;
+            }
             continue;
         };
-        let fork = (ancestry.span(owner)).and_then(|(_, to)| (to < offset).then_some(to));
-        let mut reader = Cursor::new(catalog.log(), LogId::lineage(task, owner), first);
-        for one in of_owner {
-            reader.seek(one.first);
-            if let Some(key) = base_key(catalog, entropy.bytes16(), task, one, &mut reader)? {
-                writer.push(match fork {
-                    Some(fork) => cut(key, fork),
-                    None => key,
-                })?;
+        let begin = sought.partition_point(|first| *first < from);
+        for first in sought.get(begin..).unwrap_or_default() {
+            if *first >= to {
+                break;
+            }
+            appends.reader.seek(*first);
+            if let Some(key) = appends.next(first + 1, entropy)? {
+                push(key)?;
             }
         }
     }
-    writer.finish()
+    Ok(())
+}
+
+/// The first offsets of appends with keys before an offset, in order; nothing where the task has too
+/// many.
+fn sought(
+    catalog: &Catalog,
+    ancestry: &Ancestry,
+    (task, offset): (TaskNo, Offset),
+) -> Result<Option<Vec<Offset>>> {
+    let (log, prefix) = (catalog.log(), keys::of_task(Kind::Key, task));
+    let (mut found, mut seen) = (Vec::new(), 0);
+    let (mut from, end) = (prefix.clone(), keys::after_prefix(&prefix));
+    loop {
+        let page = log.scan(&from, &end, false, 1024)?;
+        let Some((last, _)) = page.last() else { break };
+        from.clone_from(last);
+        from.push(0);
+        seen += page.len();
+        if seen > SOUGHT_MAX {
+            return Ok(None);
+        }
+        for (name, value) in page {
+            let first = KeyEntry::decode(&value)?.first;
+            let span = ancestry.span(keys::tail_lineage(&name));
+            if span.is_some_and(|(from, to)| (from..to.min(offset)).contains(&first)) {
+                found.push(first);
+            }
+        }
+    }
+    found.sort_unstable();
+    Ok(Some(found))
 }
 
 /// The key of an append that a fork may have kept a part of: no other append is the same then.
@@ -81,72 +131,67 @@ fn cut(mut key: BaseKey, fork: Offset) -> BaseKey {
     key
 }
 
-/// The appends with keys between the history's beginning and an offset, in order, at most the newest
-/// `window`.
-fn uses(
-    catalog: &Catalog,
-    ancestry: &Ancestry,
-    (task, offset): (TaskNo, Offset),
-    window: usize,
-) -> Result<Vec<Use>> {
-    let mut used: Vec<Use> = Vec::new();
-    let prefix = keys::of_task(Kind::Key, task);
-    catalog.log().walk(&prefix, &mut |name, value| {
-        let (owner, entry) = (keys::tail_lineage(name), KeyEntry::decode(value)?);
-        let span = ancestry.span(owner);
-        if span.is_some_and(|(from, to)| (from..to.min(offset)).contains(&entry.first)) {
-            used.push(Use {
-                owner,
-                first: entry.first,
-                count: entry.count,
-            });
-        }
-        if used.len() > window.saturating_mul(2) {
-            used.select_nth_unstable_by_key(window, |one| std::cmp::Reverse(one.first));
-            used.truncate(window);
-        }
-        Ok(())
-    })?;
-    used.sort_unstable_by_key(|one| one.first);
-    let over = used.len().saturating_sub(window);
-    used.drain(..over);
-    Ok(used)
+/// The appends with keys of a lineage.
+struct Appends<'a> {
+    owner: LineageId,
+    /// Events of the task that were erased.
+    erased: ErasedEvents,
+    fork: Option<Offset>,
+    reader: Cursor<'a>,
 }
 
-/// A key as a base keeps it: with a digest of the append's bodies.
-fn base_key(
-    catalog: &Catalog,
-    salt: [u8; 16],
-    task: TaskNo,
-    one: &Use,
-    reader: &mut Cursor<'_>,
-) -> Result<Option<BaseKey>> {
-    let (mut key, mut digest) = (None, KeyDigest::new(&salt));
-    let (all_erased, mut erased) = (catalog.erased_of(task), false);
-    for _ in 0..one.count {
-        reader.next_record(|at, record| {
-            let header = record.header()?;
-            erased |= all_erased.has(one.owner, at) || record.form == BodyForm::Erased;
-            key = key.take().or(header.key);
-            digest.take(header.kind, record);
-            Ok(())
-        })?;
+impl Appends<'_> {
+    /// The key of the next append that begins before an offset, with a digest of its bodies.
+    fn next(&mut self, to: Offset, entropy: &Entropy) -> Result<Option<BaseKey>> {
+        let salt = entropy.bytes16();
+        let mut found: Option<(BaseKey, KeyDigest, bool)> = None;
+        let mut left = 0;
+        while left > 0 || (found.is_none() && self.reader.next() < to) {
+            let (owner, all_erased) = (self.owner, &self.erased);
+            let read = self.reader.next_record(|at, record| {
+                let header = record.header()?;
+                if found.is_none() {
+                    let Some(key) = header.key else { return Ok(0) };
+                    let count = header.batch;
+                    let digest = Hash::ZERO;
+                    let key = BaseKey {
+                        key,
+                        first: at,
+                        count,
+                        salt,
+                        digest,
+                    };
+                    found = Some((key, KeyDigest::new(&salt), false));
+                    left = header.batch;
+                }
+                if let Some((_, digest, erased)) = &mut found {
+                    *erased |= all_erased.has(owner, at) || record.form == BodyForm::Erased;
+                    digest.take(header.kind, record);
+                }
+                Ok(left.saturating_sub(1))
+            })?;
+            match read {
+                Some(more) => left = more,
+                None => break,
+            }
+        }
+        let key = found.map(|(key, digest, erased)| BaseKey {
+            // Of what was erased nothing is kept, not even a hash that it could be guessed by.
+            digest: if erased { Hash::ZERO } else { digest.finish() },
+            ..key
+        });
+        Ok(match self.fork {
+            Some(fork) => key.map(|key| cut(key, fork)),
+            None => key,
+        })
     }
-    Ok(key.map(|key| BaseKey {
-        key,
-        first: one.first,
-        count: one.count,
-        salt,
-        // Of what was erased nothing is kept, not even a hash that it could be guessed by.
-        digest: if erased { Hash::ZERO } else { digest.finish() },
-    }))
 }
 
 /// Stores lists of keys.
 struct Writer<'a> {
     log: &'a Arc<dyn Log>,
-    /// Those that are stored, and their bytes.
-    lists: Vec<(ChunkId, u64)>,
+    /// Those that are stored: their chunk, bytes and keys.
+    lists: Vec<(ChunkId, u64, usize)>,
     /// The next.
     list: Vec<BaseKey>,
     bytes: usize,
@@ -162,20 +207,13 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Keeps the newest lists of an earlier base, until they have `count` keys. The last is begun anew
-    /// where it is short, so that many small bases do not leave many small lists.
-    fn keep(&mut self, old: &BaseKeys, count: usize) -> Result<()> {
-        let mut kept = 0;
-        let wanted = |list: &&KeyList| {
-            let is_wanted = kept < count;
-            kept += list.count;
-            is_wanted
-        };
-        let lists: Vec<&KeyList> = old.lists.iter().take_while(wanted).collect();
-        for (n, list) in lists.iter().enumerate().rev() {
+    /// Keeps the lists of an earlier base. The last is begun anew where it is short, so that many small
+    /// bases do not leave many small lists.
+    fn keep(&mut self, old: &BaseKeys) -> Result<()> {
+        for (n, list) in old.lists.iter().enumerate().rev() {
             match list.chunks.as_slice() {
                 [chunk] if n > 0 || list.bytes >= CHUNK as u64 / 2 => {
-                    self.lists.push((*chunk, list.bytes));
+                    self.lists.push((*chunk, list.bytes, list.count));
                 }
                 _ => list
                     .read(self.log)?
@@ -202,19 +240,28 @@ impl<'a> Writer<'a> {
         }
         let content = BaseKey::encode_list(&self.list);
         let chunk = self.log.put_chunk(&content, false)?;
-        self.lists.push((chunk, content.len() as u64));
+        self.lists
+            .push((chunk, content.len() as u64, self.list.len()));
         self.list.clear();
         self.bytes = 0;
         Ok(())
     }
 
-    fn finish(mut self) -> Result<ChunkList> {
+    /// The newest lists, until they have `window` keys.
+    fn finish(mut self, window: usize) -> Result<ChunkList> {
         self.store()?;
-        let over = self.lists.len().saturating_sub(LISTS_MAX);
-        let (chunks, sizes): (Vec<_>, Vec<u64>) = self.lists.into_iter().skip(over).unzip();
+        let mut keys = 0;
+        let wanted = |(_, _, count): &&(ChunkId, u64, usize)| {
+            let is_wanted = keys < window;
+            keys += count;
+            is_wanted
+        };
+        let newest = self.lists.iter().rev().take(LISTS_MAX);
+        let mut kept: Vec<_> = newest.take_while(wanted).collect();
+        kept.reverse();
         Ok(ChunkList {
-            len: sizes.iter().sum(),
-            chunks,
+            len: kept.iter().map(|(_, bytes, _)| bytes).sum(),
+            chunks: kept.iter().map(|(chunk, ..)| *chunk).collect(),
         })
     }
 }
@@ -243,5 +290,62 @@ impl KeyDigest {
 
     pub(crate) fn finish(&self) -> Hash {
         Hash(*self.0.finalize().as_bytes())
+    }
+}
+
+#[cfg(all(test, not(shuttle)))]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+    use super::*;
+    use crate::{Append, Engine, Message, Options};
+
+    #[test]
+    fn keys_are_the_same_by_the_index_and_by_all_events() {
+        let engine = Engine::in_memory(Options::default()).unwrap();
+        let mut task = engine.start_task("essay", "ana").unwrap();
+        let message = |n| Message::text("user", &format!("message {n}"));
+        for n in 0..60_usize {
+            let bodies: Vec<_> = (0..n % 4 + 1).map(message).collect();
+            let append = Append::batch(bodies);
+            let append = match n % 3 {
+                0 => append,
+                _ => append.key(format!("key-{n}")),
+            };
+            let appended = task.append(append).unwrap();
+            if n % 7 == 6 {
+                let point = task.point(appended.first).unwrap();
+                engine.erase(&point, None).unwrap();
+            }
+            if n % 20 == 19 {
+                // Back into the middle of an append.
+                let to = task.point(appended.first + 2).unwrap();
+                task = engine.restore(&to, None).unwrap();
+            }
+        }
+        let (catalog, entropy) = (&engine.inner.catalog, &engine.inner.entropy);
+        let (no, lineage) = (task.no(), task.lineage().id());
+        let ancestry = Ancestry::of(catalog, no, lineage).unwrap();
+        let (mut count, mut cut, mut last) = (0, 0, 0);
+        for offset in 0..=task.head().unwrap().next {
+            let by = |sought| {
+                let mut keys = Vec::new();
+                let push = &mut |key: BaseKey| {
+                    let none = key.digest == Hash::ZERO;
+                    keys.push((key.key, key.first, key.count, none));
+                    Ok(())
+                };
+                since(catalog, entropy, &ancestry, (no, offset), sought, push).unwrap();
+                keys
+            };
+            let by_index = sought(catalog, &ancestry, (no, offset)).unwrap();
+            let keys = by(by_index);
+            assert_eq!(keys, by(None), "before {offset}");
+            assert!(keys.is_sorted_by_key(|key| key.1));
+            count += keys.len();
+            cut += keys.iter().filter(|key| key.3).count();
+            last = keys.len();
+        }
+        assert!(count > 100 && cut > 0 && last > 30, "{count} {cut} {last}");
     }
 }

@@ -82,6 +82,11 @@ impl<'a> Cursor<'a> {
         self.next = to;
     }
 
+    /// The offset of the next record.
+    pub(crate) fn next(&self) -> Offset {
+        self.next
+    }
+
     /// Gives the next record to `take`; nothing at the end of the log.
     pub(crate) fn next_record<T>(
         &mut self,
