@@ -149,6 +149,9 @@ impl From<milepost::Error> for Failure {
         if let Some(Detail::Refused { .. }) = error.detail() {
             hint = Some("what it runs is in your hooks.json, or `milepost trust --show` says it");
         }
+        if let Some(Detail::ReadOnly { .. }) = error.detail() {
+            hint = Some("ask again once the store can be opened for writing");
+        }
         if let Some(Detail::Foreign { .. }) = error.detail() {
             hint = Some("docs/TRUST.md says what is safe to do with a store from elsewhere");
         }

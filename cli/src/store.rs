@@ -42,8 +42,9 @@ pub enum Found {
 }
 
 impl Choice {
-    /// The store that is there; where another program has it open, that program.
-    pub fn find(&self, with_hooks: bool) -> Result<Found> {
+    /// The store that is there; where another program has it open, that program. For what only reads
+    /// it is opened for reading where neither works.
+    pub fn find(&self, with_hooks: bool, only_reads: bool) -> Result<Found> {
         if let Some(url) = self.url() {
             return Ok(Found::There(There::at(&url)?));
         }
@@ -51,12 +52,12 @@ impl Choice {
             true => self.there_with_hooks()?,
             false => self.there()?,
         };
-        found_at(&dir, options)
+        found_at(&dir, options, only_reads)
     }
 
     /// The same of the store in a folder that was found before.
     pub fn find_at(&self, dir: &Path) -> Result<Found> {
-        found_at(dir, self.options(Options::default().create(false))?)
+        found_at(dir, self.options(Options::default().create(false))?, false)
     }
 
     /// The same where nothing may be said, as while somebody types.
@@ -220,14 +221,46 @@ impl Hook for Teller {
 }
 
 /// Opens the store at a place; where another program has it open, finds that program.
-fn found_at(dir: &Path, options: Options) -> Result<Found> {
-    match open_at(dir, options) {
-        Ok(engine) => Ok(Found::Here(engine)),
-        Err(failure) if failure.kind() == Some(ErrorKind::Unavailable) => {
-            let there = There::attached(&dir.join(SOCKET))?;
-            there.map(Found::There).ok_or(failure)
+fn found_at(dir: &Path, options: Options, only_reads: bool) -> Result<Found> {
+    let failure = match open_at(dir, options.clone()) {
+        Ok(engine) => return Ok(Found::Here(engine)),
+        Err(failure) if failure.kind() == Some(ErrorKind::Unavailable) => failure,
+        Err(failure) => return Err(failure),
+    };
+    let socket = dir.join(SOCKET);
+    let there = There::attached(&socket)?;
+    let silent = there.is_some();
+    if let Some(there) = there.filter(There::answers) {
+        return Ok(Found::There(there));
+    }
+    if !only_reads {
+        return Err(match silent {
+            true => failure.hint(format!(
+                "it does not answer at {}: wait for it, or end it; commands that only read look at \
+                 the store without it",
+                socket.display()
+            )),
+            false => failure,
+        });
+    }
+    looked_at(dir, options, failure).map(Found::Here)
+}
+
+/// Opens the store at a place for reading, since `failure` refused more; says so.
+fn looked_at(dir: &Path, options: Options, failure: Failure) -> Result<Engine> {
+    match open_at(dir, options.read_only(true)) {
+        Ok(engine) => {
+            note(&format!(
+                "{failure}: it is shown as it was just now, read-only"
+            ));
+            Ok(engine)
         }
-        Err(failure) => Err(failure),
+        Err(error) => {
+            note(&format!(
+                "it cannot be opened for reading only either: {error}"
+            ));
+            Err(failure)
+        }
     }
 }
 

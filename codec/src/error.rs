@@ -47,6 +47,11 @@ pub enum Detail {
         /// The path.
         path: String,
     },
+    /// A write to a store that was opened for reading only.
+    ReadOnly {
+        /// The store's folder.
+        path: String,
+    },
     /// The head that a conflicting append met.
     Head(Head),
     /// The activation that a handle of an older epoch met.

@@ -296,20 +296,7 @@ impl Keeper {
         store: Origin,
         clock: Arc<dyn Clock>,
     ) -> Result<(Arc<Self>, Sender<()>, JoinHandle<()>)> {
-        if path.exists() {
-            let faults = Anchor::read(&path)?.check(&catalog, store)?;
-            if let Some(first) = faults.first() {
-                return Err(Error::new(
-                    ErrorKind::Corrupt,
-                    format!(
-                        "the store is not as it was anchored in {}: {} ({} of its logs)",
-                        path.display(),
-                        first.message,
-                        faults.len()
-                    ),
-                ));
-            }
-        }
+        Self::compare(&path, &catalog, store)?;
         let keeper = Arc::new(Self {
             path,
             catalog,
@@ -330,6 +317,26 @@ impl Keeper {
             })?
         };
         Ok((keeper, stop, thread))
+    }
+
+    /// Compares a store with the anchor at a path, where one is there.
+    pub(crate) fn compare(path: &Path, catalog: &Catalog, store: Origin) -> Result<()> {
+        if !path.exists() {
+            return Ok(());
+        }
+        let faults = Anchor::read(path)?.check(catalog, store)?;
+        match faults.first() {
+            Some(first) => Err(Error::new(
+                ErrorKind::Corrupt,
+                format!(
+                    "the store is not as it was anchored in {}: {} ({} of its logs)",
+                    path.display(),
+                    first.message,
+                    faults.len()
+                ),
+            )),
+            None => Ok(()),
+        }
     }
 
     fn run(&self, stopped: &Receiver<()>) {

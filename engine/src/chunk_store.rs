@@ -79,6 +79,7 @@ impl ChunkStore {
                 "a chunk has at most {CHUNK_RAW_MAX} bytes, not {found}"
             )));
         }
+        self.check_writable()?;
         self.log.put_chunks(contents)
     }
 
@@ -135,6 +136,15 @@ impl ChunkStore {
     /// `Unavailable`: the disk fails; from then on everything is `Poisoned`.
     pub fn sync(&self) -> Result<()> {
         self.log.sync_chunks()
+    }
+
+    /// Whether chunks can be stored: see [`Engine::check_writable`](crate::Engine::check_writable).
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn check_writable(&self) -> Result<()> {
+        self.log.check_writable()
     }
 
     /// The folder of the store; nothing where it is in memory.

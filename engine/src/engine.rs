@@ -101,7 +101,9 @@ impl Engine {
     ///
     /// `NotFound`: there is no store, and none is to be made. `Invalid`: the folder holds something
     /// else. `Unavailable`: another process has it open, or the disk fails. `Unsupported`: a newer
-    /// version made it. `Corrupt`: its journal is damaged where there is one copy only.
+    /// version made it. `Corrupt`: its journal is damaged where there is one copy only. With
+    /// [`Options::read_only`] it opens while another process has it open; `Unavailable` then: files
+    /// were replaced by a compaction or a repair of that process while they were read.
     pub fn open(dir: impl AsRef<Path>, options: Options) -> Result<Self> {
         let entropy = Arc::new(Entropy::from_system()?);
         let local = Arc::new(LocalLog::open(
@@ -150,12 +152,17 @@ impl Engine {
         let (errands, received) = crate::sync::channel::bounded(256);
         let committer = Committer::start(catalog.clone(), errands.clone(), Arc::clone(&meters))?;
         let dir = local.as_ref().map(|local| local.root());
-        let hooks = hook::start(&mut options, &catalog, dir)?;
+        // Where nothing is written, hooks are not told of anything and no snapshot is due.
+        let writes = catalog.log().check_writable().is_ok();
+        let hooks = match writes {
+            true => hook::start(&mut options, &catalog, dir)?,
+            false => None,
+        };
         if let Some(feed) = hooks.as_ref().and_then(|hooks| hooks.of_events()) {
             committer.feed(feed);
         }
         let mut threads = Vec::new();
-        if options.snapshots {
+        if options.snapshots && writes {
             let (catalog, reducers) = (catalog.clone(), options.reducers.clone());
             let thread = std::thread::Builder::new().name("milepost-snapshots".into());
             let made = Arc::clone(&meters);
@@ -191,9 +198,13 @@ impl Engine {
         let engine = Self {
             inner: Arc::new(inner),
         };
-        engine.create_store_log()?;
-        engine.give_up_imports()?;
-        engine.start_anchoring()?;
+        if writes {
+            engine.create_store_log()?;
+            engine.give_up_imports()?;
+            engine.start_anchoring()?;
+        } else if let Some(path) = &engine.inner.options.anchor {
+            Keeper::compare(path, &engine.inner.catalog, store)?;
+        }
         Ok(engine)
     }
 
@@ -245,6 +256,16 @@ impl Engine {
     /// What opening the store found, and what it did about it.
     pub fn opened(&self) -> &OpenReport {
         &self.inner.opened
+    }
+
+    /// Whether the store can be written to.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` with [`Detail::ReadOnly`](crate::Detail) where it was opened with
+    /// [`Options::read_only`].
+    pub fn check_writable(&self) -> Result<()> {
+        self.inner.catalog.log().check_writable()
     }
 
     /// What tells its key from others, where it is a keyed store: a digest of the key.
@@ -502,6 +523,7 @@ impl Inner {
     /// Keeps tasks and lineages from being opened, activated and trimmed by others.
     pub(crate) fn structure(&self) -> Result<MutexGuard<'_, ()>> {
         self.catalog.log().owner().check()?;
+        self.catalog.log().check_writable()?;
         Ok(self.structure.lock())
     }
 

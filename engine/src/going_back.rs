@@ -101,6 +101,7 @@ impl Engine {
     /// `Unavailable` where a participant of it is not there; what the participants give, and then it stays
     /// pending.
     pub fn recover(&self, pending: &PendingRestore, with: &[Arc<dyn Participant>]) -> Result<()> {
+        self.check_writable()?;
         self.take_back(pending, with, "recovered after it was cut short")
     }
 
@@ -114,6 +115,7 @@ impl Engine {
     }
 
     fn go_back(&self, journey: &Journey<'_>, with: &[Arc<dyn Participant>]) -> Result<Task> {
+        self.check_writable()?;
         let hooks = &self.inner.options.hooks;
         hooks.ask("a restore", |hook| hook.before_restore(&journey.to))?;
         let task = Task::of(self, journey.to.no)?;

@@ -117,6 +117,9 @@ impl Engine {
     pub(crate) fn captured(&self, task: &Task, asked: impl Fn(&str) -> bool) -> Result<Captured> {
         let mut joined = self.joined(task.no());
         joined.retain(|participant| asked(participant.name()));
+        if !joined.is_empty() {
+            self.check_writable()?;
+        }
         let mut bodies = Vec::new();
         let held = match joined.is_empty() {
             true => None,

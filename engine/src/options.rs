@@ -17,6 +17,7 @@ use crate::state::{DynReducer, Registered};
 #[derive(Clone)]
 pub struct Options {
     pub(crate) create: bool,
+    pub(crate) read_only: bool,
     pub(crate) event_max: usize,
     pub(crate) backlog_bytes: usize,
     pub(crate) cache_bytes: usize,
@@ -37,6 +38,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             create: true,
+            read_only: false,
             event_max: 64 << 20,
             backlog_bytes: 16 << 20,
             cache_bytes: 32 << 20,
@@ -59,6 +61,7 @@ impl std::fmt::Debug for Options {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Options")
             .field("create", &self.create)
+            .field("read_only", &self.read_only)
             .field("event_max", &self.event_max)
             .field("backlog_bytes", &self.backlog_bytes)
             .field("cache_bytes", &self.cache_bytes)
@@ -72,6 +75,21 @@ impl Options {
     #[must_use]
     pub fn create(mut self, create: bool) -> Self {
         self.create = create;
+        self
+    }
+
+    /// Whether the store is opened for reading only. Default: no. Nothing in its folder is created,
+    /// changed, locked or synced: a store on a read-only mount can be opened, and one that another
+    /// process has open. It shows the commits that the store held when it was opened, and does not
+    /// follow the other process. Every write is refused with [`Detail::ReadOnly`](crate::Detail).
+    ///
+    /// The index is built anew from the archive and the journal in a private folder for temporary
+    /// files (`TMPDIR`), which needs about as much room as the store has in `sled`, and is removed at
+    /// close. An anchor is compared with and not written. A store that only its index in `sled` could
+    /// repair is `Corrupt`: open it for writing, or a copy of it.
+    #[must_use]
+    pub fn read_only(mut self, read_only: bool) -> Self {
+        self.read_only = read_only;
         self
     }
 

@@ -27,6 +27,7 @@ impl Engine {
     /// `Corrupt` where the history before the point cannot be read; `Invalid` where the description
     /// has more than 1,024 bytes, or a hook refuses; `NotFound` where retention trimmed the point.
     pub fn restore(&self, point: &Point, description: Option<&str>) -> Result<Task> {
+        self.check_writable()?;
         let inner = &self.inner;
         let hooks = &inner.options.hooks;
         hooks.ask("a restore", |hook| hook.before_restore(point))?;

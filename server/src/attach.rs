@@ -75,6 +75,7 @@ pub fn attach_with(engine: &Engine, options: ServerOptions) -> Result<Attached> 
 /// Has a server answer at the socket in its store.
 pub(crate) fn attached(server: Server) -> Result<Attached> {
     let engine = server.engine();
+    engine.check_writable().map_err(Error::other)?;
     let Some(store) = engine.chunk_store().folder().map(Path::to_owned) else {
         let text = "a store in memory has no folder where a socket could be";
         return Err(Error::new(ErrorKind::InvalidInput, text));

@@ -98,9 +98,9 @@ pub(crate) fn take(
     Ok(report)
 }
 
-/// The folder in the store for what concerns workspaces.
+/// The folder in the store for what concerns workspaces; none where nothing can be written.
 pub(crate) fn beside(chunks: &dyn Chunks) -> Result<Option<PathBuf>> {
-    let Some(store) = chunks.folder() else {
+    let Some(store) = chunks.folder().filter(|_| chunks.is_writable()) else {
         return Ok(None);
     };
     let dir = store.join(BESIDE);

@@ -32,6 +32,11 @@ pub(crate) trait Chunks: Contents {
 
     /// The folder of the store, where it has one.
     fn folder(&self) -> Option<&Path>;
+
+    /// Returns `false` for a store that was opened for reading only: nothing is cached in its folder.
+    fn is_writable(&self) -> bool {
+        true
+    }
 }
 
 impl Contents for ChunkStore {
@@ -63,5 +68,9 @@ impl Chunks for ChunkStore {
 
     fn folder(&self) -> Option<&Path> {
         Self::folder(self)
+    }
+
+    fn is_writable(&self) -> bool {
+        self.check_writable().is_ok()
     }
 }

@@ -115,6 +115,7 @@ impl Workspace {
         task: &Task,
         mark: Option<Mark>,
     ) -> Result<CaptureReport> {
+        engine.check_writable()?;
         let inner = &*self.inner;
         let _busy = inner.busy.lock();
         self.go(engine, task.id(), WorkspaceState::Creating, None)?;

@@ -93,7 +93,7 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
 /// On the store that is there, wherever it is opened.
 fn on_found(store: &Choice, command: Command, out: &mut Out) -> Result<()> {
     let with_hooks = writes(&command) || picks(&command, out);
-    let engine = match store.find(with_hooks)? {
+    let engine = match store.find(with_hooks, only_reads(&command, out))? {
         Found::Here(engine) => engine,
         Found::There(there) if needs_engine(&command) => {
             let failure = Failure::new("this needs the store itself, and another program has it");
@@ -152,6 +152,23 @@ fn writes(command: &Command) -> bool {
         Command::Undo(args) => !args.how.dry_run,
         Command::Restore(args) => args.address.is_some() && !args.how.dry_run,
         Command::Rollback(args) => !args.back.how.dry_run,
+        _ => false,
+    }
+}
+
+/// Returns `true` if a command changes nothing: it can do with a store that is opened for reading.
+fn only_reads(command: &Command, out: &Out) -> bool {
+    match command {
+        Command::Log(args) => !args.follow,
+        Command::Tasks(_) | Command::Lineages(_) | Command::Show(_) | Command::State(_) => true,
+        Command::Blame(_) | Command::Checkpoints(_) | Command::Diff(_) | Command::Pins(_) => true,
+        Command::Files(_) | Command::Cat(_) | Command::Stats(_) | Command::Anchor => true,
+        Command::Verify(_) | Command::Export(_) | Command::Replay(_) => true,
+        Command::Checkpoint(_) => !picks(command, out),
+        Command::Cleanup(args) => args.dry_run,
+        Command::Undo(args) => args.how.dry_run,
+        Command::Restore(args) => args.address.is_some() && args.how.dry_run,
+        Command::Rollback(args) => args.back.how.dry_run,
         _ => false,
     }
 }

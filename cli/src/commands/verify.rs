@@ -97,5 +97,6 @@ pub fn run(source: &dyn Source, args: &Verify, out: &mut Out) -> Result<()> {
 /// The folder of a store that is opened here.
 fn folder(source: &dyn Source) -> Option<PathBuf> {
     let store = source.engine()?.chunk_store();
+    store.check_writable().ok()?;
     store.folder().map(Path::to_owned)
 }

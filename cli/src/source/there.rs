@@ -45,6 +45,9 @@ pub struct There {
 /// How long a whole answer may take. A verification of a large store takes minutes.
 const TIMEOUT: Duration = Duration::from_secs(3600);
 
+/// How long a program that has the store open may take until it says that it answers.
+const PATIENCE: Duration = Duration::from_secs(3);
+
 impl There {
     /// A service at an address. Its token is in the environment: what stands on a command line is seen by others.
     pub fn at(url: &str) -> Result<Self> {
@@ -76,6 +79,16 @@ impl There {
         let client = ClientBuilder::unix(socket).timeout(TIMEOUT).build()?;
         let place = format!("the program that answers at {}", socket.display());
         Ok(Some(Self::new(client, place)?))
+    }
+
+    /// Whether it answers: a program that is stopped holds the store and its socket, and says
+    /// nothing.
+    pub fn answers(&self) -> bool {
+        let asked = async { tokio::time::timeout(PATIENCE, self.client.health()).await };
+        match self.runtime.block_on(asked) {
+            Ok(Err(error)) => error.kind() != milepost_client::ErrorKind::Transport,
+            answered => answered.is_ok(),
+        }
     }
 
     fn new(client: Client, place: String) -> Result<Self> {

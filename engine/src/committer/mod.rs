@@ -115,7 +115,7 @@ impl Committer {
 
     /// The same where that needs no wait; nothing where too much is queued.
     pub(crate) fn try_submit(&self, request: Request) -> Result<Option<Arc<Slot>>> {
-        self.log.owner().check()?;
+        self.check_writable()?;
         let begun = request.begun();
         let mut queue = self.queue.lock();
         if queue.bytes > QUEUE_BYTES && !queue.closed {
@@ -146,9 +146,16 @@ impl Committer {
         done
     }
 
+    /// Returns an error where nothing can be committed: in a forked child, and to a log that was
+    /// opened for reading.
+    fn check_writable(&self) -> Result<()> {
+        self.log.owner().check()?;
+        self.log.check_writable()
+    }
+
     /// Queues a request. Of one that nobody waits for here, `begun` says when it was begun.
     fn enqueue(&self, request: Request, begun: Option<Stopwatch>) -> Result<Arc<Slot>> {
-        self.log.owner().check()?;
+        self.check_writable()?;
         let mut queue = self.queue.lock();
         while queue.bytes > QUEUE_BYTES && !queue.closed {
             self.room.wait(&mut queue);

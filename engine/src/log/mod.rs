@@ -85,6 +85,17 @@ pub(crate) trait Log: Send + Sync {
     /// The process that opened it: in another one every call fails with `Unavailable`.
     fn owner(&self) -> &Owner;
 
+    /// `Unavailable` with [`Detail::ReadOnly`](milepost_codec::Detail) where the log was opened for
+    /// reading only. Callers ask before they change anything, here or elsewhere.
+    fn check_writable(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// `Unavailable` where the files that a log opened for reading stands on were replaced since.
+    fn check_unmoved(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Stores a batch: when this returns, it survives power loss. `batch.seq` follows the last
     /// one, and each group follows its log's head; both are asserted, since the committer has
     /// checked them. After an error the outcome is unknown and every later call to append fails

@@ -118,9 +118,10 @@ impl Supervisor {
     /// # Errors
     ///
     /// Those of [`Engine::open`]: a store that cannot be opened at first is for the caller to decide
-    /// about.
+    /// about. `Unavailable` with [`Options::read_only`].
     pub fn open(dir: impl AsRef<Path>, options: Options, degraded: Degraded) -> Result<Self> {
         let engine = Engine::open(&dir, options.clone())?;
+        engine.check_writable()?;
         let (wake, woken) = crossbeam_channel::bounded(1);
         let inner = Arc::new(Inner {
             dir: dir.as_ref().to_owned(),

@@ -54,7 +54,9 @@ pub(crate) fn verify(
     catalog.log().forget_unpacked();
     let mut verification = Verification::new(catalog, store, task)?;
     verification.run(progress);
-    verification.finish()
+    let report = verification.finish()?;
+    catalog.log().check_unmoved()?;
+    Ok(report)
 }
 
 /// Folds every lineage from its beginning, by each reducer, and compares the states with the

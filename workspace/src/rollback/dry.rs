@@ -70,4 +70,8 @@ impl Chunks for Dry<'_> {
     fn folder(&self) -> Option<&Path> {
         self.stored.folder()
     }
+
+    fn is_writable(&self) -> bool {
+        self.stored.is_writable()
+    }
 }

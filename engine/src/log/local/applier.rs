@@ -138,6 +138,17 @@ pub(crate) fn round(shared: &Shared, until: Seq, processors: usize) -> Result<()
     Ok(())
 }
 
+/// Applies all that is in the tail.
+pub(crate) fn all(shared: &Shared) -> Result<()> {
+    loop {
+        let until = shared.tail.read().prefix(ROUND_BYTES, usize::MAX);
+        match until {
+            Some(until) => round(shared, until, 1)?,
+            None => return Ok(()),
+        }
+    }
+}
+
 /// Archives and lets go of finished segments that sled holds whole.
 fn release_segments(shared: &Shared) -> Result<()> {
     let mut synced = false;

@@ -36,10 +36,8 @@ pub(crate) fn check(shared: &Shared, storage: &mut StorageCheck) -> Result<()> {
 
 /// Reads every chunk that the index names.
 fn check_packs(shared: &Shared, storage: &mut StorageCheck) -> Result<()> {
-    let dir = shared.layout.packs();
-    let last = shared.packs.end().pack;
-    for pack in 1..=last {
-        let path = files::numbered_path(&dir, u64::from(pack), "pack");
+    for pack in shared.packs.numbers() {
+        let path = shared.packs.path_of(pack);
         let whole = if path.exists() {
             packs::whole_in(&path, pack)?
         } else {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use milepost_codec::{ErrorKind, Result, Seq};
+use milepost_codec::{ErrorKind, Result};
 
 use super::applied::UNKNOWN;
 use super::archive::{ArchiveSurvey, Hole, Reader};
@@ -97,13 +97,7 @@ pub(super) fn mend_archive(shared: &Shared) -> Result<Vec<Finding>> {
 
 /// Applies all that came back, so that sled holds every commit, and makes it durable.
 fn apply_all(shared: &Shared) -> Result<()> {
-    loop {
-        let until: Option<Seq> = shared.tail.read().prefix(applier::ROUND_BYTES, usize::MAX);
-        match until {
-            Some(until) => applier::round(shared, until, 1)?,
-            None => break,
-        }
-    }
+    applier::all(shared)?;
     shared.packs.sync()?;
     shared.kv.sync()
 }

@@ -21,6 +21,8 @@
 //!   hooks.json               hooks that came with the store; nothing here reads it
 //! ```
 //!
+//! A store that is opened for reading only has its index in a folder for temporary files (`look/`).
+//!
 //! Events and what is made of them are in `journal`, `archive`, `sled`, `packs`, `damaged` and
 //! `workspace`. Erasing and deleting withdraw content from readers; a compaction writes the first
 //! four without it and removes the last two ([`Layout::copies`]). A file of another kind that can

@@ -14,6 +14,7 @@
 //! salvage/     what is left of both copies               check.rs    what verifying reads
 //! upkeep.rs    what repairing asks for                   shared.rs   what all of these share
 //! together.rs  many chunks at once                       audit.rs    sled against its digests
+//! look/        a store that is opened for reading only
 //! ```
 //!
 //! # Sync
@@ -36,6 +37,7 @@ mod journal;
 mod kv;
 pub(crate) mod layout;
 mod lock;
+mod look;
 mod named;
 mod open;
 mod packs;
@@ -74,6 +76,7 @@ use self::applier::Wake;
 use self::journal::Journal;
 use self::layout::Layout;
 use self::lock::StoreLock;
+use self::look::Look;
 use self::packs::Place;
 use self::shared::{Shared, UnderWay};
 use super::tail::merge;
@@ -109,7 +112,8 @@ pub(crate) struct LocalLog {
     /// write at close.
     closed_at: Option<Seq>,
     lock: Mutex<Option<StoreLock>>,
-    witness: Witness,
+    /// None where the store is opened for reading only.
+    witness: Option<Witness>,
     kept: blocks::Kept,
     findings: Vec<Finding>,
     /// How many chunks could not be read, and those of them that were not stored again since.
@@ -126,6 +130,9 @@ const WHOLE_MAX: usize = 1 << 16;
 impl LocalLog {
     /// Opens the store in a folder, or makes one.
     pub(crate) fn open(root: &Path, options: &Options, entropy: Arc<Entropy>) -> Result<Self> {
+        if options.read_only {
+            return Self::open_to_read(root, options, entropy);
+        }
         let layout = Layout::new(root);
         let lock = open::prepare(&layout, options, &entropy)?;
         let mut findings = Vec::new();
@@ -162,22 +169,42 @@ impl LocalLog {
                 })?
         };
         let _ = wakes.send(Wake::Look);
-        let opened_at = shared.packs.end();
-        Ok(Self {
+        let mut log = Self::over(shared, entropy, wakes, findings);
+        log.applier = Mutex::new(Some(applier));
+        log.closed_at = closed_at;
+        log.lock = Mutex::new(Some(lock));
+        log.witness = Some(witness);
+        Ok(log)
+    }
+
+    /// Opens a store for reading only: nothing in its folder is changed, and no lock is taken.
+    fn open_to_read(root: &Path, options: &Options, entropy: Arc<Entropy>) -> Result<Self> {
+        let (shared, findings) = look::open(&Layout::new(root), options)?;
+        let (wakes, _) = crossbeam_channel::unbounded();
+        Ok(Self::over(shared, entropy, wakes, findings))
+    }
+
+    fn over(
+        shared: Arc<Shared>,
+        entropy: Arc<Entropy>,
+        wakes: Sender<Wake>,
+        findings: Vec<Finding>,
+    ) -> Self {
+        Self {
+            opened_at: shared.packs.end(),
             shared,
-            opened_at,
             entropy,
             wakes,
-            applier: Mutex::new(Some(applier)),
+            applier: Mutex::default(),
             since_look: AtomicU64::new(0),
-            closed_at,
-            lock: Mutex::new(Some(lock)),
-            witness,
+            closed_at: None,
+            lock: Mutex::default(),
+            witness: None,
             kept: blocks::Kept::default(),
             findings,
             damaged: Mutex::default(),
             whole: Mutex::default(),
-        })
+        }
     }
 
     /// The store's id.
@@ -303,7 +330,9 @@ impl LocalLog {
             meters.commit_us.record(begun.us());
             meters.journal_syncs.add(1);
             meters.journal_bytes.add(buf.len() as u64);
-            self.witness.note(seq);
+            if let Some(witness) = &self.witness {
+                witness.note(seq);
+            }
         }
         Ok(())
     }
@@ -314,8 +343,23 @@ impl Log for LocalLog {
         &self.shared.owner
     }
 
+    fn check_writable(&self) -> Result<()> {
+        match &self.shared.look {
+            Some(look) => Err(look.refusal()),
+            None => Ok(()),
+        }
+    }
+
+    fn check_unmoved(&self) -> Result<()> {
+        self.shared
+            .look
+            .as_ref()
+            .map_or(Ok(()), Look::check_unmoved)
+    }
+
     fn append(&self, mut batch: Batch) -> Result<()> {
         self.shared.check_open()?;
+        self.check_writable()?;
         if let Some(error) = self.shared.poisoned() {
             return Err(error);
         }
@@ -475,7 +519,7 @@ impl Log for LocalLog {
             damaged.0 += u64::from(damaged.1.insert(*id));
             self.whole.lock().remove(id);
         }
-        read.map(Some)
+        self.shared.packed(read).map(Some)
     }
 
     fn lists_pieces(&self, id: &ChunkId) -> Result<bool> {
@@ -488,7 +532,7 @@ impl Log for LocalLog {
             let read = self.shared.packs.read_flagged(id, Place::decode(&place)?);
             // A compaction may have moved it meanwhile.
             if read.is_ok() || before.as_ref() == Some(&place) {
-                return read.map(|(_, pieces)| pieces);
+                return self.shared.packed(read).map(|(_, pieces)| pieces);
             }
             before = Some(place);
         }
@@ -538,14 +582,14 @@ impl Log for LocalLog {
 
     fn disk_bytes(&self) -> Result<DiskBytes> {
         let layout = &self.shared.layout;
+        let sled = match &self.shared.look {
+            Some(_) => Some(layout.sled()),
+            None => self.shared.kv.dir(),
+        };
         Ok(DiskBytes {
             journal: files::disk_bytes(&layout.journal()),
             archive: files::disk_bytes(&layout.archive()),
-            sled: self
-                .shared
-                .kv
-                .dir()
-                .map_or(0, |dir| files::disk_bytes(&dir)),
+            sled: sled.map_or(0, |dir| files::disk_bytes(&dir)),
             packs: files::disk_bytes(&layout.packs()),
             total: files::disk_bytes(&layout.root),
         })
@@ -559,6 +603,11 @@ impl Log for LocalLog {
         self.shared.owner.check()?;
         if self.shared.closed.load(Ordering::Acquire) {
             return Ok(());
+        }
+        if let Some(look) = &self.shared.look {
+            self.shared.closed.store(true, Ordering::Release);
+            self.shared.kv.close(true);
+            return look.close();
         }
         // One that is under way switches folders.
         let _no_compaction = self.shared.compacting.lock();

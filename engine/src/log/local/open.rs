@@ -61,7 +61,7 @@ pub(super) fn prepare(layout: &Layout, options: &Options, entropy: &Entropy) -> 
     Ok(lock)
 }
 
-fn key_id(key: &StoreKey) -> String {
+pub(super) fn key_id(key: &StoreKey) -> String {
     data_encoding::HEXLOWER.encode(&key.id())
 }
 
@@ -200,6 +200,7 @@ impl Opening<'_> {
             applied,
             audited: sled == Sled::Anew,
             meters,
+            look: None,
         }));
         // After a clean stop what is not looked through now has other checks, or is when it is asked for.
         match self.closed_cleanly {

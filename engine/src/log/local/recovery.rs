@@ -6,6 +6,7 @@
 //! heal.rs      the archive written again from sled
 //! ```
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -64,12 +65,7 @@ impl Survey {
         for (_, path) in files::numbered(&layout.journal(), "seg")? {
             segments.push(Segment::survey(&path, config.store, key)?.0);
         }
-        // A name can be wrong; what is in a segment cannot.
-        segments.sort_by_key(|segment| match (segment.header, segment.frames.first()) {
-            (Some(header), _) => (header.first, header.number),
-            (None, Some(frame)) => (frame.seq, 0),
-            (None, None) => (Seq::MAX, 0),
-        });
+        in_order(&mut segments);
         Ok(Self {
             archive,
             segments,
@@ -83,7 +79,7 @@ impl Survey {
     }
 
     /// The last commit that is seen anywhere.
-    fn last_seen(&self) -> Seq {
+    pub(super) fn last_seen(&self) -> Seq {
         let journal = self.segments.iter().filter_map(Segment::last).max();
         let witness = self.acked.unwrap_or(0);
         journal.unwrap_or(0).max(self.archive.end()).max(witness)
@@ -100,7 +96,7 @@ impl Survey {
 
     /// Whether the archive has all of a segment: it is there because its removal was not, or because
     /// somebody put an older copy back. Nothing may be said of the journal's end by it.
-    fn outlived(&self, segment: &Segment) -> bool {
+    pub(super) fn outlived(&self, segment: &Segment) -> bool {
         let first = segment.header.map(|header| header.first);
         let last = segment.last();
         let archived = |seq: Option<Seq>| seq.is_some_and(|seq| seq <= self.archive.end());
@@ -168,6 +164,24 @@ impl Survey {
     }
 }
 
+/// Sorts segments by what is in them: a name can be wrong, what is in a segment cannot.
+pub(super) fn in_order(segments: &mut [Segment]) {
+    segments.sort_by_key(|segment| match (segment.header, segment.frames.first()) {
+        (Some(header), _) => (header.first, header.number),
+        (None, Some(frame)) => (frame.seq, 0),
+        (None, None) => (Seq::MAX, 0),
+    });
+}
+
+/// Gives the bytes of a segment that was surveyed.
+pub(super) type BytesOf<'a> = dyn Fn(&Segment) -> Result<Cow<'a, [u8]>> + 'a;
+
+/// Reads a segment's file.
+fn from_file(segment: &Segment) -> Result<Cow<'static, [u8]>> {
+    let bytes = fs::read(&segment.path).map_err(|e| files::io("read", &segment.path, &e))?;
+    Ok(Cow::Owned(bytes))
+}
+
 /// Takes back what sled does not hold and gives where the journal ends.
 pub(super) fn recover(
     shared: &Shared,
@@ -183,11 +197,11 @@ pub(super) fn recover(
             progress(Progress { done, all });
         }
     };
-    let live = live(shared, survey, seq)?;
+    let live = live(shared, survey, seq, &from_file)?;
     let (lost, (end, taken)) = std::thread::scope(|scope| -> Result<_> {
         let beside = Beside::start(scope, shared);
         let mut replay = Replay::new(shared, beside, Position { seq, check }, &tell, &live);
-        let lost = take_all(shared, survey, &mut replay)?;
+        let lost = take_all(shared, survey, &mut replay, &from_file)?;
         Ok((lost, replay.finish()?))
     })?;
     if let Some(error) = lost {
@@ -248,7 +262,12 @@ pub(super) fn recover(
 /// that a compaction wrote again: they may be without it. The events that say so come after what
 /// they are about, so all files are read before. Nothing is read where the index holds all of such
 /// files.
-fn live(shared: &Shared, survey: &Survey, seq: Seq) -> Result<Live> {
+pub(super) fn live(
+    shared: &Shared,
+    survey: &Survey,
+    seq: Seq,
+    bytes_of: &BytesOf<'_>,
+) -> Result<Live> {
     let mut live = Live::default();
     let mut files = survey.archive.files.iter();
     if !files.any(|file| file.rewritten && file.next > seq + 1) {
@@ -264,7 +283,7 @@ fn live(shared: &Shared, survey: &Survey, seq: Seq) -> Result<Live> {
         }
     }
     for segment in &survey.segments {
-        let bytes = fs::read(&segment.path).map_err(|e| files::io("read", &segment.path, &e))?;
+        let bytes = bytes_of(segment)?;
         for frame in &segment.frames {
             live.take_frame(payload(&bytes, frame)?)?;
         }
@@ -274,7 +293,12 @@ fn live(shared: &Shared, survey: &Survey, seq: Seq) -> Result<Live> {
 
 /// Takes every commit after what sled holds, from archive and journal. Gives an error where one is
 /// seen after the end, or was acknowledged, that cannot be taken: it is lost.
-fn take_all(shared: &Shared, survey: &Survey, replay: &mut Replay<'_>) -> Result<Option<Error>> {
+pub(super) fn take_all(
+    shared: &Shared,
+    survey: &Survey,
+    replay: &mut Replay<'_>,
+    bytes_of: &BytesOf<'_>,
+) -> Result<Option<Error>> {
     let mut later: BTreeMap<Seq, Vec<(&Segment, &FrameAt)>> = BTreeMap::new();
     for segment in &survey.segments {
         for frame in segment.frames.iter().filter(|f| f.seq > replay.at.seq) {
@@ -284,15 +308,13 @@ fn take_all(shared: &Shared, survey: &Survey, replay: &mut Replay<'_>) -> Result
     if next(&later, replay.at).is_none() {
         replay.archive(&survey.archive.files)?;
     }
-    let mut open: Option<(&Segment, Vec<u8>)> = None;
+    let mut open: Option<(&Segment, Cow<'_, [u8]>)> = None;
     let mut last = None;
     while let Some((segment, frame)) = next(&later, replay.at) {
         if open.as_ref().is_none_or(|(s, _)| s.path != segment.path) {
-            let bytes =
-                fs::read(&segment.path).map_err(|e| files::io("read", &segment.path, &e))?;
-            open = Some((segment, bytes));
+            open = Some((segment, bytes_of(segment)?));
         }
-        let bytes = open.as_ref().map_or(&[][..], |(_, bytes)| bytes);
+        let bytes = open.as_ref().map_or(&[][..], |(_, bytes)| &**bytes);
         replay
             .frame(frame.seq, payload(bytes, frame)?, frame.check)
             .map_err(|e| e.at(segment.path.display()))?;

@@ -91,7 +91,7 @@ impl StoreConfig {
         }
     }
 
-    fn check_key(&self, layout: &Layout, given: Option<&str>) -> Result<()> {
+    pub(super) fn check_key(&self, layout: &Layout, given: Option<&str>) -> Result<()> {
         let root = layout.root.display();
         match (self.key.as_deref(), given) {
             (Some(_), None) => Err(Error::invalid(format!(

@@ -12,6 +12,7 @@ use super::audit::Audited;
 use super::journal::{Journal, Shelf};
 use super::kv::Kv;
 use super::layout::Layout;
+use super::look::Look;
 use super::packs::{Packs, Place};
 use super::settings::StoreConfig;
 use crate::files;
@@ -59,6 +60,8 @@ pub(crate) struct Shared {
     pub(super) progress: Condvar,
     pub(super) meters: Arc<Meters>,
     pub(super) owner: Owner,
+    /// A store that was opened for reading only: nothing in its folder is changed.
+    pub(super) look: Option<Look>,
 }
 
 /// What a log in a folder stands on.
@@ -75,6 +78,8 @@ pub(super) struct Ground {
     /// Whether sled's entries need no look.
     pub(super) audited: bool,
     pub(super) meters: Arc<Meters>,
+    /// Where it is opened for reading only.
+    pub(super) look: Option<Look>,
 }
 
 /// Chunks that are stored or used while a compaction is under way, and appends that have stored chunks
@@ -201,6 +206,7 @@ impl Shared {
             applied,
             audited,
             meters,
+            look,
         } = ground;
         Self {
             layout,
@@ -230,6 +236,7 @@ impl Shared {
             progress: Condvar::new(),
             meters,
             owner: Owner::default(),
+            look,
         }
     }
 
@@ -291,7 +298,10 @@ impl Shared {
     /// A chunk's content.
     pub(super) fn chunk(&self, id: &ChunkId) -> Result<Option<Vec<u8>>> {
         match self.kv.get(&keys::chunk(id))? {
-            Some(place) => self.packs.read(id, Place::decode(&place)?).map(Some),
+            Some(place) => {
+                let read = self.packs.read(id, Place::decode(&place)?);
+                self.packed(read).map(Some)
+            }
             None => Ok(None),
         }
     }
@@ -333,11 +343,23 @@ impl Shared {
             if let Some(poisoned) = self.poisoned() {
                 return poisoned;
             }
+            if let Some(look) = &self.look {
+                return look.index_damaged(&error);
+            }
             if !self.suspect.swap(true, Ordering::AcqRel) {
                 let _ = files::write_whole(&self.layout.suspect(), b"");
             }
             error.at("sled is damaged, open the store again to have it rebuilt")
         })
+    }
+
+    /// Gives why a chunk cannot be read. Of a store that was opened for reading, its files may have
+    /// been replaced since.
+    pub(super) fn packed<T>(&self, read: Result<T>) -> Result<T> {
+        match &self.look {
+            Some(look) => read.map_err(|error| look.check_unmoved().err().unwrap_or(error)),
+            None => read,
+        }
     }
 
     pub(super) fn check_open(&self) -> Result<()> {

@@ -19,12 +19,14 @@ use crate::options::Options;
 impl LocalLog {
     /// Reads all of the archive, and writes again from sled what is damaged.
     pub(crate) fn mend_archive(&self) -> Result<Vec<Finding>> {
+        self.check_writable()?;
         self.drain()?;
         heal::mend_archive(&self.shared)
     }
 
     /// Has sled built anew at the next opening.
     pub(crate) fn distrust_sled(&self) -> Result<()> {
+        self.check_writable()?;
         files::write_whole(&self.shared.layout.suspect(), b"")
     }
 }

@@ -61,6 +61,7 @@ impl<'a> Build<'a> {
             applied: Applied::none(shared.config.store),
             audited: true,
             meters,
+            look: None,
         });
         let build = Self {
             shared,
@@ -93,11 +94,7 @@ impl<'a> Build<'a> {
             let (at, _, named) = replay.finish_with_named()?;
             Ok((at, named))
         })?;
-        loop {
-            let until = next.tail.read().prefix(applier::ROUND_BYTES, usize::MAX);
-            let Some(until) = until else { break };
-            applier::round(next, until, 1)?;
-        }
+        applier::all(next)?;
         next.move_applied(at.seq, at.check)?;
         next.set_applied(at.seq);
         self.named.extend(named);

@@ -29,6 +29,7 @@ use super::layout::Layout;
 use crate::files;
 use crate::index::SnapshotNote;
 use crate::live::Live;
+use crate::log::Log;
 use crate::trees;
 
 /// What a compaction asks of whoever has the log.
@@ -73,6 +74,7 @@ impl LocalLog {
     ) -> Result<Option<Error>> {
         let shared = &self.shared;
         shared.check_open()?;
+        self.check_writable()?;
         let Some(_one) = shared.compacting.try_lock() else {
             return Err(Error::new(
                 ErrorKind::Conflict,
@@ -132,7 +134,6 @@ impl LocalLog {
     }
 
     fn seq_now(&self) -> Seq {
-        use crate::log::Log;
         self.seq()
     }
 
@@ -140,7 +141,6 @@ impl LocalLog {
     /// and archived; not for what a writer that never pauses finishes after it. What is written
     /// next goes into a file that held nothing before.
     fn archive_all(&self) -> Result<()> {
-        use crate::log::Log;
         let shared = &self.shared;
         shared.shelf.discard(&shared.layout.journal())?;
         {

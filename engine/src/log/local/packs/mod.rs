@@ -33,6 +33,10 @@ use crate::opened::Finding;
 /// A pack is followed by another when it has grown to this.
 const PACK_MAX: u64 = 256 << 20;
 
+/// So far behind the packs of a store that was opened for reading are the numbers of its scratch
+/// packs.
+const SCRATCH_FROM: u32 = 1 << 20;
+
 impl State {
     fn end(&self) -> Place {
         Place {
@@ -64,6 +68,9 @@ impl State {
 #[derive(Debug)]
 pub(crate) struct Packs {
     dir: PathBuf,
+    /// Where packs from this number on are: of a store that was opened for reading, in a folder of
+    /// its own.
+    scratch: Option<(u32, PathBuf)>,
     state: Mutex<State>,
     /// A sync has ended.
     ended: Condvar,
@@ -154,6 +161,7 @@ impl Packs {
         Ok((
             Self {
                 dir: dir.to_owned(),
+                scratch: None,
                 state: Mutex::new(state),
                 ended: Condvar::new(),
                 unpacked: Unpacked::default(),
@@ -161,6 +169,62 @@ impl Packs {
             },
             found,
         ))
+    }
+
+    /// Opens the packs for reading, and shows the chunks of each. What is stored from now on goes
+    /// into `scratch`.
+    pub(crate) fn look(
+        dir: &Path,
+        scratch: PathBuf,
+        meters: Arc<Meters>,
+        show: &mut dyn FnMut(Vec<(ChunkId, Place)>) -> Result<()>,
+    ) -> Result<Self> {
+        let mut state = State::default();
+        for (number, path) in files::numbered(dir, "pack")? {
+            let number = u32::try_from(number).unwrap_or(u32::MAX);
+            let mut found = Vec::new();
+            scan(&path, &files::open_read(&path)?, number, 0, &mut found)?;
+            show(found)?;
+            state.last = number;
+        }
+        // Another process may make the next pack: its number is not taken here.
+        state.last = state.last.saturating_add(SCRATCH_FROM);
+        Ok(Self {
+            dir: dir.to_owned(),
+            scratch: Some((state.last, scratch)),
+            state: Mutex::new(state),
+            ended: Condvar::new(),
+            unpacked: Unpacked::default(),
+            meters,
+        })
+    }
+
+    /// The folder that packs are appended to in.
+    fn appended_dir(&self) -> &Path {
+        match &self.scratch {
+            Some((_, dir)) => dir,
+            None => &self.dir,
+        }
+    }
+
+    /// The file of a pack.
+    pub(crate) fn path_of(&self, pack: u32) -> PathBuf {
+        let dir = match &self.scratch {
+            Some((from, dir)) if pack >= *from => dir,
+            _ => &self.dir,
+        };
+        files::numbered_path(dir, u64::from(pack), "pack")
+    }
+
+    /// The numbers of all packs.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> {
+        let last = self.end().pack;
+        let from = self.scratch.as_ref().map(|(from, _)| *from);
+        let of_store = match from {
+            Some(from) => from.saturating_sub(SCRATCH_FROM),
+            None => last,
+        };
+        (1..=of_store).chain(from.map(|from| from..=last).into_iter().flatten())
     }
 
     /// How far the packs reach now.
@@ -210,9 +274,9 @@ impl Packs {
             self.synced_to(state, end, synced)?;
         }
         let number = state.last + 1;
-        let path = files::numbered_path(&self.dir, u64::from(number), "pack");
+        let (path, dir) = (self.path_of(number), self.appended_dir());
         // Both are opened before anything is written: too many open files refuse one append.
-        let dir = File::open(&self.dir).map_err(|e| files::io("open", &self.dir, &e))?;
+        let dir = File::open(dir).map_err(|e| files::io("open", dir, &e))?;
         let file = files::open_rw(&path)?;
         let synced = file.sync_all().and_then(|()| dir.sync_all());
         state.note(synced.map_err(|e| files::io("sync", &path, &e)))?;
@@ -335,7 +399,7 @@ impl Packs {
 
     /// Bytes of a pack's file.
     pub(crate) fn length_of(&self, pack: u32) -> Result<u64> {
-        let path = files::numbered_path(&self.dir, u64::from(pack), "pack");
+        let path = self.path_of(pack);
         match std::fs::metadata(&path) {
             Ok(metadata) => Ok(metadata.len()),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(0),
@@ -346,7 +410,7 @@ impl Packs {
     /// Takes the bytes of a pack away: nothing names a chunk in it any more. The file stays, so that none
     /// is missed.
     pub(crate) fn empty(&self, pack: u32) -> Result<()> {
-        let path = files::numbered_path(&self.dir, u64::from(pack), "pack");
+        let path = self.path_of(pack);
         let file = files::open_rw(&path)?;
         self.state.lock().readers.remove(&pack);
         self.unpacked.forget(pack);
@@ -377,7 +441,7 @@ impl Packs {
         if let Some(file) = state.readers.get(&pack) {
             return Ok(std::sync::Arc::clone(file));
         }
-        let path = files::numbered_path(&self.dir, u64::from(pack), "pack");
+        let path = self.path_of(pack);
         let file = File::open(&path).map_err(|e| match e.kind() {
             std::io::ErrorKind::NotFound => {
                 Error::corrupt(path.display().to_string(), "a pack", "no such file")
