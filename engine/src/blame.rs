@@ -4,6 +4,8 @@
 //! those whose kind can touch the part. Each stretch begins at the state there, which is made from the
 //! nearest snapshot. Where only the last change is asked for, the walk ends with the stretch that has it.
 
+use std::cell::Cell;
+
 use milepost_codec::{Body, Error, LineageId, Offset, Result};
 use milepost_replay::{Chunks, Event, Reducer, RunReducer, RunState};
 use serde_json::Value;
@@ -15,6 +17,9 @@ use crate::state::{LogChunks, beginning, state_at};
 
 /// How many events the first stretch has. Each one before it has four times as many.
 const STRETCH: Offset = 1024;
+
+/// About the most bytes of memory that a value may take, and all that are answered together.
+const BYTES_MAX: u64 = 32 << 20;
 
 /// A change of a part of the state.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,7 +67,8 @@ impl Engine {
     /// # Errors
     ///
     /// `Invalid` where it is no pointer, or names the whole state or a whole list of messages or
-    /// guidance, which every entry changes. Else as [`Engine::run_state`].
+    /// guidance, which every entry changes, and where the values take over 32 MiB of memory (an
+    /// object counts 640 bytes), one alone or all of a history. Else as [`Engine::run_state`].
     pub fn blame(&self, point: &Point, pointer: &str, history: bool) -> Result<Blamed> {
         if matches!(pointer, "/messages" | "/guidance") {
             return Err(Error::invalid(format!(
@@ -79,6 +85,7 @@ impl Engine {
             begin: ancestry.begin(),
             point,
             pointer,
+            held: Cell::new(0),
         };
         let value = search.value(&search.state(point.offset)?)?;
         let changes = search.changes(history)?;
@@ -100,6 +107,8 @@ struct Search<'a> {
     begin: Offset,
     point: &'a Point,
     pointer: &'a str,
+    /// About the bytes of what was found.
+    held: Cell<u64>,
 }
 
 impl Search<'_> {
@@ -109,7 +118,19 @@ impl Search<'_> {
     }
 
     fn value(&self, state: &RunState) -> Result<Option<Value>> {
+        self.fits(state.weight_at(self.pointer, &self.chunks as &dyn Chunks)?)?;
         state.value_at(self.pointer, &self.chunks as &dyn Chunks)
+    }
+
+    fn fits(&self, bytes: u64) -> Result<()> {
+        match bytes <= BYTES_MAX {
+            true => Ok(()),
+            false => Err(Error::invalid(format!(
+                "what was at `{}` takes over {BYTES_MAX} bytes of memory: name a smaller part of \
+                 it, or ask for the last change only",
+                self.pointer
+            ))),
+        }
     }
 
     /// The changes, newest first.
@@ -142,7 +163,13 @@ impl Search<'_> {
             if after == before {
                 continue;
             }
-            if !history {
+            if history {
+                // The value after one change is the value before the next: both are there.
+                let bytes = state.weight_at(self.pointer, &self.chunks as &dyn Chunks)?;
+                let held = self.held.get().saturating_add(bytes.saturating_mul(2));
+                self.fits(held)?;
+                self.held.set(held);
+            } else {
                 found.clear();
             }
             found.push(self.blame(event, kind, before, after.clone()));

@@ -1,17 +1,29 @@
 //! Two states as a list of changes.
 
+mod outline;
+mod side;
+
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use milepost_codec::Result;
+use milepost_codec::{Error, Result};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use self::outline::Outline;
+use self::side::{Shape, Side};
 use crate::chunks::Chunks;
-use crate::run::{MessageRange, RunState, entry_json, guidance_json};
+use crate::run::{RunState, entry_text, guidance_text};
 use crate::sequence::{Item, Sequence};
 
 /// Values that nest deeper are compared as a whole.
 const DEPTH_MAX: u32 = 128;
+
+/// Entries of a list whose text is longer are compared as a whole.
+const ENTRY_MAX: usize = 1 << 20;
+
+/// The first change may have so many times the bytes that all of them may have.
+const FIRST: usize = 4;
 
 /// What happened to a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,8 +70,8 @@ pub struct Change {
 /// ```
 pub fn diff(before: &Value, after: &Value) -> Vec<Change> {
     let mut found = Found::up_to(ChangesMax::ALL);
-    let path = &mut String::new();
-    compare(path, Some(before), Some(after), 0, &mut found);
+    // Values that are in memory are there to be shown, however large: nothing fails.
+    let _ = compare(&mut String::new(), Some(before), Some(after), 0, &mut found);
     found.changes.items
 }
 
@@ -68,7 +80,8 @@ pub fn diff(before: &Value, after: &Value) -> Vec<Change> {
 pub struct ChangesMax {
     /// So many changes.
     pub changes: usize,
-    /// About so many bytes in paths and values. One change is there whatever it has.
+    /// About so many bytes of memory for paths and values, where an object counts 640. The first
+    /// change is there where it has no more than four times as many.
     pub bytes: usize,
 }
 
@@ -90,11 +103,12 @@ pub struct Changes {
 }
 
 /// What has to change for one state to become the other, in terms of [`RunState::to_json`] with
-/// all messages. Of long sequences only what differs is read.
+/// all messages. Of long sequences only what differs is read; an entry whose text is longer than
+/// 1 MiB is compared as a whole.
 ///
 /// # Errors
 ///
-/// Those of [`Chunks::get`].
+/// Those of [`RunState::text`].
 pub fn diff_states(
     before: &RunState,
     after: &RunState,
@@ -104,49 +118,48 @@ pub fn diff_states(
     Ok(changes.items)
 }
 
-/// The first changes of [`diff_states`], in its order. No more than these are held, and nothing is read behind the
-/// first that is too much.
+/// The first changes of [`diff_states`], in its order. No more than these are held, and nothing is
+/// read behind the first that is too much. States are compared as texts: of what is the same
+/// nothing is built, and both take at most twelve times their weight.
 ///
 /// # Errors
 ///
-/// Those of [`Chunks::get`].
+/// `Invalid` where the first change alone has too many bytes. Those of [`RunState::text`].
 pub fn diff_states_up_to(
     before: &RunState,
     after: &RunState,
     chunks: &dyn Chunks,
     most: ChangesMax,
 ) -> Result<Changes> {
-    let plain = |state: &RunState| {
-        let json = state.to_json(chunks, MessageRange::None)?;
-        Ok(match json {
-            Value::Object(fields) => fields,
-            _ => Map::new(),
-        })
-    };
-    let (a, b) = (plain(before)?, plain(after)?);
-    let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    let (a, b) = (before.text(chunks, None)?, after.text(chunks, None)?);
+    let (a, b) = (Outline::of(&a)?, Outline::of(&b)?);
+    let (a, b) = (a.root(), b.root());
+    let (a, b) = (a.fields(), b.fields());
+    let mut names: BTreeSet<&str> = a.iter().chain(&b).map(|(name, _)| name.as_ref()).collect();
+    names.extend(["guidance", "messages"]);
     let mut found = Found::up_to(most);
     for name in names {
-        match name.as_str() {
+        match name {
             "guidance" => {
                 let guidance = (&before.guidance, &after.guidance);
-                compare_sequences(name, guidance, guidance_json, chunks, &mut found)?;
+                compare_sequences(name, guidance, guidance_text, chunks, &mut found)?;
             }
             "messages" => {
                 let messages = (&before.messages, &after.messages);
-                compare_sequences(name, messages, entry_json, chunks, &mut found)?;
+                compare_sequences(name, messages, entry_text, chunks, &mut found)?;
             }
-            _ => below(
-                &mut String::new(),
-                name,
-                a.get(name),
-                b.get(name),
-                0,
-                &mut found,
-            ),
+            _ => {
+                let (a, b) = (named(&a, name), named(&b, name));
+                below(&mut String::new(), name, a, b, 0, &mut found)?;
+            }
         }
     }
     Ok(found.changes)
+}
+
+fn named<S: Side>(fields: &[(Cow<'_, str>, S)], name: &str) -> Option<S> {
+    let field = fields.iter().find(|(key, _)| key == name);
+    field.map(|(_, value)| *value)
 }
 
 /// Changes that were found.
@@ -170,42 +183,41 @@ impl Found {
         self.changes.more
     }
 
-    fn add(&mut self, path: &str, kind: ChangeKind, before: Option<&Value>, after: Option<&Value>) {
+    fn add<S: Side>(
+        &mut self,
+        path: &str,
+        kind: ChangeKind,
+        before: Option<S>,
+        after: Option<S>,
+    ) -> Result<()> {
         let items = &mut self.changes.items;
-        let values = before.map_or(0, weight) + after.map_or(0, weight);
-        self.bytes = self.bytes.saturating_add(path.len() + values);
+        let values = [before, after].into_iter().flatten().map(S::weight);
+        let values = values.fold(path.len(), usize::saturating_add);
+        self.bytes = self.bytes.saturating_add(values);
         let too_much = items.len() >= self.most.changes || self.bytes > self.most.bytes;
         if too_much && !(items.is_empty() && self.most.changes > 0) {
             self.changes.more = true;
-            return;
+            return Ok(());
+        }
+        if values > self.most.bytes.saturating_mul(FIRST) {
+            return Err(Error::invalid(format!(
+                "the change at `{path}` is too large to be shown: read both states there"
+            )));
         }
         items.push(Change {
             path: path.to_owned(),
             kind,
-            before: before.cloned(),
-            after: after.cloned(),
+            before: before.map(S::value).transpose()?,
+            after: after.map(S::value).transpose()?,
         });
+        Ok(())
     }
-}
-
-/// About how many bytes a value takes.
-fn weight(value: &Value) -> usize {
-    let below: usize = match value {
-        Value::String(text) => text.len(),
-        Value::Array(items) => items.iter().map(weight).sum(),
-        Value::Object(fields) => fields
-            .iter()
-            .map(|(key, value)| key.len() + weight(value))
-            .sum(),
-        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
-    };
-    below + size_of::<Value>()
 }
 
 fn compare_sequences<T: Item>(
     field: &str,
     (before, after): (&Sequence<T>, &Sequence<T>),
-    to_json: impl Fn(&T) -> Result<Value>,
+    text: impl Fn(&T) -> Result<String>,
     chunks: &dyn Chunks,
     found: &mut Found,
 ) -> Result<()> {
@@ -223,65 +235,113 @@ fn compare_sequences<T: Item>(
         if a.is_none() && b.is_none() {
             break;
         }
-        let a = a.map(|item| to_json(&item)).transpose()?;
-        let b = b.map(|item| to_json(&item)).transpose()?;
+        let a = a.map(|item| text(&item)).transpose()?;
+        let b = b.map(|item| text(&item)).transpose()?;
         let mut path = format!("/{field}/{index}");
-        compare(&mut path, a.as_ref(), b.as_ref(), 0, found);
+        let a = a.as_deref().map(entry_outline).transpose()?;
+        let b = b.as_deref().map(entry_outline).transpose()?;
+        let (a, b) = (a.as_ref().map(Outline::root), b.as_ref().map(Outline::root));
+        compare(&mut path, a, b, 0, found)?;
         index = index.saturating_add(1);
     }
     Ok(())
 }
 
-fn compare(
-    path: &mut String,
-    before: Option<&Value>,
-    after: Option<&Value>,
-    depth: u32,
-    found: &mut Found,
-) {
-    let kind = match (before, after) {
-        _ if found.is_full() => return,
-        (None, None) => return,
-        (None, Some(_)) => ChangeKind::Add,
-        (Some(_), None) => ChangeKind::Remove,
-        (Some(Value::Object(a)), Some(Value::Object(b))) if depth < DEPTH_MAX => {
-            let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
-            for key in keys {
-                if found.is_full() {
-                    return;
-                }
-                below(path, key, a.get(key), b.get(key), depth, found);
-            }
-            return;
-        }
-        (Some(Value::Array(a)), Some(Value::Array(b))) if depth < DEPTH_MAX => {
-            for index in 0..a.len().max(b.len()) {
-                if found.is_full() {
-                    return;
-                }
-                let step = index.to_string();
-                below(path, &step, a.get(index), b.get(index), depth, found);
-            }
-            return;
-        }
-        (Some(a), Some(b)) if a == b => return,
-        (Some(_), Some(_)) => ChangeKind::Replace,
-    };
-    found.add(path, kind, before, after);
+fn entry_outline(text: &str) -> Result<Outline<'_>> {
+    match text.len() > ENTRY_MAX {
+        true => Ok(Outline::whole(text)),
+        false => Outline::of(text),
+    }
 }
 
-fn below(
+fn compare<S: Side>(
     path: &mut String,
-    step: &str,
-    before: Option<&Value>,
-    after: Option<&Value>,
+    before: Option<S>,
+    after: Option<S>,
     depth: u32,
     found: &mut Found,
-) {
+) -> Result<()> {
+    if found.is_full() {
+        return Ok(());
+    }
+    let kind = match (before, after) {
+        (None, None) => return Ok(()),
+        (None, Some(_)) => ChangeKind::Add,
+        (Some(_), None) => ChangeKind::Remove,
+        (Some(a), Some(b)) => {
+            match (a.shape(), b.shape()) {
+                _ if a.is_word_for_word(b) => return Ok(()),
+                (Shape::Object, Shape::Object) if depth < DEPTH_MAX => {
+                    return compare_fields(path, (a, b), depth, found);
+                }
+                (Shape::Array, Shape::Array) if depth < DEPTH_MAX => {
+                    return compare_items(path, (a, b), depth, found);
+                }
+                _ if a.is(b)? => return Ok(()),
+                _ => {}
+            }
+            ChangeKind::Replace
+        }
+    };
+    found.add(path, kind, before, after)
+}
+
+fn compare_fields<S: Side>(
+    path: &mut String,
+    (before, after): (S, S),
+    depth: u32,
+    found: &mut Found,
+) -> Result<()> {
+    let (before, after) = (before.fields(), after.fields());
+    let (mut ours, mut theirs) = (before.iter().peekable(), after.iter().peekable());
+    while !found.is_full() {
+        let (a, b) = (ours.peek().copied(), theirs.peek().copied());
+        let Some(key) = [a, b].into_iter().flatten().map(|(key, _)| key).min() else {
+            break;
+        };
+        let a = ours
+            .next_if(|(ours, _)| ours == key)
+            .map(|(_, value)| *value);
+        let b = theirs
+            .next_if(|(theirs, _)| theirs == key)
+            .map(|(_, value)| *value);
+        below(path, key, a, b, depth, found)?;
+    }
+    Ok(())
+}
+
+fn compare_items<S: Side>(
+    path: &mut String,
+    (before, after): (S, S),
+    depth: u32,
+    found: &mut Found,
+) -> Result<()> {
+    let (mut ours, mut theirs) = (before.items(), after.items());
+    let mut index = 0_usize;
+    while !found.is_full() {
+        let (a, b) = (ours.next(), theirs.next());
+        if a.is_none() && b.is_none() {
+            break;
+        }
+        below(path, &index.to_string(), a, b, depth, found)?;
+        index += 1;
+    }
+    Ok(())
+}
+
+fn below<S: Side>(
+    path: &mut String,
+    step: &str,
+    before: Option<S>,
+    after: Option<S>,
+    depth: u32,
+    found: &mut Found,
+) -> Result<()> {
     let len = path.len();
     path.push_str(&pointer_step(step));
-    compare(path, before, after, depth + 1, found);
+    let compared = compare(path, before, after, depth + 1, found);
     path.truncate(len);
+    compared
 }
 
 /// One step of a JSON pointer, escaped and with the slash in front.
@@ -309,89 +369,4 @@ pub fn to_patch(changes: &[Change]) -> Value {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn listed(before: &Value, after: &Value) -> Vec<(String, ChangeKind)> {
-        diff(before, after)
-            .into_iter()
-            .map(|change| (change.path, change.kind))
-            .collect()
-    }
-
-    #[test]
-    fn equal_values_have_no_changes() {
-        let value = json!({"a": [1, {"b": null}], "c": 1.5});
-        assert_eq!(diff(&value, &value), []);
-    }
-
-    #[test]
-    fn keys_are_escaped_and_come_in_order() {
-        let changes = listed(&json!({"b/c": 1, "a~": 1}), &json!({"": 2, "a~": 2}));
-        let expected = [
-            ("/".to_owned(), ChangeKind::Add),
-            ("/a~0".to_owned(), ChangeKind::Replace),
-            ("/b~1c".to_owned(), ChangeKind::Remove),
-        ];
-        assert_eq!(changes, expected);
-    }
-
-    #[test]
-    fn arrays_are_compared_index_by_index_and_then_their_ends() {
-        let changes = listed(&json!([1, 2, 3, 4]), &json!([1, 5]));
-        let expected = [
-            ("/1".to_owned(), ChangeKind::Replace),
-            ("/2".to_owned(), ChangeKind::Remove),
-            ("/3".to_owned(), ChangeKind::Remove),
-        ];
-        assert_eq!(changes, expected);
-        let patch = to_patch(&diff(&json!([1, 2, 3, 4]), &json!([1, 5])));
-        assert_eq!(patch[1]["path"], "/3");
-        assert_eq!(patch[2]["path"], "/2");
-    }
-
-    #[test]
-    fn null_is_a_value_and_absence_is_none() {
-        let changes = diff(&json!({"a": null}), &json!({"b": null}));
-        let text = serde_json::to_string(&changes).unwrap();
-        let expected = concat!(
-            r#"[{"path":"/a","kind":"remove","before":null},"#,
-            r#"{"path":"/b","kind":"add","after":null}]"#
-        );
-        assert_eq!(text, expected);
-    }
-
-    #[test]
-    fn the_whole_value_can_be_replaced() {
-        let changes = diff(&json!([]), &json!({}));
-        assert_eq!((changes.len(), changes[0].path.as_str()), (1, ""));
-    }
-
-    #[test]
-    fn no_more_changes_are_held_than_are_wanted() {
-        let (before, after) = (json!([1, 2, 3, 4]), json!(["a", 2, "ccc", "d"]));
-        let all = diff(&before, &after);
-        let up_to = |changes: usize, bytes: usize| {
-            let mut found = Found::up_to(ChangesMax { changes, bytes });
-            compare(
-                &mut String::new(),
-                Some(&before),
-                Some(&after),
-                0,
-                &mut found,
-            );
-            (found.changes.items, found.changes.more)
-        };
-        for most in 0..=4 {
-            let (items, more) = up_to(most, usize::MAX);
-            assert_eq!(items, all[..most.min(3)]);
-            assert_eq!(more, most < 3, "{most}");
-        }
-        assert_eq!(
-            up_to(9, 0),
-            (all[..1].to_vec(), true),
-            "one, whatever it has"
-        );
-        assert_eq!(up_to(9, usize::MAX), (all, false));
-    }
-}
+mod tests;

@@ -98,6 +98,15 @@ impl Document {
 
     /// The part that a JSON pointer names, for showing.
     pub(crate) fn value_at(&self, pointer: &str) -> Option<Value> {
+        self.node_at(pointer).map(Node::to_value)
+    }
+
+    /// The weight of the part that a JSON pointer names.
+    pub(crate) fn weight_at(&self, pointer: &str) -> u64 {
+        self.node_at(pointer).map_or(0, |node| node.measure().0)
+    }
+
+    fn node_at(&self, pointer: &str) -> Option<&Node> {
         let mut node = &self.root;
         for token in tokens(pointer) {
             node = match node {
@@ -106,7 +115,7 @@ impl Document {
                 _ => return None,
             };
         }
-        Some(node.to_value())
+        Some(node)
     }
 
     /// Applies a merge patch, RFC 7396.
@@ -141,13 +150,31 @@ impl Document {
 /// `Invalid` where it weighs too much to be taken apart.
 pub(crate) fn text_value(text: &str) -> Result<Value> {
     match parse::parse(text) {
-        Ok(node) => Ok(node.to_value()),
+        Ok(node) => Ok(node.into_value()),
         Err(_) => Err(Error::invalid(format!(
             "{} bytes of JSON are too large to be shown whole: ask for a part of them, by a pointer \
              that goes further",
             text.len()
         ))),
     }
+}
+
+/// About the bytes of memory that the value of a JSON text takes, as a document's weight.
+pub(crate) fn weigh(text: &str) -> u64 {
+    let mut weight = NODE_WEIGHT.saturating_add(text.len() as u64);
+    let (mut in_string, mut escaped) = (false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'{' => weight += OBJECT_WEIGHT,
+            b'[' | b',' => weight += NODE_WEIGHT,
+            _ => {}
+        }
+    }
+    weight
 }
 
 fn too_heavy() -> Error {
@@ -225,6 +252,23 @@ impl Node {
                 }
                 out.push('}');
             }
+        }
+    }
+
+    /// The same as [`Node::to_value`]; what it takes is moved.
+    fn into_value(self) -> Value {
+        match self {
+            Self::String(text) => Value::String(text),
+            Self::Array(items) => Value::Array(items.into_iter().map(Self::into_value).collect()),
+            Self::Object(fields) => {
+                let fields = fields.into_iter();
+                Value::Object(
+                    fields
+                        .map(|(key, value)| (key, value.into_value()))
+                        .collect(),
+                )
+            }
+            small => small.to_value(),
         }
     }
 

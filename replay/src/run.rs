@@ -22,4 +22,4 @@ pub use apply::RunReducer;
 pub use entry::{Entry, Guidance};
 pub use state::{LastError, OpenCall, RunState, Step, StepStatus};
 pub use view::MessageRange;
-pub(crate) use view::{entry_json, guidance_json};
+pub(crate) use view::{entry_text, guidance_text};

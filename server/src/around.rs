@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use axum::body::HttpBody as _;
 use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header};
@@ -19,11 +20,12 @@ use tracing::{error, info, warn};
 
 use crate::accept::EVENT_STREAM;
 use crate::asked::Asked;
-use crate::budget::Shares;
+use crate::budget::{Shares, TokenShare};
 use crate::connections::Peer;
 use crate::cors;
 use crate::held::held;
 use crate::server::App;
+use crate::streamed::LONG;
 use crate::time;
 use crate::who::Who;
 use crate::wrong::{Family, Wrong};
@@ -192,7 +194,7 @@ async fn answered(
     }
     let since = Since::now();
     request.extensions_mut().insert(since.clone());
-    let shares = Shares::default();
+    let shares = Shares::of(who.as_ref().map_or("", Who::of_token));
     request.extensions_mut().insert(shares.clone());
     let correlation = request.extensions().get::<RequestId>().cloned();
     let asked = user.clone().zip(correlation);
@@ -202,13 +204,16 @@ async fn answered(
     }
     // On a task of its own: what panics ends nothing else, and who hangs up leaves nothing half done.
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    let answers = app.clone();
     let mut answer = tokio::spawn(async move {
         let response = Asked::answered(asked, next.run(request)).await;
-        drop(shares);
         match is_stream(&response) {
             // Streams have a limit of their own.
             true => response,
-            false => held(response, permit),
+            false => match answers.whole(&shares, &response) {
+                Ok(share) => held(response, (permit, share)),
+                Err(wrong) => wrong.into_response(),
+            },
         }
     });
     // What only reads ends with whoever waited for it.
@@ -230,6 +235,21 @@ struct Ended(AbortHandle);
 impl Drop for Ended {
     fn drop(&mut self) {
         self.0.abort();
+    }
+}
+
+impl App {
+    /// A share for an answer that was made whole, until it is taken; those that are streamed take
+    /// theirs by themselves.
+    fn whole(&self, shares: &Shares, answer: &Response) -> Result<Option<TokenShare>, Wrong> {
+        let bytes = answer.body().size_hint().exact().unwrap_or_default();
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        if bytes <= LONG {
+            return Ok(None);
+        }
+        // One that waited would hold its answer meanwhile.
+        let answers = self.part(shares.token(), &self.budgets().answers);
+        answers.now(bytes).map(Some)
     }
 }
 

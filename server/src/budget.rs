@@ -1,5 +1,6 @@
 //! Bytes that requests may hold at once, of the whole process and of each token.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,6 +27,9 @@ pub(crate) struct Budget {
 
 /// A part of a budget, until it is dropped.
 pub(crate) type Share = OwnedSemaphorePermit;
+
+/// A token has this part of each budget: one over it.
+const OF_TOKEN: usize = 2;
 
 /// The budgets of a service.
 #[derive(Debug)]
@@ -64,11 +68,26 @@ impl Budgets {
 
 /// What a request holds of budgets until all that was done for it has ended.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Shares(Arc<Mutex<Vec<Share>>>);
+pub(crate) struct Shares {
+    token: String,
+    held: Arc<Mutex<Vec<TokenShare>>>,
+}
 
 impl Shares {
-    pub(crate) fn hold(&self, share: Share) {
-        self.0.lock().push(share);
+    /// Those of a request with a token.
+    pub(crate) fn of(token: &str) -> Self {
+        Self {
+            token: token.to_owned(),
+            held: Arc::default(),
+        }
+    }
+
+    pub(crate) fn token(&self) -> &str {
+        &self.token
+    }
+
+    pub(crate) fn hold(&self, share: TokenShare) {
+        self.held.lock().push(share);
     }
 }
 
@@ -88,20 +107,6 @@ impl Budget {
         units.clamp(1, self.all)
     }
 
-    /// Waits for so many bytes, in the order of the calls.
-    ///
-    /// # Errors
-    ///
-    /// `Unavailable` where they are not free in time.
-    pub(crate) async fn take(&self, bytes: usize, at_most: Duration) -> Result<Share, Wrong> {
-        let left = Arc::clone(&self.left);
-        let share = timeout(at_most, left.acquire_many_owned(self.units(bytes))).await;
-        match share {
-            Ok(Ok(share)) => Ok(share),
-            _ => Err(self.busy()),
-        }
-    }
-
     /// Waits for so many bytes for as long as that takes.
     pub(crate) async fn wait(&self, bytes: usize) -> Option<Share> {
         let left = Arc::clone(&self.left);
@@ -112,15 +117,6 @@ impl Budget {
     pub(crate) fn try_take(&self, bytes: usize) -> Option<Share> {
         let left = Arc::clone(&self.left);
         left.try_acquire_many_owned(self.units(bytes)).ok()
-    }
-
-    /// Takes so many bytes where they are free.
-    ///
-    /// # Errors
-    ///
-    /// `Unavailable` where they are not.
-    pub(crate) fn now(&self, bytes: usize) -> Result<Share, Wrong> {
-        self.try_take(bytes).ok_or_else(|| self.busy())
     }
 
     /// Bytes that are held now.
@@ -140,43 +136,77 @@ impl Budget {
     }
 }
 
-/// Pieces of answers that are longer than a buffer, for one token.
+/// The parts of budgets that each token has.
+#[derive(Debug, Default)]
+pub(crate) struct Tokens(Mutex<HashMap<(String, &'static str), Budget>>);
+
+impl Tokens {
+    /// A budget as a token may use it.
+    pub(crate) fn part(&self, token: &str, of_all: &Budget) -> TokenBudget {
+        let mut all = self.0.lock();
+        let of_token = all.entry((token.to_owned(), of_all.of));
+        let part = || Budget::new(of_all.bytes() / OF_TOKEN, of_all.of);
+        TokenBudget {
+            of_token: of_token.or_insert_with(part).clone(),
+            of_all: of_all.clone(),
+        }
+    }
+}
+
+/// A budget, and the part of it that one token may use.
 #[derive(Debug, Clone)]
-pub(crate) struct Long {
+pub(crate) struct TokenBudget {
     of_token: Budget,
     of_all: Budget,
 }
 
-/// Leave to hold a long piece, until it is dropped.
+/// A part of a budget for a token, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct LongShare {
+pub(crate) struct TokenShare {
     _of_token: Share,
     _of_all: Share,
 }
 
-impl Long {
-    pub(crate) fn new(of_token: Budget, of_all: Budget) -> Self {
-        Self { of_token, of_all }
-    }
-
-    pub(crate) fn try_take(&self, bytes: usize) -> Option<LongShare> {
-        Some(LongShare {
+impl TokenBudget {
+    pub(crate) fn try_take(&self, bytes: usize) -> Option<TokenShare> {
+        Some(TokenShare {
             _of_token: self.of_token.try_take(bytes)?,
             _of_all: self.of_all.try_take(bytes)?,
         })
     }
 
-    /// Waits for as long as it takes. Whoever waits holds no piece.
-    pub(crate) async fn wait(&self, bytes: usize) -> Option<LongShare> {
-        Some(LongShare {
-            _of_token: self.of_token.wait(bytes).await?,
+    /// Takes so many bytes where they are free.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` where they are not.
+    pub(crate) fn now(&self, bytes: usize) -> Result<TokenShare, Wrong> {
+        self.try_take(bytes).ok_or_else(|| self.of_all.busy())
+    }
+
+    /// Waits for so many bytes, in the order of the calls. A caller that waits holds none.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` where they are not free in time.
+    pub(crate) async fn take(&self, bytes: usize, at_most: Duration) -> Result<TokenShare, Wrong> {
+        let share = timeout(at_most, self.wait(bytes)).await;
+        share.ok().flatten().ok_or_else(|| self.of_all.busy())
+    }
+
+    /// Waits for as long as it takes. A caller that waits holds no piece.
+    pub(crate) async fn wait(&self, bytes: usize) -> Option<TokenShare> {
+        // Its own part first: of what is there for all, one that waits for that has nothing.
+        let of_token = self.of_token.wait(bytes).await?;
+        Some(TokenShare {
+            _of_token: of_token,
             _of_all: self.of_all.wait(bytes).await?,
         })
     }
 }
 
 /// Leave for a long piece of a stream, which has one of them at a time.
-pub(crate) type LongLeave = (LongShare, OwnedSemaphorePermit);
+pub(crate) type LongLeave = (TokenShare, OwnedSemaphorePermit);
 
 /// A long piece, which gives back its share with its last byte.
 pub(crate) struct LongPiece<L> {
@@ -206,15 +236,18 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_budget_is_never_exceeded_and_what_is_larger_runs_alone() {
-        let budget = Budget::new(10 << 10, "tests");
-        let some = budget.now(1).unwrap();
+        let (budget, tokens) = (Budget::new(20 << 10, "tests"), Tokens::default());
+        let (of, other) = (tokens.part("a", &budget), tokens.part("b", &budget));
+        let some = of.now(1).unwrap();
         assert_eq!(budget.held(), 1 << 10);
-        let late = budget.take(1 << 30, Duration::from_secs(1)).await;
+        let late = of.take(1 << 30, Duration::from_secs(1)).await;
         assert_eq!(late.unwrap_err().status(), 503);
         drop(some);
-        let all = budget.take(1 << 30, Duration::from_secs(1)).await.unwrap();
-        assert!(budget.now(1).is_err());
-        drop(all);
+        let all = of.take(1 << 30, Duration::from_secs(1)).await.unwrap();
+        assert!(of.now(1).is_err(), "it has half of all");
+        let others = other.now(1 << 30).unwrap();
+        assert_eq!(budget.held(), 20 << 10);
+        drop((all, others));
         assert_eq!(budget.held(), 0);
     }
 }

@@ -8,15 +8,19 @@ use std::sync::{Arc, Weak};
 use milepost::{Engine, LineageId, Offset, Point, RunState, TaskNo};
 use parking_lot::Mutex;
 
-use crate::budget::{Share, Shares};
+use crate::budget::{Shares, TokenShare};
 use crate::server::App;
 use crate::view::View;
 use crate::who::Who;
 use crate::wrong::Wrong;
 
-/// Bytes of memory for each byte of a state that is answered, and of one that is taken apart.
+/// Bytes of memory for each byte of a state that is answered, and of one that is compared.
 const COPIED: u64 = 3;
-const TAKEN_APART: u64 = 64;
+const COMPARED: u64 = 12;
+
+/// The same of the values that a comparison shows, and how many they are at most.
+const SHOWN: u64 = 64;
+const SHOWN_MAX: u64 = 64 << 20;
 
 /// What takes no more is not counted.
 const SMALL: usize = 256 << 10;
@@ -50,7 +54,7 @@ impl Folds {
 #[derive(Debug)]
 pub(crate) struct Folded {
     state: RunState,
-    _share: Option<Share>,
+    _share: Option<TokenShare>,
 }
 
 impl Deref for Folded {
@@ -78,7 +82,7 @@ impl App {
             let bytes = state.weight().saturating_mul(COPIED);
             Ok((state, bytes))
         };
-        let (state, share) = self.bounded(fold).await?;
+        let (state, share) = self.bounded(who, fold).await?;
         let folded = Arc::new(Folded {
             state,
             _share: share,
@@ -88,7 +92,7 @@ impl App {
     }
 
     /// The states at two points, for somebody who may see them, and what they take when they are
-    /// taken apart.
+    /// compared.
     pub(crate) async fn two(
         &self,
         shares: &Shares,
@@ -101,9 +105,10 @@ impl App {
             let [before, after] = &points;
             let states = [view.run_state(before)?, view.run_state(after)?];
             let bytes: u64 = states.iter().map(RunState::weight).sum();
-            Ok((states, bytes.saturating_mul(TAKEN_APART)))
+            let shown = bytes.saturating_mul(SHOWN).min(SHOWN_MAX);
+            Ok((states, bytes.saturating_mul(COMPARED).saturating_add(shown)))
         };
-        let (states, share) = self.bounded(fold).await?;
+        let (states, share) = self.bounded(who, fold).await?;
         share.into_iter().for_each(|share| shares.hold(share));
         Ok(states)
     }
@@ -112,13 +117,14 @@ impl App {
     /// there: where they are not free then it is dropped, and folded again when they are.
     async fn bounded<T: Send + 'static>(
         &self,
+        who: &Who,
         fold: impl Fn(&Engine) -> Result<(T, u64), Wrong> + Send + Sync + 'static,
-    ) -> Result<(T, Option<Share>), Wrong> {
+    ) -> Result<(T, Option<TokenShare>), Wrong> {
         let fold = Arc::new(fold);
-        let states = &self.budgets().states;
-        let mut had: Option<(Share, usize)> = None;
+        let states = self.part(who.of_token(), &self.budgets().states);
+        let mut had: Option<(TokenShare, usize)> = None;
         loop {
-            let one = self.one_more_fold().await;
+            let one = self.one_more_fold(who).await;
             let again = Arc::clone(&fold);
             let (folded, bytes) = self.work(move |engine| again(engine)).await?;
             let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);

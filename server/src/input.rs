@@ -128,7 +128,7 @@ async fn parsed<T: DeserializeOwned + Send + 'static>(
 /// Waits until a body of so many bytes may be parsed; a short one may be at once.
 pub(crate) async fn to_parse(app: &App, shares: &Shares, bytes: usize) -> Result<(), Wrong> {
     if bytes > SMALL {
-        let parsing = &app.budgets().parsing;
+        let parsing = app.part(shares.token(), &app.budgets().parsing);
         let share = parsing.take(bytes.saturating_mul(PARSED), app.patience());
         shares.hold(share.await?);
     }
@@ -161,7 +161,7 @@ pub(crate) async fn bytes(request: Request, app: &App) -> Result<(Bytes, Shares)
     let shares = request.extensions().get::<Shares>();
     let shares = shares.cloned().unwrap_or_default();
     let who = request.extensions().get::<Who>().cloned();
-    let bodies = &app.budgets().bodies;
+    let bodies = app.part(shares.token(), &app.budgets().bodies);
     let mut room = SMALL;
     if let Some(said) = said.filter(|said| *said > SMALL) {
         shares.hold(bodies.take(said, app.patience()).await?);
@@ -183,8 +183,8 @@ pub(crate) async fn bytes(request: Request, app: &App) -> Result<(Bytes, Shares)
         let held = unpacking.held();
         if held > room {
             // Whoever holds some does not wait for more: two of them would wait for each other.
-            shares.hold(bodies.now(held)?);
-            room = room.saturating_add(held);
+            shares.hold(bodies.now(held.saturating_sub(room))?);
+            room = held;
         }
     }
     let bytes = unpacking.all()?;

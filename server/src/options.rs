@@ -37,7 +37,7 @@ impl Default for ServerOptions {
             streams: 2048,
             header: 32 << 10,
             connections: 4096,
-            memory: 512 << 20,
+            memory: 256 << 20,
             disk_reserve: 16 << 20,
             origins: Vec::new(),
             read_timeout: Duration::from_secs(30),
@@ -91,8 +91,8 @@ impl ServerOptions {
     }
 
     /// Bytes that bodies, what is parsed of them, states that are looked at, and long events under
-    /// way may hold in all, a quarter each; what is larger alone is answered alone. At least 1 MiB.
-    /// Default: 512 MiB.
+    /// way may hold in all, a quarter each, and half of that for one token; what is larger alone is
+    /// answered alone. At least 1 MiB. Default: 256 MiB.
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = bytes.max(1 << 20);

@@ -17,7 +17,7 @@ use crate::appending;
 use crate::around::{Ids, UnderWay, around, bug};
 use crate::asked::Asked;
 use crate::attach::{Attached, DRAIN, attached};
-use crate::budget::{Budget, Budgets, Long};
+use crate::budget::{self, Budget, Budgets, TokenBudget};
 use crate::compressed;
 use crate::connections;
 use crate::disk::Disk;
@@ -61,9 +61,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// times its length while it is read.
 const READS: usize = 4;
 
-/// A token has this part of the bytes for long pieces of answers: one over it.
-const LONG_PART: usize = 4;
-
 /// A token has this part of all event streams: one over it.
 const STREAMS_PART: usize = 4;
 
@@ -91,8 +88,10 @@ struct Inner {
     budgets: Arc<Budgets>,
     folds: Folds,
     quotas: Quotas,
-    /// Long pieces of each token.
-    long_of: Mutex<HashMap<String, Budget>>,
+    /// The part of the budgets that each token has.
+    parts: budget::Tokens,
+    /// States that each token folds at once: one.
+    folds_of: Mutex<HashMap<String, Arc<Semaphore>>>,
     /// One for each piece that may be read at once.
     reads: Arc<Semaphore>,
     /// One for each state that may be folded at once.
@@ -171,7 +170,8 @@ impl Server {
             budgets,
             folds: Folds::default(),
             quotas: Quotas::default(),
-            long_of: Mutex::default(),
+            parts: budget::Tokens::default(),
+            folds_of: Mutex::default(),
             reads: Arc::new(Semaphore::new(READS)),
             at_fold: Arc::new(Semaphore::new(READS)),
             streams,
@@ -313,14 +313,13 @@ impl App {
     }
 
     /// The long pieces of answers to somebody.
-    pub(crate) fn long(&self, who: &Who) -> Long {
-        let answers = &self.0.budgets.answers;
-        let token = who.token.clone().unwrap_or_default();
-        let mut all = self.0.long_of.lock();
-        let of_token = all.entry(token);
-        let part = answers.bytes() / LONG_PART;
-        let of_token = of_token.or_insert_with(|| Budget::new(part, "long events of a token"));
-        Long::new(of_token.clone(), answers.clone())
+    pub(crate) fn long(&self, who: &Who) -> TokenBudget {
+        self.part(who.of_token(), &self.0.budgets.answers)
+    }
+
+    /// A budget as a token may use it; all who need none are counted as one.
+    pub(crate) fn part(&self, token: &str, of: &Budget) -> TokenBudget {
+        self.0.parts.part(token, of)
     }
 
     /// Leave to read a piece of an answer: what is read at once is bounded, whoever asks.
@@ -328,9 +327,17 @@ impl App {
         Arc::clone(&self.0.reads).acquire_owned().await.ok()
     }
 
-    /// Leave to fold a state: what takes how much is known afterwards.
-    pub(crate) async fn one_more_fold(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.0.at_fold).acquire_owned().await.ok()
+    /// Leave to fold a state: what takes how much is known afterwards, so that a token folds one
+    /// at a time.
+    pub(crate) async fn one_more_fold(&self, who: &Who) -> Option<[OwnedSemaphorePermit; 2]> {
+        let token = who.of_token().to_owned();
+        let own = {
+            let mut all = self.0.folds_of.lock();
+            let own = all.entry(token);
+            Arc::clone(own.or_insert_with(|| Arc::new(Semaphore::new(1))))
+        };
+        let own = own.acquire_owned().await.ok()?;
+        Some([own, Arc::clone(&self.0.at_fold).acquire_owned().await.ok()?])
     }
 
     /// How long a request waits for bytes of a budget.

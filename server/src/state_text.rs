@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use milepost::{Body, Chunks, Document, Entry, ErrorKind, Json, MessageRange, Offset};
-use serde_json::{Value, json};
+use milepost::{Body, Chunks, Entry, ErrorKind, Json, MessageRange, Offset};
+use serde_json::json;
 
 use crate::folds::Folded;
 use crate::forms::PointForm;
@@ -37,8 +37,8 @@ impl FromStr for Pointer {
 enum Place<'a> {
     Whole,
     List(List),
-    /// An item of a list, and what is below it.
-    Item(List, u64, &'a str),
+    /// An item of a list.
+    Item(List, u64),
     Other(&'a str),
 }
 
@@ -56,11 +56,13 @@ impl Pointer {
         let Some(below) = below.strip_prefix('/') else {
             return Place::List(list);
         };
-        let (index, below) = below.split_at(below.find('/').unwrap_or(below.len()));
-        let plain = index == "0" || !index.starts_with(['0', '+']);
+        if below.contains('/') {
+            return Place::Other(&self.0);
+        }
+        let plain = below == "0" || !below.starts_with(['0', '+']);
         // What is no index is one that is never there.
-        let index = index.parse().ok().filter(|_| plain);
-        Place::Item(list, index.unwrap_or(u64::MAX), below)
+        let index = below.parse().ok().filter(|_| plain);
+        Place::Item(list, index.unwrap_or(u64::MAX))
     }
 }
 
@@ -132,17 +134,9 @@ impl StateText {
         match pointer.place() {
             Place::Whole => text.whole()?,
             Place::List(list) => text.list(list),
-            Place::Item(list, index, below) => {
+            Place::Item(list, index) => {
                 let item = text.items(list, index, 1)?.pop();
-                let item = item.ok_or_else(|| nothing(pointer))?;
-                match below {
-                    "" => text.push(item),
-                    below => {
-                        let item = apart(item, pointer)?;
-                        let value = item.pointer(below).ok_or_else(|| nothing(pointer))?;
-                        text.push(value.to_string());
-                    }
-                }
+                text.push(item.ok_or_else(|| nothing(pointer))?);
             }
             Place::Other(place) => {
                 let value = text.state.text_at(place, text.chunks.0.as_ref());
@@ -277,21 +271,6 @@ impl Source for StateText {
         self.parts.push_front(Part::Items(list, from));
         true
     }
-}
-
-/// An item as a value. Half a surrogate pair and `1e999` are none, and are shown as well as they can be.
-fn apart(item: String, pointer: &Pointer) -> Result<Value, Wrong> {
-    if let Ok(value) = serde_json::from_str(&item) {
-        return Ok(value);
-    }
-    let document = Json::new(item).and_then(|json| Document::new(&json));
-    let value = document.map(|document| document.to_value());
-    value.map_err(|error| {
-        let place = &pointer.0;
-        Wrong::Invalid(format!(
-            "what is at `{place}` cannot be taken apart: ask for the whole item: {error}"
-        ))
-    })
 }
 
 /// A part of a state that is too large to be answered.

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use tracing::error;
 
 use crate::around::{RequestId, bug};
-use crate::budget::{Long, LongPiece};
+use crate::budget::{LongPiece, TokenBudget};
 use crate::server::App;
 use crate::who::Who;
 use crate::wrong::Wrong;
@@ -23,7 +23,7 @@ use crate::wrong::Wrong;
 pub(crate) const BUFFER: usize = 128 << 10;
 
 /// A buffer over this is long: leave is taken for its bytes.
-const LONG: usize = 160 << 10;
+pub(crate) const LONG: usize = 160 << 10;
 
 /// What an answer is read from. It may wait for the disk.
 pub(crate) trait Source: Send + Unpin + 'static {
@@ -67,7 +67,7 @@ pub(crate) async fn body(
 /// What reads an answer.
 struct Reader<S> {
     app: App,
-    long: Long,
+    long: TokenBudget,
     id: RequestId,
     source: S,
 }

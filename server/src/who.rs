@@ -32,6 +32,11 @@ pub(crate) struct Unknown {
 }
 
 impl Who {
+    /// The id of the token; all who need none have one name.
+    pub(crate) fn of_token(&self) -> &str {
+        self.token.as_deref().unwrap_or_default()
+    }
+
     /// Who sends these headers.
     pub(crate) fn of(
         tokens: &Tokens,

@@ -64,7 +64,7 @@ pub const ALL: &[Key] = &[
     ),
     key(
         "limits.memory",
-        Some("512 MiB"),
+        Some("256 MiB"),
         Kind::Number(1 << 20, 1 << 40),
     ),
     key(

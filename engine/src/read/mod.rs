@@ -66,8 +66,14 @@ pub(crate) fn read_chunk(log: &Arc<dyn Log>, id: &ChunkId) -> Result<Vec<u8>> {
 /// The content of a chunk list.
 pub(crate) fn read_chunks(log: &Arc<dyn Log>, list: &ChunkList) -> Result<Vec<u8>> {
     let mut content = Vec::new();
-    for id in &list.chunks {
-        content.extend_from_slice(&read_chunk(log, id)?);
+    for (n, id) in list.chunks.iter().enumerate() {
+        let chunk = read_chunk(log, id)?;
+        if n == 0 {
+            // As many bytes as there are, and not twice as many; believed as far as the chunks go.
+            let most = chunk.len().saturating_mul(list.chunks.len());
+            content.reserve_exact(most.min(usize::try_from(list.len).unwrap_or(usize::MAX)));
+        }
+        content.extend_from_slice(&chunk);
     }
     if content.len() as u64 != list.len {
         return Err(Error::corrupt(

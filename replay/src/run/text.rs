@@ -10,9 +10,9 @@ use serde::de::{
 use serde_json::value::RawValue;
 
 use super::state::RunState;
-use super::view::{FIELDS, MessageRange};
+use super::view::{FIELDS, MessageRange, entry_text, guidance_text};
 use crate::chunks::Chunks;
-use crate::document::text_value;
+use crate::document::{text_value, weigh};
 use crate::pointer::{first_token, index_of, tokens};
 
 impl RunState {
@@ -60,6 +60,10 @@ impl RunState {
         match self.raw_part(pointer)? {
             Some(part) => json_text(part, &mut out)?,
             None => {
+                if let Some(part) = self.entry_part(pointer, chunks)? {
+                    json_text(&part, &mut out)?;
+                    return Ok(Some(out));
+                }
                 let value = self.value_at(pointer, chunks)?;
                 return Ok(value.map(|value| value.to_string()));
             }
@@ -81,6 +85,52 @@ impl RunState {
             _ => return Ok(None),
         };
         Ok(json.and_then(|json| part(json.text(), rest)))
+    }
+
+    /// The text of the part that a pointer names of an entry of a long list.
+    pub(super) fn entry_part(&self, pointer: &str, chunks: &dyn Chunks) -> Result<Option<String>> {
+        let Some((field, rest)) = first_token(pointer)? else {
+            return Ok(None);
+        };
+        let Some((index, rest)) = first_token(rest)? else {
+            return Ok(None);
+        };
+        let Some(index) = index_of(&index) else {
+            return Ok(None);
+        };
+        let text = match field.as_str() {
+            "messages" => self.messages.get(index, chunks)?.map(|it| entry_text(&it)),
+            "guidance" => self
+                .guidance
+                .get(index, chunks)?
+                .map(|it| guidance_text(&it)),
+            _ => None,
+        };
+        Ok(match text.transpose()? {
+            Some(text) if rest.is_empty() => Some(text),
+            Some(text) => part(&text, rest).map(str::to_owned),
+            None => None,
+        })
+    }
+
+    /// About the bytes of memory that the value takes which a JSON pointer names, as
+    /// [`RunState::value_at`] finds it.
+    ///
+    /// # Errors
+    ///
+    /// As [`RunState::value_at`].
+    pub fn weight_at(&self, pointer: &str, chunks: &dyn Chunks) -> Result<u64> {
+        if let Some(part) = self.raw_part(pointer)? {
+            return Ok(weigh(part));
+        }
+        if let Some(part) = self.entry_part(pointer, chunks)? {
+            return Ok(weigh(&part));
+        }
+        Ok(match first_token(pointer)? {
+            Some((field, rest)) if field == "variables" => self.variables.weight_at(rest),
+            Some((field, rest)) if field == "context" => self.context.weight_at(rest),
+            _ => self.weight(),
+        })
     }
 
     /// About the bytes of memory that it takes, without its long lists.

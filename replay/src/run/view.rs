@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use milepost_codec::{Body, Error, Json, Offset, Result};
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::entry::{Entry, Guidance};
 use super::state::{RunState, Step, StepStatus};
 use crate::chunks::Chunks;
 use crate::document::text_value;
-use crate::pointer::{first_token, index_of};
+use crate::pointer::first_token;
 use crate::sequence::{Item, Sequence};
 
 /// Guidance that is shown where not all messages are asked for.
@@ -97,8 +97,10 @@ impl RunState {
             "artifacts" | "rules" if !rest.is_empty() => {
                 self.raw_part(pointer)?.map(text_value).transpose()
             }
-            "messages" if !rest.is_empty() => entry_at(&self.messages, rest, entry_json, chunks),
-            "guidance" if !rest.is_empty() => entry_at(&self.guidance, rest, guidance_json, chunks),
+            "messages" | "guidance" if !rest.is_empty() => {
+                let part = self.entry_part(pointer, chunks)?;
+                part.map(|part| text_value(&part)).transpose()
+            }
             name => {
                 let value = self.field(name, chunks, MessageRange::All)?;
                 Ok(value.and_then(|value| value.pointer(rest).cloned()))
@@ -165,24 +167,6 @@ fn step_json(step: &Step) -> Value {
     json!({"number": step.number, "name": step.name, "status": status})
 }
 
-/// A part of the entry that a pointer into a list begins with.
-fn entry_at<T: Item>(
-    items: &Sequence<T>,
-    pointer: &str,
-    to_json: impl Fn(&T) -> Result<Value>,
-    chunks: &dyn Chunks,
-) -> Result<Option<Value>> {
-    let Some((index, rest)) = first_token(pointer)? else {
-        return Ok(None);
-    };
-    let Some(index) = index_of(&index) else {
-        return Ok(None);
-    };
-    let item = items.get(index, chunks)?;
-    let entry = item.map(|item| to_json(&item)).transpose()?;
-    Ok(entry.and_then(|entry| entry.pointer(rest).cloned()))
-}
-
 fn values(named: &BTreeMap<String, Json>) -> Result<Value> {
     let fields = named.iter().map(|(name, json)| {
         let value = json_value(json).map_err(|error| error.at(format!("artifact `{name}`")))?;
@@ -209,36 +193,37 @@ fn last<T: Item>(
 }
 
 /// An entry of the conversation: its body's JSON form, with the event's offset.
-pub(crate) fn entry_json(entry: &Entry) -> Result<Value> {
+pub(crate) fn entry_text(entry: &Entry) -> Result<String> {
     let body = match entry {
         Entry::Message { message, .. } => Body::Message(message.clone()),
         Entry::ToolCall { call, .. } => Body::ToolCalled(call.clone()),
         Entry::ToolReturn { returned, .. } => Body::ToolReturned(returned.clone()),
         Entry::Erased { offset, kind } => {
             let kind = Body::name_of(*kind);
-            return Ok(json!({"kind": kind, "erased": true, "offset": offset}));
+            return Ok(json!({"kind": kind, "erased": true, "offset": offset}).to_string());
         }
     };
-    body_json(entry.offset(), &body)
+    body_text(entry.offset(), &body)
 }
 
-pub(crate) fn guidance_json(guidance: &Guidance) -> Result<Value> {
-    body_json(
-        guidance.offset,
-        &Body::GuidanceGiven(guidance.given.clone()),
-    )
+pub(crate) fn guidance_text(guidance: &Guidance) -> Result<String> {
+    let body = Body::GuidanceGiven(guidance.given.clone());
+    body_text(guidance.offset, &body)
 }
 
-fn body_json(offset: Offset, body: &Body) -> Result<Value> {
-    // Word for word and then by our own reader, which loses nothing that can be shown.
-    let text = serde_json::to_string(body)
-        .map_err(|e| Error::invalid(format!("no JSON form: {e}")).with_source(e))?;
-    let mut fields = match text_value(&text)? {
-        Value::Object(fields) => fields,
-        other => Map::from_iter([("body".to_owned(), other)]),
-    };
-    fields.insert("offset".to_owned(), json!(offset));
-    Ok(Value::Object(fields))
+fn entry_json(entry: &Entry) -> Result<Value> {
+    text_value(&entry_text(entry)?)
+}
+
+fn guidance_json(guidance: &Guidance) -> Result<Value> {
+    text_value(&guidance_text(guidance)?)
+}
+
+/// Word for word, to be read by our own reader, which loses nothing that can be shown.
+fn body_text(offset: Offset, body: &Body) -> Result<String> {
+    let text = body.to_json()?;
+    let fields = text.strip_prefix('{').unwrap_or(&text);
+    Ok(format!("{{\"offset\":{offset},{fields}"))
 }
 
 fn json_value(json: &Json) -> Result<Value> {

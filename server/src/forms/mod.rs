@@ -14,6 +14,6 @@ pub(crate) use milepost_forms::{
     Problem, RangeForm, RestorePlanForm, RestoredForm, RetentionForm, StateOrPart, StatsForm,
     TaskForm, TaskStatsForm, UserForm, VerifyForm, big_or_none,
 };
-pub(crate) use ranges::{RangePage, line};
+pub(crate) use ranges::{item, line};
 pub(crate) use restores::planned;
 pub(crate) use stats::page_of;

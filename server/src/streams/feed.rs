@@ -11,12 +11,16 @@ use parking_lot::Mutex;
 use tokio::sync::broadcast::{self, Receiver, Sender};
 
 use super::frame::{self, Place};
+use crate::budget::{Budget, LongPiece};
 
 /// Messages that wait for the slowest stream; one that is further behind reads from the log.
 const MESSAGES: usize = 256;
 
 /// The longest event that waits so. A longer one is read from the log by each.
 const MESSAGE_MAX: usize = 32 << 10;
+
+/// Bytes of events that wait so, of all feeds. Where more would, they are read from the log.
+const WAITING_MAX: usize = 16 << 20;
 
 /// Something was committed.
 #[derive(Debug, Clone)]
@@ -31,11 +35,22 @@ pub(super) struct Message {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Feeds(Arc<Mutex<All>>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct All {
     feeds: HashMap<TaskNo, Sender<Message>>,
+    waiting: Budget,
     /// One thread for all of them, begun with the first.
     followers: Option<Followers>,
+}
+
+impl Default for All {
+    fn default() -> Self {
+        Self {
+            feeds: HashMap::new(),
+            waiting: Budget::new(WAITING_MAX, "events for streams"),
+            followers: None,
+        }
+    }
 }
 
 impl Feeds {
@@ -52,12 +67,13 @@ impl Feeds {
         };
         let (sender, receiver) = broadcast::channel(MESSAGES);
         let (feeds, no, told) = (Arc::downgrade(&self.0), task.no(), sender.clone());
+        let waiting = all.waiting.clone();
         followers.follow(follower, move |follower, found| {
             // Where the service is gone, nobody listens.
             let Some(feeds) = feeds.upgrade() else {
                 return false;
             };
-            Self(feeds).goes_on(no, follower, found, &told)
+            Self(feeds).goes_on(no, follower, found, (&told, &waiting))
         });
         all.followers = Some(followers);
         all.feeds.insert(no, sender);
@@ -79,12 +95,12 @@ impl Feeds {
         task: TaskNo,
         follower: &Follower,
         found: Option<Result<Followed>>,
-        streams: &Sender<Message>,
+        (streams, waiting): (&Sender<Message>, &Budget),
     ) -> bool {
         match found {
             Some(Ok(found)) => {
                 let (lineage, next) = follower.position();
-                let sent = streams.send(message(Place { lineage, next }, found));
+                let sent = streams.send(message(Place { lineage, next }, found, waiting));
                 sent.is_ok() || !self.ends(task, streams)
             }
             None => streams.receiver_count() > 0 || !self.ends(task, streams),
@@ -108,7 +124,7 @@ impl All {
 }
 
 /// The place behind something, and how it is sent.
-fn message(behind: Place, found: Followed) -> Message {
+fn message(behind: Place, found: Followed, waiting: &Budget) -> Message {
     match found {
         Followed::Event(event) => {
             let place = Place {
@@ -117,9 +133,11 @@ fn message(behind: Place, found: Followed) -> Message {
             };
             let mut sent = Vec::new();
             frame::event(&mut sent, behind.lineage, event);
+            let share = Some(sent.len()).filter(|bytes| *bytes <= MESSAGE_MAX);
+            let share = share.and_then(|bytes| waiting.try_take(bytes));
             Message {
                 place,
-                sent: (sent.len() <= MESSAGE_MAX).then(|| sent.into()),
+                sent: share.map(|share| LongPiece::bytes(sent, share)),
             }
         }
         Followed::Moved(_) => Message {

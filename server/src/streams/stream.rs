@@ -17,7 +17,7 @@ use tokio::time::{Instant, interval_at};
 
 use super::feed::Message;
 use super::frame::{self, Place};
-use crate::budget::{Long, LongLeave, LongPiece};
+use crate::budget::{LongLeave, LongPiece, TokenBudget};
 use crate::server::{App, StreamPermit};
 use crate::who::Who;
 use crate::wrong::Wrong;
@@ -26,11 +26,11 @@ use crate::wrong::Wrong;
 const KEEP_OPEN: Duration = Duration::from_secs(15);
 
 /// Bytes and events that are read from the log, or taken from the feed, before they are sent.
-const PIECE: usize = 128 << 10;
+const PIECE: usize = 64 << 10;
 const PIECE_EVENTS: usize = 512;
 
 /// A piece over this is long: each stream has one of them at a time, and takes leave for its bytes.
-const LONG: usize = 160 << 10;
+const LONG: usize = 96 << 10;
 
 /// What a reader wants.
 pub(crate) struct Wanted {
@@ -94,7 +94,7 @@ struct Reader {
     id: std::sync::Arc<str>,
     place: Place,
     pieces: Sender<Bytes>,
-    long: Long,
+    long: TokenBudget,
     /// Held by the long piece that is under way.
     one_long: Arc<Semaphore>,
     /// When it is looked again whether the token is good still.

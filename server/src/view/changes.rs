@@ -1,7 +1,7 @@
 //! What whoever asks may change: a user their own tasks, an admin all of them and the store.
 
 use milepost::{
-    Changes, ChangesMax, Engine, Error, Json, Point, Result, RunState, Scope, Task,
+    Changes, ChangesMax, Engine, Error, ErrorKind, Json, Point, Result, RunState, Scope, Task,
     diff_states_up_to,
 };
 
@@ -89,12 +89,22 @@ impl View<'_> {
     }
 
     /// What is different between the states of two points that were seen, so many changes at most.
-    pub(crate) fn changes(&self, [before, after]: &[RunState; 2], most: usize) -> Result<Changes> {
+    pub(crate) fn changes(
+        &self,
+        [before, after]: &[RunState; 2],
+        most: usize,
+    ) -> std::result::Result<Changes, Wrong> {
         let most = ChangesMax {
             changes: most,
             bytes: BYTES,
         };
-        diff_states_up_to(before, after, self.engine.chunks().as_ref(), most)
+        let changes = diff_states_up_to(before, after, self.engine.chunks().as_ref(), most);
+        changes.map_err(|error| match error.kind() {
+            ErrorKind::Invalid => Wrong::TooMuch(
+                "a value is too large to be compared, or shown: read both states, `?pointer=` by `?pointer=`",
+            ),
+            _ => error.into(),
+        })
     }
 
     /// Where the task of a point that was seen is now.
@@ -104,7 +114,11 @@ impl View<'_> {
     }
 
     /// What a restore to a point that was seen would do, with the state or without.
-    pub(crate) fn plan_restore(&self, to: &Point, scope: Scope) -> Result<RestorePlan> {
+    pub(crate) fn plan_restore(
+        &self,
+        to: &Point,
+        scope: Scope,
+    ) -> std::result::Result<RestorePlan, Wrong> {
         let from = self.present(to)?;
         let changes = match scope {
             Scope::Files => Changes::default(),

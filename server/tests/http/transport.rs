@@ -88,7 +88,7 @@ async fn a_body_that_comes_too_slowly_is_answered_408_however_regularly_it_comes
 
 #[tokio::test(start_paused = true)]
 async fn bodies_that_hold_all_bytes_have_others_wait_and_then_answered_503() {
-    let options = ServerOptions::default().memory(1 << 20);
+    let options = ServerOptions::default().memory(2 << 20);
     let served = Served::with(options.request_timeout(SECOND));
     let (_running, at) = run(served.server()).await;
     let mut first = Client::to(at).await;
@@ -108,7 +108,8 @@ async fn bodies_that_hold_all_bytes_have_others_wait_and_then_answered_503() {
     let mut third = Client::to(at).await;
     let body = body("third");
     third.send(&(start(body.len()) + &body)).await;
-    assert_eq!(third.answer().await.status(), 201);
+    let came = third.answer().await;
+    assert_eq!(came.status(), 201, "{came:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,10 +1,9 @@
 //! Events of a lineage: a page of them as JSON, or all of them, one a line.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use milepost::{Lineage, LineageId};
+use milepost::{Event, Lineage, LineageId};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -14,7 +13,7 @@ use super::limit;
 use super::stream::{Begin, stream};
 use crate::accept::{EVENT_STREAM, JSON, JSON_LINES, choose};
 use crate::around::RequestId;
-use crate::forms::{Big, Problem, RangeForm, RangePage, line};
+use crate::forms::{Big, Problem, RangeForm, item, line};
 use crate::input::{Given, Named};
 use crate::server::App;
 use crate::streamed::{self, BUFFER, Source};
@@ -112,7 +111,7 @@ async fn range(
             stream(&app, who, id, &headers, begin).await?
         }
         JSON_LINES => lines(&app, who, known, id, task, query).await?,
-        _ => page(&app, who, known, task, query).await?,
+        _ => page(&app, who, known, id, task, query).await?,
     };
     let vary = HeaderValue::from_static("accept");
     response.headers_mut().insert(header::VARY, vary);
@@ -123,15 +122,25 @@ async fn page(
     app: &App,
     who: Who,
     known: Known,
+    id: RequestId,
     task: String,
     query: RangeQuery,
 ) -> Result<Response, Wrong> {
     let limit = limit(query.limit, LIMIT, LIMIT_MAX)?;
-    let page = app.work(move |engine| {
-        let range = Range::of(&View::of(engine, &who), &task, &query)?;
-        Tagged::unless(&known, range.tag.clone().and("json"), || range.page(limit))
+    let asks = who.clone();
+    let found = app.work(move |engine| {
+        let range = Range::of(&View::of(engine, &asks), &task, &query)?;
+        Tagged::unless(&known, range.tag.clone().and("json"), || Ok(range))
     });
-    Ok(page.await?.map(Json).into_response())
+    let answer = match found.await? {
+        Tagged::Same(tag) => Tagged::Same(tag),
+        Tagged::New(tag, range) => {
+            let page = Page::of(range, limit);
+            let body = streamed::body(app, &who, id, page).await?;
+            Tagged::New(tag, ([(header::CONTENT_TYPE, JSON)], body))
+        }
+    };
+    Ok(answer.into_response())
 }
 
 async fn lines(
@@ -215,15 +224,105 @@ impl Range {
             tag: Tag::new(head.hash).and(from).erased(erased),
         })
     }
+}
 
-    fn page(self, limit: usize) -> Result<RangePage, Wrong> {
-        let mut page = RangePage::new(self.head);
-        for event in self.lineage.read(self.from..self.to)? {
-            if !page.takes(event?, limit)? {
-                break;
+/// About how many bytes of events a page has at most; one event may be longer.
+const PAGE_MAX: usize = 4 << 20;
+
+/// A [`RangeForm`], written as its events are read.
+struct Page {
+    range: Range,
+    limit: usize,
+    /// Where it is, and where the last buffer began.
+    now: Written,
+    before: Written,
+}
+
+/// How far a page is written.
+#[derive(Debug, Clone, Copy)]
+struct Written {
+    next: u64,
+    events: usize,
+    bytes: usize,
+    ended: bool,
+}
+
+impl Page {
+    fn of(range: Range, limit: usize) -> Self {
+        let now = Written {
+            next: range.from,
+            events: 0,
+            bytes: 0,
+            ended: false,
+        };
+        Self {
+            range,
+            limit,
+            now,
+            before: now,
+        }
+    }
+
+    /// Writes one more event; false where the page is full.
+    fn take(&mut self, event: Event, buffer: &mut Vec<u8>) -> Result<bool, Wrong> {
+        let (now, from) = (&mut self.now, buffer.len());
+        if now.events == self.limit {
+            return Ok(false);
+        }
+        let next = event.offset.saturating_add(1);
+        if now.events > 0 {
+            buffer.push(b',');
+        }
+        item(event, buffer)?;
+        let bytes = now.bytes.saturating_add(buffer.len() - from);
+        if now.events > 0 && bytes > PAGE_MAX {
+            buffer.truncate(from);
+            return Ok(false);
+        }
+        (now.next, now.events, now.bytes) = (next, now.events + 1, bytes);
+        Ok(true)
+    }
+
+    fn end(&mut self, next: Option<u64>, buffer: &mut Vec<u8>) -> Result<(), Wrong> {
+        self.now.ended = true;
+        let (next, head) = (next.map(Big), Big(self.range.head));
+        buffer.extend_from_slice(b"],\"next\":");
+        serde_json::to_writer(&mut *buffer, &next).map_err(|_| Wrong::Bug)?;
+        buffer.extend_from_slice(b",\"head\":");
+        serde_json::to_writer(&mut *buffer, &head).map_err(|_| Wrong::Bug)?;
+        buffer.push(b'}');
+        Ok(())
+    }
+}
+
+impl Source for Page {
+    fn again(&mut self) -> bool {
+        self.now = self.before;
+        true
+    }
+
+    fn next(&mut self) -> Result<Option<Vec<u8>>, Wrong> {
+        self.before = self.now;
+        if self.now.ended {
+            return Ok(None);
+        }
+        let mut buffer = Vec::new();
+        if self.now.events == 0 {
+            buffer.extend_from_slice(b"{\"items\":[");
+        }
+        for event in self.range.lineage.read(self.now.next..self.range.to)? {
+            let event = event?;
+            let at = event.offset;
+            if !self.take(event, &mut buffer)? {
+                self.end(Some(at), &mut buffer)?;
+                return Ok(Some(buffer));
+            }
+            if buffer.len() >= BUFFER {
+                return Ok(Some(buffer));
             }
         }
-        Ok(page)
+        self.end(None, &mut buffer)?;
+        Ok(Some(buffer))
     }
 }
 
