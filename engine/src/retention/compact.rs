@@ -46,7 +46,11 @@ impl Above for Inner {
     }
 
     fn keeps(&self) -> HashSet<ChunkId> {
-        self.catalog.all_pieces()
+        let (pieces, forgot) = self.catalog.pieces.all();
+        if forgot {
+            self.kept.forget_all();
+        }
+        pieces
     }
 
     fn roots(&self) -> Result<HashSet<ChunkId>> {
@@ -84,8 +88,9 @@ impl Engine {
     /// does closing the store, for all of it. Cut short anywhere, it has changed nothing that can
     /// be seen, and can be done again. A store in memory has nothing to compact.
     ///
-    /// A state that was taken from a task before events of it were trimmed or erased, or before it was
-    /// deleted, may lose messages that it has not read yet: take it again.
+    /// A state that was taken from a task before events of it were trimmed or erased, before it was
+    /// deleted, or some gigabytes of folded states ago, may lose messages that it has not read
+    /// yet: take it again.
     ///
     /// # Errors
     ///

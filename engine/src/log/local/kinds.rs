@@ -1,7 +1,7 @@
 //! Kinds of files below a store's folder, and how content that was withdrawn leaves each of them.
 //!
 //! Erasing, trimming and deleting withdraw content from readers; a compaction takes it off the
-//! disk. A file of a new kind belongs in [`KINDS`]: a compaction names the files that are not there.
+//! disk. A file of a new kind belongs in [`KINDS`]: a compaction names those that are not there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
