@@ -190,6 +190,37 @@ fn what_is_let_go_of_is_in_no_file_after_a_compaction() {
     assert!(!holds(&place.store(), b"kumquat-4711"));
 }
 
+#[test]
+fn a_compaction_names_the_files_that_it_did_not_look_into() {
+    let place = Place::recorded();
+    place.say("verify").ok();
+    place.say("bisect start run run@3").ok();
+    assert_eq!(place.say("token create --user ana").code, 0);
+    assert!(place.store().join("bisect.json").exists());
+    assert!(place.store().join("verified.json").exists());
+    assert!(place.store().join("server/tokens.json").exists());
+    assert_eq!(place.json("compact")["untouched"], json!([]));
+    assert!(place.store().join("bisect.json").exists());
+    // It has the task's name.
+    place.say("delete run --yes").ok();
+    assert_eq!(place.json("compact")["untouched"], json!([]));
+    assert!(!place.store().join("bisect.json").exists());
+
+    let folder = place.store().join("unrecorded");
+    fs::create_dir(&folder).unwrap();
+    let file = folder.join("1.jsonl");
+    fs::write(&file, "{}").unwrap();
+    let name = file.display().to_string();
+    assert_eq!(place.json("compact")["untouched"], json!([name]));
+    let said = place.say("compact").ok();
+    assert!(
+        said.ends_with(&format!(
+            "{name} was not looked into: remove it where it may hold what is gone\n"
+        )),
+        "{said}"
+    );
+}
+
 /// Whether a file below a folder has these bytes in it.
 fn holds(dir: &Path, bytes: &[u8]) -> bool {
     fs::read_dir(dir).unwrap().any(|entry| {

@@ -1,6 +1,6 @@
 //! Tasks, lineages and checkpoints as the index has them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::sync::Mutex;
@@ -16,9 +16,9 @@ use crate::hashes::Walked;
 use crate::index::keys::{self, Kind};
 use crate::index::{ActivationEntry, BaseEntry, LineageEntry, MarkEntry, Tally, TaskEntry};
 use crate::log::Log;
+use crate::pieces::Pieces;
 use crate::read::{Ancestry, Cursor, Inherited, LineageTrees};
 use crate::retention::ErasedEvents;
-use crate::state::Pieces;
 
 /// Who looks: a user, who sees their own tasks only, or whoever sees all.
 pub(crate) type Viewer<'a> = Option<&'a str>;
@@ -141,7 +141,7 @@ impl Catalog {
 
     /// Lets go of what is in memory of a task's states: they may hold what is gone.
     pub(crate) fn forget_pieces(&self, task: TaskNo) {
-        self.pieces.lock().remove(&task);
+        self.pieces.forget(task);
     }
 
     /// Lineages of a task were trimmed: forgets where they begin.
@@ -158,15 +158,6 @@ impl Catalog {
     /// Content was withdrawn: readers that are under way find out before they give the next event.
     pub(crate) fn withdrew(&self) {
         self.withdrawals.fetch_add(1, Ordering::AcqRel);
-    }
-
-    /// Pieces of states that somebody may hold.
-    pub(crate) fn all_pieces(&self) -> HashSet<milepost_codec::ChunkId> {
-        let pieces = self.pieces.lock();
-        let of_tasks = pieces.values().map(|pieces| pieces.lock());
-        of_tasks
-            .flat_map(|pieces| pieces.iter().copied().collect::<Vec<_>>())
-            .collect()
     }
 
     /// `NotFound` where a point is of a deleted task, a dropped lineage, or before a base.

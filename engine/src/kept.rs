@@ -124,9 +124,18 @@ impl Kept {
 
     /// Lets go of the states of a task: they may hold what is gone.
     pub(crate) fn forget(&self, task: TaskNo) {
+        self.forget_those(|of| of == task);
+    }
+
+    /// Lets go of all states: they may be without their pieces.
+    pub(crate) fn forget_all(&self) {
+        self.forget_those(|_| true);
+    }
+
+    fn forget_those(&self, goes: impl Fn(TaskNo) -> bool) {
         let mut inner = self.inner.lock();
         inner.forgotten += 1;
-        inner.states.retain(|((of, ..), ..)| *of != task);
+        inner.states.retain(|((of, ..), ..)| !goes(*of));
         let bytes: usize = inner.states.iter().map(|(.., bytes)| bytes).sum();
         inner.bytes = bytes as u64;
         self.meters.kept(inner.states.len() as u64, bytes as u64);

@@ -21,7 +21,7 @@
 //! scoped.rs                           what one user sees of them
 //! committer/                          many callers, one order, one sync
 //! log/                                where it is kept: the seam, in memory, in a folder
-//! snapshotter.rs  kept.rs             states that are nearer: on disk, in memory
+//! snapshotter.rs  kept.rs  pieces.rs  states that are nearer: on disk, in memory
 //! hashes.rs  whole.rs                 the chain at a point, and whether a checkpoint fits it
 //! proof.rs  verify/  anchor.rs        what proves a store
 //! opened.rs  repair.rs  supervisor/   what was damaged, and what to do when the disk fails
@@ -89,6 +89,7 @@ mod opened;
 mod options;
 mod participant;
 mod pending;
+mod pieces;
 mod point;
 mod process;
 mod proof;

@@ -1,6 +1,5 @@
 //! States: the nearest snapshot, folded on to the point that was asked for.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use fastcdc::v2020::FastCDC;
@@ -9,7 +8,6 @@ use milepost_codec::{
     Snapshot, TaskNo,
 };
 use milepost_replay::{Chunks, Reducer, fold};
-use parking_lot::Mutex;
 
 use crate::append::put_chunks;
 use crate::base;
@@ -17,6 +15,7 @@ use crate::catalog::Catalog;
 use crate::index::SnapshotNote;
 use crate::index::keys::{self, Kind};
 use crate::log::Log;
+use crate::pieces::Folding;
 use crate::read::{Ancestry, Events, Inherited, read_chunks};
 
 /// States are cut by content into chunks of about 16 KiB, so that what did not change between two
@@ -30,18 +29,10 @@ const CUT_MAX: u32 = 64 << 10;
 /// further from a snapshot.
 const SPACING_IN_CHUNKS: u64 = 1 << 20;
 
-/// Pieces of states that were folded since the store is open: a caller may hold such a state. A
-/// fold holds the set of its task as of its beginning. Once that is forgotten, what the fold stores
-/// is not kept either.
-pub(crate) type Pieces = Arc<Mutex<HashMap<TaskNo, TaskPieces>>>;
-
-/// The pieces of one task.
-type TaskPieces = Arc<Mutex<HashSet<ChunkId>>>;
-
 /// The chunks of a log, as a fold of a task wants them.
 pub(crate) struct LogChunks {
     log: Arc<dyn Log>,
-    pieces: Option<TaskPieces>,
+    folding: Option<Folding>,
 }
 
 impl LogChunks {
@@ -49,14 +40,14 @@ impl LogChunks {
     pub(crate) fn reading(log: &Arc<dyn Log>) -> Self {
         Self {
             log: Arc::clone(log),
-            pieces: None,
+            folding: None,
         }
     }
 
     pub(crate) fn folding(catalog: &Catalog, task: TaskNo) -> Self {
         Self {
             log: Arc::clone(catalog.log()),
-            pieces: Some(Arc::clone(catalog.pieces.lock().entry(task).or_default())),
+            folding: Some(catalog.pieces.folding(task)),
         }
     }
 }
@@ -64,8 +55,8 @@ impl LogChunks {
 impl Chunks for LogChunks {
     fn put(&self, content: &[u8], pieces: bool) -> Result<ChunkId> {
         let id = self.log.put_chunk(content, pieces)?;
-        if let Some(pieces) = &self.pieces {
-            pieces.lock().insert(id);
+        if let Some(folding) = &self.folding {
+            folding.stored(id);
         }
         Ok(id)
     }

@@ -9,6 +9,7 @@ pub mod faults;
 pub mod folder;
 pub mod model;
 pub mod mount;
+pub mod search;
 pub mod seed;
 pub mod storm;
 pub mod sweep;

@@ -1,6 +1,6 @@
 //! `compact`: what was let go of leaves the disk.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use indicatif::ProgressBar;
 use milepost::{CompactionPlan, CompactionReport, CompactionStep, DiskBytes, Engine, ErrorKind};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::args::Compact;
 use crate::error::{Failure, Result};
-use crate::output::{Out, bar, big, size};
+use crate::output::{Out, bar, big, printable, size};
 use crate::store::Choice;
 
 pub fn run(store: &Choice, engine: &Engine, args: &Compact, out: &mut Out) -> Result<()> {
@@ -34,6 +34,7 @@ pub fn run(store: &Choice, engine: &Engine, args: &Compact, out: &mut Out) -> Re
             "before": form(&plan.disk),
             "after": done.as_ref().map(|done| form(&done.after)),
             "packs_left": done.as_ref().and_then(|done| done.packs_left.as_ref()),
+            "untouched": done.as_ref().map(|done| names(&done.untouched)),
         }))?);
     }
     let Some(done) = done else {
@@ -45,7 +46,18 @@ pub fn run(store: &Choice, engine: &Engine, args: &Compact, out: &mut Out) -> Re
     if let Some(why) = &done.packs_left {
         out.line(format!("packs were left as they are: {why}"))?;
     }
+    for name in names(&done.untouched) {
+        out.line(format!(
+            "{} was not looked into: remove it where it may hold what is gone",
+            printable(&name)
+        ))?;
+    }
     Ok(())
+}
+
+fn names(paths: &[PathBuf]) -> Vec<String> {
+    let names = paths.iter().map(|path| path.display().to_string());
+    names.collect()
 }
 
 fn compact(engine: &Engine) -> Result<CompactionReport> {

@@ -1,6 +1,7 @@
 //! What went leaves the disk.
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 
 use milepost_codec::{ChunkId, LogKind, Result};
 
@@ -9,7 +10,7 @@ use crate::engine::{Engine, Inner};
 use crate::index::SnapshotNote;
 use crate::index::keys;
 use crate::log::CompactionStep;
-use crate::log::local::Above;
+use crate::log::local::{Above, Compacted};
 use crate::stats::DiskBytes;
 
 /// What a compaction takes.
@@ -33,6 +34,10 @@ pub struct CompactionReport {
     /// Why packs were left as they are: a captured workspace cannot be read whole, and nobody knows what it
     /// needs. They are compacted again once retention has let go of that capture.
     pub packs_left: Option<String>,
+    /// Files below the store's folder that may hold content which was withdrawn and that no
+    /// compaction touches: results of tools that could not be recorded (`unrecorded/`), and files
+    /// that no part of Milepost makes.
+    pub untouched: Vec<PathBuf>,
 }
 
 impl Above for Inner {
@@ -41,7 +46,11 @@ impl Above for Inner {
     }
 
     fn keeps(&self) -> HashSet<ChunkId> {
-        self.catalog.all_pieces()
+        let (pieces, forgot) = self.catalog.pieces.all();
+        if forgot {
+            self.kept.forget_all();
+        }
+        pieces
     }
 
     fn roots(&self) -> Result<HashSet<ChunkId>> {
@@ -74,13 +83,14 @@ impl Engine {
 
     /// Takes off the disk what retention let go of: from sled, which is built anew in a fresh
     /// folder, from the archive, the journal and the packs. Where anything was erased, trimmed or
-    /// deleted it also removes `damaged/` and the stat caches of workspaces, which may hold it. It
-    /// runs beside appends, which wait for the moment of the switch only, and so does closing the
-    /// store, for all of it. Cut short anywhere, it has changed nothing that can be seen, and can
-    /// be done again. A store in memory has nothing to compact.
+    /// deleted it also removes copies that may hold it, as `damaged/` and the stat caches of
+    /// workspaces. It runs beside appends, which wait for the moment of the switch only, and so
+    /// does closing the store, for all of it. Cut short anywhere, it has changed nothing that can
+    /// be seen, and can be done again. A store in memory has nothing to compact.
     ///
-    /// A state that was taken from a task before events of it were trimmed or erased, or before it was
-    /// deleted, may lose messages that it has not read yet: take it again.
+    /// A state that was taken from a task before events of it were trimmed or erased, before it was
+    /// deleted, or some gigabytes of folded states ago, may lose messages that it has not read
+    /// yet: take it again.
     ///
     /// # Errors
     ///
@@ -90,9 +100,9 @@ impl Engine {
         let inner = &self.inner;
         let log = inner.catalog.log();
         let before = log.disk_bytes()?;
-        let left = match self.local() {
+        let Compacted { left, untouched } = match self.local() {
             Some(local) => local.compact(inner.as_ref(), tell)?,
-            None => None,
+            None => Compacted::default(),
         };
         if let Some(error) = &left {
             tracing::warn!("packs are left as they are: {error}");
@@ -101,6 +111,7 @@ impl Engine {
             before,
             after: log.disk_bytes()?,
             packs_left: left.map(|error| error.to_string()),
+            untouched,
         })
     }
 }

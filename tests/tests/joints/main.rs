@@ -10,29 +10,16 @@ mod failover;
 mod folds;
 mod imports;
 mod keys;
+mod place;
+mod planted;
+mod readers;
+mod secrets;
 mod withdrawn;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Every file below a folder.
-fn files(dir: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(dir).unwrap() {
-        let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => found.extend(files(&path)),
-            false => found.push(path),
-        }
-    }
-    found
-}
-
-/// The files that hold some bytes.
+/// The files that hold some bytes, also packed.
 fn holding(root: &Path, needle: &[u8]) -> Vec<PathBuf> {
-    let holds = |path: &PathBuf| {
-        let bytes = fs::read(path).unwrap();
-        bytes.windows(needle.len()).any(|found| found == needle)
-    };
-    files(root).into_iter().filter(holds).collect()
+    let found = milepost_tests::search::holding(root, &[needle]);
+    found.into_iter().map(|(path, _)| path).collect()
 }

@@ -23,10 +23,7 @@
 //!
 //! A store that is opened for reading only has its index in a folder for temporary files (`look/`).
 //!
-//! Events and what is made of them are in `journal`, `archive`, `sled`, `packs`, `damaged` and
-//! `workspace`. Erasing and deleting withdraw content from readers; a compaction writes the first
-//! four without it and removes the last two ([`Layout::copies`]). A file of another kind that can
-//! hold content belongs to one of these lists.
+//! `kinds.rs` lists all of them, and says which hold content and how it leaves them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -69,27 +66,6 @@ impl Layout {
     pub(crate) fn damaged(&self) -> PathBuf {
         self.root.join("damaged")
     }
-    /// Folders and files that may hold content which was withdrawn, and that no compaction writes
-    /// anew: what was set aside as damaged, and stat caches, which name captured files.
-    pub(crate) fn copies(&self) -> Result<Vec<PathBuf>> {
-        let (damaged, caches) = (self.damaged(), self.root.join("workspace"));
-        let mut copies = Vec::new();
-        if damaged.is_dir() {
-            copies.push(damaged);
-        }
-        match fs::read_dir(&caches) {
-            Ok(entries) => copies.extend(
-                entries
-                    .flatten()
-                    .map(|entry| entry.path())
-                    .filter(|path| path.extension().is_some_and(|e| e == "stat")),
-            ),
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
-            Err(e) => return Err(files::io("list", &caches, &e)),
-        }
-        Ok(copies)
-    }
-
     /// What sled's files were when the store was closed.
     pub(crate) fn sled_closed(&self) -> PathBuf {
         self.root.join("sled-closed")

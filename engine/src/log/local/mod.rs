@@ -34,6 +34,7 @@ mod closed;
 mod compact;
 mod heal;
 mod journal;
+mod kinds;
 mod kv;
 pub(crate) mod layout;
 mod lock;
@@ -52,8 +53,8 @@ mod together;
 mod unsynced;
 mod upkeep;
 
-pub(crate) use self::compact::Above;
 pub use self::compact::CompactionStep;
+pub(crate) use self::compact::{Above, Compacted};
 pub(crate) use self::salvage::{LostRange, Salvaged};
 #[cfg(feature = "fuzzing")]
 pub(crate) use self::upkeep::{read_archive, survey_segment};

@@ -19,6 +19,7 @@ pub(super) use self::switch::finish_switch;
 
 use std::collections::HashSet;
 use std::fs;
+use std::path::PathBuf;
 
 use milepost_codec::{ChunkId, Error, ErrorKind, Result, Seq};
 
@@ -47,6 +48,15 @@ pub(crate) trait Above {
     fn uses(&self, key: &[u8], note: &SnapshotNote) -> Result<bool>;
 }
 
+/// Content that a compaction did not look through.
+#[derive(Debug, Default)]
+pub(crate) struct Compacted {
+    /// The reason why packs were left as they are, where they were.
+    pub(crate) left: Option<Error>,
+    /// Files that no compaction writes anew, nor removes.
+    pub(crate) untouched: Vec<PathBuf>,
+}
+
 /// Commits that may be left to catch up with before commits are held.
 const CLOSE: Seq = 64;
 
@@ -66,12 +76,12 @@ pub enum CompactionStep {
 }
 
 impl LocalLog {
-    /// Takes off the disk what retention let go of. Gives why packs were left as they are, where they were.
+    /// Takes off the disk what retention let go of.
     pub(crate) fn compact(
         &self,
         above: &dyn Above,
         tell: &mut dyn FnMut(CompactionStep),
-    ) -> Result<Option<Error>> {
+    ) -> Result<Compacted> {
         let shared = &self.shared;
         shared.check_open()?;
         self.check_writable()?;
@@ -93,7 +103,7 @@ impl LocalLog {
         above: &dyn Above,
         tell: &mut dyn FnMut(CompactionStep),
         first_pack: u32,
-    ) -> Result<Option<Error>> {
+    ) -> Result<Compacted> {
         let shared = &self.shared;
         packs::check_bases(shared)?;
         self.archive_all()?;
@@ -127,10 +137,8 @@ impl LocalLog {
             packs::compact(shared, named, first_pack, &forget, tell)?;
         }
         shared.shelf.discard(&shared.layout.journal())?;
-        if !live.is_everything() {
-            remove_copies(&shared.layout)?;
-        }
-        Ok(left)
+        let untouched = remove_copies(&shared.layout, !live.is_everything())?;
+        Ok(Compacted { left, untouched })
     }
 
     fn seq_now(&self) -> Seq {
@@ -189,17 +197,22 @@ impl LocalLog {
     }
 }
 
-/// Removes copies of content that no compaction writes anew: content was withdrawn since they were
-/// made, or may have been.
-fn remove_copies(layout: &Layout) -> Result<()> {
-    for path in layout.copies()? {
+/// Removes copies of content that no compaction writes anew, where content was withdrawn since they
+/// were made, or may have been. Gives the files that it knows nothing of.
+fn remove_copies(layout: &Layout, withdrawn: bool) -> Result<Vec<PathBuf>> {
+    let beside = layout.beside_the_log()?;
+    for path in beside.copies.iter().filter(|_| withdrawn) {
         let removed = match path.is_dir() {
-            true => fs::remove_dir_all(&path),
-            false => fs::remove_file(&path),
+            true => fs::remove_dir_all(path),
+            false => fs::remove_file(path),
         };
-        removed.map_err(|e| files::io("remove", &path, &e))?;
-        files::sync_parent(&path)?;
+        match removed {
+            // A capture has put the next one in the place of a stat cache.
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
+            removed => removed.map_err(|e| files::io("remove", path, &e))?,
+        }
+        files::sync_parent(path)?;
         tracing::info!("removed {}, which may hold what is gone", path.display());
     }
-    Ok(())
+    Ok(beside.others)
 }
