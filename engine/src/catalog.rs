@@ -149,8 +149,8 @@ impl Catalog {
         self.trees.forget(task);
     }
 
-    /// Counts erasures, deletions and trims since the store is open. A reader that finds another
-    /// number than before looks again at what it may give.
+    /// Counts erasures, deletions, trims and compactions since the store is open. A reader that
+    /// finds another number than before looks again at what it may give.
     pub(crate) fn withdrawals(&self) -> u64 {
         self.withdrawals.load(Ordering::Acquire)
     }

@@ -1,4 +1,5 @@
-//! Pieces of states: chunks that a fold stored, and that a caller may read while it holds the state.
+//! Pieces of states: chunks that a fold stored, and that a caller may read as long as it holds the
+//! state.
 //!
 //! A compaction keeps them. They are few: those of the last folds, up to a number.
 

@@ -42,7 +42,10 @@ pub struct CompactionReport {
 
 impl Above for Inner {
     fn hold(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
-        self.committer.hold(work)
+        let done = self.committer.hold(work);
+        // Whatever was read of blocks before may be another now.
+        self.catalog.withdrew();
+        done
     }
 
     fn keeps(&self) -> HashSet<ChunkId> {

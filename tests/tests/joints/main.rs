@@ -14,6 +14,7 @@ mod place;
 mod planted;
 mod readers;
 mod secrets;
+mod verified;
 mod withdrawn;
 
 use std::path::{Path, PathBuf};
