@@ -365,6 +365,7 @@ impl Catalog {
             seq: entry.seq,
             repeated: Some(entry.count),
             checkpoint,
+            marked: None,
         }))
     }
 
@@ -474,6 +475,7 @@ fn trimmed(entry: &KeyEntry, end: Offset) -> Done {
         seq: entry.seq,
         repeated: Some(entry.count),
         checkpoint: None,
+        marked: None,
     }
 }
 
