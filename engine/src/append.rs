@@ -13,7 +13,7 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::behalf;
 use crate::checkpoint::Mark;
-use crate::committer::{Done, PartBuilder};
+use crate::committer::{Done, Marked, PartBuilder};
 use crate::index::is_indexed;
 use crate::log::Log;
 use crate::trees;
@@ -407,6 +407,14 @@ pub struct Appended {
     pub seq: Seq,
     /// Whether they had been appended before, under the same key.
     pub repeated: bool,
+}
+
+/// An append that is committed, and the mark that it made.
+#[derive(Debug, Clone)]
+pub(crate) struct Committed {
+    pub(crate) appended: Appended,
+    /// Nothing where none was made, also where the events had been appended before.
+    pub(crate) marked: Option<Box<Marked>>,
 }
 
 impl Appended {

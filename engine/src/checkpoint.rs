@@ -207,6 +207,43 @@ pub struct Checkpoint {
     pub aliases: Vec<String>,
 }
 
+impl Checkpoint {
+    /// A checkpoint of a mark, with the head before the mark's own event.
+    pub(crate) fn of(
+        id: CheckpointId,
+        (task, lineage): (&str, LineageId),
+        before: Head,
+        body: CheckpointMarked,
+        time_us: u64,
+    ) -> Self {
+        let CheckpointMarked {
+            at,
+            parent,
+            label,
+            cause,
+            status,
+            metadata,
+            aliases,
+        } = body;
+        let at = at.unwrap_or(before);
+        Self {
+            id,
+            task: task.to_owned(),
+            lineage,
+            mark: before.next,
+            at: at.next,
+            hash: at.hash,
+            parent,
+            label,
+            cause,
+            status,
+            time_us,
+            metadata,
+            aliases,
+        }
+    }
+}
+
 impl Catalog {
     /// A checkpoint from its entry.
     pub(crate) fn checkpoint(
@@ -218,25 +255,12 @@ impl Catalog {
         entry: &MarkEntry,
     ) -> Result<Checkpoint> {
         let body = self.mark_body(task, lineage, mark, entry)?;
-        let at = body.at.unwrap_or(Head {
+        let before = Head {
             next: mark,
             hash: entry.hash,
-        });
-        Ok(Checkpoint {
-            id: entry.id,
-            task: name.to_owned(),
-            lineage,
-            mark,
-            at: at.next,
-            hash: at.hash,
-            parent: body.parent,
-            label: body.label,
-            cause: body.cause,
-            status: body.status,
-            time_us: entry.time_us,
-            metadata: body.metadata,
-            aliases: body.aliases,
-        })
+        };
+        let (id, time_us) = (entry.id, entry.time_us);
+        Ok(Checkpoint::of(id, (name, lineage), before, body, time_us))
     }
 
     /// The checkpoint whose mark is at an offset.

@@ -9,7 +9,7 @@ use milepost_codec::{ControlChanged, Error, LineageId, Result, RunControl, TaskN
 use milepost_replay::{RunReducer, transition};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use crate::append::{Append, Appended};
+use crate::append::{Append, Committed};
 use crate::audit;
 use crate::engine::Inner;
 use crate::lineage::Lineage;
@@ -129,7 +129,7 @@ pub(crate) fn entered(inner: &Inner, task: TaskNo, lineage: LineageId, phase: &s
 }
 
 /// Commits events of which some change the control.
-pub(crate) fn append(lineage: &Lineage, append: &Append) -> Result<Appended> {
+pub(crate) fn append(lineage: &Lineage, append: &Append) -> Result<Committed> {
     let inner = lineage.inner();
     let control = inner.controls.of(lineage.task());
     let mut known = control.lock();
@@ -153,7 +153,7 @@ fn commit(
     append: &Append,
     from: RunControl,
     to: RunControl,
-) -> Result<Appended> {
+) -> Result<Committed> {
     // Whether a failed write is there is not known: then it is looked up again.
     let standing = known.remove(&lineage.id()).unwrap_or_default();
     let done = lineage.commit_append(append)?;
@@ -164,7 +164,7 @@ fn commit(
     known.insert(lineage.id(), standing);
     control.changed.notify_all();
     drop(known);
-    lineage.appended(append, &done);
+    lineage.appended(append, &done.appended);
     let told = audit::Done {
         before: Some(from),
         user: append.user_given(),

@@ -87,6 +87,7 @@ impl Catalog {
             seq: used.seq,
             repeated: Some(used.count),
             checkpoint,
+            marked: None,
         }))
     }
 
@@ -238,6 +239,7 @@ fn trimmed(used: &KeyUse) -> Done {
         seq: used.seq,
         repeated: Some(used.count),
         checkpoint: None,
+        marked: None,
     }
 }
 

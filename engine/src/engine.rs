@@ -22,6 +22,7 @@ use crate::control::Controls;
 use crate::entropy::Entropy;
 use crate::hashes::Hashes;
 use crate::hook::{self, Alert, AlertKind};
+use crate::index::TaskEntry;
 use crate::joined::Participants;
 use crate::kept::Kept;
 use crate::lineage::Lineage;
@@ -345,10 +346,19 @@ impl Engine {
             activates,
             ..Request::of(parts)
         };
-        inner.committer.commit(request)?;
+        let done = inner.committer.commit(request)?;
         drop(_structure);
         crate::audit::Done::of("task_started", task, lineage).tell(inner);
-        self.task(id)
+        // Behind the commit nothing is read: what is done is answered so.
+        let entry = TaskEntry {
+            name: id.to_owned(),
+            user: user.to_owned(),
+            origin,
+            created_us: now,
+            opened: done.parts.first().map_or(0, |(first, _)| *first),
+            deleted_us: None,
+        };
+        Ok(Task::made(self, (task, &entry), lineage, 1))
     }
 
     /// A task, as it goes on now.

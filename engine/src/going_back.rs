@@ -120,20 +120,16 @@ impl Engine {
         hooks.ask("a restore", |hook| hook.before_restore(&journey.to))?;
         let task = Task::of(self, journey.to.no)?;
         self.inner.catalog.goes_on(task.no())?;
+        let entry = self.inner.catalog.task(task.no())?;
         let pending = self.set_out(&task, journey, with).inspect_err(|_| {
             with.iter()
                 .for_each(|participant| participant.let_go(self, &task));
         })?;
-        if let Err(error) = self.arrive(&task, journey, &pending, with) {
-            // Whether the commit is there is known only when the store is opened again (I11).
-            if self.local().is_some_and(|local| local.is_poisoned()) {
-                return Err(error);
-            }
-            return match self.take_back(&pending, with, &error.to_string()) {
-                Ok(()) => Err(error),
-                Err(left) => Err(left.at(format!("taking back what failed with: {error}"))),
-            };
-        }
+        let arrived = self.arrive(&task, journey, &pending, with);
+        let (lineage, epoch) = match arrived {
+            Ok(arrived) => arrived,
+            Err(error) => return Err(self.not_arrived(&pending, with, error)),
+        };
         for participant in with {
             if let Err(error) = participant.recover(self, &pending, Stand::Done) {
                 tracing::warn!(
@@ -143,7 +139,7 @@ impl Engine {
                 );
             }
         }
-        let task = Task::of(self, journey.to.no)?;
+        let task = Task::made(self, (journey.to.no, &entry), lineage, epoch);
         self.inner.meters.restores.add(1);
         let action = match journey.undoes {
             Some(_) => "undone",
@@ -152,6 +148,23 @@ impl Engine {
         self.tell_gone(action, &task, pending.begun.from);
         hooks.tell("a restore", |hook| hook.after_restore(&task));
         Ok(task)
+    }
+
+    /// Takes back what was done of a restore that did not arrive. Returns why it did not.
+    fn not_arrived(
+        &self,
+        pending: &PendingRestore,
+        with: &[Arc<dyn Participant>],
+        error: Error,
+    ) -> Error {
+        // Whether the commit is there is known only when the store is opened again (I11).
+        if self.local().is_some_and(|local| local.is_poisoned()) {
+            return error;
+        }
+        match self.take_back(pending, with, &error.to_string()) {
+            Ok(()) => error,
+            Err(left) => left.at(format!("taking back what failed with: {error}")),
+        }
     }
 
     /// Captures the present, has everybody prepare, and records that it begins.
@@ -247,14 +260,15 @@ impl Engine {
         })
     }
 
-    /// Has everybody do it, and ends it: in one commit with the activation.
+    /// Has everybody do it, and ends it: in one commit with the activation. Returns the lineage that
+    /// the task goes on with, and the epoch.
     fn arrive(
         &self,
         task: &Task,
         journey: &Journey<'_>,
         pending: &PendingRestore,
         with: &[Arc<dyn Participant>],
-    ) -> Result<()> {
+    ) -> Result<(LineageId, Epoch)> {
         let mut bodies = Vec::new();
         for participant in with {
             bodies.extend(participant.apply(self, pending)?);
@@ -276,7 +290,8 @@ impl Engine {
                 back,
             };
             let mut parts = self.events_on(no, lineage, &bodies)?;
-            return self.activate(no, activated, &mut parts, Some(ended));
+            self.activate(no, activated, &mut parts, Some(ended))?;
+            return Ok((lineage, epoch + 1));
         }
         let from = begun.head;
         let restored = Restored {
@@ -301,7 +316,8 @@ impl Engine {
             cause: ActivationCause::Restored,
             back: Some(epoch),
         };
-        self.activate(no, activated, &mut parts, Some(ended))
+        self.activate(no, activated, &mut parts, Some(ended))?;
+        Ok((lineage, epoch + 1))
     }
 
     /// What the folder holds after an undo, where it is not what the lineage says already.

@@ -6,12 +6,12 @@ use milepost_codec::{
     Epoch, Error, Head, LineageId, LineageType, LogId, Offset, Origin, Parent, Result, TaskNo,
 };
 
-use crate::append::{Append, Appended};
+use crate::append::{Append, Appended, Committed};
 use crate::audit::Done;
 use crate::checkpoint::{Checkpoint, Mark};
-use crate::committer::Request;
+use crate::committer::{Marked, Request};
 use crate::engine::{Engine, Inner};
-use crate::index::LineageEntry;
+use crate::index::{LineageEntry, TaskEntry};
 use crate::point::Point;
 use crate::read::Events;
 use crate::subscribe::{SubscribeOptions, Subscription};
@@ -69,15 +69,24 @@ impl Lineage {
         catalog
             .lineage(task, id)
             .map_err(|e| e.at(format!("task `{}`", entry.name)))?;
-        let (name, origin) = (entry.name.into(), entry.origin);
-        Ok(Self {
+        Ok(Self::made(engine, (task, &entry), id, epoch))
+    }
+
+    /// A handle on a lineage that is there, of a task whose entry was read.
+    pub(crate) fn made(
+        engine: &Engine,
+        (task, entry): (TaskNo, &TaskEntry),
+        id: LineageId,
+        epoch: Option<Epoch>,
+    ) -> Self {
+        Self {
             engine: engine.clone(),
             task,
-            name,
-            origin,
+            name: entry.name.as_str().into(),
+            origin: entry.origin,
             id,
             epoch,
-        })
+        }
     }
 
     /// Its number in the task.
@@ -126,18 +135,28 @@ impl Lineage {
     }
 
     pub(crate) fn append_ref(&self, append: &Append) -> Result<Appended> {
+        self.append_marked(append)
+            .map(|committed| committed.appended)
+    }
+
+    /// The same, with the mark that it made: behind the commit nothing is read.
+    pub(crate) fn append_marked(&self, append: &Append) -> Result<Committed> {
         if append.control_changes().next().is_some() {
             return crate::control::append(self, append);
         }
-        let appended = self.commit_append(append)?;
-        self.appended(append, &appended);
-        Ok(appended)
+        let committed = self.commit_append(append)?;
+        self.appended(append, &committed.appended);
+        Ok(committed)
     }
 
     /// Appends without a look at run control, and tells nobody.
-    pub(crate) fn commit_append(&self, append: &Append) -> Result<Appended> {
+    pub(crate) fn commit_append(&self, append: &Append) -> Result<Committed> {
         let request = self.request(append)?;
-        Appended::of(&self.engine.inner.commit(request)?)
+        let mut done = self.engine.inner.commit(request)?;
+        Ok(Committed {
+            marked: done.marked.take(),
+            appended: Appended::of(&done)?,
+        })
     }
 
     /// What follows from an append. It takes the task's control: not while that is held.
@@ -246,11 +265,20 @@ impl Lineage {
             .mark(draft);
         let done = inner.commit(Request::one(part.finish()))?;
         drop(structure);
-        let Some((first, _)) = done.parts.first() else {
-            return Err(Error::invalid("a mark without an event"));
-        };
         self.tell_marked(Some(&mark));
-        inner.catalog.checkpoint_at(self.task, self.id, *first)
+        let marked = done.marked.map(|marked| self.checkpoint_of(*marked));
+        marked.ok_or_else(|| Error::invalid("a mark without an event"))
+    }
+
+    /// The checkpoint of a mark that was committed on the lineage.
+    fn checkpoint_of(&self, marked: Marked) -> Checkpoint {
+        let Marked {
+            id,
+            before,
+            body,
+            time_us,
+        } = marked;
+        Checkpoint::of(id, (&self.name, self.id), before, body, time_us)
     }
 
     /// The newest checkpoint of a success, on the lineage or its ancestors before the forks.
@@ -282,8 +310,13 @@ impl Lineage {
         Ok(found.map(|used| used.first..used.end().min(used.to)))
     }
 
-    /// The checkpoint that went with an append.
-    pub(crate) fn checkpoint_behind(&self, appended: &Appended) -> Result<Checkpoint> {
+    /// The checkpoint that went with an append. It is read only where the append was made before,
+    /// and this one changed nothing.
+    pub(crate) fn checkpoint_behind(&self, committed: Committed) -> Result<Checkpoint> {
+        let Committed { appended, marked } = committed;
+        if let Some(marked) = marked {
+            return Ok(self.checkpoint_of(*marked));
+        }
         let mark = appended.head.next.saturating_sub(1);
         self.inner().catalog.checkpoint_at(self.task, self.id, mark)
     }

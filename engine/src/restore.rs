@@ -34,6 +34,8 @@ impl Engine {
         let carried = self.carried(point)?;
         let structure = inner.structure()?;
         inner.catalog.goes_on(point.no)?;
+        // Behind the commit nothing is read: what is done is answered so.
+        let entry = inner.catalog.task(point.no)?;
         let (epoch, active) = inner.catalog.active(point.no)?;
         let from = inner
             .catalog
@@ -56,8 +58,7 @@ impl Engine {
             back: Some(epoch),
         };
         self.activate(point.no, activated, &mut parts, None)?;
-        // Before another restore can follow: the handle is of this one.
-        let task = Task::of(self, point.no)?;
+        let task = Task::made(self, (point.no, &entry), lineage, epoch + 1);
         drop(structure);
         inner.meters.restores.add(1);
         self.tell_gone("restored", &task, active.lineage);
@@ -74,11 +75,12 @@ impl Engine {
         let inner = &self.inner;
         let structure = inner.structure()?;
         inner.catalog.goes_on(point.no)?;
+        let entry = inner.catalog.task(point.no)?;
         let (lineage, parts) = self.fork(point, LineageType::Branch, description, &[])?;
         inner.commit(Request::of(parts))?;
         drop(structure);
         Done::of("branched", point.no, lineage).tell(inner);
-        Lineage::new(self, point.no, lineage, None)
+        Ok(Lineage::made(self, (point.no, &entry), lineage, None))
     }
 
     /// Takes the last restore of a task back: it goes on with the lineage it went on with before.
@@ -117,6 +119,7 @@ impl Engine {
         }
         let before = inner.catalog.activation(no, back)?;
         inner.catalog.lineage(no, before.lineage)?;
+        let entry = inner.catalog.task(no)?;
         let activated = Activated {
             lineage: before.lineage,
             epoch: epoch + 1,
@@ -124,7 +127,7 @@ impl Engine {
             back: before.back,
         };
         self.activate(no, activated, &mut Vec::new(), None)?;
-        let task = Task::of(self, no)?;
+        let task = Task::made(self, (no, &entry), before.lineage, epoch + 1);
         drop(structure);
         self.tell_gone("undone", &task, active.lineage);
         Ok(task)

@@ -5,9 +5,10 @@ use std::ops::RangeBounds;
 use milepost_codec::{Epoch, Error, Head, LineageId, Offset, Result, TaskNo};
 
 use crate::TaskInfo;
-use crate::append::{Append, Appended};
+use crate::append::{Append, Appended, Committed};
 use crate::checkpoint::{Checkpoint, Mark};
 use crate::engine::Engine;
+use crate::index::TaskEntry;
 use crate::joined::Captured;
 use crate::lineage::{Lineage, LineageInfo, info};
 use crate::point::Point;
@@ -33,15 +34,25 @@ impl Task {
     pub(crate) fn of(engine: &Engine, no: TaskNo) -> Result<Self> {
         let catalog = &engine.inner.catalog;
         let (epoch, entry) = catalog.active(no)?;
-        let lineage = Lineage::new(engine, no, entry.lineage, Some(epoch))?;
-        let user = catalog.task(no)?.user.into();
-        Ok(Self {
+        catalog.lineage(no, entry.lineage)?;
+        let lineage = entry.lineage;
+        Ok(Self::made(engine, (no, &catalog.task(no)?), lineage, epoch))
+    }
+
+    /// A handle on a task whose entry was read, and the lineage that it goes on with.
+    pub(crate) fn made(
+        engine: &Engine,
+        (no, entry): (TaskNo, &TaskEntry),
+        lineage: LineageId,
+        epoch: Epoch,
+    ) -> Self {
+        Self {
             engine: engine.clone(),
             no,
-            user,
+            user: entry.user.as_str().into(),
             epoch,
-            lineage,
-        })
+            lineage: Lineage::made(engine, (no, entry), lineage, Some(epoch)),
+        }
     }
 
     /// A handle that goes on with this lineage.
@@ -140,22 +151,26 @@ impl Task {
     ///
     /// As [`Lineage::append`]; `Invalid` where a hook refuses.
     pub fn append(&self, append: impl Into<Append>) -> Result<Appended> {
-        let (append, _captured) = self.with_captures(append.into())?;
+        self.append_marked(append.into())
+            .map(|committed| committed.appended)
+    }
+
+    /// The same, with the mark that it made.
+    pub(crate) fn append_marked(&self, append: Append) -> Result<Committed> {
+        let (append, _captured) = self.with_captures(append)?;
         self.append_as_it_is(append)
     }
 
     /// Appends events, without what takes part in the task.
-    pub(crate) fn append_as_it_is(&self, append: Append) -> Result<Appended> {
+    pub(crate) fn append_as_it_is(&self, append: Append) -> Result<Committed> {
         self.ask_hooks(append.marked().as_ref())?;
-        let appended = self.lineage.append_ref(&append)?;
-        if let (Some(_), false) = (appended.checkpoint, appended.repeated) {
-            let hooks = &self.engine.inner.options.hooks;
-            if !hooks.is_empty() {
-                let checkpoint = self.lineage.checkpoint_behind(&appended)?;
-                hooks.tell("a checkpoint", |hook| hook.after_checkpoint(&checkpoint));
-            }
+        let committed = self.lineage.append_marked(&append)?;
+        let hooks = &self.engine.inner.options.hooks;
+        if committed.marked.is_some() && !hooks.is_empty() {
+            let checkpoint = self.lineage.checkpoint_behind(committed.clone())?;
+            hooks.tell("a checkpoint", |hook| hook.after_checkpoint(&checkpoint));
         }
-        Ok(appended)
+        Ok(committed)
     }
 
     /// See [`Lineage::submit`]. Hooks may refuse a checkpoint that goes with the events; they are not
@@ -227,8 +242,8 @@ impl Task {
         if bodies.is_empty() {
             return self.mark(mark);
         }
-        let appended = self.append_as_it_is(Append::batch(bodies).mark(mark))?;
-        self.lineage.checkpoint_behind(&appended)
+        let committed = self.append_as_it_is(Append::batch(bodies).mark(mark))?;
+        self.lineage.checkpoint_behind(committed)
     }
 
     /// Marks a checkpoint, without what takes part in the task.

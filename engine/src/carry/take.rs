@@ -5,8 +5,8 @@
 //! opened again.
 
 use milepost_codec::{
-    BodyForm, Control, Deleted, Error, ErrorKind, LineageId, LogId, Offset, Origin, Result, TaskNo,
-    TaskOpened, TaskPrepared,
+    BodyForm, Control, Deleted, Epoch, Error, ErrorKind, LineageId, LogId, Offset, Origin, Result,
+    TaskNo, TaskOpened, TaskPrepared,
 };
 
 use super::renew::Renewal;
@@ -303,16 +303,28 @@ impl Import {
         if self.prepared.is_empty() {
             return Ok(Vec::new());
         }
+        // Behind the commit nothing is read: what is done is answered so.
+        let epochs = self.prepared.iter();
+        let epochs = epochs.map(|task| Ok(inner.catalog.active(task.no)?.0));
+        let epochs = epochs.collect::<Result<Vec<_>>>()?;
         inner.commit(Request::one(part.finish()))?;
         drop(structure);
         // What is known of them was known of tasks that nobody saw.
         inner.committer.hold(|| ());
         let prepared = std::mem::take(&mut self.prepared);
-        let task = |task: &Prepared| {
+        let task = |(task, epoch): (&Prepared, Epoch)| {
             Done::of("task_imported", task.no, task.active).tell(inner);
-            Task::of(&self.engine, task.no)
+            let entry = TaskEntry {
+                name: task.name.clone(),
+                user: task.user.clone(),
+                origin: task.origin,
+                created_us: task.created_us,
+                opened: task.opened,
+                deleted_us: None,
+            };
+            Task::made(&self.engine, (task.no, &entry), task.active, epoch)
         };
-        prepared.iter().map(task).collect()
+        Ok(prepared.iter().zip(epochs).map(task).collect())
     }
 }
 

@@ -33,7 +33,7 @@ use milepost_codec::{Error, ErrorKind, LogId, Result, TaskNo};
 pub(crate) use lead::{Errand, Lead};
 pub(crate) use request::{Activate, Draft, Part, PartBuilder, Request};
 use ticket::{Answer, Gate, Results, hand_out};
-pub(crate) use ticket::{Done, Slot};
+pub(crate) use ticket::{Done, Marked, Slot};
 pub(crate) use watch::{Watch, Watchers};
 
 use crate::catalog::Catalog;

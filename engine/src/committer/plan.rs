@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 
 use super::lead::{Lead, LogState};
 use super::request::{Draft, Part, PartBuilder, Request};
-use super::ticket::Done;
+use super::ticket::{Done, Marked};
 use crate::index::{Before, ENTRY_MAX, Indexed, LogHead, Tallies, Tally, index_record};
 use crate::log::{Batch, GroupMeta, IndexPut};
 
@@ -136,6 +136,7 @@ impl Lead {
             seq,
             repeated: None,
             checkpoint: None,
+            marked: None,
         };
         for (n, part) in request.parts.iter().enumerate() {
             let mut start = self.start(plan, part)?;
@@ -151,8 +152,9 @@ impl Lead {
                 opened: start.opened.take(),
             });
             if let Some(draft) = &part.mark {
-                let (id, head) = self.mark(plan, part, draft, &start, seq)?;
-                done.checkpoint = Some(id);
+                let (marked, head) = self.mark(plan, part, draft, &start, seq)?;
+                done.checkpoint = Some(marked.id);
+                done.marked = Some(Box::new(marked));
                 start.head = head;
             }
             done.parts.push((first, start.head.head));
@@ -282,7 +284,7 @@ impl Lead {
         }
     }
 
-    /// Plans a mark behind the records of a part. Returns its id and the head after it.
+    /// Plans a mark behind the records of a part. Returns it and the head after it.
     fn mark(
         &self,
         plan: &mut Plan,
@@ -290,7 +292,7 @@ impl Lead {
         draft: &Draft,
         start: &Start,
         seq: Seq,
-    ) -> Result<(CheckpointId, LogHead)> {
+    ) -> Result<(Marked, LogHead)> {
         let LogKind::Lineage(lineage) = part.log.kind else {
             return Err(Error::invalid("a control log has no checkpoints"));
         };
@@ -298,6 +300,12 @@ impl Lead {
         body.parent = body.parent.or(start.last_mark);
         let (head, time_us) = (start.head.head, draft.header.time_us);
         let id = checkpoint_id(part.origin, lineage, head, time_us, &body);
+        let marked = Marked {
+            id,
+            before: head,
+            body: body.clone(),
+            time_us,
+        };
         let (kind, payload) = Body::CheckpointMarked(body).encode();
         // A seed of its own: the part's salts are taken by its records.
         let seed = Seed(seed_of_mark(&part.seed.0));
@@ -307,9 +315,9 @@ impl Lead {
             ..draft.header.clone()
         };
         builder.push(header, BodyForm::Inline, &payload)?;
-        let marked = builder.finish();
+        let event = builder.finish();
         let begun = plan.cuts.len();
-        let head = self.chain(plan, &marked, start, seq)?;
+        let head = self.chain(plan, &event, start, seq)?;
         plan.steps.push(Step {
             log: part.log,
             part: PartAt::Mark(plan.marks.len()),
@@ -318,8 +326,8 @@ impl Lead {
             mark: Some(id),
             opened: None,
         });
-        plan.marks.push(marked);
-        Ok((id, head))
+        plan.marks.push(event);
+        Ok((marked, head))
     }
 
     /// Moves the leader's plan into the batch and the caches.

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 use crate::clock::Stopwatch;
 use crate::metrics::Meters;
 use crate::sync::{Condvar, Mutex};
-use milepost_codec::{CheckpointId, Error, ErrorKind, Head, Offset, Result, Seq};
+use milepost_codec::{CheckpointId, CheckpointMarked, Error, ErrorKind, Head, Offset, Result, Seq};
 use smallvec::SmallVec;
 
 /// What came of a request.
@@ -19,6 +19,19 @@ pub(crate) struct Done {
     pub(crate) repeated: Option<u32>,
     /// The checkpoint that was marked.
     pub(crate) checkpoint: Option<CheckpointId>,
+    /// The whole mark, where this request made it.
+    pub(crate) marked: Option<Box<Marked>>,
+}
+
+/// A mark as it was committed: all that a checkpoint says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Marked {
+    pub(crate) id: CheckpointId,
+    /// Its own event: the offset, and the chain hash before it.
+    pub(crate) before: Head,
+    /// With its parent.
+    pub(crate) body: CheckpointMarked,
+    pub(crate) time_us: u64,
 }
 
 /// Where all who wait for the same commit stand: one signal wakes them, each the next, instead of

@@ -292,7 +292,7 @@ impl Shared {
         Ok(())
     }
 
-    fn dressed(&self, append: Append) -> Append {
+    pub(super) fn dressed(&self, append: Append) -> Append {
         append.unless_given(
             self.options.actor.as_deref(),
             self.options.correlation.as_deref(),

@@ -123,9 +123,10 @@ impl Run {
             count();
             return Ok(None);
         }
-        match self.append(append.clone().mark(mark(&moment, about)?)) {
-            Ok(appended) => {
-                let checkpoint = task.lineage().checkpoint_behind(&appended)?;
+        let marked = append.clone().mark(mark(&moment, about)?);
+        match task.append_marked(shared.dressed(marked)) {
+            Ok(committed) => {
+                let checkpoint = task.lineage().checkpoint_behind(committed)?;
                 shared.saved(&checkpoint);
                 Ok(Some(checkpoint))
             }
