@@ -14,6 +14,7 @@ use smallvec::{SmallVec, smallvec};
 use crate::behalf;
 use crate::checkpoint::Mark;
 use crate::committer::{Done, Marked, PartBuilder};
+use crate::conditions;
 use crate::index::is_indexed;
 use crate::log::Log;
 use crate::trees;
@@ -152,6 +153,13 @@ impl Append {
         self.actor = self.actor.or_else(|| actor.map(str::to_owned));
         self.correlation = self.correlation.or_else(|| correlation.map(str::to_owned));
         self
+    }
+
+    /// Under the conditions that are said for all of a call.
+    pub(crate) fn under_conditions(mut self) -> Result<Self> {
+        self.key = self.key.or(conditions::key()?);
+        self.expect = self.expect.or(conditions::expected());
+        Ok(self)
     }
 
     pub(crate) fn mark_given(&self) -> Option<&Mark> {

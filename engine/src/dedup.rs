@@ -93,7 +93,7 @@ impl Catalog {
 
     /// Returns `true` if the event at an offset is a mark that says what a draft does, whether the mark
     /// was removed since or not.
-    fn marked_behind(
+    pub(crate) fn marked_behind(
         &self,
         task: TaskNo,
         lineage: LineageId,

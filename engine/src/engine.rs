@@ -18,6 +18,7 @@ use crate::catalog::Catalog;
 use crate::checkpoint::Checkpoint;
 use crate::clock::Stopwatch;
 use crate::committer::{Activate, Committer, Done, Errand, PartBuilder, Request};
+use crate::conditions;
 use crate::control::Controls;
 use crate::entropy::Entropy;
 use crate::hashes::Hashes;
@@ -294,7 +295,14 @@ impl Engine {
         check_name("user", user)?;
         let inner = &self.inner;
         let _structure = inner.structure()?;
-        if inner.catalog.find(id)?.is_some() {
+        let key = conditions::key()?;
+        if let Some(there) = inner.catalog.find(id)? {
+            if let Some(key) = &key
+                && inner.catalog.task(there)?.user == user
+                && inner.catalog.started_under(there, key, initial.as_ref())?
+            {
+                return Task::of(self, there);
+            }
             return Err(Error::new(
                 ErrorKind::Conflict,
                 format!("there is a task `{id}`"),

@@ -12,6 +12,7 @@ use milepost_codec::{
 use crate::append::Append;
 use crate::checkpoint::Mark;
 use crate::committer::{Part, Request};
+use crate::conditions::Conditions;
 use crate::engine::Engine;
 use crate::lineage::Lineage;
 use crate::participant::{Capturing, Going, Participant, Stand};
@@ -211,12 +212,13 @@ impl Engine {
             })?);
         }
         let mark = Mark::new().cause(MarkCause::BeforeRestore);
-        match bodies.is_empty() {
+        // What is asked for once, and onto a head, is the restore.
+        Conditions::new().during(|| match bodies.is_empty() {
             true => task.mark(mark).map(|_| ()),
             false => task
                 .append_as_it_is(Append::batch(bodies).mark(mark))
                 .map(|_| ()),
-        }
+        })
     }
 
     /// Records what will be done. Nothing was changed outside of the log before this is durable.

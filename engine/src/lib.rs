@@ -14,6 +14,7 @@
 //! carry/                              tasks from one store into another
 //! control.rs  run/  hook/             what an iteration engine needs around its log
 //! given_up.rs                          reads that nobody waits for
+//! conditions.rs                       done once under a key, onto an expected head
 //! behalf.rs  audit.rs                 for whom something is done; who did what, for those who listen
 //! metrics/                            how much was done, and how long it took
 //! query.rs  catalog.rs  index/        finding things
@@ -62,6 +63,7 @@ mod checkpoint;
 mod chunk_store;
 mod clock;
 mod committer;
+mod conditions;
 mod control;
 mod dedup;
 mod digest;
@@ -123,6 +125,7 @@ pub use carry::{Carried, CarriedBody, CarriedChunk, CarriedEvent, CarriedTask, E
 pub use checkpoint::{Checkpoint, Mark};
 pub use chunk_store::{ChunkHold, ChunkStore};
 pub use clock::{Clock, ManualClock, SystemClock};
+pub use conditions::Conditions;
 pub use engine::Engine;
 pub use entropy::new_secret;
 pub use files::own::check_store;

@@ -10,6 +10,7 @@ use crate::append::{Append, Appended, Committed};
 use crate::audit::Done;
 use crate::checkpoint::{Checkpoint, Mark};
 use crate::committer::{Marked, Request};
+use crate::conditions;
 use crate::engine::{Engine, Inner};
 use crate::index::{LineageEntry, TaskEntry};
 use crate::point::Point;
@@ -230,6 +231,20 @@ impl Lineage {
         Ok(Request::one(part.finish()))
     }
 
+    /// The checkpoint that was marked already under the key which is said.
+    pub(crate) fn marked_already(&self, mark: &Mark) -> Result<Option<Checkpoint>> {
+        let (inner, key) = (&self.engine.inner, conditions::key()?);
+        let (Some(key), None) = (key, mark.offset()) else {
+            return Ok(None);
+        };
+        let draft = mark.clone().draft(None, inner.now_us())?;
+        let found = inner
+            .catalog
+            .marked_under(self.task, self.id, &key, &draft)?;
+        let checkpoint = |(owner, offset)| inner.catalog.checkpoint_at(self.task, owner, offset);
+        found.map(checkpoint).transpose()
+    }
+
     /// Marks a checkpoint: one small durable append, whatever the size of the state.
     ///
     /// # Errors
@@ -258,10 +273,25 @@ impl Lineage {
                 })
             }
         };
-        let draft = mark.clone().draft(at, inner.now_us())?;
+        let mut draft = mark.clone().draft(at, inner.now_us())?;
+        if let Some(key) = conditions::key()? {
+            // While it is looked whether it was marked, it is marked by none else.
+            structure = match structure {
+                None => Some(inner.structure()?),
+                held => held,
+            };
+            let found = inner
+                .catalog
+                .marked_under(self.task, self.id, &key, &draft)?;
+            if let Some((owner, offset)) = found {
+                return inner.catalog.checkpoint_at(self.task, owner, offset);
+            }
+            (draft.header.key, draft.header.batch) = (Some(key), 1);
+        }
         let part = inner
             .part(self.log(), self.origin)
             .epoch(self.epoch)
+            .expect(conditions::expected())
             .mark(draft);
         let done = inner.commit(Request::one(part.finish()))?;
         drop(structure);

@@ -3,13 +3,14 @@
 use milepost_codec::{
     Activated, ActivationCause, Body, Control, Error, ErrorKind, Hash, Head, LineageId,
     LineageOpened, LineageType, LogId, Offset, Origin, Parent, RestoreEnded, Restored, Result,
-    Scope, TEXT_MAX, check_size,
+    Scope, TEXT_MAX, TaskNo, check_size,
 };
 
 use crate::audit::{self, Done};
 use crate::catalog::Viewer;
 use crate::checkpoint::Mark;
 use crate::committer::{Activate, Part, Request};
+use crate::conditions;
 use crate::control;
 use crate::engine::{Engine, Inner, registered};
 use crate::index::{MarkEntry, keys};
@@ -29,10 +30,17 @@ impl Engine {
     pub fn restore(&self, point: &Point, description: Option<&str>) -> Result<Task> {
         self.check_writable()?;
         let inner = &self.inner;
+        if let Some(task) = self.restored_already(point)? {
+            return Ok(task);
+        }
         let hooks = &inner.options.hooks;
         hooks.ask("a restore", |hook| hook.before_restore(point))?;
         let carried = self.carried(point)?;
         let structure = inner.structure()?;
+        // Another caller with the same key may have come first.
+        if let Some(task) = self.restored_already(point)? {
+            return Ok(task);
+        }
         inner.catalog.goes_on(point.no)?;
         // Behind the commit nothing is read: what is done is answered so.
         let entry = inner.catalog.task(point.no)?;
@@ -64,6 +72,25 @@ impl Engine {
         self.tell_gone("restored", &task, active.lineage);
         hooks.tell("a restore", |hook| hook.after_restore(&task));
         Ok(task)
+    }
+
+    /// The task on the lineage that a restore with the key which is said opened.
+    fn restored_already(&self, point: &Point) -> Result<Option<Task>> {
+        let catalog = &self.inner.catalog;
+        let Some(key) = conditions::key()? else {
+            return Ok(None);
+        };
+        let opened = catalog.restored_under(&key, point)?;
+        opened
+            .map(|lineage| self.on_lineage(point.no, lineage))
+            .transpose()
+    }
+
+    fn on_lineage(&self, task: TaskNo, lineage: LineageId) -> Result<Task> {
+        match Task::of(self, task)? {
+            now if now.lineage().id() == lineage => Ok(now),
+            _ => Lineage::new(self, task, lineage, None)?.with_hooks(),
+        }
     }
 
     /// Opens a new lineage at a point, beside what the task goes on with.
@@ -99,6 +126,11 @@ impl Engine {
         let inner = &self.inner;
         let structure = inner.structure()?;
         let no = inner.catalog.find_for(task, viewer)?;
+        if let Some(key) = conditions::key()?
+            && let Some(lineage) = inner.catalog.undone_under(no, &key)?
+        {
+            return self.on_lineage(no, lineage);
+        }
         inner.catalog.goes_on(no)?;
         let (epoch, active) = inner.catalog.active(no)?;
         let back = active.back.ok_or_else(|| nothing_to_undo(task))?;
@@ -223,7 +255,7 @@ impl Engine {
     /// the restore that it is of where more than the log went back.
     pub(crate) fn activate(
         &self,
-        task: milepost_codec::TaskNo,
+        task: TaskNo,
         activated: Activated,
         parts: &mut Vec<Part>,
         ended: Option<RestoreEnded>,
@@ -233,6 +265,8 @@ impl Engine {
         let mut control = inner.part(LogId::control(task), origin);
         control.control(&Control::from(activated), inner.now_us())?;
         let settles = ended.as_ref().map(|ended| ended.restore);
+        let before = inner.catalog.active(task)?.1.lineage;
+        let heads = conditions::heads(task, before);
         if let Some(ended) = ended {
             control.control(&Control::from(ended), inner.now_us())?;
         }
@@ -249,6 +283,7 @@ impl Engine {
             Some(restore) => Request::of(parts).settling(task, restore),
             None => Request::of(parts),
         };
+        let request = request.unless_grown(heads);
         let done = inner.commit(Request {
             activates,
             ..request

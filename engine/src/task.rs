@@ -233,6 +233,9 @@ impl Task {
     ///
     /// As [`Lineage::checkpoint`]; `Invalid` where a hook refuses.
     pub fn checkpoint(&self, mark: Mark) -> Result<Checkpoint> {
+        if let Some(marked) = self.lineage.marked_already(&mark)? {
+            return Ok(marked);
+        }
         // One of an earlier point is not of what there is now.
         let mut captured = match mark.is_of_the_head() {
             true => self.engine.captured(self, |name| mark.asks(name))?,
@@ -242,7 +245,8 @@ impl Task {
         if bodies.is_empty() {
             return self.mark(mark);
         }
-        let committed = self.append_as_it_is(Append::batch(bodies).mark(mark))?;
+        let append = Append::batch(bodies).mark(mark).under_conditions()?;
+        let committed = self.append_as_it_is(append)?;
         self.lineage.checkpoint_behind(committed)
     }
 

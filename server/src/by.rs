@@ -4,7 +4,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use milepost::{Append, Appended, Detail, Error, ErrorKind, Task};
+use milepost::{Append, Appended, Conditions, Detail, Error, ErrorKind, Task};
 use serde::Serialize;
 
 use crate::around::RequestId;
@@ -63,6 +63,26 @@ impl By {
             append = append.key(key);
         }
         append
+    }
+
+    /// Does something under the request's conditions, on this thread.
+    pub(crate) fn during<T>(&self, work: impl FnOnce() -> T) -> T {
+        let mut conditions = Conditions::new();
+        if let Some(key) = &self.key {
+            conditions = conditions.key(key);
+        }
+        if let Some(head) = self.expect {
+            conditions = conditions.expect_head(head);
+        }
+        conditions.during(work)
+    }
+
+    /// That no head is expected, where none is known before.
+    pub(crate) fn onto_any_head(self) -> Result<Self, Wrong> {
+        match self.expect {
+            None => Ok(self),
+            Some(_) => Err(Wrong::Invalid("`If-Match` is not for this route".into())),
+        }
     }
 
     /// That nothing was asked which this route cannot look at.

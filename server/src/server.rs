@@ -90,8 +90,9 @@ struct Inner {
     quotas: Quotas,
     /// The part of the budgets that each token has.
     parts: budget::Tokens,
-    /// States that each token folds at once: one.
+    /// States that each token folds, and pieces that it reads, at once: one of each.
     folds_of: Mutex<HashMap<String, Arc<Semaphore>>>,
+    reads_of: Mutex<HashMap<String, Arc<Semaphore>>>,
     /// One for each piece that may be read at once.
     reads: Arc<Semaphore>,
     /// One for each state that may be folded at once.
@@ -172,6 +173,7 @@ impl Server {
             quotas: Quotas::default(),
             parts: budget::Tokens::default(),
             folds_of: Mutex::default(),
+            reads_of: Mutex::default(),
             reads: Arc::new(Semaphore::new(READS)),
             at_fold: Arc::new(Semaphore::new(READS)),
             streams,
@@ -279,6 +281,21 @@ impl Server {
     }
 }
 
+/// Leave of the token, which has one, and then of all.
+async fn one_of_each(
+    of_tokens: &Mutex<HashMap<String, Arc<Semaphore>>>,
+    of_all: &Arc<Semaphore>,
+    who: &Who,
+) -> Option<[OwnedSemaphorePermit; 2]> {
+    let own = {
+        let mut all = of_tokens.lock();
+        let own = all.entry(who.of_token().to_owned());
+        Arc::clone(own.or_insert_with(|| Arc::new(Semaphore::new(1))))
+    };
+    let own = own.acquire_owned().await.ok()?;
+    Some([own, Arc::clone(of_all).acquire_owned().await.ok()?])
+}
+
 impl App {
     pub(crate) fn options(&self) -> &ServerOptions {
         &self.0.options
@@ -323,21 +340,14 @@ impl App {
     }
 
     /// Leave to read a piece of an answer: what is read at once is bounded, whoever asks.
-    pub(crate) async fn one_more_read(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.0.reads).acquire_owned().await.ok()
+    pub(crate) async fn one_more_read(&self, who: &Who) -> Option<[OwnedSemaphorePermit; 2]> {
+        one_of_each(&self.0.reads_of, &self.0.reads, who).await
     }
 
     /// Leave to fold a state: what takes how much is known afterwards, so that a token folds one
     /// at a time.
     pub(crate) async fn one_more_fold(&self, who: &Who) -> Option<[OwnedSemaphorePermit; 2]> {
-        let token = who.of_token().to_owned();
-        let own = {
-            let mut all = self.0.folds_of.lock();
-            let own = all.entry(token);
-            Arc::clone(own.or_insert_with(|| Arc::new(Semaphore::new(1))))
-        };
-        let own = own.acquire_owned().await.ok()?;
-        Some([own, Arc::clone(&self.0.at_fold).acquire_owned().await.ok()?])
+        one_of_each(&self.0.folds_of, &self.0.at_fold, who).await
     }
 
     /// How long a request waits for bytes of a budget.

@@ -4,13 +4,16 @@ use std::collections::VecDeque;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use milepost::{Body, Chunks, Entry, ErrorKind, Json, MessageRange, Offset};
+use milepost::{Body, Chunks, Entry, ErrorKind, Json, Offset};
 use serde_json::json;
 
 use crate::folds::Folded;
 use crate::forms::PointForm;
 use crate::streamed::{BUFFER, Source};
 use crate::wrong::Wrong;
+
+/// Guidance that is shown where not all messages are asked for.
+const GUIDANCE_SHOWN: u64 = 100;
 
 /// A place in a state, as a JSON pointer (RFC 6901).
 #[derive(Debug)]
@@ -85,8 +88,8 @@ impl List {
 enum Part {
     /// A text, and how much of it was written.
     Text(String, usize),
-    /// Items of a list from an index on.
-    Items(List, u64),
+    /// Items of a list from an index on, and the first that is written.
+    Items { list: List, first: u64, from: u64 },
 }
 
 /// A state, or a part of one, to be written.
@@ -94,7 +97,7 @@ enum Part {
 pub(crate) struct StateText {
     parts: VecDeque<Part>,
     /// The items that were written last, alone in their buffer.
-    last: Option<(List, u64)>,
+    last: Option<Part>,
     state: Arc<Folded>,
     chunks: Chunked,
 }
@@ -133,7 +136,7 @@ impl StateText {
         text.push(format!("\"pointer\":{shown},\"value\":"));
         match pointer.place() {
             Place::Whole => text.whole()?,
-            Place::List(list) => text.list(list),
+            Place::List(list) => text.list(list, u64::MAX),
             Place::Item(list, index) => {
                 let item = text.items(list, index, 1)?.pop();
                 text.push(item.ok_or_else(|| nothing(pointer))?);
@@ -155,16 +158,16 @@ impl StateText {
         count: u64,
         chunks: Arc<dyn Chunks>,
     ) -> Result<Self, Wrong> {
-        let value = state.text(chunks.as_ref(), Some(MessageRange::Last(count)));
-        let value = value.map_err(too_large)?;
-        let point = serde_json::to_string(point).map_err(|_| Wrong::Bug)?;
         let mut text = Self {
             parts: VecDeque::new(),
             last: None,
             state,
             chunks: Chunked(chunks),
         };
-        text.push(format!("{{\"point\":{point},\"state\":{value}}}"));
+        let point = serde_json::to_string(point).map_err(|_| Wrong::Bug)?;
+        text.push(format!("{{\"point\":{point},\"state\":"));
+        text.whole_with(GUIDANCE_SHOWN, count)?;
+        text.push("}".into());
         Ok(text)
     }
 
@@ -172,21 +175,35 @@ impl StateText {
         self.parts.push_back(Part::Text(text, 0));
     }
 
-    fn list(&mut self, list: List) {
+    fn list(&mut self, list: List, last: u64) {
+        let len = match list {
+            List::Guidance => self.state.guidance.len(),
+            List::Messages => self.state.messages.len(),
+        };
+        let first = len.saturating_sub(last);
         self.push("[".into());
-        self.parts.push_back(Part::Items(list, 0));
+        self.parts.push_back(Part::Items {
+            list,
+            first,
+            from: first,
+        });
         self.push("]".into());
     }
 
     fn whole(&mut self) -> Result<(), Wrong> {
+        self.whole_with(u64::MAX, u64::MAX)
+    }
+
+    /// The whole state with so much of its last guidance, and so many of its last messages.
+    fn whole_with(&mut self, guidance: u64, messages: u64) -> Result<(), Wrong> {
         // All but the long lists.
         let plain = self.state.text(self.chunks.0.as_ref(), None);
         let mut plain = plain.map_err(too_large)?;
         plain.pop();
         self.push(plain);
-        for list in [List::Guidance, List::Messages] {
+        for (list, last) in [(List::Guidance, guidance), (List::Messages, messages)] {
             self.push(format!(",\"{}\":", list.name()));
-            self.list(list);
+            self.list(list, last);
         }
         self.push("}".into());
         Ok(())
@@ -240,22 +257,27 @@ impl Source for StateText {
                     }
                 }
                 // Alone in a buffer, so that they can be read again.
-                Some(items @ Part::Items(..)) if !buffer.is_empty() => {
+                Some(items @ Part::Items { .. }) if !buffer.is_empty() => {
                     self.parts.push_front(items);
                     break;
                 }
-                Some(Part::Items(list, from)) => {
+                Some(Part::Items { list, first, from }) => {
                     let items = self.items(list, from, usize::MAX)?;
                     if items.is_empty() {
                         continue;
                     }
-                    if from > 0 {
+                    if from > first {
                         buffer.push(b',');
                     }
                     buffer.extend_from_slice(items.join(",").as_bytes());
                     let next = from.saturating_add(items.len() as u64);
-                    self.parts.push_front(Part::Items(list, next));
-                    self.last = Some((list, from));
+                    let behind = Part::Items {
+                        list,
+                        first,
+                        from: next,
+                    };
+                    self.parts.push_front(behind);
+                    self.last = Some(Part::Items { list, first, from });
                     break;
                 }
             }
@@ -264,11 +286,11 @@ impl Source for StateText {
     }
 
     fn again(&mut self) -> bool {
-        let Some((list, from)) = self.last.take() else {
+        let Some(items) = self.last.take() else {
             return false;
         };
         self.parts.pop_front();
-        self.parts.push_front(Part::Items(list, from));
+        self.parts.push_front(items);
         true
     }
 }

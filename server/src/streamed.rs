@@ -47,6 +47,7 @@ pub(crate) async fn body(
 ) -> Result<Body, Wrong> {
     let reader = Reader {
         app: app.clone(),
+        who: who.clone(),
         long: app.long(who),
         id,
         source,
@@ -67,6 +68,7 @@ pub(crate) async fn body(
 /// What reads an answer.
 struct Reader<S> {
     app: App,
+    who: Who,
     long: TokenBudget,
     id: RequestId,
     source: S,
@@ -78,7 +80,7 @@ impl<S: Source> Reader<S> {
     async fn next(mut self) -> Result<Option<(Bytes, Self)>, Wrong> {
         let mut leave = None;
         loop {
-            let one = self.app.one_more_read().await;
+            let one = self.app.one_more_read(&self.who).await;
             let (mut source, id) = (self.source, self.id.clone());
             let read = spawn_blocking(move || (source.next(), source)).await;
             drop(one);

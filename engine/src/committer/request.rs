@@ -12,6 +12,7 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::behalf;
 use crate::clock::Stopwatch;
+use crate::conditions;
 use crate::index::is_indexed;
 
 /// All parts of a request are committed, or none.
@@ -208,6 +209,8 @@ impl PartBuilder {
     }
 
     pub(crate) fn mark(mut self, mark: Draft) -> Self {
+        let key = mark.header.key.clone();
+        self.0.key = self.0.key.or(key);
         self.0.mark = Some(mark);
         self
     }
@@ -308,13 +311,15 @@ impl PartBuilder {
     /// Appends an inline event of a lineage.
     pub(crate) fn body(&mut self, body: &Body, time_us: u64) -> Result<()> {
         let (kind, payload) = body.encode();
-        self.push(behalf::header(kind, time_us), BodyForm::Inline, &payload)
+        let header = conditions::on_body(body, behalf::header(kind, time_us))?;
+        self.push(header, BodyForm::Inline, &payload)
     }
 
     /// Appends an event of a control log.
     pub(crate) fn control(&mut self, control: &Control, time_us: u64) -> Result<()> {
         let (kind, payload) = control.encode();
-        self.push(behalf::header(kind, time_us), BodyForm::Inline, &payload)
+        let header = conditions::on_control(control, behalf::header(kind, time_us))?;
+        self.push(header, BodyForm::Inline, &payload)
     }
 
     pub(crate) fn finish(self) -> Part {

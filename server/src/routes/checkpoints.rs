@@ -10,6 +10,9 @@ use milepost::{
     LineageType, Result, RunState,
 };
 use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use crate::input::{Given, Named};
 use crate::server::App;
@@ -25,28 +28,50 @@ const LIMIT_MAX: usize = 100;
 /// How many characters of a prompt are shown.
 const PREVIEW: usize = 200;
 
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(list))
+        .routes(routes!(one))
+        .routes(routes!(metrics))
+}
+
 /// The envelope of what went well.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = SeedAnswer)]
 pub(crate) struct Answer<T> {
     data: T,
 }
 
-#[derive(Debug, Deserialize)]
+/// The envelope of what went wrong.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = SeedError)]
+struct WrongForm {
+    #[schema(value_type = Object)]
+    error: (),
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct ListQuery {
+    /// At most so many: 1 to 100, 20 unless given.
+    #[param(minimum = 1, maximum = 100)]
     limit: Option<usize>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = SeedCheckpoints)]
 pub(crate) struct CheckpointList {
     checkpoints: Vec<CheckpointForm>,
     total: u64,
 }
 
 /// A checkpoint as the seed shows it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = SeedCheckpoint)]
 pub(crate) struct CheckpointForm {
+    #[schema(value_type = String)]
     id: CheckpointId,
     task_id: String,
     iteration: u64,
@@ -56,16 +81,20 @@ pub(crate) struct CheckpointForm {
     has_artifacts: bool,
     has_user_guidance: bool,
     branch_id: String,
+    #[schema(value_type = Option<String>)]
     parent_id: Option<CheckpointId>,
+    #[schema(value_type = String)]
     lineage_type: LineageType,
     branch_description: Option<String>,
+    #[schema(value_type = String)]
     checksum: CheckpointId,
     integrity_ok: bool,
     created_at: String,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = SeedCache)]
 pub(crate) struct CacheForm {
     cached: u64,
     cache_bytes: u64,
@@ -75,7 +104,21 @@ pub(crate) struct CacheForm {
     saved: u64,
 }
 
-pub(crate) async fn list(
+/// Checkpoints of a task, newest first, as the seed has them.
+#[utoipa::path(
+    get,
+    path = "/api/v1/tasks/{task}/checkpoints",
+    operation_id = "seed_checkpoints",
+    tag = "seeds",
+    params(("task" = String, Path, description = "The task's id"), ListQuery),
+    responses(
+        (status = 200, body = Answer<CheckpointList>),
+        (status = 400, description = "Something asked is not as it should be", body = WrongForm),
+        (status = 401, description = "No token, or one that is not known", body = WrongForm),
+        (status = 404, description = "There is no such task", body = WrongForm),
+    ),
+)]
+async fn list(
     State(app): State<App>,
     who: Who,
     Named(task): Named,
@@ -109,7 +152,21 @@ pub(crate) async fn list(
     Ok(Json(Answer { data: data.await? }))
 }
 
-pub(crate) async fn one(
+/// A checkpoint, as the seed has it.
+#[utoipa::path(
+    get,
+    path = "/api/v1/checkpoints/{id}",
+    operation_id = "seed_checkpoint",
+    tag = "seeds",
+    params(("id" = String, Path, description = "The checkpoint's id, or a unique prefix of 8 or more digits")),
+    responses(
+        (status = 200, body = Answer<CheckpointForm>),
+        (status = 400, description = "Something asked is not as it should be", body = WrongForm),
+        (status = 401, description = "No token, or one that is not known", body = WrongForm),
+        (status = 404, description = "There is no such checkpoint", body = WrongForm),
+    ),
+)]
+async fn one(
     State(app): State<App>,
     who: Who,
     Named(id): Named,
@@ -123,7 +180,19 @@ pub(crate) async fn one(
     Ok(Json(Answer { data: data.await? }))
 }
 
-pub(crate) async fn metrics(
+/// States of checkpoints that are kept in memory, and checkpoints that were saved.
+#[utoipa::path(
+    get,
+    path = "/api/v1/meta/checkpoint-metrics",
+    operation_id = "seed_metrics",
+    tag = "seeds",
+    responses(
+        (status = 200, body = Answer<CacheForm>),
+        (status = 401, description = "No token, or one that is not known", body = WrongForm),
+        (status = 403, description = "It is for admins", body = WrongForm),
+    ),
+)]
+async fn metrics(
     State(app): State<App>,
     who: Who,
 ) -> std::result::Result<Json<Answer<CacheForm>>, Wrong> {

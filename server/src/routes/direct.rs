@@ -6,17 +6,37 @@ mod stats;
 use axum::http::StatusCode;
 use milepost::{Engine, ErrorKind};
 use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-pub(crate) use self::cleanup::cleanup;
-pub(crate) use self::stats::stats;
+use crate::server::App;
 use crate::who::Who;
 use crate::wrong::Wrong;
 
 /// The most bytes of a thread's id, and of a user's.
 const ID_MAX: usize = 256;
 
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(cleanup::cleanup))
+        .routes(routes!(stats::stats))
+}
+
+/// The envelope of what went wrong, and in `data` why.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = DirectError)]
+struct WrongForm {
+    code: u16,
+    success: bool,
+    message: String,
+    #[schema(value_type = Object)]
+    data: (),
+}
+
 /// The envelope of what went well.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = DirectAnswer)]
 pub(crate) struct Answer<T> {
     code: u16,
     success: bool,

@@ -5,6 +5,8 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use milepost::{ErrorKind, TaskQuery};
 use tracing::error;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use crate::server::App;
 use crate::wrong::Wrong;
@@ -12,11 +14,38 @@ use crate::wrong::Wrong;
 /// With less free than this appends are soon refused.
 const FREE_LEAST: u64 = 64 << 20;
 
-pub(crate) async fn alive() -> &'static str {
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(alive))
+        .routes(routes!(ready))
+}
+
+/// The process answers.
+#[utoipa::path(
+    get,
+    path = "/healthz",
+    operation_id = "healthz",
+    tag = "service",
+    security(()),
+    responses((status = 200, body = String, content_type = "text/plain")),
+)]
+async fn alive() -> &'static str {
     "ok\n"
 }
 
-pub(crate) async fn ready(State(app): State<App>) -> Response {
+/// The store takes appends.
+#[utoipa::path(
+    get,
+    path = "/readyz",
+    operation_id = "readyz",
+    tag = "service",
+    security(()),
+    responses(
+        (status = 200, body = String, content_type = "text/plain"),
+        (status = 503, description = "It takes none, and why", body = String, content_type = "text/plain"),
+    ),
+)]
+async fn ready(State(app): State<App>) -> Response {
     if app.engine().metrics().poisoned {
         return not_ready("a write to the store failed: it has to be opened again");
     }

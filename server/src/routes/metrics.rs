@@ -7,7 +7,10 @@ use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use milepost::{Histogram, Metrics, Stats};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
+use crate::forms::Problem;
 use crate::meters::{BUCKETS, Counts};
 use crate::server::App;
 use crate::who::Who;
@@ -16,7 +19,24 @@ use crate::wrong::Wrong;
 /// Shares that summaries tell.
 const SHARES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 
-pub(crate) async fn metrics(State(app): State<App>, who: Who) -> Result<Response, Wrong> {
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(metrics))
+}
+
+/// Numbers of the engine and the service, in the text format of Prometheus.
+#[utoipa::path(
+    get,
+    path = "/metrics",
+    operation_id = "metrics",
+    tag = "service",
+    responses(
+        (status = 200, body = String, content_type = "text/plain"),
+        (status = 401, body = Problem, content_type = "application/problem+json"),
+        (status = 403, description = "They are for admins", body = Problem, content_type = "application/problem+json"),
+        (status = 503, body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+async fn metrics(State(app): State<App>, who: Who) -> Result<Response, Wrong> {
     who.is_admin("metrics of the store are for admins")?;
     let meters = app.meters().now();
     let streams = app.streams() as u64;

@@ -25,6 +25,7 @@ mod maintenance;
 mod marks;
 mod matrix;
 mod metrics;
+mod once;
 mod open;
 mod paths;
 mod permits;

@@ -127,11 +127,9 @@ async fn what_is_no_restore_is_refused() {
         assert_eq!(problem(&none), (404, "not_found".into()));
     }
     let keyed = [("idempotency-key", "k")];
-    assert_eq!(
-        three.with("POST", RESTORES, &keyed, DRAFT).await.status,
-        400
-    );
-    assert_eq!(three.with("POST", UNDO, &keyed, "").await.status, 400);
+    let files = r#"{"to": "hers@draft", "scope": "files", "folder": "/nowhere"}"#;
+    let came = three.with("POST", RESTORES, &keyed, files).await;
+    assert_eq!(problem(&came), (400, "invalid".into()));
     assert_eq!(three.served.engine.task("hers").unwrap().epoch(), 1);
 }
 

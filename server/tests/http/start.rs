@@ -118,6 +118,10 @@ async fn conditions_that_are_not_looked_at_are_refused() {
             ("DELETE", "/v1/tasks/hers", ""),
             ("POST", "/v1/tasks", r#"{"id": "new"}"#),
         ] {
+            // A start is done once under a key.
+            if (method, condition.0) == ("POST", "idempotency-key") {
+                continue;
+            }
             let came = three.with(method, path, &[condition], body).await;
             assert_eq!(
                 problem(&came),

@@ -7,8 +7,9 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use milepost::{Engine, Retention, RetentionReport, TaskRetained};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
-use super::{Answer, check_thread, check_user, has_thread, no_thread};
+use super::{Answer, WrongForm, check_thread, check_user, has_thread, no_thread};
 use crate::input::{Given, Nothing, Sent};
 use crate::server::App;
 use crate::time;
@@ -19,15 +20,18 @@ use crate::wrong::Wrong;
 /// The most checkpoints that can be asked to stay.
 const KEEP_MAX: usize = 1_000_000;
 
-#[derive(Debug, Default, Deserialize)]
+/// Which checkpoints go.
+#[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = DirectCleanup)]
 pub(crate) struct Asked {
     keep_count: Option<usize>,
     user_id: Option<String>,
     thread_id: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = DirectCleaned)]
 pub(crate) struct Cleaned {
     operation_type: &'static str,
     target: String,
@@ -38,7 +42,8 @@ pub(crate) struct Cleaned {
     timestamp: String,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = DirectCleanedThread)]
 struct Detail {
     original_count: u64,
     deleted_count: u64,
@@ -55,7 +60,25 @@ enum Target {
     Thread(String),
 }
 
-pub(crate) async fn cleanup(
+/// The newest checkpoints of each thread stay, the others go.
+#[utoipa::path(
+    post,
+    path = "/api/v0/checkpoint/direct/cleanup",
+    operation_id = "direct_cleanup",
+    tag = "seeds",
+    request_body = Option<Asked>,
+    responses(
+        (status = 200, body = Answer<Cleaned>),
+        (status = 400, description = "Something asked is not as it should be", body = WrongForm),
+        (status = 401, description = "No token, or one that is not known", body = WrongForm),
+        (status = 403, description = "All users are for admins", body = WrongForm),
+        (status = 404, description = "There is no such user, or thread", body = WrongForm),
+        (status = 413, description = "The body is too long", body = WrongForm),
+        (status = 415, description = "The body is no JSON", body = WrongForm),
+        (status = 500, description = "All threads failed", body = WrongForm),
+    ),
+)]
+pub(super) async fn cleanup(
     State(app): State<App>,
     who: Who,
     Given(Nothing {}): Given<Nothing>,

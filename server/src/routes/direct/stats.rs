@@ -6,22 +6,26 @@ use axum::Json;
 use axum::extract::State;
 use milepost::TaskStats;
 use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
-use super::{Answer, check_user, no_user};
+use super::{Answer, WrongForm, check_user, no_user};
 use crate::input::Given;
 use crate::server::App;
 use crate::time;
 use crate::who::Who;
 use crate::wrong::Wrong;
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct Query {
+    /// Whose; all users unless given, which is for admins.
     user_id: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(untagged)]
+#[schema(as = DirectStats)]
 pub(crate) enum Stats {
     System {
         operation_type: &'static str,
@@ -39,7 +43,8 @@ pub(crate) enum Stats {
     },
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = DirectUser)]
 pub(crate) struct User {
     user_id: String,
     thread_count: u64,
@@ -47,13 +52,29 @@ pub(crate) struct User {
     threads: Vec<Thread>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = DirectThread)]
 struct Thread {
     thread_id: String,
     checkpoint_count: u64,
 }
 
-pub(crate) async fn stats(
+/// How many checkpoints each thread has.
+#[utoipa::path(
+    get,
+    path = "/api/v0/checkpoint/direct/stats",
+    operation_id = "direct_stats",
+    tag = "seeds",
+    params(Query),
+    responses(
+        (status = 200, body = Answer<Stats>),
+        (status = 400, description = "Something asked is not as it should be", body = WrongForm),
+        (status = 401, description = "No token, or one that is not known", body = WrongForm),
+        (status = 403, description = "All users are for admins", body = WrongForm),
+        (status = 404, description = "There is no such user", body = WrongForm),
+    ),
+)]
+pub(super) async fn stats(
     State(app): State<App>,
     who: Who,
     Given(query): Given<Query>,

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::by::By;
+use crate::by::{By, refused};
 use crate::forms::{Big, CheckpointForm, Problem, big_or_none, location};
 use crate::input::{Named, Required};
 use crate::server::App;
@@ -72,14 +72,19 @@ impl From<CheckpointGiven> for Mark {
     path = "/v1/tasks/{task}/checkpoints",
     operation_id = "mark",
     tag = "checkpoints",
-    params(("task" = String, Path, description = "The task's id")),
+    params(
+        ("task" = String, Path, description = "The task's id"),
+        ("If-Match" = Option<String>, Header, description = "The expected head, in quotes"),
+        ("Idempotency-Key" = Option<String>, Header, description = "Marked once under this key"),
+    ),
     request_body = CheckpointGiven,
     responses(
         (status = 201, body = CheckpointForm, headers(("Location" = String, description = "Its path"))),
         (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "The task went on elsewhere meanwhile", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "The task went on elsewhere meanwhile, or the key was used for something else", body = Problem, content_type = "application/problem+json"),
+        (status = 412, description = "The head is elsewhere", body = Problem, content_type = "application/problem+json"),
         (status = 413, body = Problem, content_type = "application/problem+json"),
         (status = 415, body = Problem, content_type = "application/problem+json"),
         (status = 503, body = Problem, content_type = "application/problem+json"),
@@ -91,7 +96,6 @@ async fn mark(
     Named(task): Named,
     Required(given): Required<CheckpointGiven>,
 ) -> Result<impl IntoResponse, Wrong> {
-    let by = by.unconditional()?;
     let mark = move |by: &By, view: &View<'_>| {
         let (task, lineage) = (view.task(&task)?, given.lineage);
         let mark = Mark::from(given).correlation(by.correlation());
@@ -99,7 +103,7 @@ async fn mark(
             Some(lineage) => task.lineage_named(lineage)?.with_hooks()?,
             None => task,
         };
-        Ok(task.checkpoint(mark)?)
+        by.during(|| task.checkpoint(mark)).map_err(refused)
     };
     let marked = app.work(move |engine| mark(&by, &View::of(engine, &by.who)));
     let marked = marked.await?;

@@ -2,10 +2,13 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
 use milepost::{Hash, Point};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::accept::JSON;
 use crate::forms::{EventAt, PointForm, Problem};
 use crate::input::{Given, Named, Nothing};
 use crate::server::App;
@@ -105,7 +108,9 @@ async fn event(
     known: Known,
     Named(address): Named,
     Given(Nothing {}): Given<Nothing>,
-) -> Result<Tagged<Json<EventAt>>, Wrong> {
+) -> Result<Response, Wrong> {
+    // A long one takes several times its length while it is read.
+    let _one = app.one_more_read(&who).await;
     app.work(move |engine| {
         let view = View::of(engine, &who);
         let point = view.point(&address)?;
@@ -113,7 +118,14 @@ async fn event(
         let erased = view.erased(&point)?;
         let (event, hash) = view.event(&point)?;
         let tag = named(&point, Tag::new(hash)).erased(erased);
-        Tagged::unless(&known, tag, || Ok(Json(EventAt::of(point, event, hash))))
+        Tagged::unless(&known, tag, || {
+            let text = serde_json::to_vec(&EventAt::of(point, event, hash));
+            Ok((
+                [(header::CONTENT_TYPE, JSON)],
+                text.map_err(|_| Wrong::Bug)?,
+            ))
+        })
     })
     .await
+    .map(IntoResponse::into_response)
 }

@@ -14,7 +14,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::budget::Shares;
-use crate::by::By;
+use crate::by::{By, refused};
 use crate::folder::Folder;
 use crate::forms::{Problem, RestorePlanForm, RestoredForm, planned};
 use crate::input::{Named, Required};
@@ -158,6 +158,10 @@ async fn plan(
     path = "/v1/restores",
     operation_id = "restore",
     tag = "restores",
+    params(
+        ("If-Match" = Option<String>, Header, description = "The expected head of what the task goes on with, in quotes; of the scope `state`"),
+        ("Idempotency-Key" = Option<String>, Header, description = "Gone back once under this key; of the scope `state`"),
+    ),
     request_body = RestoreAsked,
     responses(
         (status = 201, body = RestoredForm),
@@ -165,7 +169,8 @@ async fn plan(
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 403, description = "Files are for admins", body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "Something stands in the way of files", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "Something stands in the way of files, or the key was used for something else", body = Problem, content_type = "application/problem+json"),
+        (status = 412, description = "The head is elsewhere", body = Problem, content_type = "application/problem+json"),
         (status = 413, body = Problem, content_type = "application/problem+json"),
         (status = 415, body = Problem, content_type = "application/problem+json"),
         (status = 500, description = "What is before the point is damaged", body = Problem, content_type = "application/problem+json"),
@@ -177,12 +182,19 @@ async fn restore(
     by: By,
     Required(asked): Required<RestoreAsked>,
 ) -> Result<(StatusCode, Json<RestoredForm>), Wrong> {
-    let by = by.unconditional()?;
+    // What is done with files is asked for with the plan, which says what is done already.
+    let by = match asked.scope {
+        None | Some(Scope::State) => by,
+        Some(_) => by.unconditional()?,
+    };
     let restore = move |view: &View<'_>| {
         let (point, scope, files) = asked.resolve(view)?;
         let description = asked.description.as_deref();
         let form = match files {
-            None => RestoredForm::of(&view.restore(&point, description)?)?,
+            None => {
+                let restored = view.restore(&point, description);
+                RestoredForm::of(&restored.map_err(refused)?)?
+            }
             Some(Files { engine, folder }) => {
                 let went = folder.go_back(engine, &point, scope, description)?;
                 RestoredForm::of(&went.task)?.with(&went.plan, went.kept)?
@@ -190,7 +202,7 @@ async fn restore(
         };
         Ok((StatusCode::CREATED, Json(form)))
     };
-    app.work(move |engine| restore(&View::of(engine, &by.who)))
+    app.work(move |engine| by.during(|| restore(&View::of(engine, &by.who))))
         .await
 }
 
@@ -200,13 +212,18 @@ async fn restore(
     path = "/v1/tasks/{task}/undo",
     operation_id = "undo",
     tag = "restores",
-    params(("task" = String, Path, description = "The task's id")),
+    params(
+        ("task" = String, Path, description = "The task's id"),
+        ("If-Match" = Option<String>, Header, description = "The expected head of what the task goes on with, in quotes"),
+        ("Idempotency-Key" = Option<String>, Header, description = "Undone once under this key"),
+    ),
     responses(
         (status = 200, body = RestoredForm),
         (status = 400, description = "There is no restore to undo", body = Problem, content_type = "application/problem+json"),
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "The last restore took files back", body = Problem, content_type = "application/problem+json"),
+        (status = 412, description = "The head is elsewhere", body = Problem, content_type = "application/problem+json"),
         (status = 503, description = "The store cannot answer, or a restore of the task has not ended", body = Problem, content_type = "application/problem+json"),
     ),
 )]
@@ -215,7 +232,6 @@ async fn undo(
     by: By,
     Named(task): Named,
 ) -> Result<Json<RestoredForm>, Wrong> {
-    let by = by.unconditional()?;
     let undo = move |view: &View<'_>| {
         let lineage = view.task(&task)?.lineage().info()?;
         let done = view.undo(&task).map_err(|error| {
@@ -224,11 +240,11 @@ async fn undo(
             let files = lineage.lineage_type == LineageType::Rollback && !waits;
             match error.kind() {
                 ErrorKind::Unavailable if files => Wrong::conflict(error.to_string()),
-                _ => error.into(),
+                _ => refused(error),
             }
         });
         Ok(Json(RestoredForm::of(&done?)?))
     };
-    app.work(move |engine| undo(&View::of(engine, &by.who)))
+    app.work(move |engine| by.during(|| undo(&View::of(engine, &by.who))))
         .await
 }

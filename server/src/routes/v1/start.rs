@@ -43,6 +43,7 @@ struct TaskGiven {
     path = "/v1/tasks",
     operation_id = "start_task",
     tag = "tasks",
+    params(("Idempotency-Key" = Option<String>, Header, description = "Started once under this key")),
     request_body = TaskGiven,
     responses(
         (status = 201, body = TaskForm, headers(("Location" = String, description = "Its path"))),
@@ -60,7 +61,8 @@ async fn start(
     by: By,
     Required(given): Required<TaskGiven>,
 ) -> Result<impl IntoResponse, Wrong> {
-    let who = by.unconditional()?.who;
+    let by = by.onto_any_head()?;
+    let who = by.who.clone();
     let user = given.user.unwrap_or_else(|| who.user.to_string());
     if user != *who.user {
         who.is_admin("tasks of others are started by admins: leave `user` out")?;
@@ -71,7 +73,7 @@ async fn start(
         Ok(TaskForm::from(task.info()?))
     };
     let form = app
-        .work(move |engine| start(&View::of(engine, &who)))
+        .work(move |engine| by.during(|| start(&View::of(engine, &who))))
         .await?;
     Ok((StatusCode::CREATED, [(header::LOCATION, at)], Json(form)))
 }

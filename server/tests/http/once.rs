@@ -1,0 +1,132 @@
+//! G2: starts, marks, restores and undos that are asked again under their key are done once.
+
+use milepost::LineageId;
+use serde_json::json;
+
+use crate::changing::{Three, problem};
+
+const MARKS: &str = "/v1/tasks/hers/checkpoints";
+const EVENTS: &str = "/v1/tasks/hers/events";
+const SAID: &str = r#"{"kind": "message", "body": {"role": "user", "content": "x"}}"#;
+
+fn key(key: &str) -> [(&'static str, &str); 1] {
+    [("idempotency-key", key)]
+}
+
+#[tokio::test]
+async fn a_start_that_is_asked_again_under_its_key_gives_the_task_that_was_started() {
+    let three = Three::new();
+    let body = r#"{"id": "new", "initial": {"phase": "a"}}"#;
+    let first = three.with("POST", "/v1/tasks", &key("k"), body).await;
+    assert_eq!(first.status, 201, "{first:?}");
+    let again = three.with("POST", "/v1/tasks", &key("k"), body).await;
+    assert_eq!((again.status, again.json()), (first.status, first.json()));
+    for (headers, body) in [
+        (&key("other")[..], body),
+        (&[][..], body),
+        (&key("k")[..], r#"{"id": "new"}"#),
+    ] {
+        let came = three.with("POST", "/v1/tasks", headers, body).await;
+        assert_eq!(problem(&came).0, 409, "{headers:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_mark_that_is_asked_again_under_its_key_gives_the_checkpoint_that_was_marked() {
+    let three = Three::new();
+    let body = r#"{"label": "one"}"#;
+    let first = three.with("POST", MARKS, &key("k"), body).await;
+    assert_eq!(first.status, 201, "{first:?}");
+    assert_eq!(three.post(EVENTS, SAID).await.status, 201);
+    let again = three.with("POST", MARKS, &key("k"), body).await;
+    assert_eq!((again.status, again.json()), (first.status, first.json()));
+    let task = three.served.engine.task("hers").unwrap();
+    assert_eq!(task.checkpoints().unwrap(), 1);
+    let other = three
+        .with("POST", MARKS, &key("k"), r#"{"label": "two"}"#)
+        .await;
+    assert_eq!(problem(&other).0, 409);
+    let append = three.with("POST", EVENTS, &key("k"), SAID).await;
+    assert_eq!(problem(&append).0, 409, "one key is for one thing");
+    assert_eq!(
+        three.with("POST", EVENTS, &key("e"), SAID).await.status,
+        201
+    );
+    let mark = three.with("POST", MARKS, &key("e"), body).await;
+    assert_eq!(problem(&mark).0, 409, "the other way round, too");
+}
+
+#[tokio::test]
+async fn a_mark_onto_a_head_that_is_elsewhere_is_412_with_the_head() {
+    let three = Three::new();
+    let head = [("if-match", "\"1\"")];
+    let first = three.with("POST", MARKS, &head, "{}").await;
+    assert_eq!(first.status, 201, "{first:?}");
+    let again = three.with("POST", MARKS, &head, "{}").await;
+    assert_eq!(
+        (again.status.as_u16(), &again.json()["head"]),
+        (412, &json!("2"))
+    );
+}
+
+#[tokio::test]
+async fn a_restore_that_is_asked_again_under_its_key_opens_no_second_lineage() {
+    let three = Three::new();
+    assert_eq!(three.post(EVENTS, SAID).await.status, 201);
+    let body = r#"{"to": "hers@1"}"#;
+    let path = "/v1/restores";
+    let first = three.with("POST", path, &key("r"), body).await;
+    assert_eq!(
+        (first.status.as_u16(), &first.json()["lineage"]["id"]),
+        (201, &json!(1))
+    );
+    let again = three.with("POST", path, &key("r"), body).await;
+    assert_eq!((again.status, again.json()), (first.status, first.json()));
+    // Whatever came after it.
+    assert_eq!(three.post("/v1/tasks/hers/undo", "").await.status, 200);
+    let again = three
+        .with("POST", path, &key("r"), r#"{"to": "hers/0@1"}"#)
+        .await;
+    assert_eq!(again.json()["lineage"]["id"], 1, "{again:?}");
+    let elsewhere = three
+        .with("POST", path, &key("r"), r#"{"to": "hers/0@2"}"#)
+        .await;
+    assert_eq!(problem(&elsewhere).0, 409);
+    let task = three.served.engine.task("hers").unwrap();
+    assert_eq!(task.lineages().unwrap().len(), 2);
+    assert_eq!(task.lineage().id(), LineageId(0));
+}
+
+#[tokio::test]
+async fn an_undo_that_is_asked_again_under_its_key_takes_no_second_restore_back() {
+    let three = Three::new();
+    for _ in 0..2 {
+        let came = three.post("/v1/restores", r#"{"to": "hers@1"}"#).await;
+        assert_eq!(came.status, 201);
+    }
+    let path = "/v1/tasks/hers/undo";
+    for _ in 0..3 {
+        let came = three.with("POST", path, &key("u"), "").await;
+        assert_eq!(
+            (came.status.as_u16(), &came.json()["lineage"]["id"]),
+            (200, &json!(1))
+        );
+    }
+    let came = three.with("POST", path, &key("v"), "").await;
+    assert_eq!(came.json()["lineage"]["id"], 0, "{came:?}");
+}
+
+#[tokio::test]
+async fn a_restore_and_an_undo_onto_a_head_that_is_elsewhere_are_412_with_the_head() {
+    let three = Three::new();
+    assert_eq!(three.post(EVENTS, SAID).await.status, 201);
+    let body = r#"{"to": "hers@1"}"#;
+    let head = [("if-match", "\"2\"")];
+    let first = three.with("POST", "/v1/restores", &head, body).await;
+    assert_eq!(first.status, 201, "{first:?}");
+    for (path, body) in [("/v1/restores", body), ("/v1/tasks/hers/undo", "")] {
+        let came = three.with("POST", path, &head, body).await;
+        let now = (came.status.as_u16(), &came.json()["head"]);
+        assert_eq!(now, (412, &json!("3")), "{path}");
+    }
+}
