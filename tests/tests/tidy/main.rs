@@ -1,0 +1,123 @@
+//! Rules of this project that no compiler checks: layers, names, sizes and prose.
+//!
+//! `allowed.txt` lists the violations that are there, and only gets shorter: a new violation fails
+//! the test, and so does an entry that is not needed any more. `MILEPOST_TIDY=update` writes the list
+//! anew, without new violations.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+mod allowed;
+mod comments;
+mod files;
+mod modules;
+mod names;
+mod prose;
+mod samples;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The crates that are the product, and the most non-blank lines of each that are no tests.
+const CRATES: [(&str, usize); 8] = [
+    ("codec", 7_000),
+    ("replay", 5_100),
+    ("engine", 34_500),
+    ("workspace", 16_500),
+    ("forms", 2_000),
+    ("server", 11_500),
+    ("client", 3_500),
+    ("cli", 28_500),
+];
+
+/// One place where a rule is broken.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Violation {
+    rule: &'static str,
+    /// A file, or the names that the rule is about.
+    place: String,
+    line: usize,
+    text: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            rule,
+            place,
+            line,
+            text,
+        } = self;
+        write!(f, "{rule}: {place}:{line}: {text}")
+    }
+}
+
+/// A source file of the product.
+struct Source {
+    /// The path from the root of the project.
+    path: String,
+    text: String,
+    /// Nothing where the file cannot be parsed: the compiler says so.
+    syntax: syn::File,
+}
+
+impl Source {
+    fn new(path: &str, text: &str) -> Self {
+        Self {
+            path: path.to_owned(),
+            text: text.to_owned(),
+            syntax: syn::parse_file(text).unwrap(),
+        }
+    }
+
+    /// The modules that the file is in, from the root of its crate.
+    fn modules(&self) -> Vec<String> {
+        let (_, below) = self.path.split_once("/src/").unwrap();
+        let mut parts: Vec<String> = below
+            .trim_end_matches(".rs")
+            .split('/')
+            .map(str::to_owned)
+            .collect();
+        if matches!(parts.last().map(String::as_str), Some("mod" | "lib" | "main")) {
+            parts.pop();
+        }
+        parts
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// The sources of a crate.
+fn sources(name: &str) -> Vec<Source> {
+    let root = root();
+    let files = files::below(&root.join(name).join("src"), ".rs");
+    let read = |file: PathBuf| {
+        let path = file.strip_prefix(&root).unwrap().display().to_string();
+        Source::new(&path, &std::fs::read_to_string(&file).unwrap())
+    };
+    files.into_iter().map(read).collect()
+}
+
+fn violations() -> Vec<Violation> {
+    let mut found = Vec::new();
+    for (name, most) in CRATES {
+        let sources = sources(name);
+        found.extend(modules::cycles(name, &sources));
+        found.extend(names::twice(name, &sources));
+        found.extend(files::budget(name, most, &sources));
+        for source in &sources {
+            found.extend(files::check(source));
+            found.extend(names::walls(source));
+            found.extend(prose::source(&source.path, &source.text));
+        }
+        found.extend(files::module_style(&root().join(name).join("src"), &root()));
+    }
+    found.extend(prose::documents(&root()));
+    found.extend(names::public(&sources("engine"), &root()));
+    found
+}
+
+#[test]
+fn no_rule_is_broken_anew() {
+    allowed::compare(&root().join("tests/tests/tidy/allowed.txt"), violations());
+}

@@ -1,0 +1,155 @@
+//! Names that stand for one thing, and calls that have one place.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use syn::visit::{self, Visit};
+
+use crate::files::is_test;
+use crate::{Source, Violation};
+
+/// Calls that one file of the product makes: the beginning of the path, and the file's name.
+const WALLS: [(&str, &str); 6] = [
+    ("sled::", "kv.rs"),
+    ("bincode::encode", "wire.rs"),
+    ("bincode::decode", "wire.rs"),
+    ("bincode::config", "wire.rs"),
+    ("thread::Builder", "threads.rs"),
+    ("thread::spawn", "threads.rs"),
+];
+
+/// Calls outside of their place, and defaults for what is there always.
+pub fn walls(source: &Source) -> Vec<Violation> {
+    let mut calls = Calls(Vec::new());
+    calls.visit_file(&source.syntax);
+    let name = source.path.rsplit('/').next().unwrap_or_default();
+    let mut found = Vec::new();
+    for (line, call) in calls.0 {
+        let mut violation = |rule, text| {
+            found.push(Violation {
+                rule,
+                place: source.path.clone(),
+                line,
+                text,
+            });
+        };
+        if call == "unwrap_or_default" && source.path.starts_with("engine/") {
+            violation("default", "`expect` says why it is there".to_owned());
+        }
+        for (path, place) in WALLS {
+            let call = call.strip_prefix("std::").unwrap_or(&call);
+            if call.starts_with(path) && name != place {
+                violation("wall", format!("{call} belongs to {place}"));
+            }
+        }
+    }
+    found
+}
+
+/// Paths and methods that are called, with their lines, tests left out.
+struct Calls(Vec<(usize, String)>);
+
+impl<'a> Visit<'a> for Calls {
+    fn visit_item_mod(&mut self, module: &'a syn::ItemMod) {
+        if !is_test(&module.attrs) {
+            visit::visit_item_mod(self, module);
+        }
+    }
+
+    fn visit_path(&mut self, path: &'a syn::Path) {
+        let parts: Vec<_> = path.segments.iter().map(|part| part.ident.to_string()).collect();
+        let line = path.segments.first().map_or(1, |part| part.ident.span().start().line);
+        self.0.push((line, parts.join("::")));
+        visit::visit_path(self, path);
+    }
+
+    fn visit_expr_method_call(&mut self, call: &'a syn::ExprMethodCall) {
+        self.0.push((call.method.span().start().line, call.method.to_string()));
+        visit::visit_expr_method_call(self, call);
+    }
+}
+
+/// Types for the whole crate that share their name with another type of it.
+pub fn twice(name: &str, sources: &[Source]) -> Vec<Violation> {
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for source in sources {
+        for item in source.syntax.items.iter() {
+            if let Some(ident) = type_of_crate(item) {
+                places.entry(ident).or_default().push(source.path.clone());
+            }
+        }
+    }
+    let places = places.into_iter().filter(|(_, files)| files.len() > 1);
+    let violation = |(ident, files): (String, Vec<String>)| Violation {
+        rule: "type-name",
+        place: format!("{name}: {ident}"),
+        line: 1,
+        text: format!("defined in {}", files.join(", ")),
+    };
+    places.map(violation).collect()
+}
+
+/// The name of a type that is public or of the crate.
+fn type_of_crate(item: &syn::Item) -> Option<String> {
+    let (vis, ident, attrs) = match item {
+        syn::Item::Struct(item) => (&item.vis, &item.ident, &item.attrs),
+        syn::Item::Enum(item) => (&item.vis, &item.ident, &item.attrs),
+        syn::Item::Type(item) => (&item.vis, &item.ident, &item.attrs),
+        syn::Item::Trait(item) => (&item.vis, &item.ident, &item.attrs),
+        _ => return None,
+    };
+    let is_of_crate = match vis {
+        syn::Visibility::Public(_) => true,
+        syn::Visibility::Restricted(to) => to.path.is_ident("crate"),
+        syn::Visibility::Inherited => false,
+    };
+    (is_of_crate && !is_test(attrs)).then(|| ident.to_string())
+}
+
+/// The names at the root of `milepost` are those of `engine/public-names.txt`.
+pub fn public(sources: &[Source], root: &Path) -> Vec<Violation> {
+    let Some(lib) = sources.iter().find(|source| source.path.ends_with("/lib.rs")) else {
+        return Vec::new();
+    };
+    let names = public_names(&lib.syntax);
+    let list = root.join("engine/public-names.txt");
+    if std::env::var("MILEPOST_TIDY").as_deref() == Ok("update") {
+        let lines: String = names.iter().map(|name| format!("{name}\n")).collect();
+        std::fs::write(&list, lines).unwrap();
+    }
+    let text = std::fs::read_to_string(&list).unwrap_or_default();
+    let listed: BTreeSet<String> = text.lines().map(str::to_owned).collect();
+    let violation = |name: &String| Violation {
+        rule: "public-name",
+        place: name.clone(),
+        line: 1,
+        text: "is in one of engine/src/lib.rs and engine/public-names.txt only".to_owned(),
+    };
+    names.symmetric_difference(&listed).map(violation).collect()
+}
+
+/// The public names of a root: what is exported, and public modules.
+pub fn public_names(root: &syn::File) -> BTreeSet<String> {
+    fn leaves(tree: &syn::UseTree, names: &mut BTreeSet<String>) {
+        match tree {
+            syn::UseTree::Path(path) => leaves(&path.tree, names),
+            syn::UseTree::Name(name) => drop(names.insert(name.ident.to_string())),
+            syn::UseTree::Rename(name) => drop(names.insert(name.rename.to_string())),
+            syn::UseTree::Glob(_) => {}
+            syn::UseTree::Group(group) => group.items.iter().for_each(|tree| leaves(tree, names)),
+        }
+    }
+    let mut names = BTreeSet::new();
+    for item in &root.items {
+        match item {
+            syn::Item::Use(item) if matches!(item.vis, syn::Visibility::Public(_)) => {
+                leaves(&item.tree, &mut names);
+            }
+            syn::Item::Mod(item) if matches!(item.vis, syn::Visibility::Public(_)) => {
+                names.insert(item.ident.to_string());
+            }
+            _ => {}
+        }
+    }
+    names
+}
