@@ -197,6 +197,8 @@ fn after_failure(work: &mut Work, dir: &Path, seed: u64, fail: &str, error: &Err
     let class = fail.split(':').next().unwrap_or_default();
     // Where something cannot be read or opened, nothing was written: the next append may do well.
     let writes = matches!(class, "write" | "sync" | "range" | "rename" | "truncate");
+    // The same of a segment that could not be made, which nothing named yet.
+    let writes = writes && !error.to_string().starts_with("nothing was appended");
     if !work.is_open() || matches!(class, "read" | "open" | "any") {
         return;
     }

@@ -106,3 +106,65 @@ fn a_process_that_runs_out_of_memory_loses_nothing() {
     let kinds = [&KINDS[..], &["Corrupt: sled is damaged"]].concat();
     within("memory", limits, "any", &[SIGABRT], &kinds);
 }
+
+const OPEN_FILES: &str = "MILEPOST_TEST_OPEN_FILES_STORE";
+
+/// The process that has no file left: it does nothing unless it is told where.
+#[test]
+fn child_that_has_no_file_left_for_a_segment() {
+    use milepost::{Engine, ErrorKind, Message, Options};
+    let Ok(store) = std::env::var(OPEN_FILES) else {
+        return;
+    };
+    let engine = Engine::open(&store, Options::default().snapshots(false)).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    let message = |n: u64| Message::text("user", &milepost_tests::bodies::text(n, 20_000));
+    let mut n = 1;
+    for round in 0..3 {
+        let mut held = Vec::new();
+        while let Ok(file) = std::fs::File::open("/dev/null") {
+            held.push(file);
+        }
+        let refused = loop {
+            match task.append(message(n)) {
+                Ok(done) => assert_eq!(done.first, n, "round {round}"),
+                Err(error) => break error,
+            }
+            n += 1;
+            assert!(n < 10_000, "no segment was begun");
+        };
+        assert_eq!(refused.kind(), ErrorKind::Unavailable, "{refused}");
+        let text = refused.to_string();
+        assert!(text.contains("nothing was appended, ask again"), "{text}");
+        // The next one tries again, and is refused as well.
+        task.append(message(n)).unwrap_err();
+        assert_eq!(task.head().unwrap().next, n, "I2: no offset is lost");
+        drop(held);
+        assert_eq!(task.append(message(n)).unwrap().first, n, "round {round}");
+        n += 1;
+        engine.drain().unwrap();
+    }
+    assert!(engine.verify(None, &mut |_, _| {}).unwrap().is_clean());
+    engine.close().unwrap();
+    let engine = Engine::open(&store, Options::default()).unwrap();
+    let read = engine.task("t").unwrap().read(1..).unwrap();
+    assert_eq!(read.map(Result::unwrap).count() as u64, n - 1, "I1");
+    println!("all of it is there");
+}
+
+#[test]
+fn a_segment_that_cannot_be_made_refuses_one_append_and_the_next_one_tries_again() {
+    let dir = temp_dir();
+    let child = std::process::Command::new("sh")
+        .args(["-c", "ulimit -n 128 && exec \"$0\" \"$@\""])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "child_that_has_no_file_left_for_a_segment"])
+        .arg("--nocapture")
+        .env(OPEN_FILES, dir.path().join("store"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&child.stdout);
+    let wrong = String::from_utf8_lossy(&child.stderr);
+    assert!(child.status.success(), "{said}{wrong}");
+    assert!(said.contains("all of it is there"), "{said}{wrong}");
+}

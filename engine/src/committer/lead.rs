@@ -208,11 +208,16 @@ impl Lead {
                 grown
             }
             Err(error) => {
-                // What is cached counts the batch as there, which is unknown now.
+                // What is cached counts the batch as there, which it is not, or unknown.
                 self.forget();
                 self.meters.append_errors.add(admitted.len() as u64);
+                let failed = self.catalog.log().has_failed();
                 for (slot, _) in admitted {
-                    results.push((slot, Err(unknown(&error))));
+                    let told = match failed {
+                        true => unknown(&error),
+                        false => refused(&error),
+                    };
+                    results.push((slot, Err(told)));
                 }
                 AllGrown::new()
             }
@@ -476,6 +481,11 @@ fn events_of(batch: &Batch) -> u64 {
     let groups = batch.groups.iter();
     let of_lineages = groups.filter(|group| matches!(group.log.kind, LogKind::Lineage(_)));
     of_lineages.map(|group| u64::from(group.count)).sum()
+}
+
+fn refused(error: &Error) -> Error {
+    let message = format!("nothing was appended, ask again: {error}");
+    Error::new(error.kind(), message)
 }
 
 fn unknown(error: &Error) -> Error {

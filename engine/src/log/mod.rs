@@ -99,8 +99,14 @@ pub(crate) trait Log: Send + Sync {
     /// Stores a batch: when this returns, it survives power loss. `batch.seq` follows the last
     /// one, and each group follows its log's head; both are asserted, since the committer has
     /// checked them. After an error the outcome is unknown and every later call to append fails
-    /// with `Poisoned` (promise I11).
+    /// with `Poisoned` (promise I11), unless [`Log::has_failed`] says otherwise.
     fn append(&self, batch: Batch) -> Result<()>;
+
+    /// Returns `false` after an append that failed before it wrote anything: nothing of it is there,
+    /// and the next may succeed.
+    fn has_failed(&self) -> bool {
+        true
+    }
 
     /// The last commit.
     fn seq(&self) -> Seq;

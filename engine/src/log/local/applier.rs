@@ -84,8 +84,11 @@ fn work(shared: &Arc<Shared>, drain_to: Seq, rests: bool) -> Result<()> {
         return Ok(());
     }
     loop {
-        if let Some(size) = shared.journal_wants_spare() {
-            shared.shelf.ensure_spare(&shared.layout.journal(), size)?;
+        if let Some(size) = shared.journal_wants_spare()
+            && let Err(error) = shared.shelf.ensure_spare(&shared.layout.journal(), size)
+        {
+            // Who appends makes one, or is refused.
+            tracing::warn!("no free segment is made ahead: {error}");
         }
         let (waiting, until) = {
             let tail = shared.tail.read();

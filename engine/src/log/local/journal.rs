@@ -67,6 +67,9 @@ pub(crate) struct Journal {
     check: [u8; 16],
     next_number: u64,
     next_size: u64,
+    /// A write or sync of a segment failed, or one of the folder behind a new name: what the disk has
+    /// is unknown.
+    unknown: bool,
 }
 
 /// Segments between the writer, the archiver and back.
@@ -119,10 +122,18 @@ impl Journal {
             check: end.check,
             next_number: end.next_number,
             next_size: end.next_size.clamp(SEGMENT_MIN, SEGMENT_MAX),
+            unknown: false,
         }
     }
 
-    /// Writes one frame and syncs. `buf` is a frame's payload behind room for its header.
+    /// Returns `true` after an error that leaves unknown what the disk has. After any other nothing
+    /// was written, and the next append may succeed.
+    pub(crate) fn is_unknown(&self) -> bool {
+        self.unknown
+    }
+
+    /// Writes one frame and syncs. `buf` is a frame's payload behind room for its header. A segment
+    /// that cannot be made refuses the frame and leaves the journal as it was.
     pub(crate) fn append(
         &mut self,
         seq: Seq,
@@ -141,11 +152,10 @@ impl Journal {
             return Err(Error::invalid("the journal has no segment"));
         };
         let check = seal_frame(buf, seq, active.header.epoch, closed, &self.check, key);
-        active
-            .file
-            .write_all_at(buf, active.at)
-            .and_then(|()| active.file.sync_data())
-            .map_err(|e| files::io("write", &active.path, &e))?;
+        let written =
+            (active.file.write_all_at(buf, active.at)).and_then(|()| active.file.sync_data());
+        self.unknown |= written.is_err();
+        written.map_err(|e| files::io("write", &active.path, &e))?;
         active.at += buf.len() as u64;
         self.last = seq;
         self.check = check;
@@ -166,25 +176,17 @@ impl Journal {
         self.check
     }
 
-    /// Finishes the active segment and begins the next.
+    /// Finishes the active segment and begins the next. Until the next is there under its name the
+    /// active one stays.
     fn roll(&mut self, need: u64, epoch: u64, shelf: &Shelf) -> Result<()> {
-        if let Some(active) = self.active.take() {
-            if active.at * 2 > active.size {
-                self.next_size = (active.size * 2).clamp(SEGMENT_MIN, SEGMENT_MAX);
-            }
-            shelf.sealed.lock().push_back(Sealed {
-                header: active.header,
-                path: active.path,
-                last: self.last,
-                size: active.size,
-            });
-        }
-        let size = self.next_size.max(need + SEGMENT_HEADER_LEN as u64);
+        let grown = self.active.as_ref().filter(|a| a.at * 2 > a.size);
+        let next_size = grown.map_or(self.next_size, |active| active.size * 2);
+        let next_size = next_size.clamp(SEGMENT_MIN, SEGMENT_MAX);
+        let size = next_size.max(need + SEGMENT_HEADER_LEN as u64);
         let path = files::numbered_path(&self.dir, self.next_number, "seg");
-        let spare = match shelf.take_spare(size) {
-            Some(spare) => spare,
-            None => shelf.make_spare(&self.dir, size)?,
-        };
+        // All that is opened is opened first: too many open files refuse one append.
+        let dir = File::open(&self.dir).map_err(|e| files::io("open", &self.dir, &e))?;
+        let (spare, file) = shelf.spare(&self.dir, size)?;
         let header = SegmentHeader {
             store: self.store,
             number: self.next_number,
@@ -193,24 +195,37 @@ impl Journal {
             recycled: spare.used,
             prev: self.check,
         };
-        let (from, size) = (spare.path, spare.size);
-        let file = files::open_rw(&from)?;
         // The header is synced under the spare name: once the name is a segment's, so is the file.
-        file.write_all_at(&header.encode(), 0)
+        let named = (file.write_all_at(&header.encode(), 0))
             .and_then(|()| file.sync_data())
-            .and_then(|()| fs::rename(&from, &path))
-            .map_err(|e| files::io("begin", &path, &e))?;
-        files::sync_dir(&self.dir)?;
+            .and_then(|()| fs::rename(&spare.path, &path));
+        if let Err(e) = named {
+            // Nothing names it: it goes, and the next append takes another.
+            let _ = fs::remove_file(&spare.path);
+            return Err(files::io("begin", &path, &e));
+        }
+        let synced = dir.sync_all();
+        self.unknown |= synced.is_err();
+        synced.map_err(|e| files::io("sync", &self.dir, &e))?;
         self.next_number += 1;
+        self.next_size = next_size;
         shelf.meters.segments.add(1);
         shelf.meters.segments_recycled.add(u64::from(spare.used));
-        self.active = Some(Active {
+        let active = Active {
             header,
             path,
             file,
             at: SEGMENT_HEADER_LEN as u64,
-            size,
-        });
+            size: spare.size,
+        };
+        if let Some(before) = self.active.replace(active) {
+            shelf.sealed.lock().push_back(Sealed {
+                header: before.header,
+                path: before.path,
+                last: self.last,
+                size: before.size,
+            });
+        }
         Ok(())
     }
 
@@ -232,10 +247,24 @@ impl Shelf {
         }
     }
 
-    fn take_spare(&self, size: u64) -> Option<Spare> {
-        let mut spare = self.spare.lock();
-        let at = spare.iter().position(|spare| spare.size >= size)?;
-        Some(spare.swap_remove(at))
+    /// Takes a segment of at least `size` that is free, and makes one where none is; opened. One
+    /// that cannot be opened stays free.
+    fn spare(&self, dir: &Path, size: u64) -> Result<(Spare, File)> {
+        let taken = {
+            let mut spare = self.spare.lock();
+            let at = spare.iter().position(|spare| spare.size >= size);
+            at.map(|at| spare.swap_remove(at))
+        };
+        let Some(spare) = taken else {
+            return self.make_spare(dir, size);
+        };
+        match files::open_rw(&spare.path) {
+            Ok(file) => Ok((spare, file)),
+            Err(error) => {
+                self.spare.lock().push(spare);
+                Err(error)
+            }
+        }
     }
 
     /// Makes sure that a segment of at least `size` is free.
@@ -243,7 +272,7 @@ impl Shelf {
         if self.spare.lock().iter().any(|spare| spare.size >= size) {
             return Ok(());
         }
-        let spare = self.make_spare(dir, size)?;
+        let (spare, _) = self.make_spare(dir, size)?;
         self.spare.lock().push(spare);
         Ok(())
     }
@@ -320,7 +349,7 @@ impl Shelf {
     }
 
     /// Makes a file of zeros, written and synced, so that writing into it changes no metadata.
-    fn make_spare(&self, dir: &Path, size: u64) -> Result<Spare> {
+    fn make_spare(&self, dir: &Path, size: u64) -> Result<(Spare, File)> {
         let path = loop {
             let number = self.made.fetch_add(1, Ordering::Relaxed);
             let path = dir.join(format!("spare-new-{number}.seg"));
@@ -330,18 +359,25 @@ impl Shelf {
             }
         };
         let file = files::open_rw(&path)?;
-        let zeros = vec![0_u8; 256 << 10];
-        let mut at = 0;
-        while at < size {
-            let len = usize::try_from(size - at)
-                .unwrap_or(usize::MAX)
-                .min(zeros.len());
-            file.write_all_at(zeros.split_at(len).0, at)
-                .map_err(|e| files::io("write", &path, &e))?;
-            at += len as u64;
+        if let Err(e) = fill_with_zeros(&file, size) {
+            // It is no segment yet: without it there is more room.
+            let _ = fs::remove_file(&path);
+            return Err(files::io("write", &path, &e));
         }
-        file.sync_all().map_err(|e| files::io("sync", &path, &e))?;
         let used = false;
-        Ok(Spare { path, size, used })
+        Ok((Spare { path, size, used }, file))
     }
+}
+
+fn fill_with_zeros(file: &File, size: u64) -> std::io::Result<()> {
+    let zeros = vec![0_u8; 256 << 10];
+    let mut at = 0;
+    while at < size {
+        let len = usize::try_from(size - at)
+            .unwrap_or(usize::MAX)
+            .min(zeros.len());
+        file.write_all_at(zeros.split_at(len).0, at)?;
+        at += len as u64;
+    }
+    file.sync_all()
 }

@@ -313,18 +313,13 @@ impl LocalLog {
         };
         let epoch = self.entropy.u64();
         let begun = Stopwatch::start();
-        journal
-            .append(
-                seq,
-                buf,
-                closed,
-                epoch,
-                &self.shared.shelf,
-                self.shared.key.as_ref(),
-            )
-            .inspect_err(|error| {
+        let (shelf, key) = (&self.shared.shelf, self.shared.key.as_ref());
+        let appended = journal.append(seq, buf, closed, epoch, shelf, key);
+        appended.inspect_err(|error| {
+            if journal.is_unknown() {
                 self.shared.poison(error);
-            })?;
+            }
+        })?;
         // Nobody is told of the frame that says that the store was closed.
         if !closed {
             let meters = &self.shared.meters;
@@ -380,6 +375,10 @@ impl Log for LocalLog {
             let _ = self.wakes.send(Wake::Look);
         }
         Ok(())
+    }
+
+    fn has_failed(&self) -> bool {
+        self.is_poisoned()
     }
 
     fn seq(&self) -> Seq {

@@ -157,7 +157,11 @@ impl LocalLog {
                 return Err(Error::new(ErrorKind::Unavailable, "the store is closed"));
             };
             let finished = journal.finish_segment(self.entropy.u64(), &shared.shelf);
-            self.poisons(finished)?;
+            finished.inspect_err(|error| {
+                if journal.is_unknown() {
+                    shared.poison(error);
+                }
+            })?;
         }
         let until = shared.shelf.sealed.lock().back().map(|sealed| sealed.last);
         self.drain()?;
