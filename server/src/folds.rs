@@ -124,7 +124,7 @@ impl App {
         let states = self.part(who.of_token(), &self.budgets().states);
         let mut had: Option<(TokenShare, usize)> = None;
         loop {
-            let one = self.one_more_fold(who).await;
+            let one = self.heavy(who.of_token()).await;
             let again = Arc::clone(&fold);
             let (folded, bytes) = self.work(move |engine| again(engine)).await?;
             let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
