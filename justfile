@@ -16,6 +16,7 @@ test:
 nightly:
     MILEPOST_NIGHTLY=1 MILEPOST_CASES=20000 cargo test --package milepost-tests --release
     MILEPOST_NIGHTLY=1 cargo test --package milepost-server
+    MILEPOST_HOSTILE_SECONDS=600 cargo test --package milepost-cli --release --test survives -- --nocapture
     cargo build --release -p milepost-cli -p milepost-benches
     MILEPOST=target/release/milepost server/tests/schemathesis/run 250
     target/release/served lasting streams
@@ -35,6 +36,11 @@ served *ROWS:
 described EXAMPLES="20":
     cargo build -p milepost-cli
     server/tests/schemathesis/run {{EXAMPLES}}
+
+# One token that does its worst beside another user's appends: what the service holds, and how long they
+# take. `MILEPOST_HOSTILE_USES=looks,blames just survives` picks some of the uses.
+survives SECONDS="60":
+    MILEPOST_HOSTILE_SECONDS={{SECONDS}} cargo test --package milepost-cli --release --test survives -- --nocapture
 
 # The committer and subscribers under a scheduler that tries interleavings.
 interleavings:

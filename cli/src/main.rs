@@ -48,6 +48,11 @@ use crate::args::Args;
 use crate::error::Failure;
 use crate::output::Out;
 
+/// Gives memory back to the system: that of a service's large answers would stay with the threads
+/// that made them.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// What the last panic said. Printed only where the panic ends the command: the engine opens
 /// damaged files under `catch_unwind`, and that is no bug.
 static LAST_PANIC: Mutex<Option<String>> = Mutex::new(None);

@@ -423,3 +423,31 @@ fn a_command_gets_no_token_and_no_key_unless_it_is_asked_for_and_neither_is_reco
         "{shown}"
     );
 }
+
+#[test]
+fn what_was_made_outside_of_any_run_goes_with_a_rollback_only_where_that_is_said() {
+    let place = place();
+    place.say("capture work --task essay --label good").ok();
+    // By hand: a file, and an edit.
+    place.write("work/thesis.md", "by hand");
+    place.write("work/gone.txt", "edited by hand");
+    let wrote = ran(&place, "", "echo bad > draft.md; echo x > by_the_agent");
+    assert!(wrote.status.success(), "{wrote:?}");
+    let back = place.say("rollback essay@good");
+    assert_ne!(back.code, 0, "{back:?}");
+    for path in ["thesis.md", "gone.txt"] {
+        let line = format!("! {path}  it was made or changed outside of any run");
+        assert!(back.out.contains(&line), "{back:?}");
+    }
+    assert!(back.out.contains("- by_the_agent"), "{back:?}");
+    let chosen = "rollback essay@good --keep-mine thesis.md --theirs gone.txt";
+    assert_eq!(place.say(chosen).code, 0);
+    let read = |name: &str| fs::read_to_string(place.path("work").join(name)).ok();
+    assert_eq!(read("thesis.md").as_deref(), Some("by hand"));
+    assert_eq!(read("gone.txt").as_deref(), Some("bye"));
+    assert_eq!(read("draft.md").as_deref(), Some("one\n"));
+    assert_eq!(read("by_the_agent"), None);
+    // The undo asks nothing: what it brings back was there.
+    assert_eq!(place.say("undo essay").code, 0);
+    assert_eq!(read("by_the_agent").as_deref(), Some("x\n"));
+}

@@ -23,8 +23,8 @@ thread_local! {
 /// A key is kept by the event that does it, as the key of an append is: asked again with the same
 /// key, a start gives the task that was started, a checkpoint the one that was marked, a restore
 /// the lineage that it opened and an undo the lineage that it went back to, and nothing is done
-/// twice. The same key for something else is `Conflict`. What a deletion, or retention, took away is
-/// not known any more.
+/// twice. The same key for something else is `Conflict`. What a deletion, or retention, took away
+/// is not known any more.
 ///
 /// ```
 /// use milepost::{Conditions, Engine, Mark, Options};

@@ -50,8 +50,9 @@ pub(crate) async fn append(
     read: impl FnOnce() -> Result<Append, Wrong> + Send + 'static,
 ) -> Result<Appended, Wrong> {
     if size > SMALL {
+        let token = by.who.of_token().to_owned();
         return app
-            .work(move |engine| wait(engine, &by, &target, read()?))
+            .long_work(&token, move |engine| wait(engine, &by, &target, read()?))
             .await;
     }
     let append = read()?;

@@ -22,6 +22,9 @@ const COMPARED: u64 = 12;
 const SHOWN: u64 = 64;
 const SHOWN_MAX: u64 = 64 << 20;
 
+const COMPARED_MAX: &str =
+    "the states are too large to be compared: read them, `?pointer=` by `?pointer=`";
+
 /// What takes no more is not counted.
 const SMALL: usize = 256 << 10;
 
@@ -100,10 +103,20 @@ impl App {
         points: [Point; 2],
     ) -> Result<[RunState; 2], Wrong> {
         let asks = who.clone();
+        // Alone they may be larger than what all may hold: two of them may not.
+        let most = self.budgets().states.bytes() as u64;
         let fold = move |engine: &Engine| {
             let view = View::of(engine, &asks);
             let [before, after] = &points;
-            let states = [view.run_state(before)?, view.run_state(after)?];
+            let mut left = most;
+            let mut one = |point: &Point| -> Result<RunState, Wrong> {
+                let state = view.run_state(point)?;
+                let fits = left.checked_sub(state.weight());
+                left = fits.ok_or(Wrong::TooMuch(COMPARED_MAX))?;
+                Ok(state)
+            };
+            // The second is not folded where the first is too large.
+            let states = [one(before)?, one(after)?];
             let bytes: u64 = states.iter().map(RunState::weight).sum();
             let shown = bytes.saturating_mul(SHOWN).min(SHOWN_MAX);
             Ok((states, bytes.saturating_mul(COMPARED).saturating_add(shown)))
@@ -124,7 +137,7 @@ impl App {
         let states = self.part(who.of_token(), &self.budgets().states);
         let mut had: Option<(TokenShare, usize)> = None;
         loop {
-            let one = self.one_more_fold(who).await;
+            let one = self.heavy(who.of_token()).await;
             let again = Arc::clone(&fold);
             let (folded, bytes) = self.work(move |engine| again(engine)).await?;
             let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);

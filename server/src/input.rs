@@ -121,8 +121,10 @@ async fn parsed<T: DeserializeOwned + Send + 'static>(
         return object(&bytes).map_err(Wrong::Invalid);
     }
     to_parse(app, shares, bytes.len()).await?;
-    app.work(move |_| object(&bytes).map_err(Wrong::Invalid))
-        .await
+    app.long_work(shares.token(), move |_| {
+        object(&bytes).map_err(Wrong::Invalid)
+    })
+    .await
 }
 
 /// Waits until a body of so many bytes may be parsed; a short one may be at once.

@@ -90,7 +90,7 @@ fn limits(api: &mut OpenApi) {
             ),
             (
                 "503",
-                "The store cannot answer, or the service has no memory left for it: see `Retry-After`",
+                "The store cannot answer, or there is no memory left for it: see `Retry-After`",
             ),
         ] {
             let mut refused = unauthorized.clone();

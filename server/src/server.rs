@@ -57,9 +57,9 @@ pub struct Server {
 /// A request waits for bytes of a budget at most so long.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Pieces of answers that are read at once, and states that are folded: a long event is several
-/// times its length while it is read.
-const READS: usize = 4;
+/// Pieces of answers that are read at once, long bodies that are parsed, and states that are folded
+/// and compared: each may take a processor, and a long event several times its length.
+const HEAVY: usize = 4;
 
 /// A token has this part of all event streams: one over it.
 const STREAMS_PART: usize = 4;
@@ -90,13 +90,10 @@ struct Inner {
     quotas: Quotas,
     /// The part of the budgets that each token has.
     parts: budget::Tokens,
-    /// States that each token folds, and pieces that it reads, at once: one of each.
-    folds_of: Mutex<HashMap<String, Arc<Semaphore>>>,
-    reads_of: Mutex<HashMap<String, Arc<Semaphore>>>,
-    /// One for each piece that may be read at once.
-    reads: Arc<Semaphore>,
-    /// One for each state that may be folded at once.
-    at_fold: Arc<Semaphore>,
+    /// What takes long of each token: one at once.
+    heavy_of: Mutex<HashMap<String, Arc<Semaphore>>>,
+    /// One for each thing at once that takes long.
+    heavy: Arc<Semaphore>,
     /// One for each event stream that there may be.
     streams: Arc<Semaphore>,
     /// For bytes of appends that no thread waits for.
@@ -172,10 +169,8 @@ impl Server {
             folds: Folds::default(),
             quotas: Quotas::default(),
             parts: budget::Tokens::default(),
-            folds_of: Mutex::default(),
-            reads_of: Mutex::default(),
-            reads: Arc::new(Semaphore::new(READS)),
-            at_fold: Arc::new(Semaphore::new(READS)),
+            heavy_of: Mutex::default(),
+            heavy: Arc::new(Semaphore::new(HEAVY)),
             streams,
             room: Semaphore::new(appending::UNDER_WAY),
             streams_of: UnderWay::default(),
@@ -281,21 +276,6 @@ impl Server {
     }
 }
 
-/// Leave of the token, which has one, and then of all.
-async fn one_of_each(
-    of_tokens: &Mutex<HashMap<String, Arc<Semaphore>>>,
-    of_all: &Arc<Semaphore>,
-    who: &Who,
-) -> Option<[OwnedSemaphorePermit; 2]> {
-    let own = {
-        let mut all = of_tokens.lock();
-        let own = all.entry(who.of_token().to_owned());
-        Arc::clone(own.or_insert_with(|| Arc::new(Semaphore::new(1))))
-    };
-    let own = own.acquire_owned().await.ok()?;
-    Some([own, Arc::clone(of_all).acquire_owned().await.ok()?])
-}
-
 impl App {
     pub(crate) fn options(&self) -> &ServerOptions {
         &self.0.options
@@ -339,15 +319,27 @@ impl App {
         self.0.parts.part(token, of)
     }
 
-    /// Leave to read a piece of an answer: what is read at once is bounded, whoever asks.
-    pub(crate) async fn one_more_read(&self, who: &Who) -> Option<[OwnedSemaphorePermit; 2]> {
-        one_of_each(&self.0.reads_of, &self.0.reads, who).await
+    /// Leave for what takes long: a token has one such thing at once, so that it leaves processors
+    /// and memory to others. Nobody who holds it waits for another.
+    pub(crate) async fn heavy(&self, token: &str) -> Option<[OwnedSemaphorePermit; 2]> {
+        let most = if token.is_empty() { HEAVY } else { 1 };
+        let own = {
+            let mut all = self.0.heavy_of.lock();
+            let own = all.entry(token.to_owned());
+            Arc::clone(own.or_insert_with(|| Arc::new(Semaphore::new(most))))
+        };
+        let own = own.acquire_owned().await.ok()?;
+        Some([own, Arc::clone(&self.0.heavy).acquire_owned().await.ok()?])
     }
 
-    /// Leave to fold a state: what takes how much is known afterwards, so that a token folds one
-    /// at a time.
-    pub(crate) async fn one_more_fold(&self, who: &Who) -> Option<[OwnedSemaphorePermit; 2]> {
-        one_of_each(&self.0.folds_of, &self.0.at_fold, who).await
+    /// Does something with the engine that takes long.
+    pub(crate) async fn long_work<T: Send + 'static>(
+        &self,
+        token: &str,
+        work: impl FnOnce(&Engine) -> std::result::Result<T, Wrong> + Send + 'static,
+    ) -> std::result::Result<T, Wrong> {
+        let _one = self.heavy(token).await;
+        self.work(work).await
     }
 
     /// How long a request waits for bytes of a budget.

@@ -80,7 +80,7 @@ impl<S: Source> Reader<S> {
     async fn next(mut self) -> Result<Option<(Bytes, Self)>, Wrong> {
         let mut leave = None;
         loop {
-            let one = self.app.one_more_read(&self.who).await;
+            let one = self.app.heavy(self.who.of_token()).await;
             let (mut source, id) = (self.source, self.id.clone());
             let read = spawn_blocking(move || (source.next(), source)).await;
             drop(one);

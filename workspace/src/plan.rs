@@ -29,7 +29,9 @@ pub(crate) use choices::Choice;
 pub(crate) use folder::look_at_folder;
 pub(crate) use make::{OPEN, make};
 
-use milepost_codec::{ChunkId, RestorePlan, Skip};
+use std::collections::BTreeSet;
+
+use milepost_codec::{ChunkId, RestorePlan, Skip, TreePath};
 
 use crate::chunks::Contents;
 use crate::tree::Budget;
@@ -51,6 +53,8 @@ pub(crate) struct Trees<'a> {
     pub(crate) choices: &'a Choices,
     /// Whether the target was captured from a folder elsewhere.
     pub(crate) elsewhere: bool,
+    /// Files that were made or changed outside of any run since the target.
+    pub(crate) by_hand: &'a BTreeSet<TreePath>,
 }
 
 /// A plan, and what it leads to.

@@ -2,12 +2,14 @@
 //! methods for it.
 //!
 //! ```text
+//! by_hand.rs   files that were made outside of any run
 //! part.rs      what the engine asks of a workspace: capture, prepare, apply, recover
 //! remembered.rs what the capture of the present learned of files
 //! record.rs    what a restore records of itself, and reads again after a crash
 //! dry.rs       contents that are looked at and not stored: for a plan
 //! ```
 
+mod by_hand;
 mod dry;
 mod part;
 mod record;
@@ -90,6 +92,7 @@ impl Workspace {
                 skips: &looked.skips,
                 choices,
                 elsewhere: self.is_elsewhere(&target.capture),
+                by_hand: &by_hand::by_hand(engine, &task, to)?,
             },
             &mut |_, content| {
                 let _ = dry.put(&[&content]);

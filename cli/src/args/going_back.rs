@@ -31,6 +31,10 @@ pub struct How {
     /// The folder is the one that was captured, though it was elsewhere then.
     #[arg(long)]
     pub moved: bool,
+
+    /// Take away what the snapshot's own rules ignore, too, where it was recorded since
+    #[arg(long)]
+    pub take_ignored: bool,
     /// Only say what would be done with the folder, and what stands in the way.
     #[arg(long)]
     pub dry_run: bool,
@@ -41,7 +45,7 @@ pub struct How {
 
 impl How {
     pub fn is_given(&self) -> bool {
-        self.paths.is_given() || self.moved || self.dry_run || self.anyway
+        self.paths.is_given() || self.moved || self.take_ignored || self.dry_run || self.anyway
     }
 }
 

@@ -35,6 +35,10 @@ fn go_back(
     let capture = folder::captured_at(engine, &to)?.ok_or_else(|| no_files(&asked.address))?;
     let workspace = folder::open((engine, &to.task), files, Some(&capture), asked.how.anyway)?;
     let choices = folder::choices(&asked.how.paths, asked.how.moved)?;
+    let choices = match asked.how.take_ignored {
+        true => choices.take_ignored(),
+        false => choices,
+    };
     if asked.how.dry_run {
         interrupted::none(engine, &task)?;
         let plan = workspace.plan(engine, &to, &choices);

@@ -89,6 +89,10 @@ fn with_folder(
         args.how.anyway,
     )?;
     let choices: Choices = folder::choices(&args.how.paths, args.how.moved)?;
+    let choices = match args.how.take_ignored {
+        true => choices.take_ignored(),
+        false => choices,
+    };
     if !args.how.dry_run {
         let named = Some((&workspace, &choices));
         not_another(interrupted::recover(engine, task, named)?, &name)?;

@@ -49,7 +49,7 @@ fn where_the_task_went_elsewhere_the_result_stands_behind_its_call() {
     let place = place();
     place.say("capture work --task essay --label first").ok();
     place.write("work/draft.md", "two\n");
-    let inner = format!("{MILEPOST} rollback essay@first > /dev/null; exit 4");
+    let inner = format!("{MILEPOST} rollback essay@first --theirs draft.md > /dev/null; exit 4");
     let done = Ran::of(ran(&place, "", &inner));
     assert_eq!(done.code, 125, "{done:?}");
     assert!(

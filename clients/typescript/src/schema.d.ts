@@ -4,6 +4,142 @@
  */
 
 export interface paths {
+    "/api/v0/checkpoint/direct/cleanup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The newest checkpoints of each thread stay, the others go. */
+        post: operations["direct_cleanup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v0/checkpoint/direct/stats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How many checkpoints each thread has. */
+        get: operations["direct_stats"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/checkpoints/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A checkpoint, as the seed has it. */
+        get: operations["seed_checkpoint"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/meta/checkpoint-metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** States of checkpoints that are kept in memory, and checkpoints that were saved. */
+        get: operations["seed_metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{task}/checkpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Checkpoints of a task, newest first, as the seed has them. */
+        get: operations["seed_checkpoints"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/healthz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The process answers. */
+        get: operations["healthz"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Numbers of the engine and the service, in the text format of Prometheus. */
+        get: operations["metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/readyz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The store takes appends. */
+        get: operations["readyz"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/anchor": {
         parameters: {
             query?: never;
@@ -635,6 +771,11 @@ export interface components {
              */
             moved: boolean;
             /**
+             * @description What the rules of the snapshot ignore goes too, where it was recorded since.
+             * @default false
+             */
+            take_ignored: boolean;
+            /**
              * @description What was captured is taken.
              * @default []
              */
@@ -665,6 +806,111 @@ export interface components {
             events: components["schemas"]["Big"];
             /** @description Lineages. */
             lineages: components["schemas"]["Big"];
+        };
+        /** @description The envelope of what went well. */
+        DirectAnswer_DirectCleaned: {
+            /** Format: int32 */
+            code: number;
+            data: {
+                details: {
+                    [key: string]: components["schemas"]["DirectCleanedThread"];
+                };
+                keep_count: number;
+                operation_type: string;
+                target: string;
+                timestamp: string;
+                /** Format: int64 */
+                total_deleted: number;
+                /** Format: int64 */
+                total_processed: number;
+            };
+            message: string;
+            success: boolean;
+        };
+        /** @description The envelope of what went well. */
+        DirectAnswer_DirectStats: {
+            /** Format: int32 */
+            code: number;
+            data: {
+                operation_type: string;
+                timestamp: string;
+                /** Format: int64 */
+                total_checkpoints: number;
+                /** Format: int64 */
+                total_threads: number;
+                /** Format: int64 */
+                total_users: number;
+                users: components["schemas"]["DirectUser"][];
+            } | (components["schemas"]["DirectUser"] & {
+                operation_type: string;
+                timestamp: string;
+            });
+            message: string;
+            success: boolean;
+        };
+        DirectCleaned: {
+            details: {
+                [key: string]: components["schemas"]["DirectCleanedThread"];
+            };
+            keep_count: number;
+            operation_type: string;
+            target: string;
+            timestamp: string;
+            /** Format: int64 */
+            total_deleted: number;
+            /** Format: int64 */
+            total_processed: number;
+        };
+        DirectCleanedThread: {
+            /** Format: int64 */
+            deleted_count: number;
+            error?: string | null;
+            /** Format: int64 */
+            original_count: number;
+            /** Format: int64 */
+            remaining_count: number;
+            status: string;
+        };
+        /** @description Which checkpoints go. */
+        DirectCleanup: {
+            keep_count?: number | null;
+            thread_id?: string | null;
+            user_id?: string | null;
+        };
+        /** @description The envelope of what went wrong, and in `data` why. */
+        DirectError: {
+            /** Format: int32 */
+            code: number;
+            data: Record<string, unknown>;
+            message: string;
+            success: boolean;
+        };
+        DirectStats: {
+            operation_type: string;
+            timestamp: string;
+            /** Format: int64 */
+            total_checkpoints: number;
+            /** Format: int64 */
+            total_threads: number;
+            /** Format: int64 */
+            total_users: number;
+            users: components["schemas"]["DirectUser"][];
+        } | (components["schemas"]["DirectUser"] & {
+            operation_type: string;
+            timestamp: string;
+        });
+        DirectThread: {
+            /** Format: int64 */
+            checkpoint_count: number;
+            thread_id: string;
+        };
+        DirectUser: {
+            /** Format: int64 */
+            thread_count: number;
+            threads: components["schemas"]["DirectThread"][];
+            /** Format: int64 */
+            total_checkpoints: number;
+            user_id: string;
         };
         /** @description What it takes on disk, in bytes. */
         DiskForm: {
@@ -1184,6 +1430,95 @@ export interface components {
             /** @description Of all of them. */
             total: components["schemas"]["RetainedTotal"];
         };
+        /** @description The envelope of what went well. */
+        SeedAnswer_SeedCache: {
+            data: {
+                /** Format: int64 */
+                cacheBytes: number;
+                /** Format: int64 */
+                cached: number;
+                /** Format: int64 */
+                evictions: number;
+                /** Format: int64 */
+                hits: number;
+                /** Format: int64 */
+                misses: number;
+                /** Format: int64 */
+                saved: number;
+            };
+        };
+        /** @description The envelope of what went well. */
+        SeedAnswer_SeedCheckpoint: {
+            /** @description A checkpoint as the seed shows it. */
+            data: {
+                branchDescription?: string | null;
+                branchId: string;
+                checksum: string;
+                createdAt: string;
+                hasArtifacts: boolean;
+                hasUserGuidance: boolean;
+                id: string;
+                integrityOk: boolean;
+                /** Format: int64 */
+                iteration: number;
+                lineageType: string;
+                parentId?: string | null;
+                promptPreview: string;
+                runControlState: string;
+                state: string;
+                taskId: string;
+            };
+        };
+        /** @description The envelope of what went well. */
+        SeedAnswer_SeedCheckpoints: {
+            data: {
+                checkpoints: components["schemas"]["SeedCheckpoint"][];
+                /** Format: int64 */
+                total: number;
+            };
+        };
+        SeedCache: {
+            /** Format: int64 */
+            cacheBytes: number;
+            /** Format: int64 */
+            cached: number;
+            /** Format: int64 */
+            evictions: number;
+            /** Format: int64 */
+            hits: number;
+            /** Format: int64 */
+            misses: number;
+            /** Format: int64 */
+            saved: number;
+        };
+        /** @description A checkpoint as the seed shows it. */
+        SeedCheckpoint: {
+            branchDescription?: string | null;
+            branchId: string;
+            checksum: string;
+            createdAt: string;
+            hasArtifacts: boolean;
+            hasUserGuidance: boolean;
+            id: string;
+            integrityOk: boolean;
+            /** Format: int64 */
+            iteration: number;
+            lineageType: string;
+            parentId?: string | null;
+            promptPreview: string;
+            runControlState: string;
+            state: string;
+            taskId: string;
+        };
+        SeedCheckpoints: {
+            checkpoints: components["schemas"]["SeedCheckpoint"][];
+            /** Format: int64 */
+            total: number;
+        };
+        /** @description The envelope of what went wrong. */
+        SeedError: {
+            error: Record<string, unknown>;
+        };
         /** @description The state before the event at a point. */
         StateForm: {
             /** @description The point. */
@@ -1323,6 +1658,496 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    direct_cleanup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": null | components["schemas"]["DirectCleanup"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DirectAnswer_DirectCleaned"];
+                };
+            };
+            /** @description Something asked is not as it should be */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DirectError"];
+                };
+            };
+            /** @description No token, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DirectError"];
+                };
+            };
+            /** @description All users are for admins */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DirectError"];
+                };
+            };
+            /** @description There is no such user, or thread */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DirectError"];
+                };
+            };
+            /** @description The body is too long */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DirectError"];
+                };
+            };
+            /** @description The body is no JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DirectError"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DirectError"];
+                };
+            };
+            /** @description All threads failed */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DirectError"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DirectError"];
+                };
+            };
+        };
+    };
+    direct_stats: {
+        parameters: {
+            query?: {
+                /** @description Whose; all users unless given, which is for admins. */
+                user_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DirectAnswer_DirectStats"];
+                };
+            };
+            /** @description Something asked is not as it should be */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DirectError"];
+                };
+            };
+            /** @description No token, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DirectError"];
+                };
+            };
+            /** @description All users are for admins */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DirectError"];
+                };
+            };
+            /** @description There is no such user */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DirectError"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DirectError"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DirectError"];
+                };
+            };
+        };
+    };
+    seed_checkpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The checkpoint's id, or a unique prefix of 8 or more digits */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeedAnswer_SeedCheckpoint"];
+                };
+            };
+            /** @description Something asked is not as it should be */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeedError"];
+                };
+            };
+            /** @description No token, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeedError"];
+                };
+            };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeedError"];
+                };
+            };
+            /** @description There is no such checkpoint */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeedError"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeedError"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeedError"];
+                };
+            };
+        };
+    };
+    seed_metrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeedAnswer_SeedCache"];
+                };
+            };
+            /** @description No token, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeedError"];
+                };
+            };
+            /** @description It is for admins */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeedError"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeedError"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeedError"];
+                };
+            };
+        };
+    };
+    seed_checkpoints: {
+        parameters: {
+            query?: {
+                /** @description At most so many: 1 to 100, 20 unless given. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The task's id */
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeedAnswer_SeedCheckpoints"];
+                };
+            };
+            /** @description Something asked is not as it should be */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeedError"];
+                };
+            };
+            /** @description No token, or one that is not known */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeedError"];
+                };
+            };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeedError"];
+                };
+            };
+            /** @description There is no such task */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeedError"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeedError"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeedError"];
+                };
+            };
+        };
+    };
+    healthz: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+        };
+    };
+    metrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description They are for admins */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readyz: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            /** @description It takes none, and why */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+        };
+    };
     anchor: {
         parameters: {
             query?: never;
@@ -1350,6 +2175,24 @@ export interface operations {
                 };
             };
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1394,6 +2237,33 @@ export interface operations {
                 };
             };
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1451,7 +2321,34 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1496,6 +2393,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -1506,6 +2412,15 @@ export interface operations {
             };
             /** @description It is pinned */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1563,6 +2478,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -1580,6 +2504,15 @@ export interface operations {
                 };
             };
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1632,7 +2565,25 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1698,7 +2649,34 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1761,7 +2739,34 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1824,6 +2829,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -1842,6 +2856,24 @@ export interface operations {
             };
             /** @description A patch would be too large */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1892,6 +2924,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -1918,6 +2959,15 @@ export interface operations {
                 };
             };
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1983,7 +3033,34 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2041,7 +3118,34 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2101,7 +3205,34 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2164,6 +3295,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2174,6 +3314,15 @@ export interface operations {
             };
             /** @description A part of it is too large to be answered whole */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2195,7 +3344,12 @@ export interface operations {
     restore: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The expected head of what the task goes on with, in quotes; of the scope `state` */
+                "If-Match"?: string | null;
+                /** @description Gone back once under this key; of the scope `state` */
+                "Idempotency-Key"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -2246,8 +3400,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something stands in the way of files */
+            /** @description Something stands in the way of files, or the key was used for something else */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The head is elsewhere */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2264,6 +3427,15 @@ export interface operations {
                 };
             };
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2361,6 +3533,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description What is before the point is damaged */
             500: {
                 headers: {
@@ -2443,6 +3624,15 @@ export interface operations {
                 };
             };
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2538,6 +3728,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2605,6 +3804,24 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     tasks: {
@@ -2655,12 +3872,33 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     start_task: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Started once under this key */
+                "Idempotency-Key"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -2729,6 +3967,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2775,7 +4022,34 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2812,7 +4086,25 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2879,6 +4171,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2914,6 +4215,15 @@ export interface operations {
                 };
             };
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2978,7 +4288,34 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2991,7 +4328,12 @@ export interface operations {
     mark: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The expected head, in quotes */
+                "If-Match"?: string | null;
+                /** @description Marked once under this key */
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 /** @description The task's id */
                 task: string;
@@ -3030,6 +4372,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3038,8 +4389,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The task went on elsewhere meanwhile */
+            /** @description The task went on elsewhere meanwhile, or the key was used for something else */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The head is elsewhere */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3056,6 +4416,15 @@ export interface operations {
                 };
             };
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3120,6 +4489,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3155,6 +4533,15 @@ export interface operations {
                 };
             };
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3237,6 +4624,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3246,6 +4642,15 @@ export interface operations {
                 };
             };
             406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3323,6 +4728,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3358,6 +4772,15 @@ export interface operations {
                 };
             };
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3440,6 +4863,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3475,6 +4907,15 @@ export interface operations {
                 };
             };
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3528,7 +4969,34 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3574,7 +5042,34 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3587,7 +5082,12 @@ export interface operations {
     undo: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The expected head of what the task goes on with, in quotes */
+                "If-Match"?: string | null;
+                /** @description Undone once under this key */
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 /** @description The task's id */
                 task: string;
@@ -3621,6 +5121,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3631,6 +5140,24 @@ export interface operations {
             };
             /** @description The last restore took files back */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The head is elsewhere */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3712,6 +5239,15 @@ export interface operations {
                 };
             };
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -183,7 +183,7 @@ impl Reader {
 
     async fn read(&self) -> Piece {
         let (task, place) = (self.task.clone(), self.place);
-        let _one = self.app.one_more_read(&self.who).await;
+        let _one = self.app.heavy(self.who.of_token()).await;
         let read = self.app.work(move |_| Ok(Piece::read(&task, place)));
         read.await.unwrap_or_else(|wrong| Piece::of(place, wrong))
     }

@@ -341,8 +341,8 @@ async fn states_that_hold_all_bytes_have_others_wait_and_then_answered_503() {
     use tower::ServiceExt as _;
     let options = milepost_server::ServerOptions::default().memory(1 << 20);
     let served = Served::with(options);
-    with_artifact(&served, "hers", 300_000).await;
-    with_artifact(&served, "others", 300_000).await;
+    with_artifact(&served, "hers", 100_000).await;
+    with_artifact(&served, "others", 100_000).await;
     let unread = request("GET", "/v1/points/hers/state", None, "");
     let unread = served.router().oneshot(unread).await.unwrap();
     for path in [
@@ -390,4 +390,25 @@ async fn a_part_that_is_too_large_is_an_error_and_no_string() {
                 .contains("too large")
         );
     }
+}
+
+#[tokio::test]
+async fn states_that_are_larger_than_all_may_hold_are_not_compared() {
+    let options = milepost_server::ServerOptions::default().memory(1 << 20);
+    let served = Served::with(options);
+    let task = served.task("large", "ana", 0);
+    for n in 0..2 {
+        let value = milepost::Json::string(&n.to_string().repeat(200 << 10));
+        task.append(milepost::ArtifactsEdited {
+            artifacts: [("a".to_owned(), value)].into(),
+        })
+        .unwrap();
+    }
+    let token = served.token("ana", false);
+    let asked = |path: &'static str| served.get_as(&token, path);
+    let came = asked("/v1/points/large@2/diff/large@3").await;
+    assert_eq!(came.status, 413, "{came:?}");
+    let blame = asked("/v1/points/large@3/blame?pointer=/artifacts/a").await;
+    assert_eq!(blame.status, 413, "{blame:?}");
+    assert_eq!(asked("/v1/points/large@3/state").await.status, 200);
 }

@@ -66,6 +66,7 @@ impl Scene {
             skips: &[],
             choices: &choices,
             elsewhere: false,
+            by_hand: &std::collections::BTreeSet::new(),
         };
         let made = make(&trees, &mut chunks.keep()).unwrap();
         assert!(made.shown.conflicts.is_empty(), "{:?}", made.shown);

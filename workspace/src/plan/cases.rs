@@ -133,6 +133,7 @@ fn lost_contents_are_a_conflict_of_the_paths_that_need_them() {
             skips: &[],
             choices: &choices,
             elsewhere: false,
+            by_hand: &std::collections::BTreeSet::new(),
         };
         let made = make(&trees, &mut chunks.keep()).unwrap();
         let hits = shown(&made);
@@ -163,6 +164,7 @@ fn a_folder_elsewhere_is_asked_about_unless_it_is_empty() {
             skips: &[],
             choices: &choices,
             elsewhere: true,
+            by_hand: &std::collections::BTreeSet::new(),
         };
         let made = make(&trees, &mut |_, _| ()).unwrap();
         assert_eq!(!made.shown.conflicts.is_empty(), asked);
@@ -243,6 +245,7 @@ fn what_was_lost_of_the_last_tree_counts_as_never_recorded() {
         skips: &[],
         choices: &Choices::default(),
         elsewhere: false,
+        by_hand: &std::collections::BTreeSet::new(),
     };
     assert!(chunks.all.lock().remove(&inner).is_some());
     let made = make(&trees, &mut chunks.keep()).unwrap();
@@ -305,6 +308,7 @@ fn what_the_rules_of_the_target_ignore_is_kept_though_it_was_recorded_since() {
             skips: &[],
             choices: &choices,
             elsewhere: false,
+            by_hand: &std::collections::BTreeSet::new(),
         };
         make(&trees, &mut chunks.keep()).unwrap().shown
     };
@@ -323,6 +327,8 @@ fn what_the_rules_of_the_target_ignore_is_kept_though_it_was_recorded_since() {
         .filter(|note| note.what == NoteWhat::Ignored);
     let kept: Vec<_> = notes.map(|note| note.path.to_string()).collect();
     assert_eq!(kept, ["results", "sub/x.log"], "{shown}");
+    let all = made(Choices::default().take_ignored());
+    assert!(gone(&all).contains(&"sub/x.log".to_owned()), "{all}");
     let shown = made(Choices::default().theirs(path("results")));
     assert!(
         gone(&shown).contains(&"results/run.csv".to_owned()),

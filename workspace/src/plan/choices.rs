@@ -16,6 +16,9 @@ pub struct Choices {
     pub keep_mine: Vec<TreePath>,
     /// The snapshot is of this folder, though it was captured elsewhere.
     pub moved: bool,
+    /// What the rules that were captured with the snapshot ignore goes too, where it was recorded
+    /// since.
+    pub take_ignored: bool,
 }
 
 /// What was decided about a path.
@@ -44,6 +47,13 @@ impl Choices {
     #[must_use]
     pub fn moved(mut self) -> Self {
         self.moved = true;
+        self
+    }
+
+    /// Takes away what was recorded since, and the rules of the snapshot ignore.
+    #[must_use]
+    pub fn take_ignored(mut self) -> Self {
+        self.take_ignored = true;
         self
     }
 

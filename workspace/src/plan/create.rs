@@ -140,7 +140,11 @@ impl Maker<'_> {
             }
             match known.get(&entry.name) {
                 None => foreign = true,
-                Some(known) if same(known, &entry.item) => {}
+                Some(known) if same(known, &entry.item) && self.is_by_hand(&path) => {
+                    self.conflict(&path, ConflictWhy::NotByARun, None);
+                }
+                Some(known) if same(known, &entry.item) && !known.kind.is_directory() => {}
+                Some(known) if same(known, &entry.item) && self.trees.by_hand.is_empty() => {}
                 Some(known) if known.kind.is_directory() && entry.item.kind.is_directory() => {
                     if known.mode != entry.item.mode {
                         self.conflict(&path, ConflictWhy::Changed, None);

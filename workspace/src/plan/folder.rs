@@ -200,6 +200,7 @@ mod tests {
             skips: &[],
             choices: &Choices::default(),
             elsewhere: false,
+            by_hand: &std::collections::BTreeSet::new(),
         };
         let mut made = make(&trees, &mut chunks.keep()).unwrap();
         made.shown.needs = needs;

@@ -54,6 +54,9 @@ pub enum ConflictWhy {
     Changed,
     /// It was never captured.
     Unrecorded,
+    /// It was made or changed outside of any run, between the capture behind one and the capture
+    /// before the next.
+    NotByARun,
     /// A folder has to make room, and has something in it that no capture takes or took.
     InTheWay,
     /// The snapshot's content was written to while it was read.
@@ -135,6 +138,7 @@ impl ConflictWhy {
         match self {
             Self::Changed => "it was changed since it was last captured",
             Self::Unrecorded => "it was never captured",
+            Self::NotByARun => "it was made or changed outside of any run",
             Self::InTheWay => "the folder has something in it that would be lost",
             Self::Unstable => "the snapshot's was written to while it was captured",
             Self::Locked => "somebody else has the folder",

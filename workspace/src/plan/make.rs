@@ -242,6 +242,7 @@ impl Maker<'_> {
         }
         let as_last = last.zip(present).is_some_and(|(last, now)| same(last, now));
         let agreed = as_last || choice == Some(Choice::Theirs);
+        let by_hand = agreed && self.is_by_hand(path);
         match (target, present) {
             (None, None) => Ok(match skip {
                 Some(skip) => self.left_out_here(path, skip, None),
@@ -250,6 +251,7 @@ impl Maker<'_> {
             (None, Some(now)) => match last {
                 None => Ok(Fate::new(None, true)),
                 Some(_) if self.is_ignored(path, now) => Ok(Fate::new(None, true)),
+                Some(_) if by_hand => Ok(self.conflict(path, ConflictWhy::NotByARun, target)),
                 Some(_) if agreed => {
                     self.remove(Verb::Remove, path, now);
                     Ok(Fate::new(None, false))
@@ -274,9 +276,18 @@ impl Maker<'_> {
                     Ok(Fate::new(Some(&to), true))
                 }
             },
+            (to @ Some(_), Some(_)) if by_hand => {
+                Ok(self.conflict(path, ConflictWhy::NotByARun, to))
+            }
             (Some(to), Some(now)) if agreed => self.replace(path, to, now),
             (to, _) => Ok(self.conflict(path, changed_or_unrecorded(last), to)),
         }
+    }
+
+    /// Returns `true` if a file was made or changed outside of any run, and nothing was decided
+    /// about it.
+    pub(super) fn is_by_hand(&self, path: &TreePath) -> bool {
+        self.trees.by_hand.contains(path) && self.trees.choices.of(path).is_none()
     }
 
     /// Returns `true` if the rules of the target ignore a path that it has not: when it was
@@ -284,7 +295,9 @@ impl Maker<'_> {
     /// user decided otherwise.
     pub(super) fn is_ignored(&mut self, path: &TreePath, present: &Item) -> bool {
         let is_directory = present.kind.is_directory();
-        if self.trees.choices.of(path) == Some(Choice::Theirs)
+        let choices = self.trees.choices;
+        if choices.take_ignored
+            || choices.of(path) == Some(Choice::Theirs)
             || !self.rules.ignore(path, is_directory)
         {
             return false;

@@ -24,6 +24,7 @@ pub(super) fn plan_of(
         skips,
         choices,
         elsewhere: false,
+        by_hand: &std::collections::BTreeSet::new(),
     };
     make(&trees, &mut chunks.keep()).unwrap()
 }

@@ -15,6 +15,7 @@ use milepost_codec::{
 use parking_lot::Mutex;
 
 use super::WentBack;
+use super::by_hand::by_hand;
 use super::record::{NAME, Record};
 use super::remembered::{Remembered, Tree};
 use crate::apply::{self, Failed, Folder, Kept, Recovered, Restore};
@@ -167,6 +168,7 @@ impl Part {
                 skips: &skips,
                 choices: &self.choices,
                 elsewhere: self.workspace.is_elsewhere(&target.capture),
+                by_hand: &by_hand(going.engine, going.task, going.to)?,
             },
             &mut |_, content| {
                 if failed.is_ok() {

@@ -66,7 +66,8 @@ async fn blame(
     let point = point.await?;
     // As much as the state there twice: before and after what changed it.
     drop(app.two(&shares, &who, [point.clone(), point]).await?);
-    app.work(move |engine| {
+    let token = who.of_token().to_owned();
+    app.long_work(&token, move |engine| {
         let view = View::of(engine, &who);
         let seen = Seen::at(&view, &address)?;
         let tag = seen.tag.clone().erased(view.erased(&seen.point)?);

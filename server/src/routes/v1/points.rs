@@ -110,7 +110,7 @@ async fn event(
     Given(Nothing {}): Given<Nothing>,
 ) -> Result<Response, Wrong> {
     // A long one takes several times its length while it is read.
-    let _one = app.one_more_read(&who).await;
+    let _one = app.heavy(who.of_token()).await;
     app.work(move |engine| {
         let view = View::of(engine, &who);
         let point = view.point(&address)?;

@@ -64,12 +64,18 @@ struct ChoicesAsked {
     keep_mine: Vec<TreePath>,
     /// It is the folder that was captured, though that was elsewhere.
     moved: bool,
+    /// What the rules of the snapshot ignore goes too, where it was recorded since.
+    take_ignored: bool,
 }
 
 impl From<ChoicesAsked> for Choices {
     fn from(asked: ChoicesAsked) -> Self {
         let choices = asked.theirs.into_iter().fold(Self::default(), Self::theirs);
         let choices = asked.keep_mine.into_iter().fold(choices, Self::keep_mine);
+        let choices = match asked.take_ignored {
+            true => choices.take_ignored(),
+            false => choices,
+        };
         match asked.moved {
             true => choices.moved(),
             false => choices,
@@ -149,7 +155,9 @@ async fn plan(
     if let Ok(points) = points.await {
         drop(app.two(&shares, &who, points).await?);
     }
-    app.work(move |engine| plan(&View::of(engine, &who))).await
+    let token = who.of_token().to_owned();
+    app.long_work(&token, move |engine| plan(&View::of(engine, &who)))
+        .await
 }
 
 /// A task goes back to a point: it goes on with a new lineage there.

@@ -162,7 +162,8 @@ async fn diff(
         Tagged::Same(tag) => Tagged::Same(tag),
         Tagged::New(tag, points) => {
             let states = app.two(&shares, &who, points).await?;
-            let changes = app.work(move |engine| {
+            let token = who.of_token().to_owned();
+            let changes = app.long_work(&token, move |engine| {
                 let changes = View::of(engine, &who).changes(&states, CHANGES)?;
                 text(changes, is_patch)
             });
