@@ -51,6 +51,7 @@ impl Storm {
             tiny: program.tiny,
             ..Acts::default()
         };
+        lock(&acts.more).within = dir.path().canonicalize().unwrap();
         Self {
             dir,
             acts,
