@@ -1,7 +1,8 @@
 //! Random programs over the whole public API, run on a store and on a plain model of it.
 //!
 //! ```text
-//! program.rs  programs as plain data, and their generator
+//! program.rs  programs as plain data
+//! draw.rs     their generator
 //! call.rs     one step with its arguments named, and the answer to it
 //! resolve.rs  from a step to a call: names, offsets and checkpoints from the model
 //! run.rs      does a call on a store
@@ -18,6 +19,9 @@
 //! fault.rs    a life in a process of its own, under faults
 //! lines.rs    the calls and answers of such a process
 //! settle.rs   calls whose answers are not known
+//! more.rs     files, runs, hooks, secrets: steps that the engine does much for
+//! part.rs     a participant of restores
+//! begun.rs    the moment that a call began, and its end
 //! acts.rs     does steps, one after another or in the middle of others
 //! life.rs     runs a program from its beginning to its end
 //! shrink.rs   drops steps from a program that fails
@@ -32,11 +36,13 @@
 )]
 
 mod acts;
+mod begun;
 pub mod call;
 mod carry;
 pub mod check;
 pub mod count;
 mod damage;
+mod draw;
 pub mod fault;
 mod fork;
 mod judge;
@@ -45,6 +51,8 @@ pub mod life;
 mod lines;
 mod mend;
 pub mod model;
+mod more;
+mod part;
 pub mod program;
 pub mod report;
 mod resolve;

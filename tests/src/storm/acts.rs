@@ -3,19 +3,21 @@
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use milepost::{Anchor, CompactionStep, Engine, ErrorKind, Options, Supervisor};
 
+use super::begun::Begun;
 use super::call::{Call, Done, Failed};
 use super::carry;
 use super::check::{check, verify};
 use super::count::Count;
 use super::fork::adopt;
-use super::judge::{Answer, judge};
 use super::lines;
 use super::model::Model;
+use super::more::More;
+use super::part::Refusing;
 use super::program::{At, How, Life, Op, Step, Who};
 use super::report::Counts;
 use super::resolve::{self, name, resolve};
@@ -39,6 +41,7 @@ pub struct Acts {
     pub watches: Mutex<Vec<Watch>>,
     pub model: Mutex<Model>,
     pub counts: Mutex<Counts>,
+    pub more: Mutex<More>,
     /// Where calls and answers are written down: calls may be made to fail here.
     pub lines: Option<Mutex<File>>,
     /// Other threads work on the store.
@@ -80,7 +83,8 @@ impl Acts {
         if let Some(count) = &self.count {
             options = options.reducer(count.clone());
         }
-        options
+        let refuses = Arc::clone(&lock(&self.more).refuses);
+        options.hook(Arc::new(Refusing(refuses)))
     }
 
     pub fn check(&self, when: &str) -> Result<(), String> {
@@ -125,6 +129,7 @@ impl Acts {
             Op::Compact { at, beside } => return self.compact(*at, beside),
             Op::Watch { who, from, how } => return self.watch(step.task, *who, *from, *how),
             Op::Look(n) => return self.look(*n),
+            op if self.more(step.task, op)? => return Ok(()),
             _ => {}
         }
         let before = self.stored(step);
@@ -319,6 +324,7 @@ impl Acts {
     }
 
     fn compact(&self, at: At, beside: &[Step]) -> Result<(), String> {
+        let withdrawn = self.withdrawn();
         let (mut reports, mut done, mut result) = (0, false, Ok(()));
         let compacted = self.engine().compact(&mut |report| {
             let here = match at {
@@ -340,7 +346,7 @@ impl Acts {
             // Another thread compacts.
             Err(failed) if failed.is(ErrorKind::Conflict) => Ok(()),
             Err(failed) => Err(format!("compact: {failed:?}")),
-            Ok(_) => Ok(()),
+            Ok(_) => self.search(&withdrawn),
         }
     }
 }
@@ -349,51 +355,4 @@ impl Acts {
 /// is not: it would not be known what a cleanup beside it had to keep.
 fn may_cross(op: &Op) -> bool {
     !matches!(op, Op::Check | Op::Pin(_) | Op::RemoveMark(_))
-}
-
-/// The moment that a call began.
-#[derive(Debug, Clone, Copy)]
-pub struct Begun {
-    pub id: u64,
-    /// Checkpoints that had been marked.
-    before: u64,
-    /// Tasks that had the name of its task.
-    generation: u32,
-}
-
-impl Begun {
-    /// A call begins.
-    pub fn now(model: &mut Model, call: &Call) -> Self {
-        let generation = call.task().and_then(|name| model.tasks.get(name));
-        Self {
-            generation: generation.map_or(0, |task| task.generation),
-            before: model.marked,
-            id: model.begin(*call != Call::Drain),
-        }
-    }
-
-    /// It ends.
-    pub fn end(
-        self,
-        model: &mut Model,
-        call: &Call,
-        got: &Result<Done, Failed>,
-        counted: bool,
-    ) -> Result<(), String> {
-        let crossed = model.end(self.id);
-        let now = call.task().and_then(|name| model.tasks.get(name));
-        let now = now.map_or(0, |task| task.generation);
-        if crossed && now != self.generation {
-            // Another task has its name by now.
-            return Ok(());
-        }
-        let answer = Answer {
-            call,
-            got,
-            crossed,
-            before: self.before,
-            counted,
-        };
-        judge(model, &answer)
-    }
 }

@@ -11,8 +11,14 @@ use super::model::{Model, Seen, TaskModel};
 use super::run::digest;
 use crate::seed::hash;
 
-/// Kinds that the engine appends of itself: lineages opened, checkpoints, restores.
-const OF_ENGINE: [&str; 3] = ["lineage_opened", "checkpoint_marked", "restored"];
+/// Kinds that the engine appends of itself, and that cannot be erased.
+pub const OF_ENGINE: [&str; 5] = [
+    "lineage_opened",
+    "checkpoint_marked",
+    "restored",
+    "workspace_captured",
+    "control_changed",
+];
 
 /// Looks whether a store has all that was acknowledged, and nothing else; learns states.
 pub fn check(engine: &Engine, model: &mut Model, count: Option<&Count>) -> Result<(), String> {

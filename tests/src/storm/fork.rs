@@ -109,7 +109,13 @@ pub fn undo(model: &mut Model, task: &str, answer: &Answer<'_>) -> Result<(), St
             known.activations.push((*lineage, None));
             return Ok(());
         }
-        return match answer.failed(&[ErrorKind::Invalid, ErrorKind::NotFound]) {
+        // One with a participant is undone with it.
+        const ALL: [ErrorKind; 3] = [
+            ErrorKind::Invalid,
+            ErrorKind::NotFound,
+            ErrorKind::Unavailable,
+        ];
+        return match answer.failed(&ALL) {
             true => Ok(()),
             false => Err(answer.wrong("I7: an undo")),
         };

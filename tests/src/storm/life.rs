@@ -22,6 +22,8 @@ struct Storm {
     copies: u64,
     /// Calls whose answers are not known: they were done or not.
     unknown: Vec<Call>,
+    /// They were made where the reducer was there.
+    unknown_counted: bool,
     /// The last life had no clean end.
     cut_short: bool,
     schedule: Schedule,
@@ -51,11 +53,13 @@ impl Storm {
             tiny: program.tiny,
             ..Acts::default()
         };
+        lock(&acts.more).within = dir.path().canonicalize().unwrap();
         Self {
             dir,
             acts,
             copies: 0,
             unknown: Vec::new(),
+            unknown_counted: false,
             cut_short: false,
             schedule: program.schedule,
             seed: program.seed,
@@ -114,7 +118,8 @@ impl Storm {
         self.acts
             .adopt(exactly)
             .map_err(|e| format!("opened: {e}"))?;
-        let settled = settle(&engine, &mut lock(&self.acts.model), unknown, counted);
+        let before = self.unknown_counted;
+        let settled = settle(&engine, &mut lock(&self.acts.model), unknown, before);
         settled.map_err(|e| format!("opened: {e}"))?;
         self.acts.check("opened")
     }
@@ -209,6 +214,7 @@ impl Storm {
         };
         let ended = run.run(&mut self.acts)?;
         self.unknown = ended;
+        self.unknown_counted = life.counted;
         self.cut_short = true;
         Ok(())
     }

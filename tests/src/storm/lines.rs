@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
 
-use super::acts::{Begun, is_of_disk};
+use super::acts::is_of_disk;
+use super::begun::Begun;
 use super::call::{Call, Done, Failed};
 use super::model::Model;
 

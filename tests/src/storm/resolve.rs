@@ -27,6 +27,12 @@ pub fn resolve(step: &Step, model: &mut Model) -> Vec<Call> {
         | Op::Watch { .. }
         | Op::Look(_)
         | Op::Carry { .. }
+        | Op::Files(_)
+        | Op::Rollback(_)
+        | Op::Run(_)
+        | Op::Hooked
+        | Op::Part { .. }
+        | Op::Secret(_)
         | Op::Anchor => None,
         Op::Append {
             who,

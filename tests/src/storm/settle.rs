@@ -2,7 +2,7 @@
 
 use milepost::{CheckpointQuery, Engine, ErrorKind, Event, LineageId, Task};
 
-use super::acts::Begun;
+use super::begun::Begun;
 use super::call::{Adding, Call, Cleaned, Done, Failed, Marked, print_of};
 use super::model::Model;
 use super::run::{forked, told};
@@ -101,7 +101,7 @@ fn found(engine: &Engine, model: &Model, call: &Call) -> milepost::Result<Option
 }
 
 /// Checkpoints of a task that nobody was told of.
-fn fresh(engine: &Engine, model: &Model, task: &Task) -> milepost::Result<Vec<Marked>> {
+pub fn fresh(engine: &Engine, model: &Model, task: &Task) -> milepost::Result<Vec<Marked>> {
     let known = model.live_task(task.id());
     let mut all = listed(engine, task.id())?;
     all.retain(|mark| {
