@@ -169,6 +169,8 @@ pub(crate) struct TokenShare {
 
 impl TokenBudget {
     pub(crate) fn try_take(&self, bytes: usize) -> Option<TokenShare> {
+        // What is larger counts as the whole part, and leaves the others theirs.
+        let bytes = bytes.min(self.of_token.bytes());
         Some(TokenShare {
             _of_token: self.of_token.try_take(bytes)?,
             _of_all: self.of_all.try_take(bytes)?,
@@ -196,6 +198,7 @@ impl TokenBudget {
 
     /// Waits for as long as it takes. A caller that waits holds no piece.
     pub(crate) async fn wait(&self, bytes: usize) -> Option<TokenShare> {
+        let bytes = bytes.min(self.of_token.bytes());
         // Its own part first: of what is there for all, one that waits for that has nothing.
         let of_token = self.of_token.wait(bytes).await?;
         Some(TokenShare {
