@@ -79,11 +79,11 @@ fn a_label_that_would_be_an_offset_is_refused() {
 }
 
 #[test]
-fn a_store_that_is_open_elsewhere_is_not_opened() {
+fn a_store_that_is_open_elsewhere_is_not_written_to() {
     let place = Place::recorded();
     let engine = Engine::open(place.store(), Options::default()).unwrap();
     let pid = std::process::id().to_string();
-    place.say("tasks").failed(1, &pid);
+    place.say("mark run here").failed(1, &pid);
     let file = fixture("run.jsonl");
     place
         .run([OsStr::new("record"), file.as_os_str()])

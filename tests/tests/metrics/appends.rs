@@ -173,11 +173,11 @@ fn a_store_whose_write_failed_says_so_and_every_append_is_an_error_from_then_on(
     let task = engine.task("t").unwrap();
     let before = engine.metrics();
     assert!(!before.poisoned);
-    // The next segment of the journal has no folder.
-    std::fs::remove_dir_all(dir.path().join("store/journal")).unwrap();
-    let appends = (0..20).map(|n| task.append(milepost_tests::bodies::bytes(n, 100_000)));
+    // The next file of the archive has no folder.
+    std::fs::remove_dir_all(dir.path().join("store/archive")).unwrap();
+    let appends = (0..1000).map(|n| task.append(milepost_tests::bodies::bytes(n, 100_000)));
     let appended = appends.take_while(Result::is_ok).count() as u64;
-    assert!(appended < 20);
+    assert!(appended < 1000);
     let error = task.append(message(1)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Poisoned);
     let now = engine.metrics();

@@ -125,15 +125,15 @@ fn a_store_whose_write_failed_is_told_and_the_next_engine_takes_it_back() {
     let open = || Engine::open(&path, Options::default()).unwrap();
     let engine = metrics::with_local_recorder(&numbers, open);
     let task = engine.start_task("t", "ana").unwrap();
-    // The next segment of the journal has no folder.
-    let (journal, away) = (path.join("journal"), dir.path().join("journal"));
-    std::fs::rename(&journal, &away).unwrap();
-    let mut appends = (0..20).map(|n| task.append(bodies::bytes(n, 100_000)));
+    // The next file of the archive has no folder.
+    let (archive, away) = (path.join("archive"), dir.path().join("archive"));
+    std::fs::rename(&archive, &away).unwrap();
+    let mut appends = (0..1000).map(|n| task.append(bodies::bytes(n, 100_000)));
     assert!(appends.any(|done| done.is_err()));
     assert_eq!(numbers.gauge("milepost_poisoned"), 1.0);
     drop(task);
     let _ = engine.close();
-    std::fs::rename(&away, &journal).unwrap();
+    std::fs::rename(&away, &archive).unwrap();
     let engine = metrics::with_local_recorder(&numbers, open);
     assert_eq!(numbers.gauge("milepost_poisoned"), 0.0);
     engine.close().unwrap();

@@ -27,7 +27,10 @@ pub fn compare(list: &Path, found: Vec<Violation>) {
     let (new, gone) = differences(&allowed, &counts);
     let mut said = String::new();
     for (rule, place) in &new {
-        for one in found.iter().filter(|one| one.rule == rule && one.place == *place) {
+        for one in found
+            .iter()
+            .filter(|one| one.rule == rule && one.place == *place)
+        {
             writeln!(said, "{one}").unwrap();
         }
     }
@@ -43,7 +46,9 @@ pub fn compare(list: &Path, found: Vec<Violation>) {
 pub fn count(found: &[Violation]) -> Counts {
     let mut counts = Counts::new();
     for one in found {
-        *counts.entry((one.rule.to_owned(), one.place.clone())).or_default() += 1;
+        *counts
+            .entry((one.rule.to_owned(), one.place.clone()))
+            .or_default() += 1;
     }
     counts
 }
@@ -57,7 +62,10 @@ pub fn differences(
         let is_over = |(key, count): &(&(String, String), &usize)| {
             **count > than.get(*key).copied().unwrap_or(0)
         };
-        more.iter().filter(is_over).map(|(key, _)| key.clone()).collect()
+        more.iter()
+            .filter(is_over)
+            .map(|(key, _)| key.clone())
+            .collect()
     };
     (over(found, allowed), over(allowed, found))
 }
@@ -72,8 +80,7 @@ fn read(text: &str) -> Counts {
 }
 
 fn write(counts: &Counts) -> String {
-    let line = |((rule, place), count): (&(String, String), &usize)| {
-        format!("{count:4} {rule} {place}\n")
-    };
+    let line =
+        |((rule, place), count): (&(String, String), &usize)| format!("{count:4} {rule} {place}\n");
     counts.iter().map(line).collect()
 }

@@ -16,8 +16,8 @@ pub fn of(source: &str) -> Vec<Comment> {
     for (n, line) in source.lines().enumerate() {
         if let Some(at) = begin(line, &mut end) {
             let text = &line[at..];
-            let is_doc = (text.starts_with("///") && !text.starts_with("////"))
-                || text.starts_with("//!");
+            let is_doc =
+                (text.starts_with("///") && !text.starts_with("////")) || text.starts_with("//!");
             let text = text.trim_start_matches(['/', '!']).trim().to_owned();
             found.push(Comment {
                 line: n + 1,

@@ -34,7 +34,10 @@ fn violation(rule: &'static str, place: &str, text: String) -> Violation {
 pub fn check(source: &Source) -> Vec<Violation> {
     let mut found = Vec::new();
     let lines = source.text.lines().count();
-    let says = source.text.lines().any(|line| line.trim_start().starts_with("// tidy: "));
+    let says = source
+        .text
+        .lines()
+        .any(|line| line.trim_start().starts_with("// tidy: "));
     if !(40..=500).contains(&lines) && !says {
         let text = format!("{lines} lines, and no `// tidy:` with a reason");
         found.push(violation("size", &source.path, text));
@@ -74,7 +77,13 @@ pub fn module_style(src: &Path, root: &Path) -> Vec<Violation> {
     let beside = files.filter(|file| file.with_extension("").is_dir());
     let place = |file: PathBuf| file.strip_prefix(root).unwrap().display().to_string();
     beside
-        .map(|file| violation("mod-style", &place(file), "belongs to its folder, as mod.rs".into()))
+        .map(|file| {
+            violation(
+                "mod-style",
+                &place(file),
+                "belongs to its folder, as mod.rs".into(),
+            )
+        })
         .collect()
 }
 

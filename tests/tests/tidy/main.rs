@@ -76,7 +76,10 @@ impl Source {
             .split('/')
             .map(str::to_owned)
             .collect();
-        if matches!(parts.last().map(String::as_str), Some("mod" | "lib" | "main")) {
+        if matches!(
+            parts.last().map(String::as_str),
+            Some("mod" | "lib" | "main")
+        ) {
             parts.pop();
         }
         parts
@@ -84,7 +87,10 @@ impl Source {
 }
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap()
+        .to_owned()
 }
 
 /// The sources of a crate.

@@ -136,9 +136,16 @@ impl<'a> Visit<'a> for Paths {
     }
 
     fn visit_path(&mut self, path: &'a syn::Path) {
-        let parts: Vec<_> = path.segments.iter().map(|part| part.ident.to_string()).collect();
+        let parts: Vec<_> = path
+            .segments
+            .iter()
+            .map(|part| part.ident.to_string())
+            .collect();
         // A path without a prefix names what a `use` has named already.
-        if matches!(parts.first().map(String::as_str), Some("crate" | "self" | "super")) {
+        if matches!(
+            parts.first().map(String::as_str),
+            Some("crate" | "self" | "super")
+        ) {
             self.take(&parts);
         }
         visit::visit_path(self, path);

@@ -57,14 +57,22 @@ impl<'a> Visit<'a> for Calls {
     }
 
     fn visit_path(&mut self, path: &'a syn::Path) {
-        let parts: Vec<_> = path.segments.iter().map(|part| part.ident.to_string()).collect();
-        let line = path.segments.first().map_or(1, |part| part.ident.span().start().line);
+        let parts: Vec<_> = path
+            .segments
+            .iter()
+            .map(|part| part.ident.to_string())
+            .collect();
+        let line = path
+            .segments
+            .first()
+            .map_or(1, |part| part.ident.span().start().line);
         self.0.push((line, parts.join("::")));
         visit::visit_path(self, path);
     }
 
     fn visit_expr_method_call(&mut self, call: &'a syn::ExprMethodCall) {
-        self.0.push((call.method.span().start().line, call.method.to_string()));
+        self.0
+            .push((call.method.span().start().line, call.method.to_string()));
         visit::visit_expr_method_call(self, call);
     }
 }
@@ -108,7 +116,10 @@ fn type_of_crate(item: &syn::Item) -> Option<String> {
 
 /// The names at the root of `milepost` are those of `engine/public-names.txt`.
 pub fn public(sources: &[Source], root: &Path) -> Vec<Violation> {
-    let Some(lib) = sources.iter().find(|source| source.path.ends_with("/lib.rs")) else {
+    let Some(lib) = sources
+        .iter()
+        .find(|source| source.path.ends_with("/lib.rs"))
+    else {
         return Vec::new();
     };
     let names = public_names(&lib.syntax);

@@ -12,7 +12,14 @@ const OPENINGS: [&str; 9] = [
 
 /// Words that have a plainer one.
 const WORDS: [&str; 8] = [
-    "whoever", "somebody", "nobody", "lets go", "goes on", "meanwhile", "beside", "stands",
+    "whoever",
+    "somebody",
+    "nobody",
+    "lets go",
+    "goes on",
+    "meanwhile",
+    "beside",
+    "stands",
 ];
 
 /// The words of a source's comments.
@@ -24,11 +31,11 @@ pub fn source(path: &str, text: &str) -> Vec<Violation> {
         line,
         text: text.to_owned(),
     };
-    let mut last_doc = 0;
+    let mut last_doc = None;
     for comment in comments::of(text) {
         if comment.is_doc {
-            let is_first = last_doc + 1 != comment.line;
-            last_doc = comment.line;
+            let is_first = last_doc != Some(comment.line - 1);
+            last_doc = Some(comment.line);
             let word = comment.text.split(|c: char| !c.is_alphanumeric()).next();
             if is_first && word.is_some_and(|word| OPENINGS.contains(&word)) {
                 found.push(violation("opening", comment.line, &comment.text));
