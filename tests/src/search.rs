@@ -1,6 +1,5 @@
 //! Bytes that are looked for in files, as they lie there and unpacked.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-#![allow(clippy::indexing_slicing, reason = "a tool of tests")]
 
 use std::fs;
 use std::io::Read;

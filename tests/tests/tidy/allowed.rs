@@ -6,8 +6,11 @@ use std::path::Path;
 
 use crate::Violation;
 
-/// Violations by rule and place.
-type Counts = BTreeMap<(String, String), usize>;
+/// A rule and a place.
+type Key = (String, String);
+
+/// How many violations there are.
+type Counts = BTreeMap<Key, usize>;
 
 /// Fails where there are other violations than the list has.
 pub fn compare(list: &Path, found: Vec<Violation>) {
@@ -54,14 +57,10 @@ pub fn count(found: &[Violation]) -> Counts {
 }
 
 /// Places with more violations than the list has, and with fewer.
-pub fn differences(
-    allowed: &Counts,
-    found: &Counts,
-) -> (Vec<(String, String)>, Vec<(String, String)>) {
+pub fn differences(allowed: &Counts, found: &Counts) -> (Vec<Key>, Vec<Key>) {
     let over = |more: &Counts, than: &Counts| {
-        let is_over = |(key, count): &(&(String, String), &usize)| {
-            **count > than.get(*key).copied().unwrap_or(0)
-        };
+        let is_over =
+            |(key, count): &(&Key, &usize)| **count > than.get(*key).copied().unwrap_or(0);
         more.iter()
             .filter(is_over)
             .map(|(key, _)| key.clone())
@@ -80,7 +79,6 @@ fn read(text: &str) -> Counts {
 }
 
 fn write(counts: &Counts) -> String {
-    let line =
-        |((rule, place), count): (&(String, String), &usize)| format!("{count:4} {rule} {place}\n");
+    let line = |((rule, place), count): (&Key, &usize)| format!("{count:4} {rule} {place}\n");
     counts.iter().map(line).collect()
 }
