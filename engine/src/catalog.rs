@@ -144,6 +144,16 @@ impl Catalog {
         self.pieces.forget(task);
     }
 
+    /// Returns the offset up to which a lineage inherits from another, by that one's number.
+    pub(crate) fn inherited(
+        &self,
+        task: TaskNo,
+        lineage: LineageId,
+    ) -> Result<impl Fn(LineageId) -> Option<Offset> + use<>> {
+        let ancestry = Ancestry::of(self, task, lineage)?;
+        Ok(move |of| ancestry.span(of).map(|(_, to)| to))
+    }
+
     /// Lineages of a task were trimmed: forgets where they begin.
     pub(crate) fn forget_lineages(&self, task: TaskNo) {
         self.trees.forget(task);

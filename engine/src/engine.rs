@@ -414,15 +414,17 @@ impl Engine {
         let place = (point.no, point.lineage, point.offset);
         inner.catalog.readable(place)?;
         let forgotten = inner.kept.forgotten();
+        let seed = || -> Result<_> {
+            let inherited = inner.catalog.inherited(point.no, point.lineage)?;
+            Ok(inner.kept.before((point.no, point.offset), inherited))
+        };
         if point.checkpoint.is_none() {
-            let seed = inner.kept.before(place);
-            return self.folded(&RunReducer, place, seed);
+            return self.folded(&RunReducer, place, seed()?);
         }
         if let Some(state) = inner.kept.get(place) {
             return Ok(state);
         }
-        let seed = inner.kept.before(place);
-        let state = self.folded(&RunReducer, place, seed)?;
+        let state = self.folded(&RunReducer, place, seed()?)?;
         if let Some(bytes) = inner.kept.put(place, &state, forgotten) {
             inner.options.hooks.alert(&Alert {
                 kind: AlertKind::StatesKept,

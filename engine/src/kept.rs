@@ -107,11 +107,17 @@ impl Kept {
         Some(state)
     }
 
-    /// The nearest state before a place, on the same lineage.
-    pub(crate) fn before(&self, (task, lineage, offset): Place) -> Option<(Offset, RunState)> {
+    /// The nearest state before an offset, on the lineage or one that it inherits from: `inherited`
+    /// returns the offset up to which.
+    pub(crate) fn before(
+        &self,
+        (task, offset): (TaskNo, Offset),
+        inherited: impl Fn(LineageId) -> Option<Offset>,
+    ) -> Option<(Offset, RunState)> {
         let inner = self.inner.lock();
-        let near = inner.states.iter().filter(|((t, l, at), ..)| {
-            *t == task && *l == lineage && *at <= offset && offset - *at <= NEAR
+        let near = inner.states.iter().filter(|((of, lineage, at), ..)| {
+            let to = inherited(*lineage).filter(|_| *of == task);
+            to.is_some_and(|to| *at <= to.min(offset)) && offset - *at <= NEAR
         });
         let nearest = near.max_by_key(|((.., at), ..)| *at);
         nearest.map(|((.., at), state, _)| (*at, state.clone()))

@@ -4,7 +4,10 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use milepost::{Application, Body, Chunks, Data, Engine, Event, Options, Reducer, Result};
+use milepost::{
+    Application, Body, Chunks, Data, Engine, Event, KeepStates, Mark, Message, Options, Reducer,
+    Result,
+};
 use milepost_tests::seed::Random;
 
 use crate::holding;
@@ -70,4 +73,39 @@ fn a_fold_that_is_under_way_does_not_bring_back_what_is_erased() {
     assert!(!holding(&root, &secret[100..160]).is_empty());
     engine.compact(&mut |_| {}).unwrap();
     assert!(holding(&root, &secret[100..160]).is_empty());
+}
+
+#[test]
+fn a_state_that_is_kept_is_folded_on_by_descendants_up_to_their_fork_and_no_further() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("store");
+    let engine = Engine::open(&root, Options::default()).unwrap();
+    let mut task = engine.start_task("essay", "ana").unwrap();
+    let mut random = Random::new(7);
+    let mut points = Vec::new();
+    for n in 0..60 {
+        task.append(Message::text("user", &format!("message {n}")))
+            .unwrap();
+        let mark = task.checkpoint(Mark::new()).unwrap();
+        let point = engine.point(&mark.id.to_string()).unwrap();
+        engine.run_state(&point).unwrap();
+        if n % 3 == 2 {
+            // Between kept states, whose lineages end before or after it.
+            let head = task.head().unwrap().next;
+            let back = task.point(head - random.below(8).min(head)).unwrap();
+            task = engine.restore(&back, None).unwrap();
+        }
+        let point = task.point(task.head().unwrap().next).unwrap();
+        points.push((point.clone(), engine.run_state(&point).unwrap()));
+    }
+    drop(task);
+    engine.close().unwrap();
+    let none = KeepStates {
+        count: 0,
+        ..KeepStates::default()
+    };
+    let engine = Engine::open(&root, Options::default().keep_states(none)).unwrap();
+    for (point, state) in points {
+        assert_eq!(engine.run_state(&point).unwrap(), state, "{point:?}");
+    }
 }
