@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::ask::Ask;
 use crate::client::Client;
 use crate::error::Result;
+use crate::once::Conditions;
 
 /// A checkpoint to be marked.
 ///
@@ -124,15 +125,15 @@ impl Client {
         listed(self.get(["v1", "checkpoints"])?, query).read().await
     }
 
-    /// Marks a checkpoint on a task's active lineage. The service takes no key for it, so it is not asked again where an answer does
-    /// not come: [`Append::mark`](crate::Append::mark) is.
+    /// Marks a checkpoint on a task's active lineage. Done once: see [the crate](crate#asking-again).
     ///
     /// # Errors
     ///
     /// `NotFound`: there is no such task. `Conflict`: it went on elsewhere meanwhile.
     pub async fn mark(&self, task: &str, mark: Mark) -> Result<CheckpointForm> {
         let path = ["v1", "tasks", task, "checkpoints"];
-        self.post(path, &mark)?.read().await
+        let ask = self.post(path, &mark)?;
+        Conditions::default().on(ask)?.read().await
     }
 
     /// A checkpoint, by its id or a unique beginning of 8 or more digits.

@@ -40,7 +40,7 @@
 //! | | asked again where |
 //! |---|---|
 //! | reads, and plans | no whole answer came, or it was 429, 502, 503 or 504 |
-//! | [`append`](Client::append), [`control`](Client::control), [`guide`](Client::guide), [`edit_artifacts`](Client::edit_artifacts) | the same, since each has an idempotency key: the same one each time, drawn where none is given |
+//! | [`append`](Client::append), [`control`](Client::control), [`guide`](Client::guide), [`edit_artifacts`](Client::edit_artifacts), [`start_task`](Client::start_task), [`mark`](Client::mark), [`undo`](Client::undo), [`restore`](Client::restore) of the state | the same, since each has an idempotency key: the same one each time, drawn where none is given |
 //! | all other changes, and [`verify`](Client::verify) | there was no connection, so nobody got it |
 //! | [`file`](Client::file) | as other reads, until its first bytes are there |
 //! | [`follow`](Client::follow) | always, behind what came last, until nothing came [`ClientBuilder::reconnects`] times |

@@ -22,14 +22,22 @@ pub(crate) struct Conditions {
 impl Conditions {
     /// The request with them. It may be asked again.
     pub(crate) fn on(&self, mut ask: Ask) -> Result<Ask> {
+        ask = self.given_on(ask)?;
+        if self.key.is_none() {
+            ask = ask.header(IDEMPOTENCY_KEY, &random::key()?)?;
+        }
+        Ok(ask.again(Again::Always))
+    }
+
+    /// The request with those that are given. It may not be asked again.
+    pub(crate) fn given_on(&self, mut ask: Ask) -> Result<Ask> {
         if let Some(head) = self.head {
             ask = ask.header(IF_MATCH, &format!("\"{head}\""))?;
         }
-        let ask = match &self.key {
-            Some(key) => ask.header(IDEMPOTENCY_KEY, key)?,
-            None => ask.header(IDEMPOTENCY_KEY, &random::key()?)?,
-        };
-        Ok(ask.again(Again::Always))
+        match &self.key {
+            Some(key) => ask.header(IDEMPOTENCY_KEY, key),
+            None => Ok(ask),
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::client::Client;
 use crate::error::Result;
+use crate::once::{Conditions, conditions};
 use crate::retry::Again;
 
 /// A restore.
@@ -31,7 +32,11 @@ pub struct Restore {
     choices: Option<Choices>,
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
+    #[serde(skip)]
+    conditions: Conditions,
 }
+
+conditions!(Restore);
 
 /// What is decided about paths that stand in the way.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -50,6 +55,7 @@ impl Restore {
             folder: None,
             choices: None,
             description: None,
+            conditions: Conditions::default(),
         }
     }
 
@@ -108,7 +114,8 @@ impl From<&str> for Restore {
     }
 }
 
-/// A service takes no key for a restore, so none is asked again where an answer does not come: the task says where it is.
+/// Restores of the state and undos are done once: see [the crate](crate#asking-again). A restore with files takes no key and is not
+/// asked again where an answer does not come: the task says where it is.
 impl Client {
     /// What a restore would do. Nothing is changed.
     ///
@@ -124,9 +131,16 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As [`Client::plan_restore`]. `Conflict`: something stands in the way of files.
+    /// As [`Client::plan_restore`]. `Conflict`: something is in the way of files, or the key was used for another restore. `Invalid`: a
+    /// key or a head with files.
     pub async fn restore(&self, restore: impl Into<Restore>) -> Result<RestoredForm> {
-        self.post(["v1", "restores"], &restore.into())?.read().await
+        let restore = restore.into();
+        let ask = self.post(["v1", "restores"], &restore)?;
+        let ask = match restore.scope {
+            None => restore.conditions.on(ask)?,
+            Some(_) => restore.conditions.given_on(ask)?,
+        };
+        ask.read().await
     }
 
     /// Takes the last restore of a task back: it goes on with the lineage before.
@@ -136,6 +150,6 @@ impl Client {
     /// `NotFound`: there is no such task. `Invalid`: there is nothing to undo. `Conflict`: the last restore took files back.
     pub async fn undo(&self, task: &str) -> Result<RestoredForm> {
         let ask = self.ask(Method::POST, ["v1", "tasks", task, "undo"])?;
-        ask.read().await
+        Conditions::default().on(ask)?.read().await
     }
 }

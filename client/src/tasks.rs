@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::client::Client;
 use crate::error::Result;
+use crate::once::Conditions;
 
 /// Which tasks are listed.
 #[derive(Debug, Clone, Default)]
@@ -38,6 +39,8 @@ pub struct NewTask {
     user: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     initial: Option<Json>,
+    #[serde(skip)]
+    conditions: Conditions,
 }
 
 impl NewTask {
@@ -47,7 +50,16 @@ impl NewTask {
             id: id.into(),
             user: None,
             initial: None,
+            conditions: Conditions::default(),
         }
+    }
+
+    /// Under an idempotency key, 1 to 256 visible characters of ASCII: with the same key it is started once, also by another process.
+    /// Without, the client draws one.
+    #[must_use]
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.conditions.key = Some(key.into());
+        self
     }
 
     /// For somebody else: for admins.
@@ -89,13 +101,15 @@ impl Client {
         ask.query("cursor", query.cursor).read().await
     }
 
-    /// Starts a task. It is not asked again where an answer does not come: where it was done, that would be a conflict.
+    /// Starts a task. Done once: see [the crate](crate#asking-again).
     ///
     /// # Errors
     ///
     /// `Conflict`: there is one of this id, whosever it is. `Forbidden`: for another user, and one is no admin.
     pub async fn start_task(&self, task: impl Into<NewTask>) -> Result<TaskForm> {
-        self.post(["v1", "tasks"], &task.into())?.read().await
+        let task = task.into();
+        let ask = self.post(["v1", "tasks"], &task)?;
+        task.conditions.on(ask)?.read().await
     }
 
     /// What is known of a task.

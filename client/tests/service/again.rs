@@ -3,7 +3,7 @@
 use milepost::{Engine, Options};
 use milepost_client::codec::{Message, RunControl};
 use milepost_client::forms::Big;
-use milepost_client::{Append, Client, ErrorKind, Guidance, Mark};
+use milepost_client::{Append, Client, ErrorKind, Guidance, Mark, Restore};
 use milepost_server::attach;
 
 use crate::fake::{Fake, header, says};
@@ -62,15 +62,33 @@ async fn an_answer_that_is_cut_in_its_middle_is_none() {
 }
 
 #[tokio::test]
-async fn what_has_no_key_is_not_asked_twice() {
+async fn so_are_starts_marks_restores_and_undos() {
     let served = Served::with_essay().await;
-    let proxy = Proxy::new(served.at, not_the_first()).await;
-    let error = proxy.client().mark("essay", Mark::new()).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Transport, "{error}");
-    assert!(error.was_reached() && error.to_string().contains("may have been done"));
-    assert_eq!(served.head("essay"), 6, "it was done, once");
+    let lost = || Proxy::new(served.at, not_the_first());
+    let proxy = lost().await;
+    let started = proxy.client().start_task("novel").await.unwrap();
+    assert_eq!((started.id.as_str(), proxy.cut()), ("novel", 1));
+    let proxy = lost().await;
+    let marked = proxy.client().mark("essay", Mark::new().label("two")).await;
+    assert_eq!(marked.unwrap().label.as_deref(), Some("two"));
+    assert_eq!((served.head("essay"), proxy.cut()), (6, 1));
+    let lineages = async || served.client().lineages("essay").await.unwrap().items.len();
+    let before = lineages().await;
+    let proxy = lost().await;
+    let restored = proxy.client().restore("essay@one").await.unwrap();
+    assert_eq!((lineages().await, proxy.cut()), (before + 1, 1));
+    let proxy = lost().await;
+    let undone = proxy.client().undo("essay").await.unwrap();
+    assert_eq!(proxy.cut(), 1);
+    assert_ne!(undone.lineage, restored.lineage);
+    assert_eq!(served.head("essay"), 6, "it was undone once");
+}
+
+#[tokio::test]
+async fn what_has_no_key_is_not_asked_twice() {
     let fake = Fake::new(vec![says("503 Service Unavailable", "", "")]).await;
-    let error = fake.client().restore("essay@one").await.unwrap_err();
+    let restore = Restore::to("essay@one").files_too("/nowhere");
+    let error = fake.client().restore(restore).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable);
     assert_eq!(fake.asked().len(), 1);
 }
