@@ -125,7 +125,8 @@ impl Client {
         listed(self.get(["v1", "checkpoints"])?, query).read().await
     }
 
-    /// Marks a checkpoint on a task's active lineage. Done once: see [the crate](crate#asking-again).
+    /// Marks a checkpoint on a task's active lineage. Done once: see [the
+    /// crate](crate#asking-again).
     ///
     /// # Errors
     ///

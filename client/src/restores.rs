@@ -114,7 +114,8 @@ impl From<&str> for Restore {
     }
 }
 
-/// Restores of the state and undos are done once: see [the crate](crate#asking-again). A restore with files takes no key and is not
+/// Restores of the state and undos are done once: see [the crate](crate#asking-again). A restore
+/// with files takes no key and is not
 /// asked again where an answer does not come: the task says where it is.
 impl Client {
     /// What a restore would do. Nothing is changed.
@@ -131,7 +132,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As [`Client::plan_restore`]. `Conflict`: something is in the way of files, or the key was used for another restore. `Invalid`: a
+    /// As [`Client::plan_restore`]. `Conflict`: something is in the way of files, or the key was
+    /// used for another restore. `Invalid`: a
     /// key or a head with files.
     pub async fn restore(&self, restore: impl Into<Restore>) -> Result<RestoredForm> {
         let restore = restore.into();

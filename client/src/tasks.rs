@@ -54,7 +54,8 @@ impl NewTask {
         }
     }
 
-    /// Under an idempotency key, 1 to 256 visible characters of ASCII: with the same key it is started once, also by another process.
+    /// Under an idempotency key, 1 to 256 visible characters of ASCII: with the same key it is
+    /// started once, also by another process.
     /// Without, the client draws one.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
