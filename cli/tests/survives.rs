@@ -3,6 +3,8 @@
 //! Runs where `MILEPOST_HOSTILE_SECONDS` says for how long, and prints what it measured;
 //! `MILEPOST_HOSTILE_USES=looks,blames` picks some of the uses.
 
+// tidy: one measurement with all its uses
+
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

@@ -1,5 +1,7 @@
 //! Settings of the allocator for a service, which runs for months and answers with large pieces.
 
+// tidy: one call of one command
+
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
