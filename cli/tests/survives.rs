@@ -3,6 +3,8 @@
 //! Runs where `MILEPOST_HOSTILE_SECONDS` says for how long, and prints what it measured;
 //! `MILEPOST_HOSTILE_USES=looks,blames` picks some of the uses.
 
+// tidy: one measurement with all its uses
+
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -333,6 +335,58 @@ fn serve(place: &Place) -> (Child, String) {
     (child, at.trim().trim_end_matches('/').to_owned())
 }
 
+/// Prints what the process holds, and what of it is counted, each second.
+fn watched(child: u32, service: &Service, admin: &str) {
+    let begun = Instant::now();
+    while !service.is_over() {
+        service.rest(Duration::from_secs(1));
+        let request = service.request(admin, "GET", "/metrics", "Connection: close\r\n", b"");
+        let mut came = String::new();
+        if let Ok(mut stream) = TcpStream::connect(&service.at) {
+            let _ = stream.write_all(&request);
+            let _ = stream.read_to_string(&mut came);
+        }
+        let counted = [
+            "milepost_http_held_bytes",
+            "milepost_applier_lag_bytes",
+            "milepost_kept_state_bytes",
+        ];
+        let counted = came
+            .lines()
+            .filter(|line| counted.iter().any(|it| line.starts_with(it)));
+        let counted: Vec<_> = counted
+            .filter_map(|line| line.rsplit_once(' '))
+            .map(|(name, n)| {
+                let name = name
+                    .trim_start_matches("milepost_")
+                    .trim_start_matches("http_held_bytes");
+                format!("{name} {}", n.parse::<f64>().unwrap_or(0.0) as u64 >> 20)
+            })
+            .collect();
+        let Ok(status) = std::fs::read_to_string(format!("/proc/{child}/status")) else {
+            return;
+        };
+        let lines = ["VmHWM", "RssAnon", "RssFile", "Threads"];
+        let lines = status
+            .lines()
+            .filter(|line| lines.iter().any(|it| line.starts_with(it)));
+        let lines: Vec<_> = lines
+            .map(|line| {
+                line.split_whitespace()
+                    .take(2)
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            })
+            .collect();
+        eprintln!(
+            "{:?} {} | {}",
+            begun.elapsed().as_secs(),
+            lines.join(" "),
+            counted.join(" ")
+        );
+    }
+}
+
 fn peak_mib(child: &Child) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
     let line = status
@@ -399,6 +453,7 @@ fn one_token_that_does_its_worst_leaves_the_service_to_the_others() {
         made.out.trim().to_owned()
     };
     let (mallory, ana) = (token("mallory"), token("ana"));
+    let admin = token("root --admin");
     let (mut child, at) = serve(&place);
     let service = Service {
         at,
@@ -427,6 +482,10 @@ fn one_token_that_does_its_worst_leaves_the_service_to_the_others() {
                     }
                 });
             }
+        }
+        if std::env::var("MILEPOST_HOSTILE_WATCHED").is_ok() {
+            let (child, service, admin) = (child.id(), &service, admin.as_str());
+            scope.spawn(move || watched(child, service, admin));
         }
         let took = appends_of_another(&service, &ana, Duration::from_secs(seconds));
         service.stop.store(true, Ordering::Relaxed);

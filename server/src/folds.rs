@@ -34,13 +34,37 @@ type Key = (TaskNo, LineageId, Offset, u64);
 /// Where a state is found while somebody looks at it. Locked while it is folded.
 type Place = Arc<tokio::sync::Mutex<Weak<Folded>>>;
 
+/// Tasks of which it is known what their large states weigh. With more all are forgotten.
+const WEIGHED: usize = 4096;
+
 /// The states that somebody looks at.
 #[derive(Debug, Default)]
-pub(crate) struct Folds(Mutex<HashMap<Key, Place>>);
+pub(crate) struct Folds {
+    places: Mutex<HashMap<Key, Place>>,
+    /// The weight of each task's state that was folded last, where it is large.
+    weights: Mutex<HashMap<TaskNo, u64>>,
+}
 
 impl Folds {
+    /// About what a state of a task weighs: as much as the one that was folded last.
+    fn weight(&self, task: TaskNo) -> u64 {
+        self.weights.lock().get(&task).copied().unwrap_or(0)
+    }
+
+    fn weighed(&self, task: TaskNo, state: &RunState) {
+        let (weight, mut weights) = (state.weight(), self.weights.lock());
+        if weight.saturating_mul(COPIED) <= SMALL as u64 {
+            weights.remove(&task);
+            return;
+        }
+        if weights.len() >= WEIGHED {
+            weights.clear();
+        }
+        weights.insert(task, weight);
+    }
+
     fn place(&self, key: Key) -> Place {
-        let mut all = self.0.lock();
+        let mut all = self.places.lock();
         if let Some(place) = all.get(&key) {
             return Arc::clone(place);
         }
@@ -79,13 +103,16 @@ impl App {
         if let Some(folded) = there.upgrade() {
             return Ok(folded);
         }
-        let asks = who.clone();
+        let (asks, app) = (who.clone(), self.clone());
+        let needs = |weight: u64| weight.saturating_mul(COPIED);
+        let expected = needs(self.folds().weight(point.no));
         let fold = move |engine: &Engine| {
             let state = View::of(engine, &asks).run_state(&point)?;
-            let bytes = state.weight().saturating_mul(COPIED);
+            app.folds().weighed(point.no, &state);
+            let bytes = needs(state.weight());
             Ok((state, bytes))
         };
-        let (state, share) = self.bounded(who, fold).await?;
+        let (state, share) = self.bounded(who, expected, fold).await?;
         let folded = Arc::new(Folded {
             state,
             _share: share,
@@ -102,7 +129,13 @@ impl App {
         who: &Who,
         points: [Point; 2],
     ) -> Result<[RunState; 2], Wrong> {
-        let asks = who.clone();
+        let (asks, app) = (who.clone(), self.clone());
+        let needs = |weight: u64| {
+            let shown = weight.saturating_mul(SHOWN).min(SHOWN_MAX);
+            weight.saturating_mul(COMPARED).saturating_add(shown)
+        };
+        let weights = points.iter().map(|point| self.folds().weight(point.no));
+        let expected = needs(weights.sum());
         // Alone they may be larger than what all may hold: two of them may not.
         let most = self.budgets().states.bytes() as u64;
         let fold = move |engine: &Engine| {
@@ -111,31 +144,37 @@ impl App {
             let mut left = most;
             let mut one = |point: &Point| -> Result<RunState, Wrong> {
                 let state = view.run_state(point)?;
+                app.folds().weighed(point.no, &state);
                 let fits = left.checked_sub(state.weight());
                 left = fits.ok_or(Wrong::TooMuch(COMPARED_MAX))?;
                 Ok(state)
             };
             // The second is not folded where the first is too large.
             let states = [one(before)?, one(after)?];
-            let bytes: u64 = states.iter().map(RunState::weight).sum();
-            let shown = bytes.saturating_mul(SHOWN).min(SHOWN_MAX);
-            Ok((states, bytes.saturating_mul(COMPARED).saturating_add(shown)))
+            let bytes = needs(states.iter().map(RunState::weight).sum());
+            Ok((states, bytes))
         };
-        let (states, share) = self.bounded(who, fold).await?;
+        let (states, share) = self.bounded(who, expected, fold).await?;
         share.into_iter().for_each(|share| shares.hold(share));
         Ok(states)
     }
 
-    /// Folds something within the bytes that states may hold. What it takes is known once it is
-    /// there: where they are not free then it is dropped, and folded again when they are.
+    /// Folds something within the bytes that states may hold. As many as are expected are taken
+    /// before. What it takes is known once it is there: where more are not free then it is dropped,
+    /// and folded again when they are.
     async fn bounded<T: Send + 'static>(
         &self,
         who: &Who,
+        expected: u64,
         fold: impl Fn(&Engine) -> Result<(T, u64), Wrong> + Send + Sync + 'static,
     ) -> Result<(T, Option<TokenShare>), Wrong> {
         let fold = Arc::new(fold);
         let states = self.part(who.of_token(), &self.budgets().states);
+        let expected = usize::try_from(expected).unwrap_or(usize::MAX);
         let mut had: Option<(TokenShare, usize)> = None;
+        if expected > SMALL {
+            had = Some((states.take(expected, self.patience()).await?, expected));
+        }
         loop {
             let one = self.heavy(who.of_token()).await;
             let again = Arc::clone(&fold);

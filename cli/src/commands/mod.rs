@@ -1,5 +1,6 @@
 //! The commands, one file each, and what several of them need.
 
+mod allocator;
 mod anchor;
 mod bisect;
 mod blame;

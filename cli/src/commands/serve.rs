@@ -1,22 +1,29 @@
 //! `serve`: the store over HTTP.
 
+use std::time::Duration;
+
 use milepost::{Engine, Options};
 use milepost_server::{Listening, Server, ServerOptions, Tls, Tokens};
 use serde_json::json;
 use tokio::net::TcpListener;
-use tokio::runtime::Runtime;
+use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::{error, info};
 
-use super::own;
 use super::token::UNTRUSTED;
+use super::{allocator, own};
 use crate::args::{LogFormat, Serve};
 use crate::config::{Config, Listen};
 use crate::error::{Failure, Result};
 use crate::output::{Out, note};
 use crate::store::Choice;
 
+/// A thread that waits for the disk ends when it had nothing to do for so long: each keeps some
+/// memory.
+const KEEP_ALIVE: Duration = Duration::from_secs(1);
+
 pub fn run(mut store: Choice, args: &Serve, out: &mut Out) -> Result<()> {
+    allocator::start_again_with_settings();
     let config = Config::gather(&args.flags, args.config.as_deref())?;
     log_to_stderr(config.log_format()?, config.log_level()?);
     store.dir = store.dir.or_else(|| config.store());
@@ -102,7 +109,11 @@ fn serve(
             .hint("the socket is `server/socket` in the store's folder")
     })?;
     let _kept_open = server.keep_open(open).map_err(|e| cannot("start", &e))?;
-    let runtime = Runtime::new().map_err(|e| cannot("start", &e))?;
+    let runtime = Builder::new_multi_thread()
+        .enable_all()
+        .thread_keep_alive(KEEP_ALIVE)
+        .build()
+        .map_err(|e| cannot("start", &e))?;
     let served = runtime.block_on(async {
         // What asks for an end or for another look is taken before anybody knows that it runs.
         let stop = stopped(tls.is_some())?;

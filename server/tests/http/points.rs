@@ -359,6 +359,29 @@ async fn states_that_hold_all_bytes_have_others_wait_and_then_answered_503() {
     assert_eq!(came.status, 200);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_state_that_is_known_to_be_large_is_folded_once_its_bytes_are_free() {
+    use tower::ServiceExt as _;
+    let options = milepost_server::ServerOptions::default().memory(1 << 20);
+    let served = Served::with(options);
+    with_artifact(&served, "hers", 100_000).await;
+    with_artifact(&served, "others", 100_000).await;
+    assert_eq!(served.get("/v1/points/others/state").await.status, 200);
+    let unread = request("GET", "/v1/points/hers/state", None, "");
+    let unread = served.router().oneshot(unread).await.unwrap();
+    let before = served.engine.metrics().fold_us.count();
+    for path in [
+        "/v1/points/others/state",
+        "/v1/points/others@1/diff/others",
+        "/v1/points/others/blame?pointer=/artifacts/text",
+    ] {
+        assert_eq!(served.get(path).await.status, 503, "{path}");
+    }
+    assert_eq!(served.engine.metrics().fold_us.count(), before);
+    drop(unread);
+    assert_eq!(served.get("/v1/points/others/state").await.status, 200);
+}
+
 #[tokio::test]
 async fn a_part_that_is_too_large_is_an_error_and_no_string() {
     let served = Served::new();
