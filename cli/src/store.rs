@@ -42,8 +42,8 @@ pub enum Found {
 }
 
 impl Choice {
-    /// The store that is there; where another program has it open, that program. For what only reads
-    /// it is opened for reading where neither works.
+    /// Finds the store, or the program that has it open. A command that only reads opens the store
+    /// for reading where neither works.
     pub fn find(&self, with_hooks: bool, only_reads: bool) -> Result<Found> {
         if let Some(url) = self.url() {
             return Ok(Found::There(There::at(&url)?));

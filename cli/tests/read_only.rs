@@ -1,5 +1,5 @@
-//! Stores that another process holds and does not answer for, or that cannot be written to: commands
-//! that read show them, and leave no byte in them.
+//! Stores that another process holds and does not answer for, or that cannot be written to:
+//! commands that read show them, and leave no byte in them.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
@@ -70,7 +70,7 @@ fn tree(root: &Path) -> BTreeMap<PathBuf, (u64, u32, i64, Vec<u8>)> {
     tree
 }
 
-/// It did what it was asked, and said in one line that the store was looked at.
+/// Asserts success, and one line on standard error that says the store is opened read-only.
 #[track_caller]
 fn looked(ran: &Ran, why: &str) -> String {
     assert_eq!(ran.code, 0, "{ran:?}");

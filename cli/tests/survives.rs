@@ -31,7 +31,7 @@ use serde_json::{Value, json};
 const PEAK_MIB: u64 = 512;
 const P99: Duration = Duration::from_millis(50);
 
-/// How long an unread answer and an idle connection are held.
+/// The time for which an unread answer and an idle connection are kept.
 const HELD: Duration = Duration::from_secs(15);
 
 /// A name, and what one thread of so many does again and again.
@@ -291,7 +291,7 @@ fn cleanups(service: &Service, _: usize) {
     service.rest(Duration::from_secs(2));
 }
 
-/// What the worst is done with.
+/// Makes the tasks that the hostile token works with.
 fn prepare(service: &Service) {
     for task in ["wide", "long", "doc", "busy", "back"] {
         let body = json!({"id": task}).to_string();
@@ -397,7 +397,7 @@ fn peak_mib(child: &Child) -> u64 {
     kib / 1024
 }
 
-/// How long another user's appends take, at a steady rate, on one connection.
+/// Measures another user's appends, at a steady rate, on one connection.
 fn appends_of_another(service: &Service, token: &str, time: Duration) -> Vec<Duration> {
     let mut stream = TcpStream::connect(&service.at).unwrap();
     let mut answers = BufReader::new(stream.try_clone().unwrap());

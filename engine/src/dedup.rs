@@ -91,8 +91,8 @@ impl Catalog {
         }))
     }
 
-    /// Returns `true` if the event at an offset is a mark that says what a draft does, whether the mark
-    /// was removed since or not.
+    /// Returns `true` if the event at an offset is a mark that says what a draft does, whether the
+    /// mark was removed since or not.
     pub(crate) fn marked_behind(
         &self,
         task: TaskNo,
@@ -120,8 +120,8 @@ impl Catalog {
     ///
     /// # Errors
     ///
-    /// `Corrupt` where the key is not among the events and the keys of the base cannot be read: no key
-    /// counts as new then.
+    /// `Corrupt` where the key is not among the events and the keys of the base cannot be read: no
+    /// key counts as new then.
     pub(crate) fn keyed(
         &self,
         task: TaskNo,
@@ -171,8 +171,8 @@ impl Catalog {
         Ok(found.filter(|key| key.first < to).map(used))
     }
 
-    /// Has the keys of a lineage's base in memory, so that the leader reads none. What cannot be read
-    /// is told of by the append itself.
+    /// Has the keys of a lineage's base in memory, so that the leader reads none. What cannot be
+    /// read is told of by the append itself.
     pub(crate) fn read_keys_ahead(&self, task: TaskNo, lineage: LineageId) {
         let ancestry = Ancestry::of(self, task, lineage).ok();
         if let Some((_, _, entry)) = ancestry.and_then(|ancestry| ancestry.key_base()) {

@@ -84,9 +84,9 @@ impl Options {
     /// follow the other process. Every write is refused with [`Detail::ReadOnly`](crate::Detail).
     ///
     /// The index is built anew from the archive and the journal in a private folder for temporary
-    /// files (`TMPDIR`), which needs about as much room as the store has in `sled`, and is removed at
-    /// close. An anchor is compared with and not written. A store that only its index in `sled` could
-    /// repair is `Corrupt`: open it for writing, or a copy of it.
+    /// files (`TMPDIR`), which needs about as much room as the store has in `sled`, and is removed
+    /// at close. An anchor is compared with and not written. A store that only its index in `sled`
+    /// could repair is `Corrupt`: open it for writing, or a copy of it.
     #[must_use]
     pub fn read_only(mut self, read_only: bool) -> Self {
         self.read_only = read_only;
@@ -130,8 +130,8 @@ impl Options {
         self
     }
 
-    /// The key that chains and checks are keyed with. A store is made with a key or without one, and
-    /// opens with that key only. It is not stored: who loses it has to do without the store.
+    /// The key that chains and checks are keyed with. A store is made with a key or without one,
+    /// and opens with that key only. It is not stored: who loses it has to do without the store.
     #[must_use]
     pub fn key(mut self, key: StoreKey) -> Self {
         self.key = Some(key);
@@ -139,8 +139,8 @@ impl Options {
     }
 
     /// Where an anchor is kept up to date: a file on another disk, or of another user. Opening
-    /// compares the store with the anchor that is there, and fails with `Corrupt` where it is behind
-    /// it, or another than it was. It is written anew at most once a second, and at close.
+    /// compares the store with the anchor that is there, and fails with `Corrupt` where it is
+    /// behind it, or another than it was. It is written anew at most once a second, and at close.
     #[must_use]
     pub fn anchor_to(mut self, path: impl Into<PathBuf>) -> Self {
         self.anchor = Some(path.into());
@@ -162,11 +162,12 @@ impl Options {
         self
     }
 
-    /// How many idempotency keys a lineage keeps of the appends that retention trims: the newest. Default:
-    /// 1,000,000. A few thousand more may be kept. An append under an older key counts as new.
+    /// The number of idempotency keys that a lineage keeps of the appends that retention trims, the
+    /// newest first. Default: 1,000,000. A few thousand more may be kept. An append under an older
+    /// key counts as new.
     ///
-    /// Keys of events that are there count always. A key that is kept takes about 70 bytes and itself
-    /// in the store, and 16 bytes in memory while appends with keys come to the lineage.
+    /// Keys of events that are there count always. A key that is kept takes about 70 bytes and
+    /// itself in the store, and 16 bytes in memory while appends with keys come to the lineage.
     #[must_use]
     pub fn key_window(mut self, keys: usize) -> Self {
         self.key_window = keys.max(1);
@@ -188,9 +189,9 @@ impl Options {
         self
     }
 
-    /// How long closing the store waits for one call of a hook on the hooks' own thread: nothing ends a
-    /// hook that hangs, and what waits behind it is not told then. Default: 60 s; commands have their
-    /// own time limit, and are waited for in any case.
+    /// How long closing the store waits for one call of a hook on the hooks' own thread: nothing
+    /// ends a hook that hangs, and what waits behind it is not told then. Default: 60 s; commands
+    /// have their own time limit, and are waited for in any case.
     #[must_use]
     pub fn hooks_at_close(mut self, at_most: Duration) -> Self {
         self.hooks_at_close = at_most;

@@ -1,6 +1,7 @@
-//! An embedding program that meets a name in a store that no store makes: a link, a file with a second
-//! name, a pipe, a file of another owner. Every name that opening and using a store ever opens is
-//! tried: the list comes from a trace of the calls, so that a new file cannot be forgotten.
+//! An embedding program that meets a name in a store that no store makes: a link, a file with a
+//! second name, a pipe, a file of another owner. Every name that opening and using a store ever
+//! opens is tried: the list comes from a trace of the calls, so that a new file cannot be
+//! forgotten.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

@@ -1,5 +1,5 @@
-//! Where contents are kept: what a look, a read and a restore need of a store, and no more. Who stores
-//! holds the store itself.
+//! Where contents are kept: what a look, a read and a restore need of a store, and no more. Who
+//! stores holds the store itself.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +9,8 @@ use milepost_codec::ChunkId;
 
 /// Where contents are read from, each by its hash.
 pub(crate) trait Contents: Send + Sync {
-    /// A content, checked to be of its hash: `NotFound` where it is not stored, `Corrupt` where it is damaged.
+    /// A content, checked to be of its hash: `NotFound` where it is not stored, `Corrupt` where it
+    /// is damaged.
     fn get(&self, id: &ChunkId) -> Result<Arc<[u8]>>;
 
     /// Which are stored, as far as is known. Each counts as used.
@@ -27,13 +28,15 @@ pub(crate) trait Chunks: Contents {
     /// Counts chunks as used that are known to be stored.
     fn uses(&self, ids: &[ChunkId]);
 
-    /// Whether anybody takes note of what is used, as a compaction does that was under way when the store was held.
+    /// Whether anybody takes note of what is used, as a compaction does that was under way when the
+    /// store was held.
     fn notes_uses(&self) -> bool;
 
     /// The folder of the store, where it has one.
     fn folder(&self) -> Option<&Path>;
 
-    /// Returns `false` for a store that was opened for reading only: nothing is cached in its folder.
+    /// Returns `false` for a store that was opened for reading only: nothing is cached in its
+    /// folder.
     fn is_writable(&self) -> bool {
         true
     }

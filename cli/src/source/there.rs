@@ -45,7 +45,7 @@ pub struct There {
 /// How long a whole answer may take. A verification of a large store takes minutes.
 const TIMEOUT: Duration = Duration::from_secs(3600);
 
-/// How long a program that has the store open may take until it says that it answers.
+/// The time limit of the first answer of a program that has the store open.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 impl There {
@@ -81,8 +81,8 @@ impl There {
         Ok(Some(Self::new(client, place)?))
     }
 
-    /// Whether it answers: a program that is stopped holds the store and its socket, and says
-    /// nothing.
+    /// Returns `true` if the program answers. A stopped one keeps the store and its socket, and
+    /// sends nothing.
     pub fn answers(&self) -> bool {
         let asked = async { tokio::time::timeout(PATIENCE, self.client.health()).await };
         match self.runtime.block_on(asked) {

@@ -20,8 +20,8 @@ use crate::retention::ErasedEvents;
 /// Lists in one base at most: their ids have to fit into the base's chunk. Older ones go.
 const LISTS_MAX: usize = 4096;
 
-/// Appends with keys that are found by their entries in the index, at most. With more of them, all events
-/// are read: the entries are in no order, and each costs a read of sled.
+/// Appends with keys that are found by their entries in the index, at most. With more of them, all
+/// events are read: the entries are in no order, and each costs a read of sled.
 const SOUGHT_MAX: usize = 1 << 16;
 
 /// Stores the keys that were used before an offset: at least the newest of the window.
@@ -92,8 +92,8 @@ fn since(
     Ok(())
 }
 
-/// The first offsets of appends with keys before an offset, in order; nothing where the task has too
-/// many.
+/// The first offsets of appends with keys before an offset, in order; nothing where the task has
+/// too many.
 fn sought(
     catalog: &Catalog,
     ancestry: &Ancestry,
@@ -207,8 +207,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Keeps the lists of an earlier base. The last is begun anew where it is short, so that many small
-    /// bases do not leave many small lists.
+    /// Keeps the lists of an earlier base. The last is begun anew where it is short, so that many
+    /// small bases do not leave many small lists.
     fn keep(&mut self, old: &BaseKeys) -> Result<()> {
         for (n, list) in old.lists.iter().enumerate().rev() {
             match list.chunks.as_slice() {

@@ -16,7 +16,7 @@ use crate::read::read_chunk;
 /// Keys in all tables together. With more all tables are dropped: they can be read again.
 const CACHED_MAX: usize = 4 << 20;
 
-/// What a table without keys counts as.
+/// The size that each table counts in addition to its keys.
 const TABLE_MIN: usize = 64;
 
 /// One list of keys in a base.
@@ -98,8 +98,8 @@ pub(crate) struct KnownKeys {
 }
 
 impl KnownKeys {
-    /// Without tables. Each is to have the newest `window` keys, and those of the list that holds the
-    /// oldest of them.
+    /// Without tables. Each is to have the newest `window` keys, and those of the list that holds
+    /// the oldest of them.
     pub(crate) fn new(window: usize) -> Self {
         Self {
             window,
@@ -147,8 +147,8 @@ pub(crate) fn check(log: &Arc<dyn Log>, keys: &ChunkList) -> Result<()> {
     Ok(())
 }
 
-/// The chunks of each list, oldest first. A chunk is a list, but in a base of an earlier version: there
-/// one list is cut into chunks, of which the first is not a whole list.
+/// The chunks of each list, oldest first. A chunk is a list, but in a base of an earlier version:
+/// there one list is cut into chunks, of which the first is not a whole list.
 fn split(log: &Arc<dyn Log>, keys: &ChunkList) -> Result<Vec<Vec<ChunkId>>> {
     let lists = || keys.chunks.iter().map(|chunk| vec![*chunk]).collect();
     match keys.chunks.as_slice() {

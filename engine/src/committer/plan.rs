@@ -115,8 +115,8 @@ impl Tallies for PlannedTallies<'_> {
 }
 
 impl Lead {
-    /// Plans a request for the commit `seq`, in the leader's plan. Fills caches of what the log holds
-    /// and changes nothing else.
+    /// Plans a request for the commit `seq`, in the leader's plan. Fills caches of what the log
+    /// holds and changes nothing else.
     ///
     /// # Errors
     ///
@@ -162,8 +162,8 @@ impl Lead {
         Ok(done)
     }
 
-    /// A part's log before its records: as the plan leaves it so far, as the part opens it, or as it
-    /// is.
+    /// A part's log before its records: as the plan leaves it so far, as the part opens it, or as
+    /// it is.
     fn start(&mut self, plan: &Plan, part: &Part) -> Result<Start> {
         let planned = plan.last(part.log);
         if let Some(head) = part.open {

@@ -102,8 +102,8 @@ pub(crate) trait Log: Send + Sync {
     /// with `Poisoned` (promise I11), unless [`Log::has_failed`] says otherwise.
     fn append(&self, batch: Batch) -> Result<()>;
 
-    /// Returns `false` after an append that failed before it wrote anything: nothing of it is there,
-    /// and the next may succeed.
+    /// Returns `false` after an append that failed before it wrote anything: nothing of it is
+    /// there, and the next may succeed.
     fn has_failed(&self) -> bool {
         true
     }
@@ -162,8 +162,8 @@ pub(crate) trait Log: Send + Sync {
         false
     }
 
-    /// Puts chunks into the order in which they lie, so that reading them one after another reads what is
-    /// side by side; those that are not stored come last.
+    /// Puts chunks into the order in which they lie, so that reading them one after another reads
+    /// what is side by side; those that are not stored come last.
     fn order_chunks(&self, _ids: &mut [ChunkId]) -> Result<()> {
         Ok(())
     }
@@ -178,8 +178,8 @@ pub(crate) trait Log: Send + Sync {
     /// stored again.
     fn damaged_chunks(&self) -> (u64, usize);
 
-    /// Says that chunks are being stored that nothing names yet: until what it gives is dropped, they
-    /// stay.
+    /// Says that chunks are being stored that nothing names yet: until what it gives is dropped,
+    /// they stay.
     fn storing(&self) -> Option<Box<dyn std::any::Any + Send>> {
         None
     }

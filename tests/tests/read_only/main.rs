@@ -1,5 +1,5 @@
-//! A store that is opened for reading only (`Options::read_only`): it answers as it did, and no byte
-//! of its folder is created, changed or locked.
+//! A store that is opened for reading only (`Options::read_only`): it answers as it did, and no
+//! byte of its folder is created, changed or locked.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

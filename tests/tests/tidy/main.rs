@@ -1,8 +1,8 @@
 //! Rules of this project that no compiler checks: layers, names, sizes and prose.
 //!
 //! `allowed.txt` lists the violations that are there, and only gets shorter: a new violation fails
-//! the test, and so does an entry that is not needed any more. `MILEPOST_TIDY=update` writes the list
-//! anew, without new violations.
+//! the test, and so does an entry that is not needed any more. `MILEPOST_TIDY=update` writes the
+//! list anew, without new violations.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod allowed;

@@ -32,8 +32,8 @@ const SEGMENT_MIN: u64 = 256 << 10;
 /// The size that segments grow to. A larger frame gets a segment of its own size.
 const SEGMENT_MAX: u64 = 8 << 20;
 
-/// So many free segments are kept while there is much to do: what is written to again need not be filled with zeros
-/// first. At rest it is one.
+/// So many free segments are kept while there is much to do: what is written to again need not be
+/// filled with zeros first. At rest it is one.
 const SPARES_MAX: usize = 8;
 
 /// A segment that is finished.
@@ -67,8 +67,8 @@ pub(crate) struct Journal {
     check: [u8; 16],
     next_number: u64,
     next_size: u64,
-    /// A write or sync of a segment failed, or one of the folder behind a new name: what the disk has
-    /// is unknown.
+    /// A write or sync of a segment failed, or one of the folder behind a new name: what the disk
+    /// has is unknown.
     unknown: bool,
 }
 

@@ -13,8 +13,8 @@
 //! files. Packs are read where they are.
 //!
 //! A compaction or a repair of the other process replaces archive files and moves chunks. Each file
-//! that was read is noted with its inode. Where one is another than before while the index is built,
-//! it is built again; later an error says to open the store again.
+//! that was read is noted with its inode. Where one is another than before while the index is
+//! built, it is built again; later an error says to open the store again.
 
 mod folder;
 mod seen;

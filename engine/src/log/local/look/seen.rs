@@ -28,9 +28,9 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Reads, in this order: the last acknowledged commit, the segments, the archive. A commit is in
-    /// the journal before it is acknowledged, and in the archive before its segment is used again.
-    /// So nothing that was acknowledged at the beginning is missed.
+    /// Reads, in this order: the last acknowledged commit, the segments, the archive. A commit is
+    /// in the journal before it is acknowledged, and in the archive before its segment is used
+    /// again. So nothing that was acknowledged at the beginning is missed.
     pub(super) fn take(
         layout: &Layout,
         config: &StoreConfig,
