@@ -51,7 +51,7 @@ use crate::output::Out;
 /// Gives memory back to the system: that of a service's large answers would stay with the threads
 /// that made them.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// What the last panic said. Printed only where the panic ends the command: the engine opens
 /// damaged files under `catch_unwind`, and that is no bug.

@@ -104,21 +104,22 @@ impl Service {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_service_gives_freed_memory_back_unless_its_operator_sets_the_allocator() {
-    let place = Place::new();
-    let mut command = place.command(["serve", "--listen", "127.0.0.1:0"]);
-    command.env("MIMALLOC_ALLOW_THP", "1");
-    let service = Service::started(command);
-    // The same process: it is the one that a supervisor watches.
-    let environment = std::fs::read(format!("/proc/{}/environ", service.child.id())).unwrap();
-    let is_set = |text: &str| {
-        environment
-            .split(|byte| *byte == 0)
-            .any(|it| it == text.as_bytes())
-    };
-    assert!(is_set("MIMALLOC_ARENA_MAX_OBJECT_SIZE=1024"));
-    assert!(is_set("MIMALLOC_ALLOW_THP=1"));
-    assert_eq!(service.ask("GET", "/healthz", None, "").0, 200);
-    assert_eq!(service.stop().0, Some(0));
+    const VARIABLE: &str = "_RJEM_MALLOC_CONF";
+    for (given, settings) in [(None, "narenas:2,"), (Some("narenas:4"), "narenas:4")] {
+        let place = Place::new();
+        let mut command = place.command(["serve", "--listen", "127.0.0.1:0"]);
+        if let Some(given) = given {
+            command.env(VARIABLE, given);
+        }
+        let service = Service::started(command);
+        // The same process: it is the one that a supervisor watches.
+        let environment = std::fs::read(format!("/proc/{}/environ", service.child.id())).unwrap();
+        let wanted = format!("{VARIABLE}={settings}");
+        let is_set = |text: &[u8]| text.starts_with(wanted.as_bytes());
+        assert!(environment.split(|byte| *byte == 0).any(is_set), "{wanted}");
+        assert_eq!(service.ask("GET", "/healthz", None, "").0, 200);
+        assert_eq!(service.stop().0, Some(0));
+    }
 }
 
 #[test]

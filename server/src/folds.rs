@@ -176,9 +176,9 @@ impl App {
             had = Some((states.take(expected, self.patience()).await?, expected));
         }
         loop {
-            let one = self.heavy(who.of_token()).await;
             let again = Arc::clone(&fold);
-            let (folded, bytes) = self.work(move |engine| again(engine)).await?;
+            let fold = self.long_work_held(who.of_token(), move |engine| again(engine));
+            let ((folded, bytes), one) = fold.await?;
             let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
             if bytes <= SMALL {
                 return Ok((folded, None));

@@ -61,6 +61,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// and compared: each may take a processor, and a long event several times its length.
 const HEAVY: usize = 4;
 
+/// Leave for what takes long: of the token, and of all.
+pub(crate) type Heavy = [OwnedSemaphorePermit; 2];
+
 /// A token has this part of all event streams: one over it.
 const STREAMS_PART: usize = 4;
 
@@ -321,7 +324,7 @@ impl App {
 
     /// Leave for what takes long: a token has one such thing at once, so that it leaves processors
     /// and memory to others. Nobody who holds it waits for another.
-    pub(crate) async fn heavy(&self, token: &str) -> Option<[OwnedSemaphorePermit; 2]> {
+    pub(crate) async fn heavy(&self, token: &str) -> Option<Heavy> {
         let most = if token.is_empty() { HEAVY } else { 1 };
         let own = {
             let mut all = self.0.heavy_of.lock();
@@ -338,8 +341,21 @@ impl App {
         token: &str,
         work: impl FnOnce(&Engine) -> std::result::Result<T, Wrong> + Send + 'static,
     ) -> std::result::Result<T, Wrong> {
-        let _one = self.heavy(token).await;
-        self.work(work).await
+        let (done, _) = self.long_work_held(token, work).await?;
+        Ok(done)
+    }
+
+    /// Like `long_work`, and returns the leave with the result, for callers that hold the result
+    /// until its bytes are counted. The work keeps the leave where the caller is dropped: it goes on
+    /// to its next look at the flag, with all its memory.
+    pub(crate) async fn long_work_held<T: Send + 'static>(
+        &self,
+        token: &str,
+        work: impl FnOnce(&Engine) -> std::result::Result<T, Wrong> + Send + 'static,
+    ) -> std::result::Result<(T, Option<Heavy>), Wrong> {
+        let one = self.heavy(token).await;
+        self.work(move |engine| work(engine).map(|done| (done, one)))
+            .await
     }
 
     /// How long a request waits for bytes of a budget.
@@ -460,5 +476,33 @@ mod tests {
         }
         drop(work);
         ends.await.unwrap();
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn work_that_nobody_waits_for_keeps_its_leave_until_it_ends() {
+        let engine = Engine::in_memory(Options::default()).unwrap();
+        let server = Server::new(&engine, Tokens::none(), ServerOptions::default()).unwrap();
+        let app = &server.app;
+        let (begun, begins) = tokio::sync::oneshot::channel();
+        let (end, ends) = std::sync::mpsc::channel::<()>();
+        let mut work = Box::pin(app.long_work("token", move |_| {
+            let _ = begun.send(());
+            let _ = ends.recv();
+            Ok(())
+        }));
+        tokio::select! {
+            biased;
+            _ = &mut work => panic!("it ended"),
+            begun = begins => begun.unwrap(),
+        }
+        drop(work);
+        let mut next = Box::pin(app.heavy("token"));
+        tokio::select! {
+            biased;
+            _ = &mut next => panic!("the token has leave for two"),
+            () = tokio::task::yield_now() => {}
+        }
+        drop(end);
+        assert!(next.await.is_some());
     }
 }

@@ -82,9 +82,9 @@ impl<S: Source> Reader<S> {
         loop {
             let one = self.app.heavy(self.who.of_token()).await;
             let (mut source, id) = (self.source, self.id.clone());
-            let read = spawn_blocking(move || (source.next(), source)).await;
-            drop(one);
-            let (read, source) = read.map_err(|panic| {
+            // The read keeps its leave where the caller is dropped: it goes on to the end of its buffer.
+            let read = spawn_blocking(move || (source.next(), source, one)).await;
+            let (read, source, one) = read.map_err(|panic| {
                 bug(&id.0, panic);
                 Wrong::Bug
             })?;
@@ -103,6 +103,7 @@ impl<S: Source> Reader<S> {
             }
             // Dropped before it waits.
             let kept = Some(buffer).filter(|_| !self.source.again());
+            drop(one);
             let waited = self.long.wait(len).await.ok_or(Wrong::Bug)?;
             match kept {
                 Some(buffer) => return Ok(Some((LongPiece::bytes(buffer, waited), self))),

@@ -7,18 +7,17 @@ use std::process::Command;
 
 use crate::output::note;
 
-/// The allocator reads them once, before `main`: huge pages would keep 2 MiB for the last few bytes
-/// in them, and pieces of 1 MiB and more would stay with the process after they are freed.
-const SETTINGS: [(&str, &str); 2] = [
-    ("MIMALLOC_ALLOW_THP", "0"),
-    ("MIMALLOC_ARENA_MAX_OBJECT_SIZE", "1024"),
-];
+/// The variable that the allocator reads once, before `main`.
+const VARIABLE: &str = "_RJEM_MALLOC_CONF";
+
+/// Freed pages return to the system at once, and two arenas serve all threads: an arena for each
+/// thread would keep what the thread's largest answer took.
+const SETTINGS: &str = "narenas:2,dirty_decay_ms:0,muzzy_decay_ms:0,tcache_max:4096";
 
 /// Starts the same command again in this process, with the allocator's settings. Returns where
 /// they are set already, by this or by the operator, and where that cannot be done.
 pub fn start_again_with_settings() {
-    let missing = |(name, _): &(&str, &str)| std::env::var_os(name).is_none();
-    if !SETTINGS.iter().any(missing) {
+    if std::env::var_os(VARIABLE).is_some() {
         return;
     }
     let Ok(program) = std::env::current_exe() else {
@@ -29,8 +28,7 @@ pub fn start_again_with_settings() {
     if let Some(name) = args.next() {
         again.arg0(name);
     }
-    again.args(args).envs(SETTINGS.into_iter().filter(missing));
-    let error = again.exec();
+    let error = again.args(args).env(VARIABLE, SETTINGS).exec();
     note(&format!(
         "more memory is held than needed: cannot start again: {error}"
     ));

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use futures_core::Stream;
-use milepost::{Followed, Follower, Task};
+use milepost::{Engine, Followed, Follower, Task};
 use tokio::sync::Semaphore;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
@@ -18,7 +18,7 @@ use tokio::time::{Instant, interval_at};
 use super::feed::Message;
 use super::frame::{self, Place};
 use crate::budget::{LongLeave, LongPiece, TokenBudget};
-use crate::server::{App, StreamPermit};
+use crate::server::{App, Heavy, StreamPermit};
 use crate::who::Who;
 use crate::wrong::Wrong;
 
@@ -145,7 +145,7 @@ impl Reader {
             // Read once it can be sent: one piece waits here, and one is with the connection.
             let room = self.pieces.clone().reserve_owned().await;
             let room = room.map_err(|_| Ended)?;
-            let piece = self.read().await;
+            let (piece, one) = self.read().await;
             let len = piece.bytes.len();
             let bytes = match len > LONG {
                 false => Bytes::from(piece.bytes),
@@ -154,13 +154,14 @@ impl Reader {
                     match had.map(|(leave, _)| leave).or_else(|| self.try_leave(len)) {
                         Some(leave) => LongPiece::bytes(piece.bytes, leave),
                         None => {
-                            drop(piece);
+                            drop((piece, one));
                             leave = Some((self.leave(len).await?, len));
                             continue;
                         }
                     }
                 }
             };
+            drop(one);
             self.place = piece.place;
             match bytes.is_empty() {
                 true => drop(room),
@@ -181,11 +182,12 @@ impl Reader {
         }
     }
 
-    async fn read(&self) -> Piece {
+    /// Reads a piece, with the leave that is held until its bytes are counted or dropped.
+    async fn read(&self) -> (Piece, Option<Heavy>) {
         let (task, place) = (self.task.clone(), self.place);
-        let _one = self.app.heavy(self.who.of_token()).await;
-        let read = self.app.work(move |_| Ok(Piece::read(&task, place)));
-        read.await.unwrap_or_else(|wrong| Piece::of(place, wrong))
+        let read = move |_: &Engine| Ok(Piece::read(&task, place));
+        let read = self.app.long_work_held(self.who.of_token(), read).await;
+        read.unwrap_or_else(|wrong| (Piece::of(place, wrong), None))
     }
 
     /// Leave for a long piece, where there is some.

@@ -110,8 +110,8 @@ async fn event(
     Given(Nothing {}): Given<Nothing>,
 ) -> Result<Response, Wrong> {
     // A long one takes several times its length while it is read.
-    let _one = app.heavy(who.of_token()).await;
-    app.work(move |engine| {
+    let token = who.of_token().to_owned();
+    app.long_work(&token, move |engine| {
         let view = View::of(engine, &who);
         let point = view.point(&address)?;
         // Before the event is read: what is erased meanwhile is not under the tag of what it was.
