@@ -13,7 +13,7 @@
 //! view.rs      an engine as whoever asks may see and change it       who.rs  tokens.rs  quotas.rs
 //! by.rs        for whom something is changed, and on which conditions appending.rs
 //! folder.rs    a workspace's folder on this machine                 folds.rs
-//! budget.rs    bytes that requests may hold                           read.rs
+//! budget.rs    bytes that requests may hold                           buffer.rs  read.rs
 //! wrong.rs     what went wrong, and how each family says it          input.rs
 //! accept.rs    which form of an answer somebody wants                tag.rs
 //! cors.rs      pages of other origins
@@ -31,6 +31,7 @@ mod around;
 mod asked;
 mod attach;
 mod budget;
+mod buffer;
 mod by;
 mod compressed;
 mod connections;

@@ -18,6 +18,7 @@ pub struct ServerOptions {
     pub(crate) body: usize,
     pub(crate) per_token: usize,
     pub(crate) streams: usize,
+    pub(crate) tasks: u64,
     pub(crate) header: usize,
     pub(crate) connections: usize,
     pub(crate) memory: usize,
@@ -35,6 +36,7 @@ impl Default for ServerOptions {
             body: 16 << 20,
             per_token: 64,
             streams: 2048,
+            tasks: 50_000,
             header: 32 << 10,
             connections: 4096,
             memory: 256 << 20,
@@ -73,6 +75,14 @@ impl ServerOptions {
     #[must_use]
     pub fn streams(mut self, streams: usize) -> Self {
         self.streams = streams.min(tokio::sync::Semaphore::MAX_PERMITS);
+        self
+    }
+
+    /// How many tasks a user may have who is no admin. Answers that list all of a user's tasks, and
+    /// cleanups of them, take memory for each. Default: 50,000.
+    #[must_use]
+    pub fn tasks(mut self, tasks: u64) -> Self {
+        self.tasks = tasks;
         self
     }
 

@@ -1,13 +1,17 @@
-//! Quotas of tokens: how fast they append, and how many bytes they bring.
+//! Quotas of tokens: how fast they append, and how many bytes they bring. Quotas of users: how many
+//! tasks they have.
 
 use std::collections::HashMap;
 
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// What each token used.
+/// What each token used, and the tasks of each user.
 #[derive(Debug, Default)]
-pub(crate) struct Quotas(Mutex<HashMap<String, Used>>);
+pub(crate) struct Quotas {
+    tokens: Mutex<HashMap<String, Used>>,
+    tasks: Mutex<HashMap<String, u64>>,
+}
 
 #[derive(Debug, Default)]
 struct Used {
@@ -21,7 +25,7 @@ impl Quotas {
     /// Counts an append; false where there were too many in the last second.
     pub(crate) fn appends(&self, token: &str, a_second: u32) -> bool {
         let (now, most) = (Instant::now(), f64::from(a_second));
-        let mut all = self.0.lock();
+        let mut all = self.tokens.lock();
         let used = all.entry(token.to_owned()).or_default();
         let left = used.left.map_or(most, |(left, at)| {
             let since = now.duration_since(at).as_secs_f64();
@@ -34,13 +38,35 @@ impl Quotas {
 
     /// Returns `true` if it is known how many bytes a token's user has stored.
     pub(crate) fn knows(&self, token: &str) -> bool {
-        let all = self.0.lock();
+        let all = self.tokens.lock();
         all.get(token).is_some_and(|used| used.bytes.is_some())
+    }
+
+    /// Counts a task that a user starts; `None` where nothing was counted of the user yet, and false
+    /// where the user has `most` already.
+    pub(crate) fn starts(&self, user: &str, most: u64) -> Option<bool> {
+        let mut tasks = self.tasks.lock();
+        let count = tasks.get_mut(user)?;
+        let fits = *count < most;
+        *count += u64::from(fits);
+        Some(fits)
+    }
+
+    /// Sets how many tasks a user has, unless that is known already.
+    pub(crate) fn has(&self, user: &str, tasks: u64) {
+        self.tasks.lock().entry(user.to_owned()).or_insert(tasks);
+    }
+
+    /// Counts a task of a user that was deleted, or was not started after all.
+    pub(crate) fn ends(&self, user: &str) {
+        if let Some(count) = self.tasks.lock().get_mut(user) {
+            *count = count.saturating_sub(1);
+        }
     }
 
     /// Counts bytes; false where they would be more than `most`. `stored`: those before the first.
     pub(crate) fn bytes(&self, token: &str, stored: u64, more: u64, most: u64) -> bool {
-        let mut all = self.0.lock();
+        let mut all = self.tokens.lock();
         let used = all.entry(token.to_owned()).or_default();
         let bytes = used.bytes.get_or_insert(stored);
         let sum = bytes.saturating_add(more);
@@ -72,5 +98,17 @@ mod tests {
         let quotas = Quotas::default();
         assert!(!quotas.knows("a") && quotas.bytes("a", 10, 5, 20) && quotas.knows("a"));
         assert!(!quotas.bytes("a", 0, 6, 20) && quotas.bytes("a", 0, 5, 20));
+    }
+
+    #[test]
+    fn a_user_starts_as_many_tasks_as_one_may_have() {
+        let quotas = Quotas::default();
+        assert_eq!(quotas.starts("ana", 2), None);
+        quotas.has("ana", 1);
+        quotas.has("ana", 0);
+        assert_eq!(quotas.starts("ana", 2), Some(true));
+        assert_eq!(quotas.starts("ana", 2), Some(false));
+        quotas.ends("ana");
+        assert_eq!(quotas.starts("ana", 2), Some(true));
     }
 }

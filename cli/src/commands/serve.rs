@@ -77,6 +77,7 @@ fn server(engine: &Engine, config: &Config) -> Result<(Server, Vec<String>)> {
         .body(config.number("limits.body")?)
         .per_token(config.number("limits.per_token")?)
         .streams(config.number("limits.streams")?)
+        .tasks(config.number("limits.tasks")? as u64)
         .header(config.number("limits.header")?)
         .connections(config.number("limits.connections")?)
         .memory(config.number("limits.memory")?)

@@ -73,6 +73,7 @@ pub const ALL: &[Key] = &[
         Kind::Number(0, 1 << 40),
     ),
     key("limits.streams", Some("2048"), Kind::Number(0, 1_000_000)),
+    key("limits.tasks", Some("50000"), Kind::Number(1, 1 << 40)),
     key("limits.drain", Some("30s"), Kind::Span),
     key("log.format", Some("human"), Kind::LogFormat),
     key("log.level", Some("info"), Kind::LogLevel),
@@ -113,6 +114,7 @@ impl Key {
                 _ if self.name == "limits.memory" => {
                     Err("1 MiB to 1 TiB, in bytes, KiB, MiB or GiB")
                 }
+                _ if self.name == "limits.tasks" => Err("1 to 1,099,511,627,776"),
                 _ if self.name == "limits.disk_reserve" => {
                     Err("0 to 1 TiB, in bytes, KiB, MiB or GiB")
                 }

@@ -8,6 +8,7 @@ use axum::body::Bytes;
 use milepost::{Event, LineageId, Moved, Offset};
 use serde::Serialize;
 
+use crate::buffer::push;
 use crate::forms::{Big, EventForm, MovedForm};
 
 /// Keeps a connection open, and is no event.
@@ -87,7 +88,7 @@ impl Write for Lines<'_> {
             if n > 0 {
                 self.0.extend_from_slice(b"\ndata: ");
             }
-            self.0.extend_from_slice(line);
+            push(self.0, line);
         }
         Ok(text.len())
     }

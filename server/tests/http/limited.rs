@@ -131,3 +131,51 @@ async fn a_token_has_its_appends_a_second_and_its_bytes() {
     let came = served.ask(request("POST", path, Some(&small), EVENT)).await;
     assert_eq!(came.status, 201, "{came:?}");
 }
+
+#[tokio::test]
+async fn a_user_starts_as_many_tasks_as_a_user_may_have() {
+    let served = Served::with(milepost_server::ServerOptions::default().tasks(2));
+    served.task("hers", "ana", 1);
+    let (ana, admin) = (served.token("ana", false), served.token("root", true));
+    let start = async |token: &str, body: &str| {
+        let request = request("POST", "/v1/tasks", Some(token), body);
+        served.ask(request).await.status
+    };
+    assert_eq!(start(&ana, r#"{"id": "hers"}"#).await, 409);
+    assert_eq!(start(&ana, r#"{"id": "second"}"#).await, 201);
+    assert_eq!(start(&ana, r#"{"id": "third"}"#).await, 403);
+    // One that is there already is a conflict still.
+    assert_eq!(start(&ana, r#"{"id": "second"}"#).await, 409);
+    let bea = served.token("bea", false);
+    assert_eq!(start(&bea, r#"{"id": "of-bea"}"#).await, 201);
+    let gone = request("DELETE", "/v1/tasks/second", Some(&ana), "");
+    assert_eq!(served.ask(gone).await.status, 204);
+    assert_eq!(start(&ana, r#"{"id": "third"}"#).await, 201);
+    assert_eq!(start(&ana, r#"{"id": "fourth"}"#).await, 403);
+    // Admins have no limit. What an admin starts for a user counts as the user's.
+    assert_eq!(
+        start(&admin, r#"{"id": "fourth", "user": "ana"}"#).await,
+        201
+    );
+    for id in ["first", "next", "last"] {
+        let body = format!(r#"{{"id": "{id}"}}"#);
+        assert_eq!(start(&admin, &body).await, 201);
+    }
+    let gone = request("DELETE", "/v1/tasks/third", Some(&ana), "");
+    assert_eq!(served.ask(gone).await.status, 204);
+    assert_eq!(start(&ana, r#"{"id": "fifth"}"#).await, 403);
+}
+
+#[tokio::test]
+async fn a_start_that_is_sent_again_under_its_key_counts_once() {
+    let served = Served::with(milepost_server::ServerOptions::default().tasks(2));
+    let ana = served.token("ana", false);
+    for _ in 0..3 {
+        let mut start = request("POST", "/v1/tasks", Some(&ana), r#"{"id": "once"}"#);
+        let key = "once".parse().unwrap();
+        start.headers_mut().insert("idempotency-key", key);
+        assert_eq!(served.ask(start).await.status, 201);
+    }
+    let start = request("POST", "/v1/tasks", Some(&ana), r#"{"id": "second"}"#);
+    assert_eq!(served.ask(start).await.status, 201);
+}

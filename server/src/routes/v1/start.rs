@@ -1,9 +1,12 @@
 //! Tasks are started and deleted.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
+use milepost::Engine;
 use serde::Deserialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -14,6 +17,7 @@ use crate::forms::{Problem, TaskForm, location};
 use crate::input::{Named, Required};
 use crate::server::App;
 use crate::view::View;
+use crate::who::Who;
 use crate::wrong::Wrong;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -63,19 +67,54 @@ async fn start(
 ) -> Result<impl IntoResponse, Wrong> {
     let by = by.onto_any_head()?;
     let who = by.who.clone();
-    let user = given.user.unwrap_or_else(|| who.user.to_string());
+    let user = given.user.clone();
+    let user = user.unwrap_or_else(|| who.user.to_string());
     if user != *who.user {
         who.is_admin("tasks of others are started by admins: leave `user` out")?;
     }
     let at = location("/v1/tasks", &given.id);
-    let start = move |view: &View<'_>| {
-        let task = view.start_task(&given.id, &user, given.initial)?;
-        Ok(TaskForm::from(task.info()?))
-    };
+    let fits = may_start(&app, &who, &user).await?;
+    let quotas = app.clone();
     let form = app
-        .work(move |engine| by.during(|| start(&View::of(engine, &who))))
+        .work(move |engine| {
+            let view = View::of(engine, &who);
+            // One that is there already was started under the same key, or is a conflict.
+            let is_new = view.task(&given.id).is_err();
+            if is_new && !fits {
+                return Err(Wrong::Forbidden(
+                    "the user has as many tasks as a user may have (`limits.tasks`): delete some",
+                ));
+            }
+            let form = by.during(|| {
+                let task = view.start_task(&given.id, &user, given.initial)?;
+                Ok(TaskForm::from(task.info()?))
+            });
+            if fits && (!is_new || form.is_err()) {
+                quotas.quotas().ends(&user);
+            }
+            form
+        })
         .await?;
     Ok((StatusCode::CREATED, [(header::LOCATION, at)], Json(form)))
+}
+
+/// Counts a task that a user is to start. Returns `false` if the user has as many as one may have.
+/// Admins start as many as they like, for themselves and for others.
+async fn may_start(app: &App, who: &Who, user: &str) -> Result<bool, Wrong> {
+    let quotas = app.quotas();
+    if who.sees().is_none() {
+        quotas.starts(user, u64::MAX);
+        return Ok(true);
+    }
+    let most = app.options().tasks;
+    if let Some(fits) = quotas.starts(&who.user, most) {
+        return Ok(fits);
+    }
+    let user = Arc::clone(&who.user);
+    let count = move |engine: &Engine| Ok(engine.task_stats(Some(&user))?.len());
+    let tasks = app.long_work(who.of_token(), count).await?;
+    quotas.has(&who.user, tasks as u64);
+    Ok(quotas.starts(&who.user, most).unwrap_or(true))
 }
 
 /// Deletes a task, for good.
@@ -94,7 +133,14 @@ async fn start(
 )]
 async fn delete(State(app): State<App>, by: By, Named(task): Named) -> Result<StatusCode, Wrong> {
     let who = by.unconditional()?.who;
-    app.work(move |engine| Ok(View::of(engine, &who).delete_task(&task)?))
-        .await?;
+    let quotas = app.clone();
+    app.work(move |engine| {
+        let view = View::of(engine, &who);
+        let owner = view.task(&task)?.user().to_owned();
+        view.delete_task(&task)?;
+        quotas.quotas().ends(&owner);
+        Ok(())
+    })
+    .await?;
     Ok(StatusCode::NO_CONTENT)
 }
