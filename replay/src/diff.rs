@@ -217,7 +217,7 @@ impl Found {
 fn compare_sequences<T: Item>(
     field: &str,
     (before, after): (&Sequence<T>, &Sequence<T>),
-    text: impl Fn(&T) -> Result<String>,
+    text: impl Fn(T) -> Result<String>,
     chunks: &dyn Chunks,
     found: &mut Found,
 ) -> Result<()> {
@@ -235,8 +235,8 @@ fn compare_sequences<T: Item>(
         if a.is_none() && b.is_none() {
             break;
         }
-        let a = a.map(|item| text(&item)).transpose()?;
-        let b = b.map(|item| text(&item)).transpose()?;
+        let a = a.map(&text).transpose()?;
+        let b = b.map(&text).transpose()?;
         let mut path = format!("/{field}/{index}");
         let a = a.as_deref().map(entry_outline).transpose()?;
         let b = b.as_deref().map(entry_outline).transpose()?;

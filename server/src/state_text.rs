@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use milepost::{Body, Chunks, Entry, ErrorKind, Json, Offset};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::folds::Folded;
 use crate::forms::PointForm;
@@ -138,8 +138,11 @@ impl StateText {
             Place::Whole => text.whole()?,
             Place::List(list) => text.list(list, u64::MAX),
             Place::Item(list, index) => {
-                let item = text.items(list, index, 1)?.pop();
-                text.push(item.ok_or_else(|| nothing(pointer))?);
+                let mut item = Vec::new();
+                if text.items(list, index, 1, &mut item)? == 0 {
+                    return Err(nothing(pointer));
+                }
+                text.push(String::from_utf8(item).map_err(|_| Wrong::Bug)?);
             }
             Place::Other(place) => {
                 let value = text.state.text_at(place, text.chunks.0.as_ref());
@@ -209,34 +212,32 @@ impl StateText {
         Ok(())
     }
 
-    /// So many items of a list from an index on, at most; fewer where that are many bytes.
-    fn items(&self, list: List, from: u64, most: usize) -> Result<Vec<String>, Wrong> {
+    /// Appends items of a list from an index on, with commas between them: at most `most`, and none
+    /// behind the one that fills the buffer. Returns how many.
+    fn items(&self, list: List, from: u64, most: usize, to: &mut Vec<u8>) -> Result<u64, Wrong> {
         let chunks = self.chunks.0.as_ref();
-        let mut items: Vec<String> = Vec::new();
-        let mut bytes = 0;
-        let mut take = |item: String| {
-            bytes += item.len();
-            items.push(item);
-            items.len() < most && bytes < BUFFER
-        };
-        match list {
+        let items: Box<dyn Iterator<Item = milepost::Result<Shown>>> = match list {
             List::Guidance => {
-                for guidance in self.state.guidance.iter_from(from, chunks) {
-                    let guidance = guidance?;
-                    if !take(body(guidance.offset, &guidance.given.into())?) {
-                        break;
-                    }
-                }
+                let items = self.state.guidance.iter_from(from, chunks);
+                Box::new(items.map(|it| it.map(|it| Shown::Body(it.offset, it.given.into()))))
             }
             List::Messages => {
-                for found in self.state.messages.iter_from(from, chunks) {
-                    if !take(entry(found?)?) {
-                        break;
-                    }
-                }
+                let items = self.state.messages.iter_from(from, chunks);
+                Box::new(items.map(|it| it.map(Shown::entry)))
+            }
+        };
+        let (begin, mut count) = (to.len(), 0);
+        for item in items.take(most) {
+            if count > 0 {
+                to.push(b',');
+            }
+            item?.write(to)?;
+            count += 1;
+            if to.len() - begin >= BUFFER {
+                break;
             }
         }
-        Ok(items)
+        Ok(count)
     }
 }
 
@@ -262,15 +263,15 @@ impl Source for StateText {
                     break;
                 }
                 Some(Part::Items { list, first, from }) => {
-                    let items = self.items(list, from, usize::MAX)?;
-                    if items.is_empty() {
-                        continue;
-                    }
                     if from > first {
                         buffer.push(b',');
                     }
-                    buffer.extend_from_slice(items.join(",").as_bytes());
-                    let next = from.saturating_add(items.len() as u64);
+                    let count = self.items(list, from, usize::MAX, &mut buffer)?;
+                    if count == 0 {
+                        buffer.clear();
+                        continue;
+                    }
+                    let next = from.saturating_add(count);
                     let behind = Part::Items {
                         list,
                         first,
@@ -310,24 +311,42 @@ fn nothing(pointer: &Pointer) -> Wrong {
     Wrong::NotFound(format!("the state has nothing at `{}`", pointer.0))
 }
 
-/// An entry of the conversation: its body's JSON form, with the event's offset.
-fn entry(entry: Entry) -> Result<String, Wrong> {
-    let offset = entry.offset();
-    match entry {
-        Entry::Message { message, .. } => body(offset, &message.into()),
-        Entry::ToolCall { call, .. } => body(offset, &call.into()),
-        Entry::ToolReturn { returned, .. } => body(offset, &returned.into()),
-        Entry::Erased { kind, .. } => {
-            let kind = Body::name_of(kind);
-            Ok(json!({"kind": kind, "erased": true, "offset": offset}).to_string())
-        }
-        // A kind of a newer engine.
-        _ => Ok(json!({"kind": "unknown", "offset": offset}).to_string()),
-    }
+/// An item of a list.
+enum Shown {
+    /// A body's JSON form, with the event's offset.
+    Body(Offset, Body),
+    Json(Value),
 }
 
-fn body(offset: Offset, body: &Body) -> Result<String, Wrong> {
-    let text = body.to_json()?;
-    let fields = text.strip_prefix('{').unwrap_or(&text);
-    Ok(format!("{{\"offset\":{offset},{fields}"))
+impl Shown {
+    fn entry(entry: Entry) -> Self {
+        let offset = entry.offset();
+        match entry {
+            Entry::Message { message, .. } => Self::Body(offset, message.into()),
+            Entry::ToolCall { call, .. } => Self::Body(offset, call.into()),
+            Entry::ToolReturn { returned, .. } => Self::Body(offset, returned.into()),
+            Entry::Erased { kind, .. } => {
+                let kind = Body::name_of(kind);
+                Self::Json(json!({"kind": kind, "erased": true, "offset": offset}))
+            }
+            // A kind of a newer engine.
+            _ => Self::Json(json!({"kind": "unknown", "offset": offset})),
+        }
+    }
+
+    fn write(self, to: &mut Vec<u8>) -> Result<(), Wrong> {
+        match self {
+            Self::Json(json) => to.extend_from_slice(json.to_string().as_bytes()),
+            Self::Body(offset, body) => {
+                to.extend_from_slice(format!("{{\"offset\":{offset}").as_bytes());
+                let at = to.len();
+                body.write_json(to)?;
+                // In place of the brace that the body's own form begins with.
+                if let Some(brace) = to.get_mut(at) {
+                    *brace = b',';
+                }
+            }
+        }
+        Ok(())
+    }
 }

@@ -99,11 +99,8 @@ impl RunState {
             return Ok(None);
         };
         let text = match field.as_str() {
-            "messages" => self.messages.get(index, chunks)?.map(|it| entry_text(&it)),
-            "guidance" => self
-                .guidance
-                .get(index, chunks)?
-                .map(|it| guidance_text(&it)),
+            "messages" => self.messages.get(index, chunks)?.map(entry_text),
+            "guidance" => self.guidance.get(index, chunks)?.map(guidance_text),
             _ => None,
         };
         Ok(match text.transpose()? {

@@ -184,46 +184,52 @@ fn shown<T: Serialize>(value: &T) -> Result<Value> {
 fn last<T: Item>(
     items: &Sequence<T>,
     count: u64,
-    to_json: impl Fn(&T) -> Result<Value>,
+    to_json: impl Fn(T) -> Result<Value>,
     chunks: &dyn Chunks,
 ) -> Result<Value> {
     let first = items.len().saturating_sub(count);
-    let items = items.iter_from(first, chunks).map(|item| to_json(&item?));
+    let items = items.iter_from(first, chunks).map(|item| to_json(item?));
     items.collect::<Result<Vec<_>>>().map(Value::Array)
 }
 
 /// An entry of the conversation: its body's JSON form, with the event's offset.
-pub(crate) fn entry_text(entry: &Entry) -> Result<String> {
+pub(crate) fn entry_text(entry: Entry) -> Result<String> {
+    let at = entry.offset();
     let body = match entry {
-        Entry::Message { message, .. } => Body::Message(message.clone()),
-        Entry::ToolCall { call, .. } => Body::ToolCalled(call.clone()),
-        Entry::ToolReturn { returned, .. } => Body::ToolReturned(returned.clone()),
+        Entry::Message { message, .. } => Body::Message(message),
+        Entry::ToolCall { call, .. } => Body::ToolCalled(call),
+        Entry::ToolReturn { returned, .. } => Body::ToolReturned(returned),
         Entry::Erased { offset, kind } => {
-            let kind = Body::name_of(*kind);
+            let kind = Body::name_of(kind);
             return Ok(json!({"kind": kind, "erased": true, "offset": offset}).to_string());
         }
     };
-    body_text(entry.offset(), &body)
+    body_text(at, &body)
 }
 
-pub(crate) fn guidance_text(guidance: &Guidance) -> Result<String> {
-    let body = Body::GuidanceGiven(guidance.given.clone());
+pub(crate) fn guidance_text(guidance: Guidance) -> Result<String> {
+    let body = Body::GuidanceGiven(guidance.given);
     body_text(guidance.offset, &body)
 }
 
-fn entry_json(entry: &Entry) -> Result<Value> {
+fn entry_json(entry: Entry) -> Result<Value> {
     text_value(&entry_text(entry)?)
 }
 
-fn guidance_json(guidance: &Guidance) -> Result<Value> {
+fn guidance_json(guidance: Guidance) -> Result<Value> {
     text_value(&guidance_text(guidance)?)
 }
 
 /// Word for word, to be read by our own reader, which loses nothing that can be shown.
 fn body_text(offset: Offset, body: &Body) -> Result<String> {
-    let text = body.to_json()?;
-    let fields = text.strip_prefix('{').unwrap_or(&text);
-    Ok(format!("{{\"offset\":{offset},{fields}"))
+    let mut text = format!("{{\"offset\":{offset}").into_bytes();
+    let at = text.len();
+    body.write_json(&mut text)?;
+    // In place of the brace that the body's own form begins with.
+    if let Some(brace) = text.get_mut(at) {
+        *brace = b',';
+    }
+    String::from_utf8(text).map_err(|e| Error::invalid("no JSON form").with_source(e))
 }
 
 fn json_value(json: &Json) -> Result<Value> {
