@@ -14,6 +14,7 @@
 //! by.rs        for whom something is changed, and on which conditions appending.rs
 //! folder.rs    a workspace's folder on this machine                 folds.rs
 //! budget.rs    bytes that requests may hold                           buffer.rs  read.rs
+//! leaves.rs    leaves for what takes long
 //! wrong.rs     what went wrong, and how each family says it          input.rs
 //! accept.rs    which form of an answer somebody wants                tag.rs
 //! cors.rs      pages of other origins
@@ -43,6 +44,7 @@ mod forms;
 mod held;
 mod input;
 mod keep_open;
+mod leaves;
 mod listening;
 mod meters;
 mod open_files;

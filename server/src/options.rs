@@ -78,7 +78,7 @@ impl ServerOptions {
         self
     }
 
-    /// How many tasks a user may have who is no admin. Answers that list all of a user's tasks, and
+    /// Limits the tasks of each user who is no admin. Answers that list all of a user's tasks, and
     /// cleanups of them, take memory for each. Default: 50,000.
     #[must_use]
     pub fn tasks(mut self, tasks: u64) -> Self {

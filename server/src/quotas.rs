@@ -42,8 +42,8 @@ impl Quotas {
         all.get(token).is_some_and(|used| used.bytes.is_some())
     }
 
-    /// Counts a task that a user starts; `None` where nothing was counted of the user yet, and false
-    /// where the user has `most` already.
+    /// Counts a task that a user starts. Returns `None` if the user's tasks were not counted yet,
+    /// and `false` if the user has `most` already.
     pub(crate) fn starts(&self, user: &str, most: u64) -> Option<bool> {
         let mut tasks = self.tasks.lock();
         let count = tasks.get_mut(user)?;

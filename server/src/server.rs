@@ -1,6 +1,5 @@
 //! An engine that is served.
 
-use std::collections::HashMap;
 use std::future::Future;
 use std::io::ErrorKind::PermissionDenied;
 use std::sync::Arc;
@@ -10,7 +9,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use milepost::{Clock, Engine, ErrorKind, Result, SystemClock, unless_given_up};
-use parking_lot::{Mutex, RwLock};
+use parking_lot::RwLock;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, watch};
 
 use crate::appending;
@@ -23,6 +22,7 @@ use crate::connections;
 use crate::disk::Disk;
 use crate::folds::Folds;
 use crate::keep_open::KeptOpen;
+use crate::leaves::{Heavy, Leaves};
 use crate::listening::Listening;
 use crate::meters::Meters;
 use crate::options::ServerOptions;
@@ -57,13 +57,6 @@ pub struct Server {
 /// A request waits for bytes of a budget at most so long.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Pieces of answers that are read at once, long bodies that are parsed, and states that are folded
-/// and compared: each may take a processor, and a long event several times its length.
-const HEAVY: usize = 4;
-
-/// Leave for what takes long: of the token, and of all.
-pub(crate) type Heavy = [OwnedSemaphorePermit; 2];
-
 /// A token has this part of all event streams: one over it.
 const STREAMS_PART: usize = 4;
 
@@ -93,10 +86,7 @@ struct Inner {
     quotas: Quotas,
     /// The part of the budgets that each token has.
     parts: budget::Tokens,
-    /// What takes long of each token: one at once.
-    heavy_of: Mutex<HashMap<String, Arc<Semaphore>>>,
-    /// One for each thing at once that takes long.
-    heavy: Arc<Semaphore>,
+    leaves: Leaves,
     /// One for each event stream that there may be.
     streams: Arc<Semaphore>,
     /// For bytes of appends that no thread waits for.
@@ -107,7 +97,7 @@ struct Inner {
     stop: watch::Sender<bool>,
 }
 
-/// Somebody who waits for work, until this is dropped.
+/// Sets its flag when it is dropped: the work has no caller then.
 struct Waits(Arc<AtomicBool>);
 
 impl Drop for Waits {
@@ -172,8 +162,7 @@ impl Server {
             folds: Folds::default(),
             quotas: Quotas::default(),
             parts: budget::Tokens::default(),
-            heavy_of: Mutex::default(),
-            heavy: Arc::new(Semaphore::new(HEAVY)),
+            leaves: Leaves::default(),
             streams,
             room: Semaphore::new(appending::UNDER_WAY),
             streams_of: UnderWay::default(),
@@ -322,40 +311,8 @@ impl App {
         self.0.parts.part(token, of)
     }
 
-    /// Leave for what takes long: a token has one such thing at once, so that it leaves processors
-    /// and memory to others. Nobody who holds it waits for another.
-    pub(crate) async fn heavy(&self, token: &str) -> Option<Heavy> {
-        let most = if token.is_empty() { HEAVY } else { 1 };
-        let own = {
-            let mut all = self.0.heavy_of.lock();
-            let own = all.entry(token.to_owned());
-            Arc::clone(own.or_insert_with(|| Arc::new(Semaphore::new(most))))
-        };
-        let own = own.acquire_owned().await.ok()?;
-        Some([own, Arc::clone(&self.0.heavy).acquire_owned().await.ok()?])
-    }
-
-    /// Does something with the engine that takes long.
-    pub(crate) async fn long_work<T: Send + 'static>(
-        &self,
-        token: &str,
-        work: impl FnOnce(&Engine) -> std::result::Result<T, Wrong> + Send + 'static,
-    ) -> std::result::Result<T, Wrong> {
-        let (done, _) = self.long_work_held(token, work).await?;
-        Ok(done)
-    }
-
-    /// Like `long_work`, and returns the leave with the result, for callers that hold the result
-    /// until its bytes are counted. The work keeps the leave where the caller is dropped: it goes on
-    /// to its next look at the flag, with all its memory.
-    pub(crate) async fn long_work_held<T: Send + 'static>(
-        &self,
-        token: &str,
-        work: impl FnOnce(&Engine) -> std::result::Result<T, Wrong> + Send + 'static,
-    ) -> std::result::Result<(T, Option<Heavy>), Wrong> {
-        let one = self.heavy(token).await;
-        self.work(move |engine| work(engine).map(|done| (done, one)))
-            .await
+    pub(crate) fn leaves(&self) -> &Leaves {
+        &self.0.leaves
     }
 
     /// How long a request waits for bytes of a budget.
@@ -429,11 +386,11 @@ impl App {
     /// Does something with the engine, which may wait for the disk.
     pub(crate) async fn work<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Engine) -> std::result::Result<T, Wrong> + Send + 'static,
-    ) -> std::result::Result<T, Wrong> {
+        work: impl FnOnce(&Engine) -> Result<T, Wrong> + Send + 'static,
+    ) -> Result<T, Wrong> {
         let (app, asked) = (self.clone(), Asked::now());
         let given_up = Arc::new(AtomicBool::new(false));
-        // Set where this is dropped: nobody waits then.
+        // Set where this future is dropped.
         let waits = Waits(Arc::clone(&given_up));
         let work = move || {
             unless_given_up(&given_up, || {
@@ -447,6 +404,29 @@ impl App {
             Err(Wrong::Bug)
         })
     }
+
+    /// Does something with the engine that takes long.
+    pub(crate) async fn long_work<T: Send + 'static>(
+        &self,
+        token: &str,
+        work: impl FnOnce(&Engine) -> Result<T, Wrong> + Send + 'static,
+    ) -> Result<T, Wrong> {
+        let (done, _) = self.long_work_held(token, work).await?;
+        Ok(done)
+    }
+
+    /// Like `long_work`, and returns the leave with the result, for callers that hold the result
+    /// until its bytes are counted. The work keeps the leave where the caller is dropped: until it
+    /// sees the flag it has all its memory.
+    pub(crate) async fn long_work_held<T: Send + 'static>(
+        &self,
+        token: &str,
+        work: impl FnOnce(&Engine) -> Result<T, Wrong> + Send + 'static,
+    ) -> Result<(T, Option<Heavy>), Wrong> {
+        let one = self.leaves().heavy(token).await;
+        self.work(move |engine| work(engine).map(|done| (done, one)))
+            .await
+    }
 }
 
 #[cfg(test)]
@@ -456,7 +436,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_read_that_nobody_waits_for_ends() {
+    async fn a_read_whose_caller_is_dropped_ends() {
         let engine = Engine::in_memory(Options::default()).unwrap();
         let task = engine.start_task("t", "ana").unwrap();
         let server = Server::new(&engine, Tokens::none(), ServerOptions::default()).unwrap();
@@ -479,7 +459,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn work_that_nobody_waits_for_keeps_its_leave_until_it_ends() {
+    async fn work_whose_caller_is_dropped_keeps_its_leave_until_it_ends() {
         let engine = Engine::in_memory(Options::default()).unwrap();
         let server = Server::new(&engine, Tokens::none(), ServerOptions::default()).unwrap();
         let app = &server.app;
@@ -496,7 +476,7 @@ mod tests {
             begun = begins => begun.unwrap(),
         }
         drop(work);
-        let mut next = Box::pin(app.heavy("token"));
+        let mut next = Box::pin(app.leaves().heavy("token"));
         tokio::select! {
             biased;
             _ = &mut next => panic!("the token has leave for two"),

@@ -80,9 +80,9 @@ impl<S: Source> Reader<S> {
     async fn next(mut self) -> Result<Option<(Bytes, Self)>, Wrong> {
         let mut leave = None;
         loop {
-            let one = self.app.heavy(self.who.of_token()).await;
+            let one = self.app.leaves().heavy(self.who.of_token()).await;
             let (mut source, id) = (self.source, self.id.clone());
-            // The read keeps its leave where the caller is dropped: it goes on to the end of its buffer.
+            // The read keeps its leave until its buffer is full, also where the caller is dropped.
             let read = spawn_blocking(move || (source.next(), source, one)).await;
             let (read, source, one) = read.map_err(|panic| {
                 bug(&id.0, panic);

@@ -18,7 +18,8 @@ use tokio::time::{Instant, interval_at};
 use super::feed::Message;
 use super::frame::{self, Place};
 use crate::budget::{LongLeave, LongPiece, TokenBudget};
-use crate::server::{App, Heavy, StreamPermit};
+use crate::leaves::Heavy;
+use crate::server::{App, StreamPermit};
 use crate::who::Who;
 use crate::wrong::Wrong;
 
