@@ -136,9 +136,9 @@ async fn delete(State(app): State<App>, by: By, Named(task): Named) -> Result<St
     let quotas = app.clone();
     app.work(move |engine| {
         let view = View::of(engine, &who);
-        let owner = view.task(&task)?.user().to_owned();
+        let owner = view.task(&task).map(|task| task.user().to_owned());
         view.delete_task(&task)?;
-        quotas.quotas().ends(&owner);
+        owner.iter().for_each(|user| quotas.quotas().ends(user));
         Ok(())
     })
     .await?;
