@@ -205,7 +205,7 @@ async fn within_quota(app: &App, who: &Who, bytes: usize) -> Result<(), Wrong> {
         true => 0,
         false => {
             let user = Arc::clone(&who.user);
-            let stats = app.work(move |engine| Ok(engine.task_stats(Some(&user))?));
+            let stats = app.long_work(token, move |engine| Ok(engine.task_stats(Some(&user))?));
             stats.await?.iter().map(|task| task.bytes).sum()
         }
     };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::extract::State;
-use milepost::TaskStats;
+use milepost::{Engine, TaskStats};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -82,7 +82,8 @@ pub(super) async fn stats(
     let timestamp = time::seconds(app.now_us());
     let Some(user) = query.user_id else {
         who.is_admin("statistics of all users are for admins: name a user")?;
-        let users = of(app.work(|engine| Ok(engine.task_stats(None)?)).await?);
+        let all = |engine: &Engine| Ok(engine.task_stats(None)?);
+        let users = of(app.long_work(who.of_token(), all).await?);
         let stats = Stats::System {
             operation_type: "system_stats",
             total_users: users.len() as u64,
@@ -95,9 +96,8 @@ pub(super) async fn stats(
     };
     check_user(&who, &user)?;
     let asked = user.clone();
-    let tasks = app
-        .work(move |engine| Ok(engine.task_stats(Some(&asked))?))
-        .await?;
+    let of_user = move |engine: &Engine| Ok(engine.task_stats(Some(&asked))?);
+    let tasks = app.long_work(who.of_token(), of_user).await?;
     let message = format!("获取用户{user}统计成功");
     let mut user = of(tasks).pop().ok_or_else(|| no_user(&user))?;
     // Those with most of them first.

@@ -61,7 +61,9 @@ async fn stats(
         return Err(Wrong::Invalid(text.into()));
     }
     let limit = limit(query.limit, TASKS_MAX, TASKS_MAX)?;
-    app.work(move |engine| {
+    // Takes memory for each task of the store.
+    let token = who.of_token().to_owned();
+    app.long_work(&token, move |engine| {
         let view = View::of(engine, &who);
         let form = match user {
             Some(user) => {
