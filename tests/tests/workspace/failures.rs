@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use milepost::{ErrorKind, Message, Scope};
+use milepost::{ErrorKind, Message, Retention, Scope};
 use milepost_workspace::{ConflictWhy, Snapshot, Workspace, WorkspaceOptions};
 
 use super::{Scene, at, content, none};
@@ -338,4 +338,39 @@ fn a_second_program_is_told_who_has_the_workspace() {
     drop(other.stdin.take());
     other.wait().unwrap();
     go_back(&scene, "first").unwrap();
+}
+
+#[test]
+fn files_go_back_to_a_lineage_that_was_left_where_a_cleanup_trimmed_the_present_one() {
+    let scene = Scene::begin();
+    scene.write("a", "one");
+    scene.capture("first");
+    scene.write("a", "two");
+    let second = scene.capture("second");
+    // The conversation goes back alone, and is longer in its lineage than in the one that was left.
+    let first = scene.point("first");
+    let task = scene.engine.restore(&first, None).unwrap();
+    for _ in 0..9 {
+        task.append(Message::text("user", "more")).unwrap();
+    }
+    scene.write("a", "three");
+    scene.capture("third");
+    let policy = Retention::new().keep(2).undo(0);
+    let report = scene.engine.retain(&policy).unwrap();
+    assert_eq!(report.tasks[0].removed, 1, "{report:?}");
+    let second = scene.engine.point(&format!("@{second}")).unwrap();
+    let here = scene
+        .engine
+        .task("t")
+        .unwrap()
+        .point(second.offset)
+        .unwrap();
+    scene.engine.hash_at(&here).unwrap_err();
+    (scene.workspace)
+        .go_back(&scene.engine, &second, Scope::All, None, &none())
+        .unwrap();
+    assert_eq!(scene.read("a"), "two");
+    scene.workspace.undo(&scene.engine, "t", &none()).unwrap();
+    assert_eq!(scene.read("a"), "three");
+    scene.assert_clean();
 }

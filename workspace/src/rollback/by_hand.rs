@@ -48,8 +48,13 @@ fn is_behind(engine: &Engine, task: &Task, to: &Point) -> Result<bool> {
     if task.head()?.next < to.offset {
         return Ok(false);
     }
-    let here = engine.hash_at(&task.point(to.offset)?)?;
-    Ok(here == engine.hash_at(to)?)
+    let here = task.point(to.offset).and_then(|at| engine.hash_at(&at));
+    match here {
+        Ok(here) => Ok(here == engine.hash_at(to)?),
+        // A cleanup trimmed the task's lineage there: the point is kept on another one.
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 fn changed(
