@@ -128,39 +128,11 @@ impl Body {
 
     /// The JSON form as text.
     pub fn to_json(&self) -> Result<String> {
-        let mut text = Vec::new();
-        self.write_json(&mut text)?;
-        // serde_json writes text.
-        String::from_utf8(text).map_err(|e| Error::invalid("no JSON form").with_source(e))
-    }
-
-    /// Appends the JSON form, an object, to a buffer. A long text takes its own length of it.
-    pub fn write_json(&self, to: &mut Vec<u8>) -> Result<()> {
         // Not through `Json`: the form nests up to two levels deeper than what is in it.
-        serde_json::to_writer(Buffer(to), self)
+        serde_json::to_string(self)
             .map_err(|e| Error::invalid(format!("no JSON form: {e}")).with_source(e))
     }
 }
-
-/// A vector that does not double behind a long text: that would be as much memory again.
-struct Buffer<'a>(&'a mut Vec<u8>);
-
-impl std::io::Write for Buffer<'_> {
-    fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
-        if text.len() > LONG_TEXT {
-            self.0.reserve_exact(text.len() + (LONG_TEXT >> 4));
-        }
-        self.0.extend_from_slice(text);
-        Ok(text.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-/// From this length on a text takes no more room than it needs.
-const LONG_TEXT: usize = 64 << 10;
 
 /// Bytes or JSON, as an application wants it.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]

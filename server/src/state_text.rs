@@ -7,6 +7,7 @@ use std::sync::Arc;
 use milepost::{Body, Chunks, Entry, ErrorKind, Json, Offset};
 use serde_json::{Value, json};
 
+use crate::buffer::Buffer;
 use crate::folds::Folded;
 use crate::forms::PointForm;
 use crate::streamed::{BUFFER, Source};
@@ -340,7 +341,7 @@ impl Shown {
             Self::Body(offset, body) => {
                 to.extend_from_slice(format!("{{\"offset\":{offset}").as_bytes());
                 let at = to.len();
-                body.write_json(to)?;
+                serde_json::to_writer(Buffer(to), &body).map_err(|_| Wrong::Bug)?;
                 // In place of the brace that the body's own form begins with.
                 if let Some(brace) = to.get_mut(at) {
                     *brace = b',';

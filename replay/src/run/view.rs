@@ -222,14 +222,12 @@ fn guidance_json(guidance: Guidance) -> Result<Value> {
 
 /// Word for word, to be read by our own reader, which loses nothing that can be shown.
 fn body_text(offset: Offset, body: &Body) -> Result<String> {
-    let mut text = format!("{{\"offset\":{offset}").into_bytes();
-    let at = text.len();
-    body.write_json(&mut text)?;
+    let mut text = body.to_json()?;
     // In place of the brace that the body's own form begins with.
-    if let Some(brace) = text.get_mut(at) {
-        *brace = b',';
+    if text.starts_with('{') {
+        text.replace_range(..1, &format!("{{\"offset\":{offset},"));
     }
-    String::from_utf8(text).map_err(|e| Error::invalid("no JSON form").with_source(e))
+    Ok(text)
 }
 
 fn json_value(json: &Json) -> Result<Value> {
