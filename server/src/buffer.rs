@@ -17,12 +17,25 @@ pub(crate) fn push(to: &mut Vec<u8>, text: &[u8]) {
     to.extend_from_slice(text);
 }
 
-/// Writes to a buffer with `push`.
-pub(crate) struct Buffer<'a>(pub(crate) &'a mut Vec<u8>);
+/// Writes to a buffer with one of the functions that append to it.
+pub(crate) struct Buffer<'a> {
+    to: &'a mut Vec<u8>,
+    append: fn(&mut Vec<u8>, &[u8]),
+}
+
+impl<'a> Buffer<'a> {
+    pub(crate) fn new(to: &'a mut Vec<u8>) -> Self {
+        Self::with(to, push)
+    }
+
+    pub(crate) fn with(to: &'a mut Vec<u8>, append: fn(&mut Vec<u8>, &[u8])) -> Self {
+        Self { to, append }
+    }
+}
 
 impl Write for Buffer<'_> {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        push(self.0, text);
+        (self.append)(self.to, text);
         Ok(text.len())
     }
 
@@ -39,7 +52,7 @@ mod tests {
     fn a_long_text_takes_little_more_than_its_length() {
         let mut buffer = Vec::new();
         let text = "x".repeat(1 << 20);
-        serde_json::to_writer(Buffer(&mut buffer), &[&text]).unwrap();
+        serde_json::to_writer(Buffer::new(&mut buffer), &[&text]).unwrap();
         buffer.extend_from_slice(b"\n\n");
         assert_eq!(buffer.len(), text.len() + 6);
         assert!(buffer.capacity() <= text.len() + 2 * BEHIND);

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// What each token used, and the tasks of each user.
+/// Usage of each token, and the number of tasks of each user.
 #[derive(Debug, Default)]
 pub(crate) struct Quotas {
     tokens: Mutex<HashMap<String, Used>>,

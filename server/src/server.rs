@@ -435,47 +435,53 @@ mod tests {
 
     use super::*;
 
+    fn served() -> (Engine, Server) {
+        let engine = Engine::in_memory(Options::default()).unwrap();
+        let server = Server::new(&engine, Tokens::none(), ServerOptions::default()).unwrap();
+        (engine, server)
+    }
+
+    /// Drops a piece of work once it says that it has begun.
+    async fn drop_once_begun<T>(
+        work: impl Future<Output = T>,
+        begins: tokio::sync::oneshot::Receiver<()>,
+    ) {
+        tokio::select! {
+            biased;
+            _ = work => panic!("it ended"),
+            begun = begins => begun.unwrap(),
+        }
+    }
+
     #[tokio::test(flavor = "multi_thread")]
     async fn a_read_whose_caller_is_dropped_ends() {
-        let engine = Engine::in_memory(Options::default()).unwrap();
+        let (engine, server) = served();
         let task = engine.start_task("t", "ana").unwrap();
-        let server = Server::new(&engine, Tokens::none(), ServerOptions::default()).unwrap();
         let (begun, begins) = tokio::sync::oneshot::channel();
         let (ended, ends) = tokio::sync::oneshot::channel();
-        let mut work = Box::pin(server.app.work(move |_| {
+        let work = server.app.work(move |_| {
             let _ = begun.send(());
             let read = || task.read(0..)?.next().transpose();
             while read().is_ok() {}
             let _ = ended.send(());
             Ok(())
-        }));
-        tokio::select! {
-            biased;
-            _ = &mut work => panic!("it ended"),
-            begun = begins => begun.unwrap(),
-        }
-        drop(work);
+        });
+        drop_once_begun(work, begins).await;
         ends.await.unwrap();
     }
 
     #[tokio::test(flavor = "multi_thread")]
     async fn work_whose_caller_is_dropped_keeps_its_leave_until_it_ends() {
-        let engine = Engine::in_memory(Options::default()).unwrap();
-        let server = Server::new(&engine, Tokens::none(), ServerOptions::default()).unwrap();
+        let (_engine, server) = served();
         let app = &server.app;
         let (begun, begins) = tokio::sync::oneshot::channel();
         let (end, ends) = std::sync::mpsc::channel::<()>();
-        let mut work = Box::pin(app.long_work("token", move |_| {
+        let work = app.long_work("token", move |_| {
             let _ = begun.send(());
             let _ = ends.recv();
             Ok(())
-        }));
-        tokio::select! {
-            biased;
-            _ = &mut work => panic!("it ended"),
-            begun = begins => begun.unwrap(),
-        }
-        drop(work);
+        });
+        drop_once_begun(work, begins).await;
         let mut next = Box::pin(app.leaves().heavy("token"));
         tokio::select! {
             biased;

@@ -341,7 +341,7 @@ impl Shown {
             Self::Body(offset, body) => {
                 to.extend_from_slice(format!("{{\"offset\":{offset}").as_bytes());
                 let at = to.len();
-                serde_json::to_writer(Buffer(to), &body).map_err(|_| Wrong::Bug)?;
+                serde_json::to_writer(Buffer::new(to), &body).map_err(|_| Wrong::Bug)?;
                 // In place of the brace that the body's own form begins with.
                 if let Some(brace) = to.get_mut(at) {
                     *brace = b',';

@@ -8,7 +8,7 @@ use crate::wrong::Wrong;
 
 /// An event as an item of a list.
 pub(crate) fn item(event: Event, out: &mut Vec<u8>) -> Result<(), Wrong> {
-    serde_json::to_writer(Buffer(out), &EventForm::from(event)).map_err(|_| Wrong::Bug)
+    serde_json::to_writer(Buffer::new(out), &EventForm::from(event)).map_err(|_| Wrong::Bug)
 }
 
 /// An event as a line.

@@ -1,14 +1,14 @@
 //! How a stream is written: server-sent events, as the HTML standard has them.
 
 use std::fmt;
-use std::io::{self, Write};
+use std::io::Write;
 use std::str::FromStr;
 
 use axum::body::Bytes;
 use milepost::{Event, LineageId, Moved, Offset};
 use serde::Serialize;
 
-use crate::buffer::push;
+use crate::buffer::{Buffer, push};
 use crate::forms::{Big, EventForm, MovedForm};
 
 /// Keeps a connection open, and is no event.
@@ -75,26 +75,17 @@ fn frame(to: &mut Vec<u8>, name: &str, place: Option<Place>, data: &impl Seriali
         let _ = writeln!(to, "id: {place}");
     }
     let _ = write!(to, "event: {name}\ndata: ");
-    let _ = serde_json::to_writer(Lines(to), data);
+    let _ = serde_json::to_writer(Buffer::with(to, push_lines), data);
     to.extend_from_slice(b"\n\n");
 }
 
-/// Lines of data. JSON that came from outside is kept word for word, and may have lines.
-struct Lines<'a>(&'a mut Vec<u8>);
-
-impl Write for Lines<'_> {
-    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        for (n, line) in text.split(|c| matches!(c, b'\n' | b'\r')).enumerate() {
-            if n > 0 {
-                self.0.extend_from_slice(b"\ndata: ");
-            }
-            push(self.0, line);
+/// Appends lines of data. JSON that came from outside is kept word for word, and may have lines.
+fn push_lines(to: &mut Vec<u8>, text: &[u8]) {
+    for (n, line) in text.split(|c| matches!(c, b'\n' | b'\r')).enumerate() {
+        if n > 0 {
+            to.extend_from_slice(b"\ndata: ");
         }
-        Ok(text.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        push(to, line);
     }
 }
 

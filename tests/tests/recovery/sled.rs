@@ -223,6 +223,14 @@ fn a_block_that_was_lost_behind_a_clean_stop_is_corrupt_where_it_is_read() {
 
 #[test]
 fn damage_in_sled_that_is_met_while_reading_is_corrupt_and_the_next_opening_repairs_it() {
+    // sled reads at its opening what it wrote last, which depends on its threads. An opening that
+    // meets the damage repairs it, and the next copy of the store is tried.
+    let met = (0..20).any(|_| damage_is_met_while_reading());
+    assert!(met, "each opening met the damage");
+}
+
+/// Damages an event of a store in sled. Returns `false` if the opening met that and repaired it.
+fn damage_is_met_while_reading() -> bool {
     let stores = Stores::make();
     let root = stores.copy("closed", "store");
     let engine = Engine::open(&root, options()).unwrap();
@@ -235,7 +243,7 @@ fn damage_in_sled_that_is_met_while_reading_is_corrupt_and_the_next_opening_repa
     let before = Whole::of(&engine);
     drop(task);
     engine.close().unwrap();
-    // sled reads what was written since its last snapshot when it is opened: then nothing was.
+    // sled reads what was written since its last snapshot when it is opened: then little was.
     Engine::open(&root, options()).unwrap().close().unwrap();
     // Each copy that sled has of the event's bytes.
     let db = root.join("sled/db");
@@ -254,7 +262,13 @@ fn damage_in_sled_that_is_met_while_reading_is_corrupt_and_the_next_opening_repa
     fs::write(&db, bytes).unwrap();
     let engine = Engine::open(&root, options()).unwrap();
     let findings = &engine.opened().findings;
-    assert!(findings.is_empty(), "it was not read yet: {findings:?}");
+    if !findings.is_empty() {
+        let outcomes: Vec<_> = findings.iter().map(|it| it.outcome).collect();
+        assert_eq!(outcomes, [Outcome::Repaired], "{findings:?}");
+        assert_eq!(Whole::of(&engine), before);
+        engine.close().unwrap();
+        return false;
+    }
     let task = engine.task("essay").unwrap();
     let read = task.read(at..).unwrap().next().unwrap();
     let error = read.expect_err("I4");
@@ -263,6 +277,7 @@ fn damage_in_sled_that_is_met_while_reading_is_corrupt_and_the_next_opening_repa
         error.to_string().contains("open the store again"),
         "{error}"
     );
+    assert!(error.detail().is_some(), "I4: it says where: {error}");
     assert!(root.join("sled-suspect").exists());
     drop(task);
     let _ = engine.close();
@@ -271,7 +286,7 @@ fn damage_in_sled_that_is_met_while_reading_is_corrupt_and_the_next_opening_repa
     folder::copy(&root, &again).unwrap();
     built_anew(&again, &before, "met while reading");
     assert!(!again.join("sled-suspect").exists());
-    assert!(error.detail().is_some(), "I4: it says where: {error}");
+    true
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! Tasks are started and deleted.
 
-use std::sync::Arc;
-
 use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
@@ -73,48 +71,70 @@ async fn start(
         who.is_admin("tasks of others are started by admins: leave `user` out")?;
     }
     let at = location("/v1/tasks", &given.id);
-    let fits = may_start(&app, &who, &user).await?;
-    let quotas = app.clone();
+    let counted = CountedStart::count(&app, &who, &user).await?;
     let form = app
         .work(move |engine| {
             let view = View::of(engine, &who);
             // One that is there already was started under the same key, or is a conflict.
             let is_new = view.task(&given.id).is_err();
-            if is_new && !fits {
+            if is_new && counted.is_none() {
                 return Err(Wrong::Forbidden(
                     "the user has as many tasks as a user may have (`limits.tasks`): delete some",
                 ));
             }
-            let form = by.during(|| {
-                let task = view.start_task(&given.id, &user, given.initial)?;
-                Ok(TaskForm::from(task.info()?))
-            });
-            if fits && (!is_new || form.is_err()) {
-                quotas.quotas().ends(&user);
+            let task = by.during(|| view.start_task(&given.id, &user, given.initial))?;
+            let form = TaskForm::from(task.info()?);
+            if let Some(counted) = counted.filter(|_| is_new) {
+                counted.keep();
             }
-            form
+            Ok(form)
         })
         .await?;
     Ok((StatusCode::CREATED, [(header::LOCATION, at)], Json(form)))
 }
 
-/// Counts a task that a user is to start. Returns `false` if the user has as many as one may have.
-/// Admins start as many as they like, for themselves and for others.
-async fn may_start(app: &App, who: &Who, user: &str) -> Result<bool, Wrong> {
-    let quotas = app.quotas();
-    if who.sees().is_none() {
-        quotas.starts(user, u64::MAX);
-        return Ok(true);
+/// A task that is counted as its user's. Uncounted when it is dropped, unless it is kept.
+struct CountedStart {
+    app: App,
+    user: Option<String>,
+}
+
+impl CountedStart {
+    /// Counts a task that a user is to start. Returns `None` if the user has as many as one may
+    /// have. Admins start as many as they like, for themselves and for others.
+    async fn count(app: &App, who: &Who, user: &str) -> Result<Option<Self>, Wrong> {
+        let limited = who.sees().is_some();
+        let most = if limited {
+            app.options().tasks
+        } else {
+            u64::MAX
+        };
+        let mut fits = app.quotas().starts(user, most);
+        if fits.is_none() && limited {
+            let of_user = user.to_owned();
+            let count = move |engine: &Engine| Ok(engine.task_stats(Some(&of_user))?.len());
+            let tasks = app.long_work(who.of_token(), count).await?;
+            app.quotas().has(user, tasks as u64);
+            fits = app.quotas().starts(user, most);
+        }
+        if fits == Some(false) {
+            return Ok(None);
+        }
+        let (app, user) = (app.clone(), fits.map(|_| user.to_owned()));
+        Ok(Some(Self { app, user }))
     }
-    let most = app.options().tasks;
-    if let Some(fits) = quotas.starts(&who.user, most) {
-        return Ok(fits);
+
+    fn keep(mut self) {
+        self.user = None;
     }
-    let user = Arc::clone(&who.user);
-    let count = move |engine: &Engine| Ok(engine.task_stats(Some(&user))?.len());
-    let tasks = app.long_work(who.of_token(), count).await?;
-    quotas.has(&who.user, tasks as u64);
-    Ok(quotas.starts(&who.user, most).unwrap_or(true))
+}
+
+impl Drop for CountedStart {
+    fn drop(&mut self) {
+        if let Some(user) = &self.user {
+            self.app.quotas().ends(user);
+        }
+    }
 }
 
 /// Deletes a task, for good.
