@@ -19,12 +19,8 @@ fn append(c: &mut Criterion) {
     group.bench_function("append::one/peer=milepost", |b| {
         b.iter(|| task.append(body.clone()).unwrap());
     });
-    group.bench_function("append::one/peer=sqlite", |b| {
-        b.iter(|| sqlite.append(&[&payload]))
-    });
-    group.bench_function("append::one/peer=raw", |b| {
-        b.iter(|| raw.append_chained(&[&payload]))
-    });
+    group.bench_function("append::one/peer=sqlite", |b| b.iter(|| sqlite.append(&[&payload])));
+    group.bench_function("append::one/peer=raw", |b| b.iter(|| raw.append_chained(&[&payload])));
 
     let bodies: Vec<_> = (0..1000).map(|n| generated(n, 200)).collect();
     group.throughput(Throughput::Elements(1000));

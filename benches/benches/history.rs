@@ -12,10 +12,7 @@ fn history(c: &mut Criterion) {
     let dir = tempfile::tempdir_in(".").unwrap();
     let (engine, task) = store(dir.path());
     for first in (0..EVENTS).step_by(1000) {
-        task.append(Append::batch(
-            (first..first + 1000).map(|n| generated(n, 200)),
-        ))
-        .unwrap();
+        task.append(Append::batch((first..first + 1000).map(|n| generated(n, 200)))).unwrap();
     }
     engine.drain().unwrap();
     let mut group = c.benchmark_group("history");

@@ -19,12 +19,7 @@ fn replay(c: &mut Criterion) {
     let mut group = c.benchmark_group("replay");
     group.throughput(Throughput::Bytes(bytes));
     group.bench_function("replay::read/from=sled", |b| {
-        b.iter(|| {
-            task.read(..)
-                .unwrap()
-                .map(|event| event.unwrap().offset)
-                .max()
-        });
+        b.iter(|| task.read(..).unwrap().map(|event| event.unwrap().offset).max());
     });
     group.bench_function("replay::verify/from=sled", |b| {
         b.iter(|| assert!(engine.verify(None, &mut |_, _| {}).unwrap().is_clean()));

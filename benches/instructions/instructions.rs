@@ -40,17 +40,9 @@ fn store(messages: u64) -> (Engine, Task) {
     let task = engine.start_task("run", "somebody").unwrap();
     let step = |number| {
         [
-            StepStarted {
-                step: number,
-                ..StepStarted::default()
-            }
-            .into(),
+            StepStarted { step: number, ..StepStarted::default() }.into(),
             message(number),
-            StepFinished {
-                step: number,
-                ..StepFinished::default()
-            }
-            .into(),
+            StepFinished { step: number, ..StepFinished::default() }.into(),
         ]
     };
     for number in 0..messages / 3 {
@@ -100,8 +92,5 @@ fn checkpoint((engine, task): (Engine, Task)) -> (Engine, Task) {
     (engine, task)
 }
 
-library_benchmark_group!(
-    name = hot_paths,
-    benchmarks = [append, decode, fold, checkpoint]
-);
+library_benchmark_group!(name = hot_paths, benchmarks = [append, decode, fold, checkpoint]);
 main!(library_benchmark_groups = hot_paths);

@@ -33,9 +33,7 @@ pub fn recorded() -> Option<Vec<Body>> {
     );
     let text = std::fs::read_to_string(folder.join("tau-bench/gpt-4o-airline.json")).ok()?;
     let runs: Vec<serde_json::Value> = serde_json::from_str(&text).ok()?;
-    let messages = runs
-        .iter()
-        .flat_map(|run| run["traj"].as_array().cloned().unwrap_or_default());
+    let messages = runs.iter().flat_map(|run| run["traj"].as_array().cloned().unwrap_or_default());
     Some(messages.map(|message| body(&message)).collect())
 }
 

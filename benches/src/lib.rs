@@ -28,10 +28,6 @@ pub mod trees;
 pub fn program() -> std::path::PathBuf {
     let program = std::env::current_exe().unwrap().with_file_name("milepost");
     let build = "`cargo build --release -p milepost-cli` makes it";
-    assert!(
-        program.exists(),
-        "there is no {}: {build}",
-        program.display()
-    );
+    assert!(program.exists(), "there is no {}: {build}", program.display());
     program
 }

@@ -33,21 +33,14 @@ pub fn alternate<const N: usize>(
 /// The most memory that this process ever held, in MiB.
 pub fn peak_mib() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let peak = status
-        .lines()
-        .find(|line| line.starts_with("VmHWM"))
-        .unwrap();
+    let peak = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();
     let peak: f64 = peak.split_whitespace().nth(1).unwrap().parse().unwrap();
     peak / 1024.0
 }
 
 /// One line of the table: a figure, what it is compared with, and what it should be.
 pub fn row(what: &str, ours: String, peer: String, ratio: f64, target: f64, at_most: bool) {
-    let met = if at_most {
-        ratio <= target
-    } else {
-        ratio >= target
-    };
+    let met = if at_most { ratio <= target } else { ratio >= target };
     let sign = if at_most { "<=" } else { ">=" };
     let verdict = if met { "met" } else { "MISSED" };
     println!("{what:<46} {ours:>16} {peer:>22} {ratio:>8.2} {sign} {target:<6} {verdict}");
@@ -55,8 +48,5 @@ pub fn row(what: &str, ours: String, peer: String, ratio: f64, target: f64, at_m
 
 /// The heading of the table.
 pub fn heading() {
-    println!(
-        "{:<46} {:>16} {:>22} {:>8}    {:<6}",
-        "what", "milepost", "peer", "ratio", "target"
-    );
+    println!("{:<46} {:>16} {:>22} {:>8}    {:<6}", "what", "milepost", "peer", "ratio", "target");
 }

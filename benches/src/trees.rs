@@ -96,9 +96,8 @@ impl Tree {
     pub fn make(place: &Path, files: usize, bytes: u64) -> Self {
         let mut tree = Self::empty(place);
         let mut numbers = Numbers(SEED);
-        let sizes: Vec<f64> = (0..files)
-            .map(|_| (1.2 * numbers.normal()).exp().min(LARGEST))
-            .collect();
+        let sizes: Vec<f64> =
+            (0..files).map(|_| (1.2 * numbers.normal()).exp().min(LARGEST)).collect();
         let scale = bytes as f64 / sizes.iter().sum::<f64>();
         let mut sizes = sizes.into_iter();
         let mut folders = std::collections::VecDeque::from([tree.folder.clone()]);
@@ -136,11 +135,7 @@ impl Tree {
         let folder = place.join("work");
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::create_dir(place.join(".git")).unwrap();
-        Self {
-            folder,
-            files: Vec::new(),
-            changes: Numbers(SEED.rotate_left(32)),
-        }
+        Self { folder, files: Vec::new(), changes: Numbers(SEED.rotate_left(32)) }
     }
 
     /// Where it is.

@@ -14,13 +14,7 @@ pub struct BoundedLines<R> {
 
 impl<R: BufRead> BoundedLines<R> {
     pub fn new(input: R, limit: usize) -> Self {
-        Self {
-            input,
-            limit,
-            buffer: Vec::new(),
-            number: 0,
-            read: 0,
-        }
+        Self { input, limit, buffer: Vec::new(), number: 0, read: 0 }
     }
 
     /// The number of the line read last, from 1.
@@ -59,8 +53,7 @@ impl<R: BufRead> BoundedLines<R> {
             let end = chunk.iter().position(|byte| *byte == b'\n');
             let used = end.map_or(chunk.len(), |end| end + 1);
             let room = self.limit.saturating_sub(self.buffer.len()).min(used);
-            self.buffer
-                .extend_from_slice(chunk.get(..room).unwrap_or_default());
+            self.buffer.extend_from_slice(chunk.get(..room).unwrap_or_default());
             self.input.consume(used);
             length += used as u64;
             self.read += used as u64;
@@ -89,17 +82,9 @@ mod tests {
                 break;
             }
         }
-        let expected = [
-            (4, "one\n", 1),
-            (12, "much ", 2),
-            (1, "\n", 3),
-            (4, "last", 4),
-            (0, "", 4),
-        ];
-        assert_eq!(
-            all,
-            expected.map(|(length, held, number)| (length, held.to_owned(), number))
-        );
+        let expected =
+            [(4, "one\n", 1), (12, "much ", 2), (1, "\n", 3), (4, "last", 4), (0, "", 4)];
+        assert_eq!(all, expected.map(|(length, held, number)| (length, held.to_owned(), number)));
         assert_eq!(lines.bytes_read(), text.len() as u64);
     }
 }

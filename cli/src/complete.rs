@@ -19,10 +19,8 @@ const MOST: usize = 200;
 /// The command with what is completed behind each of its words.
 pub fn command() -> Command {
     let mut command = args::command();
-    let names: Vec<String> = command
-        .get_subcommands()
-        .map(|one| one.get_name().to_owned())
-        .collect();
+    let names: Vec<String> =
+        command.get_subcommands().map(|one| one.get_name().to_owned()).collect();
     for name in names {
         command = command.mut_subcommand(name, |one| {
             one.mut_args(|arg| match arg.get_id().as_str() {

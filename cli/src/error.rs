@@ -43,41 +43,23 @@ pub struct Failure {
 
 impl Failure {
     pub fn new(message: impl Into<String>) -> Self {
-        Self {
-            code: UNMET,
-            message: Some(message.into()),
-            hint: None,
-            kind: None,
-        }
+        Self { code: UNMET, message: Some(message.into()), hint: None, kind: None }
     }
 
     /// Something that has to be decided stands in the way.
     pub fn conflict(message: impl Into<String>) -> Self {
-        Self {
-            code: CONFLICT,
-            ..Self::new(message)
-        }
+        Self { code: CONFLICT, ..Self::new(message) }
     }
 
     /// What went wrong has been printed already.
     pub fn said(code: u8) -> Self {
-        Self {
-            code,
-            message: None,
-            hint: None,
-            kind: None,
-        }
+        Self { code, message: None, hint: None, kind: None }
     }
 
     pub fn bug(message: String) -> Self {
         let hint = "this is a bug in milepost; please report it, with the command, at \
                     https://github.com/milepost-log/milepost/issues";
-        Self {
-            code: BUG,
-            message: Some(message),
-            hint: Some(hint.into()),
-            kind: None,
-        }
+        Self { code: BUG, message: Some(message), hint: Some(hint.into()), kind: None }
     }
 
     /// Another hint than the one its kind has.
@@ -120,11 +102,8 @@ impl Failure {
     /// Prints the failure and its hint on standard error.
     pub fn print(&self, color: bool) {
         use std::io::Write;
-        let (red, cyan, plain) = if color {
-            ("\x1b[1;31m", "\x1b[36m", "\x1b[0m")
-        } else {
-            ("", "", "")
-        };
+        let (red, cyan, plain) =
+            if color { ("\x1b[1;31m", "\x1b[36m", "\x1b[0m") } else { ("", "", "") };
         let mut stderr = io::stderr().lock();
         // Where standard error is closed there is nobody to tell.
         if let Some(message) = &self.message {
@@ -162,12 +141,7 @@ impl From<milepost::Error> for Failure {
                 "`milepost recover {task}` takes back what was cut short, then ask again"
             ));
         }
-        Self {
-            code,
-            message: Some(error.to_string()),
-            hint,
-            kind: Some(error.kind()),
-        }
+        Self { code, message: Some(error.to_string()), hint, kind: Some(error.kind()) }
     }
 }
 
@@ -179,27 +153,22 @@ fn remedy(kind: ErrorKind) -> (u8, Option<&'static str>) {
             UNMET,
             Some("`milepost tasks` lists the tasks, `milepost checkpoints TASK` their checkpoints"),
         ),
-        ErrorKind::Conflict => (
-            CONFLICT,
-            Some("look at the present with `milepost lineages TASK` and decide again"),
-        ),
-        ErrorKind::Unavailable => (
-            UNMET,
-            Some("one process at a time opens a store: wait for the other, or end it"),
-        ),
-        ErrorKind::Corrupt => (
-            CORRUPT,
-            Some("`milepost repair --dry-run` says what can be mended and what is lost"),
-        ),
+        ErrorKind::Conflict => {
+            (CONFLICT, Some("look at the present with `milepost lineages TASK` and decide again"))
+        }
+        ErrorKind::Unavailable => {
+            (UNMET, Some("one process at a time opens a store: wait for the other, or end it"))
+        }
+        ErrorKind::Corrupt => {
+            (CORRUPT, Some("`milepost repair --dry-run` says what can be mended and what is lost"))
+        }
         ErrorKind::Diverged => (CORRUPT, Some("`milepost verify` checks the whole store")),
-        ErrorKind::Unsupported => (
-            UNMET,
-            Some("a newer milepost wrote this: update milepost and try again"),
-        ),
-        ErrorKind::Poisoned => (
-            UNMET,
-            Some("check the disk, then run the command again: it reopens the store"),
-        ),
+        ErrorKind::Unsupported => {
+            (UNMET, Some("a newer milepost wrote this: update milepost and try again"))
+        }
+        ErrorKind::Poisoned => {
+            (UNMET, Some("check the disk, then run the command again: it reopens the store"))
+        }
         _ => (UNMET, None),
     }
 }
@@ -229,12 +198,7 @@ impl From<milepost_client::Error> for Failure {
             Some(_) => error.detail().to_owned(),
             None => error.to_string(),
         };
-        Self {
-            code,
-            message: Some(message),
-            hint: hint.map(String::from),
-            kind,
-        }
+        Self { code, message: Some(message), hint: hint.map(String::from), kind }
     }
 }
 

@@ -89,10 +89,7 @@ fn main() -> ExitCode {
         Ok(Ok(())) => return ExitCode::SUCCESS,
         Ok(Err(failure)) => failure,
         Err(_) => {
-            let last = LAST_PANIC
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take();
+            let last = LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner).take();
             Failure::bug(last.unwrap_or_else(|| "a panic without a message".into()))
         }
     };

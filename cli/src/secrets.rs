@@ -21,9 +21,7 @@ pub struct Secrets(Vec<Vec<u8>>);
 impl Secrets {
     /// Those of the environment.
     pub fn of_environment() -> Self {
-        let values = [TOKEN, KEY]
-            .into_iter()
-            .filter_map(|name| env::var(name).ok());
+        let values = [TOKEN, KEY].into_iter().filter_map(|name| env::var(name).ok());
         Self::of(values)
     }
 
@@ -90,11 +88,8 @@ mod tests {
 
     #[test]
     fn a_secret_is_blotted_out_wherever_it_is_cut() {
-        let secrets = Secrets::of([
-            "mp_0123_secret".into(),
-            " k-long-enough\n".into(),
-            "short".into(),
-        ]);
+        let secrets =
+            Secrets::of(["mp_0123_secret".into(), " k-long-enough\n".into(), "short".into()]);
         let text = b"a mp_0123_secret, mp_0123_secre k-long-enough short mp_0";
         let expected = b"a [secret], mp_0123_secre [secret] short mp_0";
         assert_eq!(secrets.blotted(text), expected);

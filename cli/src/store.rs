@@ -107,12 +107,8 @@ impl Choice {
             })?,
         };
         if !dir.exists() {
-            return Err(
-                Failure::new(format!("no store at {}", dir.display())).hint(format!(
-                    "`milepost --store {} record FILE` makes one",
-                    dir.display()
-                )),
-            );
+            return Err(Failure::new(format!("no store at {}", dir.display()))
+                .hint(format!("`milepost --store {} record FILE` makes one", dir.display())));
         }
         self.check_owner(&dir)?;
         Ok(dir)
@@ -168,10 +164,7 @@ impl Choice {
 
     fn named(&self) -> Option<PathBuf> {
         let variable = || std::env::var_os("MILEPOST_STORE").map(PathBuf::from);
-        self.dir
-            .clone()
-            .or_else(variable)
-            .filter(|dir| !dir.as_os_str().is_empty())
+        self.dir.clone().or_else(variable).filter(|dir| !dir.as_os_str().is_empty())
     }
 
     /// Refuses the store of another user, and one with a name in it that no store makes.
@@ -184,10 +177,8 @@ impl Choice {
             return Ok(milepost::check_store(dir)?);
         }
         let (dir, uid) = (dir.display(), metadata.uid());
-        Err(Failure::new(format!(
-            "the store {dir} belongs to user {uid}, not to you ({me})"
-        ))
-        .hint("if you trust whoever made it, say so with --trust"))
+        Err(Failure::new(format!("the store {dir} belongs to user {uid}, not to you ({me})"))
+            .hint("if you trust whoever made it, say so with --trust"))
     }
 }
 
@@ -250,15 +241,11 @@ fn found_at(dir: &Path, options: Options, only_reads: bool) -> Result<Found> {
 fn looked_at(dir: &Path, options: Options, failure: Failure) -> Result<Engine> {
     match open_at(dir, options.read_only(true)) {
         Ok(engine) => {
-            note(&format!(
-                "{failure}: it is shown as it was just now, read-only"
-            ));
+            note(&format!("{failure}: it is shown as it was just now, read-only"));
             Ok(engine)
         }
         Err(error) => {
-            note(&format!(
-                "it cannot be opened for reading only either: {error}"
-            ));
+            note(&format!("it cannot be opened for reading only either: {error}"));
             Err(failure)
         }
     }
@@ -281,11 +268,8 @@ pub fn open_at(dir: &Path, options: Options) -> Result<Engine> {
     if let Ok(engine) = &opened {
         for finding in &engine.opened().findings {
             let (place, message) = (&finding.place, &finding.message);
-            let again = if message.contains(place.as_str()) {
-                String::new()
-            } else {
-                format!("{place}: ")
-            };
+            let again =
+                if message.contains(place.as_str()) { String::new() } else { format!("{place}: ") };
             note(&format!("{again}{message} ({})", finding.outcome));
         }
     }

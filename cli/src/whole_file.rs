@@ -54,14 +54,9 @@ impl WholeFile {
             .tempfile_in(folder_of(&place))?;
         if let Some(there) = there {
             let mode = there.permissions().mode() & 0o777;
-            beside
-                .as_file()
-                .set_permissions(Permissions::from_mode(mode))?;
+            beside.as_file().set_permissions(Permissions::from_mode(mode))?;
         }
-        Ok(Self {
-            to: To::Beside(BufWriter::with_capacity(BUFFER, beside), place),
-            waiting,
-        })
+        Ok(Self { to: To::Beside(BufWriter::with_capacity(BUFFER, beside), place), waiting })
     }
 
     /// Writes more of it; fails where a signal has come.
@@ -131,9 +126,7 @@ impl Waiting {
         let mut waiting = Self::default();
         for signal in [SIGHUP, SIGINT, SIGTERM] {
             let (came, number) = (Arc::clone(&waiting.came), signal.unsigned_abs() as usize);
-            waiting
-                .held
-                .push(signal_hook::flag::register_usize(signal, came, number)?);
+            waiting.held.push(signal_hook::flag::register_usize(signal, came, number)?);
         }
         Ok(waiting)
     }
@@ -173,9 +166,7 @@ mod tests {
     fn names(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).unwrap();
         let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name();
-        let mut names: Vec<_> = entries
-            .map(|entry| name(entry).into_string().unwrap())
-            .collect();
+        let mut names: Vec<_> = entries.map(|entry| name(entry).into_string().unwrap()).collect();
         names.sort();
         names
     }
@@ -192,10 +183,7 @@ mod tests {
         file.take_back();
         assert_eq!(names(folder.path()), ["a"]);
         written(&path).unwrap();
-        assert_eq!(
-            (fs::read(&path).unwrap(), mode(&path)),
-            (b"new".to_vec(), 0o640)
-        );
+        assert_eq!((fs::read(&path).unwrap(), mode(&path)), (b"new".to_vec(), 0o640));
         written(&folder.path().join("b")).unwrap();
         assert_eq!(mode(&folder.path().join("b")), 0o600);
         assert_eq!(names(folder.path()), ["a", "b"]);

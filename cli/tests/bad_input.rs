@@ -16,29 +16,16 @@ use milepost_codec::{CheckpointMarked, checkpoint_id};
 #[test]
 fn what_is_not_there_is_named() {
     let place = Place::recorded();
-    for command in [
-        "log nope",
-        "show nope@1",
-        "state nope",
-        "lineages nope",
-        "undo nope",
-    ] {
+    for command in ["log nope", "show nope@1", "state nope", "lineages nope", "undo nope"] {
         place.say(command).failed(1, "`nope`");
     }
-    for command in [
-        "checkpoints nope",
-        "verify nope",
-        "restore nope",
-        "mark nope x",
-    ] {
+    for command in ["checkpoints nope", "verify nope", "restore nope", "mark nope x"] {
         place.say(command).failed(1, "`nope`");
     }
     place.say("show run/7").failed(1, "lineage 7");
     place.say("show run@nope").failed(1, "`nope`");
     place.say("show run~9").failed(1, "run");
-    place
-        .say("show @0123456789abcdef")
-        .failed(1, "0123456789abcdef");
+    place.say("show @0123456789abcdef").failed(1, "0123456789abcdef");
     place.say("diff run nope").failed(1, "`nope`");
 }
 
@@ -54,12 +41,7 @@ fn what_is_no_address_is_refused_with_the_forms_there_are() {
 #[test]
 fn an_offset_past_the_head_is_refused_and_the_head_is_named() {
     let place = Place::recorded();
-    for command in [
-        "log run@18",
-        "show run@18",
-        "state run@99",
-        "restore run@18",
-    ] {
+    for command in ["log run@18", "show run@18", "state run@99", "restore run@18"] {
         place.say(command).failed(1, "17");
     }
     place.say("show run").failed(1, "head");
@@ -70,9 +52,7 @@ fn an_offset_past_the_head_is_refused_and_the_head_is_named() {
 fn a_label_that_would_be_an_offset_is_refused() {
     let place = Place::recorded();
     place.say("mark run 12").failed(1, "`12`");
-    place
-        .run(["mark", "run", "x", "--metadata", "[1]"])
-        .failed(1, "[1]");
+    place.run(["mark", "run", "x", "--metadata", "[1]"]).failed(1, "[1]");
     place.say("undo run").failed(1, "run");
     place.say("tasks --cursor zz").failed(1, "`zz`");
     place.say("checkpoints --where step").failed(1, "`step`");
@@ -85,9 +65,7 @@ fn a_store_that_is_open_elsewhere_is_not_written_to() {
     let pid = std::process::id().to_string();
     place.say("mark run here").failed(1, &pid);
     let file = fixture("run.jsonl");
-    place
-        .run([OsStr::new("record"), file.as_os_str()])
-        .failed(1, &pid);
+    place.run([OsStr::new("record"), file.as_os_str()]).failed(1, &pid);
     engine.close().unwrap();
     place.say("tasks").ok();
 }
@@ -100,19 +78,10 @@ fn a_folder_that_is_no_store_is_left_alone() {
     place.say("--store . tasks").failed(1, "store");
     place.say("--store missing tasks").failed(1, "missing");
     let file = fixture("run.jsonl");
-    let args = [
-        OsStr::new("--store"),
-        OsStr::new("."),
-        OsStr::new("record"),
-        file.as_os_str(),
-    ];
+    let args = [OsStr::new("--store"), OsStr::new("."), OsStr::new("record"), file.as_os_str()];
     place.run(args).failed(1, "no Milepost store");
     let names: Vec<_> = fs::read_dir(place.dir.path()).unwrap().collect();
-    assert_eq!(
-        names.len(),
-        1,
-        "nothing was written beside the file: {names:?}"
-    );
+    assert_eq!(names.len(), 1, "nothing was written beside the file: {names:?}");
 }
 
 #[test]
@@ -141,10 +110,7 @@ fn damage_has_an_exit_code_of_its_own() {
 fn verify_finds_damage_in_a_chunk() {
     let place = Place::new();
     let long = "x y z ".repeat(100_000);
-    place.write(
-        "long.jsonl",
-        format!("{{\"kind\":\"prompt_changed\",\"prompt\":\"{long}\"}}\n"),
-    );
+    place.write("long.jsonl", format!("{{\"kind\":\"prompt_changed\",\"prompt\":\"{long}\"}}\n"));
     place.say("record long.jsonl").ok();
     let packs = place.store().join("packs");
     let pack = fs::read_dir(packs).unwrap().next().unwrap().unwrap().path();
@@ -154,10 +120,7 @@ fn verify_finds_damage_in_a_chunk() {
     fs::write(&pack, bytes).unwrap();
     let ran = place.say("verify");
     assert_eq!(ran.code, 3, "{ran:?}");
-    assert!(
-        ran.err.contains("fault") && ran.err.contains("hint: "),
-        "{ran:?}"
-    );
+    assert!(ran.err.contains("fault") && ran.err.contains("hint: "), "{ran:?}");
     let ran = place.say("verify --json");
     assert_eq!(ran.code, 3, "{ran:?}");
     let report: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
@@ -182,15 +145,11 @@ fn a_store_of_another_user_is_opened_only_on_trust() {
 fn an_empty_input_is_an_error_and_leaves_nothing() {
     let place = Place::new();
     place.write("empty.jsonl", "");
-    place
-        .say("record empty.jsonl")
-        .failed(1, "empty.jsonl: empty");
+    place.say("record empty.jsonl").failed(1, "empty.jsonl: empty");
     assert!(!place.store().exists());
     place.say("record -").failed(1, "standard input: empty");
     place.write("blank.jsonl", "\n\n  \n");
-    place
-        .say("record blank.jsonl")
-        .failed(1, "nothing but empty lines");
+    place.say("record blank.jsonl").failed(1, "nothing but empty lines");
     place.say("record missing.jsonl").failed(1, "missing.jsonl");
     fs::create_dir(place.path("folder")).unwrap();
     place.say("record folder").failed(1, "folder");
@@ -207,13 +166,8 @@ fn a_trajectory_that_cannot_be_read_writes_nothing() {
     place.write("none.traj", "{\"a\": 3}");
     place.say("record none.traj").failed(1, "no `trajectory`");
     place.write("latin.traj", b"{\"history\":[\n\"\xe9\"]}");
-    place
-        .say("record latin.traj")
-        .failed(1, "latin.traj:2: invalid UTF-8");
-    place.write(
-        "results.json",
-        "[{\"task_id\": 1, \"traj\": [{\"content\": \"x\"}]}]",
-    );
+    place.say("record latin.traj").failed(1, "latin.traj:2: invalid UTF-8");
+    place.write("results.json", "[{\"task_id\": 1, \"traj\": [{\"content\": \"x\"}]}]");
     place.say("record results.json").failed(1, "no `role`");
     assert!(place.ids("tasks").is_empty());
 }
@@ -224,9 +178,7 @@ fn a_trajectory_is_not_recorded_into_a_task_that_exists() {
     let before = place.json("tasks");
     for name in ["react.traj", "airline.json"] {
         let file = fixture(name);
-        place
-            .run([OsStr::new("record"), file.as_os_str()])
-            .failed(4, "exists already");
+        place.run([OsStr::new("record"), file.as_os_str()]).failed(4, "exists already");
     }
     assert_eq!(place.json("tasks"), before);
 }
@@ -236,8 +188,7 @@ fn a_line_of_100_megabytes_is_skipped_without_being_held() {
     let place = Place::new();
     let mut file = BufWriter::new(fs::File::create(place.path("long.jsonl")).unwrap());
     let message = |file: &mut dyn Write, content: &[u8], times: usize| {
-        file.write_all(b"{\"kind\":\"message\",\"role\":\"user\",\"content\":\"")
-            .unwrap();
+        file.write_all(b"{\"kind\":\"message\",\"role\":\"user\",\"content\":\"").unwrap();
         (0..times).for_each(|_| file.write_all(content).unwrap());
         file.write_all(b"\"}\n").unwrap();
     };
@@ -248,8 +199,7 @@ fn a_line_of_100_megabytes_is_skipped_without_being_held() {
     let ran = place.say("record long.jsonl");
     assert_eq!(ran.code, 1);
     assert!(
-        ran.err
-            .contains("long.jsonl:2: a line of 100000046 bytes is over the limit"),
+        ran.err.contains("long.jsonl:2: a line of 100000046 bytes is over the limit"),
         "{ran:?}"
     );
     let events = place.lines("log long");
@@ -265,19 +215,14 @@ fn an_event_over_the_limit_is_refused_and_the_limit_can_be_raised() {
     place.write("large.jsonl", &line);
     let ran = place.say("record --event-max 1900000 large.jsonl");
     assert_eq!(ran.code, 1);
-    assert!(
-        ran.err.contains("large.jsonl:1: an event of 20000"),
-        "{ran:?}"
-    );
+    assert!(ran.err.contains("large.jsonl:1: an event of 20000"), "{ran:?}");
     assert!(place.ids("tasks").is_empty());
     place.say("record --event-max 2100000 large.jsonl").ok();
     place.write(
         "large.traj",
         format!("{{\"history\":[{{\"role\":\"user\",\"content\":\"{content}\"}}]}}"),
     );
-    place
-        .say("record --task t --event-max 1000 large.traj")
-        .failed(1, "over the limit of 1000");
+    place.say("record --task t --event-max 1000 large.traj").failed(1, "over the limit of 1000");
     assert_eq!(place.ids("tasks"), ["large"]);
 }
 
@@ -291,10 +236,7 @@ fn a_prefix_of_two_checkpoints_is_ambiguous() {
     let origins = tasks.each_ref().map(|task| origin(&place, task.id()));
     let mut seen = HashMap::new();
     for number in 0..200_000_u32 {
-        seen.insert(
-            prefix(id_of(tasks[0].lineage(), origins[0], number)),
-            number,
-        );
+        seen.insert(prefix(id_of(tasks[0].lineage(), origins[0], number)), number);
     }
     let pair = (0..2_000_000).find_map(|number| {
         let found = seen.get(&prefix(id_of(tasks[1].lineage(), origins[1], number)))?;
@@ -306,12 +248,8 @@ fn a_prefix_of_two_checkpoints_is_ambiguous() {
     drop(tasks);
     engine.close().unwrap();
     let id = marked[0].to_string();
-    place
-        .say(&format!("show @{}", &id[..8]))
-        .failed(1, "several");
-    place
-        .say(&format!("restore @{}", &id[..8]))
-        .failed(1, "checkpoints --json");
+    place.say(&format!("show @{}", &id[..8])).failed(1, "several");
+    place.say(&format!("restore @{}", &id[..8])).failed(1, "checkpoints --json");
     place.say(&format!("show @{id}")).ok();
 }
 
@@ -332,13 +270,7 @@ fn id_of(lineage: &Lineage, origin: Origin, number: u32) -> CheckpointId {
         metadata: Some(metadata(number)),
         ..CheckpointMarked::default()
     };
-    checkpoint_id(
-        origin,
-        lineage.id(),
-        lineage.head().unwrap(),
-        TIME_US,
-        &body,
-    )
+    checkpoint_id(origin, lineage.id(), lineage.head().unwrap(), TIME_US, &body)
 }
 
 fn prefix(id: CheckpointId) -> [u8; 4] {
@@ -351,9 +283,7 @@ fn origin(place: &Place, task: &str) -> Origin {
     needle.extend(b"\x03ada");
     for entry in fs::read_dir(place.store().join("journal")).unwrap() {
         let bytes = fs::read(entry.unwrap().path()).unwrap();
-        let at = bytes
-            .windows(needle.len())
-            .position(|window| window == needle);
+        let at = bytes.windows(needle.len()).position(|window| window == needle);
         if let Some(rest) = at.and_then(|at| bytes.get(at + needle.len()..)) {
             return Origin(*rest.first_chunk().unwrap());
         }

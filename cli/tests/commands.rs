@@ -13,17 +13,7 @@ use serde_json::{Value, json};
 fn tasks_are_listed_newest_first() {
     let place = Place::recorded();
     let ids = place.ids("tasks");
-    assert_eq!(
-        ids,
-        [
-            "airline-7",
-            "airline-0",
-            "history_only",
-            "tools",
-            "react",
-            "run"
-        ]
-    );
+    assert_eq!(ids, ["airline-7", "airline-0", "history_only", "tools", "react", "run"]);
     let tasks = place.json("tasks");
     assert_eq!(tasks[0]["user"], "ada");
     assert_eq!(tasks[1]["lineages"], 4);
@@ -61,17 +51,8 @@ fn lists_go_on_where_a_limit_ended_them() {
 fn lineages_are_drawn_as_a_tree() {
     let place = Place::recorded();
     let out = place.say("lineages airline-0").ok();
-    let shape: Vec<&str> = out
-        .lines()
-        .skip(1)
-        .filter_map(|line| line.split(',').next())
-        .collect();
-    let tree = [
-        "0 root",
-        "├─ 1 branch at @15",
-        "│  └─ 3 branch at @20",
-        "└─ 2 branch at @4",
-    ];
+    let shape: Vec<&str> = out.lines().skip(1).filter_map(|line| line.split(',').next()).collect();
+    let tree = ["0 root", "├─ 1 branch at @15", "│  └─ 3 branch at @20", "└─ 2 branch at @4"];
     assert_eq!(shape, tree, "{out}");
     assert!(out.contains("(active)") && out.contains("trial 3"), "{out}");
     let list = place.json("lineages airline-0");
@@ -106,10 +87,7 @@ fn the_log_is_one_event_a_line_newest_first() {
 fn show_prints_one_event_and_its_hash() {
     let place = Place::recorded();
     let out = place.say("show run@4").ok();
-    assert!(
-        out.contains("run/0@4") && out.contains("\"content\": \"hello\""),
-        "{out}"
-    );
+    assert!(out.contains("run/0@4") && out.contains("\"content\": \"hello\""), "{out}");
     let shown = place.json("show run@4");
     assert_eq!(shown["task"], "run");
     assert_eq!(text(&shown, "hash").len(), 64);
@@ -131,10 +109,7 @@ fn a_state_shows_the_last_messages_to_people_and_all_to_programs() {
     let held: Value = serde_json::from_str(&place.say("state react --messages all").ok()).unwrap();
     assert_eq!(whole, held, "what is streamed is what is held");
     let none: Value = serde_json::from_str(&place.say("state react --messages none").ok()).unwrap();
-    assert!(
-        none.get("messages")
-            .is_none_or(|list| list.as_array().is_none_or(Vec::is_empty))
-    );
+    assert!(none.get("messages").is_none_or(|list| list.as_array().is_none_or(Vec::is_empty)));
     let one: Value = serde_json::from_str(&place.say("state react --messages 1").ok()).unwrap();
     assert_eq!(one["messages"].as_array().unwrap().len(), 1);
     assert_eq!(one["message_count"], 10);
@@ -146,53 +121,23 @@ fn a_state_shows_the_last_messages_to_people_and_all_to_programs() {
 fn checkpoints_are_found_by_metadata_and_status() {
     let place = Place::recorded();
     let all = place.json("checkpoints run");
-    let offsets: Vec<&str> = all
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|mark| text(mark, "at"))
-        .collect();
+    let offsets: Vec<&str> = all.as_array().unwrap().iter().map(|mark| text(mark, "at")).collect();
     assert_eq!(offsets, ["16", "13", "7"]);
     assert_eq!(all[1]["status"], "failure");
     assert_eq!(all[1]["metadata"], json!({"step": 2}));
-    assert_eq!(
-        place
-            .json("checkpoints run --status failure")
-            .as_array()
-            .unwrap()
-            .len(),
-        1
-    );
-    assert_eq!(
-        place
-            .json("checkpoints run --where step=1")
-            .as_array()
-            .unwrap()
-            .len(),
-        1
-    );
-    assert_eq!(
-        place.json("checkpoints run --where step=1 --where x=1"),
-        json!([])
-    );
+    assert_eq!(place.json("checkpoints run --status failure").as_array().unwrap().len(), 1);
+    assert_eq!(place.json("checkpoints run --where step=1").as_array().unwrap().len(), 1);
+    assert_eq!(place.json("checkpoints run --where step=1 --where x=1"), json!([]));
     assert!(place.json("checkpoints").as_array().unwrap().len() > 20);
     let out = place.say("checkpoints run").ok();
     let id: String = text(&all[0], "id").chars().take(12).collect();
-    assert!(
-        out.contains(&format!("@{id}")) && out.contains("run/0@16"),
-        "{out}"
-    );
+    assert!(out.contains(&format!("@{id}")) && out.contains("run/0@16"), "{out}");
 }
 
 #[test]
 fn a_mark_has_a_label_and_an_address() {
     let place = Place::recorded();
-    assert!(
-        place
-            .say("mark run@4 greeted")
-            .ok()
-            .contains("marked run/0@4 as `greeted`")
-    );
+    assert!(place.say("mark run@4 greeted").ok().contains("marked run/0@4 as `greeted`"));
     let marked = place.run(
         ["mark", "run", "end", "--status", "failure", "--metadata"]
             .into_iter()
@@ -218,15 +163,8 @@ fn a_restore_goes_back_in_a_new_lineage_and_can_be_undone() {
     assert_eq!(restored["id"], 1);
     assert_eq!(restored["description"], "again");
     assert_eq!(restored["parent"]["offset"], "7");
-    assert_eq!(
-        place.json("state run")["messages"],
-        place.json("state run/0@7")["messages"]
-    );
-    assert_eq!(
-        place.json("state run/0"),
-        before,
-        "the lineage it came from is as it was"
-    );
+    assert_eq!(place.json("state run")["messages"], place.json("state run/0@7")["messages"]);
+    assert_eq!(place.json("state run/0"), before, "the lineage it came from is as it was");
     let out = place.say("undo run").ok();
     assert!(out.contains("goes on with lineage 0"), "{out}");
     assert_eq!(place.json("state run"), before);
@@ -261,11 +199,7 @@ fn the_json_of_a_diff_is_a_patch_from_one_state_to_the_other() {
             let patch: json_patch::Patch = serde_json::from_value(patch).unwrap();
             let mut state = place.json(&format!("state {before}"));
             json_patch::patch(&mut state, &patch).unwrap();
-            assert_eq!(
-                state,
-                place.json(&format!("state {after}")),
-                "{before} {after}"
-            );
+            assert_eq!(state, place.json(&format!("state {after}")), "{before} {after}");
         }
     }
 }
@@ -288,11 +222,7 @@ fn stats_are_counts_and_sizes() {
     assert_eq!(stats["tasks"], "6");
     assert!(text(&stats["disk"], "total").parse::<u64>().unwrap() > 0);
     let out = place.say("stats").ok();
-    assert!(
-        out.lines()
-            .any(|line| line.starts_with("tasks") && line.ends_with(" 6")),
-        "{out}"
-    );
+    assert!(out.lines().any(|line| line.starts_with("tasks") && line.ends_with(" 6")), "{out}");
 }
 
 #[test]
@@ -300,20 +230,10 @@ fn the_store_is_the_nearest_one_upwards_unless_it_is_named() {
     let place = Place::recorded();
     let deep = place.path("a/b");
     std::fs::create_dir_all(&deep).unwrap();
-    let ran = common::Ran::of(
-        place
-            .command(["tasks"])
-            .current_dir(&deep)
-            .output()
-            .unwrap(),
-    );
+    let ran = common::Ran::of(place.command(["tasks"]).current_dir(&deep).output().unwrap());
     assert!(ran.ok().contains("airline-0"));
     let other = Place::new();
-    let ran = other
-        .command(["tasks"])
-        .env("MILEPOST_STORE", place.store())
-        .output()
-        .unwrap();
+    let ran = other.command(["tasks"]).env("MILEPOST_STORE", place.store()).output().unwrap();
     assert!(common::Ran::of(ran).ok().contains("airline-0"));
     let named = ["--store", "here", "record", "-"];
     let mut child = other.command(named).stdin(Stdio::piped()).spawn().unwrap();
@@ -321,14 +241,8 @@ fn the_store_is_the_nearest_one_upwards_unless_it_is_named() {
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), line).unwrap();
     assert!(child.wait().unwrap().success());
     let ran = other.command(["--store", "here", "tasks"]);
-    let ran = { ran }
-        .env("MILEPOST_STORE", place.store())
-        .output()
-        .unwrap();
-    assert!(
-        common::Ran::of(ran).ok().contains("stdin-"),
-        "--store goes before MILEPOST_STORE"
-    );
+    let ran = { ran }.env("MILEPOST_STORE", place.store()).output().unwrap();
+    assert!(common::Ran::of(ran).ok().contains("stdin-"), "--store goes before MILEPOST_STORE");
 }
 
 #[test]
@@ -338,12 +252,7 @@ fn there_is_no_colour_off_a_terminal_unless_it_is_wanted() {
     assert!(place.say("--color always log run").ok().contains('\x1b'));
     let plain = place.say("log run").ok();
     assert_eq!(place.say("--color never log run").ok(), plain);
-    assert!(
-        !place
-            .say("--color always --json log run")
-            .ok()
-            .contains('\x1b')
-    );
+    assert!(!place.say("--color always --json log run").ok().contains('\x1b'));
 }
 
 #[test]
@@ -351,20 +260,12 @@ fn text_from_a_log_cannot_steer_the_terminal() {
     let place = Place::new();
     let evil = "{\"kind\":\"message\",\"role\":\"user\",\"content\":\"a\\u001b[2Jb\\u202ec\"}\n";
     let file = place.write("evil.jsonl", evil);
-    place
-        .run([std::ffi::OsStr::new("record"), file.as_os_str()])
-        .ok();
+    place.run([std::ffi::OsStr::new("record"), file.as_os_str()]).ok();
     for command in ["log evil", "show evil@1", "state evil", "diff evil@1 evil"] {
         let out = place.say(command).ok();
-        assert!(
-            !out.contains('\x1b') && !out.contains('\u{202e}'),
-            "{command}: {out}"
-        );
+        assert!(!out.contains('\x1b') && !out.contains('\u{202e}'), "{command}: {out}");
     }
-    assert_eq!(
-        place.json("show evil@1")["body"]["content"],
-        "a\u{1b}[2Jb\u{202e}c"
-    );
+    assert_eq!(place.json("show evil@1")["body"]["content"], "a\u{1b}[2Jb\u{202e}c");
 }
 
 #[test]
@@ -373,9 +274,7 @@ fn a_number_that_has_no_value_is_printed_word_for_word() {
     let line =
         "{\"kind\":\"tool_called\",\"call\":\"c\",\"tool\":\"t\",\"arguments\":[1e400,1.50]}\n";
     let file = place.write("odd.jsonl", line);
-    place
-        .run([std::ffi::OsStr::new("record"), file.as_os_str()])
-        .ok();
+    place.run([std::ffi::OsStr::new("record"), file.as_os_str()]).ok();
     assert!(place.say("log odd --json").ok().contains("[1e400,1.50]"));
     assert!(place.say("show odd@1").ok().contains("[1e400,1.50]"));
 }
@@ -383,13 +282,7 @@ fn a_number_that_has_no_value_is_printed_word_for_word() {
 #[test]
 fn usage_errors_have_a_code_of_their_own() {
     let place = Place::new();
-    for line in [
-        "frobnicate",
-        "log",
-        "--color sometimes tasks",
-        "record",
-        "mark x",
-    ] {
+    for line in ["frobnicate", "log", "--color sometimes tasks", "record", "mark x"] {
         let ran = place.say(line);
         assert_eq!(ran.code, 2, "{line}: {ran:?}");
     }

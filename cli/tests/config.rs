@@ -24,13 +24,7 @@ fn check(text: &str, variables: &[(&str, &str)], flags: &[&str]) -> Result<Value
     let place = Place::new();
     let file = place.path("milepost.toml");
     std::fs::write(&file, text).unwrap();
-    let mut args = vec![
-        "--json",
-        "config",
-        "check",
-        "--config",
-        file.to_str().unwrap(),
-    ];
+    let mut args = vec!["--json", "config", "check", "--config", file.to_str().unwrap()];
     args.extend(flags);
     let mut command = place.command(&args);
     command.envs(variables.iter().copied());
@@ -43,10 +37,7 @@ fn check(text: &str, variables: &[(&str, &str)], flags: &[&str]) -> Result<Value
 
 #[test]
 fn flags_stand_over_the_environment_over_the_file_over_what_holds_else() {
-    let variables = [
-        ("MILEPOST_LISTEN", "127.0.0.1:2222"),
-        ("MILEPOST_LOG_LEVEL", "error"),
-    ];
+    let variables = [("MILEPOST_LISTEN", "127.0.0.1:2222"), ("MILEPOST_LOG_LEVEL", "error")];
     let found = check(FILE, &variables, &["--listen", "127.0.0.1:3333"]).unwrap();
     let of = |key: &str| found[key].clone();
     let flag = json!({"value": "127.0.0.1:3333", "from": "the flag --listen"});
@@ -54,16 +45,8 @@ fn flags_stand_over_the_environment_over_the_file_over_what_holds_else() {
     let variable = json!({"value": "error", "from": "the variable MILEPOST_LOG_LEVEL"});
     assert_eq!(of("log.level"), variable);
     assert_eq!(of("limits.body")["value"], "1 MiB");
-    assert!(
-        of("keep_count")["from"]
-            .as_str()
-            .unwrap()
-            .contains("milepost.toml")
-    );
-    assert_eq!(
-        of("limits.streams"),
-        json!({"value": "2048", "from": "the default"})
-    );
+    assert!(of("keep_count")["from"].as_str().unwrap().contains("milepost.toml"));
+    assert_eq!(of("limits.streams"), json!({"value": "2048", "from": "the default"}));
 }
 
 #[test]
@@ -72,17 +55,10 @@ fn what_is_not_known_is_refused_with_the_name_that_was_meant() {
         ("listne = \"127.0.0.1:1\"", vec![], "`listen`"),
         ("[limits]\nbodies = 1", vec![], "`limits.body`"),
         ("[limit]\nbody = 1", vec![], "limits."),
-        (
-            "",
-            vec![("MILEPOST_LIMIT_BODY", "1")],
-            "`MILEPOST_LIMITS_BODY`",
-        ),
+        ("", vec![("MILEPOST_LIMIT_BODY", "1")], "`MILEPOST_LIMITS_BODY`"),
     ] {
         let said = check(text, &variables, &[]).unwrap_err();
-        assert!(
-            said.contains("is not known") && said.contains(meant),
-            "{said}"
-        );
+        assert!(said.contains("is not known") && said.contains(meant), "{said}");
     }
 }
 
@@ -95,24 +71,12 @@ fn a_value_that_is_none_is_refused_with_its_place() {
         ("[limits]\ndrain = \"0s\"", vec![], "`limits.drain`"),
         ("[log]\nlevel = [1]", vec![], "`log.level`"),
         ("[limits]\nheader = \"4 KiB\"", vec![], "8 KiB to 1 MiB"),
-        (
-            "[limits]\nread_timeout = 0",
-            vec![],
-            "`limits.read_timeout`",
-        ),
+        ("[limits]\nread_timeout = 0", vec![], "`limits.read_timeout`"),
         ("[limits]\nconnections = 0", vec![], "`limits.connections`"),
         ("[cors]\norigins = [\"*\"]", vec![], "`cors.origins`"),
         ("[cors]\norigins = [1]", vec![], "`cors.origins`"),
-        (
-            "[cors]\norigins = \"https://a.example\"",
-            vec![],
-            "type string",
-        ),
-        (
-            "[cors]\norigins = [\"https://a.example/\"]",
-            vec![],
-            "https://a.example/",
-        ),
+        ("[cors]\norigins = \"https://a.example\"", vec![], "type string"),
+        ("[cors]\norigins = [\"https://a.example/\"]", vec![], "https://a.example/"),
         ("[tls]\ncertificate = \"a.pem\"", vec![], "`tls.key` is not"),
         ("[tls]\nkey = \"a.pem\"", vec![], "`tls.certificate` is not"),
         (
@@ -137,10 +101,7 @@ fn origins_are_a_list_in_a_file_and_stand_between_commas_in_the_environment() {
     let found = check(text, &[], &[]).unwrap();
     let both = "https://a.example,http://localhost:3000";
     assert_eq!(found["cors.origins"]["value"], both);
-    let variables = [(
-        "MILEPOST_CORS_ORIGINS",
-        "https://b.example, https://c.example",
-    )];
+    let variables = [("MILEPOST_CORS_ORIGINS", "https://b.example, https://c.example")];
     let found = check(text, &variables, &[]).unwrap();
     let from = "the variable MILEPOST_CORS_ORIGINS";
     assert_eq!(found["cors.origins"]["from"], from);

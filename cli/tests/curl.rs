@@ -18,9 +18,7 @@ fn blocks() -> Vec<String> {
     let section = page.split("\n## With curl\n").nth(1).unwrap();
     let section = section.split("\n## ").next().unwrap();
     let blocks = section.split("```sh\n").skip(1);
-    blocks
-        .map(|rest| rest.split("```").next().unwrap().to_owned())
-        .collect()
+    blocks.map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
 }
 
 /// A service that is killed where a test ends before it.
@@ -39,11 +37,7 @@ fn serve(place: &Place) -> (Service, String) {
     let mut line = String::new();
     let mut out = BufReader::new(child.stdout.take().unwrap());
     out.read_line(&mut line).unwrap();
-    let at = line
-        .trim()
-        .strip_prefix("listening on ")
-        .unwrap()
-        .to_owned();
+    let at = line.trim().strip_prefix("listening on ").unwrap().to_owned();
     (Service(child), at)
 }
 
@@ -69,15 +63,10 @@ fn each_line_does_well_and_each_route_has_one() {
     shell(&place, &blocks[0], "");
     let (_service, at) = serve(&place);
     shell(&place, &blocks[1], &at);
-    let described = Command::new("curl")
-        .args(["-sf", &format!("{at}/openapi.json")])
-        .output();
+    let described = Command::new("curl").args(["-sf", &format!("{at}/openapi.json")]).output();
     let described: Value = serde_json::from_slice(&described.unwrap().stdout).unwrap();
     let lines = blocks[1].replace("\\\n", "");
-    let lines: Vec<&str> = lines
-        .lines()
-        .filter(|line| line.contains("curl "))
-        .collect();
+    let lines: Vec<&str> = lines.lines().filter(|line| line.contains("curl ")).collect();
     let mut routes = 0;
     for (path, of) in described["paths"].as_object().unwrap() {
         for method in of.as_object().unwrap().keys() {

@@ -15,14 +15,8 @@ use serde_json::{Value, json};
 fn a_deleted_task_is_gone_and_its_name_is_free() {
     let place = Place::recorded();
     let out = place.say("delete run --yes").ok();
-    assert!(
-        out.contains("deleted task `run`: 17 events and 3 checkpoints"),
-        "{out}"
-    );
-    assert!(
-        out.contains("`milepost compact`") && out.contains("MiB free"),
-        "{out}"
-    );
+    assert!(out.contains("deleted task `run`: 17 events and 3 checkpoints"), "{out}");
+    assert!(out.contains("`milepost compact`") && out.contains("MiB free"), "{out}");
     place.say("log run").failed(1, "`run`");
     assert!(!place.ids("tasks").contains(&"run".into()));
     let file = common::fixture("run.jsonl").display().to_string();
@@ -35,32 +29,22 @@ fn a_deleted_task_is_gone_and_its_name_is_free() {
 fn all_tasks_of_a_user_are_deleted_and_those_of_others_stay() {
     let place = Place::recorded();
     let file = common::fixture("run.jsonl").display().to_string();
-    place
-        .run(["record", "--user", "bob", "--task", "bobs", &file])
-        .ok();
+    place.run(["record", "--user", "bob", "--task", "bobs", &file]).ok();
     let done = place.json("delete --user ada --yes");
     assert_eq!(text(&done, "deleted"), "6");
     assert_eq!(done["tasks"].as_array().unwrap().len(), 6);
     assert!(number(&done["total"], "events") > 100 && number(&done, "compaction_needs") > 0);
     assert_eq!(place.ids("tasks"), ["bobs"]);
-    place
-        .say("delete --user ada --yes")
-        .failed(1, "`ada` has no tasks");
+    place.say("delete --user ada --yes").failed(1, "`ada` has no tasks");
 }
 
 #[test]
 fn nothing_is_deleted_or_erased_where_nobody_can_be_asked() {
     let place = Place::recorded();
     let before = lists(&place);
-    place
-        .say("delete run")
-        .failed(1, "Delete task `run` with 17 events and 3 checkpoints");
-    place
-        .say("delete --user ada")
-        .failed(1, "6 tasks of user `ada`");
-    place
-        .say("erase run@4")
-        .failed(1, "Erase event run/0@4, message of 20");
+    place.say("delete run").failed(1, "Delete task `run` with 17 events and 3 checkpoints");
+    place.say("delete --user ada").failed(1, "6 tasks of user `ada`");
+    place.say("erase run@4").failed(1, "Erase event run/0@4, message of 20");
     // An answer on a pipe is none.
     let mut command = place.command(["delete", "run"]);
     let mut child = command
@@ -79,43 +63,21 @@ fn nothing_is_deleted_or_erased_where_nobody_can_be_asked() {
 fn an_erased_event_says_so_and_the_chain_verifies() {
     let place = Place::recorded();
     let before = place.json("show run@4");
-    let out = place
-        .run(["erase", "run@4", "--yes", "--reason", "a name was in it"])
-        .ok();
-    assert!(
-        out.starts_with("erased: event run/0@4, message of 20"),
-        "{out}"
-    );
+    let out = place.run(["erase", "run@4", "--yes", "--reason", "a name was in it"]).ok();
+    assert!(out.starts_with("erased: event run/0@4, message of 20"), "{out}");
     let out = place.say("show run@4").ok();
-    assert!(
-        out.contains("message\n") && out.contains("the body was erased"),
-        "{out}"
-    );
+    assert!(out.contains("message\n") && out.contains("the body was erased"), "{out}");
     let after = place.json("show run@4");
-    assert_eq!(
-        (&after["body"], &after["kind"]),
-        (&Value::Null, &json!("message"))
-    );
+    assert_eq!((&after["body"], &after["kind"]), (&Value::Null, &json!("message")));
     assert_eq!(after["hash"], before["hash"]);
     let out = place.say("log run").ok();
-    assert!(
-        row(&out, " @4").ends_with(&["message", "(erased)"]),
-        "{out}"
-    );
+    assert!(row(&out, " @4").ends_with(&["message", "(erased)"]), "{out}");
     assert!(!place.say("state run --messages all").ok().contains("hello"));
     assert_eq!(place.json("verify --states")["ok"], true);
-    assert!(
-        place
-            .say("erase run@4")
-            .ok()
-            .starts_with("was erased before")
-    );
+    assert!(place.say("erase run@4").ok().starts_with("was erased before"));
 
     let done = place.json("erase run@5 --yes");
-    assert_eq!(
-        (text(&done, "offset"), text(&done, "kind")),
-        ("5", "message")
-    );
+    assert_eq!((text(&done, "offset"), text(&done, "kind")), ("5", "message"));
     assert_eq!(done["was_erased"], false);
     assert_eq!(place.json("erase run@5")["was_erased"], true);
 }
@@ -124,9 +86,7 @@ fn an_erased_event_says_so_and_the_chain_verifies() {
 fn what_cannot_be_erased_is_said_with_the_reason() {
     let place = Place::recorded();
     place.say("erase run@0 --yes").failed(1, "`lineage_opened`");
-    place
-        .say("erase run~1 --yes")
-        .failed(1, "`checkpoint_marked`");
+    place.say("erase run~1 --yes").failed(1, "`checkpoint_marked`");
     place.say("erase run --yes").failed(1, "head");
     place.say("erase run@99 --yes").failed(1, "17");
     // Lineage 1 begins with a base that was made of it.
@@ -143,10 +103,7 @@ fn a_compaction_makes_the_store_smaller() {
     let place = Place::recorded();
     place.say("delete --user ada --yes").ok();
     let planned = place.json("compact --dry-run");
-    assert_eq!(
-        (&planned["dry_run"], &planned["after"]),
-        (&json!(true), &Value::Null)
-    );
+    assert_eq!((&planned["dry_run"], &planned["after"]), (&json!(true), &Value::Null));
     assert!(number(&planned, "needs") > 0 && number(&planned, "free") > 0);
     let done = place.json("compact");
     let total = |part: &str| number(&done[part], "total");
@@ -162,20 +119,13 @@ fn a_compaction_makes_the_store_smaller() {
 fn a_compaction_says_what_it_needs_before_and_what_it_gave_after() {
     let place = Place::recorded();
     let out = place.say("compact --dry-run").ok();
-    assert!(
-        out.starts_with("the store takes ") && out.contains("free beside it"),
-        "{out}"
-    );
+    assert!(out.starts_with("the store takes ") && out.contains("free beside it"), "{out}");
     assert!(out.ends_with("nothing was changed\n"), "{out}");
     let out = place.say("compact").ok();
-    let names: Vec<_> = (out.lines().skip(1))
-        .filter_map(|line| line.split_whitespace().next())
-        .collect();
+    let names: Vec<_> =
+        (out.lines().skip(1)).filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(names, ["archive", "sled", "packs", "journal", "total"]);
-    assert!(
-        out.lines().skip(1).all(|line| line.contains(" -> ")),
-        "{out}"
-    );
+    assert!(out.lines().skip(1).all(|line| line.contains(" -> ")), "{out}");
     assert_eq!(place.lines("log run").len(), 17, "what is live stays");
 }
 

@@ -9,10 +9,7 @@ use serde_json::Value;
 
 fn scores(demo: &Value) -> Vec<f64> {
     let lineages = demo["lineages"].as_array().unwrap();
-    lineages
-        .iter()
-        .map(|lineage| lineage["score"].as_f64().unwrap())
-        .collect()
+    lineages.iter().map(|lineage| lineage["score"].as_f64().unwrap()).collect()
 }
 
 #[test]
@@ -33,17 +30,9 @@ fn the_demo_loses_nothing_and_ends_better_in_the_end() {
     let state = place.json(&format!("--store kept state {task}"));
     assert_eq!(state["control"], "idle");
     assert_eq!(state["iteration"], 2500);
-    assert_eq!(
-        state["guidance_count"], 1,
-        "the first guidance is not part of this lineage"
-    );
-    assert_eq!(
-        place.json(&format!("--store kept state {task}/1"))["guidance_count"],
-        1
-    );
-    let marks = place.json(&format!(
-        "--store kept checkpoints {task} --where iteration=500"
-    ));
+    assert_eq!(state["guidance_count"], 1, "the first guidance is not part of this lineage");
+    assert_eq!(place.json(&format!("--store kept state {task}/1"))["guidance_count"], 1);
+    let marks = place.json(&format!("--store kept checkpoints {task} --where iteration=500"));
     assert_eq!(marks[0]["label"], "iteration-500");
     let killed = place.json(&format!("--store kept log {task}/0 -n 1"));
     assert!(text(&killed, "offset").parse::<u64>().unwrap() > 3000);
@@ -55,10 +44,7 @@ fn the_same_seed_gives_the_same_results_wherever_it_was_killed() {
     let place = Place::new();
     let run = |store: &str| scores(&place.json(&format!("--store {store} demo --seed 9")));
     assert_eq!(run("a")[1..], run("b")[1..]);
-    assert_ne!(
-        run("a")[1..],
-        scores(&place.json("--store c demo --seed 10"))[1..]
-    );
+    assert_ne!(run("a")[1..], scores(&place.json("--store c demo --seed 10"))[1..]);
 }
 
 #[test]
@@ -82,10 +68,7 @@ fn people_see_a_story_a_tree_and_where_to_look_further() {
         assert!(out.contains(part), "{part}: {out}");
     }
     // Each command it names works.
-    for line in out
-        .lines()
-        .filter_map(|line| line.strip_prefix("  milepost "))
-    {
+    for line in out.lines().filter_map(|line| line.strip_prefix("  milepost ")) {
         let ran = place.say(line);
         assert_eq!(ran.code, 0, "{line}: {ran:?}");
     }

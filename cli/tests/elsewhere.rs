@@ -28,11 +28,7 @@ impl Serving {
         let mut line = String::new();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         stdout.read_line(&mut line).unwrap();
-        let url = line
-            .trim()
-            .strip_prefix("listening on ")
-            .unwrap()
-            .to_owned();
+        let url = line.trim().strip_prefix("listening on ").unwrap().to_owned();
         Self { child, url }
     }
 }
@@ -113,11 +109,7 @@ fn asked(place: &Place, line: &str, more: &[&str]) -> Ran {
 }
 
 fn same(here: &Ran, there: &Ran, line: &str) {
-    assert_eq!(
-        (here.code, &here.out, &here.err),
-        (there.code, &there.out, &there.err),
-        "{line}"
-    );
+    assert_eq!((here.code, &here.out, &here.err), (there.code, &there.out, &there.err), "{line}");
 }
 
 #[test]
@@ -206,11 +198,7 @@ fn what_is_done_through_the_socket_is_done_as_here() {
 fn what_needs_the_store_itself_says_who_has_it() {
     let (_, place) = twins();
     let serving = Serving::of(&place);
-    for line in [
-        "bisect run --when '/step'",
-        "capture . --task run",
-        "compact",
-    ] {
+    for line in ["bisect run --when '/step'", "capture . --task run", "compact"] {
         let ran = asked(&place, line, &[]);
         ran.failed(1, "another program has it");
         assert!(ran.err.contains("server/socket"), "{ran:?}");
@@ -229,16 +217,10 @@ fn a_store_whose_path_is_too_long_for_a_socket_is_reached_all_the_same() {
     fs::rename(place.store(), place.path(&deep).join(".milepost")).unwrap();
     let folder = place.path(&deep);
     let mut serve = place.command(["serve", "--listen", "127.0.0.1:0"]);
-    let mut child = serve
-        .current_dir(&folder)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child =
+        serve.current_dir(&folder).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap())
-        .read_line(&mut line)
-        .unwrap();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let tasks = place.command(["tasks"]).current_dir(&folder).output();
     child.kill().unwrap();
     child.wait().unwrap();
@@ -263,11 +245,7 @@ fn where_nobody_answers_it_says_so() {
     ran.failed(1, "127.0.0.1:1");
     let ran = asked(&place, "tasks", &["--server", "nonsense"]);
     ran.failed(1, "nonsense");
-    let both = asked(
-        &place,
-        "tasks",
-        &["--server", "http://127.0.0.1:1", "--store", "s"],
-    );
+    let both = asked(&place, "tasks", &["--server", "http://127.0.0.1:1", "--store", "s"]);
     assert_eq!(both.code, 2, "{both:?}");
 }
 

@@ -71,13 +71,7 @@ fn one_task_goes_into_a_file_and_beside_others() {
     assert_eq!(export(&from, "export react"), file);
     assert!(!from.path("react.jsonl.part").exists());
     let to = beside(&file);
-    to.run([
-        "record",
-        "--task",
-        "mine",
-        &common::fixture("run.jsonl").display().to_string(),
-    ])
-    .ok();
+    to.run(["record", "--task", "mine", &common::fixture("run.jsonl").display().to_string()]).ok();
     let said = to.json("import export.jsonl");
     assert_eq!(said["tasks"][0]["id"], "react");
     assert_eq!(said["tasks"][0]["user"], "ada");
@@ -91,10 +85,7 @@ fn one_task_goes_into_a_file_and_beside_others() {
 fn captured_folders_come_along_with_files_only() {
     let from = Place::new();
     fs::create_dir(from.path("work")).unwrap();
-    from.write(
-        "run.jsonl",
-        "{\"kind\":\"prompt_changed\",\"prompt\":\"go\"}\n",
-    );
+    from.write("run.jsonl", "{\"kind\":\"prompt_changed\",\"prompt\":\"go\"}\n");
     from.say("record --task t --user ana run.jsonl").ok();
     from.write("work/small.txt", "a first draft");
     from.write("work/large.bin", vec![7; 3 << 20]);
@@ -114,10 +105,7 @@ fn captured_folders_come_along_with_files_only() {
     assert_eq!(to.json("verify")["faults"], json!([]));
 
     let ran = from.say("export t -o bare.jsonl");
-    assert!(
-        ran.err.contains("captured folders without files"),
-        "{ran:?}"
-    );
+    assert!(ran.err.contains("captured folders without files"), "{ran:?}");
     let bare = fs::read_to_string(from.path("bare.jsonl")).unwrap();
     assert!(bare.len() < 20_000);
     let to = beside(&bare);
@@ -126,9 +114,7 @@ fn captured_folders_come_along_with_files_only() {
     assert_nothing(&to);
     to.say("import export.jsonl --as copy").ok();
     let kinds: Vec<Value> = to.lines("log copy");
-    let captured = kinds
-        .iter()
-        .filter(|e| e["body"]["name"] == "workspace_captured");
+    let captured = kinds.iter().filter(|e| e["body"]["name"] == "workspace_captured");
     assert_eq!(captured.count(), 2, "{kinds:?}");
     assert_eq!(to.json("verify")["faults"], json!([]));
 }
@@ -139,13 +125,9 @@ fn a_task_that_is_there_is_refused_or_copied_under_another_name() {
     let file = export(&place, "export react");
     place.write("export.jsonl", &file);
     let before = export(&place, "export");
-    place
-        .say("import export.jsonl")
-        .failed(4, "this history is there already");
+    place.say("import export.jsonl").failed(4, "this history is there already");
     assert!(place.say("import export.jsonl").err.contains("--as NAME"));
-    place
-        .say("import export.jsonl --as run")
-        .failed(4, "there is a task `run`");
+    place.say("import export.jsonl --as run").failed(4, "there is a task `run`");
     assert_eq!(export(&place, "export"), before);
 
     place.say("import export.jsonl --as again").ok();
@@ -164,9 +146,7 @@ fn a_task_that_is_there_is_refused_or_copied_under_another_name() {
     });
     assert_eq!(states[0], states[1]);
     place.write("all.jsonl", before);
-    place
-        .say("import all.jsonl --as one")
-        .failed(1, "--as names one task");
+    place.say("import all.jsonl --as one").failed(1, "--as names one task");
 }
 
 /// The digest of the lines is made right again, so that what is behind it is looked at.
@@ -209,71 +189,28 @@ fn a_hostile_file_is_refused_by_its_line_and_leaves_nothing() {
     let cases = [
         ("version 2", other, "line 1:"),
         ("no end", all[..last - 1].join("\n") + "\n", "it was cut"),
-        (
-            "half a line",
-            file[..file.len() / 2].to_owned(),
-            "it has no end",
-        ),
-        (
-            "a changed user",
-            file.replacen("\"ada\"", "\"adb\"", 1),
-            "its digest",
-        ),
+        ("half a line", file[..file.len() / 2].to_owned(), "it has no end"),
+        ("a changed user", file.replacen("\"ada\"", "\"adb\"", 1), "its digest"),
         ("an event less", mended(&without(6)), "comes next"),
-        (
-            "the last less",
-            mended(&without(last - 2)),
-            "it counts other lines",
-        ),
+        ("the last less", mended(&without(last - 2)), "it counts other lines"),
         ("another order", mended(&swapped), "line 6:"),
         ("an event twice", mended(&twice), "line 7:"),
-        (
-            "behind the end",
-            file.clone() + all[1] + "\n",
-            "it comes behind the end",
-        ),
-        (
-            "another hash",
-            changed("\"hash\":\"", "\"hash\":\"00"),
-            "line 2:",
-        ),
+        ("behind the end", file.clone() + all[1] + "\n", "it comes behind the end"),
+        ("another hash", changed("\"hash\":\"", "\"hash\":\"00"), "line 2:"),
         (
             "a huge number",
-            with(
-                5,
-                r#"{"log":"0","at":"99999999999999999999","time_us":"1"}"#,
-            ),
+            with(5, r#"{"log":"0","at":"99999999999999999999","time_us":"1"}"#),
             "line 6:",
         ),
-        (
-            "a sign",
-            with(5, r#"{"log":"0","at":"+1","time_us":"1"}"#),
-            "line 6:",
-        ),
-        (
-            "no log",
-            with(5, r#"{"log":"4294967295","at":"1","time_us":"1"}"#),
-            "line 6:",
-        ),
+        ("a sign", with(5, r#"{"log":"0","at":"+1","time_us":"1"}"#), "line 6:"),
+        ("no log", with(5, r#"{"log":"4294967295","at":"1","time_us":"1"}"#), "line 6:"),
         ("deep", with(5, deep), "line 6:"),
-        (
-            "an unknown field",
-            with(5, r#"{"log":"0","at":"1","if":1}"#),
-            "line 6:",
-        ),
+        ("an unknown field", with(5, r#"{"log":"0","at":"1","if":1}"#), "line 6:"),
         ("an unknown line", with(5, r#"{"what":1}"#), "line 6:"),
         ("no line", with(5, "[]"), "line 6:"),
         ("a blank line", with(5, ""), "line 6:"),
-        (
-            "more tasks",
-            changed("\"tasks\":\"1\"", "\"tasks\":\"2\""),
-            "there are 2 tasks",
-        ),
-        (
-            "another time",
-            changed("\"time_us\":\"1", "\"time_us\":\"2"),
-            "its chain hash is",
-        ),
+        ("more tasks", changed("\"tasks\":\"1\"", "\"tasks\":\"2\""), "there are 2 tasks"),
+        ("another time", changed("\"time_us\":\"1", "\"time_us\":\"2"), "its chain hash is"),
     ];
     let place = Place::new();
     for (name, case, why) in cases {
@@ -305,12 +242,8 @@ fn an_import_that_is_killed_leaves_no_half_task() {
     engine.close().unwrap();
     let file = export(&from, "export");
     let to = beside(&file);
-    let mut child = to
-        .command(["import", "-"])
-        .stdin(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child =
+        to.command(["import", "-"]).stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     // What a pipe and a buffer hold is read last: most of the half that is written was taken.
     let half = &file.as_bytes()[..file.len() / 4 * 3];
     assert!(half.len() > 4 << 20);
@@ -330,9 +263,7 @@ fn a_keyed_store_goes_into_one_with_the_same_key_or_as_a_copy() {
     keyed.say("key key").ok();
     let run = common::fixture("run.jsonl").display().to_string();
     let with_key = ["--key-file", "key"];
-    keyed
-        .run(with_key.into_iter().chain(["record", "--task", "t", &run]))
-        .ok();
+    keyed.run(with_key.into_iter().chain(["record", "--task", "t", &run])).ok();
     let file = keyed.run(with_key.into_iter().chain(["export"])).ok();
     let other = beside(&file);
     other.say("import export.jsonl").failed(1, "another key");
@@ -340,8 +271,7 @@ fn a_keyed_store_goes_into_one_with_the_same_key_or_as_a_copy() {
     assert_eq!(other.json("verify")["faults"], json!([]));
     let same = beside(&file);
     fs::copy(keyed.path("key"), same.path("key")).unwrap();
-    same.run(with_key.into_iter().chain(["import", "export.jsonl"]))
-        .ok();
+    same.run(with_key.into_iter().chain(["import", "export.jsonl"])).ok();
     assert_eq!(same.run(with_key.into_iter().chain(["export"])).ok(), file);
 }
 
@@ -376,9 +306,7 @@ fn nothing_of_a_secret_is_left_in_a_redacted_export() {
     let key = &keys[0];
     for (n, secret) in keys.iter().enumerate() {
         let said = Message::text("user", &format!("it is {secret}, \"really\"\n"));
-        let append = Append::from(said)
-            .actor(secret.as_str())
-            .key(format!("{n} {secret}"));
+        let append = Append::from(said).actor(secret.as_str()).key(format!("{n} {secret}"));
         task.append(append.correlation(secret.as_str())).unwrap();
     }
     let said = format!(
@@ -401,16 +329,11 @@ fn nothing_of_a_secret_is_left_in_a_redacted_export() {
     task.append(bytes).unwrap();
     let mark = milepost::Mark::new().alias(key.as_str());
     let mark = mark.metadata(milepost::Json::string(key)).label("one");
-    assert!(
-        task.checkpoint(mark.clone()).is_err(),
-        "metadata is an object"
-    );
+    assert!(task.checkpoint(mark.clone()).is_err(), "metadata is an object");
     let metadata = milepost::Json::new(format!("{{\"note\":\"{key}\"}}")).unwrap();
     let checkpoint = task.checkpoint(mark.metadata(metadata)).unwrap();
     engine.pin(&checkpoint.id, Some(key)).unwrap();
-    engine
-        .restore(&engine.point("t@one").unwrap(), Some(key))
-        .unwrap();
+    engine.restore(&engine.point("t@one").unwrap(), Some(key)).unwrap();
     engine.close().unwrap();
 
     let file = export(&place, "export --redact");
@@ -418,10 +341,7 @@ fn nothing_of_a_secret_is_left_in_a_redacted_export() {
         assert!(!file.contains(secret.as_str()), "{secret}");
     }
     for line in lines(&file).iter().filter(|line| line.get("log").is_some()) {
-        assert!(
-            line.get("salt").is_none() && line.get("hash").is_none(),
-            "{line}"
-        );
+        assert!(line.get("salt").is_none() && line.get("hash").is_none(), "{line}");
         assert!(line.get("raw").is_none(), "{line}");
         let body = line["body"].to_string();
         if let Some(at) = body.find("base64\":\"") {
@@ -460,15 +380,12 @@ fn what_cannot_be_redacted_is_said_before_anything_is_written() {
     }
     engine.close().unwrap();
     place.say("cleanup --keep 1 --yes").ok();
-    place
-        .say("export --redact -o out.jsonl")
-        .failed(1, "cannot be redacted");
+    place.say("export --redact -o out.jsonl").failed(1, "cannot be redacted");
     assert!(!place.path("out.jsonl").exists());
     assert_eq!(parts(&place), [""; 0]);
     let file = export(&place, "export");
     let to = beside(&file);
-    to.say("import export.jsonl --as copy")
-        .failed(1, "cannot be copied");
+    to.say("import export.jsonl --as copy").failed(1, "cannot be copied");
     to.say("import export.jsonl").ok();
     assert_eq!(export(&to, "export"), file);
     assert_eq!(to.json("verify")["faults"], json!([]));
@@ -483,13 +400,10 @@ fn what_is_redacted_still_fits_where_it_stands() {
     // As long as they may be, and two keys that become one.
     let said = || Append::from(Message::text("user", "hello")).actor(long(1024));
     let key = |last: char| format!("sk-{}{last}", "a".repeat(20));
-    task.append(said().key(key('1')).correlation(long(1024)))
-        .unwrap();
+    task.append(said().key(key('1')).correlation(long(1024))).unwrap();
     task.append(said().key(key('2'))).unwrap();
     let metadata = format!("{{\"a\":\"{}\"}}", long((64 << 10) - 8));
-    let mark = milepost::Mark::new()
-        .label(long(200))
-        .alias("Bearer abcdefgh");
+    let mark = milepost::Mark::new().label(long(200)).alias("Bearer abcdefgh");
     let mark = mark.metadata(milepost::Json::new(metadata).unwrap());
     let checkpoint = task.checkpoint(mark).unwrap();
     engine.pin(&checkpoint.id, Some(&long(1024))).unwrap();
@@ -555,10 +469,7 @@ fn a_file_is_whole_and_keeps_what_it_was() {
     assert_eq!(fs::read_to_string(place.path("old.jsonl")).unwrap(), plain);
     place.say("export -o new.jsonl").ok();
     let mode = fs::metadata(place.path("new.jsonl")).unwrap().permissions();
-    assert_eq!(
-        std::os::unix::fs::PermissionsExt::mode(&mode) & 0o777,
-        0o600
-    );
+    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&mode) & 0o777, 0o600);
     place.say("export -o .").failed(1, "it is no file");
     assert_eq!(parts(&place), [""; 0]);
 }
@@ -575,16 +486,12 @@ fn ctrl_c_leaves_nothing_of_a_file() {
     engine.close().unwrap();
     // It may have ended before: then all of it is there.
     for attempt in 0.. {
-        let mut child = place
-            .command(["export", "-o", "out.jsonl"])
-            .spawn()
-            .unwrap();
+        let mut child = place.command(["export", "-o", "out.jsonl"]).spawn().unwrap();
         while parts(&place).is_empty() && child.try_wait().unwrap().is_none() {
             std::thread::yield_now();
         }
         let mut kill = std::process::Command::new("kill");
-        kill.args(["-INT", &child.id().to_string()])
-            .stderr(Stdio::null());
+        kill.args(["-INT", &child.id().to_string()]).stderr(Stdio::null());
         kill.status().unwrap();
         let ended = child.wait().unwrap();
         assert_eq!(parts(&place), [""; 0]);
@@ -610,9 +517,7 @@ fn parts(place: &Place) -> Vec<String> {
 #[test]
 fn an_export_into_a_place_that_cannot_be_written_is_refused() {
     let place = Place::recorded();
-    place
-        .say("export -o none/out.jsonl")
-        .failed(1, "none/out.jsonl");
+    place.say("export -o none/out.jsonl").failed(1, "none/out.jsonl");
     place.say("export nobody").failed(1, "there is no task");
     place.say("import nothing.jsonl").failed(1, "nothing.jsonl");
 }

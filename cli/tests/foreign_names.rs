@@ -40,10 +40,7 @@ const MEETS: &[&[&str]] = &[
 
 /// A store in which everything was used, and every name in it that exists or was opened.
 fn everything(place: &Place) -> BTreeSet<PathBuf> {
-    place.write(
-        "r.jsonl",
-        r#"{"kind":"message","role":"user","content":"hello"}"#,
-    );
+    place.write("r.jsonl", r#"{"kind":"message","role":"user","content":"hello"}"#);
     fs::create_dir(place.path("w")).unwrap();
     place.write("w/a.txt", "a\n".repeat(4000));
     let store = place.store();
@@ -150,14 +147,7 @@ fn put(what: Put, name: &Path, victim: &Path, victims: &Path) -> bool {
 fn a_name_that_no_store_makes_refuses_the_store_and_nothing_is_written_through_it() {
     let place = Place::new();
     let names = everything(&place);
-    for known in [
-        "lock",
-        "store.copy",
-        "packs",
-        "journal/0000000001.seg",
-        "sled/db",
-        "acked",
-    ] {
+    for known in ["lock", "store.copy", "packs", "journal/0000000001.seg", "sled/db", "acked"] {
         assert!(names.contains(Path::new(known)), "{known} in {names:?}");
     }
     let template = place.path("template");
@@ -167,13 +157,7 @@ fn a_name_that_no_store_makes_refuses_the_store_and_nothing_is_written_through_i
     if !root {
         eprintln!("not root: names of other users are not tried");
     }
-    let kinds = [
-        Put::Link,
-        Put::LinkToFolder,
-        Put::HardLink,
-        Put::Pipe,
-        Put::Owner,
-    ];
+    let kinds = [Put::Link, Put::LinkToFolder, Put::HardLink, Put::Pipe, Put::Owner];
     for (number, name) in names.iter().enumerate() {
         for kind in kinds.into_iter().filter(|kind| root || *kind != Put::Owner) {
             copy(&template, &place.store());
@@ -203,12 +187,7 @@ fn a_name_that_no_store_makes_refuses_the_store_and_nothing_is_written_through_i
             }
             let mut listed = BTreeSet::new();
             walk(&victims, &victims, &mut listed);
-            assert_eq!(
-                listed.len(),
-                4,
-                "{kind:?} at {}: {listed:?}",
-                name.display()
-            );
+            assert_eq!(listed.len(), 4, "{kind:?} at {}: {listed:?}", name.display());
             for inner in listed {
                 assert_eq!(fs::read_to_string(victims.join(inner)).unwrap(), PRECIOUS);
             }
@@ -221,18 +200,9 @@ fn a_name_that_no_store_makes_refuses_the_store_and_nothing_is_written_through_i
 
 /// A shell that completes the name of a task is offered none, and nothing is printed.
 fn completes_nothing(place: &Place) {
-    let words = [
-        "60",
-        env!("CARGO_BIN_EXE_milepost"),
-        "--",
-        "milepost",
-        "log",
-        "",
-    ];
+    let words = ["60", env!("CARGO_BIN_EXE_milepost"), "--", "milepost", "log", ""];
     let mut command = place.command_of("timeout", words);
-    command
-        .env("COMPLETE", "bash")
-        .env("_CLAP_COMPLETE_INDEX", "2");
+    command.env("COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", "2");
     let done = command.output().unwrap();
     assert_ne!(done.status.code(), Some(124));
     let out = String::from_utf8_lossy(&done.stdout).into_owned();
@@ -283,18 +253,11 @@ fn settings_are_written_again_only_after_all_of_them_was_checked() {
         };
         text += &format!(",\"sled_segment\":{segment}");
         let check = blake3::hash(format!("{text}}}").as_bytes()).to_hex();
-        fs::write(
-            place.store().join("store"),
-            format!("{text},\"check\":\"{check}\"}}"),
-        )
-        .unwrap();
+        fs::write(place.store().join("store"), format!("{text},\"check\":\"{check}\"}}")).unwrap();
         fs::remove_file(&copied).unwrap();
         let done = place.run(["tasks"]);
         assert_ne!(done.code, 0, "{done:?}");
-        assert!(
-            !done.err.contains("echo x") && !done.err.contains('\u{1b}'),
-            "{done:?}"
-        );
+        assert!(!done.err.contains("echo x") && !done.err.contains('\u{1b}'), "{done:?}");
         assert!(!copied.exists(), "{field} {value}");
         fs::write(&copied, &good).unwrap();
     }

@@ -107,10 +107,7 @@ fn every_field_of_a_file_arrives_where_it_should() {
 #[test]
 fn a_table_says_what_was_imported() {
     let out = place(3).say("import old").ok();
-    let lines: Vec<Vec<&str>> = out
-        .lines()
-        .map(|l| l.split_whitespace().collect())
-        .collect();
+    let lines: Vec<Vec<&str>> = out.lines().map(|l| l.split_whitespace().collect()).collect();
     let titles = ["TASK", "EVENTS", "CHECKPOINTS", "REPEATED", "HEAD"];
     assert_eq!(lines, [titles, ["exec-001", "15", "3", "0", "@19"]]);
 }
@@ -197,10 +194,7 @@ fn a_second_import_changes_nothing_and_a_new_file_is_added() {
 
 #[test]
 fn what_a_cleanup_let_go_of_does_not_come_in_again() {
-    for cleanup in [
-        "cleanup --keep 1 --yes",
-        "cleanup --keep 1 --marks-only --yes",
-    ] {
+    for cleanup in ["cleanup --keep 1 --yes", "cleanup --keep 1 --marks-only --yes"] {
         let place = place(4);
         place.say("import old").ok();
         place.say(cleanup).ok();
@@ -361,13 +355,7 @@ fn checkpoints_go_by_step_and_not_by_name() {
         .rev()
         .map(|mark| mark["aliases"][0].as_str().unwrap())
         .collect();
-    let order = [
-        "ckpt-x-2",
-        "ckpt-x-9",
-        "ckpt-x-09-again",
-        "ckpt-x-10",
-        "ckpt-x-11",
-    ];
+    let order = ["ckpt-x-2", "ckpt-x-9", "ckpt-x-09-again", "ckpt-x-10", "ckpt-x-11"];
     assert_eq!(ids, order);
 }
 
@@ -376,11 +364,9 @@ fn a_project_its_persistence_and_the_folder_itself_can_be_named() {
     let place = Place::new();
     let dir = place.path("project/persistence/checkpoint");
     save(&dir, &checkpoint("exec-001", 0));
-    for (folder, repeated) in [
-        ("project", 0),
-        ("project/persistence", 1),
-        ("project/persistence/checkpoint", 1),
-    ] {
+    for (folder, repeated) in
+        [("project", 0), ("project/persistence", 1), ("project/persistence/checkpoint", 1)]
+    {
         let said = place.json(&format!("import {folder}"));
         assert_eq!(counts(&said["tasks"][0])[2], repeated, "{folder}");
     }
@@ -433,10 +419,7 @@ fn a_name_that_can_be_no_label_is_the_steps_name_only() {
     place.say("import old").ok();
     let marks = place.json("checkpoints names");
     let labels: Vec<&Value> = (0..4).map(|at| &marks[at]["label"]).collect();
-    assert_eq!(
-        labels,
-        [&json!("fine"), &json!(null), &json!(null), &json!(null)]
-    );
+    assert_eq!(labels, [&json!("fine"), &json!(null), &json!(null), &json!(null)]);
     assert_eq!(marks[0]["metadata"], Value::Null);
     assert_eq!(place.lines("log names")[1]["body"]["name"], "42");
 }
@@ -444,20 +427,13 @@ fn a_name_that_can_be_no_label_is_the_steps_name_only() {
 #[test]
 fn a_task_that_something_else_began_is_left_alone() {
     let place = place(1);
-    place.write(
-        "exec-001.jsonl",
-        "{\"kind\":\"message\",\"role\":\"user\"}\n",
-    );
+    place.write("exec-001.jsonl", "{\"kind\":\"message\",\"role\":\"user\"}\n");
     place.say("record exec-001.jsonl").ok();
     save(&place.path("old"), &checkpoint("exec-002", 0));
     let before = place.lines("log exec-001");
     let ran = place.say("import old");
     assert_eq!(ran.code, 1);
-    assert!(
-        ran.err.contains("`exec-001` is there already"),
-        "{}",
-        ran.err
-    );
+    assert!(ran.err.contains("`exec-001` is there already"), "{}", ran.err);
     assert_eq!(place.lines("log exec-001"), before);
     assert_state(&place, &checkpoint("exec-002", 0));
 }
@@ -599,12 +575,7 @@ fn a_file_that_was_changed_since_it_was_imported_is_named() {
     for _ in 0..2 {
         let ran = place.say("import old --json");
         assert_eq!(ran.code, 1, "{ran:?}");
-        assert!(
-            ran.err
-                .contains("ckpt-exec-001-1.json: it was changed since"),
-            "{}",
-            ran.err
-        );
+        assert!(ran.err.contains("ckpt-exec-001-1.json: it was changed since"), "{}", ran.err);
         let said: Value = serde_json::from_str(&ran.out).unwrap();
         assert_eq!(counts(&said["tasks"][0]), [0, 0, 2]);
         assert_eq!(place.lines("log exec-001/0"), before);

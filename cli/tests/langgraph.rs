@@ -60,9 +60,8 @@ fn a_state_updated_at_an_earlier_checkpoint_is_a_lineage_that_the_task_goes_on_w
     let connection = Connection::open(path).unwrap();
     let sql = "SELECT checkpoint_id, parent_checkpoint_id FROM checkpoints \
                WHERE thread_id = 'chat' AND metadata LIKE '%\"update\"%'";
-    let (update, parent): (String, String) = connection
-        .query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
-        .unwrap();
+    let (update, parent): (String, String) =
+        connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
     assert_eq!(lineages[1]["description"], update.as_str());
     let mark = &place.json(&format!("show chat/0@{parent}"));
     assert!(mark.to_string().contains(&parent), "{mark}");
@@ -79,10 +78,7 @@ fn imported_again_nothing_is_new_and_what_came_since_is_added() {
     whole.say("import checkpoints.sqlite").ok();
     let again = whole.json("import checkpoints.sqlite");
     for task in again["tasks"].as_array().unwrap() {
-        assert_eq!(
-            (number(task, "events"), number(task, "checkpoints")),
-            (0, 0)
-        );
+        assert_eq!((number(task, "events"), number(task, "checkpoints")), (0, 0));
     }
     // The same, with the last checkpoints and their writes a second time.
     let (grown, shorter) = place();
@@ -100,9 +96,7 @@ fn imported_again_nothing_is_new_and_what_came_since_is_added() {
         assert_eq!(variables(&grown, id), variables(&whole, id));
         let logs = [&whole, &grown].map(|place| {
             let events = place.lines(&format!("log {id}")).into_iter();
-            events
-                .map(|event| json!([event["kind"], event["key"]]))
-                .collect::<Vec<_>>()
+            events.map(|event| json!([event["kind"], event["key"]])).collect::<Vec<_>>()
         });
         assert_eq!(logs[0], logs[1], "{id}");
     }
@@ -114,20 +108,8 @@ fn json_rows_of_older_versions_and_every_other_type_are_read() {
     let connection = empty(&place);
     let message = json!({"lc": 2, "type": "constructor", "id": ["langchain_core", "HumanMessage"],
         "kwargs": {"content": "hi, and more than what says that something was added"}});
-    put(
-        &connection,
-        "1",
-        None,
-        "json",
-        &as_json(&json!({"m": [message]})),
-    );
-    put(
-        &connection,
-        "2",
-        Some("1"),
-        "json",
-        &as_json(&json!({"m": [message, 2], "n": null})),
-    );
+    put(&connection, "1", None, "json", &as_json(&json!({"m": [message]})));
+    put(&connection, "2", Some("1"), "json", &as_json(&json!({"m": [message, 2], "n": null})));
     put(&connection, "3", Some("1"), "json", &as_json(&json!({})));
     let write = "INSERT INTO writes VALUES ('t', '', '3', 'task', 0, 'c', ?1, x'00ff')";
     connection.execute(write, ["bytes"]).unwrap();
@@ -142,62 +124,23 @@ fn json_rows_of_older_versions_and_every_other_type_are_read() {
     assert_eq!(patches[1]["body"]["patch"], added, "only what is new");
     assert_eq!(patches[1]["time"], "2024-05-26T07:27:40.000000Z");
     let written = place.lines("log old --kind application");
-    assert_eq!(
-        written.last().unwrap()["body"]["data"]["value"],
-        json!({"base64": "AP8="})
-    );
+    assert_eq!(written.last().unwrap()["body"]["data"]["value"], json!({"base64": "AP8="}));
 }
 
 #[test]
 fn checkpoints_that_cannot_be_read_are_named_and_what_follows_goes_on_before_them() {
     let place = Place::new();
     let connection = empty(&place);
-    put(
-        &connection,
-        "1",
-        Some("gone"),
-        "json",
-        &as_json(&json!({"a": 1})),
-    );
+    put(&connection, "1", Some("gone"), "json", &as_json(&json!({"a": 1})));
     put(&connection, "2", Some("1"), "pickle", b"whatever");
-    put(
-        &connection,
-        "3",
-        Some("2"),
-        "json",
-        &as_json(&json!({"a": 3})),
-    );
-    put(
-        &connection,
-        "4",
-        Some("3"),
-        "msgpack",
-        &[0xdf, 0xff, 0xff, 0xff, 0xff, 1],
-    );
+    put(&connection, "3", Some("2"), "json", &as_json(&json!({"a": 3})));
+    put(&connection, "4", Some("3"), "msgpack", &[0xdf, 0xff, 0xff, 0xff, 0xff, 1]);
     put(&connection, "5", Some("4"), "msgpack", &[0x91; 4000]);
     let deep = format!("{}1{}", "[".repeat(99), "]".repeat(99));
     let deep: Value = serde_json::from_str(&deep).unwrap();
-    put(
-        &connection,
-        "6",
-        Some("5"),
-        "json",
-        &as_json(&json!({"a": deep})),
-    );
-    put(
-        &connection,
-        "7",
-        Some("8"),
-        "json",
-        &as_json(&json!({"a": 7})),
-    );
-    put(
-        &connection,
-        "8",
-        Some("7"),
-        "json",
-        &as_json(&json!({"a": 8})),
-    );
+    put(&connection, "6", Some("5"), "json", &as_json(&json!({"a": deep})));
+    put(&connection, "7", Some("8"), "json", &as_json(&json!({"a": 7})));
+    put(&connection, "8", Some("7"), "json", &as_json(&json!({"a": 8})));
     put(&connection, "9", Some("9"), "", b"");
     let ran = place.say("import made.sqlite");
     assert_eq!(ran.code, 1, "{ran:?}");
@@ -225,27 +168,18 @@ fn what_is_no_such_database_is_refused_and_leaves_no_task() {
     let refused = |what: &str| {
         let ran = place.say("import checkpoints.sqlite --format langgraph");
         assert!(matches!(ran.code, 1 | 3), "{what}: {ran:?}");
-        assert!(
-            ran.err.contains("error: ") && ran.err.contains("hint: "),
-            "{what}: {ran:?}"
-        );
+        assert!(ran.err.contains("error: ") && ran.err.contains("hint: "), "{what}: {ran:?}");
         assert!(!ran.err.contains("panicked"), "{what}: {ran:?}");
     };
     fs::write(&path, "not a database at all").unwrap();
     refused("text");
-    fs::write(
-        &path,
-        [b"SQLite format 3\0".as_slice(), &[7; 4000]].concat(),
-    )
-    .unwrap();
+    fs::write(&path, [b"SQLite format 3\0".as_slice(), &[7; 4000]].concat()).unwrap();
     refused("a beginning, and garbage");
     fs::write(&path, &whole[..4096]).unwrap();
     refused("one page of it");
     drop(fs::remove_file(&path));
     let connection = Connection::open(&path).unwrap();
-    connection
-        .execute_batch("CREATE TABLE checkpoints (x)")
-        .unwrap();
+    connection.execute_batch("CREATE TABLE checkpoints (x)").unwrap();
     refused("one table");
     let view = "CREATE TABLE writes (x); DROP TABLE checkpoints; CREATE VIEW checkpoints AS
         WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x AS rowid, 't' AS thread_id,

@@ -149,12 +149,8 @@ fn a_thread_that_is_refused_does_not_keep_the_others_out() {
         assert!(ran.err.contains(what), "{what}: {}", ran.err);
     }
     let said: Value = serde_json::from_str(&ran.out).unwrap();
-    let tasks: Vec<&str> = said["tasks"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|task| text(task, "id"))
-        .collect();
+    let tasks: Vec<&str> =
+        said["tasks"].as_array().unwrap().iter().map(|task| text(task, "id")).collect();
     assert_eq!(tasks, ["a", "c-d"]);
     assert_eq!(place.lines("log b").len(), 3, "as it was");
 }
@@ -229,10 +225,7 @@ fn a_list_that_grows_by_much_is_said_once_and_not_item_by_item() {
     place.say("import made.sqlite").ok();
     assert_eq!(variables(&place, "t"), json!({"l": many}));
     let patch = &place.lines("log t --kind variables_patched")[1]["body"]["patch"];
-    assert!(
-        patch.to_string().len() < 150_000,
-        "about as long as the list"
-    );
+    assert!(patch.to_string().len() < 150_000, "about as long as the list");
 }
 
 /// A database: of each checkpoint the one before it, and its values.
@@ -243,9 +236,7 @@ fn trees() -> impl Strategy<Value = Vec<(Option<usize>, Value)>> {
         let made = made.into_iter().enumerate();
         made.map(|(at, (parent, values))| {
             // Not always one with a lower id.
-            let parent = parent
-                .map(|index| index.index(at + 2))
-                .filter(|parent| *parent != at);
+            let parent = parent.map(|index| index.index(at + 2)).filter(|parent| *parent != at);
             (parent, values)
         })
         .collect()
@@ -320,20 +311,12 @@ fn a_database_whose_columns_are_computed_or_whose_ids_are_huge_is_refused_in_few
         );
         connection.execute_batch(&sql).unwrap();
         drop(connection);
-        place
-            .say("import made.sqlite")
-            .failed(3, "columns that are computed");
+        place.say("import made.sqlite").failed(3, "columns that are computed");
         std::fs::remove_file(path).unwrap();
     }
     let connection = empty(&place);
     let long = "t".repeat(100_000);
-    put_in(
-        &connection,
-        &long,
-        ("1", None),
-        "json",
-        &as_json(&json!({"a": 1})),
-    );
+    put_in(&connection, &long, ("1", None), "json", &as_json(&json!({"a": 1})));
     drop(connection);
     let ran = place.say("import made.sqlite");
     assert_eq!(ran.code, 1, "{}", ran.err.len());

@@ -30,9 +30,7 @@ fn recorded(most: u64) -> Place {
 /// What is printed as JSON, in its order.
 fn printed(place: &Place, line: &str) -> Vec<Value> {
     let out = place.run(line.split(' ').chain(["--json"])).ok();
-    out.lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+    out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 fn offsets(place: &Place, line: &str) -> Vec<u64> {
@@ -59,10 +57,7 @@ fn only_what_the_filters_take_is_printed_and_counted() {
     let place = recorded(20);
     assert_eq!(offsets(&place, "log a --kind message -n 3"), [78, 74, 70]);
     assert_eq!(
-        offsets(
-            &place,
-            "log a --kind step_started --kind step_finished -n 3"
-        ),
+        offsets(&place, "log a --kind step_started --kind step_finished -n 3"),
         [79, 77, 75]
     );
     assert_eq!(offsets(&place, "log a --grep HELLO -n 2"), [78, 74]);
@@ -72,10 +67,7 @@ fn only_what_the_filters_take_is_printed_and_counted() {
     assert_eq!(offsets(&place, "log a --actor nobody"), [] as [u64; 0]);
     assert_eq!(offsets(&place, "log a --since 1h -n 2"), [80, 79]);
     assert_eq!(offsets(&place, "log a --since 2200-01-01"), [] as [u64; 0]);
-    assert_eq!(
-        offsets(&place, "log a --until 2001-01-01T00:00:00Z"),
-        [] as [u64; 0]
-    );
+    assert_eq!(offsets(&place, "log a --until 2001-01-01T00:00:00Z"), [] as [u64; 0]);
 }
 
 #[test]

@@ -17,18 +17,9 @@ fn a_reader_that_goes_away_is_no_failure() {
     place.say("record run.jsonl").ok();
     for asked in ["log run", "log run --json", "log run --graph", "export run"] {
         let mut command = place.command(asked.split(' '));
-        let mut child = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut begun = [0; 16];
-        child
-            .stdout
-            .as_mut()
-            .unwrap()
-            .read_exact(&mut begun)
-            .unwrap();
+        child.stdout.as_mut().unwrap().read_exact(&mut begun).unwrap();
         drop(child.stdout.take());
         let ended = child.wait_with_output().unwrap();
         assert!(ended.stderr.is_empty(), "{asked}: {ended:?}");
@@ -55,24 +46,15 @@ fn columns_stand_below_each_other_where_characters_are_wide() {
     let line = "{\"kind\":\"message\",\"role\":\"user\",\"content\":\"x\"}\n";
     place.write("run.jsonl", line.as_bytes());
     for task in ["日本語", "plain"] {
-        place
-            .run(["record", "run.jsonl", "--task", task, "--user", "ana"])
-            .ok();
+        place.run(["record", "run.jsonl", "--task", task, "--user", "ana"]).ok();
     }
     let out = place.say("tasks").ok();
     // A wide character takes two columns.
     let columns = |line: &str| {
         let before = line.split("ana").next().unwrap();
-        before
-            .chars()
-            .map(|c| 1 + usize::from(c > '\u{2e80}'))
-            .sum()
+        before.chars().map(|c| 1 + usize::from(c > '\u{2e80}')).sum()
     };
-    let rows: Vec<usize> = out
-        .lines()
-        .filter(|line| line.contains("ana"))
-        .map(columns)
-        .collect();
+    let rows: Vec<usize> = out.lines().filter(|line| line.contains("ana")).map(columns).collect();
     assert_eq!(rows.len(), 2, "{out}");
     assert_eq!(rows[0], rows[1], "{out}");
 }

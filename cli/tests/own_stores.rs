@@ -18,11 +18,7 @@ use serde_json::json;
 fn from_elsewhere() -> Place {
     let place = own();
     let to = place.path("copy");
-    let copied = Command::new("cp")
-        .arg("-r")
-        .arg(place.store())
-        .arg(&to)
-        .status();
+    let copied = Command::new("cp").arg("-r").arg(place.store()).arg(&to).status();
     assert!(copied.unwrap().success());
     fs::remove_dir_all(place.store()).unwrap();
     fs::rename(to, place.store()).unwrap();
@@ -85,10 +81,7 @@ fn a_store_that_the_command_made_is_the_users_own_until_it_is_moved() {
 fn a_store_made_where_something_was_already_is_not_the_users_own() {
     let place = Place::new();
     fs::create_dir_all(place.store().join("server")).unwrap();
-    place.write(
-        "r.jsonl",
-        r#"{"kind":"message","role":"user","content":"hello"}"#,
-    );
+    place.write("r.jsonl", r#"{"kind":"message","role":"user","content":"hello"}"#);
     place.say("record --task t r.jsonl").ok();
     assert_eq!(place.json("trust --show")["trusted"], false);
 }
@@ -132,9 +125,7 @@ fn cut(place: &Place) {
     let with: [std::sync::Arc<dyn milepost::Participant>; 1] =
         [std::sync::Arc::new(Dying(workspace.participant()))];
     let to = engine.point("t@first").unwrap();
-    engine
-        .restore_with(&to, Scope::All, None, &with)
-        .unwrap_err();
+    engine.restore_with(&to, Scope::All, None, &with).unwrap_err();
     engine.close().unwrap();
     assert_eq!(content(place), "one");
 }
@@ -143,10 +134,7 @@ fn cut(place: &Place) {
 struct Dying(std::sync::Arc<dyn milepost::Participant>);
 
 fn dead<T>() -> milepost::Result<T> {
-    Err(milepost::Error::new(
-        milepost::ErrorKind::Unavailable,
-        "it died",
-    ))
+    Err(milepost::Error::new(milepost::ErrorKind::Unavailable, "it died"))
 }
 
 impl milepost::Participant for Dying {
@@ -214,29 +202,17 @@ fn tokens_of_a_foreign_store_let_nobody_in_until_it_is_trusted() {
     assert_eq!(place.say("token create --user eve --admin").code, 0);
     let away = place.path("away");
     fs::rename(place.store(), &away).unwrap();
-    let copied = Command::new("cp")
-        .arg("-rp")
-        .arg(&away)
-        .arg(place.store())
-        .status();
+    let copied = Command::new("cp").arg("-rp").arg(&away).arg(place.store()).status();
     assert!(copied.unwrap().success());
     let listen = "serve --listen 127.0.0.1:0";
     place.say(listen).failed(1, "you do not trust the store");
-    place
-        .say("token create --user ana")
-        .failed(1, "you do not trust the store");
+    place.say("token create --user ana").failed(1, "you do not trust the store");
     let shown = place.say("trust --show").ok();
     assert!(shown.contains("admins: eve ("), "{shown}");
-    assert!(
-        shown.ends_with("not trusted: `milepost trust` trusts it\n"),
-        "{shown}"
-    );
+    assert!(shown.ends_with("not trusted: `milepost trust` trusts it\n"), "{shown}");
     let asked = place.say("trust");
     assert_eq!(asked.code, 1, "{asked:?}");
-    assert!(
-        asked.out.contains("admins: eve (") && asked.err.contains("--yes"),
-        "{asked:?}"
-    );
+    assert!(asked.out.contains("admins: eve (") && asked.err.contains("--yes"), "{asked:?}");
     assert_eq!(place.json("trust --show")["trusted"], false);
     place.say("trust --yes").ok();
     place.say("token create --user ana").ok();
@@ -245,14 +221,9 @@ fn tokens_of_a_foreign_store_let_nobody_in_until_it_is_trusted() {
 #[test]
 fn what_a_foreign_store_holds_can_be_looked_at_and_appended_to() {
     let place = from_elsewhere();
-    for line in [
-        "tasks", "log t", "state t", "files t", "verify", "stats", "mark t m",
-    ] {
+    for line in ["tasks", "log t", "state t", "files t", "verify", "stats", "mark t m"] {
         place.say(line).ok();
     }
     let shown = place.json("trust --show");
-    assert_eq!(
-        (&shown["trusted"], &shown["hooks"]),
-        (&json!(false), &json!([]))
-    );
+    assert_eq!((&shown["trusted"], &shown["hooks"]), (&json!(false), &json!([])));
 }

@@ -78,19 +78,14 @@ fn open(place: &Place, line: &str, size: (u16, u16)) -> Terminal {
 }
 
 fn unchanged() -> Ended {
-    Ended {
-        code: 0,
-        text: "nothing was changed".into(),
-    }
+    Ended { code: 0, text: "nothing was changed".into() }
 }
 
 /// The cells of a screen, without what is another each time: ids and times.
 fn timeless(screen: &str) -> String {
     let cell = |cell: &str| {
         let cell = cell.trim();
-        let bare = cell
-            .trim_start_matches(['>', ' ', '@'])
-            .trim_end_matches('…');
+        let bare = cell.trim_start_matches(['>', ' ', '@']).trim_end_matches('…');
         if bare.len() >= 12 && bare.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return cell.replace(bare, "ID");
         }
@@ -194,9 +189,7 @@ fn what_is_picked_is_restored_and_the_lines_of_restore_are_printed() {
     let place = place();
     let other = twin(&place);
     let first = text(&place.json("checkpoints essay")[1], "id").to_owned();
-    let said = other
-        .run(["restore", &format!("@{first}"), "-m", "again"])
-        .ok();
+    let said = other.run(["restore", &format!("@{first}"), "-m", "again"]).ok();
     let mut terminal = open(&place, "rewind -m again", WIDE);
     terminal.press(TAB);
     terminal.wait_chosen("better");
@@ -216,11 +209,7 @@ fn what_is_picked_is_restored_and_the_lines_of_restore_are_printed() {
         assert_eq!(lineages(place, "essay"), 2);
         assert_eq!(lineages(place, "tuning"), 1);
         let restored = place.lines("log essay --kind restored");
-        assert_eq!(
-            restored[0]["body"]["checkpoint"],
-            first.as_str(),
-            "{restored:?}"
-        );
+        assert_eq!(restored[0]["body"]["checkpoint"], first.as_str(), "{restored:?}");
         let opened = &place.json("lineages essay")[1];
         assert_eq!(opened["description"], "again");
     }
@@ -236,18 +225,12 @@ fn enter_answers_the_question_too_and_yes_leaves_it_out() {
     terminal.wait_for("[Y/n]");
     terminal.press(ENTER);
     let ended = terminal.ended();
-    assert!(
-        ended.text.contains("essay goes on with lineage 1"),
-        "{ended:?}"
-    );
+    assert!(ended.text.contains("essay goes on with lineage 1"), "{ended:?}");
     let mut terminal = open(&place, "checkpoint essay --yes", USUAL);
     terminal.press(DOWN);
     terminal.press(ENTER);
     let ended = terminal.ended();
-    assert!(
-        ended.text.contains("essay goes on with lineage 2"),
-        "{ended:?}"
-    );
+    assert!(ended.text.contains("essay goes on with lineage 2"), "{ended:?}");
     assert_eq!(lineages(&place, "essay"), 3);
 }
 
@@ -286,10 +269,7 @@ fn letters_filter_and_ctrl_u_takes_them_back() {
     terminal.press("essay step 1");
     terminal.wait_for("1 of 6");
     let screen = terminal.wait_chosen("@");
-    assert!(
-        screen.contains("essay") && !screen.contains("tuning  "),
-        "{screen}"
-    );
+    assert!(screen.contains("essay") && !screen.contains("tuning  "), "{screen}");
     terminal.press("xyz");
     terminal.wait_for("nothing has all of these words");
     terminal.press(CTRL_U);
@@ -320,11 +300,7 @@ fn a_restore_without_an_address_picks_one_and_files_need_an_address() {
     terminal.press("y");
     assert_eq!(terminal.ended().code, 0);
     assert_eq!(place.json("lineages tuning")[1]["description"], "why");
-    for line in [
-        "restore --files work",
-        "restore --dry-run",
-        "restore --moved",
-    ] {
+    for line in ["restore --files work", "restore --dry-run", "restore --moved"] {
         place.say(line).failed(2, "address is needed");
     }
 }
@@ -337,9 +313,7 @@ fn files_go_back_too_where_some_were_captured() {
     place.say("record --task essay --user ana run.jsonl").ok();
     for text in ["one", "two"] {
         place.write("work/draft.md", text);
-        place
-            .say(&format!("capture work --task essay --label {text}"))
-            .ok();
+        place.say(&format!("capture work --task essay --label {text}")).ok();
     }
     let mut terminal = open(&place, "checkpoint", WIDE);
     terminal.press("one");
@@ -352,10 +326,7 @@ fn files_go_back_too_where_some_were_captured() {
     let ended = terminal.ended();
     assert_eq!(ended.code, 0, "{ended:?}");
     assert!(ended.text.contains("with the files of"), "{ended:?}");
-    assert_eq!(
-        fs::read_to_string(place.path("work/draft.md")).unwrap(),
-        "one"
-    );
+    assert_eq!(fs::read_to_string(place.path("work/draft.md")).unwrap(), "one");
     assert_eq!(lineages(&place, "essay"), 2);
     // What stands in the way is said as `rollback` says it, and nothing is done.
     place.write("work/draft.md", "mine");
@@ -367,14 +338,8 @@ fn files_go_back_too_where_some_were_captured() {
     terminal.press("f");
     let ended = terminal.ended();
     assert_eq!(ended.code, 4, "{ended:?}");
-    assert!(
-        ended.text.contains("in the way: nothing was done"),
-        "{ended:?}"
-    );
-    assert_eq!(
-        fs::read_to_string(place.path("work/draft.md")).unwrap(),
-        "mine"
-    );
+    assert!(ended.text.contains("in the way: nothing was done"), "{ended:?}");
+    assert_eq!(fs::read_to_string(place.path("work/draft.md")).unwrap(), "mine");
 }
 
 #[test]

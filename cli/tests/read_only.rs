@@ -75,10 +75,7 @@ fn tree(root: &Path) -> BTreeMap<PathBuf, (u64, u32, i64, Vec<u8>)> {
 fn looked(ran: &Ran, why: &str) -> String {
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(ran.err.lines().count(), 1, "{ran:?}");
-    assert!(
-        ran.err.contains("read-only") && ran.err.contains(why),
-        "{ran:?}"
-    );
+    assert!(ran.err.contains("read-only") && ran.err.contains(why), "{ran:?}");
     ran.out.clone()
 }
 
@@ -113,10 +110,7 @@ fn commands_that_read_show_a_store_that_another_process_holds_and_others_say_who
     for line in WRITES {
         place.say(line).failed(1, "is open in process");
     }
-    assert!(
-        tree(&place.store()) == files,
-        "something in the store changed"
-    );
+    assert!(tree(&place.store()) == files, "something in the store changed");
     drop(held);
     place.say("mark run later").ok();
 }
@@ -128,15 +122,9 @@ impl Stopped {
     fn of(place: &Place) -> Self {
         let serve = ["serve", "--listen", "127.0.0.1:0"];
         let mut command = place.command(serve);
-        let mut child = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap())
-            .read_line(&mut line)
-            .unwrap();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert!(line.starts_with("listening on "), "{line:?}");
         let stopped = Self(child);
         stopped.send(Signal::STOP);
@@ -170,10 +158,7 @@ fn a_program_that_is_stopped_and_whose_socket_does_not_answer_keeps_no_command_f
     let refused = place.say("mark run later");
     refused.failed(1, "is open in process");
     assert!(refused.err.contains("does not answer"), "{refused:?}");
-    assert!(
-        tree(&place.store()) == files,
-        "something in the store changed"
-    );
+    assert!(tree(&place.store()) == files, "something in the store changed");
     // Once it goes on, it is asked.
     program.send(Signal::CONT);
     place.say("tasks").ok();
@@ -190,16 +175,11 @@ fn commands_that_read_show_a_store_on_a_mount_that_cannot_be_written_to() {
         let milepost = place.command(line);
         let mut command = Command::new("unshare");
         command.args(["--mount", "--map-root-user", "sh", "-c", script]);
-        command
-            .arg(place.store())
-            .arg(milepost.get_program())
-            .args(line);
+        command.arg(place.store()).arg(milepost.get_program()).args(line);
         command.current_dir(place.dir.path());
         command.env("XDG_DATA_HOME", place.path("data"));
         command.env("XDG_CONFIG_HOME", place.path("config"));
-        command
-            .output()
-            .unwrap_or_else(|_| Command::new("false").output().unwrap())
+        command.output().unwrap_or_else(|_| Command::new("false").output().unwrap())
     };
     if !mounted(&["--version"]).status.success() {
         println!("skipped: a mount of its own cannot be made here");

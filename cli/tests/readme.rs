@@ -1,10 +1,5 @@
 //! Every command of the README is run, so that none of them can be wrong.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -33,11 +28,7 @@ fn commands() -> Vec<String> {
 fn every_command_of_the_readme_works() {
     let folder = tempfile::tempdir().unwrap();
     let binary = Path::new(env!("CARGO_BIN_EXE_milepost"));
-    let path = format!(
-        "{}:{}",
-        binary.parent().unwrap().display(),
-        std::env::var("PATH").unwrap()
-    );
+    let path = format!("{}:{}", binary.parent().unwrap().display(), std::env::var("PATH").unwrap());
     let mut run = 0;
     for command in commands() {
         if command == "cargo test --workspace" {
@@ -58,8 +49,5 @@ fn every_command_of_the_readme_works() {
         assert!(output.status.success(), "`{command}` failed: {text}");
         run += 1;
     }
-    assert!(
-        run >= 10,
-        "the README has its commands in `sh` blocks, found {run}"
-    );
+    assert!(run >= 10, "the README has its commands in `sh` blocks, found {run}");
 }

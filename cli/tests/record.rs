@@ -42,17 +42,13 @@ fn json_lines_get_a_checkpoint_behind_each_step_and_at_the_end() {
     let out = place.run([OsStr::new("record"), file.as_os_str()]).ok();
     assert!(out.contains("run") && out.contains("jsonl"), "{out}");
     let events = place.lines("log run");
-    let marks: Vec<usize> = (0..events.len())
-        .filter(|at| events[*at]["kind"] == "checkpoint_marked")
-        .collect();
+    let marks: Vec<usize> =
+        (0..events.len()).filter(|at| events[*at]["kind"] == "checkpoint_marked").collect();
     assert_eq!(marks, [7, 13, 16]);
     assert_eq!(events[13]["body"]["status"], "failure", "a failed step");
     assert_eq!(events[15]["kind"], "application");
     assert_eq!(events[15]["body"]["name"], "tea_break");
-    assert_eq!(
-        events[15]["body"]["data"],
-        json!({"kind": "tea_break", "minutes": 15})
-    );
+    assert_eq!(events[15]["body"]["data"], json!({"kind": "tea_break", "minutes": 15}));
     let state = place.json("state run");
     assert_eq!(state["prompt"], "Be brief.");
     assert_eq!(state["variables"], json!({"found": 2, "best": "a"}));
@@ -71,10 +67,7 @@ fn a_trajectory_becomes_steps_with_messages_and_tool_calls() {
     let place = Place::recorded();
     let kinds = |task: &str| -> Vec<String> {
         let events = place.lines(&format!("log {task}"));
-        events
-            .iter()
-            .map(|event| text(event, "kind").to_owned())
-            .collect()
+        events.iter().map(|event| text(event, "kind").to_owned()).collect()
     };
     let expected = [
         "lineage_opened",
@@ -89,31 +82,21 @@ fn a_trajectory_becomes_steps_with_messages_and_tool_calls() {
         "checkpoint_marked",
     ];
     assert_eq!(kinds("tools")[..10], expected);
-    assert_eq!(
-        kinds("tools")[26..],
-        ["step_finished", "variables_patched", "checkpoint_marked"]
-    );
+    assert_eq!(kinds("tools")[26..], ["step_finished", "variables_patched", "checkpoint_marked"]);
     assert_eq!(place.json("checkpoints tools").as_array().unwrap().len(), 4);
     let last = place.json("checkpoints tools --limit 9");
     assert_eq!(last[0]["status"], "failure", "it ended with exit_cost");
     assert_eq!(last[1]["status"], "success");
     let state = place.json("state tools");
-    assert_eq!(
-        state["variables"]["info"]["submission"],
-        Value::Null,
-        "nulls are kept"
-    );
+    assert_eq!(state["variables"]["info"]["submission"], Value::Null, "nulls are kept");
     assert_eq!(
         state["variables"]["replay_config"],
         json!({"tools": {"parse": null}, "a/b~c": [1, 2.5]})
     );
     assert_eq!(state["open_calls"], json!({}));
     let calls = place.lines("log history_only");
-    let called: Vec<&Value> = calls
-        .iter()
-        .filter(|event| event["kind"] == "tool_called")
-        .map(|e| &e["body"])
-        .collect();
+    let called: Vec<&Value> =
+        calls.iter().filter(|event| event["kind"] == "tool_called").map(|e| &e["body"]).collect();
     assert_eq!(called[0]["arguments"], json!({"path": "a.txt"}));
     assert_eq!(called[1]["arguments"], "b.txt");
 }
@@ -124,25 +107,15 @@ fn trials_fork_exactly_where_they_part_ways() {
     let lineages = place.json("lineages airline-0");
     let results: Vec<Value> =
         serde_json::from_str(&fs::read_to_string(fixture("airline.json")).unwrap()).unwrap();
-    let trials: Vec<&Value> = results
-        .iter()
-        .filter(|entry| entry["task_id"] == 0)
-        .collect();
+    let trials: Vec<&Value> = results.iter().filter(|entry| entry["task_id"] == 0).collect();
     for (lineage, trial) in lineages.as_array().unwrap().iter().zip(trials) {
         let id = &lineage["id"];
         let state = place.json(&format!("state airline-0/{id}"));
         assert_eq!(state["variables"]["reward"], trial["reward"]);
         assert_eq!(state["variables"]["trial"], trial["trial"]);
-        let said: Vec<&Value> = trial["traj"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|m| &m["content"])
-            .collect();
-        let said: Vec<&Value> = said
-            .into_iter()
-            .filter(|content| !content.is_null())
-            .collect();
+        let said: Vec<&Value> =
+            trial["traj"].as_array().unwrap().iter().map(|m| &m["content"]).collect();
+        let said: Vec<&Value> = said.into_iter().filter(|content| !content.is_null()).collect();
         assert_eq!(contents(&state), said, "lineage {id}");
         // The events on both sides of the fork differ, or one side ends there.
         if let Some(offset) = lineage["parent"]["offset"].as_str() {
@@ -155,10 +128,7 @@ fn trials_fork_exactly_where_they_part_ways() {
     }
     // Trials that are the same to their end share all but the mark of which one they are.
     let same = place.json("lineages airline-7");
-    assert_eq!(
-        same[1]["events"], "3",
-        "opened, variables with the trial's number, and a mark"
-    );
+    assert_eq!(same[1]["events"], "3", "opened, variables with the trial's number, and a mark");
     let failed = place.json("checkpoints airline-0 --status failure");
     assert_eq!(failed.as_array().unwrap().len(), 2);
 }
@@ -179,11 +149,7 @@ fn contents(state: &Value) -> Vec<&Value> {
 fn a_piped_line_is_durable_before_the_next_is_read() {
     let place = Place::new();
     let mut command = place.command(["record", "-", "--ack", "--task", "live"]);
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let mut acks = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut said = Vec::new();
@@ -208,23 +174,12 @@ fn every_format_can_be_piped_in_and_acknowledged() {
     let place = Place::new();
     for name in ["run.jsonl", "react.traj", "airline.json"] {
         let input = fs::File::open(fixture(name)).unwrap();
-        let ran = Ran::of(
-            place
-                .command(["record", "-", "--ack"])
-                .stdin(input)
-                .output()
-                .unwrap(),
-        );
+        let ran = Ran::of(place.command(["record", "-", "--ack"]).stdin(input).output().unwrap());
         let acks = ran.ok();
-        let events: Vec<Value> = acks
-            .lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect();
+        let events: Vec<Value> =
+            acks.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert!(events.len() > 10, "{name}");
-        assert!(
-            events.iter().all(|ack| text(ack, "hash").len() == 64),
-            "{name}"
-        );
+        assert!(events.iter().all(|ack| text(ack, "hash").len() == 64), "{name}");
     }
     let tasks = place.ids("tasks");
     assert!(tasks.contains(&"tau-bench-7".to_owned()), "{tasks:?}");
@@ -253,19 +208,11 @@ fn bad_lines_are_reported_and_the_rest_goes_on() {
     ] {
         assert!(ran.err.contains(report), "{report}: {}", ran.err);
     }
-    assert_eq!(
-        place.lines("log mixed").len(),
-        4,
-        "opened, two messages, a mark"
-    );
+    assert_eq!(place.lines("log mixed").len(), 4, "opened, two messages, a mark");
     let ran = place.say("record --strict --task strict mixed.jsonl");
     assert_eq!(ran.code, 1);
     assert!(ran.err.contains("mixed.jsonl:2: ") && !ran.err.contains("mixed.jsonl:4: "));
-    assert_eq!(
-        place.lines("log strict").len(),
-        3,
-        "opened, one message, a mark"
-    );
+    assert_eq!(place.lines("log strict").len(), 3, "opened, one message, a mark");
 }
 
 #[test]
@@ -292,12 +239,8 @@ fn a_mark_in_json_lines_becomes_a_checkpoint() {
 }
 
 fn files(dir: &Path, ending: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(dir)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    entries
-        .filter(|path| path.extension().is_some_and(|found| found == ending))
-        .collect()
+    let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    entries.filter(|path| path.extension().is_some_and(|found| found == ending)).collect()
 }
 
 #[test]
@@ -306,13 +249,8 @@ fn every_real_run_is_recorded_and_reads_back_as_it_was() {
     let place = Place::new();
     let trajectories = files(&data.join("swe-agent"), "traj");
     let results = files(&data.join("tau-bench"), "json");
-    let all = trajectories
-        .iter()
-        .chain(&results)
-        .map(|path| path.as_os_str());
-    place
-        .run([OsStr::new("record")].into_iter().chain(all))
-        .ok();
+    let all = trajectories.iter().chain(&results).map(|path| path.as_os_str());
+    place.run([OsStr::new("record")].into_iter().chain(all)).ok();
     assert_eq!(place.json("verify")["faults"], json!([]));
     for path in &trajectories {
         let file: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
@@ -328,10 +266,7 @@ fn every_real_run_is_recorded_and_reads_back_as_it_was() {
         }
         let steps = file["trajectory"].as_array().map_or(0, Vec::len);
         let marks = place.ids(&format!("checkpoints {stem}")).len();
-        assert!(
-            steps == 0 || marks == steps,
-            "{stem}: {marks} checkpoints, {steps} steps"
-        );
+        assert!(steps == 0 || marks == steps, "{stem}: {marks} checkpoints, {steps} steps");
     }
     for path in &results {
         let stem = path.file_stem().unwrap().to_str().unwrap();

@@ -10,10 +10,8 @@ use common::{Place, number};
 fn a_pipe_gets_every_event_as_json_in_its_order() {
     let place = Place::recorded();
     let out = place.say("replay run --speed max").ok();
-    let events: Vec<serde_json::Value> = out
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let events: Vec<serde_json::Value> =
+        out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(events, place.lines("log run"));
     let some = place.say("replay run@6 --from 4 --speed max").ok();
     assert_eq!(some.lines().count(), 2);

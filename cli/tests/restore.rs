@@ -1,11 +1,6 @@
 //! Whatever was recorded can be gone back to: at every checkpoint of every run the state is the fold
 //! from the beginning, before and after a restore (promises I5 and I7).
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 mod common;
 
@@ -46,45 +41,27 @@ fn from_zero(engine: &Engine, checkpoint: &Checkpoint) -> Vec<u8> {
 /// Goes back to every checkpoint of every task; gives how many there were.
 fn go_back_everywhere(engine: &Engine) -> usize {
     let every = Some(usize::MAX);
-    let tasks = TaskQuery {
-        limit: every,
-        ..Default::default()
-    };
+    let tasks = TaskQuery { limit: every, ..Default::default() };
     let mut count = 0;
     for task in engine.tasks(&tasks).unwrap().items {
         let before = engine.task(&task.id).unwrap().head().unwrap();
-        let query = CheckpointQuery {
-            task: Some(task.id.clone()),
-            limit: every,
-            ..Default::default()
-        };
+        let query =
+            CheckpointQuery { task: Some(task.id.clone()), limit: every, ..Default::default() };
         let checkpoints = engine.checkpoints(&query).unwrap().items;
         for checkpoint in &checkpoints {
             let expected = from_zero(engine, checkpoint);
             let point = engine.point(&format!("@{}", checkpoint.id)).unwrap();
             let encoded = |state| RunReducer.encode(&state).unwrap();
-            assert_eq!(
-                encoded(engine.run_state(&point).unwrap()),
-                expected,
-                "{point}"
-            );
+            assert_eq!(encoded(engine.run_state(&point).unwrap()), expected, "{point}");
             let back = engine.restore(&point, None).unwrap();
             let head = back.point(back.head().unwrap().next).unwrap();
-            assert_eq!(
-                encoded(engine.run_state(&head).unwrap()),
-                expected,
-                "{point}"
-            );
+            assert_eq!(encoded(engine.run_state(&head).unwrap()), expected, "{point}");
             engine.undo(&task.id).unwrap();
         }
         count += checkpoints.len();
         let after = engine.task(&task.id).unwrap();
         assert_eq!(after.lineage().id(), task.active, "undone");
-        assert_eq!(
-            after.head().unwrap(),
-            before,
-            "a restore changes nothing there"
-        );
+        assert_eq!(after.head().unwrap(), before, "a restore changes nothing there");
     }
     let report = engine.verify(None, &mut |_, _| {}).unwrap();
     assert!(report.is_clean(), "{:?}", report.faults);

@@ -13,25 +13,12 @@ fn a_cleanup_keeps_the_newest_and_the_rest_goes() {
     let place = Place::recorded();
     let before = place.json("state run");
     let out = place.say("cleanup --task run --keep 1 --yes").ok();
-    assert_eq!(
-        row(&out, "run")[1..8],
-        ["ada", "3", "2", "1", "0", "1", "0"]
-    );
-    assert!(
-        out.contains("1 of 1 task: 2 checkpoints and 16 events are gone"),
-        "{out}"
-    );
+    assert_eq!(row(&out, "run")[1..8], ["ada", "3", "2", "1", "0", "1", "0"]);
+    assert!(out.contains("1 of 1 task: 2 checkpoints and 16 events are gone"), "{out}");
     assert!(out.contains("kept: 1 checkpoint\n"), "{out}");
-    assert!(
-        out.ends_with("`milepost compact` gives the bytes back\n"),
-        "{out}"
-    );
+    assert!(out.ends_with("`milepost compact` gives the bytes back\n"), "{out}");
     assert_eq!(place.ids("checkpoints run").len(), 1);
-    assert_eq!(
-        place.ids("checkpoints airline-0").len(),
-        11,
-        "other tasks stay"
-    );
+    assert_eq!(place.ids("checkpoints airline-0").len(), 11, "other tasks stay");
     assert_eq!(place.json("state run"), before);
     place.say("show run@2").failed(1, "trimmed");
     let out = place.say("cleanup --task run --keep 1 --yes").ok();
@@ -44,10 +31,7 @@ fn programs_get_every_task_and_people_those_of_which_something_goes() {
     let place = Place::recorded();
     let out = place.say("cleanup --keep 3 --marks-only --dry-run").ok();
     assert!(!out.lines().any(|line| line.starts_with("run")), "{out}");
-    assert!(
-        out.contains("3 of 6 tasks: 10 checkpoints and 0 events"),
-        "{out}"
-    );
+    assert!(out.contains("3 of 6 tasks: 10 checkpoints and 0 events"), "{out}");
     let done = place.json("cleanup --keep 3 --marks-only --yes");
     assert_eq!(done["dry_run"], false);
     let tasks = done["tasks"].as_array().unwrap();
@@ -83,12 +67,7 @@ fn a_dry_run_of_a_cleanup_says_what_would_go_and_changes_nothing() {
 fn a_cleanup_without_a_policy_says_what_each_would_remove_and_removes_nothing() {
     let place = Place::recorded();
     let before = lists(&place);
-    for line in [
-        "cleanup",
-        "cleanup --yes",
-        "cleanup --undo 0 --yes",
-        "cleanup --dry-run",
-    ] {
+    for line in ["cleanup", "cleanup --yes", "cleanup --undo 0 --yes", "cleanup --dry-run"] {
         let ran = place.say(line);
         assert_eq!(ran.code, 2, "{ran:?}");
         assert_eq!(row(&ran.out, "--keep 1 ")[2..4], ["20", "6"], "{ran:?}");
@@ -109,10 +88,7 @@ fn a_cleanup_that_nobody_confirmed_shows_its_plan_and_removes_nothing() {
     let before = lists(&place);
     let ran = place.say("cleanup --keep 1");
     assert_eq!(ran.code, 2, "{ran:?}");
-    assert!(
-        ran.out.contains("would go") && ran.err.contains("--yes"),
-        "{ran:?}"
-    );
+    assert!(ran.out.contains("would go") && ran.err.contains("--yes"), "{ran:?}");
     let ran = place.say("cleanup --keep 1 --json");
     assert_eq!(ran.code, 2, "{ran:?}");
     let plan: Value = serde_json::from_str(&ran.out).unwrap();
@@ -130,10 +106,7 @@ fn lineages_stay_unless_the_command_line_gives_them_away() {
     place.say("restore run@here").ok();
     let lineages = place.json("lineages run").as_array().unwrap().len();
     place.say("cleanup --task run --keep 1 --undo 0 --yes").ok();
-    assert_eq!(
-        place.json("lineages run").as_array().unwrap().len(),
-        lineages
-    );
+    assert_eq!(place.json("lineages run").as_array().unwrap().len(), lineages);
     let done = place.json("cleanup --task run --keep 1 --undo 0 --drop-lineages --yes");
     assert_eq!(done["tasks"][0]["dropped"], json!([0]));
     let left = place.json("lineages run").as_array().unwrap().len();
@@ -144,19 +117,11 @@ fn lineages_stay_unless_the_command_line_gives_them_away() {
 fn a_cleanup_of_marks_only_keeps_all_events() {
     let place = Place::recorded();
     let log = place.lines("log run");
-    let out = place
-        .say("cleanup --user ada --keep 1 --marks-only --yes")
-        .ok();
-    assert_eq!(
-        row(&out, "run")[1..8],
-        ["ada", "3", "2", "1", "0", "0", "0"]
-    );
+    let out = place.say("cleanup --user ada --keep 1 --marks-only --yes").ok();
+    assert_eq!(row(&out, "run")[1..8], ["ada", "3", "2", "1", "0", "0", "0"]);
     assert_eq!(place.ids("checkpoints run").len(), 1);
     assert_eq!(place.lines("log run"), log);
-    assert_eq!(
-        place.say("cleanup --user nobody --keep 1 --yes").ok(),
-        "no tasks\n"
-    );
+    assert_eq!(place.say("cleanup --user nobody --keep 1 --yes").ok(), "no tasks\n");
 }
 
 #[test]
@@ -179,22 +144,13 @@ fn a_pinned_checkpoint_outlives_every_cleanup() {
     let before = place.json("state run@7");
     let args = ["pin", "run~3", "--reason", "the first step"];
     let out = place.run(args).ok();
-    assert!(
-        out.contains("pinned run/0@7") && out.contains(&ids[2]),
-        "{out}"
-    );
+    assert!(out.contains("pinned run/0@7") && out.contains(&ids[2]), "{out}");
     let pins = place.json("pins run");
     assert_eq!(pins[0]["checkpoint"], ids[2].as_str());
     assert_eq!(pins[0]["reason"], "the first step");
-    assert_eq!(
-        (text(&pins[0], "at"), &pins[0]["lineage"]),
-        ("7", &json!(0))
-    );
+    assert_eq!((text(&pins[0], "at"), &pins[0]["lineage"]), ("7", &json!(0)));
     let out = place.say("pins run").ok();
-    assert!(
-        out.contains("run/0@7") && out.contains("the first step"),
-        "{out}"
-    );
+    assert!(out.contains("run/0@7") && out.contains("the first step"), "{out}");
 
     let done = place.json("cleanup --task run --keep 0 --yes");
     assert_eq!(number(&done["tasks"][0], "pinned"), 1);
@@ -203,18 +159,8 @@ fn a_pinned_checkpoint_outlives_every_cleanup() {
     assert_eq!(place.json("state run@7"), before);
 
     let id = format!("@{}", &ids[2][..12]);
-    assert!(
-        place
-            .say(&format!("unpin {id}"))
-            .ok()
-            .starts_with("no longer pinned")
-    );
-    assert!(
-        place
-            .say(&format!("unpin {id}"))
-            .ok()
-            .starts_with("was not pinned")
-    );
+    assert!(place.say(&format!("unpin {id}")).ok().starts_with("no longer pinned"));
+    assert!(place.say(&format!("unpin {id}")).ok().starts_with("was not pinned"));
     assert_eq!(place.say("pins run").ok(), "no pins\n");
     assert_eq!(place.json("pins run"), json!([]));
     let pinned = place.json(&format!("pin {id}"));
@@ -234,9 +180,7 @@ fn only_a_checkpoint_can_be_pinned() {
     place.say("pin nope~1").failed(1, "`nope`");
     place.say("pins nope").failed(1, "`nope`");
     let reason = "x".repeat(1025);
-    place
-        .run(["pin", "run~1", "--reason", &reason])
-        .failed(1, "1024");
+    place.run(["pin", "run~1", "--reason", &reason]).failed(1, "1024");
 }
 
 #[test]
@@ -254,14 +198,8 @@ fn the_stats_of_a_user_are_those_of_each_task_and_a_total() {
     }
     let out = place.say("stats --user ada").ok();
     assert_eq!(row(&out, "run")[1..4], ["1", "17", "3"]);
-    assert!(
-        out.contains("6 tasks: 10 lineages, 160 events, 26 checkpoints"),
-        "{out}"
-    );
-    assert_eq!(
-        place.say("stats --user bob").ok(),
-        "no tasks of user `bob`\n"
-    );
+    assert!(out.contains("6 tasks: 10 lineages, 160 events, 26 checkpoints"), "{out}");
+    assert_eq!(place.say("stats --user bob").ok(), "no tasks of user `bob`\n");
     assert_eq!(place.json("stats --user bob")["tasks"], json!([]));
 }
 
@@ -271,10 +209,7 @@ fn the_last_events_of_a_trimmed_log_are_those_that_are_there() {
     place.say("cleanup --task run --keep 2 --yes").ok();
     let offsets = |line: &str| -> Vec<String> {
         let events = place.lines(line);
-        events
-            .iter()
-            .map(|event| text(event, "offset").to_owned())
-            .collect()
+        events.iter().map(|event| text(event, "offset").to_owned()).collect()
     };
     assert_eq!(offsets("log run"), ["13", "14", "15", "16"]);
     assert_eq!(offsets("log run -n 2"), ["15", "16"]);
@@ -290,9 +225,7 @@ fn a_lineage_whose_parent_was_dropped_stands_at_the_top_of_the_tree() {
     place.say("restore run@7").ok();
     place.say("mark run here").ok();
     place.say("restore run@here").ok();
-    place
-        .say("cleanup --task run --keep 1 --undo 0 --drop-lineages --yes")
-        .ok();
+    place.say("cleanup --task run --keep 1 --undo 0 --drop-lineages --yes").ok();
     let out = place.say("lineages run").ok();
     let lines: Vec<_> = out.lines().skip(1).collect();
     assert!(lines[0].starts_with("1 restore at @7"), "{out}");
@@ -320,11 +253,7 @@ fn wrong_words_are_a_usage_error() {
     let ran = place.say("cleanup --younger-than 7w");
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("s, m, h or d"), "{ran:?}");
-    for line in [
-        "cleanup --task nope --keep 1 --yes",
-        "delete nope --yes",
-        "erase nope@1 --yes",
-    ] {
+    for line in ["cleanup --task nope --keep 1 --yes", "delete nope --yes", "erase nope@1 --yes"] {
         place.say(line).failed(1, "`nope`");
     }
 }
@@ -363,14 +292,11 @@ fn a_task_that_cannot_be_cleaned_up_is_named_and_the_others_are_done() {
     for round in 0..2 {
         for n in 0..4 {
             task.append(Message::text("user", "x")).unwrap();
-            task.checkpoint(Mark::new().label(format!("c-{round}-{n}")))
-                .unwrap();
+            task.checkpoint(Mark::new().label(format!("c-{round}-{n}"))).unwrap();
         }
         // Now its base has a state of a reducer that the command does not have.
         if round == 0 {
-            engine
-                .retain(&Retention::new().keep(1).task("counted"))
-                .unwrap();
+            engine.retain(&Retention::new().keep(1).task("counted")).unwrap();
         }
     }
     engine.close().unwrap();

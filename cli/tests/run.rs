@@ -23,10 +23,7 @@ const MILEPOST: &str = env!("CARGO_BIN_EXE_milepost");
 /// A store with the task `essay`, and a folder `work` with a few files.
 fn place() -> Place {
     let place = Place::new();
-    place.write(
-        "run.jsonl",
-        "{\"kind\":\"message\",\"role\":\"user\",\"content\":\"go\"}\n",
-    );
+    place.write("run.jsonl", "{\"kind\":\"message\",\"role\":\"user\",\"content\":\"go\"}\n");
     place.say("record --task essay --user ada run.jsonl").ok();
     fs::create_dir(place.path("work")).unwrap();
     place.write("work/draft.md", "one\n");
@@ -58,10 +55,7 @@ fn recorded(place: &Place) -> (Value, Value) {
     };
     let (call, returned) = (last("tool_called"), last("tool_returned"));
     assert_eq!(call["call"], returned["call"], "{call} {returned}");
-    assert_eq!(
-        (&call["tool"], &returned["tool"]),
-        (&json!("command"), &json!("command"))
-    );
+    assert_eq!((&call["tool"], &returned["tool"]), (&json!("command"), &json!("command")));
     (call, returned)
 }
 
@@ -70,9 +64,9 @@ fn printed(returned: &Value, stream: &str) -> Vec<u8> {
     let pieces = returned["output"]["output"].as_array().unwrap().iter();
     let of = |piece: &Value| match &piece[stream] {
         Value::String(text) => text.clone().into_bytes(),
-        other => other["base64"].as_str().map_or_else(Vec::new, |text| {
-            data_encoding::BASE64.decode(text.as_bytes()).unwrap()
-        }),
+        other => other["base64"]
+            .as_str()
+            .map_or_else(Vec::new, |text| data_encoding::BASE64.decode(text.as_bytes()).unwrap()),
     };
     pieces.flat_map(of).collect()
 }
@@ -94,10 +88,7 @@ fn output_goes_through_byte_by_byte_and_is_recorded_though_it_is_no_utf_8() {
     );
     assert_eq!(done.status.code(), Some(0));
     assert_eq!(done.stdout, b"one\n\xfftwo three");
-    assert!(
-        done.stderr
-            .starts_with(b"e\xc3\xa9\0\xfe\nmilepost: exit code 0, ")
-    );
+    assert!(done.stderr.starts_with(b"e\xc3\xa9\0\xfe\nmilepost: exit code 0, "));
     let (call, returned) = recorded(&place);
     assert_eq!(call["arguments"]["argv"][1], "-c");
     assert!(text(&call["arguments"], "dir").ends_with("/work"), "{call}");
@@ -106,10 +97,7 @@ fn output_goes_through_byte_by_byte_and_is_recorded_though_it_is_no_utf_8() {
     assert_eq!(printed(&returned, "stdout"), b"one\n\xfftwo three");
     assert_eq!(printed(&returned, "stderr"), b"e\xc3\xa9\0\xfe\n");
     let output = &returned["output"];
-    assert_eq!(
-        (&output["bytes"], &output["left_out"]),
-        (&json!(20), &Value::Null)
-    );
+    assert_eq!((&output["bytes"], &output["left_out"]), (&json!(20), &Value::Null));
     // The text can be read where it is shown.
     let shown = place.say("show essay@6").ok();
     assert!(shown.contains("\"stdout\": \"one\\n\""), "{shown}");
@@ -125,18 +113,12 @@ fn of_much_output_the_first_half_and_the_last_half_are_kept() {
     let output = &returned["output"];
     assert_eq!(output["bytes"], 3_000_008);
     assert_eq!(output["left_out"], 3_000_008 - 1001);
-    let (head, tail) = (
-        format!("begin{}", "x".repeat(496)),
-        format!("{}end", "x".repeat(497)),
-    );
+    let (head, tail) = (format!("begin{}", "x".repeat(496)), format!("{}end", "x".repeat(497)));
     assert_eq!(
         output["output"],
         json!([{"stdout": head}, {"left_out": 2_999_007}, {"stdout": tail}])
     );
-    assert_eq!(
-        ran(&place, "--output-max 9000000", "exit 0").status.code(),
-        Some(2)
-    );
+    assert_eq!(ran(&place, "--output-max 9000000", "exit 0").status.code(), Some(2));
 }
 
 #[test]
@@ -149,10 +131,7 @@ fn what_changed_is_told_and_a_rollback_to_before_brings_the_files_back() {
     let lines: Vec<&str> = done.err.lines().collect();
     assert_eq!(lines.len(), 2, "{done:?}");
     assert!(lines[0].starts_with("milepost: exit code 3, "), "{done:?}");
-    assert!(
-        lines[0].ends_with("; 2 created, 1 changed, 1 deleted, 1 folder"),
-        "{done:?}"
-    );
+    assert!(lines[0].ends_with("; 2 created, 1 changed, 1 deleted, 1 folder"), "{done:?}");
     assert_eq!(
         lines[1],
         "milepost: before essay/0@4, after essay/0@8; `milepost rollback essay/0@4` goes back"
@@ -170,11 +149,7 @@ fn what_changed_is_told_and_a_rollback_to_before_brings_the_files_back() {
     );
     let marks = place.json("checkpoints essay");
     let said = |at: usize| {
-        (
-            text(&marks[at], "label"),
-            text(&marks[at], "cause"),
-            text(&marks[at], "status"),
-        )
+        (text(&marks[at], "label"), text(&marks[at], "cause"), text(&marks[at], "status"))
     };
     assert_eq!(said(0), ("after-edit", "step", "failure"));
     assert_eq!(said(1), ("before-edit", "before_tool", "success"));
@@ -197,51 +172,24 @@ fn one_that_changes_nothing_says_so_and_has_both_checkpoints() {
     let place = place();
     let done = Ran::of(ran(&place, "", "cat draft.md"));
     assert_eq!(done.out, "one\n");
-    assert!(
-        done.err.contains("; nothing changed in the folder\n"),
-        "{done:?}"
-    );
+    assert!(done.err.contains("; nothing changed in the folder\n"), "{done:?}");
     assert_eq!(place.ids("checkpoints essay").len(), 1 + 2);
     let done = Ran::of(ran(&place, "", "mkdir empty"));
-    assert!(
-        done.err
-            .contains("; 0 created, 0 changed, 0 deleted, 1 folder\n"),
-        "{done:?}"
-    );
+    assert!(done.err.contains("; 0 created, 0 changed, 0 deleted, 1 folder\n"), "{done:?}");
     let done = Ran::of(ran(&place, "", "mv draft.md final.md"));
-    assert!(
-        done.err
-            .contains("; 0 created, 0 changed, 0 deleted, 1 renamed\n"),
-        "{done:?}"
-    );
+    assert!(done.err.contains("; 0 created, 0 changed, 0 deleted, 1 renamed\n"), "{done:?}");
 }
 
 #[test]
 fn for_programs_standard_output_has_the_report_and_nothing_else() {
     let place = place();
-    let done = Ran::of(ran(
-        &place,
-        "--json",
-        "echo out; echo err >&2; echo more > more",
-    ));
+    let done = Ran::of(ran(&place, "--json", "echo out; echo err >&2; echo more > more"));
     assert_eq!(done.code, 0);
-    assert!(
-        done.err == "out\nerr\n" || done.err == "err\nout\n",
-        "{done:?}"
-    );
+    assert!(done.err == "out\nerr\n" || done.err == "err\nout\n", "{done:?}");
     let report: Value = serde_json::from_str(&done.out).unwrap();
-    assert_eq!(
-        (&report["task"], &report["exit"]),
-        (&json!("essay"), &json!(0))
-    );
-    assert_eq!(
-        (&report["run"], &report["recorded"]),
-        (&json!(true), &json!(true))
-    );
-    assert_eq!(
-        (&report["signal"], &report["timed_out"]),
-        (&Value::Null, &json!(false))
-    );
+    assert_eq!((&report["task"], &report["exit"]), (&json!("essay"), &json!(0)));
+    assert_eq!((&report["run"], &report["recorded"]), (&json!(true), &json!(true)));
+    assert_eq!((&report["signal"], &report["timed_out"]), (&Value::Null, &json!(false)));
     assert_eq!(number(&report, "bytes"), 8);
     number(&report, "ms");
     assert_eq!(
@@ -264,18 +212,9 @@ fn without_files_the_command_is_recorded_and_the_folder_is_left_out() {
     let place = place();
     let done = Ran::of(ran(&place, "--no-files", "pwd; echo x > new"));
     assert!(done.out.ends_with("/work\n"), "{done:?}");
-    assert!(
-        done.err
-            .ends_with("`milepost restore essay/0@3` goes back\n"),
-        "{done:?}"
-    );
+    assert!(done.err.ends_with("`milepost restore essay/0@3` goes back\n"), "{done:?}");
     assert!(!done.err.contains("created"), "{done:?}");
-    let expected = [
-        "checkpoint_marked",
-        "tool_called",
-        "tool_returned",
-        "checkpoint_marked",
-    ];
+    let expected = ["checkpoint_marked", "tool_called", "tool_returned", "checkpoint_marked"];
     assert_eq!(kinds(&place), expected);
     let twice = ran(&place, "--no-files --anyway", "exit 0");
     assert_eq!(twice.status.code(), Some(2));
@@ -284,25 +223,15 @@ fn without_files_the_command_is_recorded_and_the_folder_is_left_out() {
 #[test]
 fn words_behind_the_command_are_its_own_and_one_that_is_no_utf_8_is_told_as_such() {
     let place = place();
-    let out = place.run([
-        "run", "--task", "essay", "--dir", "work", "echo", "--json", "--dir", "-x",
-    ]);
+    let out =
+        place.run(["run", "--task", "essay", "--dir", "work", "echo", "--json", "--dir", "-x"]);
     assert_eq!(out.out, "--json --dir -x\n");
     let odd = OsStr::from_bytes(b"a\xffb");
-    let words = [
-        "run", "--task", "essay", "--dir", "work", "--", "printf", "%s",
-    ]
-    .map(OsStr::new);
-    let out = place
-        .command(words.into_iter().chain([odd]))
-        .output()
-        .unwrap();
+    let words = ["run", "--task", "essay", "--dir", "work", "--", "printf", "%s"].map(OsStr::new);
+    let out = place.command(words.into_iter().chain([odd])).output().unwrap();
     assert_eq!(out.stdout, b"a\xffb");
     let (call, _) = recorded(&place);
-    assert_eq!(
-        call["arguments"]["argv"],
-        json!(["printf", "%s", "a\u{fffd}b"])
-    );
+    assert_eq!(call["arguments"]["argv"], json!(["printf", "%s", "a\u{fffd}b"]));
     assert_eq!(call["arguments"]["lossy"], true);
     assert_eq!(place.say("run --task essay --bogus true").code, 2);
     assert_eq!(place.say("run --task essay").code, 2);
@@ -314,16 +243,10 @@ fn the_command_gets_standard_input() {
     use std::io::Write;
     let place = place();
     let mut command = script(&place, "", "cat; cat draft.md");
-    let child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = child.spawn().unwrap();
     child.stdin.take().unwrap().write_all(b"zero\n").unwrap();
-    assert_eq!(
-        Ran::of(child.wait_with_output().unwrap()).out,
-        "zero\none\n"
-    );
+    assert_eq!(Ran::of(child.wait_with_output().unwrap()).out, "zero\none\n");
 }
 
 #[test]
@@ -373,55 +296,24 @@ fn a_command_gets_no_token_and_no_key_unless_it_is_asked_for_and_neither_is_reco
     let token = "mp_01234567_secret";
     let keyed = |args: &[&str]| {
         let mut command = place.command(args);
-        command
-            .env("MILEPOST_KEY", key.trim())
-            .env("MILEPOST_TOKEN", token);
+        command.env("MILEPOST_KEY", key.trim()).env("MILEPOST_TOKEN", token);
         Ran::of(command.output().unwrap())
     };
-    place.write(
-        "r.jsonl",
-        r#"{"kind":"message","role":"user","content":"go"}"#,
-    );
+    place.write("r.jsonl", r#"{"kind":"message","role":"user","content":"go"}"#);
     keyed(&["record", "--task", "t", "r.jsonl"]).ok();
     let ran = keyed(&["run", "--task", "t", "--no-files", "--", "env"]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(
-        !ran.out.contains("MILEPOST_TOKEN") && !ran.out.contains("MILEPOST_KEY="),
-        "{ran:?}"
-    );
-    let ran = keyed(&[
-        "run",
-        "--task",
-        "t",
-        "--no-files",
-        "--pass-key",
-        "--",
-        "env",
-    ]);
-    assert!(
-        ran.out.contains(key.trim()) && !ran.out.contains(token),
-        "{ran:?}"
-    );
+    assert!(!ran.out.contains("MILEPOST_TOKEN") && !ran.out.contains("MILEPOST_KEY="), "{ran:?}");
+    let ran = keyed(&["run", "--task", "t", "--no-files", "--pass-key", "--", "env"]);
+    assert!(ran.out.contains(key.trim()) && !ran.out.contains(token), "{ran:?}");
     // In an argument and through a command that knows it from elsewhere.
     let script = format!("printf mp_0123; printf 4567_secret; echo {token} >&2");
-    keyed(&[
-        "run",
-        "--task",
-        "t",
-        "--no-files",
-        "--",
-        "sh",
-        "-c",
-        &script,
-    ]);
+    keyed(&["run", "--task", "t", "--no-files", "--", "sh", "-c", &script]);
     let log = keyed(&["log", "t", "--json"]).ok();
     assert!(log.contains("[secret]"), "{log}");
     assert!(!log.contains(token) && !log.contains(key.trim()), "{log}");
     let shown = keyed(&["export", "t"]).ok();
-    assert!(
-        !shown.contains(token) && !shown.contains(key.trim()),
-        "{shown}"
-    );
+    assert!(!shown.contains(token) && !shown.contains(key.trim()), "{shown}");
 }
 
 #[test]

@@ -23,12 +23,7 @@ fn messages() -> Value {
 }
 
 fn ids(said: &Value) -> Vec<&str> {
-    said["tasks"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|task| text(task, "id"))
-        .collect()
+    said["tasks"].as_array().unwrap().iter().map(|task| text(task, "id")).collect()
 }
 
 #[test]
@@ -56,10 +51,7 @@ fn import_takes_every_format_and_says_what_it_took_it_for() {
 #[test]
 fn a_message_array_becomes_steps_with_messages_and_tools() {
     let place = Place::new();
-    place.write(
-        "chat.json",
-        serde_json::to_string_pretty(&messages()).unwrap(),
-    );
+    place.write("chat.json", serde_json::to_string_pretty(&messages()).unwrap());
     place.say("import chat.json --as talk --user ana").ok();
     let events = place.lines("log talk");
     let kinds: Vec<&str> = events.iter().map(|event| text(event, "kind")).collect();
@@ -79,15 +71,9 @@ fn a_message_array_becomes_steps_with_messages_and_tools() {
     ];
     assert_eq!(kinds, expected);
     assert_eq!(events[4]["body"]["arguments"], json!({"file": "a"}));
-    assert_eq!(
-        events[9]["body"]["refusal"],
-        Value::Null,
-        "nothing is left out"
-    );
+    assert_eq!(events[9]["body"]["refusal"], Value::Null, "nothing is left out");
     assert_eq!(place.json("tasks")[0]["user"], "ana");
-    place
-        .say("import chat.json --as talk")
-        .failed(4, "the task talk exists already");
+    place.say("import chat.json --as talk").failed(4, "the task talk exists already");
 }
 
 #[test]
@@ -101,29 +87,19 @@ fn a_file_for_fine_tuning_becomes_a_task_a_line() {
     assert_eq!(state["message_count"], 5);
     assert_eq!(state["variables"], json!({"parallel_tool_calls": false}));
     place.write("bad.jsonl", format!("{line}\n{{\"messages\": [\n"));
-    place
-        .say("import bad.jsonl")
-        .failed(1, "bad.jsonl:3:0: not JSON: EOF while parsing a list");
+    place.say("import bad.jsonl").failed(1, "bad.jsonl:3:0: not JSON: EOF while parsing a list");
     place.write("none.jsonl", format!("{line}\n{{\"text\": 1}}\n"));
-    place.say("import none.jsonl").failed(
-        1,
-        "none.jsonl: value 2 has no list of messages under `messages`",
-    );
-    assert_eq!(
-        place.json("tasks").as_array().unwrap().len(),
-        2,
-        "all of it or nothing"
-    );
+    place
+        .say("import none.jsonl")
+        .failed(1, "none.jsonl: value 2 has no list of messages under `messages`");
+    assert_eq!(place.json("tasks").as_array().unwrap().len(), 2, "all of it or nothing");
 }
 
 #[test]
 fn arrays_that_are_hostile_are_refused_and_leave_no_task() {
     let place = Place::new();
-    let deep = format!(
-        "[{{\"role\":\"user\",\"content\":{}{}}}]",
-        "[".repeat(200),
-        "]".repeat(200)
-    );
+    let deep =
+        format!("[{{\"role\":\"user\",\"content\":{}{}}}]", "[".repeat(200), "]".repeat(200));
     for bad in [
         "[{\"role\":\"user\"",
         "[{\"role\":\"user\"},7]",
@@ -136,10 +112,7 @@ fn arrays_that_are_hostile_are_refused_and_leave_no_task() {
         place.write("bad.json", bad);
         let ran = place.say("import bad.json");
         assert_eq!(ran.code, 1, "{bad:.60}: {ran:?}");
-        assert!(
-            ran.err.contains("error: bad.json") && ran.err.contains("hint: "),
-            "{ran:?}"
-        );
+        assert!(ran.err.contains("error: bad.json") && ran.err.contains("hint: "), "{ran:?}");
     }
     assert_eq!(place.json("tasks"), json!([]));
 }
@@ -152,22 +125,15 @@ fn what_is_nothing_known_is_refused_and_a_format_that_is_named_is_believed() {
     place.say("import notes.txt").failed(1, unknown);
     assert!(!place.store().exists());
     let ran = place.say("import notes.txt --format claude-code");
-    assert!(
-        ran.err.contains("notes.txt:1: not a JSON object"),
-        "{ran:?}"
-    );
+    assert!(ran.err.contains("notes.txt:1: not a JSON object"), "{ran:?}");
     place.write("chat.txt", "{\"content\":\"hi\",\"role\":\"user\"}\n");
     place.say("import chat.txt --format openai").ok();
     assert_eq!(place.json("state chat")["message_count"], 1);
     let folder = place.path("empty");
     fs::create_dir(folder).unwrap();
     place.say("import empty").failed(1, "no ckpt-*.json file");
-    place
-        .say("import empty --format claude-code")
-        .failed(1, "no session in it");
-    place
-        .say("import empty --format openai")
-        .failed(1, "openai is read from files");
+    place.say("import empty --format claude-code").failed(1, "no session in it");
+    place.say("import empty --format openai").failed(1, "openai is read from files");
 }
 
 #[test]
@@ -175,9 +141,7 @@ fn a_run_comes_through_a_pipe_where_its_format_is_named() {
     let place = Place::new();
     let file = place.write("chat.json", messages().to_string());
     let mut command = place.command(["import", "-", "--format", "openai", "--as", "piped"]);
-    command
-        .stdin(fs::File::open(file).unwrap())
-        .stdout(Stdio::piped());
+    command.stdin(fs::File::open(file).unwrap()).stdout(Stdio::piped());
     common::Ran::of(command.output().unwrap()).ok();
     assert_eq!(place.json("state piped")["message_count"], 5);
 }
@@ -198,10 +162,7 @@ fn a_store_in_use_is_said_to_be() {
 fn nothing_of_a_document_goes_in_where_a_part_of_it_is_refused() {
     let place = Place::new();
     let entry = |id: Value| json!({"task_id": id, "reward": 1, "traj": [{"role": "user", "content": "hi"}], "trial": 0});
-    place.write(
-        "two.json",
-        json!([entry(json!(1)), entry(json!("a\u{0}b"))]).to_string(),
-    );
+    place.write("two.json", json!([entry(json!(1)), entry(json!("a\u{0}b"))]).to_string());
     let ran = place.say("import two.json");
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.err.contains("control character"), "{}", ran.err);
@@ -220,9 +181,7 @@ fn what_nests_too_deep_is_refused_and_not_dropped() {
         ),
     ] {
         place.write("deep.json", &content);
-        place
-            .say("import deep.json")
-            .failed(1, "nested deeper than 96 levels");
+        place.say("import deep.json").failed(1, "nested deeper than 96 levels");
     }
     assert_eq!(place.json("tasks"), json!([]));
 }

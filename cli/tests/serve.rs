@@ -36,11 +36,7 @@ impl Service {
     }
 
     fn started(mut command: std::process::Command) -> Self {
-        let mut child = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         let mut out = BufReader::new(child.stdout.take().unwrap());
         out.read_line(&mut line).unwrap();
@@ -131,14 +127,9 @@ fn idle_connections_take_no_file_that_the_store_needs() {
     let mut args = vec!["-c".into(), limited.into(), program];
     args.extend(serve.get_args().map(std::ffi::OsStr::to_owned));
     let service = Service::started(place.command_of("sh", args));
-    assert_eq!(
-        service.ask("POST", "/v1/tasks", None, r#"{"id": "t"}"#).0,
-        201
-    );
+    assert_eq!(service.ask("POST", "/v1/tasks", None, r#"{"id": "t"}"#).0, 201);
     let before = TcpStream::connect(&service.at).unwrap();
-    let mut idle: Vec<_> = (0..200)
-        .map(|_| TcpStream::connect(&service.at).unwrap())
-        .collect();
+    let mut idle: Vec<_> = (0..200).map(|_| TcpStream::connect(&service.at).unwrap()).collect();
     let mut refused = String::new();
     let _ = idle.pop().unwrap().read_to_string(&mut refused);
     assert!(refused.starts_with("HTTP/1.1 503"), "{refused:?}");
@@ -177,39 +168,22 @@ fn a_hangup_stops_it_as_cleanly() {
 fn a_store_is_served_and_stops_cleanly() {
     let place = Place::recorded();
     let service = Service::start(&place, &["--log", "json"]);
-    assert_eq!(
-        service.ask("GET", "/healthz", None, ""),
-        (200, "ok\n".into())
-    );
-    assert_eq!(
-        service.ask("GET", "/readyz", None, ""),
-        (200, "ready\n".into())
-    );
+    assert_eq!(service.ask("GET", "/healthz", None, ""), (200, "ok\n".into()));
+    assert_eq!(service.ask("GET", "/readyz", None, ""), (200, "ready\n".into()));
     let (status, stats) = service.get("/api/v0/checkpoint/direct/stats?user_id=ada", None);
     assert_eq!((status, &stats["data"]["user_id"]), (200, &json!("ada")));
     assert_eq!(stats["data"]["thread_count"], 6);
     let (status, list) = service.get("/api/v1/tasks/run/checkpoints", None);
     assert_eq!(status, 200, "{list}");
-    assert_eq!(
-        list["data"]["total"],
-        list["data"]["checkpoints"].as_array().unwrap().len()
-    );
+    assert_eq!(list["data"]["total"], list["data"]["checkpoints"].as_array().unwrap().len());
     // The store is in use meanwhile: the service has it, and is asked.
     assert!(place.run(["tasks"]).ok().contains("history_only"));
     let (code, said) = service.stop();
     assert_eq!(code, Some(0), "{said}");
-    assert!(
-        said.contains("no token was made") && said.contains("stopping"),
-        "{said}"
-    );
-    let logged = said
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    assert!(said.contains("no token was made") && said.contains("stopping"), "{said}");
+    let logged = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let routes: Vec<Value> = logged.map(|line| line["route"].clone()).collect();
-    assert!(
-        routes.contains(&json!("/api/v1/tasks/{task}/checkpoints")),
-        "{said}"
-    );
+    assert!(routes.contains(&json!("/api/v1/tasks/{task}/checkpoints")), "{said}");
     place.run(["verify"]).ok();
 }
 
@@ -224,45 +198,26 @@ fn tokens_are_made_listed_and_revoked_while_it_runs() {
     assert_eq!(made.code, 0, "{made:?}");
     assert!(made.err.contains("from now on"), "{made:?}");
     let ada = made.out.trim();
-    let eve = place
-        .run([
-            "token",
-            "create",
-            "--user",
-            "eve",
-            "--expires",
-            "1h",
-            "--json",
-        ])
-        .ok();
+    let eve = place.run(["token", "create", "--user", "eve", "--expires", "1h", "--json"]).ok();
     let eve: Value = serde_json::from_str(&eve).unwrap();
     let hers = eve["token"].as_str().unwrap();
     assert_eq!(service.get(path, None).0, 401);
     assert_eq!(service.get(path, Some(ada)).0, 200);
     assert_eq!(service.get(path, Some(hers)).0, 404);
     let listed: Value = serde_json::from_str(&place.run(["token", "list", "--json"]).ok()).unwrap();
-    let users: Vec<&Value> = listed
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|token| &token["user"])
-        .collect();
+    let users: Vec<&Value> =
+        listed.as_array().unwrap().iter().map(|token| &token["user"]).collect();
     assert_eq!(users, ["ada", "eve"]);
     assert!(!listed.to_string().contains(ada) && eve["expires"].is_string());
     let id = listed[0]["id"].as_str().unwrap();
     place.run(["token", "revoke", id]).ok();
     assert_eq!(service.get(path, Some(ada)).0, 401);
     let table = place.run(["token", "list"]).ok();
-    assert!(
-        table.contains("revoked") && table.contains("own tasks"),
-        "{table}"
-    );
+    assert!(table.contains("revoked") && table.contains("own tasks"), "{table}");
     let whole = format!("mp_{}_rest", eve["id"].as_str().unwrap());
     place.run(["token", "revoke", &whole]).ok();
     assert_eq!(service.get(path, Some(hers)).0, 401);
-    place
-        .run(["token", "revoke", "00000000"])
-        .failed(1, "there is no token");
+    place.run(["token", "revoke", "00000000"]).failed(1, "there is no token");
 }
 
 #[test]
@@ -296,13 +251,7 @@ fn pages_of_others_and_names_of_others_are_refused() {
     assert_eq!(ask("Origin: http://evil.example\r\n", &service.at), 403);
     assert_eq!(ask("Sec-Fetch-Site: cross-site\r\n", &service.at), 403);
     assert_eq!(ask("", "evil.example:80"), 403);
-    for host in [
-        "localhost",
-        "LOCALHOST:1",
-        "127.0.0.1",
-        "[::1]:7733",
-        &service.at,
-    ] {
+    for host in ["localhost", "LOCALHOST:1", "127.0.0.1", "[::1]:7733", &service.at] {
         assert_eq!(ask("", host), 200, "{host}");
     }
     assert_eq!(ask("Sec-Fetch-Site: none\r\n", &service.at), 200);
@@ -375,9 +324,7 @@ fn a_socket_answers_curl_and_goes_with_the_service() {
     assert_eq!(came.stdout, b"ok\n");
     drop(again);
     let long = format!("unix:/tmp/{}", "x".repeat(200));
-    place
-        .run(["serve", "--listen", &long])
-        .failed(1, "at most 107 bytes");
+    place.run(["serve", "--listen", &long]).failed(1, "at most 107 bytes");
 }
 
 /// A certificate of its own and its key, for `localhost`.
@@ -392,11 +339,7 @@ fn a_certificate_is_read_again_when_the_service_is_told_to() {
     let place = Place::recorded();
     let settings = place.path("settings.toml");
     let of = |name: &str| place.path(name).display().to_string();
-    let text = format!(
-        "[tls]\ncertificate = {:?}\nkey = {:?}\n",
-        of("certificate"),
-        of("key")
-    );
+    let text = format!("[tls]\ncertificate = {:?}\nkey = {:?}\n", of("certificate"), of("key"));
     std::fs::write(&settings, text).unwrap();
     let args = ["--config", settings.to_str().unwrap()];
     let none = place.run([&["serve", "--listen", "127.0.0.1:0"][..], &args].concat());

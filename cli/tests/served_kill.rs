@@ -23,19 +23,11 @@ const ENOUGH: usize = 60;
 
 fn serve(place: &Place) -> (Child, String) {
     let mut command = place.command(["serve", "--listen", "127.0.0.1:0", "--log", "none"]);
-    let mut child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut line = String::new();
     let mut out = BufReader::new(child.stdout.take().unwrap());
     out.read_line(&mut line).unwrap();
-    let at = line
-        .trim()
-        .strip_prefix("listening on http://")
-        .unwrap()
-        .to_owned();
+    let at = line.trim().strip_prefix("listening on http://").unwrap().to_owned();
     (child, at)
 }
 

@@ -38,11 +38,7 @@ fn rewound() -> Made {
     let mut made = Made::new();
     made.other(json!({"type": "summary", "summary": "about it", "leafUuid": "x"}));
     made.user("a", None, "first");
-    made.assistant(
-        "b",
-        "a",
-        json!([said("on it"), call("t1", "Bash", json!({"command": "ls"}))]),
-    );
+    made.assistant("b", "a", json!([said("on it"), call("t1", "Bash", json!({"command": "ls"}))]));
     made.results("c", "b", json!([result("t1", "a b")]));
     made.assistant("d", "c", json!([said("done")]));
     made.user("e", Some("d"), "second");
@@ -57,11 +53,7 @@ fn a_session_becomes_steps_with_messages_and_tools() {
     let place = Place::new();
     let mut made = Made::new();
     made.user("a", None, "first");
-    made.assistant(
-        "b",
-        "a",
-        json!([said("on it"), call("t1", "Bash", json!({"command": "ls"}))]),
-    );
+    made.assistant("b", "a", json!([said("on it"), call("t1", "Bash", json!({"command": "ls"}))]));
     made.results("c", "b", json!([result("t1", "a b")]));
     made.user("d", Some("c"), "second");
     made.save(&place);
@@ -93,10 +85,7 @@ fn a_session_becomes_steps_with_messages_and_tools() {
     assert_eq!(events[5]["body"]["arguments"], json!({"command": "ls"}));
     assert_eq!(events[6]["body"]["output"], "a b");
     assert_eq!(events[4]["body"]["claude_code"]["message"]["id"], "m");
-    assert_eq!(
-        events[7]["body"]["data"]["toolUseResult"],
-        json!({"stdout": "x"})
-    );
+    assert_eq!(events[7]["body"]["data"]["toolUseResult"], json!({"stdout": "x"}));
     let mark = &events[9]["body"];
     assert_eq!(mark["label"], "prompt-2");
     assert_eq!(mark["aliases"], json!(["d"]));
@@ -111,14 +100,8 @@ fn a_prompt_asked_otherwise_is_a_lineage_that_the_task_goes_on_with() {
     place.say("import session.jsonl").ok();
     let begun = ["first", "on it", "call t1", "result t1", "done"];
     let then = |more: [&'static str; 2]| [&begun[..], &more].concat();
-    assert_eq!(
-        conversation(&place, SESSION),
-        then(["second, otherwise", "otherwise done"])
-    );
-    assert_eq!(
-        conversation(&place, &format!("{SESSION}/0")),
-        then(["second", "second done"])
-    );
+    assert_eq!(conversation(&place, SESSION), then(["second, otherwise", "otherwise done"]));
+    assert_eq!(conversation(&place, &format!("{SESSION}/0")), then(["second", "second done"]));
     let lineages = place.json(&format!("lineages {SESSION}"));
     assert_eq!(lineages.as_array().unwrap().len(), 2);
     assert_eq!(lineages[1]["description"], "second, otherwise (g)");
@@ -156,10 +139,7 @@ fn an_agents_conversation_parts_behind_the_call_that_asked_for_it() {
     made.assistant("d", "c", json!([said("done")]));
     made.save(&place);
     place.say("import session.jsonl").ok();
-    assert_eq!(
-        conversation(&place, SESSION),
-        ["first", "call t1", "result t1", "done"]
-    );
+    assert_eq!(conversation(&place, SESSION), ["first", "call t1", "result t1", "done"]);
     assert_eq!(
         conversation(&place, &format!("{SESSION}/1")),
         ["first", "call t1", "look around", "seen"]
@@ -183,25 +163,10 @@ fn tools_called_together_stay_on_one_lineage() {
     made.assistant("c", "r2", json!([said("done")]));
     made.save(&place);
     place.say("import session.jsonl").ok();
-    assert_eq!(
-        place
-            .json(&format!("lineages {SESSION}"))
-            .as_array()
-            .unwrap()
-            .len(),
-        1
-    );
+    assert_eq!(place.json(&format!("lineages {SESSION}")).as_array().unwrap().len(), 1);
     assert_eq!(
         conversation(&place, SESSION),
-        [
-            "first",
-            "both",
-            "call t1",
-            "call t2",
-            "result t1",
-            "result t2",
-            "done"
-        ]
+        ["first", "both", "call t1", "call t2", "result t1", "result t2", "done"]
     );
 }
 
@@ -215,30 +180,14 @@ fn a_compaction_goes_on_where_it_was_made() {
         json!({"type": "system", "subtype": "compact_boundary", "uuid": "k", "parentUuid": null,
         "logicalParentUuid": "b", "content": "Conversation compacted", "sessionId": SESSION}),
     );
-    made.with(
-        "l",
-        Some("k"),
-        "user",
-        json!("what was before"),
-        json!({"isCompactSummary": true}),
-    );
+    made.with("l", Some("k"), "user", json!("what was before"), json!({"isCompactSummary": true}));
     made.user("m", Some("l"), "second");
     made.save(&place);
     place.say("import session.jsonl").ok();
-    assert_eq!(
-        conversation(&place, SESSION),
-        ["first", "done", "what was before", "second"]
-    );
+    assert_eq!(conversation(&place, SESSION), ["first", "done", "what was before", "second"]);
     let state = place.json(&format!("state {SESSION}"));
     assert_eq!(state["step"]["number"], 2, "a summary is no prompt");
-    assert_eq!(
-        place
-            .json(&format!("lineages {SESSION}"))
-            .as_array()
-            .unwrap()
-            .len(),
-        1
-    );
+    assert_eq!(place.json(&format!("lineages {SESSION}")).as_array().unwrap().len(), 1);
 }
 
 #[test]
@@ -249,31 +198,22 @@ fn a_folder_of_sessions_is_imported_with_all_there_is_in_it() {
     fs::write(folder.join(format!("{SESSION}.jsonl")), rewound().text()).unwrap();
     let other = rewound().text().replace(SESSION, "another");
     fs::write(folder.join("another.jsonl"), &other).unwrap();
-    let agent = rewound()
-        .text()
-        .replace("\"cwd\"", "\"agentId\":\"77\",\"cwd\"");
+    let agent = rewound().text().replace("\"cwd\"", "\"agentId\":\"77\",\"cwd\"");
     fs::write(folder.join("s/subagents/agent-77.jsonl"), agent).unwrap();
     fs::write(folder.join("notes.jsonl"), "{\"kind\":\"message\"}\n").unwrap();
     let ran = place.say("import projects --json");
     assert!(
-        ran.err
-            .contains("projects: 1 *.jsonl file in it that no session begins: left out"),
+        ran.err.contains("projects: 1 *.jsonl file in it that no session begins: left out"),
         "{ran:?}"
     );
     let said: Value = serde_json::from_str(&ran.out).unwrap();
-    let mut ids: Vec<&str> = said["tasks"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|t| text(t, "id"))
-        .collect();
+    let mut ids: Vec<&str> =
+        said["tasks"].as_array().unwrap().iter().map(|t| text(t, "id")).collect();
     ids.sort_unstable();
     assert_eq!(ids, [SESSION, &format!("{SESSION}-agent-77"), "another"]);
     let refused = place.say("import projects --as one");
     refused.failed(1, "--as names one task, and there are 3 sessions");
-    place
-        .say("import projects/-home-ana/another.jsonl --as one")
-        .ok();
+    place.say("import projects/-home-ana/another.jsonl --as one").ok();
     assert_eq!(conversation(&place, "one").len(), 7);
 }
 
@@ -283,13 +223,7 @@ fn a_session_that_goes_on_from_another_is_a_task_of_its_own() {
     rewound().save(&place);
     place.say("import session.jsonl").ok();
     let mut made = rewound();
-    made.with(
-        "i",
-        Some("h"),
-        "user",
-        json!("further"),
-        json!({"sessionId": "later"}),
-    );
+    made.with("i", Some("h"), "user", json!("further"), json!({"sessionId": "later"}));
     place.write("later.jsonl", made.text());
     let said = place.json("import later.jsonl");
     assert_eq!(said["tasks"][0]["id"], "later");
@@ -310,10 +244,7 @@ fn record_takes_a_session_too_and_tells_of_each_line() {
 #[test]
 fn a_task_of_something_else_is_not_written_to() {
     let place = Place::new();
-    place.write(
-        "run.jsonl",
-        "{\"kind\":\"message\",\"role\":\"user\",\"content\":\"x\"}\n",
-    );
+    place.write("run.jsonl", "{\"kind\":\"message\",\"role\":\"user\",\"content\":\"x\"}\n");
     place.say("record run.jsonl").ok();
     rewound().save(&place);
     let refused = place.say("import session.jsonl --as run");

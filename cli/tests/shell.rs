@@ -32,17 +32,11 @@ fn commands_tasks_and_checkpoints_are_completed() {
     place.say("mark run@6 later").ok();
     assert_eq!(completed(&place, &["linea"]), ["lineages"]);
     assert_eq!(completed(&place, &["log", "re"]), ["react"]);
-    assert_eq!(
-        completed(&place, &["lineages", "airline-"]),
-        ["airline-7", "airline-0"]
-    );
+    assert_eq!(completed(&place, &["lineages", "airline-"]), ["airline-7", "airline-0"]);
     let labels = completed(&place, &["restore", "run@"]);
     assert_eq!(labels, ["run@later", "run@early"]);
     assert_eq!(completed(&place, &["show", "run@e"]), ["run@early"]);
-    assert_eq!(
-        completed(&place, &["log", "run", "--kind", "step_fa"]),
-        ["step_failed"]
-    );
+    assert_eq!(completed(&place, &["log", "run", "--kind", "step_fa"]), ["step_failed"]);
     // Where there is no store nothing is said.
     assert_eq!(completed(&Place::new(), &["log", "re"]), [] as [&str; 0]);
 }

@@ -36,10 +36,7 @@ fn blame_prints_the_last_event_and_with_history_all_of_them() {
     let place = scored();
     let out = place.say("blame t /variables/score").ok();
     assert_eq!(out.lines().count(), 2, "{out}");
-    assert!(
-        out.contains("variables_patched") && out.contains("10 -> 1"),
-        "{out}"
-    );
+    assert!(out.contains("variables_patched") && out.contains("10 -> 1"), "{out}");
     let out = place.say("blame t /variables/score --history").ok();
     assert_eq!(out.lines().count(), 4, "{out}");
     assert!(out.contains("(nothing) -> 10"), "{out}");
@@ -59,9 +56,7 @@ fn blame_says_where_no_event_set_it_and_what_is_no_pointer() {
     let out = place.say("blame t /variables/best").ok();
     assert_eq!(out, "no event set /variables/best: it was never there\n");
     place.say("blame t score").failed(1, "one begins with `/`");
-    place
-        .say("blame t /score")
-        .failed(1, "a state has no field");
+    place.say("blame t /score").failed(1, "a state has no field");
     place.say("blame none /prompt").failed(1, "none");
 }
 
@@ -94,12 +89,7 @@ fn bisect_refuses_what_it_cannot_search() {
     bisect(&place, &["t", "--when", "/variables/score > 100"]).failed(1, "is not so at");
     bisect(&place, &["t", "--when", "/message_count == 0"]).failed(1, "already");
     bisect(&place, &["t@3", "--good", "t@9", "--when", "exists /phase"]).failed(1, "comes first");
-    for usage in [
-        &["t"][..],
-        &["t", "--run"],
-        &["t", "--when", "x", "--run", "--", "true"],
-        &[],
-    ] {
+    for usage in [&["t"][..], &["t", "--run"], &["t", "--when", "x", "--run", "--", "true"], &[]] {
         assert_eq!(bisect(&place, usage).code, 2, "{usage:?}");
     }
 }
@@ -117,16 +107,10 @@ fn a_command_says_what_a_state_is_with_its_exit_code() {
     "#;
     let ran = bisect(&place, &["t", "--run", "--", "sh", "-c", script]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(
-        ran.err.contains("asked of"),
-        "what it prints is told: {ran:?}"
-    );
+    assert!(ran.err.contains("asked of"), "what it prints is told: {ran:?}");
     assert!(!ran.out.contains("asked of"), "{ran:?}");
     assert!(ran.err.contains("skipped"), "{ran:?}");
-    assert!(
-        ran.out.contains(&format!("{found} is the first event")),
-        "{ran:?}"
-    );
+    assert!(ran.out.contains(&format!("{found} is the first event")), "{ran:?}");
 }
 
 #[test]
@@ -171,10 +155,7 @@ fn a_search_by_hand_goes_on_from_command_to_command() {
         out = bisect(&place, &[verdict]).ok();
         asked += 1;
     }
-    assert!(
-        out.contains(&format!("{found} is the first event")),
-        "{out}"
-    );
+    assert!(out.contains(&format!("{found} is the first event")), "{out}");
     assert!((1..=6).contains(&asked), "{asked}");
     let again = bisect(&place, &["good"]).ok();
     assert_eq!(again, out, "what was found is told again");

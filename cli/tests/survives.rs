@@ -96,16 +96,9 @@ impl Service {
             Ok(came)
         });
         let came = answer.unwrap_or_default();
-        let status = came
-            .get(9..12)
-            .and_then(|digits| std::str::from_utf8(digits).ok());
+        let status = came.get(9..12).and_then(|digits| std::str::from_utf8(digits).ok());
         let status = status.and_then(|digits| digits.parse().ok()).unwrap_or(0);
-        *self
-            .answers
-            .lock()
-            .unwrap()
-            .entry((of, status))
-            .or_default() += 1;
+        *self.answers.lock().unwrap().entry((of, status)).or_default() += 1;
         if [429, 503, 507].contains(&status) {
             self.rest(Duration::from_millis(100));
         }
@@ -114,13 +107,7 @@ impl Service {
 
     fn append(&self, of: &'static str, task: &str, kind: &str, body: &Value) -> u16 {
         let event = json!({"kind": kind, "body": body}).to_string();
-        self.ask(
-            of,
-            "POST",
-            &format!("/v1/tasks/{task}/events"),
-            event.as_bytes(),
-        )
-        .0
+        self.ask(of, "POST", &format!("/v1/tasks/{task}/events"), event.as_bytes()).0
     }
 
     /// Waits, unless it is over.
@@ -219,8 +206,7 @@ fn slow_bodies(service: &Service, _: usize) {
         }
     }
     for _ in 0..15 {
-        open.iter_mut()
-            .for_each(|stream| drop(stream.write_all(b" ")));
+        open.iter_mut().for_each(|stream| drop(stream.write_all(b" ")));
         service.rest(Duration::from_secs(1));
     }
 }
@@ -231,12 +217,7 @@ fn deep_bodies(service: &Service, n: usize) {
         1 => format!("{{\"metadata\": {}", "[".repeat(12 << 20)),
         _ => format!("{{\"metadata\": {{\"a\": [{}0]}}}}", "{},".repeat(4 << 20)),
     };
-    service.ask(
-        "deep bodies",
-        "POST",
-        "/v1/tasks/busy/checkpoints",
-        body.as_bytes(),
-    );
+    service.ask("deep bodies", "POST", "/v1/tasks/busy/checkpoints", body.as_bytes());
 }
 
 fn idle(service: &Service, _: usize) {
@@ -246,10 +227,7 @@ fn idle(service: &Service, _: usize) {
 
 fn tasks(service: &Service, _: usize) {
     let now = std::time::SystemTime::now();
-    let now = now
-        .duration_since(std::time::UNIX_EPOCH)
-        .unwrap()
-        .as_nanos();
+    let now = now.duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos();
     let body = json!({"id": format!("t{now}"), "initial": {"artifacts": {"a": "x"}}}).to_string();
     service.ask("tasks", "POST", "/v1/tasks", body.as_bytes());
 }
@@ -281,12 +259,7 @@ fn restores(service: &Service, _: usize) {
 
 fn cleanups(service: &Service, _: usize) {
     let body = br#"{"user_id": "mallory", "keep_count": 3}"#;
-    service.ask(
-        "cleanups",
-        "POST",
-        "/api/v0/checkpoint/direct/cleanup",
-        body,
-    );
+    service.ask("cleanups", "POST", "/api/v0/checkpoint/direct/cleanup", body);
     service.ask("cleanups", "GET", "/v1/stats", b"");
     service.rest(Duration::from_secs(2));
 }
@@ -295,20 +268,12 @@ fn cleanups(service: &Service, _: usize) {
 fn prepare(service: &Service) {
     for task in ["wide", "long", "doc", "busy", "back"] {
         let body = json!({"id": task}).to_string();
-        assert_eq!(
-            service
-                .ask("prepared", "POST", "/v1/tasks", body.as_bytes())
-                .0,
-            201
-        );
+        assert_eq!(service.ask("prepared", "POST", "/v1/tasks", body.as_bytes()).0, 201);
     }
     for n in 0..2 {
         let value = json!({"v": fields(150_000, n)}).to_string();
         let path = "/v1/tasks/wide/artifacts";
-        assert_eq!(
-            service.ask("prepared", "PATCH", path, value.as_bytes()).0,
-            200
-        );
+        assert_eq!(service.ask("prepared", "PATCH", path, value.as_bytes()).0, 200);
     }
     for n in 0..4 {
         let said = json!({"role": "user", "content": n.to_string().repeat(15_000_000)});
@@ -320,11 +285,7 @@ fn prepare(service: &Service) {
 
 fn serve(place: &Place) -> (Child, String) {
     let mut command = place.command(["serve", "--listen", "127.0.0.1:0", "--log", "none"]);
-    let mut child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::inherit())
-        .spawn()
-        .unwrap();
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
     let mut line = String::new();
     let mut out = BufReader::new(child.stdout.take().unwrap());
     while !line.contains("listening on http://") {
@@ -346,20 +307,14 @@ fn watched(child: u32, service: &Service, admin: &str) {
             let _ = stream.write_all(&request);
             let _ = stream.read_to_string(&mut came);
         }
-        let counted = [
-            "milepost_http_held_bytes",
-            "milepost_applier_lag_bytes",
-            "milepost_kept_state_bytes",
-        ];
-        let counted = came
-            .lines()
-            .filter(|line| counted.iter().any(|it| line.starts_with(it)));
+        let counted =
+            ["milepost_http_held_bytes", "milepost_applier_lag_bytes", "milepost_kept_state_bytes"];
+        let counted = came.lines().filter(|line| counted.iter().any(|it| line.starts_with(it)));
         let counted: Vec<_> = counted
             .filter_map(|line| line.rsplit_once(' '))
             .map(|(name, n)| {
-                let name = name
-                    .trim_start_matches("milepost_")
-                    .trim_start_matches("http_held_bytes");
+                let name =
+                    name.trim_start_matches("milepost_").trim_start_matches("http_held_bytes");
                 format!("{name} {}", n.parse::<f64>().unwrap_or(0.0) as u64 >> 20)
             })
             .collect();
@@ -367,32 +322,17 @@ fn watched(child: u32, service: &Service, admin: &str) {
             return;
         };
         let lines = ["VmHWM", "RssAnon", "RssFile", "Threads"];
-        let lines = status
-            .lines()
-            .filter(|line| lines.iter().any(|it| line.starts_with(it)));
+        let lines = status.lines().filter(|line| lines.iter().any(|it| line.starts_with(it)));
         let lines: Vec<_> = lines
-            .map(|line| {
-                line.split_whitespace()
-                    .take(2)
-                    .collect::<Vec<_>>()
-                    .join(" ")
-            })
+            .map(|line| line.split_whitespace().take(2).collect::<Vec<_>>().join(" "))
             .collect();
-        eprintln!(
-            "{:?} {} | {}",
-            begun.elapsed().as_secs(),
-            lines.join(" "),
-            counted.join(" ")
-        );
+        eprintln!("{:?} {} | {}", begun.elapsed().as_secs(), lines.join(" "), counted.join(" "));
     }
 }
 
 fn peak_mib(child: &Child) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
-    let line = status
-        .lines()
-        .find(|line| line.starts_with("VmHWM:"))
-        .unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
     let kib: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
     kib / 1024
 }
@@ -442,10 +382,7 @@ fn one_token_that_does_its_worst_leaves_the_service_to_the_others() {
         return;
     };
     let place = Place::new();
-    place.write(
-        "run.jsonl",
-        r#"{"kind": "message", "role": "user", "content": "x"}"#,
-    );
+    place.write("run.jsonl", r#"{"kind": "message", "role": "user", "content": "x"}"#);
     place.say("record --task seed run.jsonl").ok();
     let token = |user: &str| {
         let made = place.say(&format!("token create --user {user}"));
@@ -455,20 +392,12 @@ fn one_token_that_does_its_worst_leaves_the_service_to_the_others() {
     let (mallory, ana) = (token("mallory"), token("ana"));
     let admin = token("root --admin");
     let (mut child, at) = serve(&place);
-    let service = Service {
-        at,
-        token: mallory,
-        answers: Mutex::default(),
-        stop: AtomicBool::new(false),
-    };
+    let service =
+        Service { at, token: mallory, answers: Mutex::default(), stop: AtomicBool::new(false) };
     prepare(&service);
     let prepared = peak_mib(&child);
     let wanted = std::env::var("MILEPOST_HOSTILE_USES").ok();
-    let wanted = |name: &str| {
-        wanted
-            .as_ref()
-            .is_none_or(|all| all.split(',').any(|it| it == name))
-    };
+    let wanted = |name: &str| wanted.as_ref().is_none_or(|all| all.split(',').any(|it| it == name));
     let mut took = thread::scope(|scope| {
         for (_, threads, worst) in WORST.into_iter().filter(|(name, ..)| wanted(name)) {
             for n in 0..threads {
@@ -499,17 +428,12 @@ fn one_token_that_does_its_worst_leaves_the_service_to_the_others() {
     let answers = service.answers.lock().unwrap();
     for (name, _, _) in WORST {
         let of: Vec<_> = answers.iter().filter(|((of, _), _)| *of == name).collect();
-        let of: Vec<_> = of
-            .iter()
-            .map(|((_, status), count)| format!("{status}: {count}"))
-            .collect();
+        let of: Vec<_> =
+            of.iter().map(|((_, status), count)| format!("{status}: {count}")).collect();
         eprintln!("{name}: {}", of.join(", "));
     }
-    let broken: u64 = answers
-        .iter()
-        .filter(|((_, status), _)| *status == 500)
-        .map(|(_, n)| n)
-        .sum();
+    let broken: u64 =
+        answers.iter().filter(|((_, status), _)| *status == 500).map(|(_, n)| n).sum();
     eprintln!(
         "{seconds} s: peak {peak} MiB (prepared: {prepared}), {} appends of another: p50 {p50:?}, \
          p99 {p99:?}, longest {worst:?}; {broken} answers of 500; /readyz {}",

@@ -53,49 +53,24 @@ fn warned(ran: &Ran, what: &str) {
 #[test]
 fn hooks_of_a_store_run_once_they_are_trusted_and_until_they_change() {
     let place = Place::recorded();
-    put(
-        &stores(&place),
-        &[scribe(&place, "got", &["after_checkpoint"])],
-    );
-    warned(
-        &place.say("mark run one"),
-        "they are not trusted (`milepost trust --show`",
-    );
+    put(&stores(&place), &[scribe(&place, "got", &["after_checkpoint"])]);
+    warned(&place.say("mark run one"), "they are not trusted (`milepost trust --show`");
     assert!(place.say("trust --show").ok().contains("not trusted"));
     warned(&place.say("mark run two"), "not trusted");
     assert_eq!(ran(&place, "got"), [""; 0], "looking at them is no trust");
     let said = place.say("trust --yes").ok();
-    assert!(
-        said.contains("after_checkpoint: [\"sh\",\"-c\",\"cat >> "),
-        "{said}"
-    );
+    assert!(said.contains("after_checkpoint: [\"sh\",\"-c\",\"cat >> "), "{said}");
     assert!(said.contains("they are used from now on"), "{said}");
     place.say("mark run three").ok();
     assert_eq!(ran(&place, "got"), ["after_checkpoint"]);
-    put(
-        &stores(&place),
-        &[scribe(&place, "got", &["after_checkpoint", "alert"])],
-    );
-    warned(
-        &place.say("mark run four"),
-        "changed since they were trusted",
-    );
+    put(&stores(&place), &[scribe(&place, "got", &["after_checkpoint", "alert"])]);
+    warned(&place.say("mark run four"), "changed since they were trusted");
     assert_eq!(ran(&place, "got").len(), 1, "other bytes are others'");
     place.say("trust --yes").ok();
     place.say("mark run five").ok();
     assert_eq!(ran(&place, "got").len(), 2);
-    assert!(
-        place
-            .say("trust --revoke")
-            .ok()
-            .contains("not used any more")
-    );
-    assert!(
-        place
-            .say("trust --revoke")
-            .ok()
-            .contains("were not trusted")
-    );
+    assert!(place.say("trust --revoke").ok().contains("not used any more"));
+    assert!(place.say("trust --revoke").ok().contains("were not trusted"));
     warned(&place.say("mark run six"), "not trusted");
     assert_eq!(ran(&place, "got").len(), 2);
 }
@@ -107,10 +82,7 @@ fn trust_tells_programs_what_would_run() {
         "timeout_ms": 5, "veto": true, "kinds": ["message"]});
     put(&stores(&place), std::slice::from_ref(&hook));
     let shown = place.json("trust --show");
-    assert_eq!(
-        (&shown["trusted"], &shown["hooks"]),
-        (&json!(false), &json!([hook]))
-    );
+    assert_eq!((&shown["trusted"], &shown["hooks"]), (&json!(false), &json!([hook])));
     assert_eq!(text(&shown, "hash").len(), 64);
     assert_eq!(place.json("trust --yes")["trusted"], true);
     assert_eq!(place.json("trust --show")["trusted"], true);
@@ -127,15 +99,7 @@ fn commands_that_only_look_run_no_hooks_and_warn_of_none() {
     let all = ["before_checkpoint", "after_checkpoint", "event", "alert"];
     put(&stores(&place), &[scribe(&place, "got", &all)]);
     put(&own(&place), &[scribe(&place, "got", &all)]);
-    for line in [
-        "tasks",
-        "log run",
-        "state run",
-        "verify",
-        "stats",
-        "checkpoints",
-        "show run@4",
-    ] {
+    for line in ["tasks", "log run", "state run", "verify", "stats", "checkpoints", "show run@4"] {
         place.say(line).ok();
     }
     assert!(!place.path("got").exists());
@@ -149,12 +113,7 @@ fn hooks_of_the_user_run_wherever_a_store_is_written_to() {
         place.say(line).ok();
         ran(&place, "got")
     };
-    let all = [
-        "before_checkpoint",
-        "after_checkpoint",
-        "before_restore",
-        "after_restore",
-    ];
+    let all = ["before_checkpoint", "after_checkpoint", "before_restore", "after_restore"];
     let mut events = scribe(&place, "got", &["event"]);
     events["kinds"] = json!(["message", "restored"]);
     put(&own(&place), &[scribe(&place, "got", &all), events]);
@@ -165,10 +124,7 @@ fn hooks_of_the_user_run_wherever_a_store_is_written_to() {
     recorded.sort();
     recorded.dedup();
     assert_eq!(recorded, ["after_checkpoint", "before_checkpoint", "event"]);
-    assert_eq!(
-        got("mark run@1 here"),
-        ["before_checkpoint", "after_checkpoint"]
-    );
+    assert_eq!(got("mark run@1 here"), ["before_checkpoint", "after_checkpoint"]);
     let mut restored = got("restore run@here");
     restored.sort();
     assert_eq!(restored, ["after_restore", "before_restore", "event"]);
@@ -194,12 +150,8 @@ fn a_veto_stops_a_command_and_other_failures_are_said_and_stop_nothing() {
         "run": ["sh", "-c", "echo not today >&2; exit 1"], "veto": true});
     put(&own(&place), std::slice::from_ref(&hook));
     let before = place.json("checkpoints run");
-    place
-        .say("mark run one")
-        .failed(1, "a checkpoint was refused by the hook sh: not today");
-    place
-        .say("restore run@4")
-        .failed(1, "a restore was refused by the hook sh: not today");
+    place.say("mark run one").failed(1, "a checkpoint was refused by the hook sh: not today");
+    place.say("restore run@4").failed(1, "a restore was refused by the hook sh: not today");
     assert_eq!(place.json("checkpoints run"), before);
     hook["veto"] = json!(false);
     put(&own(&place), &[hook]);
@@ -213,17 +165,10 @@ fn a_veto_stops_a_command_and_other_failures_are_said_and_stop_nothing() {
 #[test]
 fn a_file_that_is_wrong_is_refused_with_the_place_in_it() {
     let place = Place::recorded();
-    put(
-        &own(&place),
-        &[json!({"on": ["event"], "run": ["x"], "veto": true})],
-    );
-    place
-        .say("mark run one")
-        .failed(1, "config/milepost/hooks.json: hooks[0]: `veto`");
+    put(&own(&place), &[json!({"on": ["event"], "run": ["x"], "veto": true})]);
+    place.say("mark run one").failed(1, "config/milepost/hooks.json: hooks[0]: `veto`");
     fs::write(own(&place), "{\"hooks\":\n [{\"run\":[1]}]}").unwrap();
-    place
-        .say("restore run@4")
-        .failed(1, "hooks.json: invalid type: integer `1`");
+    place.say("restore run@4").failed(1, "hooks.json: invalid type: integer `1`");
     place.say("mark run one").failed(1, "line 2 column");
     fs::write(own(&place), vec![b' '; (1 << 20) + 1]).unwrap();
     place.say("undo run").failed(1, "larger than 1048576 bytes");
@@ -238,32 +183,19 @@ fn a_file_that_is_wrong_is_refused_with_the_place_in_it() {
 #[test]
 fn what_others_can_write_trusts_nothing_and_runs_nothing() {
     let place = Place::recorded();
-    put(
-        &stores(&place),
-        &[scribe(&place, "got", &["after_checkpoint"])],
-    );
+    put(&stores(&place), &[scribe(&place, "got", &["after_checkpoint"])]);
     place.say("trust --yes").ok();
     let trusted = place.path("data/milepost/trusted.json");
     fs::set_permissions(&trusted, Permissions::from_mode(0o622)).unwrap();
-    warned(
-        &place.say("mark run one"),
-        "trusted.json can be written by others",
-    );
+    warned(&place.say("mark run one"), "trusted.json can be written by others");
     assert!(!place.path("got").exists());
     for line in ["trust", "trust --show", "trust --revoke"] {
-        place
-            .say(line)
-            .failed(1, "trusted.json can be written by others");
+        place.say(line).failed(1, "trusted.json can be written by others");
     }
     fs::set_permissions(&trusted, Permissions::from_mode(0o600)).unwrap();
-    put(
-        &own(&place),
-        &[scribe(&place, "got", &["after_checkpoint"])],
-    );
+    put(&own(&place), &[scribe(&place, "got", &["after_checkpoint"])]);
     fs::set_permissions(own(&place), Permissions::from_mode(0o646)).unwrap();
-    place
-        .say("mark run two")
-        .failed(1, "hooks.json can be written by others");
+    place.say("mark run two").failed(1, "hooks.json can be written by others");
     assert!(!place.path("got").exists());
 }
 
@@ -272,20 +204,13 @@ fn a_hook_that_records_does_not_call_itself() {
     let place = Place::recorded();
     let script = "echo ran >> \"$0\"; echo '{\"kind\":\"message\",\"role\":\"user\",\"content\":\"x\"}' \
                   | \"$1\" --store \"$2\" record --task diary -";
-    let words = [
-        place.path("got"),
-        env!("CARGO_BIN_EXE_milepost").into(),
-        place.path("other"),
-    ];
+    let words = [place.path("got"), env!("CARGO_BIN_EXE_milepost").into(), place.path("other")];
     let mut run = vec![json!("sh"), json!("-c"), json!(script)];
     run.extend(words.map(|word| json!(word.display().to_string())));
     put(&own(&place), &[json!({"on": ["event"], "run": run})]);
     place.say("mark run one").ok();
     let got = fs::read_to_string(place.path("got")).unwrap();
-    assert_eq!(
-        got, "ran\n",
-        "the hook ran once, and what it recorded called none"
-    );
+    assert_eq!(got, "ran\n", "the hook ran once, and what it recorded called none");
     let other = format!("--store {} log diary", place.path("other").display());
     assert!(place.say(&other).ok().contains("user: x"));
 }
@@ -293,14 +218,8 @@ fn a_hook_that_records_does_not_call_itself() {
 #[test]
 fn the_commands_of_a_store_cannot_steer_the_terminal() {
     let place = Place::recorded();
-    put(
-        &stores(&place),
-        &[json!({"on": ["event"], "run": ["x", "\u{1b}[2J\u{202e}\n"]})],
-    );
+    put(&stores(&place), &[json!({"on": ["event"], "run": ["x", "\u{1b}[2J\u{202e}\n"]})]);
     let shown = place.say("trust --show").ok();
-    assert!(
-        !shown.contains('\x1b') && !shown.contains('\u{202e}'),
-        "{shown}"
-    );
+    assert!(!shown.contains('\x1b') && !shown.contains('\u{202e}'), "{shown}");
     assert_eq!(shown.lines().count(), 7, "{shown}");
 }

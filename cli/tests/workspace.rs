@@ -53,9 +53,7 @@ fn noise() -> Vec<u8> {
 
 #[track_caller]
 fn capture(place: &Place, label: &str) -> String {
-    place
-        .say(&format!("capture work --task essay --label {label}"))
-        .ok()
+    place.say(&format!("capture work --task essay --label {label}")).ok()
 }
 
 #[test]
@@ -64,16 +62,10 @@ fn a_capture_says_what_it_took_and_one_of_nothing_new_says_so() {
     let out = place.say("capture work --task essay").ok();
     assert!(out.starts_with("captured 3 files, 34 B: 3 read, "), "{out}");
     assert!(!out.contains("left out"), "{out}");
-    assert_eq!(
-        place.say("capture work --task essay").ok(),
-        "nothing changed\n"
-    );
+    assert_eq!(place.say("capture work --task essay").ok(), "nothing changed\n");
     // A mark is made all the same.
     let out = capture(&place, "same");
-    assert!(
-        out.starts_with("nothing changed\nmarked as `same`\ncheckpoint @"),
-        "{out}"
-    );
+    assert!(out.starts_with("nothing changed\nmarked as `same`\ncheckpoint @"), "{out}");
     place.say("files essay@same").ok();
 }
 
@@ -101,27 +93,15 @@ fn a_capture_for_programs_has_its_numbers_as_text() {
 fn the_folder_is_the_current_one_and_the_store_in_it_is_left_out() {
     let place = place();
     let out = place.say("capture --task essay --label all").ok();
-    assert!(
-        out.contains("1 left out (milepost files essay --skips)"),
-        "{out}"
-    );
+    assert!(out.contains("1 left out (milepost files essay --skips)"), "{out}");
     let files = place.say("files essay").ok();
     assert!(files.contains(" work/draft.md\n"), "{files}");
     assert!(!files.contains(".milepost"), "{files}");
     let skips = place.say("files essay --skips").ok();
-    assert_eq!(
-        skips.split_whitespace().collect::<Vec<_>>(),
-        ["store", "0", ".milepost"]
-    );
+    assert_eq!(skips.split_whitespace().collect::<Vec<_>>(), ["store", "0", ".milepost"]);
     let skips = place.json("files essay --skips");
-    assert_eq!(
-        skips,
-        json!([{"path": ".milepost", "reason": "store", "size": "0"}])
-    );
-    assert_eq!(
-        place.say("files essay work --skips").ok(),
-        "nothing was left out\n"
-    );
+    assert_eq!(skips, json!([{"path": ".milepost", "reason": "store", "size": "0"}]));
+    assert_eq!(place.say("files essay work --skips").ok(), "nothing was left out\n");
 }
 
 #[test]
@@ -130,10 +110,7 @@ fn limits_leave_files_out_and_forgetting_lets_go_of_ignored_ones() {
     let out = place.say("capture work --task essay --max-file 13").ok();
     assert!(out.starts_with("captured 2 files, 20 B: "), "{out}");
     let skips = place.json("files essay --skips");
-    assert_eq!(
-        skips,
-        json!([{"path": "draft.md", "reason": "large", "size": "14"}])
-    );
+    assert_eq!(skips, json!([{"path": "draft.md", "reason": "large", "size": "14"}]));
     place.say("capture work --task essay --max-total 20").ok();
     let skips = place.json("files essay --skips");
     assert!(!skips.as_array().unwrap().is_empty(), "{skips}");
@@ -144,9 +121,7 @@ fn limits_leave_files_out_and_forgetting_lets_go_of_ignored_ones() {
     place.say("capture work --task essay").ok();
     place.say("files essay draft.md").ok();
     place.say("capture work --task essay --forget-ignored").ok();
-    place
-        .say("files essay draft.md")
-        .failed(1, "draft.md is not in the capture");
+    place.say("files essay draft.md").failed(1, "draft.md is not in the capture");
     assert!(place.path("work/draft.md").exists());
 }
 
@@ -161,22 +136,13 @@ fn what_is_no_workspace_is_refused_and_home_unless_one_insists() {
     refused.failed(1, "it is your home");
     assert!(refused.err.contains("--anyway"), "{refused:?}");
     at_home(&["capture", "work", "--task", "essay", "--anyway"]).ok();
-    place
-        .say("capture nowhere --task essay")
-        .failed(1, "nowhere");
-    place
-        .say("capture run.jsonl --task essay --anyway")
-        .failed(1, "is no folder");
+    place.say("capture nowhere --task essay").failed(1, "nowhere");
+    place.say("capture run.jsonl --task essay --anyway").failed(1, "is no folder");
     let in_store = place.say("capture .milepost --task essay");
     in_store.failed(1, "inside the store");
-    place
-        .say("capture work --task essay --label 12")
-        .failed(1, "");
+    place.say("capture work --task essay --label 12").failed(1, "");
     assert_eq!(place.say("capture work").code, 2);
-    assert_eq!(
-        place.say("capture work --task essay --max-file many").code,
-        2
-    );
+    assert_eq!(place.say("capture work --task essay --max-file many").code, 2);
 }
 
 #[test]
@@ -185,26 +151,18 @@ fn a_task_that_is_not_there_and_one_without_a_capture_say_what_to_do() {
     let missing = place.say("capture work --task nobody");
     missing.failed(1, "nobody");
     assert!(missing.err.contains("milepost tasks"), "{missing:?}");
-    for command in [
-        "files essay",
-        "files essay --skips",
-        "cat essay draft.md",
-        "diff essay essay --files",
-    ] {
+    for command in
+        ["files essay", "files essay --skips", "cat essay draft.md", "diff essay essay --files"]
+    {
         let ran = place.say(command);
         ran.failed(1, "no folder was captured before essay");
-        assert!(
-            ran.err.contains("milepost capture DIR --task essay"),
-            "{ran:?}"
-        );
+        assert!(ran.err.contains("milepost capture DIR --task essay"), "{ran:?}");
         let name = command.replace("essay", "nobody");
         place.say(&name).failed(1, "nobody");
     }
     // The capture is behind this point.
     capture(&place, "first");
-    place
-        .say("files essay@0")
-        .failed(1, "no folder was captured before essay/0@0");
+    place.say("files essay@0").failed(1, "no folder was captured before essay/0@0");
 }
 
 #[test]
@@ -219,19 +177,10 @@ fn files_are_listed_with_mode_and_size() {
     assert!(lines[1].ends_with(" link -> draft.md"), "{out}");
     assert!(lines[3].starts_with('d'), "{out}");
     let below = place.say("files essay ./src/").ok();
-    assert_eq!(
-        below.lines().collect::<Vec<_>>(),
-        lines[3..],
-        "a folder, and what is below it"
-    );
+    assert_eq!(below.lines().collect::<Vec<_>>(), lines[3..], "a folder, and what is below it");
 
     let list = place.json("files essay");
-    let paths: Vec<_> = list
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|e| text(e, "path"))
-        .collect();
+    let paths: Vec<_> = list.as_array().unwrap().iter().map(|e| text(e, "path")).collect();
     assert_eq!(paths, ["draft.md", "link", "picture", "src", "src/main.rs"]);
     assert_eq!(list[1]["target"], "draft.md");
     assert_eq!(list[3]["kind"], "directory");
@@ -240,9 +189,7 @@ fn files_are_listed_with_mode_and_size() {
     assert_eq!(text(file, "hash").len(), 64);
     let none = place.say("files essay other");
     none.failed(1, "other is not in the capture");
-    place
-        .say("files essay ../work")
-        .failed(1, "is no path in a tree");
+    place.say("files essay ../work").failed(1, "is no path in a tree");
 }
 
 #[test]
@@ -256,10 +203,7 @@ fn one_of_something_is_said_as_one() {
     let log = place.say("log essay -n 1").ok();
     assert!(log.ends_with(" 1 file\n"), "{log}");
     let checked = place.say("verify").ok();
-    assert!(
-        checked.starts_with("checked 1 task, 1 lineage, "),
-        "{checked}"
-    );
+    assert!(checked.starts_with("checked 1 task, 1 lineage, "), "{checked}");
     place.write("one.jsonl", "{\"kind\":\"step_started\",\"step\":1}\nno\n");
     let ran = place.say("record --task other --user ada one.jsonl");
     assert!(ran.err.contains("1 line could not be recorded"), "{ran:?}");
@@ -279,10 +223,7 @@ fn cat_prints_the_bytes_and_nothing_else() {
     let place = place();
     capture(&place, "first");
     fs::remove_file(place.path("work/draft.md")).unwrap();
-    assert_eq!(
-        place.say("cat essay@first draft.md").ok(),
-        "one\ntwo\nthree\n"
-    );
+    assert_eq!(place.say("cat essay@first draft.md").ok(), "one\ntwo\nthree\n");
     let picture = place.command(["cat", "essay", "picture"]).output().unwrap();
     assert_eq!(picture.stdout, b"\x89PNG\0\0\xff");
     assert_eq!(
@@ -296,9 +237,7 @@ fn cat_prints_the_bytes_and_nothing_else() {
     assert!(none.err.contains("milepost files essay"), "{none:?}");
     place.say("cat essay src").failed(1, "is a folder");
     place.say("cat essay link").failed(1, "is a symlink");
-    place
-        .say("cat essay /etc/passwd")
-        .failed(1, "is no path in a tree");
+    place.say("cat essay /etc/passwd").failed(1, "is no path in a tree");
 }
 
 #[test]
@@ -321,9 +260,7 @@ fn a_damaged_file_is_said_to_be_so_with_its_path() {
     let mut bytes = fs::read(&pack).unwrap();
     bytes[1 << 20] ^= 1;
     fs::write(&pack, bytes).unwrap();
-    place
-        .say("cat essay large --json")
-        .failed(3, "large: pack 1 at byte ");
+    place.say("cat essay large --json").failed(3, "large: pack 1 at byte ");
     assert_eq!(place.say("cat essay draft.md").ok(), "one\ntwo\nthree\n");
 }
 
@@ -345,25 +282,17 @@ fn what_a_repair_lost_is_stored_again_by_the_next_capture() {
     let says = "1 stat cache of a captured folder is let go of, as chunks are lost";
     let dry = place.say("repair --dry-run");
     assert_eq!(dry.code, 3, "{dry:?}");
-    assert!(
-        dry.out.contains(&format!("would be mended: {says}")),
-        "{dry:?}"
-    );
+    assert!(dry.out.contains(&format!("would be mended: {says}")), "{dry:?}");
     assert_eq!(number(&place.json("capture work --task essay"), "read"), 0);
     let repair = place.say("repair --json");
     assert_eq!(repair.code, 3, "{repair:?}");
     let report: Value = serde_json::from_str(&repair.out).unwrap();
     let mended = report["mended"].as_array().unwrap();
-    let mended = mended
-        .iter()
-        .filter(|one| text(one, "message").starts_with(says));
+    let mended = mended.iter().filter(|one| text(one, "message").starts_with(says));
     assert_eq!(mended.count(), 1, "{report}");
 
     let again = place.json("capture work --task essay");
-    assert_eq!(
-        (number(&again, "read"), &again["appended"]),
-        (4, &Value::Null)
-    );
+    assert_eq!((number(&again, "read"), &again["appended"]), (4, &Value::Null));
     assert!(number(&again, "stored") > 0, "{again}");
     let out = place.command(["cat", "essay", "large"]).output().unwrap();
     assert!(out.stdout == bytes, "{} bytes", out.stdout.len());
@@ -413,10 +342,7 @@ fn a_dry_run_of_a_cleanup_counts_what_goes_with_captures_and_compaction_takes_it
     assert_eq!(place.say("cat beside draft.md").ok(), "one\ntwo\nthree\n");
     // The base is one more.
     let left = chunks();
-    assert!(
-        (all - gone..=all - gone + 2).contains(&left),
-        "{all} - {gone}: {left}"
-    );
+    assert!((all - gone..=all - gone + 2).contains(&left), "{all} - {gone}: {left}");
     place.say("verify").ok();
 }
 
@@ -436,18 +362,12 @@ fn a_name_that_is_no_utf_8_is_shown_and_taken() {
     assert_eq!(of("cat"), "odd\n");
     let list = place.json("files essay");
     let path = json!({"base64": "bmH/bWU="});
-    assert!(
-        list.as_array().unwrap().iter().any(|e| e["path"] == path),
-        "{list}"
-    );
+    assert!(list.as_array().unwrap().iter().any(|e| e["path"] == path), "{list}");
     fs::write(place.path("work").join(&name), "odder\n").unwrap();
     capture(&place, "odder");
     let out = place.say("diff essay@odd essay@odder --files").ok();
     assert!(out.contains("--- a/na\\xffme\n+++ b/na\\xffme\n"), "{out}");
     let changes = place.json("diff essay@odd essay@odder --files");
-    assert_eq!(
-        (&changes[0]["path"], changes.as_array().unwrap().len()),
-        (&path, 1)
-    );
+    assert_eq!((&changes[0]["path"], changes.as_array().unwrap().len()), (&path, 1));
     assert_eq!(name.as_bytes(), b"na\xffme");
 }

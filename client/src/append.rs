@@ -38,10 +38,7 @@ impl Append {
     /// Several events: 1 to 10,000. Where a value in one of them is JSON of several lines, these lines become one; that of a single
     /// event is kept word for word.
     pub fn batch<B: Into<Body>>(bodies: impl IntoIterator<Item = B>) -> Self {
-        Self {
-            bodies: bodies.into_iter().map(Into::into).collect(),
-            ..Self::default()
-        }
+        Self { bodies: bodies.into_iter().map(Into::into).collect(), ..Self::default() }
     }
 
     /// And a checkpoint behind them, in the same commit. It takes no [`Mark::at`].

@@ -94,8 +94,7 @@ impl Ask {
     }
 
     pub(crate) fn body(mut self, kind: &'static str, body: Vec<u8>) -> Self {
-        self.headers
-            .insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+        self.headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
         self.body = Some(body.into());
         self
     }
@@ -163,9 +162,8 @@ impl Ask {
     /// An answer that does not refuse.
     async fn answered(&self) -> Result<Response> {
         let http = &self.client.0.http;
-        let mut request = http
-            .request(self.method.clone(), self.url.clone())
-            .headers(self.headers.clone());
+        let mut request =
+            http.request(self.method.clone(), self.url.clone()).headers(self.headers.clone());
         if let Some(body) = &self.body {
             request = request.body(body.clone());
         }

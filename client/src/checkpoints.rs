@@ -111,9 +111,7 @@ impl Client {
         query: CheckpointQuery,
     ) -> Result<Listed<CheckpointForm>> {
         let ask = self.get(["v1", "tasks", task, "checkpoints"])?;
-        listed(ask.query("lineage", query.lineage), query)
-            .read()
-            .await
+        listed(ask.query("lineage", query.lineage), query).read().await
     }
 
     /// Checkpoints of all tasks that one may see, newest first: a page of them. A lineage says nothing here.

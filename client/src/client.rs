@@ -54,9 +54,7 @@ pub(crate) struct Options {
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client")
-            .field("base", &self.0.base.as_str())
-            .finish_non_exhaustive()
+        f.debug_struct("Client").field("base", &self.0.base.as_str()).finish_non_exhaustive()
     }
 }
 
@@ -133,10 +131,7 @@ impl ClientBuilder {
 
     /// For a service at a Unix socket.
     pub fn unix(socket: impl AsRef<Path>) -> Self {
-        Self {
-            socket: Some(socket.as_ref().to_owned()),
-            ..Self::new("http://localhost")
-        }
+        Self { socket: Some(socket.as_ref().to_owned()), ..Self::new("http://localhost") }
     }
 
     /// Who asks, as `milepost token create` printed it.
@@ -219,12 +214,7 @@ impl ClientBuilder {
         }
         let http = http.build();
         let http = http.map_err(|error| wrong(format!("no client can be made: {error}")))?;
-        Ok(Client(Arc::new(Inner {
-            http,
-            base,
-            options: self.options,
-            _socket: socket,
-        })))
+        Ok(Client(Arc::new(Inner { http, base, options: self.options, _socket: socket })))
     }
 
     /// Those of every request.

@@ -34,11 +34,7 @@ conditions!(ChangeControl);
 impl ChangeControl {
     /// `Running` begins and resumes, `Paused` pauses, `Stopped` stops, `Idle` ends.
     pub fn to(control: RunControl) -> Self {
-        Self {
-            to: control,
-            reason: None,
-            conditions: Conditions::default(),
-        }
+        Self { to: control, reason: None, conditions: Conditions::default() }
     }
 
     /// Why, for people.
@@ -77,11 +73,7 @@ conditions!(Guidance);
 impl Guidance {
     /// In words.
     pub fn new(text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            target: None,
-            conditions: Conditions::default(),
-        }
+        Self { text: text.into(), target: None, conditions: Conditions::default() }
     }
 
     /// What it is for.

@@ -62,9 +62,7 @@ impl Client {
             read: VecDeque::new(),
             is_last: false,
         };
-        Events {
-            stream: Unfolded::new(pages, next),
-        }
+        Events { stream: Unfolded::new(pages, next) }
     }
 }
 

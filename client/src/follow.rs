@@ -167,10 +167,7 @@ impl Client {
             connection: None,
             tries: Tries::new(self.0.options.reconnects.saturating_add(1)),
         };
-        Following {
-            place,
-            stream: Unfolded::new(reader, next),
-        }
+        Following { place, stream: Unfolded::new(reader, next) }
     }
 }
 
@@ -254,10 +251,8 @@ impl Reader {
             let text = format!("the answer is no stream of events, but `{kind}`");
             return Err(answer(&self.asked, text));
         }
-        self.connection = Some(Connection {
-            response,
-            parser: Parser::new(self.client.0.options.answer),
-        });
+        self.connection =
+            Some(Connection { response, parser: Parser::new(self.client.0.options.answer) });
         Ok(())
     }
 
@@ -306,10 +301,7 @@ impl Reader {
             false => {
                 let last = self.place.map(|last| last.to_string());
                 let last = last.unwrap_or_else(|| "the beginning".into());
-                Err(answer(
-                    asked,
-                    format!("what leads to {place} does not follow on {last}"),
-                ))
+                Err(answer(asked, format!("what leads to {place} does not follow on {last}")))
             }
         }
     }
@@ -341,10 +333,7 @@ mod tests {
 
     #[test]
     fn a_place_is_read_as_it_is_written_and_nothing_else_is_one() {
-        let place = Place {
-            lineage: LineageId(3),
-            next: u64::MAX,
-        };
+        let place = Place { lineage: LineageId(3), next: u64::MAX };
         assert_eq!(place.to_string().parse::<Place>().unwrap(), place);
         for text in ["", "1", ":", "1:", ":1", "-1:2", "1:+2", "1:2:3", " 1:2"] {
             assert!(text.parse::<Place>().is_err(), "{text}");

@@ -8,11 +8,7 @@ use reqwest::Url;
 use crate::error::{Error, Result};
 
 /// What stands for itself: what RFC 3986 reserves nowhere.
-const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~');
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The address of a path below where a service answers.
 pub(crate) fn url<P: AsRef<[u8]>>(base: &Url, parts: impl IntoIterator<Item = P>) -> Result<Url> {

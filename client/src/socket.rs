@@ -21,10 +21,7 @@ pub(crate) struct Socket {
 impl Socket {
     pub(crate) fn of(path: &Path) -> Result<Self> {
         if path.as_os_str().as_bytes().len() <= PATH_MAX {
-            return Ok(Self {
-                name: path.to_owned(),
-                _folder: None,
-            });
+            return Ok(Self { name: path.to_owned(), _folder: None });
         }
         let shown = path.display();
         let asked = format!("socket {shown}");
@@ -37,13 +34,8 @@ impl Socket {
                 format!("its folder cannot be opened, and its path is too long without: {error}");
             Error::invalid(&asked, text)
         })?;
-        let name = Path::new("/proc/self/fd")
-            .join(folder.as_raw_fd().to_string())
-            .join(name);
-        Ok(Self {
-            name,
-            _folder: Some(folder),
-        })
+        let name = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name);
+        Ok(Self { name, _folder: Some(folder) })
     }
 
     pub(crate) fn name(&self) -> &Path {

@@ -161,11 +161,7 @@ mod tests {
     }
 
     fn message(id: Option<&str>, event: &str, data: &str) -> Message {
-        Message {
-            id: id.map(str::to_owned),
-            event: event.to_owned(),
-            data: data.to_owned(),
-        }
+        Message { id: id.map(str::to_owned), event: event.to_owned(), data: data.to_owned() }
     }
 
     #[test]

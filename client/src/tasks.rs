@@ -46,12 +46,7 @@ pub struct NewTask {
 impl NewTask {
     /// Of this id, 1 to 200 bytes.
     pub fn new(id: impl Into<String>) -> Self {
-        Self {
-            id: id.into(),
-            user: None,
-            initial: None,
-            conditions: Conditions::default(),
-        }
+        Self { id: id.into(), user: None, initial: None, conditions: Conditions::default() }
     }
 
     /// Under an idempotency key, 1 to 256 visible characters of ASCII: with the same key it is
@@ -128,9 +123,7 @@ impl Client {
     ///
     /// `NotFound`. `Unavailable`: a restore of it has not ended.
     pub async fn delete_task(&self, task: &str) -> Result<()> {
-        self.ask(Method::DELETE, ["v1", "tasks", task])?
-            .done()
-            .await
+        self.ask(Method::DELETE, ["v1", "tasks", task])?.done().await
     }
 
     /// The lineages of a task, all of them, in the order in which they were opened.

@@ -61,9 +61,6 @@ impl Acked {
         }
         check_version(WHAT, checked.u16()?)?;
         checked.u16()?;
-        Ok(Self {
-            store: StoreId(checked.array()?),
-            seq: checked.u64()?,
-        })
+        Ok(Self { store: StoreId(checked.array()?), seq: checked.u64()? })
     }
 }

@@ -73,11 +73,7 @@ impl ArchiveBlock {
 
     /// Appends a block of `frames` frames, whose bytes stand one after another in `raw`.
     pub fn encode(raw: &[u8], frames: u32, first: Seq, out: &mut Vec<u8>) {
-        assert!(
-            raw.len() <= ARCHIVE_BLOCK_RAW_MAX,
-            "an archive block of {} bytes",
-            raw.len()
-        );
+        assert!(raw.len() <= ARCHIVE_BLOCK_RAW_MAX, "an archive block of {} bytes", raw.len());
         let packed = pack(raw);
         let payload = packed.as_deref().unwrap_or(raw);
         let flags = if packed.is_some() { FLAG_PACKED } else { 0 };
@@ -149,11 +145,7 @@ impl ArchiveBlock {
     pub fn decode(&self, header: &[u8], payload: &[u8]) -> Result<Vec<u8>> {
         let checked = header.get(..CHECKED_LEN).unwrap_or_default();
         if check(&[checked, payload]) != self.check {
-            return Err(Error::corrupt(
-                "archive block",
-                "bytes that match its check",
-                "others",
-            ));
+            return Err(Error::corrupt("archive block", "bytes that match its check", "others"));
         }
         if self.packed {
             return unpack(payload, self.raw_len as usize, "archive block");

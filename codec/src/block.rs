@@ -83,11 +83,7 @@ impl Block {
             return Err(Error::corrupt("block", "its magic", "other bytes"));
         }
         if check_keyed(key, &[&place(log), checked.rest(), payload]) != expected {
-            return Err(Error::corrupt(
-                "block",
-                "bytes that match its check",
-                "others",
-            ));
+            return Err(Error::corrupt("block", "bytes that match its check", "others"));
         }
         checked.take(4)?;
         check_version("block", checked.u16()?)?;
@@ -98,30 +94,17 @@ impl Block {
             || count as usize > raw_len
             || first.checked_add(u64::from(count)).is_none()
         {
-            return Err(Error::corrupt(
-                "block",
-                "a length and offsets that fit",
-                raw_len,
-            ));
+            return Err(Error::corrupt("block", "a length and offsets that fit", raw_len));
         }
         let sections = match flags {
             0 if payload.len() == raw_len => payload.to_vec(),
             0 => {
-                return Err(Error::corrupt(
-                    "block",
-                    format!("{raw_len} bytes"),
-                    payload.len(),
-                ));
+                return Err(Error::corrupt("block", format!("{raw_len} bytes"), payload.len()));
             }
             1 => unpack(payload, raw_len, "block")?,
             _ => return Err(Error::corrupt("block", "known flags", flags)),
         };
-        Ok(Self {
-            first,
-            count,
-            prev,
-            sections,
-        })
+        Ok(Self { first, count, prev, sections })
     }
 
     /// The offset after its last record.
@@ -149,20 +132,12 @@ pub struct BlockBuilder {
 impl BlockBuilder {
     /// Starts with a block that is to be filled further.
     pub fn new(block: Block) -> Self {
-        Self {
-            block,
-            done: Vec::new(),
-        }
+        Self { block, done: Vec::new() }
     }
 
     /// Starts at an offset whose chain hash is `prev`.
     pub fn at(first: Offset, prev: Hash) -> Self {
-        Self::new(Block {
-            first,
-            count: 0,
-            prev,
-            sections: Vec::new(),
-        })
+        Self::new(Block { first, count: 0, prev, sections: Vec::new() })
     }
 
     /// Appends a section; `before` is the chain hash before its first record.
@@ -170,12 +145,7 @@ impl BlockBuilder {
         let filled = self.block.sections.len() + section.records.len();
         if filled > BLOCK_RAW_TARGET && self.block.count > 0 {
             let first = self.block.end();
-            let next = Block {
-                first,
-                count: 0,
-                prev: before,
-                sections: Vec::new(),
-            };
+            let next = Block { first, count: 0, prev: before, sections: Vec::new() };
             self.done.push(std::mem::replace(&mut self.block, next));
         }
         section.encode(&mut self.block.sections);

@@ -120,9 +120,7 @@ impl Body {
                 Ok(Some(Self::Message(message)))
             }
             Ok(Self::Message(message)) => Ok(Some(Self::Message(message))),
-            body => form::refuse_unknown(kind, &ignored.fields)
-                .and(body)
-                .map(Some),
+            body => form::refuse_unknown(kind, &ignored.fields).and(body).map(Some),
         }
     }
 
@@ -150,9 +148,7 @@ struct Base64Form {
 }
 
 pub(crate) fn base64_form(bytes: &[u8]) -> impl Serialize + use<> {
-    Base64Form {
-        base64: BASE64.encode(bytes),
-    }
+    Base64Form { base64: BASE64.encode(bytes) }
 }
 
 /// Reads the form. An error where it is none, or not base64.
@@ -190,9 +186,7 @@ mod tests {
     #[test]
     fn an_unknown_kind_becomes_an_application_event_word_for_word() {
         let line = r#"{"kind":"tea_break", "minutes": 1.50 }"#;
-        let Body::Application(app) = Body::from_json(line).unwrap() else {
-            panic!("not kept")
-        };
+        let Body::Application(app) = Body::from_json(line).unwrap() else { panic!("not kept") };
         assert_eq!(app.name, "tea_break");
         assert_eq!(app.data, Data::Json(Json::new(line).unwrap()));
     }
@@ -201,13 +195,8 @@ mod tests {
     fn extra_fields_of_a_message_are_kept() {
         let line = r#"{"kind":"message","role":"user","content":"hi","agent":"main","n":1.0}"#;
         let body = Body::from_json(line).unwrap();
-        let Body::Message(message) = &body else {
-            panic!("not a message")
-        };
-        assert_eq!(
-            message.extra.as_ref().unwrap().text(),
-            r#"{"agent":"main","n":1.0}"#
-        );
+        let Body::Message(message) = &body else { panic!("not a message") };
+        assert_eq!(message.extra.as_ref().unwrap().text(), r#"{"agent":"main","n":1.0}"#);
         assert_eq!(body.to_json().unwrap(), line);
     }
 
@@ -217,12 +206,7 @@ mod tests {
         assert!(error.unwrap_err().to_string().contains("why"));
         let error = Body::from_json(r#"{"kind":"step_failed"}"#);
         assert!(error.unwrap_err().to_string().contains("step"));
-        assert!(
-            Body::from_json(r#"{"role":"user"}"#)
-                .unwrap_err()
-                .to_string()
-                .contains("kind")
-        );
+        assert!(Body::from_json(r#"{"role":"user"}"#).unwrap_err().to_string().contains("kind"));
         assert!(Body::from_json("[1]").is_err());
     }
 
@@ -236,10 +220,8 @@ mod tests {
 
     #[test]
     fn bytes_of_an_application_go_through_json() {
-        let body = Body::Application(Application {
-            name: "raw".into(),
-            data: Data::Bytes(vec![0, 255]),
-        });
+        let body =
+            Body::Application(Application { name: "raw".into(), data: Data::Bytes(vec![0, 255]) });
         assert_eq!(Body::from_json(&body.to_json().unwrap()).unwrap(), body);
     }
 }

@@ -58,11 +58,7 @@ pub struct Chain {
 impl Chain {
     /// The chain of a log whose history began with `origin`.
     pub fn new(origin: Origin, log: LogId) -> Self {
-        Self {
-            origin,
-            number: log.kind.number(),
-            key: None,
-        }
+        Self { origin, number: log.kind.number(), key: None }
     }
 
     /// The same with the key of a keyed store.
@@ -134,31 +130,17 @@ mod tests {
         for len in [0, 1, 990, 991, 992, 5000] {
             let payload = vec![3_u8; len];
             let mut hasher = blake3::Hasher::new();
-            hasher
-                .update(DOMAIN_BODY)
-                .update(&salt)
-                .update(&[0])
-                .update(&payload);
+            hasher.update(DOMAIN_BODY).update(&salt).update(&[0]).update(&payload);
             let expected = Hash(*hasher.finalize().as_bytes());
-            assert_eq!(
-                body_hash(&salt, BodyForm::Inline, &payload),
-                expected,
-                "{len} bytes"
-            );
+            assert_eq!(body_hash(&salt, BodyForm::Inline, &payload), expected, "{len} bytes");
         }
         let chain = Chain::new(Origin([1; 16]), LogId::lineage(TaskNo(1), LineageId(2)));
         for len in [0, 399, 400, 401, 3000] {
             let header = vec![9_u8; len];
             let mut hasher = blake3::Hasher::new();
-            hasher
-                .update(DOMAIN_EVENT)
-                .update(&[1; 16])
-                .update(&2_u32.to_le_bytes());
+            hasher.update(DOMAIN_EVENT).update(&[1; 16]).update(&2_u32.to_le_bytes());
             hasher.update(&5_u64.to_le_bytes()).update(&[4; 32]);
-            hasher
-                .update(&(len as u32).to_le_bytes())
-                .update(&[6; 32])
-                .update(&header);
+            hasher.update(&(len as u32).to_le_bytes()).update(&[6; 32]).update(&header);
             let expected = Hash(*hasher.finalize().as_bytes());
             let found = chain.next(5, &Hash([4; 32]), &header, &Hash([6; 32]));
             assert_eq!(found, expected, "{len} bytes");

@@ -87,9 +87,7 @@ impl CheckpointMarked {
                 )));
             }
             if name.chars().any(|c| c.is_control()) {
-                return Err(Error::invalid(format!(
-                    "the label {name:?} has a control character"
-                )));
+                return Err(Error::invalid(format!("the label {name:?} has a control character")));
             }
         }
         if let Some(label) = self.label.as_ref()
@@ -100,9 +98,9 @@ impl CheckpointMarked {
             )));
         }
         match &self.metadata {
-            Some(json) if !json.text().starts_with('{') => Err(Error::invalid(format!(
-                "metadata is not a JSON object: {json}"
-            ))),
+            Some(json) if !json.text().starts_with('{') => {
+                Err(Error::invalid(format!("metadata is not a JSON object: {json}")))
+            }
             Some(json) => check_size("metadata", json.text().len(), METADATA_MAX),
             None => Ok(()),
         }
@@ -160,10 +158,7 @@ pub fn checkpoint_id(
 mod tests {
     use super::*;
 
-    const HEAD: Head = Head {
-        next: 7,
-        hash: Hash([1; 32]),
-    };
+    const HEAD: Head = Head { next: 7, hash: Hash([1; 32]) };
 
     fn id(body: &CheckpointMarked) -> CheckpointId {
         checkpoint_id(Origin([2; 16]), LineageId(3), HEAD, 4, body)
@@ -173,38 +168,14 @@ mod tests {
     fn every_field_of_a_mark_changes_its_id() {
         let plain = CheckpointMarked::default();
         let others = [
-            CheckpointMarked {
-                label: Some(String::new()),
-                ..plain.clone()
-            },
-            CheckpointMarked {
-                label: Some("a".into()),
-                ..plain.clone()
-            },
-            CheckpointMarked {
-                status: MarkStatus::Failure,
-                ..plain.clone()
-            },
-            CheckpointMarked {
-                cause: MarkCause::Step,
-                ..plain.clone()
-            },
-            CheckpointMarked {
-                metadata: Some(Json::new("{}").unwrap()),
-                ..plain.clone()
-            },
-            CheckpointMarked {
-                aliases: vec!["a".into()],
-                ..plain.clone()
-            },
-            CheckpointMarked {
-                parent: Some(CheckpointId([9; 32])),
-                ..plain.clone()
-            },
-            CheckpointMarked {
-                at: Some(Head { next: 6, ..HEAD }),
-                ..plain.clone()
-            },
+            CheckpointMarked { label: Some(String::new()), ..plain.clone() },
+            CheckpointMarked { label: Some("a".into()), ..plain.clone() },
+            CheckpointMarked { status: MarkStatus::Failure, ..plain.clone() },
+            CheckpointMarked { cause: MarkCause::Step, ..plain.clone() },
+            CheckpointMarked { metadata: Some(Json::new("{}").unwrap()), ..plain.clone() },
+            CheckpointMarked { aliases: vec!["a".into()], ..plain.clone() },
+            CheckpointMarked { parent: Some(CheckpointId([9; 32])), ..plain.clone() },
+            CheckpointMarked { at: Some(Head { next: 6, ..HEAD }), ..plain.clone() },
         ];
         let mut ids: Vec<_> = others.iter().map(id).chain([id(&plain)]).collect();
         ids.sort();
@@ -214,19 +185,14 @@ mod tests {
 
     #[test]
     fn a_mark_on_its_own_offset_may_name_it_or_not() {
-        let named = CheckpointMarked {
-            at: Some(HEAD),
-            ..CheckpointMarked::default()
-        };
+        let named = CheckpointMarked { at: Some(HEAD), ..CheckpointMarked::default() };
         assert_eq!(id(&named), id(&CheckpointMarked::default()));
     }
 
     #[test]
     fn labels_that_would_be_read_as_offsets_are_refused() {
-        let mark = |label: &str| CheckpointMarked {
-            label: Some(label.into()),
-            ..Default::default()
-        };
+        let mark =
+            |label: &str| CheckpointMarked { label: Some(label.into()), ..Default::default() };
         assert!(mark("12").check().is_err());
         assert!(mark("").check().is_err());
         assert!(mark("a\nb").check().is_err());

@@ -127,10 +127,7 @@ impl ChunkEntry {
         if !header.is_whole(entry) {
             return Err(damaged("bytes that match its check"));
         }
-        let payload = entry
-            .split_at_checked(Self::HEADER_LEN)
-            .unwrap_or_default()
-            .1;
+        let payload = entry.split_at_checked(Self::HEADER_LEN).unwrap_or_default().1;
         let content = match header.packed {
             true => unpack(payload, header.raw_len as usize, "chunk")?,
             false => payload.to_vec(),

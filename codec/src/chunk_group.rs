@@ -242,11 +242,7 @@ impl GroupContents {
         let content = (self.raw.get(*from as usize..*to as usize)).unwrap_or_default();
         if ChunkEntry::id_of(content) != *id {
             let place = format!("chunk {id} in a group");
-            return Err(Error::corrupt(
-                place,
-                "content that matches its id",
-                "other bytes",
-            ));
+            return Err(Error::corrupt(place, "content that matches its id", "other bytes"));
         }
         Ok((*id, content))
     }
@@ -262,10 +258,7 @@ mod tests {
     use crate::ErrorKind;
 
     fn group(contents: &[&[u8]]) -> Result<Vec<u8>> {
-        let members: Vec<_> = contents
-            .iter()
-            .map(|c| (ChunkEntry::id_of(c), *c))
-            .collect();
+        let members: Vec<_> = contents.iter().map(|c| (ChunkEntry::id_of(c), *c)).collect();
         let mut out = Vec::new();
         ChunkGroup::encode(&members, 3, &mut out).map(|()| out)
     }
@@ -293,9 +286,7 @@ mod tests {
         for bad in [vec![], vec![&half[..], &half, b"x"], vec![b"x"; 4097]] {
             assert_eq!(group(&bad).unwrap_err().kind(), ErrorKind::Invalid);
         }
-        let largest: Vec<_> = (0..4096_u32)
-            .map(|n| blake3::hash(&n.to_le_bytes()))
-            .collect();
+        let largest: Vec<_> = (0..4096_u32).map(|n| blake3::hash(&n.to_le_bytes())).collect();
         let largest: Vec<&[u8]> = largest.iter().map(|hash| &hash.as_bytes()[..]).collect();
         let entry = group(&largest).unwrap();
         assert!(entry.len() <= ChunkGroup::ENTRY_MAX);
@@ -304,10 +295,7 @@ mod tests {
 
     #[test]
     fn a_member_that_is_not_what_its_id_says_is_corrupt_and_the_others_are_not() {
-        let members = [
-            (ChunkEntry::id_of(b"one"), &b"two"[..]),
-            (ChunkEntry::id_of(b"x"), b"x"),
-        ];
+        let members = [(ChunkEntry::id_of(b"one"), &b"two"[..]), (ChunkEntry::id_of(b"x"), b"x")];
         let mut entry = Vec::new();
         ChunkGroup::encode(&members, 3, &mut entry).unwrap();
         let read = ChunkGroup::decode(&entry).unwrap();

@@ -52,11 +52,7 @@ pub(crate) fn unpack(packed: &[u8], raw_len: usize, what: &str) -> Result<Vec<u8
     match unpacked {
         Some(raw) if raw.len() == raw_len => Ok(raw),
         Some(raw) => Err(Error::corrupt(what, format!("{raw_len} bytes"), raw.len())),
-        None => Err(Error::corrupt(
-            what,
-            "zstd data",
-            "bytes that do not unpack",
-        )),
+        None => Err(Error::corrupt(what, "zstd data", "bytes that do not unpack")),
     }
 }
 

@@ -71,9 +71,7 @@ impl Control {
             Some((control, ignored)) => {
                 body::form::refuse_unknown(&kind, &ignored.fields).and(control)
             }
-            None => Err(Error::invalid(format!(
-                "there is no control event `{kind}`"
-            ))),
+            None => Err(Error::invalid(format!("there is no control event `{kind}`"))),
         }
     }
 

@@ -94,12 +94,7 @@ pub struct Error {
 impl Error {
     /// An error of `kind` that says `message`: lower case, no full stop, the wrong value in it.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self {
-            kind,
-            message: message.into(),
-            detail: None,
-            source: None,
-        }
+        Self { kind, message: message.into(), detail: None, source: None }
     }
 
     /// Short for [`ErrorKind::Invalid`].

@@ -67,11 +67,7 @@ mod tests {
     fn nan_and_infinities_have_a_json_form() {
         for n in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 1.5] {
             let json = serde_json::to_string(&Float(n)).unwrap();
-            assert_eq!(
-                serde_json::from_str::<Float>(&json).unwrap(),
-                Float(n),
-                "{json}"
-            );
+            assert_eq!(serde_json::from_str::<Float>(&json).unwrap(), Float(n), "{json}");
         }
     }
 }

@@ -103,14 +103,7 @@ impl FrameHeader {
             return Err(Error::corrupt("frame", "known flags", flags));
         }
         let closed = flags == FLAG_CLOSED;
-        let header = Self {
-            check,
-            payload_len,
-            seq,
-            epoch,
-            closed,
-            prev,
-        };
+        let header = Self { check, payload_len, seq, epoch, closed, prev };
         Ok((header, payload))
     }
 
@@ -177,26 +170,17 @@ mod tests {
         let sum = seal_frame(&mut buf, 3, 4, false, &[5; 16], None);
         let (header, payload) = FrameHeader::read(&buf, None).unwrap();
         assert_eq!((header.check, header.seq, header.epoch), (sum, 3, 4));
-        assert_eq!(
-            (payload, header.stride()),
-            (&b"payload"[..], buf.len() as u64)
-        );
+        assert_eq!((payload, header.stride()), (&b"payload"[..], buf.len() as u64));
         assert!(FrameHeader::looks_like(&buf, 4) && !FrameHeader::looks_like(&buf, 5));
         for at in 0..FRAME_HEADER_LEN + 7 {
             for bit in 0..8 {
                 let mut bad = buf.clone();
                 bad[at] ^= 1 << bit;
-                assert!(
-                    FrameHeader::read(&bad, None).is_err(),
-                    "byte {at} bit {bit}"
-                );
+                assert!(FrameHeader::read(&bad, None).is_err(), "byte {at} bit {bit}");
             }
         }
         for len in 0..FRAME_HEADER_LEN + 7 {
-            assert!(
-                FrameHeader::read(&buf[..len], None).is_err(),
-                "cut to {len}"
-            );
+            assert!(FrameHeader::read(&buf[..len], None).is_err(), "cut to {len}");
         }
     }
 }

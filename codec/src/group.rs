@@ -42,10 +42,7 @@ pub struct Groups<'a> {
 impl<'a> Groups<'a> {
     /// The groups in a frame's payload.
     pub fn new(payload: &'a [u8]) -> Self {
-        Self {
-            payload,
-            rest: payload,
-        }
+        Self { payload, rest: payload }
     }
 
     fn read(&mut self) -> Result<GroupRef<'a>> {
@@ -63,12 +60,7 @@ impl<'a> Groups<'a> {
         }
         self.rest = sections.rest();
         let span = (start, self.payload.len().saturating_sub(self.rest.len()));
-        Ok(GroupRef {
-            log: LogId { task, kind },
-            first,
-            section,
-            span,
-        })
+        Ok(GroupRef { log: LogId { task, kind }, first, section, span })
     }
 }
 

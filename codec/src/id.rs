@@ -171,11 +171,7 @@ impl LogKind {
 
     /// The log stored under `number`.
     pub fn from_number(number: u32) -> Self {
-        if number == Self::CONTROL {
-            Self::Control
-        } else {
-            Self::Lineage(LineageId(number))
-        }
+        if number == Self::CONTROL { Self::Control } else { Self::Lineage(LineageId(number)) }
     }
 }
 
@@ -190,25 +186,16 @@ pub struct LogId {
 
 impl LogId {
     /// The store's control log.
-    pub const STORE: Self = Self {
-        task: TaskNo::STORE,
-        kind: LogKind::Control,
-    };
+    pub const STORE: Self = Self { task: TaskNo::STORE, kind: LogKind::Control };
 
     /// The control log of a task.
     pub fn control(task: TaskNo) -> Self {
-        Self {
-            task,
-            kind: LogKind::Control,
-        }
+        Self { task, kind: LogKind::Control }
     }
 
     /// A lineage of a task.
     pub fn lineage(task: TaskNo, lineage: LineageId) -> Self {
-        Self {
-            task,
-            kind: LogKind::Lineage(lineage),
-        }
+        Self { task, kind: LogKind::Lineage(lineage) }
     }
 }
 

@@ -195,10 +195,7 @@ mod tests {
             assert!(Json::new(json(&fits)).is_ok(), "{text}");
             let deep = nested(JSON_DEPTH_MAX as usize);
             let error = Json::new(json(&deep)).unwrap_err();
-            assert!(
-                error.to_string().contains("nested deeper"),
-                "{text}: {error}"
-            );
+            assert!(error.to_string().contains("nested deeper"), "{text}: {error}");
         }
     }
 }

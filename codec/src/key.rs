@@ -63,10 +63,7 @@ impl FromStr for StoreKey {
     /// else, which the error does not repeat.
     fn from_str(text: &str) -> Result<Self> {
         let bytes = data_encoding::HEXLOWER_PERMISSIVE.decode(text.trim().as_bytes());
-        match bytes
-            .ok()
-            .and_then(|bytes| <[u8; 32]>::try_from(bytes).ok())
-        {
+        match bytes.ok().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok()) {
             Some(secret) => Ok(Self::new(&secret)),
             None => Err(Error::invalid("a key is 64 hexadecimal digits")),
         }
@@ -76,8 +73,6 @@ impl FromStr for StoreKey {
 impl fmt::Debug for StoreKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let id = data_encoding::HEXLOWER.encode(&self.id);
-        f.debug_struct("StoreKey")
-            .field("id", &id)
-            .finish_non_exhaustive()
+        f.debug_struct("StoreKey").field("id", &id).finish_non_exhaustive()
     }
 }

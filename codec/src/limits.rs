@@ -30,9 +30,7 @@ pub const METADATA_MAX: usize = 64 << 10;
 pub fn check_size(what: &str, size: usize, max: usize) -> Result<()> {
     match size <= max {
         true => Ok(()),
-        false => Err(Error::invalid(format!(
-            "{what} of {size} bytes is over the limit of {max}"
-        ))),
+        false => Err(Error::invalid(format!("{what} of {size} bytes is over the limit of {max}"))),
     }
 }
 

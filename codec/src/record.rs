@@ -76,9 +76,7 @@ pub struct Records<'a> {
 impl<'a> Records<'a> {
     /// The records in `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self {
-            reader: Reader::new(bytes, "record"),
-        }
+        Self { reader: Reader::new(bytes, "record") }
     }
 
     /// The bytes that have not been walked through.
@@ -96,11 +94,7 @@ impl<'a> Records<'a> {
             n => return Err(Error::corrupt("record", "a body form of 0 to 2", n)),
         };
         let payload_len = self.reader.varint_len()?;
-        Ok(RecordRef {
-            header,
-            form,
-            payload: self.reader.take(payload_len)?,
-        })
+        Ok(RecordRef { header, form, payload: self.reader.take(payload_len)? })
     }
 }
 

@@ -54,11 +54,7 @@ impl<'a> SectionRef<'a> {
                 put_varint(out, u64::from(self.count));
             }
             Salts::Explicit(salts) => {
-                assert_eq!(
-                    salts.len(),
-                    self.count as usize * 16,
-                    "a salt for each record"
-                );
+                assert_eq!(salts.len(), self.count as usize * 16, "a salt for each record");
                 out.push(1);
                 put_varint(out, u64::from(self.count));
                 out.extend_from_slice(salts);
@@ -183,9 +179,7 @@ pub struct Sections<'a> {
 impl<'a> Sections<'a> {
     /// The sections in `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self {
-            reader: Reader::new(bytes, "section"),
-        }
+        Self { reader: Reader::new(bytes, "section") }
     }
 
     /// The bytes that have not been walked through.
@@ -204,28 +198,16 @@ impl<'a> Sections<'a> {
             }
             1 => {
                 let count = reader.varint_u32()?;
-                (
-                    Salts::Explicit(reader.take((count as usize).saturating_mul(16))?),
-                    count,
-                )
+                (Salts::Explicit(reader.take((count as usize).saturating_mul(16))?), count)
             }
             n => return Err(Error::corrupt("section", "salts of form 0 or 1", n)),
         };
         let len = reader.varint_len()?;
         if count as usize > len {
             // No record is without bytes. So counts of sections can be summed in what they fit.
-            return Err(Error::corrupt(
-                "section",
-                format!("records in {len} bytes"),
-                count,
-            ));
+            return Err(Error::corrupt("section", format!("records in {len} bytes"), count));
         }
-        Ok(SectionRef {
-            seq,
-            salts,
-            count,
-            records: reader.take(len)?,
-        })
+        Ok(SectionRef { seq, salts, count, records: reader.take(len)? })
     }
 }
 
@@ -261,21 +243,12 @@ mod tests {
         let bytes = records(5);
         let explicit: Vec<u8> = (0..80).collect();
         for salts in [Salts::Seeded(Seed([3; 16]), 40), Salts::Explicit(&explicit)] {
-            let whole = SectionRef {
-                seq: 9,
-                salts,
-                count: 5,
-                records: &bytes,
-            };
+            let whole = SectionRef { seq: 9, salts, count: 5, records: &bytes };
             let (front, back) = (whole.truncate(2).unwrap(), whole.skip(2).unwrap());
             assert_eq!((front.count, back.count), (2, 3));
             assert_eq!(front.salt(1), whole.salt(1));
             assert_eq!(back.salt(0), whole.salt(2));
-            let all: Vec<_> = front
-                .iter()
-                .chain(back.iter())
-                .map(Result::unwrap)
-                .collect();
+            let all: Vec<_> = front.iter().chain(back.iter()).map(Result::unwrap).collect();
             assert_eq!(all, whole.iter().map(Result::unwrap).collect::<Vec<_>>());
             let mut out = Vec::new();
             front.encode(&mut out);
@@ -289,19 +262,12 @@ mod tests {
     fn an_erased_body_leaves_its_hash_and_no_salt_to_guess_it_by() {
         let mut bytes = Vec::new();
         for n in 0..3_u8 {
-            let header = crate::Header {
-                kind: 13,
-                ..Default::default()
-            };
+            let header = crate::Header { kind: 13, ..Default::default() };
             encode_record(&mut bytes, &header.encode(), BodyForm::Inline, &[n; 3]);
         }
         let seed = Seed([3; 16]);
-        let section = SectionRef {
-            seq: 9,
-            salts: Salts::Seeded(seed, 7),
-            count: 3,
-            records: &bytes,
-        };
+        let section =
+            SectionRef { seq: 9, salts: Salts::Seeded(seed, 7), count: 3, records: &bytes };
         let hashes = |section: &SectionRef<'_>| -> Vec<_> {
             let records = (0_u32..).zip(section.iter());
             let hash = |(n, record): (u32, Result<RecordRef<'_>>)| {
@@ -314,16 +280,10 @@ mod tests {
         let erased = Sections::new(&out).next().unwrap().unwrap();
         assert_eq!(hashes(&erased), hashes(&section));
         let forms: Vec<_> = erased.iter().map(|r| r.unwrap().form).collect();
-        assert_eq!(
-            forms,
-            [BodyForm::Inline, BodyForm::Erased, BodyForm::Inline]
-        );
+        assert_eq!(forms, [BodyForm::Inline, BodyForm::Erased, BodyForm::Inline]);
         assert_eq!(erased.salt(1), [0; 16]);
         let gone = [&seed.0[..], &section.salt(1), &[1; 3]];
-        assert!(
-            gone.iter()
-                .all(|gone| !out.windows(gone.len()).any(|part| part == *gone))
-        );
+        assert!(gone.iter().all(|gone| !out.windows(gone.len()).any(|part| part == *gone)));
         // Again it is the same.
         let mut again = Vec::new();
         erased.encode_erased(&|_| false, &mut again).unwrap();
@@ -335,12 +295,7 @@ mod tests {
         let bytes = records(2);
         for count in [1, 3] {
             let salts = Salts::Seeded(Seed([0; 16]), 0);
-            let section = SectionRef {
-                seq: 1,
-                salts,
-                count,
-                records: &bytes,
-            };
+            let section = SectionRef { seq: 1, salts, count, records: &bytes };
             assert!(section.iter().any(|r| r.is_err()), "{count} claimed");
         }
     }

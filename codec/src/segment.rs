@@ -81,11 +81,7 @@ impl SegmentHeader {
         }
         let found = reader.array::<16>()?;
         if expected != found {
-            return Err(Error::corrupt(
-                what,
-                format!("{expected:02x?}"),
-                format!("{found:02x?}"),
-            ));
+            return Err(Error::corrupt(what, format!("{expected:02x?}"), format!("{found:02x?}")));
         }
         check_version(what, checked.u16()?)?;
         let recycled = checked.u16()? & 1 == 1;

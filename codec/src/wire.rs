@@ -61,11 +61,7 @@ pub(crate) fn decode<T: Decode<()>>(bytes: &[u8], what: &str) -> Result<T> {
     let (value, used) = decode_prefix(bytes, what)?;
     if used != bytes.len() {
         let left = bytes.len().saturating_sub(used);
-        return Err(Error::corrupt(
-            what,
-            "no bytes after it",
-            format!("{left} more"),
-        ));
+        return Err(Error::corrupt(what, "no bytes after it", format!("{left} more")));
     }
     Ok(value)
 }
@@ -168,11 +164,7 @@ impl<'a> Reader<'a> {
             251 => self.u16().map(u64::from),
             252 => self.u32().map(u64::from),
             253 => self.u64(),
-            n => Err(Error::corrupt(
-                self.what,
-                "an integer up to 64 bits",
-                format!("marker {n}"),
-            )),
+            n => Err(Error::corrupt(self.what, "an integer up to 64 bits", format!("marker {n}"))),
         }
     }
 
@@ -264,14 +256,7 @@ mod tests {
 
     #[test]
     fn integers_take_the_documented_bytes() {
-        for (value, len) in [
-            (0, 1),
-            (250, 1),
-            (251, 3),
-            (65535, 3),
-            (65536, 5),
-            (1 << 40, 9),
-        ] {
+        for (value, len) in [(0, 1), (250, 1), (251, 3), (65535, 3), (65536, 5), (1 << 40, 9)] {
             let mut ours = Vec::new();
             put_varint(&mut ours, value);
             assert_eq!(ours.len(), len);
@@ -286,27 +271,14 @@ mod tests {
     fn a_hostile_length_is_refused_before_it_is_allocated() {
         let mut bytes = Vec::new();
         put_varint(&mut bytes, u64::MAX);
-        assert_eq!(
-            decode::<Vec<u8>>(&bytes, "test").unwrap_err().kind(),
-            ErrorKind::Corrupt
-        );
-        assert_eq!(
-            decode::<String>(&bytes, "test").unwrap_err().kind(),
-            ErrorKind::Corrupt
-        );
-        assert_eq!(
-            decode::<Vec<u64>>(&bytes, "test").unwrap_err().kind(),
-            ErrorKind::Corrupt
-        );
+        assert_eq!(decode::<Vec<u8>>(&bytes, "test").unwrap_err().kind(), ErrorKind::Corrupt);
+        assert_eq!(decode::<String>(&bytes, "test").unwrap_err().kind(), ErrorKind::Corrupt);
+        assert_eq!(decode::<Vec<u64>>(&bytes, "test").unwrap_err().kind(), ErrorKind::Corrupt);
     }
 
     #[test]
     fn a_number_that_is_longer_than_it_has_to_be_has_no_shortest_form() {
-        for bytes in [
-            &[251, 250, 0][..],
-            &[252, 1, 0, 0, 0],
-            &[253, 0, 0, 0, 0, 1, 0, 0],
-        ] {
+        for bytes in [&[251, 250, 0][..], &[252, 1, 0, 0, 0], &[253, 0, 0, 0, 0, 1, 0, 0]] {
             assert!(Reader::new(bytes, "test").shortest().is_err());
         }
         assert_eq!(Reader::new(&[251, 251, 0], "test").shortest().unwrap(), 251);

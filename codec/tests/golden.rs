@@ -3,12 +3,7 @@
 //! A golden file that differs is a change of the format: `docs/FORMAT.md` says what goes with it.
 //! `MILEPOST_BLESS=1` writes the files anew.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "tests"
-)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod samples;
 
@@ -24,17 +19,13 @@ use milepost_codec::{
 
 /// Compares named bytes with `golden/NAME.hex`, in which each stands on a line of its own.
 fn golden(name: &str, about: &str, cases: &[(String, Vec<u8>)]) {
-    let cases: Vec<_> = cases
-        .iter()
-        .map(|(case, bytes)| (case.clone(), HEXLOWER.encode(bytes)))
-        .collect();
+    let cases: Vec<_> =
+        cases.iter().map(|(case, bytes)| (case.clone(), HEXLOWER.encode(bytes))).collect();
     golden_text(&format!("{name}.hex"), about, &cases);
 }
 
 fn golden_text(file: &str, about: &str, cases: &[(String, String)]) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/golden")
-        .join(file);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(file);
     let mut text = format!("# {about}\n");
     for (case, value) in cases {
         writeln!(text, "{case}: {value}").unwrap();
@@ -52,10 +43,7 @@ fn golden_text(file: &str, about: &str, cases: &[(String, String)]) {
 }
 
 fn named<T>(values: &[(&'static str, T)], bytes: impl Fn(&T) -> Vec<u8>) -> Vec<(String, Vec<u8>)> {
-    values
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), bytes(value)))
-        .collect()
+    values.iter().map(|(name, value)| ((*name).to_owned(), bytes(value))).collect()
 }
 
 #[test]
@@ -68,16 +56,9 @@ fn every_kind_of_body_is_stored_as_ever() {
     }
     for kind in (0..=u16::MAX).filter(|kind| Body::name_of(*kind) != "unknown") {
         let prefix = format!("{kind} {} ", Body::name_of(kind));
-        assert!(
-            cases.iter().any(|(case, _)| case.starts_with(&prefix)),
-            "no value of {prefix}"
-        );
+        assert!(cases.iter().any(|(case, _)| case.starts_with(&prefix)), "no value of {prefix}");
     }
-    golden(
-        "bodies",
-        "event bodies: kind, JSON name, optional fields set",
-        &cases,
-    );
+    golden("bodies", "event bodies: kind, JSON name, optional fields set", &cases);
 }
 
 #[test]
@@ -90,16 +71,9 @@ fn every_kind_of_control_event_is_stored_as_ever() {
     }
     for kind in (0..=u16::MAX).filter(|kind| Control::name_of(*kind) != "unknown") {
         let prefix = format!("{kind} {} ", Control::name_of(kind));
-        assert!(
-            cases.iter().any(|(case, _)| case.starts_with(&prefix)),
-            "no value of {prefix}"
-        );
+        assert!(cases.iter().any(|(case, _)| case.starts_with(&prefix)), "no value of {prefix}");
     }
-    golden(
-        "controls",
-        "control events: kind, JSON name, optional fields set",
-        &cases,
-    );
+    golden("controls", "control events: kind, JSON name, optional fields set", &cases);
 }
 
 #[test]
@@ -111,18 +85,11 @@ fn every_kind_has_the_json_form_it_ever_had() {
         cases.push((format!("{} {name}", body.kind()), json));
     }
     for (name, body) in samples::controls() {
-        cases.push((
-            format!("{} {name}", body.kind()),
-            serde_json::to_string(&body).unwrap(),
-        ));
+        cases.push((format!("{} {name}", body.kind()), serde_json::to_string(&body).unwrap()));
     }
     let unknown = Body::decode(9999, &[1, 2, 3]).unwrap();
     cases.push(("9999 unknown".to_owned(), unknown.to_json().unwrap()));
-    golden_text(
-        "json.txt",
-        "the JSON form of bodies and control events",
-        &cases,
-    );
+    golden_text("json.txt", "the JSON form of bodies and control events", &cases);
 }
 
 #[test]
@@ -154,11 +121,7 @@ fn sections_and_groups_are_stored_as_ever() {
             section.encode(&mut out);
             out
         };
-        golden(
-            "section",
-            "sections, by what the salts come from",
-            &named(sections, encode),
-        );
+        golden("section", "sections, by what the salts come from", &named(sections, encode));
         let all = samples::sections();
         let read: Vec<_> = Sections::new(&all).map(Result::unwrap).collect();
         assert_eq!(read, sections.iter().map(|(_, s)| *s).collect::<Vec<_>>());
@@ -167,10 +130,7 @@ fn sections_and_groups_are_stored_as_ever() {
     let mut cases = Vec::new();
     for (name, log, first, bytes) in samples::groups() {
         let group = Groups::new(&bytes).next().unwrap().unwrap();
-        assert_eq!(
-            (group.log, group.first, group.section.count),
-            (log, first, 3)
-        );
+        assert_eq!((group.log, group.first, group.section.count), (log, first, 3));
         cases.push((name.to_owned(), bytes));
     }
     golden("group", "groups, by log", &cases);
@@ -190,28 +150,15 @@ fn frames_and_segments_are_stored_as_ever() {
         assert_eq!(payload.len(), header.payload_len as usize);
         assert_eq!(header.stride(), frame.len() as u64);
     }
-    golden(
-        "frame",
-        "frames, with what pads them to a multiple of 8",
-        &named(&frames, Vec::clone),
-    );
+    golden("frame", "frames, with what pads them to a multiple of 8", &named(&frames, Vec::clone));
 
     let header = samples::segment();
     let bytes = header.encode();
-    assert_eq!(
-        (bytes.len(), SegmentHeader::decode(&bytes).unwrap()),
-        (SEGMENT_HEADER_LEN, header)
-    );
+    assert_eq!((bytes.len(), SegmentHeader::decode(&bytes).unwrap()), (SEGMENT_HEADER_LEN, header));
     assert!(bytes[80..].iter().all(|b| *b == 0));
     let archive = ArchiveHeader(header).encode();
-    assert_eq!(
-        ArchiveHeader::decode(&archive).unwrap(),
-        ArchiveHeader(header)
-    );
-    let recycled = SegmentHeader {
-        recycled: true,
-        ..header
-    };
+    assert_eq!(ArchiveHeader::decode(&archive).unwrap(), ArchiveHeader(header));
+    let recycled = SegmentHeader { recycled: true, ..header };
     let again = recycled.encode();
     assert_eq!(SegmentHeader::decode(&again).unwrap(), recycled);
     let cases = [
@@ -231,16 +178,8 @@ fn blocks_and_archive_blocks_are_stored_as_ever() {
     let block = samples::block();
     let bytes = block.encode(samples::log(), None);
     assert_eq!(Block::decode(samples::log(), &bytes, None).unwrap(), block);
-    assert_eq!(
-        bytes[6..8],
-        [0, 0],
-        "not packed, so that no zstd version matters"
-    );
-    golden(
-        "block",
-        "a block that is not packed",
-        &[("as it is".to_owned(), bytes)],
-    );
+    assert_eq!(bytes[6..8], [0, 0], "not packed, so that no zstd version matters");
+    golden("block", "a block that is not packed", &[("as it is".to_owned(), bytes)]);
 
     let packed = samples::large_block();
     let bytes = packed.encode(samples::log(), None);
@@ -255,10 +194,7 @@ fn blocks_and_archive_blocks_are_stored_as_ever() {
         let (header, payload) = bytes.split_at(ArchiveBlock::HEADER_LEN);
         assert_eq!(header[4..8], [0; 4], "not packed");
         let read = ArchiveBlock::decode_header(header).unwrap();
-        assert_eq!(
-            (read.frames, read.first, read.stored_len()),
-            (frames, 12, payload.len())
-        );
+        assert_eq!((read.frames, read.first, read.stored_len()), (frames, 12, payload.len()));
         assert_eq!(read.decode(header, payload).unwrap(), raw);
         cases.push((name.to_owned(), bytes));
     }
@@ -266,11 +202,7 @@ fn blocks_and_archive_blocks_are_stored_as_ever() {
     ArchiveBlock::encode_end(12, true, &mut bytes);
     assert!(ArchiveBlock::decode_header(&bytes).unwrap().rewritten);
     cases.push(("last, written again".to_owned(), bytes));
-    golden(
-        "archive_block",
-        "archive blocks that are not packed",
-        &cases,
-    );
+    golden("archive_block", "archive blocks that are not packed", &cases);
 }
 
 #[test]
@@ -290,20 +222,12 @@ fn chunks_and_lists_are_stored_as_ever() {
     for (_, list) in &lists {
         assert_eq!(ChunkList::decode(&list.encode()).unwrap(), *list);
     }
-    golden(
-        "chunk_list",
-        "lists of chunks",
-        &named(&lists, ChunkList::encode),
-    );
+    golden("chunk_list", "lists of chunks", &named(&lists, ChunkList::encode));
 
     let pieces = samples::pieces();
     let bytes = Piece::encode_list(&pieces);
     assert_eq!(Piece::decode_list(&bytes).unwrap(), pieces);
-    golden(
-        "piece_list",
-        "a list of pieces",
-        &[("two pieces".to_owned(), bytes)],
-    );
+    golden("piece_list", "a list of pieces", &[("two pieces".to_owned(), bytes)]);
 }
 
 #[test]
@@ -312,11 +236,7 @@ fn snapshots_and_bases_are_stored_as_ever() {
     for (_, snapshot) in &snapshots {
         assert_eq!(Snapshot::decode(&snapshot.encode()).unwrap(), *snapshot);
     }
-    golden(
-        "snapshot",
-        "snapshots",
-        &named(&snapshots, Snapshot::encode),
-    );
+    golden("snapshot", "snapshots", &named(&snapshots, Snapshot::encode));
 
     let bases = samples::bases();
     for (_, base) in &bases {
@@ -327,19 +247,12 @@ fn snapshots_and_bases_are_stored_as_ever() {
     let keys = samples::base_keys();
     let bytes = BaseKey::encode_list(&keys);
     assert_eq!(BaseKey::decode_list(&bytes).unwrap(), keys);
-    golden(
-        "base_keys",
-        "a list of keys",
-        &[("two keys".to_owned(), bytes)],
-    );
+    golden("base_keys", "a list of keys", &[("two keys".to_owned(), bytes)]);
 }
 
 #[test]
 fn the_acknowledged_commit_is_stored_as_ever() {
-    let acked = Acked {
-        store: samples::segment().store,
-        seq: 12,
-    };
+    let acked = Acked { store: samples::segment().store, seq: 12 };
     let bytes = acked.encode();
     assert_eq!(Acked::decode(&bytes).unwrap(), acked);
     let cases = [("commit 12".to_owned(), bytes.to_vec())];
@@ -398,9 +311,5 @@ fn trees_are_stored_as_ever() {
     let skips = samples::skips();
     assert_eq!(Skip::decode_list(&skips).filter_map(Result::ok).count(), 4);
     cases.push(("skips".to_owned(), skips));
-    golden(
-        "tree",
-        "nodes of trees, a restore plan, a list of skips",
-        &cases,
-    );
+    golden("tree", "nodes of trees, a restore plan, a list of skips", &cases);
 }

@@ -1,12 +1,7 @@
 //! What makes history provable: exact values, the preimages of `docs/FORMAT.md` spelled out, and
 //! that no input can be changed without the hash.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "tests"
-)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod arbitrary;
 
@@ -31,12 +26,7 @@ fn chain() -> Chain {
 
 #[test]
 fn a_salt_is_the_start_of_a_hash_over_seed_and_place() {
-    let found = Hash(
-        [salt(Seed([0x5E; 16]), 300), [0; 16]]
-            .concat()
-            .try_into()
-            .unwrap(),
-    );
+    let found = Hash([salt(Seed([0x5E; 16]), 300), [0; 16]].concat().try_into().unwrap());
     let whole = blake3(&[b"milepost.salt.1\0", &[0x5E; 16], &300_u64.to_le_bytes()]);
     assert_eq!(found.to_string()[..32], whole[..32]);
     assert_eq!(found.to_string()[..32], *"00988e7502e870f97e76c6b1e9b8866e");
@@ -45,41 +35,22 @@ fn a_salt_is_the_start_of_a_hash_over_seed_and_place() {
 #[test]
 fn a_body_hash_is_over_salt_form_and_payload() {
     let found = body_hash(&[0x11; 16], BodyForm::Chunked, b"body").to_string();
-    assert_eq!(
-        found,
-        blake3(&[b"milepost.body.1\0", &[0x11; 16], &[1], b"body"])
-    );
-    assert_eq!(
-        found,
-        "69cd91e25fb8a9ad2b7dadfb9ee977b99d207e27659a49cfc4b54228b4515aea"
-    );
+    assert_eq!(found, blake3(&[b"milepost.body.1\0", &[0x11; 16], &[1], b"body"]));
+    assert_eq!(found, "69cd91e25fb8a9ad2b7dadfb9ee977b99d207e27659a49cfc4b54228b4515aea");
 }
 
 #[test]
 fn a_root_is_over_origin_and_log() {
     let found = chain().root().to_string();
-    assert_eq!(
-        found,
-        blake3(&[b"milepost.root.1\0", &[0x0A; 16], &3_u32.to_le_bytes()])
-    );
-    assert_eq!(
-        found,
-        "fd36729a0357cdeeb55e70174ed0585c6642f1641c979f4bb6b0fb9882b33ee4"
-    );
-    let control = Chain::new(ORIGIN, LogId::control(TaskNo(7)))
-        .root()
-        .to_string();
-    assert_eq!(
-        control,
-        blake3(&[b"milepost.root.1\0", &[0x0A; 16], &[0xFF; 4]])
-    );
+    assert_eq!(found, blake3(&[b"milepost.root.1\0", &[0x0A; 16], &3_u32.to_le_bytes()]));
+    assert_eq!(found, "fd36729a0357cdeeb55e70174ed0585c6642f1641c979f4bb6b0fb9882b33ee4");
+    let control = Chain::new(ORIGIN, LogId::control(TaskNo(7))).root().to_string();
+    assert_eq!(control, blake3(&[b"milepost.root.1\0", &[0x0A; 16], &[0xFF; 4]]));
 }
 
 #[test]
 fn a_link_is_over_origin_log_offset_hash_before_header_and_body() {
-    let found = chain()
-        .next(40, &Hash([0x44; 32]), b"header", &Hash([0xEE; 32]))
-        .to_string();
+    let found = chain().next(40, &Hash([0x44; 32]), b"header", &Hash([0xEE; 32])).to_string();
     let spelled = blake3(&[
         b"milepost.event.1",
         &[0x0A; 16],
@@ -91,19 +62,13 @@ fn a_link_is_over_origin_log_offset_hash_before_header_and_body() {
         b"header",
     ]);
     assert_eq!(found, spelled);
-    assert_eq!(
-        found,
-        "bacba4419021aab0172b76538b9f7a86a94fea8a4a31400a464d0c53bc5e6fcc"
-    );
+    assert_eq!(found, "bacba4419021aab0172b76538b9f7a86a94fea8a4a31400a464d0c53bc5e6fcc");
 }
 
 #[test]
 fn a_checkpoint_id_is_over_everything_that_makes_it_one() {
     let mark = CheckpointMarked {
-        at: Some(Head {
-            next: 40,
-            hash: Hash([0x44; 32]),
-        }),
+        at: Some(Head { next: 40, hash: Hash([0x44; 32]) }),
         parent: Some(CheckpointId([0xBB; 32])),
         label: Some("lunch".into()),
         cause: MarkCause::BeforeTool,
@@ -111,10 +76,7 @@ fn a_checkpoint_id_is_over_everything_that_makes_it_one() {
         metadata: Some(Json::new(r#"{"a":1}"#).unwrap()),
         aliases: vec!["x".into()],
     };
-    let head = Head {
-        next: 41,
-        hash: Hash([0x45; 32]),
-    };
+    let head = Head { next: 41, hash: Hash([0x45; 32]) };
     let found = checkpoint_id(ORIGIN, LineageId(3), head, 1000, &mark).to_string();
     let mut spelled = Vec::new();
     spelled.extend_from_slice(b"milepost.mark.1\0");
@@ -130,36 +92,18 @@ fn a_checkpoint_id_is_over_everything_that_makes_it_one() {
     spelled.extend_from_slice(b"\x01\x07\0\0\0\0\0\0\0{\"a\":1}");
     spelled.extend_from_slice(&1_u64.to_le_bytes());
     spelled.extend_from_slice(b"\x01\x01\0\0\0\0\0\0\0x");
-    assert_eq!(
-        found,
-        CheckpointId(Sha256::digest(&spelled).into()).to_string()
-    );
-    assert_eq!(
-        found,
-        "e884f4a10bb882e1b6cc6d44d1814f9a840daa9ef942fe1f8c8b58917a938c72"
-    );
+    assert_eq!(found, CheckpointId(Sha256::digest(&spelled).into()).to_string());
+    assert_eq!(found, "e884f4a10bb882e1b6cc6d44d1814f9a840daa9ef942fe1f8c8b58917a938c72");
 
-    let plain = checkpoint_id(
-        ORIGIN,
-        LineageId(3),
-        head,
-        1000,
-        &CheckpointMarked::default(),
-    )
-    .to_string();
-    assert_eq!(
-        plain,
-        "baa247b2f5d2a34ea45245f170206fcc02a6daf7076abd29e85be162aec03751"
-    );
+    let plain =
+        checkpoint_id(ORIGIN, LineageId(3), head, 1000, &CheckpointMarked::default()).to_string();
+    assert_eq!(plain, "baa247b2f5d2a34ea45245f170206fcc02a6daf7076abd29e85be162aec03751");
 }
 
 type Link = (Origin, u32, u64, Hash, Vec<u8>, Hash);
 
 fn link((origin, number, offset, prev, header, body): &Link) -> Hash {
-    let log = LogId {
-        task: TaskNo(1),
-        kind: LogKind::from_number(*number),
-    };
+    let log = LogId { task: TaskNo(1), kind: LogKind::from_number(*number) };
     Chain::new(*origin, log).next(*offset, prev, header, body)
 }
 

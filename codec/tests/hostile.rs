@@ -4,12 +4,7 @@
 //! `PROPTEST_RNG_SEED` repeats a run. What is checked by a hash is damaged before it is sealed in
 //! `hostile_sealed.rs`.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "tests"
-)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod arbitrary;
 mod decoders;
@@ -42,10 +37,7 @@ fn feed(decoder: &Decoder, bytes: &[u8]) -> Result<()> {
     let outcome = (decoder.decode)(bytes);
     let peak = MEMORY.peak_usage().saturating_sub(before);
     let (name, len) = (decoder.name, bytes.len());
-    assert!(
-        peak <= 64 * len + (64 << 10),
-        "{name}: {peak} bytes allocated for {len}"
-    );
+    assert!(peak <= 64 * len + (64 << 10), "{name}: {peak} bytes allocated for {len}");
     if let Err(error) = &outcome {
         let kind = error.kind();
         let expected = match decoder.request {
@@ -78,11 +70,7 @@ fn a_changed_bit_or_a_cut_never_panics() {
                     let mut bad = bytes.clone();
                     bad[at] ^= 1 << bit;
                     let outcome = feed(decoder, &bad);
-                    assert!(
-                        !decoder.checked || at >= 80 || outcome.is_err(),
-                        "{}",
-                        decoder.name
-                    );
+                    assert!(!decoder.checked || at >= 80 || outcome.is_err(), "{}", decoder.name);
                 }
             }
         }
@@ -186,11 +174,7 @@ fn long_honest_trees_are_read() {
     }
     // Counts that the input cannot hold, each with as much behind it as would nearly do.
     for (tag, each) in [(2_u8, 6), (3, 35), (4, 36), (5, 40), (6, 10)] {
-        let name = if tag == 6 {
-            "restore plan"
-        } else {
-            "tree node"
-        };
+        let name = if tag == 6 { "restore plan" } else { "tree node" };
         for count in [2_usize, 100, 10_000] {
             let mut bytes = vec![tag, 1];
             if (4..=5).contains(&tag) {
@@ -199,10 +183,7 @@ fn long_honest_trees_are_read() {
             put_varint(&mut bytes, count as u64);
             bytes.resize(bytes.len() + count * each - 1, 1);
             let error = feed(find(name), &bytes).unwrap_err();
-            assert!(
-                error.to_string().contains(&format!("{count} items")),
-                "{error}"
-            );
+            assert!(error.to_string().contains(&format!("{count} items")), "{error}");
         }
     }
 }
@@ -240,11 +221,7 @@ fn names_that_lead_elsewhere_or_stand_out_of_order_are_refused() {
     for names in bad {
         feed(decoder, &directory(names)).unwrap_err();
     }
-    feed(
-        decoder,
-        &directory(&[b"...", b".gitignore", b"a", b"ab", b"b", b"\xff"]),
-    )
-    .unwrap();
+    feed(decoder, &directory(&[b"...", b".gitignore", b"a", b"ab", b"b", b"\xff"])).unwrap();
 }
 
 #[test]
@@ -292,18 +269,12 @@ fn put(out: &mut Vec<u8>, number: u64) {
 fn a_message_of_very_many_extra_fields_is_read_in_one_pass() {
     let _alone = alone();
     let fields: Vec<_> = (0..200_000).map(|n| format!("\"{n}\":1")).collect();
-    let line = format!(
-        "{{\"kind\":\"message\",\"role\":\"r\",{}}}",
-        fields.join(",")
-    );
+    let line = format!("{{\"kind\":\"message\",\"role\":\"r\",{}}}", fields.join(","));
     let body = Body::from_json(&line).unwrap();
     assert_eq!(body.to_json().unwrap(), line);
     let json = DECODERS.iter().find(|d| d.request).unwrap();
     feed(json, line.as_bytes()).unwrap();
-    let same = format!(
-        "{{\"kind\":\"message\",\"role\":\"r\"{}}}",
-        ",\"\":1".repeat(200_000)
-    );
+    let same = format!("{{\"kind\":\"message\",\"role\":\"r\"{}}}", ",\"\":1".repeat(200_000));
     feed(json, same.as_bytes()).unwrap();
 }
 
@@ -367,10 +338,7 @@ fn apply(damage: &Damage, bytes: &mut Vec<u8>, others: &[Vec<u8>]) {
 /// Runs a property as a test that is alone.
 fn for_all<S: Strategy>(values: S, property: impl Fn(S::Value)) {
     let _alone = alone();
-    let config = ProptestConfig {
-        source_file: Some(file!()),
-        ..config(600)
-    };
+    let config = ProptestConfig { source_file: Some(file!()), ..config(600) };
     let outcome = TestRunner::new(config).run(&values, |value| {
         property(value);
         Ok(())
@@ -383,61 +351,39 @@ fn for_all<S: Strategy>(values: S, property: impl Fn(S::Value)) {
 #[test]
 fn arbitrary_bytes_are_refused_or_read_in_bounded_memory() {
     for_all(vec(any::<u8>(), 0..600), |bytes| {
-        DECODERS
-            .iter()
-            .for_each(|decoder| drop(feed(decoder, &bytes)));
+        DECODERS.iter().for_each(|decoder| drop(feed(decoder, &bytes)));
     });
 }
 
 #[test]
 fn small_bytes_are_refused_or_read_in_bounded_memory() {
     for_all(vec(0..4_u8, 0..600), |bytes| {
-        DECODERS
-            .iter()
-            .for_each(|decoder| drop(feed(decoder, &bytes)));
+        DECODERS.iter().for_each(|decoder| drop(feed(decoder, &bytes)));
     });
 }
 
 #[test]
 fn damaged_bytes_are_refused_or_read_in_bounded_memory() {
-    let all: Vec<_> = DECODERS
-        .iter()
-        .flat_map(|decoder| samples_of(decoder))
-        .collect();
-    for_all(
-        (any::<Index>(), vec(damage(), 1..6)),
-        |(sample, damages)| {
-            let mut bytes = sample.get(&all).clone();
-            damages
-                .iter()
-                .for_each(|damage| apply(damage, &mut bytes, &all));
-            DECODERS
-                .iter()
-                .for_each(|decoder| drop(feed(decoder, &bytes)));
-        },
-    );
+    let all: Vec<_> = DECODERS.iter().flat_map(|decoder| samples_of(decoder)).collect();
+    for_all((any::<Index>(), vec(damage(), 1..6)), |(sample, damages)| {
+        let mut bytes = sample.get(&all).clone();
+        damages.iter().for_each(|damage| apply(damage, &mut bytes, &all));
+        DECODERS.iter().for_each(|decoder| drop(feed(decoder, &bytes)));
+    });
 }
 
 #[test]
 fn a_damaged_body_is_refused_or_read_and_can_be_written_again() {
-    for_all(
-        (arbitrary::known_body(), vec(damage(), 1..4)),
-        |(body, damages)| {
-            let (kind, mut bytes) = body.encode();
-            damages
-                .iter()
-                .for_each(|damage| apply(damage, &mut bytes, &[vec![253]]));
-            let name = format!("event body {kind}");
-            let decoder = DECODERS
-                .iter()
-                .find(|decoder| decoder.name == name)
-                .unwrap();
-            if feed(decoder, &bytes).is_ok() {
-                // The same value, if not the same bytes.
-                let read = Body::decode(kind, &bytes).unwrap();
-                let (kind, again) = read.encode();
-                assert_eq!(Body::decode(kind, &again).unwrap(), read);
-            }
-        },
-    );
+    for_all((arbitrary::known_body(), vec(damage(), 1..4)), |(body, damages)| {
+        let (kind, mut bytes) = body.encode();
+        damages.iter().for_each(|damage| apply(damage, &mut bytes, &[vec![253]]));
+        let name = format!("event body {kind}");
+        let decoder = DECODERS.iter().find(|decoder| decoder.name == name).unwrap();
+        if feed(decoder, &bytes).is_ok() {
+            // The same value, if not the same bytes.
+            let read = Body::decode(kind, &bytes).unwrap();
+            let (kind, again) = read.encode();
+            assert_eq!(Body::decode(kind, &again).unwrap(), read);
+        }
+    });
 }

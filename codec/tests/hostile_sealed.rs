@@ -2,12 +2,7 @@
 //!
 //! A check stands against accident only. So what is under it is not believed either.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "tests"
-)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod arbitrary;
 mod decoders;
@@ -30,30 +25,20 @@ struct Seal {
 
 fn seals() -> Vec<Seal> {
     let place = [7_u64.to_le_bytes().as_slice(), &3_u32.to_le_bytes()].concat();
-    let seal = |name, check_at| Seal {
-        name,
-        check_at,
-        place: vec![],
-    };
+    let seal = |name, check_at| Seal { name, check_at, place: vec![] };
     vec![
         seal("frame", 0),
         seal("segment header", 64),
         seal("archive header", 64),
         seal("archive block", 32),
-        Seal {
-            place,
-            ..seal("block", 56)
-        },
+        Seal { place, ..seal("block", 56) },
         seal("chunk", 48),
         seal("chunk group", 16),
     ]
 }
 
 fn decoder(name: &str) -> &'static Decoder {
-    DECODERS
-        .iter()
-        .find(|decoder| decoder.name == name)
-        .unwrap()
+    DECODERS.iter().find(|decoder| decoder.name == name).unwrap()
 }
 
 /// Writes the check that damaged bytes would have.
@@ -128,11 +113,7 @@ fn a_newer_version_is_unsupported_not_corrupt() {
             let mut bytes = samples_of(decoder(name)).remove(0);
             bytes[version_at..version_at + 2].copy_from_slice(&version.to_le_bytes());
             reseal(&seal, &mut bytes);
-            assert_eq!(
-                feed(&seal, &bytes).unwrap_err().kind(),
-                ErrorKind::Unsupported,
-                "{name}"
-            );
+            assert_eq!(feed(&seal, &bytes).unwrap_err().kind(), ErrorKind::Unsupported, "{name}");
         }
     }
 }
@@ -157,10 +138,7 @@ fn flags_and_lengths_that_do_not_fit_are_refused() {
             let mut resized = sample.clone();
             resized[raw_at] = resized[raw_at].wrapping_add(change);
             reseal(&seal, &mut resized);
-            assert!(
-                feed(&seal, &resized).is_err(),
-                "{name}: raw length off by one"
-            );
+            assert!(feed(&seal, &resized).is_err(), "{name}: raw length off by one");
         }
     }
 }

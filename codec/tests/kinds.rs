@@ -1,11 +1,6 @@
 //! What `docs/FORMAT.md` says of enumerations and of the JSON form, beyond the golden values.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "tests"
-)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 use milepost_codec::{
     ActivationCause, Application, Body, Data, ErrorKind, Extra, JSON_DEPTH_MAX, Json, LineageType,
@@ -43,14 +38,8 @@ fn every_enumeration_keeps_its_positions_and_names() {
 #[test]
 fn a_position_that_does_not_exist_is_corrupt() {
     // A control change from a fifth control, and a mark of a seventh cause.
-    assert_eq!(
-        Body::decode(6, &[4, 0, 0]).unwrap_err().kind(),
-        ErrorKind::Corrupt
-    );
-    assert_eq!(
-        Body::decode(17, &[0, 0, 0, 6, 0, 0, 0]).unwrap_err().kind(),
-        ErrorKind::Corrupt
-    );
+    assert_eq!(Body::decode(6, &[4, 0, 0]).unwrap_err().kind(), ErrorKind::Corrupt);
+    assert_eq!(Body::decode(17, &[0, 0, 0, 6, 0, 0, 0]).unwrap_err().kind(), ErrorKind::Corrupt);
 }
 
 #[test]
@@ -84,23 +73,13 @@ fn a_kind_that_is_known_from_elsewhere_is_said_once_more_at_most_and_the_same() 
         body.map(|body| body.map(|body| body.to_json().unwrap()))
     };
     let shown = r#"{"kind":"step_started","step":1}"#;
-    for text in [
-        r#"{"step":1}"#,
-        shown,
-        " {\"step\": 1, \"kind\":\"step_started\"}\n",
-    ] {
+    for text in [r#"{"step":1}"#, shown, " {\"step\": 1, \"kind\":\"step_started\"}\n"] {
         assert_eq!(read("step_started", text), Ok(Some(shown.into())), "{text}");
     }
     assert_eq!(read("step_strated", shown), Ok(None));
     for (text, why) in [
-        (
-            r#"{"kind":"step_failed","step":1}"#,
-            "that of `body` is `step_failed`",
-        ),
-        (
-            r#"{"kind":"step_started","kind":"step_failed","step":1}"#,
-            "more than one `kind`",
-        ),
+        (r#"{"kind":"step_failed","step":1}"#, "that of `body` is `step_failed`"),
+        (r#"{"kind":"step_started","kind":"step_failed","step":1}"#, "more than one `kind`"),
         (r#"{"kind":1,"step":1}"#, "not a string"),
         (r#"{"step":1,"stop":2}"#, "no field `stop`"),
         (r#"[1]"#, "no object"),
@@ -120,19 +99,12 @@ fn a_kind_that_is_known_from_elsewhere_is_said_once_more_at_most_and_the_same() 
 fn an_object_of_base64_alone_is_bytes_where_data_is_read() {
     let read = |data: &str| {
         let line = format!(r#"{{"kind":"application","name":"a","data":{data}}}"#);
-        let Body::Application(app) = Body::from_json(&line).unwrap() else {
-            panic!("{line}")
-        };
+        let Body::Application(app) = Body::from_json(&line).unwrap() else { panic!("{line}") };
         app.data
     };
     let json = |text: &str| Data::Json(Json::new(text).unwrap());
     assert_eq!(read(r#"{"base64":"AP8="}"#), Data::Bytes(vec![0, 255]));
-    for text in [
-        r#"{"base64":"AP8"}"#,
-        r#"{"base64":"AP8=","n":1}"#,
-        r#"{"base64":7}"#,
-        "null",
-    ] {
+    for text in [r#"{"base64":"AP8"}"#, r#"{"base64":"AP8=","n":1}"#, r#"{"base64":7}"#, "null"] {
         assert_eq!(read(text), json(text));
     }
 }
@@ -141,10 +113,7 @@ fn an_object_of_base64_alone_is_bytes_where_data_is_read() {
 fn an_unknown_body_shown_in_json_is_read_as_an_application_event() {
     let shown = Body::decode(9999, &[1, 2, 3]).unwrap().to_json().unwrap();
     let data = Data::Json(Json::new(shown.as_str()).unwrap());
-    let app = Application {
-        name: "unknown".into(),
-        data,
-    };
+    let app = Application { name: "unknown".into(), data };
     assert_eq!(Body::from_json(&shown).unwrap(), Body::Application(app));
 }
 
@@ -153,20 +122,14 @@ fn an_unknown_body_shown_in_json_is_read_as_an_application_event() {
 fn what_nests_as_deep_as_it_may_goes_through_json() {
     let depth = JSON_DEPTH_MAX as usize;
     let deep = Json::new("[".repeat(depth) + &"]".repeat(depth)).unwrap();
-    let body = Body::Application(Application {
-        name: "a".into(),
-        data: Data::Json(deep),
-    });
+    let body = Body::Application(Application { name: "a".into(), data: Data::Json(deep) });
     assert_eq!(Body::from_json(&body.to_json().unwrap()).unwrap(), body);
     let deeper = format!(
         r#"{{"kind":"application","name":"a","data":{}{}}}"#,
         "[".repeat(depth + 1),
         "]".repeat(depth + 1)
     );
-    assert_eq!(
-        Body::from_json(&deeper).unwrap_err().kind(),
-        ErrorKind::Invalid
-    );
+    assert_eq!(Body::from_json(&deeper).unwrap_err().kind(), ErrorKind::Invalid);
 }
 
 #[test]
@@ -176,17 +139,7 @@ fn extra_fields_keep_their_order_their_text_and_their_names() {
         r#""z":1.0,"":[ 1 ],"a.b":"\u00e9","extra":{"x":1e400},"kind2":null}"#
     );
     let body = Body::from_json(line).unwrap();
-    let Body::Message(Message {
-        extra: Some(Extra(extra)),
-        ..
-    }) = &body
-    else {
-        panic!("{line}")
-    };
-    assert!(
-        extra
-            .text()
-            .starts_with(r#"{"z":1.0,"":[ 1 ],"a.b":"\u00e9","extra":"#)
-    );
+    let Body::Message(Message { extra: Some(Extra(extra)), .. }) = &body else { panic!("{line}") };
+    assert!(extra.text().starts_with(r#"{"z":1.0,"":[ 1 ],"a.b":"\u00e9","extra":"#));
     assert_eq!(body.to_json().unwrap(), line);
 }

@@ -2,12 +2,7 @@
 //!
 //! `PROPTEST_RNG_SEED` repeats a run; `PROPTEST_CASES` says how many values are tried.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "tests"
-)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod arbitrary;
 

@@ -54,9 +54,7 @@ impl FromStr for Address {
         let invalid = |why: &str| Error::invalid(format!("`{text}` is no address: {why}"));
         if let Some(id) = text.strip_prefix('@') {
             if id.len() < ID_PREFIX_MIN || id.len() > 64 || !is_hex(id) {
-                return Err(invalid(
-                    "a checkpoint is named by 8 to 64 hexadecimal digits",
-                ));
+                return Err(invalid("a checkpoint is named by 8 to 64 hexadecimal digits"));
             }
             return Ok(Self::Checkpoint(id.to_ascii_lowercase()));
         }
@@ -64,9 +62,7 @@ impl FromStr for Address {
         let (path, ending) = text.split_at_checked(at).unwrap_or((text, ""));
         let (task, lineage) = match path.split_once('/') {
             Some((task, lineage)) => {
-                let number = lineage
-                    .parse()
-                    .map_err(|_| invalid("a lineage is a number"))?;
+                let number = lineage.parse().map_err(|_| invalid("a lineage is a number"))?;
                 (task, Some(LineageId(number)))
             }
             None => (path, None),
@@ -79,26 +75,17 @@ impl FromStr for Address {
             let label = decode(label).ok_or_else(|| invalid("a wrong % sequence"))?;
             match label.as_str() {
                 "" => return Err(invalid("nothing follows the @")),
-                digits if digits.bytes().all(|b| b.is_ascii_digit()) => Place::Offset(
-                    digits
-                        .parse()
-                        .map_err(|_| invalid("the offset is too large"))?,
-                ),
+                digits if digits.bytes().all(|b| b.is_ascii_digit()) => {
+                    Place::Offset(digits.parse().map_err(|_| invalid("the offset is too large"))?)
+                }
                 _ => Place::Label(label),
             }
         } else if let Some(back) = ending.strip_prefix('~') {
-            Place::Back(
-                back.parse()
-                    .map_err(|_| invalid("a number follows the ~"))?,
-            )
+            Place::Back(back.parse().map_err(|_| invalid("a number follows the ~"))?)
         } else {
             Place::Head
         };
-        Ok(Self::Task {
-            task,
-            lineage,
-            place,
-        })
+        Ok(Self::Task { task, lineage, place })
     }
 }
 
@@ -106,11 +93,7 @@ impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Checkpoint(id) => write!(f, "@{id}"),
-            Self::Task {
-                task,
-                lineage,
-                place,
-            } => {
+            Self::Task { task, lineage, place } => {
                 f.write_str(&encode(task))?;
                 if let Some(lineage) = lineage {
                     write!(f, "/{lineage}")?;
@@ -162,11 +145,7 @@ mod tests {
 
     #[test]
     fn each_form_is_read() {
-        let task = |lineage, place| Address::Task {
-            task: "t:1".into(),
-            lineage,
-            place,
-        };
+        let task = |lineage, place| Address::Task { task: "t:1".into(), lineage, place };
         let read = |text: &str| text.parse::<Address>().unwrap();
         assert_eq!(read("t:1"), task(None, Place::Head));
         assert_eq!(read("t:1@40"), task(None, Place::Offset(40)));
@@ -178,19 +157,8 @@ mod tests {
 
     #[test]
     fn what_is_no_address_is_refused() {
-        for text in [
-            "",
-            "@",
-            "@beef",
-            "@xyzxyzxyz",
-            "t@",
-            "t~",
-            "t~x",
-            "t/x",
-            "/1",
-            "t%zz",
-            "t%4",
-        ] {
+        for text in ["", "@", "@beef", "@xyzxyzxyz", "t@", "t~", "t~x", "t/x", "/1", "t%zz", "t%4"]
+        {
             assert!(text.parse::<Address>().is_err(), "{text}");
         }
         assert!("t@99999999999999999999999".parse::<Address>().is_err());

@@ -297,23 +297,14 @@ impl Keeper {
         clock: Arc<dyn Clock>,
     ) -> Result<(Arc<Self>, Sender<()>, JoinHandle<()>)> {
         Self::compare(&path, &catalog, store)?;
-        let keeper = Arc::new(Self {
-            path,
-            catalog,
-            store,
-            clock,
-            anchored: AtomicU64::new(0),
-        });
+        let keeper = Arc::new(Self { path, catalog, store, clock, anchored: AtomicU64::new(0) });
         keeper.write()?;
         let (stop, stopped) = crossbeam_channel::bounded(1);
         let thread = {
             let keeper = Arc::clone(&keeper);
             let thread = std::thread::Builder::new().name("milepost-anchor".into());
             thread.spawn(move || keeper.run(&stopped)).map_err(|e| {
-                Error::new(
-                    ErrorKind::Unavailable,
-                    format!("cannot start a thread: {e}"),
-                )
+                Error::new(ErrorKind::Unavailable, format!("cannot start a thread: {e}"))
             })?
         };
         Ok((keeper, stop, thread))

@@ -73,10 +73,7 @@ pub struct Append {
 impl Append {
     /// Several events.
     pub fn batch<B: Into<Body>>(bodies: impl IntoIterator<Item = B>) -> Self {
-        Self {
-            bodies: bodies.into_iter().map(Into::into).collect(),
-            ..Self::default()
-        }
+        Self { bodies: bodies.into_iter().map(Into::into).collect(), ..Self::default() }
     }
 
     /// Only if the lineage's head is at `head` still; else `Conflict` with the actual head.
@@ -253,10 +250,7 @@ impl Append {
             batch: 0,
         };
         // Events of one append differ in kind alone: the header is encoded anew for another kind.
-        let Scratch {
-            header: mut encoded,
-            mut payload,
-        } = SCRATCH.take();
+        let Scratch { header: mut encoded, mut payload } = SCRATCH.take();
         encoded.clear();
         let mut chunked = false;
         for (index, body) in self.bodies.iter().enumerate() {
@@ -288,12 +282,7 @@ impl Append {
             }
             if let (0, Some(key)) = (index, &self.key) {
                 let batch = self.bodies.len() as u32;
-                let keyed = Header {
-                    kind,
-                    key: Some(key.clone()),
-                    batch,
-                    ..header.clone()
-                };
+                let keyed = Header { kind, key: Some(key.clone()), batch, ..header.clone() };
                 part.push(keyed, form, &payload)?;
                 continue;
             }
@@ -308,10 +297,7 @@ impl Append {
             }
         }
         if payload.capacity() <= SCRATCH_MAX {
-            SCRATCH.set(Scratch {
-                header: encoded,
-                payload,
-            });
+            SCRATCH.set(Scratch { header: encoded, payload });
         }
         if chunked { log.sync_chunks() } else { Ok(()) }
     }
@@ -354,31 +340,20 @@ impl Append {
 
 /// Cuts a content into chunks and stores them.
 pub(crate) fn put_chunks(log: &Arc<dyn Log>, content: &[u8]) -> Result<ChunkList> {
-    let chunks: Result<Vec<_>> = content
-        .chunks(CHUNK)
-        .map(|chunk| log.put_chunk(chunk, false))
-        .collect();
-    Ok(ChunkList {
-        len: content.len() as u64,
-        chunks: chunks?,
-    })
+    let chunks: Result<Vec<_>> =
+        content.chunks(CHUNK).map(|chunk| log.put_chunk(chunk, false)).collect();
+    Ok(ChunkList { len: content.len() as u64, chunks: chunks? })
 }
 
 impl From<Body> for Append {
     fn from(body: Body) -> Self {
-        Self {
-            bodies: smallvec![body],
-            ..Self::default()
-        }
+        Self { bodies: smallvec![body], ..Self::default() }
     }
 }
 
 impl From<Vec<Body>> for Append {
     fn from(bodies: Vec<Body>) -> Self {
-        Self {
-            bodies: bodies.into(),
-            ..Self::default()
-        }
+        Self { bodies: bodies.into(), ..Self::default() }
     }
 }
 
@@ -433,14 +408,7 @@ impl Appended {
         let marks = u64::from(done.checkpoint.is_some());
         let count = done.repeated.unwrap_or((head.next - first - marks) as u32);
         let repeated = done.repeated.is_some();
-        Ok(Self {
-            first,
-            count,
-            head,
-            seq: done.seq,
-            checkpoint: done.checkpoint,
-            repeated,
-        })
+        Ok(Self { first, count, head, seq: done.seq, checkpoint: done.checkpoint, repeated })
     }
 }
 

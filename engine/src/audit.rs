@@ -31,14 +31,7 @@ pub(crate) struct Done<'a> {
 
 impl Done<'_> {
     pub(crate) fn of(action: &'static str, task: TaskNo, lineage: LineageId) -> Self {
-        Self {
-            action,
-            task,
-            lineage,
-            before: None,
-            user: None,
-            correlation: None,
-        }
+        Self { action, task, lineage, before: None, user: None, correlation: None }
     }
 
     /// Tells it, where somebody listens.

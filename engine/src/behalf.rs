@@ -59,11 +59,5 @@ pub(crate) fn correlation() -> Option<String> {
 
 /// The header of an event that names nobody.
 pub(crate) fn header(kind: u16, time_us: u64) -> Header {
-    Header {
-        kind,
-        time_us,
-        user: user(),
-        correlation: correlation(),
-        ..Header::default()
-    }
+    Header { kind, time_us, user: user(), correlation: correlation(), ..Header::default() }
 }

@@ -97,12 +97,7 @@ impl Engine {
                  the good point comes first"
             )));
         }
-        Ok(Bisect {
-            end: bad.clone(),
-            good: from,
-            skipped: BTreeSet::new(),
-            looked: 0,
-        })
+        Ok(Bisect { end: bad.clone(), good: from, skipped: BTreeSet::new(), looked: 0 })
     }
 }
 
@@ -131,10 +126,7 @@ impl Bisect {
     pub fn left(&self) -> u32 {
         let events = self.end.offset.saturating_sub(self.good);
         // Rounded up: of one event no state is left.
-        events
-            .saturating_sub(1)
-            .checked_ilog2()
-            .map_or(0, |log| log + 1)
+        events.saturating_sub(1).checked_ilog2().map_or(0, |log| log + 1)
     }
 
     /// The point whose state is to be looked at; nothing where the event is found, or where all
@@ -145,9 +137,8 @@ impl Bisect {
         // No more of them are in a row than were passed over.
         let reach = 0..=self.skipped.len() as u64;
         let near = reach.flat_map(|by| [middle.checked_sub(by), middle.checked_add(by)]);
-        let mut free = near
-            .flatten()
-            .filter(|at| (from..to).contains(at) && !self.skipped.contains(at));
+        let mut free =
+            near.flatten().filter(|at| (from..to).contains(at) && !self.skipped.contains(at));
         free.next().map(|offset| self.at(offset))
     }
 
@@ -228,11 +219,7 @@ impl Bisect {
 
     /// Another point of the history. The end may be a checkpoint; what is between is none.
     fn at(&self, offset: Offset) -> Point {
-        Point {
-            offset,
-            checkpoint: None,
-            ..self.end.clone()
-        }
+        Point { offset, checkpoint: None, ..self.end.clone() }
     }
 }
 

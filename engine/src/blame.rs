@@ -91,11 +91,7 @@ impl Engine {
         let changes = search.changes(history)?;
         let whole = history || changes.is_empty();
         let trimmed = whole && search.begin > 0 && search.set_before(&ancestry)?;
-        Ok(Blamed {
-            value,
-            changes,
-            before_oldest: trimmed.then_some(search.begin),
-        })
+        Ok(Blamed { value, changes, before_oldest: trimmed.then_some(search.begin) })
     }
 }
 
@@ -186,11 +182,7 @@ impl Search<'_> {
         after: Option<Value>,
     ) -> Blame {
         Blame {
-            point: Point {
-                offset: event.offset,
-                checkpoint: None,
-                ..self.point.clone()
-            },
+            point: Point { offset: event.offset, checkpoint: None, ..self.point.clone() },
             lineage: event.lineage,
             kind,
             time_us: event.header.time_us,

@@ -44,9 +44,7 @@ pub(crate) struct Catalog {
 
 impl std::fmt::Debug for Catalog {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Catalog")
-            .field("seq", &self.log.seq())
-            .finish_non_exhaustive()
+        f.debug_struct("Catalog").field("seq", &self.log.seq()).finish_non_exhaustive()
     }
 }
 
@@ -83,9 +81,7 @@ impl Catalog {
     /// The number of a task, by name.
     pub(crate) fn find(&self, name: &str) -> Result<Option<TaskNo>> {
         let entry = self.log.get(&keys::task_name(name))?;
-        entry
-            .map(|bytes| number(&bytes, "task name entry").map(TaskNo))
-            .transpose()
+        entry.map(|bytes| number(&bytes, "task name entry").map(TaskNo)).transpose()
     }
 
     /// The number of a task that somebody may see; everybody's, where nobody is named. One of somebody
@@ -122,9 +118,9 @@ impl Catalog {
     /// A lineage that is there.
     pub(crate) fn lineage(&self, task: TaskNo, lineage: LineageId) -> Result<LineageEntry> {
         match self.lineage_ever(task, lineage) {
-            Ok(entry) if entry.dropped => Err(Error::not_found(format!(
-                "retention dropped lineage {lineage} of the task"
-            ))),
+            Ok(entry) if entry.dropped => {
+                Err(Error::not_found(format!("retention dropped lineage {lineage} of the task")))
+            }
             entry => entry,
         }
     }
@@ -133,9 +129,7 @@ impl Catalog {
     pub(crate) fn lineage_ever(&self, task: TaskNo, lineage: LineageId) -> Result<LineageEntry> {
         match self.log.get(&keys::lineage(task, lineage))? {
             Some(bytes) => LineageEntry::decode(&bytes),
-            None => Err(Error::not_found(format!(
-                "the task has no lineage {lineage}"
-            ))),
+            None => Err(Error::not_found(format!("the task has no lineage {lineage}"))),
         }
     }
 
@@ -189,10 +183,7 @@ impl Catalog {
 
     /// The last key of a prefix.
     fn last(&self, prefix: &[u8]) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
-        Ok(self
-            .log
-            .scan(prefix, &keys::after_prefix(prefix), true, 1)?
-            .pop())
+        Ok(self.log.scan(prefix, &keys::after_prefix(prefix), true, 1)?.pop())
     }
 
     /// The activation a task is in.
@@ -206,9 +197,7 @@ impl Catalog {
     pub(crate) fn activation(&self, task: TaskNo, epoch: Epoch) -> Result<ActivationEntry> {
         match self.log.get(&keys::activation(task, epoch))? {
             Some(bytes) => ActivationEntry::decode(&bytes),
-            None => Err(Error::not_found(format!(
-                "the task has no activation {epoch}"
-            ))),
+            None => Err(Error::not_found(format!("the task has no activation {epoch}"))),
         }
     }
 
@@ -236,21 +225,15 @@ impl Catalog {
     pub(crate) fn next_lineage(&self, task: TaskNo) -> Result<LineageId> {
         let last = self.last(&keys::of_task(Kind::Lineage, task))?;
         let last = last.and_then(|(key, _)| key.last_chunk::<4>().copied());
-        Ok(LineageId(
-            last.map_or(0, |bytes| u32::from_be_bytes(bytes) + 1),
-        ))
+        Ok(LineageId(last.map_or(0, |bytes| u32::from_be_bytes(bytes) + 1)))
     }
 
     /// The lineages of a task, in the order they were opened.
     pub(crate) fn lineages(&self, task: TaskNo) -> Result<Vec<(LineageId, LineageEntry)>> {
         let prefix = keys::of_task(Kind::Lineage, task);
-        let all = self
-            .log
-            .scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)?;
+        let all = self.log.scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)?;
         let lineage = |(key, value): (Vec<u8>, Vec<u8>)| {
-            let number = key
-                .last_chunk::<4>()
-                .map_or(0, |bytes| u32::from_be_bytes(*bytes));
+            let number = key.last_chunk::<4>().map_or(0, |bytes| u32::from_be_bytes(*bytes));
             LineageEntry::decode(&value).map(|entry| (LineageId(number), entry))
         };
         let dropped = |found: &Result<(LineageId, LineageEntry)>| {

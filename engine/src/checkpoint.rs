@@ -168,10 +168,7 @@ impl Mark {
             correlation: self.correlation.or(header.correlation),
             ..header
         };
-        Ok(Draft {
-            mark: self.body,
-            header,
-        })
+        Ok(Draft { mark: self.body, header })
     }
 }
 
@@ -216,15 +213,7 @@ impl Checkpoint {
         body: CheckpointMarked,
         time_us: u64,
     ) -> Self {
-        let CheckpointMarked {
-            at,
-            parent,
-            label,
-            cause,
-            status,
-            metadata,
-            aliases,
-        } = body;
+        let CheckpointMarked { at, parent, label, cause, status, metadata, aliases } = body;
         let at = at.unwrap_or(before);
         Self {
             id,
@@ -255,10 +244,7 @@ impl Catalog {
         entry: &MarkEntry,
     ) -> Result<Checkpoint> {
         let body = self.mark_body(task, lineage, mark, entry)?;
-        let before = Head {
-            next: mark,
-            hash: entry.hash,
-        };
+        let before = Head { next: mark, hash: entry.hash };
         let (id, time_us) = (entry.id, entry.time_us);
         Ok(Checkpoint::of(id, (name, lineage), before, body, time_us))
     }
@@ -270,13 +256,10 @@ impl Catalog {
         lineage: LineageId,
         mark: Offset,
     ) -> Result<Checkpoint> {
-        let entry = self
-            .log()
-            .get(&keys::mark(task, lineage, mark))?
-            .ok_or_else(|| {
-                let log = LogId::lineage(task, lineage);
-                Error::not_found(format!("{log} has no checkpoint at offset {mark}"))
-            })?;
+        let entry = self.log().get(&keys::mark(task, lineage, mark))?.ok_or_else(|| {
+            let log = LogId::lineage(task, lineage);
+            Error::not_found(format!("{log} has no checkpoint at offset {mark}"))
+        })?;
         let name = self.task(task)?.name;
         self.checkpoint(task, &name, lineage, mark, &MarkEntry::decode(&entry)?)
     }
@@ -291,14 +274,8 @@ impl Catalog {
         }
         let whole = prefix.split_at(prefix.len() / 2 * 2).0;
         let mut start = keys::all(Kind::MarkId);
-        start.extend(
-            data_encoding::HEXLOWER
-                .decode(whole.as_bytes())
-                .unwrap_or_default(),
-        );
-        let page = self
-            .log()
-            .scan(&start, &keys::after_prefix(&start), false, 1000)?;
+        start.extend(data_encoding::HEXLOWER.decode(whole.as_bytes()).unwrap_or_default());
+        let page = self.log().scan(&start, &keys::after_prefix(&start), false, 1000)?;
         let mut found = Vec::new();
         for (key, place) in page {
             let id = key.get(1..).unwrap_or_default();
@@ -310,9 +287,7 @@ impl Catalog {
             }
         }
         let Some((_, place)) = found.first() else {
-            return Err(Error::not_found(format!(
-                "there is no checkpoint @{prefix}"
-            )));
+            return Err(Error::not_found(format!("there is no checkpoint @{prefix}")));
         };
         if let Some((other, _)) = found.get(1) {
             let other = data_encoding::HEXLOWER.encode(other.get(1..).unwrap_or_default());

@@ -49,19 +49,14 @@ pub struct ChunkHold {
 impl Engine {
     /// The chunks of the store.
     pub fn chunk_store(&self) -> ChunkStore {
-        ChunkStore {
-            log: Arc::clone(self.inner.catalog.log()),
-            local: self.local_log(),
-        }
+        ChunkStore { log: Arc::clone(self.inner.catalog.log()), local: self.local_log() }
     }
 }
 
 impl ChunkStore {
     /// Keeps what is stored or asked for from now on, until it is dropped.
     pub fn hold(&self) -> ChunkHold {
-        ChunkHold {
-            _storing: self.log.storing(),
-        }
+        ChunkHold { _storing: self.log.storing() }
     }
 
     /// Stores contents that are not there yet, and gives the id of each. Those that are stored at once are
@@ -155,9 +150,7 @@ impl ChunkStore {
 
 impl std::fmt::Debug for ChunkStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ChunkStore")
-            .field("folder", &self.folder())
-            .finish_non_exhaustive()
+        f.debug_struct("ChunkStore").field("folder", &self.folder()).finish_non_exhaustive()
     }
 }
 

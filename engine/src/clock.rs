@@ -16,9 +16,7 @@ pub struct SystemClock;
 impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "this is the injected clock")]
     fn now_us(&self) -> u64 {
-        let since = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
     }
 }
@@ -50,10 +48,7 @@ impl Clock for ManualClock {
 pub(crate) struct Stopwatch(Instant);
 
 impl Stopwatch {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "how long something takes decides nothing"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "how long something takes decides nothing")]
     pub(crate) fn start() -> Self {
         Self(Instant::now())
     }

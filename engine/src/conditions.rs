@@ -44,10 +44,7 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    const NONE: Self = Self {
-        key: None,
-        expect: None,
-    };
+    const NONE: Self = Self { key: None, expect: None };
 
     /// No conditions.
     pub fn new() -> Self {

@@ -157,10 +157,7 @@ fn commit(
     // Whether a failed write is there is not known: then it is looked up again.
     let standing = known.remove(&lineage.id()).unwrap_or_default();
     let done = lineage.commit_append(append)?;
-    let standing = Standing {
-        control: to,
-        ..standing
-    };
+    let standing = Standing { control: to, ..standing };
     known.insert(lineage.id(), standing);
     control.changed.notify_all();
     drop(known);

@@ -45,10 +45,7 @@ impl Catalog {
         };
         let (owner, to) = (used.owner, used.to);
         let conflict = |why: String| {
-            Error::new(
-                ErrorKind::Conflict,
-                format!("the key `{key}` was used for {why}"),
-            )
+            Error::new(ErrorKind::Conflict, format!("the key `{key}` was used for {why}"))
         };
         let end = used.end();
         if end > to {
@@ -230,10 +227,7 @@ fn unread(owner: LineageId, base: &BaseEntry, error: Error) -> Error {
 
 /// What an append is answered with whose events were trimmed.
 fn trimmed(used: &KeyUse) -> Done {
-    let head = Head {
-        next: used.end(),
-        hash: milepost_codec::Hash::ZERO,
-    };
+    let head = Head { next: used.end(), hash: milepost_codec::Hash::ZERO };
     Done {
         parts: smallvec![(used.first, head)],
         seq: used.seq,

@@ -152,24 +152,16 @@ impl Digests {
 fn words(key: &[u8], value: &[u8]) -> [u64; 4] {
     let mut hasher = blake3::Hasher::new();
     // The value first: what begins at the beginning of a chunk is hashed many chunks at a time.
-    hasher
-        .update(value)
-        .update(key)
-        .update(&(key.len() as u64).to_le_bytes());
+    hasher.update(value).update(key).update(&(key.len() as u64).to_le_bytes());
     let mut out = [0; 4];
-    for (out, bytes) in out
-        .iter_mut()
-        .zip(hasher.finalize().as_bytes().chunks_exact(8))
-    {
+    for (out, bytes) in out.iter_mut().zip(hasher.finalize().as_bytes().chunks_exact(8)) {
         *out = word(bytes);
     }
     out
 }
 
 fn word(bytes: &[u8]) -> u64 {
-    bytes
-        .first_chunk::<8>()
-        .map_or(0, |b| u64::from_le_bytes(*b))
+    bytes.first_chunk::<8>().map_or(0, |b| u64::from_le_bytes(*b))
 }
 
 #[cfg(test)]

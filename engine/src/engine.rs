@@ -90,9 +90,7 @@ struct Anchoring {
 
 impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Engine")
-            .field("store", &self.inner.store)
-            .finish_non_exhaustive()
+        f.debug_struct("Engine").field("store", &self.inner.store).finish_non_exhaustive()
     }
 }
 
@@ -108,11 +106,7 @@ impl Engine {
     /// were replaced by a compaction or a repair of that process while they were read.
     pub fn open(dir: impl AsRef<Path>, options: Options) -> Result<Self> {
         let entropy = Arc::new(Entropy::from_system()?);
-        let local = Arc::new(LocalLog::open(
-            dir.as_ref(),
-            &options,
-            Arc::clone(&entropy),
-        )?);
+        let local = Arc::new(LocalLog::open(dir.as_ref(), &options, Arc::clone(&entropy))?);
         let store = Origin(local.store().0);
         let log: Arc<dyn Log> = Arc::clone(&local) as Arc<dyn Log>;
         Self::start(log, Some(local), store, options, entropy)
@@ -122,13 +116,7 @@ impl Engine {
     pub fn in_memory(options: Options) -> Result<Self> {
         let entropy = Arc::new(Entropy::from_system()?);
         let store = Origin(entropy.bytes16());
-        Self::start(
-            Arc::new(MemoryLog::default()),
-            None,
-            store,
-            options,
-            entropy,
-        )
+        Self::start(Arc::new(MemoryLog::default()), None, store, options, entropy)
     }
 
     /// A store over a log that a test brings.
@@ -171,10 +159,7 @@ impl Engine {
             let thread = thread
                 .spawn(move || crate::snapshotter::run(&catalog, &reducers, &received, &made));
             threads.push(thread.map_err(|e| {
-                Error::new(
-                    ErrorKind::Unavailable,
-                    format!("cannot start a thread: {e}"),
-                )
+                Error::new(ErrorKind::Unavailable, format!("cannot start a thread: {e}"))
             })?);
         }
         let opened = local.as_ref().map(|local| local.opened());
@@ -197,9 +182,7 @@ impl Engine {
             hooks: Mutex::new(hooks),
             threads: Mutex::new(threads),
         };
-        let engine = Self {
-            inner: Arc::new(inner),
-        };
+        let engine = Self { inner: Arc::new(inner) };
         if writes {
             engine.create_store_log()?;
             engine.give_up_imports()?;
@@ -225,11 +208,7 @@ impl Engine {
         if let Some(path) = inner.options.anchor.clone() {
             let (catalog, clock) = (inner.catalog.clone(), Arc::clone(&inner.options.clock));
             let (keeper, stop, thread) = Keeper::start(path, catalog, inner.store, clock)?;
-            *inner.anchor.lock() = Some(Anchoring {
-                keeper,
-                stop,
-                thread,
-            });
+            *inner.anchor.lock() = Some(Anchoring { keeper, stop, thread });
         }
         Ok(())
     }
@@ -240,19 +219,14 @@ impl Engine {
             return Ok(());
         }
         let hash = inner.catalog.chain(inner.store, LogId::STORE).root();
-        let mut part = inner
-            .part(LogId::STORE, inner.store)
-            .open(Head { next: 0, hash });
+        let mut part = inner.part(LogId::STORE, inner.store).open(Head { next: 0, hash });
         let created = StoreCreated {
             store: milepost_codec::StoreId(inner.store.0),
             keyed: inner.options.key.is_some(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
         part.control(&created.into(), inner.now_us())?;
-        inner
-            .committer
-            .commit(Request::one(part.finish()))
-            .map(|_| ())
+        inner.committer.commit(Request::one(part.finish())).map(|_| ())
     }
 
     /// What opening the store found, and what it did about it.
@@ -303,21 +277,13 @@ impl Engine {
             {
                 return Task::of(self, there);
             }
-            return Err(Error::new(
-                ErrorKind::Conflict,
-                format!("there is a task `{id}`"),
-            ));
+            return Err(Error::new(ErrorKind::Conflict, format!("there is a task `{id}`")));
         }
         let task = inner.catalog.next_task()?;
         let origin = Origin(inner.entropy.bytes16());
         let now = inner.now_us();
         let mut store = inner.part(LogId::STORE, inner.store);
-        let opened = TaskOpened {
-            task,
-            name: id.to_owned(),
-            user: user.to_owned(),
-            origin,
-        };
+        let opened = TaskOpened { task, name: id.to_owned(), user: user.to_owned(), origin };
         store.control(&opened.into(), now)?;
         let mut control = inner.open_part(LogId::control(task), origin);
         let lineage = LineageId(0);
@@ -328,12 +294,7 @@ impl Engine {
             parent: None,
         };
         control.control(&registered.into(), now)?;
-        let activated = Activated {
-            lineage,
-            epoch: 1,
-            cause: ActivationCause::Opened,
-            back: None,
-        };
+        let activated = Activated { lineage, epoch: 1, cause: ActivationCause::Opened, back: None };
         control.control(&activated.into(), now)?;
         let mut events = inner.open_part(LogId::lineage(task, lineage), origin);
         let first = LineageOpened {
@@ -345,15 +306,8 @@ impl Engine {
         };
         events.body(&Body::from(first), now)?;
         let parts = vec![store.finish(), control.finish(), events.finish()];
-        let activates = Some(Activate {
-            task,
-            epoch: 1,
-            lineage,
-        });
-        let request = Request {
-            activates,
-            ..Request::of(parts)
-        };
+        let activates = Some(Activate { task, epoch: 1, lineage });
+        let request = Request { activates, ..Request::of(parts) };
         let done = inner.committer.commit(request)?;
         drop(_structure);
         crate::audit::Done::of("task_started", task, lineage).tell(inner);
@@ -491,9 +445,7 @@ impl Engine {
     ///
     /// `NotFound` for none, `Invalid` for several.
     pub fn checkpoint(&self, id: &str) -> Result<Checkpoint> {
-        self.inner
-            .catalog
-            .checkpoint_named(id.strip_prefix('@').unwrap_or(id), None)
+        self.inner.catalog.checkpoint_named(id.strip_prefix('@').unwrap_or(id), None)
     }
 
     /// What the store holds, in numbers. No event is read.
@@ -624,14 +576,10 @@ impl Drop for Inner {
 pub(crate) fn check_name(what: &str, name: &str) -> Result<()> {
     if name.is_empty() || name.len() > 200 {
         let len = name.len();
-        return Err(Error::invalid(format!(
-            "a {what} has 1 to 200 bytes, not {len}"
-        )));
+        return Err(Error::invalid(format!("a {what} has 1 to 200 bytes, not {len}")));
     }
     if name.chars().any(char::is_control) {
-        return Err(Error::invalid(format!(
-            "the {what} {name:?} has a control character"
-        )));
+        return Err(Error::invalid(format!("the {what} {name:?} has a control character")));
     }
     Ok(())
 }

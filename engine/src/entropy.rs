@@ -31,10 +31,7 @@ pub(crate) struct Entropy {
 
 impl Entropy {
     pub(crate) fn from_system() -> Result<Self> {
-        Ok(Self {
-            key: new_secret()?,
-            counter: AtomicU64::new(0),
-        })
+        Ok(Self { key: new_secret()?, counter: AtomicU64::new(0) })
     }
 
     pub(crate) fn bytes16(&self) -> [u8; 16] {

@@ -29,11 +29,7 @@ fn unfollowed() -> i32 {
 }
 
 pub(crate) fn make_dir(dir: &Path) -> Result<()> {
-    match fs::DirBuilder::new()
-        .mode(0o700)
-        .recursive(false)
-        .create(dir)
-    {
+    match fs::DirBuilder::new().mode(0o700).recursive(false).create(dir) {
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists && is_dir(dir) => Ok(()),
         Err(e) => Err(io("create", dir, &e)),
         Ok(()) => Ok(()),
@@ -47,9 +43,7 @@ fn is_dir(path: &Path) -> bool {
 
 /// Makes the names in a folder survive power loss.
 pub(crate) fn sync_dir(dir: &Path) -> Result<()> {
-    File::open(dir)
-        .and_then(|d| d.sync_all())
-        .map_err(|e| io("sync", dir, &e))
+    File::open(dir).and_then(|d| d.sync_all()).map_err(|e| io("sync", dir, &e))
 }
 
 /// Makes the name of a file or folder itself survive power loss.
@@ -172,10 +166,7 @@ pub(crate) fn numbered(dir: &Path, extension: &str) -> Result<Vec<(u64, PathBuf)
     let mut files = Vec::new();
     for entry in fs::read_dir(dir).map_err(|e| io("list", dir, &e))? {
         let path = entry.map_err(|e| io("list", dir, &e))?.path();
-        let number = path
-            .file_stem()
-            .and_then(|s| s.to_str())
-            .and_then(|s| s.parse().ok());
+        let number = path.file_stem().and_then(|s| s.to_str()).and_then(|s| s.parse().ok());
         if let (Some(number), true) = (number, path.extension().is_some_and(|e| e == extension)) {
             files.push((number, path));
         }

@@ -21,10 +21,7 @@ const LOOK_EVERY: u32 = 256;
 
 /// What a follower meets.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "nearly all are events, and there is one at a time"
-)]
+#[expect(clippy::large_enum_variant, reason = "nearly all are events, and there is one at a time")]
 pub enum Followed {
     /// The next event.
     Event(Event),
@@ -209,11 +206,7 @@ impl Follower {
         }
         self.looked = Some(control);
         self.watch = None;
-        Ok(Some(Moved {
-            from,
-            to: active,
-            at: self.next,
-        }))
+        Ok(Some(Moved { from, to: active, at: self.next }))
     }
 
     /// Up to where the history of the lineage is that of `other` too, and the first offset of

@@ -53,11 +53,7 @@ impl Followers {
         follower: Follower,
         told: impl FnMut(&Follower, Option<Result<Followed>>) -> bool + Send + 'static,
     ) {
-        let entry = Entry {
-            follower,
-            told: Box::new(told),
-            watch: None,
-        };
+        let entry = Entry { follower, told: Box::new(told), watch: None };
         // The thread is there as long as this is.
         let _ = self.joins.send(entry);
     }

@@ -50,9 +50,8 @@ pub(crate) fn check() -> Result<()> {
         NOW.with_borrow(|now| now.as_ref().is_some_and(|now| now.load(Ordering::Relaxed)));
     match given_up {
         false => Ok(()),
-        true => Err(Error::new(
-            ErrorKind::Unavailable,
-            "the read was given up: nobody waits for it",
-        )),
+        true => {
+            Err(Error::new(ErrorKind::Unavailable, "the read was given up: nobody waits for it"))
+        }
     }
 }

@@ -50,15 +50,7 @@ impl Engine {
         if scope == Scope::State {
             return self.restore(point, description);
         }
-        self.go_back(
-            &Journey {
-                to: point.clone(),
-                scope,
-                description,
-                undoes: None,
-            },
-            with,
-        )
+        self.go_back(&Journey { to: point.clone(), scope, description, undoes: None }, with)
     }
 
     /// Takes the last restore of a task back, as [`Engine::undo`], with what took part in it.
@@ -123,8 +115,7 @@ impl Engine {
         self.inner.catalog.goes_on(task.no())?;
         let entry = self.inner.catalog.task(task.no())?;
         let pending = self.set_out(&task, journey, with).inspect_err(|_| {
-            with.iter()
-                .for_each(|participant| participant.let_go(self, &task));
+            with.iter().for_each(|participant| participant.let_go(self, &task));
         })?;
         let arrived = self.arrive(&task, journey, &pending, with);
         let (lineage, epoch) = match arrived {
@@ -215,9 +206,7 @@ impl Engine {
         // What is asked for once, and onto a head, is the restore.
         Conditions::new().during(|| match bodies.is_empty() {
             true => task.mark(mark).map(|_| ()),
-            false => task
-                .append_as_it_is(Append::batch(bodies).mark(mark))
-                .map(|_| ()),
+            false => task.append_as_it_is(Append::batch(bodies).mark(mark)).map(|_| ()),
         })
     }
 
@@ -254,12 +243,7 @@ impl Engine {
         let since_us = inner.now_us();
         let part = self.control_part(no, since_us, &[begun.clone().into()])?;
         inner.commit(Request::one(part).beginning(no))?;
-        Ok(PendingRestore {
-            task: task.id().to_owned(),
-            since_us,
-            begun,
-            no,
-        })
+        Ok(PendingRestore { task: task.id().to_owned(), since_us, begun, no })
     }
 
     /// Has everybody do it, and ends it: in one commit with the activation. Returns the lineage that
@@ -279,18 +263,11 @@ impl Engine {
         let (no, begun) = (task.no(), &pending.begun);
         let _structure = inner.structure()?;
         let (epoch, _) = inner.catalog.active(no)?;
-        let ended = RestoreEnded {
-            restore: begun.restore,
-            outcome: RestoreOutcome::Done,
-            reason: None,
-        };
+        let ended =
+            RestoreEnded { restore: begun.restore, outcome: RestoreOutcome::Done, reason: None };
         if let Some((_, lineage, back)) = journey.undoes {
-            let activated = Activated {
-                lineage,
-                epoch: epoch + 1,
-                cause: ActivationCause::Undone,
-                back,
-            };
+            let activated =
+                Activated { lineage, epoch: epoch + 1, cause: ActivationCause::Undone, back };
             let mut parts = self.events_on(no, lineage, &bodies)?;
             self.activate(no, activated, &mut parts, Some(ended))?;
             return Ok((lineage, epoch + 1));
@@ -348,10 +325,7 @@ impl Engine {
             let participant = found.ok_or_else(|| {
                 Error::new(
                     ErrorKind::Unavailable,
-                    format!(
-                        "restore {} needs {name} to be taken back",
-                        pending.begun.restore
-                    ),
+                    format!("restore {} needs {name} to be taken back", pending.begun.restore),
                 )
             })?;
             participant.recover(self, pending, Stand::Open)?;
@@ -365,15 +339,9 @@ impl Engine {
         let _structure = inner.structure()?;
         let now = inner.catalog.pending(no)?;
         if now.is_none_or(|entry| entry.restore != restore) {
-            return Err(Error::not_found(format!(
-                "restore {restore} is not pending"
-            )));
+            return Err(Error::not_found(format!("restore {restore} is not pending")));
         }
-        let ended = RestoreEnded {
-            restore,
-            outcome,
-            reason: Some(reason.to_owned()),
-        };
+        let ended = RestoreEnded { restore, outcome, reason: Some(reason.to_owned()) };
         let part = self.control_part(no, inner.now_us(), &[ended.into()])?;
         inner.commit(Request::one(part).settling(no, restore))?;
         Ok(())
@@ -417,12 +385,7 @@ impl Engine {
             Some(Ok(Node::Capture(capture))) => (capture.files, capture.bytes, capture.skipped),
             _ => (0, 0, 0),
         };
-        let captured = WorkspaceCaptured {
-            root,
-            files,
-            bytes,
-            skipped,
-        };
+        let captured = WorkspaceCaptured { root, files, bytes, skipped };
         Ok(vec![captured.into()])
     }
 }

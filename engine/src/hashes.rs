@@ -54,11 +54,7 @@ impl Walked {
 
 impl<'a> Hashes<'a> {
     pub(crate) fn of(catalog: &'a Catalog) -> Self {
-        Self {
-            catalog,
-            walked: None,
-            lineage: None,
-        }
+        Self { catalog, walked: None, lineage: None }
     }
 
     /// The chain hash of a lineage before `offset`, which may be an ancestor's.
@@ -105,11 +101,7 @@ impl<'a> Hashes<'a> {
         {
             return Ok(head.head.hash);
         }
-        if let Some(hash) = self
-            .walked
-            .as_ref()
-            .and_then(|walked| walked.at(id, offset))
-        {
+        if let Some(hash) = self.walked.as_ref().and_then(|walked| walked.at(id, offset)) {
             return Ok(hash);
         }
         let walked = self.walk(origin, id, before)?;

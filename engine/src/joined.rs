@@ -85,21 +85,14 @@ impl Engine {
             let mut of = all.of.lock();
             let there = of.entry(no).or_default();
             if there.iter().any(|one| one.name() == participant.name()) {
-                let message = format!(
-                    "{} has joined task `{}` already",
-                    participant.name(),
-                    task.id()
-                );
+                let message =
+                    format!("{} has joined task `{}` already", participant.name(), task.id());
                 return Err(Error::new(ErrorKind::Conflict, message));
             }
             there.push(Arc::clone(&participant));
             all.count.fetch_add(1, Ordering::Release);
         }
-        let joined = Joined {
-            all: Arc::clone(all),
-            task: no,
-            participant,
-        };
+        let joined = Joined { all: Arc::clone(all), task: no, participant };
         if let Some(entry) = self.inner.catalog.pending(no)? {
             let pending = self.inner.catalog.pending_restore(no, &entry)?;
             self.recover(&pending, &self.joined(no))?;
@@ -126,15 +119,8 @@ impl Engine {
             false => self.inner.catalog.log().storing(),
         };
         for participant in joined {
-            bodies.extend(participant.capture(&Capturing {
-                engine: self,
-                task,
-                before: None,
-            })?);
+            bodies.extend(participant.capture(&Capturing { engine: self, task, before: None })?);
         }
-        Ok(Captured {
-            bodies,
-            _held: held,
-        })
+        Ok(Captured { bodies, _held: held })
     }
 }

@@ -29,11 +29,7 @@ pub struct KeepStates {
 
 impl Default for KeepStates {
     fn default() -> Self {
-        Self {
-            count: 10,
-            bytes: 64 << 20,
-            alert_bytes: usize::MAX,
-        }
+        Self { count: 10, bytes: 64 << 20, alert_bytes: usize::MAX }
     }
 }
 
@@ -75,11 +71,7 @@ pub(crate) struct Kept {
 
 impl Kept {
     pub(crate) fn new(limits: KeepStates, meters: Arc<Meters>) -> Self {
-        Self {
-            limits,
-            meters,
-            inner: Mutex::default(),
-        }
+        Self { limits, meters, inner: Mutex::default() }
     }
 
     pub(crate) fn counts(&self) -> KeptStates {
@@ -150,9 +142,7 @@ impl Kept {
     /// Keeps a state, unless states were forgotten since it was begun to be folded. Gives how many bytes
     /// are kept, where that is to be alerted.
     pub(crate) fn put(&self, place: Place, state: &RunState, forgotten: u64) -> Option<u64> {
-        let encoded = RunReducer
-            .encode(state)
-            .map_or(usize::MAX, |bytes| bytes.len());
+        let encoded = RunReducer.encode(state).map_or(usize::MAX, |bytes| bytes.len());
         let mut inner = self.inner.lock();
         let stale = inner.forgotten != forgotten;
         if stale || encoded > self.limits.bytes || self.limits.count == 0 {

@@ -67,9 +67,7 @@ impl Lineage {
     ) -> Result<Self> {
         let catalog = &engine.inner.catalog;
         let entry = catalog.task(task)?;
-        catalog
-            .lineage(task, id)
-            .map_err(|e| e.at(format!("task `{}`", entry.name)))?;
+        catalog.lineage(task, id).map_err(|e| e.at(format!("task `{}`", entry.name)))?;
         Ok(Self::made(engine, (task, &entry), id, epoch))
     }
 
@@ -136,8 +134,7 @@ impl Lineage {
     }
 
     pub(crate) fn append_ref(&self, append: &Append) -> Result<Appended> {
-        self.append_marked(append)
-            .map(|committed| committed.appended)
+        self.append_marked(append).map(|committed| committed.appended)
     }
 
     /// The same, with the mark that it made: behind the commit nothing is read.
@@ -154,10 +151,7 @@ impl Lineage {
     pub(crate) fn commit_append(&self, append: &Append) -> Result<Committed> {
         let request = self.request(append)?;
         let mut done = self.engine.inner.commit(request)?;
-        Ok(Committed {
-            marked: done.marked.take(),
-            appended: Appended::of(&done)?,
-        })
+        Ok(Committed { marked: done.marked.take(), appended: Appended::of(&done)? })
     }
 
     /// What follows from an append. It takes the task's control: not while that is held.
@@ -238,9 +232,7 @@ impl Lineage {
             return Ok(None);
         };
         let draft = mark.clone().draft(None, inner.now_us())?;
-        let found = inner
-            .catalog
-            .marked_under(self.task, self.id, &key, &draft)?;
+        let found = inner.catalog.marked_under(self.task, self.id, &key, &draft)?;
         let checkpoint = |(owner, offset)| inner.catalog.checkpoint_at(self.task, owner, offset);
         found.map(checkpoint).transpose()
     }
@@ -267,10 +259,7 @@ impl Lineage {
                 // While it is looked whether the point is there, none is trimmed.
                 structure = Some(inner.structure()?);
                 inner.catalog.readable((self.task, self.id, next))?;
-                Some(Head {
-                    next,
-                    hash: inner.hash_at(self.task, self.id, next)?,
-                })
+                Some(Head { next, hash: inner.hash_at(self.task, self.id, next)? })
             }
         };
         let mut draft = mark.clone().draft(at, inner.now_us())?;
@@ -280,9 +269,7 @@ impl Lineage {
                 None => Some(inner.structure()?),
                 held => held,
             };
-            let found = inner
-                .catalog
-                .marked_under(self.task, self.id, &key, &draft)?;
+            let found = inner.catalog.marked_under(self.task, self.id, &key, &draft)?;
             if let Some((owner, offset)) = found {
                 return inner.catalog.checkpoint_at(self.task, owner, offset);
             }
@@ -302,12 +289,7 @@ impl Lineage {
 
     /// The checkpoint of a mark that was committed on the lineage.
     fn checkpoint_of(&self, marked: Marked) -> Checkpoint {
-        let Marked {
-            id,
-            before,
-            body,
-            time_us,
-        } = marked;
+        let Marked { id, before, body, time_us } = marked;
         Checkpoint::of(id, (&self.name, self.id), before, body, time_us)
     }
 
@@ -363,10 +345,7 @@ impl Lineage {
     pub(crate) fn first_behind_opening(&self) -> Result<Offset> {
         let entry = self.engine.inner.catalog.lineage(self.task, self.id)?;
         let start = entry.parent.map_or(0, |parent| parent.offset);
-        let restored = matches!(
-            entry.lineage_type,
-            LineageType::Restore | LineageType::Rollback
-        );
+        let restored = matches!(entry.lineage_type, LineageType::Restore | LineageType::Rollback);
         Ok(start + 1 + u64::from(restored))
     }
 
@@ -401,13 +380,7 @@ impl Lineage {
         let watch = inner.committer.watch(self.log());
         let events = self.read(from..)?;
         let catalog = inner.catalog.clone();
-        Ok(Subscription::new(
-            catalog,
-            self.log(),
-            events,
-            watch,
-            options,
-        ))
+        Ok(Subscription::new(catalog, self.log(), events, watch, options))
     }
 
     /// A point of the lineage.
@@ -419,9 +392,7 @@ impl Lineage {
         let head = self.head()?;
         if offset > head.next {
             let head = head.next;
-            return Err(Error::invalid(format!(
-                "offset {offset} is past the head, {head}"
-            )));
+            return Err(Error::invalid(format!("offset {offset} is past the head, {head}")));
         }
         Ok(Point {
             task: self.name.to_string(),

@@ -123,12 +123,8 @@ impl Live {
                     self.dropped.insert(LogId::lineage(task, dropped.lineage));
                 }
                 Control::Trimmed(trimmed) => {
-                    let head = Head {
-                        next: trimmed.offset,
-                        hash: trimmed.hash,
-                    };
-                    self.bases
-                        .insert(LogId::lineage(task, trimmed.lineage), head);
+                    let head = Head { next: trimmed.offset, hash: trimmed.hash };
+                    self.bases.insert(LogId::lineage(task, trimmed.lineage), head);
                 }
                 Control::Erased(erased) => {
                     let log = LogId::lineage(task, erased.lineage);
@@ -165,9 +161,7 @@ impl Live {
 
     /// Whether an event may have no body any more.
     pub(crate) fn is_erased(&self, log: LogId, offset: Offset) -> bool {
-        self.erased
-            .get(&log)
-            .is_some_and(|all| all.contains(&offset))
+        self.erased.get(&log).is_some_and(|all| all.contains(&offset))
     }
 
     /// What is live of a section of a log, whose first record is at `first`.

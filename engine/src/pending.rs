@@ -47,12 +47,10 @@ impl Engine {
     pub fn pending_restores(&self) -> Result<Vec<PendingRestore>> {
         let catalog = &self.inner.catalog;
         let mut found = Vec::new();
-        catalog
-            .log()
-            .walk(&keys::all(Kind::Pending), &mut |key, value| {
-                found.push((TaskNo(keys::first_u64(key)), PendingEntry::decode(value)?));
-                Ok(())
-            })?;
+        catalog.log().walk(&keys::all(Kind::Pending), &mut |key, value| {
+            found.push((TaskNo(keys::first_u64(key)), PendingEntry::decode(value)?));
+            Ok(())
+        })?;
         let pending = |(no, entry)| catalog.pending_restore(no, &entry);
         found.into_iter().map(pending).collect()
     }
@@ -74,11 +72,9 @@ impl Engine {
                     return Ok(());
                 }
                 match Control::decode(header.kind, record.payload)? {
-                    Control::RestoreBegun(begun) => all.push(PastRestore {
-                        since_us: header.time_us,
-                        begun,
-                        ended: None,
-                    }),
+                    Control::RestoreBegun(begun) => {
+                        all.push(PastRestore { since_us: header.time_us, begun, ended: None })
+                    }
                     Control::RestoreEnded(ended) => {
                         let same = |past: &&mut PastRestore| past.begun.restore == ended.restore;
                         if let Some(past) = all.iter_mut().rev().find(same) {
@@ -122,10 +118,7 @@ impl Catalog {
         let restore = entry.restore;
         let (name, place) = match self.pending_restore(task, entry) {
             Ok(pending) => (pending.task, places(&pending.begun)),
-            Err(_) => (
-                format!("#{}", task.0),
-                "a place that cannot be read".to_owned(),
-            ),
+            Err(_) => (format!("#{}", task.0), "a place that cannot be read".to_owned()),
         };
         let message = format!(
             "task `{name}` is held up by restore {restore} of {place}, which began and has not ended: \
@@ -145,12 +138,7 @@ impl Catalog {
         entry: &PendingEntry,
     ) -> Result<PendingRestore> {
         let begun = self.restore_begun(task, entry.begun, entry.restore)?;
-        Ok(PendingRestore {
-            task: self.task(task)?.name,
-            since_us: entry.time_us,
-            begun,
-            no: task,
-        })
+        Ok(PendingRestore { task: self.task(task)?.name, since_us: entry.time_us, begun, no: task })
     }
 
     fn restore_begun(

@@ -48,11 +48,7 @@ impl Default for Pieces {
 
 impl Pieces {
     fn of(most: usize) -> Self {
-        Self {
-            sets: Arc::default(),
-            count: Arc::default(),
-            most,
-        }
+        Self { sets: Arc::default(), count: Arc::default(), most }
     }
 
     /// A fold of a task begins.
@@ -66,10 +62,7 @@ impl Pieces {
             self.count.fetch_add(1, Ordering::Relaxed);
             Set::default()
         });
-        Folding {
-            set: Arc::clone(set),
-            count: Arc::clone(&self.count),
-        }
+        Folding { set: Arc::clone(set), count: Arc::clone(&self.count) }
     }
 
     /// Lets go of the pieces of a task: they may hold what is gone.

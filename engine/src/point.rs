@@ -29,12 +29,7 @@ pub struct Point {
 impl fmt::Display for Point {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = Place::Offset(self.offset);
-        Address::Task {
-            task: self.task.clone(),
-            lineage: Some(self.lineage),
-            place,
-        }
-        .fmt(f)
+        Address::Task { task: self.task.clone(), lineage: Some(self.lineage), place }.fmt(f)
     }
 }
 
@@ -69,28 +64,17 @@ impl Catalog {
                     checkpoint: Some(found.id),
                 })
             }
-            Address::Task {
-                task,
-                lineage,
-                place,
-            } => {
+            Address::Task { task, lineage, place } => {
                 let no = self.find_for(task, viewer)?;
                 let lineage = match lineage {
                     Some(lineage) => {
-                        self.lineage(no, *lineage)
-                            .map_err(|e| e.at(format!("task `{task}`")))?;
+                        self.lineage(no, *lineage).map_err(|e| e.at(format!("task `{task}`")))?;
                         *lineage
                     }
                     None => self.active(no)?.1.lineage,
                 };
                 let (offset, checkpoint) = self.place(task, no, lineage, place)?;
-                Ok(Point {
-                    task: task.clone(),
-                    no,
-                    lineage,
-                    offset,
-                    checkpoint,
-                })
+                Ok(Point { task: task.clone(), no, lineage, offset, checkpoint })
             }
         }
     }

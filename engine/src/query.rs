@@ -91,16 +91,9 @@ impl Engine {
             if others || entry.deleted_us.is_some() {
                 return Ok(None);
             }
-            self.task_info(TaskNo(keys::first_u64(key)), entry)
-                .map(Some)
+            self.task_info(TaskNo(keys::first_u64(key)), entry).map(Some)
         };
-        page(
-            &self.inner.catalog,
-            &prefix,
-            query.limit,
-            query.cursor.as_deref(),
-            wanted,
-        )
+        page(&self.inner.catalog, &prefix, query.limit, query.cursor.as_deref(), wanted)
     }
 
     pub(crate) fn task_info(&self, no: TaskNo, entry: TaskEntry) -> Result<TaskInfo> {
@@ -112,15 +105,10 @@ impl Engine {
         let mut begins = HashMap::new();
         for (lineage, _) in catalog.lineages(no)? {
             let base = catalog.base(no, lineage)?;
-            begins.insert(
-                LogId::lineage(no, lineage),
-                base.map_or(0, |base| base.head.next),
-            );
+            begins.insert(LogId::lineage(no, lineage), base.map_or(0, |base| base.head.next));
         }
         for (key, value) in
-            catalog
-                .log()
-                .scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)?
+            catalog.log().scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)?
         {
             let log = keys::log_of(&key);
             if log == LogId::control(no) {
@@ -186,35 +174,20 @@ impl Engine {
             let checkpoint = catalog.checkpoint(owner, &name, lineage, offset, &entry)?;
             Ok(Some(checkpoint).filter(|checkpoint| fits(query, checkpoint)))
         };
-        page(
-            catalog,
-            &prefix,
-            query.limit,
-            query.cursor.as_deref(),
-            wanted,
-        )
+        page(catalog, &prefix, query.limit, query.cursor.as_deref(), wanted)
     }
 }
 
 fn fits(query: &CheckpointQuery, checkpoint: &Checkpoint) -> bool {
-    if query
-        .status
-        .is_some_and(|status| status != checkpoint.status)
-    {
+    if query.status.is_some_and(|status| status != checkpoint.status) {
         return false;
     }
     if query.filter.is_empty() {
         return true;
     }
-    let metadata = checkpoint
-        .metadata
-        .as_ref()
-        .and_then(|json| json.value().ok());
+    let metadata = checkpoint.metadata.as_ref().and_then(|json| json.value().ok());
     let metadata = metadata.unwrap_or_default();
-    query
-        .filter
-        .iter()
-        .all(|(name, value)| metadata.get(name) == Some(value))
+    query.filter.iter().all(|(name, value)| metadata.get(name) == Some(value))
 }
 
 /// Walks backwards through a prefix of the index until a page is full.

@@ -116,10 +116,7 @@ fn remove(copy: &Path) -> Result<()> {
 }
 
 fn copy_store(from: &Path, to: &Path) -> Result<()> {
-    DirBuilder::new()
-        .mode(0o700)
-        .create(to)
-        .map_err(|e| files::io("create", to, &e))?;
+    DirBuilder::new().mode(0o700).create(to).map_err(|e| files::io("create", to, &e))?;
     for entry in fs::read_dir(from).map_err(|e| files::io("list", from, &e))? {
         let path = entry.map_err(|e| files::io("list", from, &e))?.path();
         let name = path.file_name().unwrap_or_default();
@@ -149,16 +146,12 @@ fn mend(dir: &Path, options: &Options) -> Result<RepairReport> {
                 report.kept.extend(kept);
                 let engine = Engine::open(dir, options.clone())?;
                 engine.reattach(&lost)?;
-                report
-                    .lost
-                    .extend(lost.iter().map(|lost| describe(lost, &error)));
+                report.lost.extend(lost.iter().map(|lost| describe(lost, &error)));
                 engine
             }
             Err(error) => return Err(error),
         };
-        report
-            .mended
-            .extend(engine.opened().findings.iter().cloned());
+        report.mended.extend(engine.opened().findings.iter().cloned());
         report.verified = engine.verify(None, &mut |_, _| {})?;
         // First, so that none is left that names what is let go of.
         if loses_chunks(&report) {
@@ -246,12 +239,7 @@ fn name_tasks(
     let from = report.lost.len() - events.len();
     for (lost, fault) in report.lost.iter_mut().skip(from).zip(events) {
         if let Some(event) = fault.event {
-            lost.task = engine
-                .inner
-                .catalog
-                .task(event.task)
-                .ok()
-                .map(|task| task.name);
+            lost.task = engine.inner.catalog.task(event.task).ok().map(|task| task.name);
         }
     }
     engine.close()
@@ -367,12 +355,8 @@ impl Engine {
             }
         }
         if let (Some(lineage), Err(_)) = (newest, inner.catalog.active(task)) {
-            let activated = Activated {
-                lineage,
-                epoch: 1,
-                cause: ActivationCause::Chosen,
-                back: None,
-            };
+            let activated =
+                Activated { lineage, epoch: 1, cause: ActivationCause::Chosen, back: None };
             controls.push(activated.into());
         }
         Ok(controls)

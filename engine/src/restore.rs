@@ -45,9 +45,7 @@ impl Engine {
         // Behind the commit nothing is read: what is done is answered so.
         let entry = inner.catalog.task(point.no)?;
         let (epoch, active) = inner.catalog.active(point.no)?;
-        let from = inner
-            .catalog
-            .head(LogId::lineage(point.no, active.lineage))?;
+        let from = inner.catalog.head(LogId::lineage(point.no, active.lineage))?;
         let restored = Restored {
             from: active.lineage,
             head: from.next,
@@ -81,9 +79,7 @@ impl Engine {
             return Ok(None);
         };
         let opened = catalog.restored_under(&key, point)?;
-        opened
-            .map(|lineage| self.on_lineage(point.no, lineage))
-            .transpose()
+        opened.map(|lineage| self.on_lineage(point.no, lineage)).transpose()
     }
 
     fn on_lineage(&self, task: TaskNo, lineage: LineageId) -> Result<Task> {
@@ -203,14 +199,10 @@ impl Engine {
         let inner = &self.inner;
         check_size("a description", description.map_or(0, str::len), TEXT_MAX)?;
         let origin = inner.catalog.task(point.no)?.origin;
-        let head = inner
-            .catalog
-            .head(LogId::lineage(point.no, point.lineage))?;
+        let head = inner.catalog.head(LogId::lineage(point.no, point.lineage))?;
         if point.offset > head.next {
             let (offset, head) = (point.offset, head.next);
-            return Err(Error::invalid(format!(
-                "offset {offset} is past the head, {head}"
-            )));
+            return Err(Error::invalid(format!("offset {offset} is past the head, {head}")));
         }
         inner.catalog.lineage(point.no, point.lineage)?;
         let lineage = inner.catalog.next_lineage(point.no)?;
@@ -226,21 +218,15 @@ impl Engine {
         let opened = LineageOpened {
             lineage_type,
             description: description.map(str::to_owned),
-            parent: Some(Parent {
-                lineage: owner,
-                offset,
-                hash,
-            }),
+            parent: Some(Parent { lineage: owner, offset, hash }),
             initial: None,
             copied_from: None,
         };
         let mut control = inner.part(LogId::control(point.no), origin);
         control.control(&registered(lineage, &opened), now)?;
         let at = Head { next: offset, hash };
-        let mut events = inner
-            .part(LogId::lineage(point.no, lineage), origin)
-            .open(at)
-            .parent(owner);
+        let mut events =
+            inner.part(LogId::lineage(point.no, lineage), origin).open(at).parent(owner);
         events.body(&Body::from(opened), now)?;
         for body in behind {
             events.body(body, now)?;
@@ -274,20 +260,13 @@ impl Engine {
         // The control log says that the lineage is there before it says that it is active.
         parts.push(control.finish());
         let (epoch, lineage) = (activated.epoch, activated.lineage);
-        let activates = Some(Activate {
-            task,
-            epoch,
-            lineage,
-        });
+        let activates = Some(Activate { task, epoch, lineage });
         let request = match settles {
             Some(restore) => Request::of(parts).settling(task, restore),
             None => Request::of(parts),
         };
         let request = request.unless_grown(heads);
-        let done = inner.commit(Request {
-            activates,
-            ..request
-        });
+        let done = inner.commit(Request { activates, ..request });
         inner.controls.wake(task);
         done.map(|_| ())
     }
@@ -305,10 +284,7 @@ impl Inner {
         let (Some(id), Some(owner)) = (point.checkpoint, ancestry.owner(point.offset)) else {
             return Ok(point.offset);
         };
-        let entry = self
-            .catalog
-            .log()
-            .get(&keys::mark(point.no, owner, point.offset))?;
+        let entry = self.catalog.log().get(&keys::mark(point.no, owner, point.offset))?;
         let stands_there = match entry {
             Some(entry) => MarkEntry::decode(&entry)?.id == id,
             None => false,
@@ -327,10 +303,7 @@ impl Inner {
         if offset != point.offset || checkpoint.mark < offset || checkpoint.hash != hash {
             return Ok(None);
         }
-        let mut mark = Mark::new()
-            .cause(checkpoint.cause)
-            .status(checkpoint.status)
-            .parent(id);
+        let mut mark = Mark::new().cause(checkpoint.cause).status(checkpoint.status).parent(id);
         if let Some(label) = checkpoint.label {
             mark = mark.label(label);
         }

@@ -35,10 +35,7 @@ pub struct Scoped {
 impl Engine {
     /// The engine as a user sees it.
     pub fn for_user(&self, user: &str) -> Scoped {
-        Scoped {
-            engine: self.clone(),
-            user: user.into(),
-        }
+        Scoped { engine: self.clone(), user: user.into() }
     }
 }
 
@@ -83,10 +80,7 @@ impl Scoped {
     /// As there.
     pub fn tasks(&self, query: &TaskQuery) -> Result<Page<TaskInfo>> {
         let user = Some(self.user.to_string());
-        let query = TaskQuery {
-            user,
-            ..query.clone()
-        };
+        let query = TaskQuery { user, ..query.clone() };
         self.engine.tasks(&query)
     }
 
@@ -211,8 +205,6 @@ impl Scoped {
             return Ok(());
         }
         let task = &point.task;
-        Err(milepost_codec::Error::not_found(format!(
-            "there is no task `{task}`"
-        )))
+        Err(milepost_codec::Error::not_found(format!("there is no task `{task}`")))
     }
 }

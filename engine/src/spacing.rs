@@ -80,10 +80,7 @@ impl Catalog {
         let mut inherited = 0;
         for (owner, from, to) in ancestry.newest_first(fork) {
             inherited += self.bytes_before(task, owner, (from, to))?;
-            let here = [planned, made]
-                .into_iter()
-                .flatten()
-                .filter(|(at, _)| *at == owner);
+            let here = [planned, made].into_iter().flatten().filter(|(at, _)| *at == owner);
             if let Some(bytes) = here.map(|(_, bytes)| bytes).max() {
                 inherited = inherited.saturating_sub(bytes);
                 break;

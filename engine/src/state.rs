@@ -38,17 +38,11 @@ pub(crate) struct LogChunks {
 impl LogChunks {
     /// To read what is there.
     pub(crate) fn reading(log: &Arc<dyn Log>) -> Self {
-        Self {
-            log: Arc::clone(log),
-            folding: None,
-        }
+        Self { log: Arc::clone(log), folding: None }
     }
 
     pub(crate) fn folding(catalog: &Catalog, task: TaskNo) -> Self {
-        Self {
-            log: Arc::clone(catalog.log()),
-            folding: Some(catalog.pieces.folding(task)),
-        }
+        Self { log: Arc::clone(catalog.log()), folding: Some(catalog.pieces.folding(task)) }
     }
 }
 
@@ -122,13 +116,7 @@ impl<R: Reducer> DynReducer for Registered<R> {
         // Nothing is synced: what a crash takes of a snapshot is found when it is read.
         let prefix = keys::snapshots(log.task, lineage, self.0.name(), self.0.version());
         let name = keys::with_offset(&prefix, at);
-        let note = SnapshotNote {
-            chunk,
-            size,
-            log_bytes: bytes,
-            erased,
-            check: [0; 16],
-        };
+        let note = SnapshotNote { chunk, size, log_bytes: bytes, erased, check: [0; 16] };
         let note = note.sealed(&name, catalog.key());
         catalog.snapshot_made(log, size);
         catalog.log().put_note(name, note.encode())?;
@@ -177,11 +165,7 @@ impl<R: Reducer> DynReducer for Registered<R> {
                 }
                 let expected = blake3::hash(&expected).to_hex();
                 let place = format!("snapshot of {log} at offset {at}");
-                Err(Error::corrupt(
-                    place,
-                    expected,
-                    blake3::hash(&found).to_hex(),
-                ))
+                Err(Error::corrupt(place, expected, blake3::hash(&found).to_hex()))
             });
             if let Err(error) = checked {
                 wrong.push((name, error));
@@ -195,15 +179,10 @@ impl<R: Reducer> DynReducer for Registered<R> {
 fn put_cut(log: &Arc<dyn Log>, content: &[u8]) -> Result<ChunkList> {
     let mut chunks = Vec::new();
     for cut in FastCDC::new(content, CUT_MIN, CUT_AVG, CUT_MAX) {
-        let piece = content
-            .get(cut.offset..cut.offset + cut.length)
-            .unwrap_or_default();
+        let piece = content.get(cut.offset..cut.offset + cut.length).unwrap_or_default();
         chunks.push(log.put_chunk(piece, false)?);
     }
-    Ok(ChunkList {
-        len: content.len() as u64,
-        chunks,
-    })
+    Ok(ChunkList { len: content.len() as u64, chunks })
 }
 
 /// The state of a lineage before the event at `offset`. Chunks of a state that are damaged change no
@@ -266,10 +245,7 @@ fn fold_to<R: Reducer>(
     let chunks = LogChunks::folding(catalog, task);
     let events = Events::new(catalog, task, lineage, from..offset)?;
     if let Some(short) = offset.checked_sub(1).filter(|last| !events.reaches(*last)) {
-        return Err(Error::invalid(format!(
-            "offset {} is past the head",
-            short + 1
-        )));
+        return Err(Error::invalid(format!("offset {} is past the head", short + 1)));
     }
     fold(reducer, state, events, &chunks)
 }
@@ -334,11 +310,7 @@ fn content<R: Reducer>(
     let content = log.get_chunk(&note.chunk)?;
     let content = content.ok_or_else(|| Error::corrupt("snapshot", "its chunk", "nothing"))?;
     let snapshot = Snapshot::decode(&content)?;
-    let found = (
-        snapshot.head.next,
-        snapshot.reducer.as_str(),
-        snapshot.version,
-    );
+    let found = (snapshot.head.next, snapshot.reducer.as_str(), snapshot.version);
     let expected = (keys::tail_u64(name), reducer.name(), reducer.version());
     if found != expected {
         let (expected, found) = (format!("{expected:?}"), format!("{found:?}"));

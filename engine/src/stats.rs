@@ -112,52 +112,41 @@ fn share(whole: u64, part: u64, of: u64) -> u64 {
 /// What each task holds that is not deleted.
 fn by_task(catalog: &Catalog) -> Result<BTreeMap<TaskNo, TaskStats>> {
     let mut tasks: BTreeMap<TaskNo, TaskStats> = BTreeMap::new();
-    catalog
-        .log()
-        .walk(&keys::all(Kind::Task), &mut |key, value| {
-            let entry = TaskEntry::decode(value)?;
-            if entry.deleted_us.is_none() {
-                let no = TaskNo(keys::first_u64(key));
-                let task = TaskStats {
-                    task: entry.name,
-                    no,
-                    user: entry.user,
-                    ..TaskStats::default()
-                };
-                tasks.insert(no, task);
-            }
-            Ok(())
-        })?;
-    let mut dropping = Vec::new();
-    catalog
-        .log()
-        .walk(&keys::all(Kind::Tally), &mut |key, value| {
+    catalog.log().walk(&keys::all(Kind::Task), &mut |key, value| {
+        let entry = TaskEntry::decode(value)?;
+        if entry.deleted_us.is_none() {
             let no = TaskNo(keys::first_u64(key));
-            if let Some(task) = tasks.get_mut(&no) {
-                let tally = Tally::decode(value)?;
-                task.checkpoints = tally.marks;
-                dropping.extend((tally.dropped > 0).then_some(no));
-            }
-            Ok(())
-        })?;
+            let task = TaskStats { task: entry.name, no, user: entry.user, ..TaskStats::default() };
+            tasks.insert(no, task);
+        }
+        Ok(())
+    })?;
+    let mut dropping = Vec::new();
+    catalog.log().walk(&keys::all(Kind::Tally), &mut |key, value| {
+        let no = TaskNo(keys::first_u64(key));
+        if let Some(task) = tasks.get_mut(&no) {
+            let tally = Tally::decode(value)?;
+            task.checkpoints = tally.marks;
+            dropping.extend((tally.dropped > 0).then_some(no));
+        }
+        Ok(())
+    })?;
     let gone = retained(catalog, &dropping)?;
-    catalog
-        .log()
-        .walk(&keys::all(Kind::Head), &mut |key, value| {
-            let log = keys::log_of(key);
-            if let (LogKind::Lineage(_), Some(task)) = (log.kind, tasks.get_mut(&log.task)) {
-                let head = LogHead::decode(value)?;
-                let begin = gone.get(&log).copied().unwrap_or_default();
-                if begin < Offset::MAX {
-                    let all = head.head.next - head.start;
-                    let left = head.head.next.saturating_sub(begin.max(head.start));
-                    task.lineages += 1;
-                    task.events += left;
-                    task.bytes += share(head.bytes, left, all);
-                }
+    catalog.log().walk(&keys::all(Kind::Head), &mut |key, value| {
+        let log = keys::log_of(key);
+        if let (LogKind::Lineage(_), Some(task)) = (log.kind, tasks.get_mut(&log.task)) {
+            let head = LogHead::decode(value)?;
+            let begin = gone.get(&log).copied().unwrap_or_default();
+            if begin < Offset::MAX {
+                let all = head.head.next - head.start;
+                let left = head.head.next.saturating_sub(begin.max(head.start));
+                task.lineages += 1;
+                task.events += left;
+                task.bytes += share(head.bytes, left, all);
             }
-            Ok(())
-        })?;
+        }
+        Ok(())
+    })?;
     Ok(tasks)
 }
 
@@ -165,12 +154,10 @@ fn by_task(catalog: &Catalog) -> Result<BTreeMap<TaskNo, TaskStats>> {
 /// which these tasks have some.
 fn retained(catalog: &Catalog, dropping: &[TaskNo]) -> Result<HashMap<LogId, Offset>> {
     let mut begins = HashMap::new();
-    catalog
-        .log()
-        .walk(&keys::all(Kind::Base), &mut |key, value| {
-            begins.insert(keys::log_of(key), BaseEntry::decode(value)?.head.next);
-            Ok(())
-        })?;
+    catalog.log().walk(&keys::all(Kind::Base), &mut |key, value| {
+        begins.insert(keys::log_of(key), BaseEntry::decode(value)?.head.next);
+        Ok(())
+    })?;
     for task in dropping {
         let prefix = keys::of_task(Kind::Lineage, *task);
         let end = keys::after_prefix(&prefix);
@@ -193,11 +180,9 @@ pub(crate) fn count(catalog: &Catalog) -> Result<Stats> {
         stats.checkpoints += task.checkpoints;
         stats.event_bytes += task.bytes;
     }
-    catalog
-        .log()
-        .walk(&keys::all(Kind::Snapshot), &mut |_, _| {
-            stats.snapshots += 1;
-            Ok(())
-        })?;
+    catalog.log().walk(&keys::all(Kind::Snapshot), &mut |_, _| {
+        stats.snapshots += 1;
+        Ok(())
+    })?;
     Ok(stats)
 }

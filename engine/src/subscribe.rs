@@ -51,14 +51,7 @@ impl Subscription {
         watch: Watch,
         options: SubscribeOptions,
     ) -> Self {
-        Self {
-            catalog,
-            log,
-            events,
-            watch,
-            max_lag: options.max_lag,
-            excused: 0,
-        }
+        Self { catalog, log, events, watch, max_lag: options.max_lag, excused: 0 }
     }
 
     /// The offset of the event that comes next.
@@ -86,10 +79,7 @@ impl Subscription {
     /// # Errors
     ///
     /// As [`Subscription::try_next`]; `Unavailable` where the store is closed.
-    #[expect(
-        clippy::should_implement_trait,
-        reason = "it waits, and its errors do not end it"
-    )]
+    #[expect(clippy::should_implement_trait, reason = "it waits, and its errors do not end it")]
     pub fn next(&mut self) -> Result<Event> {
         loop {
             if let Some(event) = self.try_next()? {

@@ -57,10 +57,7 @@ impl Task {
 
     /// A handle that goes on with this lineage.
     pub(crate) fn on(engine: &Engine, lineage: &Lineage) -> Result<Self> {
-        Ok(Self {
-            lineage: lineage.clone(),
-            ..Self::of(engine, lineage.task())?
-        })
+        Ok(Self { lineage: lineage.clone(), ..Self::of(engine, lineage.task())? })
     }
 
     /// The caller's id for it.
@@ -115,8 +112,7 @@ impl Task {
         let catalog = &self.engine.inner.catalog;
         let active = catalog.active(self.no)?.1.lineage;
         let all = catalog.lineages(self.no)?.into_iter();
-        all.map(|(id, entry)| info(&self.engine, self.no, id, entry, active))
-            .collect()
+        all.map(|(id, entry)| info(&self.engine, self.no, id, entry, active)).collect()
     }
 
     /// What is known of it, now.
@@ -151,8 +147,7 @@ impl Task {
     ///
     /// As [`Lineage::append`]; `Invalid` where a hook refuses.
     pub fn append(&self, append: impl Into<Append>) -> Result<Appended> {
-        self.append_marked(append.into())
-            .map(|committed| committed.appended)
+        self.append_marked(append.into()).map(|committed| committed.appended)
     }
 
     /// The same, with the mark that it made.

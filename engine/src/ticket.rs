@@ -83,9 +83,7 @@ mod tests {
         engine.inner.committer.hold(full).unwrap();
         let count = tickets.len();
         assert!(count > 50);
-        let firsts = tickets
-            .into_iter()
-            .map(|ticket| ticket.wait().unwrap().first);
+        let firsts = tickets.into_iter().map(|ticket| ticket.wait().unwrap().first);
         assert!(firsts.eq(1..=count as u64));
         let last = task.try_submit(&large).unwrap().unwrap();
         assert_eq!(last.wait().unwrap().first, count as u64 + 1);
@@ -96,10 +94,7 @@ mod tests {
         let engine = Engine::in_memory(Options::default()).unwrap();
         let task = engine.start_task("t", "ana").unwrap();
         let said = || Append::from(Message::text("user", "x"));
-        let phase = PhaseChanged {
-            phase: "draft".into(),
-            ..PhaseChanged::default()
-        };
+        let phase = PhaseChanged { phase: "draft".into(), ..PhaseChanged::default() };
         assert!(said().is_plain());
         for append in [said().mark(Mark::new()), phase.into()] {
             assert!(!append.is_plain());

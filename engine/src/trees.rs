@@ -54,13 +54,8 @@ pub(crate) fn follow_beyond(
 const ROOT: Expect = Expect::Capture;
 
 fn node(id: ChunkId, expect: Expect, get: &Get<'_>) -> Result<Node> {
-    let missing = || {
-        Error::corrupt(
-            format!("chunk {id}"),
-            "a node of a workspace's tree",
-            "nothing",
-        )
-    };
+    let missing =
+        || Error::corrupt(format!("chunk {id}"), "a node of a workspace's tree", "nothing");
     let bytes = get(&id)?.ok_or_else(missing)?;
     let read = match expect {
         ROOT => Node::decode(&bytes).and_then(|node| match node {

@@ -38,9 +38,7 @@ impl<'de> Deserialize<'de> for Big {
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Big, E> {
                 let digits = text.bytes().all(|c| c.is_ascii_digit());
                 let number = text.parse().ok().filter(|_| digits);
-                number
-                    .map(Big)
-                    .ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &self))
+                number.map(Big).ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &self))
             }
         }
         d.deserialize_any(Either)
@@ -54,10 +52,7 @@ mod tests {
     #[test]
     fn a_number_is_answered_as_a_string_and_read_as_either() {
         let most = Big(u64::MAX);
-        assert_eq!(
-            serde_json::to_string(&most).unwrap(),
-            "\"18446744073709551615\""
-        );
+        assert_eq!(serde_json::to_string(&most).unwrap(), "\"18446744073709551615\"");
         for text in ["\"18446744073709551615\"", "18446744073709551615"] {
             assert_eq!(serde_json::from_str::<Big>(text).unwrap(), most);
         }

@@ -24,11 +24,7 @@ pub struct BlamedForm {
     /// The oldest offset that is there, where the value of then was set by an event that a cleanup let go of.
     pub before_oldest: Option<Big>,
     /// The value at the point; absent where there is none.
-    #[serde(
-        default,
-        deserialize_with = "there",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "there", skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
 }
 
@@ -54,17 +50,9 @@ pub struct BlameForm {
     /// The actor that it names.
     pub actor: Option<String>,
     /// The value before it; absent where there was none.
-    #[serde(
-        default,
-        deserialize_with = "there",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "there", skip_serializing_if = "Option::is_none")]
     pub before: Option<Value>,
     /// The value after it; absent where it was removed.
-    #[serde(
-        default,
-        deserialize_with = "there",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "there", skip_serializing_if = "Option::is_none")]
     pub after: Option<Value>,
 }

@@ -28,18 +28,10 @@ pub struct ChangeForm {
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub kind: ChangeKind,
     /// The value before; absent where the place was not there.
-    #[serde(
-        default,
-        deserialize_with = "there",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "there", skip_serializing_if = "Option::is_none")]
     pub before: Option<Value>,
     /// The value after; absent where the place is gone.
-    #[serde(
-        default,
-        deserialize_with = "there",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "there", skip_serializing_if = "Option::is_none")]
     pub after: Option<Value>,
 }
 

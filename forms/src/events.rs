@@ -124,14 +124,8 @@ mod tests {
     #[test]
     fn an_event_is_read_back_as_it_was_written() {
         for (kind, body) in [
-            (
-                "message",
-                r#"{"kind":"message","role":"user","content":"hello"}"#,
-            ),
-            (
-                "application",
-                r#"{"kind":"application","name":"x","data":{"a":1e400}}"#,
-            ),
+            ("message", r#"{"kind":"message","role":"user","content":"hello"}"#),
+            ("application", r#"{"kind":"application","name":"x","data":{"a":1e400}}"#),
             ("step_started", "null"),
         ] {
             let text = EVENT.replace("KIND", kind).replace("BODY", body);
@@ -145,15 +139,10 @@ mod tests {
     fn what_a_newer_version_says_is_kept_word_for_word() {
         for (kind, text) in [
             ("gossip", r#"{"kind":"gossip","about":1e400}"#),
-            (
-                "step_started",
-                r#"{"kind":"step_started","step":1,"mood":"good"}"#,
-            ),
+            ("step_started", r#"{"kind":"step_started","step":1,"mood":"good"}"#),
         ] {
             let form = read(kind, text);
-            let Some(Body::Application(kept)) = &form.body else {
-                panic!("{form:?}")
-            };
+            let Some(Body::Application(kept)) = &form.body else { panic!("{form:?}") };
             assert_eq!((kept.name.as_str(), &*form.kind), (kind, kind));
             assert_eq!(kept.data, Data::Json(Json::new(text).unwrap()));
         }

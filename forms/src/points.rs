@@ -63,12 +63,7 @@ impl<'de> Deserialize<'de> for EventAt {
         let text = Box::<RawValue>::deserialize(d)?;
         let event = serde_json::from_str(text.get()).map_err(Error::custom)?;
         let beside: Beside = serde_json::from_str(text.get()).map_err(Error::custom)?;
-        Ok(Self {
-            task: beside.task,
-            event,
-            hash: beside.hash,
-            checkpoint: beside.checkpoint,
-        })
+        Ok(Self { task: beside.task, event, hash: beside.hash, checkpoint: beside.checkpoint })
     }
 }
 

@@ -26,8 +26,6 @@ pub fn big_or_none() -> Schema {
         .pattern(Some("^[0-9]{1,20}$"))
         .minimum(Some(0))
         .maximum(Some(u64::MAX))
-        .description(Some(
-            "A whole number up to 2^64 - 1, or a string of its digits.",
-        ))
+        .description(Some("A whole number up to 2^64 - 1, or a string of its digits."))
         .into()
 }

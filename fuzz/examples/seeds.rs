@@ -86,10 +86,7 @@ impl Seeds {
                 }
             }
         }
-        let acked = Acked {
-            store: samples::STORE,
-            seq: 12,
-        };
+        let acked = Acked { store: samples::STORE, seq: 12 };
         self.put("acked", "as written", &[0], &acked.encode());
         self.put("acked", "another", &[0x80], &[0xff; 64]);
     }
@@ -132,9 +129,7 @@ impl Seeds {
         let engine = Engine::in_memory(Options::default()).unwrap();
         let task = engine.start_task("t", "ana").unwrap();
         task.append(body(0, 1, 20)).unwrap();
-        engine
-            .branch(&task.point(1).unwrap(), Some("aside"))
-            .unwrap();
+        engine.branch(&task.point(1).unwrap(), Some("aside")).unwrap();
         let anchor = engine.anchor().unwrap().to_json();
         for flags in 0..4 {
             let name = format!("flags {flags}");
@@ -155,12 +150,7 @@ impl Seeds {
             if text.len() < 40_000 {
                 self.put("imports", name, &[kind], &text);
             }
-            self.put(
-                "imports",
-                &format!("told {name}"),
-                &[3],
-                &text[..text.len().min(500)],
-            );
+            self.put("imports", &format!("told {name}"), &[3], &text[..text.len().min(500)]);
         }
         let small: [(u8, &str); 7] = [
             (
@@ -179,10 +169,7 @@ impl Seeds {
                 2,
                 r#"[{"task_id":1,"reward":1.0,"info":{"a":1},"traj":[{"role":"user","content":"q"},{"role":"assistant","content":null,"tool_calls":[{"id":"c","function":{"name":"f","arguments":"{\"a\":1}"}}]},{"role":"tool","tool_call_id":"c","name":"f","content":"r"}],"trial":0}]"#,
             ),
-            (
-                3,
-                r#" [{"task_id":0,"traj":[],"trial":0},{"task_id":0,"traj":[],"trial":1}]"#,
-            ),
+            (3, r#" [{"task_id":0,"traj":[],"trial":0},{"task_id":0,"traj":[],"trial":1}]"#),
             (
                 3,
                 r#"{"model":"m","messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a","tool_calls":[{"id":"c","function":{"name":"f","arguments":"x"}}]}]} {"messages":[{"role":"user"}]}"#,
@@ -218,12 +205,9 @@ impl Seeds {
     /// Values as LangGraph's serializer writes them, and lists of them.
     fn checkpoints(&self) {
         let uuid = b"\x93\xa4uuid\xa4UUID\xd9\x2011111111111141118111111111111111";
-        let held = [
-            &[0x92, 0xc7, uuid.len() as u8, 0],
-            uuid.as_slice(),
-            &[0xd6, 5, 0x93, 0xa0, 0xa0, 7],
-        ]
-        .concat();
+        let held =
+            [&[0x92, 0xc7, uuid.len() as u8, 0], uuid.as_slice(), &[0xd6, 5, 0x93, 0xa0, 0xa0, 7]]
+                .concat();
         self.put("langgraph", "objects", &[0], &held);
         let scalars = b"\x87\x01\xc0\xa1a\xc3\xa1b\xcb\x7f\xf8\0\0\0\0\0\0\xa1c\xd1\xff\0\xa1d\xc4\x02\0\xff\xa1e\x92\x01\x02\xa1f\xd4\x09\x01";
         self.put("langgraph", "scalars", &[0], scalars);
@@ -231,12 +215,7 @@ impl Seeds {
         self.put("langgraph", "checkpoint", &[1], checkpoint);
         let json = br#"{"ts":"2024-05-26T07:27:40+00:00","channel_values":{"m":[{"lc":2,"type":"constructor","id":["a","B"],"kwargs":{"content":"hi"}}]}}"#;
         self.put("langgraph", "json", &[2], json);
-        self.put(
-            "langgraph",
-            "metadata",
-            &[3],
-            br#"{"source":"loop","step":1}"#,
-        );
+        self.put("langgraph", "metadata", &[3], br#"{"source":"loop","step":1}"#);
         let two =
             br#"{"l":[1,2],"gone":1,"same":{"a":null}} {"l":[1,2,3],"same":{"a":null},"a/b~c":[]}"#;
         self.put("langgraph", "two", &[4], two);
@@ -249,8 +228,7 @@ impl Seeds {
         let engine = Engine::in_memory(Options::default().snapshots(false)).unwrap();
         let task = engine.start_task("t", "ana").unwrap();
         for kind in 0..11 {
-            task.append(Append::from(body(kind, 1, 40)).key(format!("k{kind}")))
-                .unwrap();
+            task.append(Append::from(body(kind, 1, 40)).key(format!("k{kind}"))).unwrap();
         }
         let mark = Mark::new().label("a").alias("b");
         let checkpoint = task.checkpoint(mark).unwrap();
@@ -278,12 +256,7 @@ impl Seeds {
             let name = format!("{name} {selector}");
             self.put("exports", &name, &[selector], &export);
         }
-        self.put(
-            "exports",
-            &format!("{name} cut"),
-            &[1],
-            &export[..export.len() / 2],
-        );
+        self.put("exports", &format!("{name} cut"), &[1], &export[..export.len() / 2]);
     }
 
     /// A segment and archive files of small stores, and what is made of them.
@@ -294,8 +267,7 @@ impl Seeds {
         let engine = Engine::open(&store, options()).unwrap();
         let task = engine.start_task("t", "ana").unwrap();
         for kind in 0..11 {
-            task.append(Append::from(vec![body(kind, 1, 60), body(kind, 2, 30)]))
-                .unwrap();
+            task.append(Append::from(vec![body(kind, 1, 60), body(kind, 2, 30)])).unwrap();
         }
         task.checkpoint(Mark::new().label("a")).unwrap();
         let copy = dir.path().join("copy");
@@ -325,11 +297,7 @@ impl Seeds {
         task.append(body(1, 1, 100)).unwrap();
         engine.drain().unwrap();
         engine.close().unwrap();
-        for path in files(&store.join("archive"), ".mpa")
-            .unwrap()
-            .iter()
-            .take(1)
-        {
+        for path in files(&store.join("archive"), ".mpa").unwrap().iter().take(1) {
             let file = fs::read(path).unwrap();
             let file = ours(file, |header| ArchiveHeader(*header).encode());
             for flags in [0, 0x80] {
@@ -369,42 +337,24 @@ impl Seeds {
         let append: &[u8] = &[0, 0, 0x41, 100, 0, 0, 0];
         let medium: &[u8] = &[4, 0, 0x45, 0, 80, 0, 0];
         let large: &[u8] = &[5, 0, 1, 9, 9, 0, 0];
-        let submit: &[u8] = &[
-            6, 2, 0, 0x25, 99, 3, 0, 0, 0, 0x20, 8, 1, 0, 0, 0, 5, 0, 0, 0, 0,
-        ];
+        let submit: &[u8] = &[6, 2, 0, 0x25, 99, 3, 0, 0, 0, 0x20, 8, 1, 0, 0, 0, 5, 0, 0, 0, 0];
         let (mark, branch, restore, undo): (&[u8], &[u8], &[u8], &[u8]) =
             (&[9, 0, 1], &[10, 0, 2], &[11, 0, 3], &[12, 0]);
         let (drain, reopen, start): (&[u8], &[u8], &[u8]) = (&[13], &[14], &[15]);
-        let (keyed, aside, again): (&[u8], &[u8], &[u8]) = (
-            &[16, 0, 1, 3, 0, 0, 0],
-            &[17, 0, 1, 2, 3, 0, 0, 0],
-            &[18, 0],
-        );
+        let (keyed, aside, again): (&[u8], &[u8], &[u8]) =
+            (&[16, 0, 1, 3, 0, 0, 0], &[17, 0, 1, 2, 3, 0, 0, 0], &[18, 0]);
         let crash = |how: &[u8]| [&[19], how].concat();
         let kill = crash(&[0]);
         let programs: [(&str, Vec<&[u8]>); 9] = [
             ("kill", vec![append, mark, &kill, append]),
-            (
-                "kill twice",
-                vec![append, medium, &kill, medium, &kill, append],
-            ),
+            ("kill twice", vec![append, medium, &kill, medium, &kill, append]),
             ("queued", vec![append, submit, &kill, submit, append]),
-            (
-                "lineages",
-                vec![
-                    append, mark, branch, aside, restore, append, undo, &kill, aside,
-                ],
-            ),
+            ("lineages", vec![append, mark, branch, aside, restore, append, undo, &kill, aside]),
             ("drained", vec![append, drain, append, &kill, append, drain]),
             ("closed", vec![append, reopen, append, reopen]),
             ("chunks", vec![append, large, drain, large, &kill, append]),
             ("keys", vec![start, keyed, &kill, again, append, again]),
-            (
-                "rolled",
-                vec![
-                    medium, medium, medium, medium, medium, drain, medium, append, &kill,
-                ],
-            ),
+            ("rolled", vec![medium, medium, medium, medium, medium, drain, medium, append, &kill]),
         ];
         for (name, parts) in &programs {
             self.put("reopen", name, &[], &parts.concat());
@@ -437,10 +387,7 @@ fn ours(mut file: Vec<u8>, encode: impl Fn(&SegmentHeader) -> Vec<u8>) -> Vec<u8
         true => ArchiveHeader::decode(&file).unwrap().0,
         false => SegmentHeader::decode(&file).unwrap(),
     };
-    let header = encode(&SegmentHeader {
-        store: StoreId([5; 16]),
-        ..header
-    });
+    let header = encode(&SegmentHeader { store: StoreId([5; 16]), ..header });
     file[..header.len()].copy_from_slice(&header);
     file
 }

@@ -1,8 +1,8 @@
 //! Makes the checks of bytes right, where the bytes are long enough to have one.
 
 use milepost_codec::{
-    ArchiveBlock, ArchiveHeader, CHUNK_RAW_MAX, ChunkEntry, ChunkGroup, FRAME_HEADER_LEN, FrameHeader, LogId,
-    StoreId,
+    ArchiveBlock, ArchiveHeader, CHUNK_RAW_MAX, ChunkEntry, ChunkGroup, FRAME_HEADER_LEN,
+    FrameHeader, LogId, StoreId,
 };
 
 /// The store that files in inputs belong to.
@@ -116,11 +116,7 @@ impl Follows {
             u64::from_le_bytes(found.copied().unwrap_or_default())
         };
         let check = bytes.get(48..).and_then(|rest| rest.first_chunk());
-        Self {
-            epoch: u64_at(32),
-            seq: u64_at(40),
-            check: check.copied().unwrap_or_default(),
-        }
+        Self { epoch: u64_at(32), seq: u64_at(40), check: check.copied().unwrap_or_default() }
     }
 }
 

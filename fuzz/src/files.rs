@@ -40,9 +40,7 @@ pub fn segment(bytes: &[u8]) {
         checks::frames(&mut file[SEGMENT_HEADER_LEN..], follows);
     }
     let path = written(&file);
-    let found = bounded("segment", file.len(), BUFFERS, || {
-        fuzzing::survey_segment(&path, STORE)
-    });
+    let found = bounded("segment", file.len(), BUFFERS, || fuzzing::survey_segment(&path, STORE));
     match found {
         Ok(frames) => assert!(frames <= file.len() / 64),
         Err(error) => told("segment", &error),
@@ -60,9 +58,7 @@ pub fn archive(bytes: &[u8]) {
     let path = written(&file);
     // A block may claim what its limit allows: as long as it is stored, and as long as unpacked.
     let claims = 2 * ARCHIVE_BLOCK_RAW_MAX + BUFFERS;
-    let read = bounded("archive", file.len(), claims, || {
-        fuzzing::read_archive(&path, STORE)
-    });
+    let read = bounded("archive", file.len(), claims, || fuzzing::read_archive(&path, STORE));
     if let Err(error) = read {
         told("archive", &error);
     }

@@ -69,9 +69,8 @@ fn plans(format: Format, text: &str) -> Option<Vec<Plan>> {
     if format == Format::OpenAi {
         let all = serde_json::Deserializer::from_str(text)
             .into_iter::<Box<serde_json::value::RawValue>>();
-        let values: Result<Vec<String>, _> = all
-            .map(|value| Ok::<_, serde_json::Error>(compact(value?.get())))
-            .collect();
+        let values: Result<Vec<String>, _> =
+            all.map(|value| Ok::<_, serde_json::Error>(compact(value?.get()))).collect();
         return openai::plans(&values.ok()?).ok();
     }
     serde_json::from_str::<serde::de::IgnoredAny>(text).ok()?;

@@ -14,22 +14,13 @@ pub fn langgraph(bytes: &[u8]) {
     let Some((selector, rest)) = bytes.split_first() else {
         return;
     };
-    let stored = |kind: &str| Stored {
-        kind: Some(kind.to_owned()),
-        bytes: rest.to_owned(),
-    };
+    let stored = |kind: &str| Stored { kind: Some(kind.to_owned()), bytes: rest.to_owned() };
     match selector % 5 {
         0 => packed(rest),
-        1 => drop(bounded("a checkpoint", rest.len(), 0, || {
-            content(&stored("msgpack"))
-        })),
+        1 => drop(bounded("a checkpoint", rest.len(), 0, || content(&stored("msgpack")))),
         // JSON that is taken apart as values is no text any more.
-        2 => drop(bounded("a checkpoint", 8 * rest.len(), 0, || {
-            content(&stored("json"))
-        })),
-        3 => drop(bounded("metadata", 8 * rest.len(), 0, || {
-            metadata(rest.to_vec())
-        })),
+        2 => drop(bounded("a checkpoint", 8 * rest.len(), 0, || content(&stored("json")))),
+        3 => drop(bounded("metadata", 8 * rest.len(), 0, || metadata(rest.to_vec()))),
         _ => changed(rest),
     }
 }
@@ -68,10 +59,7 @@ fn changed(bytes: &[u8]) {
     match patch(&from.into_fields(), &to.into_fields()) {
         None => {}
         Some(Err(_)) => return,
-        Some(Ok(patch)) => before
-            .variables
-            .patch(&patch)
-            .expect("a patch that applies"),
+        Some(Ok(patch)) => before.variables.patch(&patch).expect("a patch that applies"),
     }
     assert_eq!(before.variables, after.variables);
 }

@@ -11,23 +11,14 @@ use crate::checks;
 use crate::records::walk_section;
 
 /// What the low bits of an input's first byte say it is; bit 7: its checks are made right first.
-pub const BLOCKS: [&str; 6] = [
-    "block",
-    "chunk",
-    "frame",
-    "segment header",
-    "archive header",
-    "archive block",
-];
+pub const BLOCKS: [&str; 6] =
+    ["block", "chunk", "frame", "segment header", "archive header", "archive block"];
 
 /// What an input's first byte says it is.
 pub const LISTS: [&str; 5] = ["chunk list", "piece list", "snapshot", "base", "base keys"];
 
 /// The log that blocks are read as those of.
-const LOG: LogId = LogId {
-    task: TaskNo(7),
-    kind: LogKind::Lineage(LineageId(3)),
-};
+const LOG: LogId = LogId { task: TaskNo(7), kind: LogKind::Lineage(LineageId(3)) };
 
 /// Bytes as a block, chunk, frame, header or archive block.
 pub fn blocks(bytes: &[u8]) {
@@ -127,9 +118,7 @@ pub fn lists(bytes: &[u8]) {
         1 => comes_back!(Piece::decode_list, |list: &Vec<_>| Piece::encode_list(list)),
         2 => comes_back!(Snapshot::decode, Snapshot::encode),
         3 => comes_back!(Base::decode, Base::encode),
-        _ => comes_back!(BaseKey::decode_list, |list: &Vec<_>| BaseKey::encode_list(
-            list
-        )),
+        _ => comes_back!(BaseKey::decode_list, |list: &Vec<_>| BaseKey::encode_list(list)),
     });
     if let Err(error) = outcome {
         told("lists", &error);

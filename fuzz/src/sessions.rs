@@ -65,9 +65,7 @@ fn place(tree: &mut Tree, line: &Line, ends: &mut Vec<u64>) {
             branch
         }
     };
-    let end = ends
-        .get_mut(branch as usize)
-        .expect("a branch that is there");
+    let end = ends.get_mut(branch as usize).expect("a branch that is there");
     *end += 1;
     assert_eq!(place.is_some(), matches!(line.said, Said::Message(_)));
     if let Some(place) = place {

@@ -65,9 +65,7 @@ pub(crate) fn comes_back(body: &Body) {
     let (kind, payload) = body.encode();
     let decoded = Body::decode(kind, &payload).expect("a payload that was just encoded");
     assert_eq!(&decoded, body);
-    let text = body
-        .to_json()
-        .expect("the JSON form of what came from JSON");
+    let text = body.to_json().expect("the JSON form of what came from JSON");
     let again = Body::from_json(&text).expect("a JSON form that was just made");
     assert_eq!(&again, body, "{text}");
 }

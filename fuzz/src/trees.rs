@@ -1,8 +1,8 @@
 //! What captures are made of, and the groups that small chunks stand in.
 
 use milepost_codec::{
-    CHUNK_RAW_MAX, ChunkEntry, ChunkGroup, Expect, Name, Node, PathBytes, RestorePlan, Result, Skip,
-    TreePath,
+    CHUNK_RAW_MAX, ChunkEntry, ChunkGroup, Expect, Name, Node, PathBytes, RestorePlan, Result,
+    Skip, TreePath,
 };
 
 use crate::bounds::{bounded, told};

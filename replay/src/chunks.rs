@@ -39,9 +39,7 @@ impl Chunks for MemoryChunks {
 
     fn get(&self, id: &ChunkId) -> Result<Arc<[u8]>> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.get(id)
-            .cloned()
-            .ok_or_else(|| Error::not_found(format!("no chunk {id}")))
+        kept.get(id).cloned().ok_or_else(|| Error::not_found(format!("no chunk {id}")))
     }
 }
 
@@ -56,10 +54,7 @@ mod tests {
         let id = chunks.put(b"content", false).unwrap();
         assert_eq!(id, chunks.put(b"content", true).unwrap());
         assert_eq!(&*chunks.get(&id).unwrap(), b"content");
-        assert_eq!(
-            chunks.get(&ChunkId([0; 32])).unwrap_err().kind(),
-            ErrorKind::NotFound
-        );
+        assert_eq!(chunks.get(&ChunkId([0; 32])).unwrap_err().kind(), ErrorKind::NotFound);
         assert!(chunks.put(&vec![0; CHUNK_RAW_MAX], false).is_ok());
         assert!(chunks.put(&vec![0; CHUNK_RAW_MAX + 1], false).is_err());
     }

@@ -21,11 +21,7 @@ pub fn transition(from: RunControl, to: RunControl) -> Result<RunControl> {
         | (Running, Paused | Stopped | Idle)
         | (Paused, Running | Stopped)
         | (Stopped, Running | Idle) => Ok(to),
-        _ => Err(Error::invalid(format!(
-            "a run cannot go from {} to {}",
-            from.name(),
-            to.name()
-        ))),
+        _ => Err(Error::invalid(format!("a run cannot go from {} to {}", from.name(), to.name()))),
     }
 }
 

@@ -87,10 +87,7 @@ pub struct ChangesMax {
 
 impl ChangesMax {
     /// All that there are.
-    pub const ALL: Self = Self {
-        changes: usize::MAX,
-        bytes: usize::MAX,
-    };
+    pub const ALL: Self = Self { changes: usize::MAX, bytes: usize::MAX };
 }
 
 /// Changes, as far as they were wanted.
@@ -171,11 +168,7 @@ struct Found {
 
 impl Found {
     fn up_to(most: ChangesMax) -> Self {
-        Self {
-            changes: Changes::default(),
-            most,
-            bytes: 0,
-        }
+        Self { changes: Changes::default(), most, bytes: 0 }
     }
 
     /// Whether there was one more than is wanted.
@@ -225,10 +218,7 @@ fn compare_sequences<T: Item>(
         return Ok(());
     }
     let first = before.common_prefix(after, chunks)?;
-    let (mut ours, mut theirs) = (
-        before.iter_from(first, chunks),
-        after.iter_from(first, chunks),
-    );
+    let (mut ours, mut theirs) = (before.iter_from(first, chunks), after.iter_from(first, chunks));
     let mut index = first;
     while !found.is_full() {
         let (a, b) = (ours.next().transpose()?, theirs.next().transpose()?);
@@ -299,12 +289,8 @@ fn compare_fields<S: Side>(
         let Some(key) = [a, b].into_iter().flatten().map(|(key, _)| key).min() else {
             break;
         };
-        let a = ours
-            .next_if(|(ours, _)| ours == key)
-            .map(|(_, value)| *value);
-        let b = theirs
-            .next_if(|(theirs, _)| theirs == key)
-            .map(|(_, value)| *value);
+        let a = ours.next_if(|(ours, _)| ours == key).map(|(_, value)| *value);
+        let b = theirs.next_if(|(theirs, _)| theirs == key).map(|(_, value)| *value);
         below(path, key, a, b, depth, found)?;
     }
     Ok(())
@@ -360,10 +346,7 @@ pub fn to_patch(changes: &[Change]) -> Value {
         };
         Some(json!({"op": op, "path": change.path, "value": change.after}))
     });
-    let removed = changes
-        .iter()
-        .rev()
-        .filter(|change| change.kind == ChangeKind::Remove);
+    let removed = changes.iter().rev().filter(|change| change.kind == ChangeKind::Remove);
     let removed = removed.map(|change| json!({"op": "remove", "path": change.path}));
     Value::Array(set.chain(removed).collect())
 }

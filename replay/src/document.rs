@@ -178,15 +178,11 @@ pub(crate) fn weigh(text: &str) -> u64 {
 }
 
 fn too_heavy() -> Error {
-    Error::invalid(format!(
-        "the document would weigh more than {DOCUMENT_WEIGHT_MAX} bytes"
-    ))
+    Error::invalid(format!("the document would weigh more than {DOCUMENT_WEIGHT_MAX} bytes"))
 }
 
 fn too_deep() -> Error {
-    Error::invalid(format!(
-        "the document would nest deeper than {JSON_DEPTH_MAX} levels"
-    ))
+    Error::invalid(format!("the document would nest deeper than {JSON_DEPTH_MAX} levels"))
 }
 
 /// What a key adds to the weight of its object.
@@ -213,12 +209,7 @@ impl Node {
             Self::Object(fields) => {
                 fields.values().for_each(&mut add);
                 let keys: u64 = fields.keys().map(|key| key_weight(key)).sum();
-                (
-                    weight
-                        .saturating_add(OBJECT_WEIGHT - NODE_WEIGHT)
-                        .saturating_add(keys),
-                    depth + 1,
-                )
+                (weight.saturating_add(OBJECT_WEIGHT - NODE_WEIGHT).saturating_add(keys), depth + 1)
             }
         }
     }
@@ -262,11 +253,7 @@ impl Node {
             Self::Array(items) => Value::Array(items.into_iter().map(Self::into_value).collect()),
             Self::Object(fields) => {
                 let fields = fields.into_iter();
-                Value::Object(
-                    fields
-                        .map(|(key, value)| (key, value.into_value()))
-                        .collect(),
-                )
+                Value::Object(fields.map(|(key, value)| (key, value.into_value())).collect())
             }
             small => small.to_value(),
         }
@@ -281,9 +268,7 @@ impl Node {
             Self::String(text) => Value::String(text.clone()),
             Self::Array(items) => Value::Array(items.iter().map(Self::to_value).collect()),
             Self::Object(fields) => {
-                let fields = fields
-                    .iter()
-                    .map(|(key, value)| (key.clone(), value.to_value()));
+                let fields = fields.iter().map(|(key, value)| (key.clone(), value.to_value()));
                 Value::Object(fields.collect())
             }
         }

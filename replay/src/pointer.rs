@@ -10,9 +10,7 @@ use milepost_codec::{Error, Result};
 pub(crate) fn first_token(pointer: &str) -> Result<Option<(String, &str)>> {
     let wrong = |why: &str| {
         let shown: String = pointer.chars().take(80).collect();
-        Error::invalid(format!(
-            "{shown:?} is no JSON pointer: {why}, as in `/variables/best`"
-        ))
+        Error::invalid(format!("{shown:?} is no JSON pointer: {why}, as in `/variables/best`"))
     };
     if pointer.is_empty() {
         return Ok(None);

@@ -62,8 +62,7 @@ impl Item for String {
 
     fn decode(bytes: &[u8]) -> Result<Self> {
         let text = std::str::from_utf8(bytes);
-        text.map(Self::from)
-            .map_err(|e| Error::corrupt("text item", "UTF-8", e))
+        text.map(Self::from).map_err(|e| Error::corrupt("text item", "UTF-8", e))
     }
 }
 
@@ -143,11 +142,7 @@ impl<T: Item, const SEAL: usize, const FAN: usize> Sequence<T, SEAL, FAN> {
         held.tail.extend_from_slice(&head);
         held.tail.extend_from_slice(item);
         held.tail_items += 1;
-        if held.tail.len() >= SEAL {
-            held.seal_tail(FAN, chunks)
-        } else {
-            Ok(())
-        }
+        if held.tail.len() >= SEAL { held.seal_tail(FAN, chunks) } else { Ok(()) }
     }
 
     /// How many items it has.
@@ -182,12 +177,7 @@ impl<T: Item, const SEAL: usize, const FAN: usize> Sequence<T, SEAL, FAN> {
     /// The stored bytes.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.held.tail.len().saturating_add(64));
-        let Held {
-            levels,
-            tail,
-            tail_items,
-            ..
-        } = &self.held;
+        let Held { levels, tail, tail_items, .. } = &self.held;
         put_varint(&mut out, levels.len() as u64);
         for pieces in levels {
             put_varint(&mut out, pieces.len() as u64);
@@ -211,11 +201,7 @@ impl<T: Item, const SEAL: usize, const FAN: usize> Sequence<T, SEAL, FAN> {
         let mut held = Held::default();
         let levels = reader.varint_len()?;
         if levels > LEVELS_MAX {
-            return Err(Error::corrupt(
-                what,
-                format!("at most {LEVELS_MAX} levels"),
-                levels,
-            ));
+            return Err(Error::corrupt(what, format!("at most {LEVELS_MAX} levels"), levels));
         }
         for _ in 0..levels {
             let pieces = reader.varint_len()?;
@@ -233,37 +219,20 @@ impl<T: Item, const SEAL: usize, const FAN: usize> Sequence<T, SEAL, FAN> {
         let len = reader.varint_len()?;
         held.tail = reader.take(len)?.to_vec();
         if len >= SEAL || !reader.is_empty() || held.sealed.checked_add(held.tail_items).is_none() {
-            return Err(Error::corrupt(
-                what,
-                "a tail that is not full at its end",
-                len,
-            ));
+            return Err(Error::corrupt(what, "a tail that is not full at its end", len));
         }
         walk::check_items(&held.tail, held.tail_items)?;
-        Ok(Self {
-            held,
-            item: PhantomData,
-        })
+        Ok(Self { held, item: PhantomData })
     }
 
     /// Bytes of the items that are sealed in chunks.
     pub fn bytes_in_chunks(&self) -> u64 {
-        self.held
-            .levels
-            .iter()
-            .flatten()
-            .map(|piece| piece.bytes)
-            .sum()
+        self.held.levels.iter().flatten().map(|piece| piece.bytes).sum()
     }
 
     /// The chunks it refers to. Those that list pieces refer to further ones.
     pub fn refers(&self) -> Vec<ChunkId> {
-        self.held
-            .levels
-            .iter()
-            .flatten()
-            .map(|piece| piece.id)
-            .collect()
+        self.held.levels.iter().flatten().map(|piece| piece.id).collect()
     }
 
     /// How many items at the beginning are the same in both. Pieces that are equal are passed
@@ -305,11 +274,7 @@ impl<T: Item, const SEAL: usize, const FAN: usize> Sequence<T, SEAL, FAN> {
 impl Held {
     fn seal_tail(&mut self, fan: usize, chunks: &dyn Chunks) -> Result<()> {
         let id = chunks.put(&self.tail, false)?;
-        let piece = Piece {
-            id,
-            items: self.tail_items,
-            bytes: self.tail.len() as u64,
-        };
+        let piece = Piece { id, items: self.tail_items, bytes: self.tail.len() as u64 };
         self.tail.clear();
         self.tail_items = 0;
         self.add_piece(piece, fan, chunks)
@@ -318,23 +283,11 @@ impl Held {
     fn seal_large(&mut self, framed: &[u8], fan: usize, chunks: &dyn Chunks) -> Result<()> {
         let segments = framed.chunks(CHUNK_RAW_MAX).map(|segment| {
             let id = chunks.put(segment, false)?;
-            Ok(Piece {
-                id,
-                items: 0,
-                bytes: segment.len() as u64,
-            })
+            Ok(Piece { id, items: 0, bytes: segment.len() as u64 })
         });
         let segments = segments.collect::<Result<Vec<_>>>()?;
         let id = chunks.put(&Piece::encode_list(&segments), true)?;
-        self.add_piece(
-            Piece {
-                id,
-                items: 1,
-                bytes: framed.len() as u64,
-            },
-            fan,
-            chunks,
-        )
+        self.add_piece(Piece { id, items: 1, bytes: framed.len() as u64 }, fan, chunks)
     }
 
     fn add_piece(&mut self, piece: Piece, fan: usize, chunks: &dyn Chunks) -> Result<()> {
@@ -361,11 +314,7 @@ impl Held {
 
     fn decode_piece(&mut self, reader: &mut Reader<'_>) -> Result<Piece> {
         let id = ChunkId(reader.array()?);
-        let piece = Piece {
-            id,
-            items: reader.varint()?,
-            bytes: reader.varint()?,
-        };
+        let piece = Piece { id, items: reader.varint()?, bytes: reader.varint()? };
         match self.sealed.checked_add(piece.items) {
             Some(sealed) if piece.items > 0 => {
                 self.sealed = sealed;
@@ -378,19 +327,13 @@ impl Held {
 
 impl<T, const SEAL: usize, const FAN: usize> Default for Sequence<T, SEAL, FAN> {
     fn default() -> Self {
-        Self {
-            held: Held::default(),
-            item: PhantomData,
-        }
+        Self { held: Held::default(), item: PhantomData }
     }
 }
 
 impl<T, const SEAL: usize, const FAN: usize> Clone for Sequence<T, SEAL, FAN> {
     fn clone(&self) -> Self {
-        Self {
-            held: self.held.clone(),
-            item: PhantomData,
-        }
+        Self { held: self.held.clone(), item: PhantomData }
     }
 }
 
@@ -404,12 +347,7 @@ impl<T, const SEAL: usize, const FAN: usize> Eq for Sequence<T, SEAL, FAN> {}
 
 impl<T, const SEAL: usize, const FAN: usize> fmt::Debug for Sequence<T, SEAL, FAN> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Held {
-            levels,
-            sealed,
-            tail,
-            tail_items,
-        } = &self.held;
+        let Held { levels, sealed, tail, tail_items } = &self.held;
         let pieces: Vec<_> = levels.iter().map(Vec::len).collect();
         f.debug_struct("Sequence")
             .field("items", &sealed.saturating_add(*tail_items))

@@ -105,22 +105,11 @@ mod tests {
     }
 
     fn section(records: &[u8]) -> SectionRef<'_> {
-        SectionRef {
-            seq: 1,
-            salts: Salts::Seeded(Seed([2; 16]), 0),
-            count: 3,
-            records,
-        }
+        SectionRef { seq: 1, salts: Salts::Seeded(Seed([2; 16]), 0), count: 3, records }
     }
 
     fn head_of(records: &[u8]) -> Result<Head> {
-        let mut verifier = Verifier::new(
-            chain(),
-            Head {
-                next: 0,
-                hash: chain().root(),
-            },
-        );
+        let mut verifier = Verifier::new(chain(), Head { next: 0, hash: chain().root() });
         verifier.section(0, &section(records))?;
         Ok(verifier.head())
     }
@@ -128,13 +117,7 @@ mod tests {
     #[test]
     fn hashes_before_and_after_each_record_form_a_chain() {
         let bytes = records();
-        let mut verifier = Verifier::new(
-            chain(),
-            Head {
-                next: 0,
-                hash: chain().root(),
-            },
-        );
+        let mut verifier = Verifier::new(chain(), Head { next: 0, hash: chain().root() });
         let (mut last, mut offsets) = (chain().root(), Vec::new());
         let mut on_record = |offset: Offset, _: &RecordRef<'_>, before: &Hash, after: &Hash| {
             assert_eq!(*before, last);
@@ -142,26 +125,15 @@ mod tests {
             offsets.push(offset);
             Ok(())
         };
-        verifier
-            .section_with(0, &section(&bytes), &mut on_record)
-            .unwrap();
+        verifier.section_with(0, &section(&bytes), &mut on_record).unwrap();
         assert_eq!(offsets, [0, 1, 2]);
-        assert_eq!(
-            verifier.head(),
-            Head {
-                next: 3,
-                hash: last
-            }
-        );
+        assert_eq!(verifier.head(), Head { next: 3, hash: last });
     }
 
     #[test]
     fn a_gap_or_an_overlap_is_corrupt_and_moves_nothing() {
         let bytes = records();
-        let start = Head {
-            next: 7,
-            hash: chain().root(),
-        };
+        let start = Head { next: 7, hash: chain().root() };
         let mut verifier = Verifier::new(chain(), start);
         for first in [6, 8] {
             let error = verifier.section(first, &section(&bytes)).unwrap_err();
@@ -174,13 +146,7 @@ mod tests {
     #[test]
     fn the_last_offset_is_an_error_and_no_panic() {
         let bytes = records();
-        let mut verifier = Verifier::new(
-            chain(),
-            Head {
-                next: u64::MAX,
-                hash: chain().root(),
-            },
-        );
+        let mut verifier = Verifier::new(chain(), Head { next: u64::MAX, hash: chain().root() });
         assert!(verifier.section(u64::MAX, &section(&bytes)).is_err());
     }
 

@@ -12,12 +12,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 fn control() -> impl Strategy<Value = &'static str> {
-    prop_oneof![
-        Just("idle"),
-        Just("running"),
-        Just("paused"),
-        Just("stopped")
-    ]
+    prop_oneof![Just("idle"), Just("running"), Just("paused"), Just("stopped")]
 }
 
 fn json_value() -> impl Strategy<Value = Value> {
@@ -37,13 +32,7 @@ fn json_value() -> impl Strategy<Value = Value> {
 }
 
 fn patch() -> impl Strategy<Value = Value> {
-    let op = prop_oneof![
-        Just("add"),
-        Just("remove"),
-        Just("replace"),
-        Just("copy"),
-        Just("move")
-    ];
+    let op = prop_oneof![Just("add"), Just("remove"), Just("replace"), Just("copy"), Just("move")];
     let path = || prop::collection::vec("[a-c]|0|-", 0..3);
     let pointer = |steps: Vec<String>| steps.iter().map(|s| format!("/{s}")).collect::<String>();
     (op, path(), path(), json_value()).prop_map(move |(op, path, from, value)| {
@@ -96,17 +85,9 @@ fn events(most: usize) -> impl Strategy<Value = Vec<Event>> {
     prop::collection::vec(event, 0..most).prop_map(|lines| {
         let events = lines.into_iter().zip(0..).map(|((line, erased), offset)| {
             let body = Body::from_json(&line.to_string()).unwrap();
-            let header = Header {
-                kind: body.kind(),
-                ..Header::default()
-            };
+            let header = Header { kind: body.kind(), ..Header::default() };
             let body = (!erased).then_some(body);
-            Event {
-                lineage: LineageId(0),
-                offset,
-                header,
-                body,
-            }
+            Event { lineage: LineageId(0), offset, header, body }
         });
         events.collect()
     })

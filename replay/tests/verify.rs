@@ -9,10 +9,7 @@ use milepost_replay::{Result, Verifier};
 use proptest::prelude::*;
 
 fn chain(origin: u8, lineage: u32) -> Chain {
-    Chain::new(
-        Origin([origin; 16]),
-        LogId::lineage(TaskNo(1), LineageId(lineage)),
-    )
+    Chain::new(Origin([origin; 16]), LogId::lineage(TaskNo(1), LineageId(lineage)))
 }
 
 /// Each section encoded, made of headers and bodies.
@@ -25,13 +22,7 @@ fn encoded(sections: &[Vec<(Vec<u8>, Vec<u8>)>]) -> Vec<Vec<u8>> {
         let salts = Salts::Seeded(Seed([seq; 16]), 0);
         let count = events.len() as u32;
         let mut out = Vec::new();
-        SectionRef {
-            seq: u64::from(seq),
-            salts,
-            count,
-            records: &records,
-        }
-        .encode(&mut out);
+        SectionRef { seq: u64::from(seq), salts, count, records: &records }.encode(&mut out);
         out
     });
     encoded.collect()
@@ -39,13 +30,7 @@ fn encoded(sections: &[Vec<(Vec<u8>, Vec<u8>)>]) -> Vec<Vec<u8>> {
 
 /// The head after all sections in `bytes`.
 fn head(chain: Chain, bytes: &[u8]) -> Result<Head> {
-    let mut verifier = Verifier::new(
-        chain,
-        Head {
-            next: 5,
-            hash: chain.root(),
-        },
-    );
+    let mut verifier = Verifier::new(chain, Head { next: 5, hash: chain.root() });
     for section in Sections::new(bytes) {
         verifier.section(verifier.head().next, &section?)?;
     }

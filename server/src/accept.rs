@@ -15,9 +15,7 @@ pub(crate) fn choose(
     offered: &'static [&'static str],
 ) -> Result<&'static str, Wrong> {
     let lines = headers.get_all(header::ACCEPT).iter();
-    let lines: Vec<&str> = lines
-        .map(|line| line.to_str().unwrap_or_default())
-        .collect();
+    let lines: Vec<&str> = lines.map(|line| line.to_str().unwrap_or_default()).collect();
     let wishes = lines.iter().flat_map(|line| line.split(','));
     let wishes: Vec<Wish<'_>> = wishes.filter_map(Wish::of).collect();
     if wishes.is_empty() && lines.iter().all(|line| line.trim().is_empty()) {
@@ -32,8 +30,7 @@ pub(crate) fn choose(
             best = Some((*kind, weight));
         }
     }
-    best.map(|(kind, _)| kind)
-        .ok_or(Wrong::NotAcceptable(offered))
+    best.map(|(kind, _)| kind).ok_or(Wrong::NotAcceptable(offered))
 }
 
 /// One of the types of `Accept`, with its weight in thousandths.
@@ -52,10 +49,7 @@ impl<'a> Wish<'a> {
             Some(q) => q.parse().ok().filter(|q| (0.0..=1.0).contains(q))?,
             None => 1.0_f32,
         };
-        Some(Self {
-            kind,
-            weight: (weight * 1000.0) as u16,
-        })
+        Some(Self { kind, weight: (weight * 1000.0) as u16 })
     }
 
     /// How exactly it says something of a type, and its weight.
@@ -89,10 +83,7 @@ mod tests {
             ("application/*", Some(JSON)),
             ("application/json", Some(JSON)),
             ("Application/X-NDJSON", Some(JSON_LINES)),
-            (
-                "application/x-ndjson;q=0.5, application/json;q=0.4",
-                Some(JSON_LINES),
-            ),
+            ("application/x-ndjson;q=0.5, application/json;q=0.4", Some(JSON_LINES)),
             ("*/*;q=0.1, application/x-ndjson", Some(JSON_LINES)),
             ("*/*, application/json;q=0", Some(JSON_LINES)),
             ("text/html, */*;q=0.8", Some(JSON)),
@@ -104,9 +95,6 @@ mod tests {
         ] {
             assert_eq!(of(accept), taken, "{accept}");
         }
-        assert_eq!(
-            choose(&HeaderMap::new(), &[JSON_LINES]).ok(),
-            Some(JSON_LINES)
-        );
+        assert_eq!(choose(&HeaderMap::new(), &[JSON_LINES]).ok(), Some(JSON_LINES));
     }
 }

@@ -26,10 +26,7 @@ pub(crate) struct Target {
 impl Target {
     /// The active lineage of a task.
     pub(crate) fn of(task: String) -> Self {
-        Self {
-            task,
-            lineage: None,
-        }
+        Self { task, lineage: None }
     }
 
     fn look_up(&self, view: &View<'_>) -> Result<Task, Wrong> {
@@ -51,15 +48,11 @@ pub(crate) async fn append(
 ) -> Result<Appended, Wrong> {
     if size > SMALL {
         let token = by.who.of_token().to_owned();
-        return app
-            .long_work(&token, move |engine| wait(engine, &by, &target, read()?))
-            .await;
+        return app.long_work(&token, move |engine| wait(engine, &by, &target, read()?)).await;
     }
     let append = read()?;
     if !append.is_plain() {
-        return app
-            .work(move |engine| wait(engine, &by, &target, append))
-            .await;
+        return app.work(move |engine| wait(engine, &by, &target, append)).await;
     }
     let _room = app.room(EACH + size * GROWTH).await;
     let append = by.conditioned(append);
@@ -67,10 +60,7 @@ pub(crate) async fn append(
     match task.try_submit(&append).map_err(refused)? {
         Some(ticket) => ticket.await.map_err(refused),
         // Others have filled the engine's queue: it is a thread that waits.
-        None => {
-            app.work(move |_| task.append(append).map_err(refused))
-                .await
-        }
+        None => app.work(move |_| task.append(append).map_err(refused)).await,
     }
 }
 

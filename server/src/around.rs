@@ -63,10 +63,7 @@ pub(crate) struct Ids {
 impl Ids {
     pub(crate) fn new() -> milepost::Result<Self> {
         let random = milepost::new_secret()?;
-        Ok(Self {
-            random: HEXLOWER.encode(random.split_at(8).0),
-            next: AtomicU64::new(0),
-        })
+        Ok(Self { random: HEXLOWER.encode(random.split_at(8).0), next: AtomicU64::new(0) })
     }
 
     fn of(&self, headers: &HeaderMap) -> String {
@@ -77,11 +74,7 @@ impl Ids {
         };
         match given.filter(fits) {
             Some(id) => id.to_owned(),
-            None => format!(
-                "{}-{:x}",
-                self.random,
-                self.next.fetch_add(1, Ordering::Relaxed)
-            ),
+            None => format!("{}-{:x}", self.random, self.next.fetch_add(1, Ordering::Relaxed)),
         }
     }
 }
@@ -125,10 +118,7 @@ impl Since {
     /// Done when it was waited for so long.
     async fn late(&self, at_most: Duration) {
         loop {
-            let gone = self
-                .0
-                .lock()
-                .map_or(Duration::ZERO, |since| since.elapsed());
+            let gone = self.0.lock().map_or(Duration::ZERO, |since| since.elapsed());
             let left = at_most.saturating_sub(gone);
             if left.is_zero() {
                 return;
@@ -323,9 +313,7 @@ fn one_host(request: &Request) -> Result<(), Wrong> {
     match hosts {
         1 => Ok(()),
         0 if !needed => Ok(()),
-        _ => Err(Wrong::Invalid(format!(
-            "a request has one `Host`, not {hosts}"
-        ))),
+        _ => Err(Wrong::Invalid(format!("a request has one `Host`, not {hosts}"))),
     }
 }
 
@@ -411,14 +399,9 @@ fn is_for_here(request: &Request) -> bool {
         return true;
     };
     let host = host.to_str().unwrap_or_default();
-    let name = host
-        .rsplit_once(':')
-        .filter(|(_, port)| port.bytes().all(|c| c.is_ascii_digit()));
+    let name = host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|c| c.is_ascii_digit()));
     let name = name.map_or(host, |(name, _)| name);
-    let address = name
-        .trim_start_matches('[')
-        .trim_end_matches(']')
-        .parse::<std::net::IpAddr>();
+    let address = name.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
     name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 

@@ -81,10 +81,7 @@ pub(crate) fn attached(server: Server) -> Result<Attached> {
         return Err(Error::new(ErrorKind::InvalidInput, text));
     };
     let folder = store.join(FOLDER);
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(&folder)?;
+    DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
     let socket = folder.join(SOCKET);
     let (near, held) = near(&folder, &socket)?;
     let (stop, stopped) = oneshot::channel();
@@ -96,11 +93,7 @@ pub(crate) fn attached(server: Server) -> Result<Attached> {
         drop(held);
     })?;
     told.recv().map_err(Error::other)??;
-    Ok(Attached {
-        socket,
-        stop: Some(stop),
-        thread: Some(thread),
-    })
+    Ok(Attached { socket, stop: Some(stop), thread: Some(thread) })
 }
 
 /// A name for the socket that is short enough for one, and what has to be held for that.
@@ -120,20 +113,17 @@ fn answer(
     listens: &mpsc::Sender<Result<()>>,
     stopped: oneshot::Receiver<()>,
 ) {
-    let answered = Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .and_then(|runtime| {
-            let served = runtime.block_on(async {
-                let listening = Listening::unix(socket).await?;
-                let _ = listens.send(Ok(()));
-                let stop = async move { drop(stopped.await) };
-                server.serve(listening, stop).await
-            });
-            // What is still at work with the engine is waited for by its closing, and by nobody here.
-            runtime.shutdown_background();
-            served
+    let answered = Builder::new_current_thread().enable_all().build().and_then(|runtime| {
+        let served = runtime.block_on(async {
+            let listening = Listening::unix(socket).await?;
+            let _ = listens.send(Ok(()));
+            let stop = async move { drop(stopped.await) };
+            server.serve(listening, stop).await
         });
+        // What is still at work with the engine is waited for by its closing, and by nobody here.
+        runtime.shutdown_background();
+        served
+    });
     if let Err(error) = answered {
         // Where it listened, nobody asks any more.
         let _ = listens.send(Err(error));

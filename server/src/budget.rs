@@ -76,10 +76,7 @@ pub(crate) struct Shares {
 impl Shares {
     /// Those of a request with a token.
     pub(crate) fn of(token: &str) -> Self {
-        Self {
-            token: token.to_owned(),
-            held: Arc::default(),
-        }
+        Self { token: token.to_owned(), held: Arc::default() }
     }
 
     pub(crate) fn token(&self) -> &str {
@@ -94,11 +91,7 @@ impl Shares {
 impl Budget {
     pub(crate) fn new(bytes: usize, of: &'static str) -> Self {
         let all = u32::try_from((bytes / UNIT).max(1)).unwrap_or(u32::MAX / 2);
-        Self {
-            left: Arc::new(Semaphore::new(all as usize)),
-            all,
-            of,
-        }
+        Self { left: Arc::new(Semaphore::new(all as usize)), all, of }
     }
 
     /// Units for so many bytes. More than there are in all count as all: such a request runs alone.
@@ -146,10 +139,7 @@ impl Tokens {
         let mut all = self.0.lock();
         let of_token = all.entry((token.to_owned(), of_all.of));
         let part = || Budget::new(of_all.bytes() / OF_TOKEN, of_all.of);
-        TokenBudget {
-            of_token: of_token.or_insert_with(part).clone(),
-            of_all: of_all.clone(),
-        }
+        TokenBudget { of_token: of_token.or_insert_with(part).clone(), of_all: of_all.clone() }
     }
 }
 
@@ -201,10 +191,7 @@ impl TokenBudget {
         let bytes = bytes.min(self.of_token.bytes());
         // Its own part first: of what is there for all, one that waits for that has nothing.
         let of_token = self.of_token.wait(bytes).await?;
-        Some(TokenShare {
-            _of_token: of_token,
-            _of_all: self.of_all.wait(bytes).await?,
-        })
+        Some(TokenShare { _of_token: of_token, _of_all: self.of_all.wait(bytes).await? })
     }
 }
 
@@ -220,10 +207,7 @@ pub(crate) struct LongPiece<L> {
 impl<L: Send + 'static> LongPiece<L> {
     pub(crate) fn bytes(mut bytes: Vec<u8>, leave: L) -> Bytes {
         bytes.shrink_to_fit();
-        Bytes::from_owner(Self {
-            bytes,
-            _leave: leave,
-        })
+        Bytes::from_owner(Self { bytes, _leave: leave })
     }
 }
 

@@ -34,9 +34,7 @@ impl<S: Sync> FromRequestParts<S> for By {
         Ok(Self {
             who: Who::from_request_parts(parts, state).await?,
             id: RequestId::from_request_parts(parts, state).await?,
-            expect: one(&parts.headers, &header::IF_MATCH)?
-                .map(expected)
-                .transpose()?,
+            expect: one(&parts.headers, &header::IF_MATCH)?.map(expected).transpose()?,
             key: one(&parts.headers, &KEY)?.map(key).transpose()?,
         })
     }
@@ -90,9 +88,7 @@ impl By {
         match (self.expect, &self.key) {
             (None, None) => Ok(self),
             (Some(_), _) => Err(Wrong::Invalid("`If-Match` is not for this route".into())),
-            (_, Some(_)) => Err(Wrong::Invalid(
-                "`Idempotency-Key` is not for this route".into(),
-            )),
+            (_, Some(_)) => Err(Wrong::Invalid("`Idempotency-Key` is not for this route".into())),
         }
     }
 }
@@ -196,19 +192,14 @@ mod tests {
 
     #[test]
     fn a_key_is_taken_plain_or_in_quotes() {
-        for (text, taken) in [
-            ("r-17", "r-17"),
-            ("\"r-17\"", "r-17"),
-            (r#""a\"b\\c""#, r#"a"b\c"#),
-            (r"a\b", r"a\b"),
-        ] {
+        for (text, taken) in
+            [("r-17", "r-17"), ("\"r-17\"", "r-17"), (r#""a\"b\\c""#, r#"a"b\c"#), (r"a\b", r"a\b")]
+        {
             assert_eq!(key(text).unwrap(), taken);
         }
         assert_eq!(key(&"x".repeat(256)).unwrap().len(), 256);
         let long = "x".repeat(257);
-        for text in [
-            "", "\"\"", "\"", "\"a", "\"a\"b\"", "a b", "\"a\\", &long, "\u{fc}",
-        ] {
+        for text in ["", "\"\"", "\"", "\"a", "\"a\"b\"", "a b", "\"a\\", &long, "\u{fc}"] {
             assert!(key(text).is_err(), "{text}");
         }
     }

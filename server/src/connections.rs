@@ -53,12 +53,7 @@ pub(crate) enum Peer {
 pub(crate) async fn answer(app: &App, router: Router, listening: Listening, stop: Stop) {
     let mut all = JoinSet::new();
     let drain = app.options().drain;
-    let one = Connection {
-        app: app.clone(),
-        router,
-        stop,
-        peer: Peer::Elsewhere,
-    };
+    let one = Connection { app: app.clone(), router, stop, peer: Peer::Elsewhere };
     take(one, &listening, &mut all).await;
     // Nobody gets in any more, not even to wait.
     drop(listening);
@@ -88,10 +83,7 @@ async fn take(one: Connection, listening: &Listening, all: &mut JoinSet<()>) {
             // Not even a task is begun: whoever connects again and again costs the least.
             Ok((io, _, false)) => refuse(io, listening.with_tls().is_some()).await,
             Ok((io, peer, true)) => {
-                let one = Connection {
-                    peer,
-                    ..one.clone()
-                };
+                let one = Connection { peer, ..one.clone() };
                 let tls = listening.with_tls();
                 all.spawn(async move {
                     let _permit = permit;
@@ -125,10 +117,7 @@ async fn refuse(mut io: Box<dyn Io>, is_tls: bool) {
 
 fn is_of_one(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
-    matches!(
-        error.kind(),
-        ConnectionAborted | ConnectionRefused | ConnectionReset
-    )
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
 #[derive(Clone)]
@@ -146,10 +135,7 @@ impl Connection {
         let io = Patient::new(io, traffic.clone(), read_timeout.saturating_mul(2));
         let ended = match tls {
             None => self.answer(io, traffic).await,
-            Some(tls) => match self
-                .unless_stopped(timeout(read_timeout, tls.accept(io)))
-                .await
-            {
+            Some(tls) => match self.unless_stopped(timeout(read_timeout, tls.accept(io))).await {
                 Some(Ok(Ok(io))) => self.answer(io, traffic).await,
                 Some(Ok(Err(error))) => Err(error.into()),
                 Some(Err(late)) => Err(late.into()),

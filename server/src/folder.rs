@@ -32,10 +32,7 @@ impl Folder {
         Snapshot::of(engine, root)?;
         // A home is taken on a command line only, and there with `--anyway`.
         let options = WorkspaceOptions::default();
-        Ok(Self {
-            workspace: Workspace::open(folder, options)?,
-            choices,
-        })
+        Ok(Self { workspace: Workspace::open(folder, options)?, choices })
     }
 
     /// What going back would do, and what stands in the way.

@@ -113,10 +113,7 @@ impl App {
             Ok((state, bytes))
         };
         let (state, share) = self.bounded(who, expected, fold).await?;
-        let folded = Arc::new(Folded {
-            state,
-            _share: share,
-        });
+        let folded = Arc::new(Folded { state, _share: share });
         *there = Arc::downgrade(&folded);
         Ok(folded)
     }

@@ -12,12 +12,7 @@ pub(crate) fn held<T: Send + Unpin + 'static>(
     answer: Response<Body>,
     something: T,
 ) -> Response<Body> {
-    answer.map(|body| {
-        Body::new(Held {
-            body,
-            _something: something,
-        })
-    })
+    answer.map(|body| Body::new(Held { body, _something: something }))
 }
 
 struct Held<T> {

@@ -121,10 +121,7 @@ async fn parsed<T: DeserializeOwned + Send + 'static>(
         return object(&bytes).map_err(Wrong::Invalid);
     }
     to_parse(app, shares, bytes.len()).await?;
-    app.long_work(shares.token(), move |_| {
-        object(&bytes).map_err(Wrong::Invalid)
-    })
-    .await
+    app.long_work(shares.token(), move |_| object(&bytes).map_err(Wrong::Invalid)).await
 }
 
 /// Waits until a body of so many bytes may be parsed; a short one may be at once.
@@ -225,10 +222,7 @@ struct Pace {
 
 impl Pace {
     fn begin(between: Duration) -> Self {
-        Self {
-            begun: Instant::now(),
-            between,
-        }
+        Self { begun: Instant::now(), between }
     }
 
     /// How long the next piece may take.

@@ -61,10 +61,7 @@ impl KeptOpen {
                 }
             }
         })?;
-        Ok(Self {
-            stop: Some(stop),
-            thread: Some(thread),
-        })
+        Ok(Self { stop: Some(stop), thread: Some(thread) })
     }
 }
 

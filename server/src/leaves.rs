@@ -22,10 +22,7 @@ pub(crate) struct Leaves {
 
 impl Default for Leaves {
     fn default() -> Self {
-        Self {
-            all: Arc::new(Semaphore::new(HEAVY)),
-            of_token: Mutex::default(),
-        }
+        Self { all: Arc::new(Semaphore::new(HEAVY)), of_token: Mutex::default() }
     }
 }
 

@@ -60,17 +60,13 @@ impl Listening {
     /// On TCP.
     #[must_use]
     pub fn tcp(listener: TcpListener) -> Self {
-        Self {
-            on: On::Tcp(listener, None),
-        }
+        Self { on: On::Tcp(listener, None) }
     }
 
     /// On TCP, with TLS.
     #[must_use]
     pub fn tls(listener: TcpListener, tls: Tls) -> Self {
-        Self {
-            on: On::Tcp(listener, Some(tls)),
-        }
+        Self { on: On::Tcp(listener, Some(tls)) }
     }
 
     /// On a socket with mode 0600. One that is left over from a process that died is replaced. The file is removed when it
@@ -96,15 +92,9 @@ impl Listening {
         // which is one for all of its threads, is left alone.
         fs::set_permissions(&path, Permissions::from_mode(0o600))?;
         let there = fs::symlink_metadata(&path)?;
-        let file = SocketFile {
-            path,
-            file: (there.dev(), there.ino()),
-            owner: there.uid(),
-        };
+        let file = SocketFile { path, file: (there.dev(), there.ino()), owner: there.uid() };
         let listener = socket.listen(WAITING)?;
-        Ok(Self {
-            on: On::Unix(file, listener),
-        })
+        Ok(Self { on: On::Unix(file, listener) })
     }
 
     /// Where that is, as a client names it: `http://ADDRESS`, `https://ADDRESS` or `unix:PATH`.

@@ -6,9 +6,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 /// Ends of the buckets of durations, in seconds.
-pub(crate) const BUCKETS: [f64; 12] = [
-    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0,
-];
+pub(crate) const BUCKETS: [f64; 12] =
+    [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0];
 
 /// What is counted. Routes are patterns, of which there are few, and never paths.
 #[derive(Debug, Default)]

@@ -21,10 +21,7 @@ pub fn raise_open_files() -> u64 {
     if wanted <= soft {
         return soft;
     }
-    let raised = Rlimit {
-        current: Some(wanted),
-        maximum: now.maximum,
-    };
+    let raised = Rlimit { current: Some(wanted), maximum: now.maximum };
     match setrlimit(Resource::Nofile, raised) {
         Ok(()) => wanted,
         Err(_) => soft,

@@ -56,12 +56,7 @@ pub(crate) struct Patient<T> {
 
 impl<T> Patient<T> {
     pub(crate) fn new(io: T, traffic: Traffic, patience: Duration) -> Self {
-        Self {
-            io,
-            traffic,
-            patience,
-            late: None,
-        }
+        Self { io, traffic, patience, late: None }
     }
 
     /// What came of a write. The time begins anew with each byte that is taken.

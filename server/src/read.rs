@@ -128,9 +128,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Fields<T> {
 fn few<E: de::Error>(there: usize) -> Result<(), E> {
     match there < ITEMS {
         true => Ok(()),
-        false => Err(E::custom(format_args!(
-            "there are more than {ITEMS} of them"
-        ))),
+        false => Err(E::custom(format_args!("there are more than {ITEMS} of them"))),
     }
 }
 
@@ -154,10 +152,9 @@ impl Visitor<'_> for Text {
     fn visit_str<E: de::Error>(self, text: &str) -> Result<String, E> {
         match text.len() <= TEXT {
             true => Ok(text.to_owned()),
-            false => Err(E::custom(format_args!(
-                "a text of {} bytes is longer than {TEXT}",
-                text.len()
-            ))),
+            false => {
+                Err(E::custom(format_args!("a text of {} bytes is longer than {TEXT}", text.len())))
+            }
         }
     }
 }

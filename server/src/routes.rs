@@ -46,13 +46,10 @@ pub(crate) fn all() -> Router<App> {
     limits(&mut api);
     // Written once: with each connection the routes are copied, and what they hold.
     let document = openapi::written(&api);
-    ours.route(
-        openapi::PATH,
-        get(move || async move { openapi::document(document) }),
-    )
-    .route("/docs", get(openapi::page))
-    .route("/docs/", get(openapi::index))
-    .route("/docs/{*file}", get(openapi::file))
+    ours.route(openapi::PATH, get(move || async move { openapi::document(document) }))
+        .route("/docs", get(openapi::page))
+        .route("/docs/", get(openapi::index))
+        .route("/docs/{*file}", get(openapi::file))
 }
 
 /// All routes but the description's own.
@@ -68,13 +65,7 @@ fn described() -> OpenApiRouter<App> {
 /// how often it may ask. The schema of the errors is that of its 401.
 fn limits(api: &mut OpenApi) {
     let operations = api.paths.paths.values_mut().flat_map(|path| {
-        let all = [
-            &mut path.get,
-            &mut path.post,
-            &mut path.put,
-            &mut path.patch,
-            &mut path.delete,
-        ];
+        let all = [&mut path.get, &mut path.post, &mut path.put, &mut path.patch, &mut path.delete];
         all.into_iter().flatten()
     });
     for operation in operations {

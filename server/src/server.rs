@@ -168,9 +168,7 @@ impl Server {
             streams_of: UnderWay::default(),
             stop: watch::Sender::new(false),
         };
-        Ok(Self {
-            app: App(Arc::new(inner)),
-        })
+        Ok(Self { app: App(Arc::new(inner)) })
     }
 
     /// Answers at the socket in the store, too, with the same engine: see
@@ -260,10 +258,7 @@ impl Server {
             self.app.0.stop.send_replace(true);
             stopping.send_replace(true);
         };
-        tokio::join!(
-            stop,
-            connections::answer(&self.app, self.router(), listening, stopped)
-        );
+        tokio::join!(stop, connections::answer(&self.app, self.router(), listening, stopped));
         Ok(())
     }
 }
@@ -341,10 +336,7 @@ impl App {
             let text = format!("there are {most} event streams already: ask again later");
             Wrong::Engine(ErrorKind::Unavailable, text, None)
         })?;
-        Ok(StreamPermit {
-            _of_all: of_all,
-            _of_token: of_token,
-        })
+        Ok(StreamPermit { _of_all: of_all, _of_token: of_token })
     }
 
     /// Room for an append of so many bytes that no thread waits for.
@@ -393,9 +385,7 @@ impl App {
         // Set where this future is dropped.
         let waits = Waits(Arc::clone(&given_up));
         let work = move || {
-            unless_given_up(&given_up, || {
-                Asked::on_behalf(asked.as_ref(), || work(&app.engine()))
-            })
+            unless_given_up(&given_up, || Asked::on_behalf(asked.as_ref(), || work(&app.engine())))
         };
         let done = tokio::task::spawn_blocking(work).await;
         drop(waits);
@@ -424,8 +414,7 @@ impl App {
         work: impl FnOnce(&Engine) -> Result<T, Wrong> + Send + 'static,
     ) -> Result<(T, Option<Heavy>), Wrong> {
         let one = self.leaves().heavy(token).await;
-        self.work(move |engine| work(engine).map(|done| (done, one)))
-            .await
+        self.work(move |engine| work(engine).map(|done| (done, one))).await
     }
 }
 

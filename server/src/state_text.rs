@@ -24,10 +24,7 @@ impl FromStr for Pointer {
     type Err = Wrong;
 
     fn from_str(text: &str) -> Result<Self, Wrong> {
-        let escaped = text
-            .split('~')
-            .skip(1)
-            .all(|rest| rest.starts_with(['0', '1']));
+        let escaped = text.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
         match (text.is_empty() || text.starts_with('/')) && escaped {
             true => Ok(Self(text.to_owned())),
             false => Err(Wrong::Invalid(format!(
@@ -119,12 +116,7 @@ impl StateText {
         pointer: Option<&Pointer>,
         chunks: Arc<dyn Chunks>,
     ) -> Result<Self, Wrong> {
-        let mut text = Self {
-            parts: VecDeque::new(),
-            last: None,
-            state,
-            chunks: Chunked(chunks),
-        };
+        let mut text = Self { parts: VecDeque::new(), last: None, state, chunks: Chunked(chunks) };
         let point = serde_json::to_string(point).map_err(|_| Wrong::Bug)?;
         text.push(format!("{{\"point\":{point},"));
         let Some(pointer) = pointer else {
@@ -162,12 +154,7 @@ impl StateText {
         count: u64,
         chunks: Arc<dyn Chunks>,
     ) -> Result<Self, Wrong> {
-        let mut text = Self {
-            parts: VecDeque::new(),
-            last: None,
-            state,
-            chunks: Chunked(chunks),
-        };
+        let mut text = Self { parts: VecDeque::new(), last: None, state, chunks: Chunked(chunks) };
         let point = serde_json::to_string(point).map_err(|_| Wrong::Bug)?;
         text.push(format!("{{\"point\":{point},\"state\":"));
         text.whole_with(GUIDANCE_SHOWN, count)?;
@@ -186,11 +173,7 @@ impl StateText {
         };
         let first = len.saturating_sub(last);
         self.push("[".into());
-        self.parts.push_back(Part::Items {
-            list,
-            first,
-            from: first,
-        });
+        self.parts.push_back(Part::Items { list, first, from: first });
         self.push("]".into());
     }
 
@@ -273,11 +256,7 @@ impl Source for StateText {
                         continue;
                     }
                     let next = from.saturating_add(count);
-                    let behind = Part::Items {
-                        list,
-                        first,
-                        from: next,
-                    };
+                    let behind = Part::Items { list, first, from: next };
                     self.parts.push_front(behind);
                     self.last = Some(Part::Items { list, first, from });
                     break;

@@ -45,13 +45,7 @@ pub(crate) async fn body(
     id: RequestId,
     source: impl Source,
 ) -> Result<Body, Wrong> {
-    let reader = Reader {
-        app: app.clone(),
-        who: who.clone(),
-        long: app.long(who),
-        id,
-        source,
-    };
+    let reader = Reader { app: app.clone(), who: who.clone(), long: app.long(who), id, source };
     let late = Wrong::Engine(
         ErrorKind::Unavailable,
         "the long events under way hold all bytes that they may: ask again later".into(),

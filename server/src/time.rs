@@ -15,10 +15,7 @@ pub(crate) fn millis(time_us: u64) -> String {
 
 /// To the second and without a zone, UTC: `2025-01-31T10:30:00`.
 pub(crate) fn seconds(time_us: u64) -> String {
-    of(time_us)
-        .to_zoned(TimeZone::UTC)
-        .strftime("%Y-%m-%dT%H:%M:%S")
-        .to_string()
+    of(time_us).to_zoned(TimeZone::UTC).strftime("%Y-%m-%dT%H:%M:%S").to_string()
 }
 
 #[cfg(test)]

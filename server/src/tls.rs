@@ -38,11 +38,7 @@ impl Tls {
     pub fn read(certificate: impl Into<PathBuf>, key: impl Into<PathBuf>) -> io::Result<Self> {
         let (certificate, key) = (certificate.into(), key.into());
         let current = RwLock::new(Arc::new(config(&certificate, &key)?));
-        Ok(Self(Arc::new(Inner {
-            certificate,
-            key,
-            current,
-        })))
+        Ok(Self(Arc::new(Inner { certificate, key, current })))
     }
 
     /// Reads both files again, for who connects from now on.
@@ -66,19 +62,13 @@ fn config(certificate: &Path, key: &Path) -> io::Result<ServerConfig> {
         CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let chain = chain.map_err(|e| unreadable("certificate", certificate, &e))?;
     if chain.is_empty() {
-        return Err(unreadable(
-            "certificate",
-            certificate,
-            &pem::Error::NoItemsFound,
-        ));
+        return Err(unreadable("certificate", certificate, &pem::Error::NoItemsFound));
     }
     let secret = PrivateKeyDer::from_pem_file(key).map_err(|e| unreadable("key", key, &e))?;
     let versions = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(Error::other)?;
-    let config = versions
-        .with_no_client_auth()
-        .with_single_cert(chain, secret);
+    let config = versions.with_no_client_auth().with_single_cert(chain, secret);
     let mut config = config.map_err(|e| {
         let (certificate, key) = (certificate.display(), key.display());
         let text =
@@ -92,18 +82,13 @@ fn config(certificate: &Path, key: &Path) -> io::Result<ServerConfig> {
 fn unreadable(what: &str, path: &Path, error: &pem::Error) -> Error {
     let path = path.display();
     match error {
-        pem::Error::Io(error) => Error::new(
-            error.kind(),
-            format!("cannot read the {what} {path}: {error}"),
-        ),
-        pem::Error::NoItemsFound => Error::new(
-            ErrorKind::InvalidData,
-            format!("there is no {what} as PEM in {path}"),
-        ),
+        pem::Error::Io(error) => {
+            Error::new(error.kind(), format!("cannot read the {what} {path}: {error}"))
+        }
+        pem::Error::NoItemsFound => {
+            Error::new(ErrorKind::InvalidData, format!("there is no {what} as PEM in {path}"))
+        }
         // What is in it is not repeated: it may be a key.
-        _ => Error::new(
-            ErrorKind::InvalidData,
-            format!("the {what} {path} is no PEM"),
-        ),
+        _ => Error::new(ErrorKind::InvalidData, format!("the {what} {path} is no PEM")),
     }
 }

@@ -156,14 +156,8 @@ impl Tokens {
     }
 
     fn at(folder: Option<PathBuf>) -> Self {
-        let inner = Inner {
-            folder,
-            read: Mutex::default(),
-            seen: AtomicBool::new(false),
-        };
-        Self {
-            inner: Arc::new(inner),
-        }
+        let inner = Inner { folder, read: Mutex::default(), seen: AtomicBool::new(false) };
+        Self { inner: Arc::new(inner) }
     }
 
     /// Makes a token. It is told once: the store has a digest of it.
@@ -207,10 +201,7 @@ impl Tokens {
                 return Err(Error::new(ErrorKind::Unavailable, message));
             }
             let digest = blake3::hash(&secret).to_hex().to_string();
-            tokens.push(Stored {
-                info: info.clone(),
-                digest,
-            });
+            tokens.push(Stored { info: info.clone(), digest });
             Ok(())
         })?;
         let token = format!("{PREFIX}{}_{}", info.id, BASE64URL_NOPAD.encode(&secret));
@@ -289,20 +280,13 @@ impl Tokens {
                 Some(_) => decode(&path)?,
                 None => Vec::new(),
             };
-            *read = Read {
-                stamp,
-                tokens: Arc::new(tokens),
-            };
+            *read = Read { stamp, tokens: Arc::new(tokens) };
         }
         let seen = &self.inner.seen;
         match read.tokens.is_empty() {
             true if seen.load(Ordering::Relaxed) => {
                 let place = path.display();
-                return Err(Error::corrupt(
-                    place.to_string(),
-                    "the tokens that were made",
-                    "none",
-                ));
+                return Err(Error::corrupt(place.to_string(), "the tokens that were made", "none"));
             }
             empty => drop(seen.fetch_or(!empty, Ordering::Relaxed)),
         }
@@ -320,9 +304,7 @@ impl Tokens {
         };
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true).mode(0o700);
-        builder
-            .create(folder)
-            .map_err(failed("make the folder of"))?;
+        builder.create(folder).map_err(failed("make the folder of"))?;
         let lock = File::options()
             .create(true)
             .truncate(false)
@@ -341,12 +323,8 @@ impl Tokens {
         let bytes = serde_json::to_vec_pretty(&form)
             .map_err(|e| Error::new(ErrorKind::Unavailable, e.to_string()))?;
         milepost::replace_file(&path, &bytes, true)?;
-        File::open(folder)
-            .and_then(|folder| folder.sync_all())
-            .map_err(failed("write"))?;
-        self.inner
-            .seen
-            .fetch_or(!form.tokens.is_empty(), Ordering::Relaxed);
+        File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed("write"))?;
+        self.inner.seen.fetch_or(!form.tokens.is_empty(), Ordering::Relaxed);
         Ok(())
     }
 }
@@ -366,9 +344,7 @@ impl Current {
         token: &str,
         now_us: u64,
     ) -> std::result::Result<TokenInfo, Refused> {
-        let parts = token
-            .strip_prefix(PREFIX)
-            .and_then(|rest| rest.split_once('_'));
+        let parts = token.strip_prefix(PREFIX).and_then(|rest| rest.split_once('_'));
         let (id, secret) = parts.ok_or(Refused::Unknown)?;
         let secret = BASE64URL_NOPAD.decode(secret.as_bytes());
         let secret = secret.ok().filter(|secret| secret.len() == SECRET_LEN);
@@ -407,9 +383,7 @@ fn decode(path: &Path) -> Result<Vec<Stored>> {
     let mut options = File::options();
     let opened = options.read(true).custom_flags(unfollowed()).open(path);
     let mut file = opened.map_err(|e| unavailable("open", path, &e))?;
-    let about = file
-        .metadata()
-        .map_err(|e| unavailable("look at", path, &e))?;
+    let about = file.metadata().map_err(|e| unavailable("look at", path, &e))?;
     let me = rustix::process::geteuid().as_raw();
     let (place, owner, mode) = (path.display(), about.uid(), about.mode() & 0o7777);
     if !about.is_file() || about.nlink() > 1 {
@@ -424,8 +398,7 @@ fn decode(path: &Path) -> Result<Vec<Stored>> {
         )));
     }
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)
-        .map_err(|e| unavailable("read", path, &e))?;
+    file.read_to_end(&mut bytes).map_err(|e| unavailable("read", path, &e))?;
     let place = path.display();
     let form: Form = serde_json::from_slice(&bytes)
         .map_err(|e| Error::corrupt(place.to_string(), "tokens as JSON", e))?;

@@ -123,10 +123,7 @@ impl std::error::Error for TooLong {}
 
 impl Limited {
     fn new(most: usize) -> Self {
-        Self {
-            bytes: Vec::new(),
-            most,
-        }
+        Self { bytes: Vec::new(), most }
     }
 }
 

@@ -26,11 +26,7 @@ impl<'a> View<'a> {
     pub(crate) fn of(engine: &'a Engine, who: &'a Who) -> Self {
         let scoped = who.sees().map(|user| engine.for_user(user));
         let only = who.limits.task.as_deref();
-        Self {
-            engine,
-            scoped,
-            only,
-        }
+        Self { engine, scoped, only }
     }
 
     /// That a task is the one that the token is for; else it answers as one that is not there.

@@ -53,10 +53,7 @@ impl Who {
             }));
         }
         let Some(token) = bearer(headers) else {
-            return Ok(Err(Unknown {
-                token: None,
-                why: None,
-            }));
+            return Ok(Err(Unknown { token: None, why: None }));
         };
         Ok(match tokens.check(token, now_us) {
             Ok(info) => Ok(Self {
@@ -69,10 +66,7 @@ impl Who {
                 // Of one that nobody made, nothing is repeated.
                 let known = why != Refused::Unknown;
                 let id = token.split('_').nth(1).filter(|_| known);
-                Err(Unknown {
-                    token: id.map(str::to_owned),
-                    why: Some(why),
-                })
+                Err(Unknown { token: id.map(str::to_owned), why: Some(why) })
             }
         })
     }

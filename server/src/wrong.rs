@@ -79,8 +79,7 @@ pub(crate) enum Family {
 impl Family {
     pub(crate) fn of(path: &str) -> Self {
         let is = |prefix: &str| {
-            path.strip_prefix(prefix)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
         if is("/api/v1") {
             Self::Envelope
@@ -104,34 +103,16 @@ struct Names {
 impl Wrong {
     fn names(&self) -> Names {
         let (status, problem, title, envelope, direct) = match self {
-            Self::Invalid(_) => (
-                400,
-                "invalid",
-                "The request is not valid",
-                "VALIDATION_ERROR",
-                "INVALID_REQUEST",
-            ),
-            Self::Unauthorized => (
-                401,
-                "unauthorized",
-                "A token is needed",
-                "UNAUTHORIZED",
-                "UNAUTHORIZED",
-            ),
-            Self::Forbidden(_) => (
-                403,
-                "forbidden",
-                "The token does not allow this",
-                "FORBIDDEN",
-                "FORBIDDEN",
-            ),
-            Self::NotFound(_) => (
-                404,
-                "not_found",
-                "It is not there",
-                "NOT_FOUND",
-                "NOT_FOUND",
-            ),
+            Self::Invalid(_) => {
+                (400, "invalid", "The request is not valid", "VALIDATION_ERROR", "INVALID_REQUEST")
+            }
+            Self::Unauthorized => {
+                (401, "unauthorized", "A token is needed", "UNAUTHORIZED", "UNAUTHORIZED")
+            }
+            Self::Forbidden(_) => {
+                (403, "forbidden", "The token does not allow this", "FORBIDDEN", "FORBIDDEN")
+            }
+            Self::NotFound(_) => (404, "not_found", "It is not there", "NOT_FOUND", "NOT_FOUND"),
             Self::Method => (
                 405,
                 "method_not_allowed",
@@ -146,13 +127,9 @@ impl Wrong {
                 "VALIDATION_ERROR",
                 "INVALID_REQUEST",
             ),
-            Self::TooLarge(_) => (
-                413,
-                "too_large",
-                "The body is too large",
-                "VALIDATION_ERROR",
-                "INVALID_REQUEST",
-            ),
+            Self::TooLarge(_) => {
+                (413, "too_large", "The body is too large", "VALIDATION_ERROR", "INVALID_REQUEST")
+            }
             Self::TooMuch(_) => (
                 413,
                 "too_large",
@@ -174,77 +151,35 @@ impl Wrong {
                 "VALIDATION_ERROR",
                 "INVALID_REQUEST",
             ),
-            Self::Late => (
-                408,
-                "timeout",
-                "The body took too long",
-                "VALIDATION_ERROR",
-                "INVALID_REQUEST",
-            ),
-            Self::TooFast(_) => (
-                429,
-                "too_many",
-                "Too many requests a second",
-                "RATE_LIMITED",
-                "RATE_LIMITED",
-            ),
-            Self::TooMany(_) => (
-                429,
-                "too_many",
-                "Too many requests are under way",
-                "RATE_LIMITED",
-                "RATE_LIMITED",
-            ),
-            Self::Timeout => (
-                504,
-                "timeout",
-                "The answer took too long",
-                "STORE_UNAVAILABLE",
-                "STORE_ERROR",
-            ),
-            Self::Full(_) => (
-                507,
-                "full",
-                "The store's disk is full",
-                "STORE_UNAVAILABLE",
-                "STORE_ERROR",
-            ),
-            Self::Bug => (
-                500,
-                "bug",
-                "A fault of the service",
-                "INTERNAL_ERROR",
-                "STORE_ERROR",
-            ),
-            Self::Named(name, status, _) => (
-                status.as_u16(),
-                "invalid",
-                "The request cannot be met",
-                "VALIDATION_ERROR",
-                *name,
-            ),
-            Self::Precondition(..) => (
-                412,
-                "conflict",
-                "The head is another one",
-                "CONFLICT",
-                "CONFLICT",
-            ),
+            Self::Late => {
+                (408, "timeout", "The body took too long", "VALIDATION_ERROR", "INVALID_REQUEST")
+            }
+            Self::TooFast(_) => {
+                (429, "too_many", "Too many requests a second", "RATE_LIMITED", "RATE_LIMITED")
+            }
+            Self::TooMany(_) => {
+                (429, "too_many", "Too many requests are under way", "RATE_LIMITED", "RATE_LIMITED")
+            }
+            Self::Timeout => {
+                (504, "timeout", "The answer took too long", "STORE_UNAVAILABLE", "STORE_ERROR")
+            }
+            Self::Full(_) => {
+                (507, "full", "The store's disk is full", "STORE_UNAVAILABLE", "STORE_ERROR")
+            }
+            Self::Bug => (500, "bug", "A fault of the service", "INTERNAL_ERROR", "STORE_ERROR"),
+            Self::Named(name, status, _) => {
+                (status.as_u16(), "invalid", "The request cannot be met", "VALIDATION_ERROR", *name)
+            }
+            Self::Precondition(..) => {
+                (412, "conflict", "The head is another one", "CONFLICT", "CONFLICT")
+            }
             Self::Engine(kind, ..) => match kind {
-                ErrorKind::Conflict => (
-                    409,
-                    "conflict",
-                    "Something else came first",
-                    "CONFLICT",
-                    "CONFLICT",
-                ),
-                ErrorKind::Corrupt => (
-                    500,
-                    "corrupt",
-                    "The store is damaged",
-                    "INTERNAL_ERROR",
-                    "STORE_ERROR",
-                ),
+                ErrorKind::Conflict => {
+                    (409, "conflict", "Something else came first", "CONFLICT", "CONFLICT")
+                }
+                ErrorKind::Corrupt => {
+                    (500, "corrupt", "The store is damaged", "INTERNAL_ERROR", "STORE_ERROR")
+                }
                 ErrorKind::Poisoned => (
                     503,
                     "poisoned",

@@ -1,11 +1,6 @@
 //! H4: what readers of long events hold, however many they are. A binary of its own: it counts what
 //! is allocated.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use axum::body::Body;
 use axum::http::Request;
@@ -34,9 +29,7 @@ async fn pages_and_differences_of_large_states_hold_no_more_than_is_set_however_
         let fields = (0..40_000).map(|i| format!("\"{i:x}\":{{\"a\":[{}]}}", i + n));
         let fields: Vec<_> = fields.collect();
         let value = milepost::Json::new(format!("{{{}}}", fields.join(","))).unwrap();
-        let edited = milepost::ArtifactsEdited {
-            artifacts: [("v".to_owned(), value)].into(),
-        };
+        let edited = milepost::ArtifactsEdited { artifacts: [("v".to_owned(), value)].into() };
         task.append(edited).unwrap();
     }
     for n in 0..EVENTS {
@@ -46,10 +39,7 @@ async fn pages_and_differences_of_large_states_hold_no_more_than_is_set_however_
     let options = ServerOptions::default().memory(64 << 20);
     let router = Server::new(&engine, Tokens::none(), options).unwrap();
     let router = router.router();
-    for path in [
-        "/v1/points/t@2/diff/t@3",
-        "/v1/tasks/t/events?from=3&limit=1",
-    ] {
+    for path in ["/v1/points/t@2/diff/t@3", "/v1/tasks/t/events?from=3&limit=1"] {
         let before = COUNTING.current_usage();
         COUNTING.reset_peak_usage();
         let mut readers = tokio::task::JoinSet::new();
@@ -89,10 +79,7 @@ async fn readers_of_long_events_hold_no_more_than_is_set_and_all_of_them_come_to
     let options = ServerOptions::default().memory(64 << 20);
     let server = Server::new(&engine, Tokens::none(), options).unwrap();
     let router = server.router();
-    for (accept, query) in [
-        ("text/event-stream", "?follow=false"),
-        ("application/x-ndjson", ""),
-    ] {
+    for (accept, query) in [("text/event-stream", "?follow=false"), ("application/x-ndjson", "")] {
         let before = COUNTING.current_usage();
         COUNTING.reset_peak_usage();
         let mut readers = tokio::task::JoinSet::new();

@@ -65,9 +65,7 @@ impl Acked {
         let number = |at: usize| words[at].parse::<u64>().unwrap();
         let task = || words[1].to_owned();
         match words[0] {
-            "batch" => self
-                .batches
-                .push((task(), number(2) as u32, number(3), number(4))),
+            "batch" => self.batches.push((task(), number(2) as u32, number(3), number(4))),
             "mark" => {
                 let id = words[4].to_owned();
                 self.marks.push((task(), number(2) as u32, number(3), id));
@@ -123,22 +121,17 @@ fn check_and_append(store: &Path, acked: &Acked, seed: u64) -> Result<(), String
     let name = tasks.next().unwrap_or("after");
     let task = match engine.task(name) {
         Ok(task) => task,
-        Err(_) => engine
-            .start_task(name, "ana")
-            .map_err(|e| format!("start after a crash: {e}"))?,
+        Err(_) => {
+            engine.start_task(name, "ana").map_err(|e| format!("start after a crash: {e}"))?
+        }
     };
-    let done = task
-        .append(batch(seed, AFTER))
-        .map_err(|e| format!("append after a crash: {e}"))?;
+    let done = task.append(batch(seed, AFTER)).map_err(|e| format!("append after a crash: {e}"))?;
     let mut more = acked.clone();
     let lineage = task.lineage().id().0;
-    more.batches
-        .push((name.to_owned(), lineage, done.first, AFTER));
+    more.batches.push((name.to_owned(), lineage, done.first, AFTER));
     more.lineages.push((name.to_owned(), lineage));
     drop(task);
-    engine
-        .close()
-        .map_err(|e| format!("close after a crash: {e}"))?;
+    engine.close().map_err(|e| format!("close after a crash: {e}"))?;
     let engine = open(store)?;
     check_engine(&engine, &more, seed).map_err(|e| format!("opened again: {e}"))?;
     let verified_again = verify(&engine).map_err(|e| format!("opened again: {e}"));
@@ -152,9 +145,7 @@ fn open(store: &Path) -> Result<Engine, String> {
 
 /// Computes every chain and digest again.
 pub fn verify(engine: &Engine) -> Result<(), String> {
-    let report = engine
-        .verify(None, &mut |_, _| {})
-        .map_err(|e| format!("I3: verify: {e}"))?;
+    let report = engine.verify(None, &mut |_, _| {}).map_err(|e| format!("I3: verify: {e}"))?;
     if report.is_clean() {
         return Ok(());
     }
@@ -181,9 +172,7 @@ pub fn check_engine(engine: &Engine, acked: &Acked, seed: u64) -> Result<(), Str
     let named = named.chain(acked.batches.iter().map(|(task, ..)| task));
     let tasks: BTreeSet<String> = named.cloned().collect();
     for name in tasks {
-        let task = engine
-            .task(&name)
-            .map_err(|e| refused(&format!("I1: task {name}"), &e))?;
+        let task = engine.task(&name).map_err(|e| refused(&format!("I1: task {name}"), &e))?;
         if let Some((epoch, lineage)) = acked.active.get(&name) {
             let (now, active) = (task.epoch(), task.lineage().id().0);
             if now < *epoch || now == *epoch && active != *lineage {
@@ -218,9 +207,7 @@ pub fn check_engine(engine: &Engine, acked: &Acked, seed: u64) -> Result<(), Str
         match engine.task(task) {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             other => {
-                return Err(format!(
-                    "{WRONG} I2: deleted task {task} is back: {other:?}"
-                ));
+                return Err(format!("{WRONG} I2: deleted task {task} is back: {other:?}"));
             }
         }
     }
@@ -235,8 +222,7 @@ pub fn check_engine(engine: &Engine, acked: &Acked, seed: u64) -> Result<(), Str
     }
     for (task, lineage) in &acked.lineages {
         let task = engine.task(task).map_err(|e| refused("I1", &e))?;
-        task.lineage_named(LineageId(*lineage))
-            .map_err(|e| refused("I7", &e))?;
+        task.lineage_named(LineageId(*lineage)).map_err(|e| refused("I7", &e))?;
     }
     Ok(())
 }
@@ -265,40 +251,31 @@ fn check_task(
     found: &mut BTreeMap<u64, (String, u32, u64)>,
 ) -> Result<(), String> {
     let name = task.id();
-    let lineages = task
-        .lineages()
-        .map_err(|e| refused(&format!("I1: {name}"), &e))?;
+    let lineages = task.lineages().map_err(|e| refused(&format!("I1: {name}"), &e))?;
     for info in lineages {
         let place = format!("{name}/{}", info.id.0);
         let fail = |e: milepost::Error| refused(&format!("I1: read {place}"), &e);
         let lineage = task.lineage_named(info.id).map_err(fail)?;
-        let events: Vec<Event> = lineage
-            .read(..)
-            .map_err(fail)?
-            .collect::<Result<_, _>>()
-            .map_err(fail)?;
+        let events: Vec<Event> =
+            lineage.read(..).map_err(fail)?.collect::<Result<_, _>>().map_err(fail)?;
         for (offset, event) in (0..).zip(&events) {
             if event.offset != offset {
                 let found = event.offset;
-                return Err(format!(
-                    "{WRONG} I2: {place}: offset {found} where {offset} is due"
-                ));
+                return Err(format!("{WRONG} I2: {place}: offset {found} where {offset} is due"));
             }
         }
         if events.len() as u64 != info.head.next {
             let (len, head) = (events.len(), info.head.next);
-            return Err(format!(
-                "{WRONG} I2: {place}: {len} events, but the head is {head}"
-            ));
+            return Err(format!("{WRONG} I2: {place}: {len} events, but the head is {head}"));
         }
         let own = (info.head.next - info.events) as usize;
         check_batches(&place, &events[own..], seed, &mut |number, first| {
             let here = (name.to_owned(), info.id.0, first);
             match found.insert(number, here) {
                 None => Ok(()),
-                Some(there) => Err(format!(
-                    "{WRONG} I2: batch {number} is at {place} and at {there:?}"
-                )),
+                Some(there) => {
+                    Err(format!("{WRONG} I2: batch {number} is at {place} and at {there:?}"))
+                }
             }
         })?;
         check_state(engine, &lineage, events, &place)?;

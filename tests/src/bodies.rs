@@ -21,11 +21,8 @@ pub fn text(salt: u64, len: usize) -> String {
 
 /// An event of bytes that do not compress.
 pub fn bytes(salt: u64, len: usize) -> Body {
-    Application {
-        name: "test.bytes".into(),
-        data: Data::Bytes(Random::new(salt).bytes(len)),
-    }
-    .into()
+    Application { name: "test.bytes".into(), data: Data::Bytes(Random::new(salt).bytes(len)) }
+        .into()
 }
 
 /// A body of one of the kinds that change the state of a run. `kind` chooses it, `salt` what it
@@ -34,26 +31,14 @@ pub fn body(kind: u8, salt: u64, size: usize) -> Body {
     let json = |value: serde_json::Value| Json::from_value(&value).unwrap_or_else(|_| Json::null());
     match kind % 12 {
         0 => Message::text("user", &text(salt, size % 300)).into(),
-        1 => GuidanceGiven {
-            text: text(salt, 20),
-            data: None,
-        }
-        .into(),
+        1 => GuidanceGiven { text: text(salt, 20), data: None }.into(),
         2 => VariablesPatched {
             form: PatchForm::Merge,
             patch: json(serde_json::json!({ format!("k{}", salt % 7): salt % 1000 })),
         }
         .into(),
-        3 => StepStarted {
-            step: salt % 50,
-            ..StepStarted::default()
-        }
-        .into(),
-        4 => StepFinished {
-            step: salt % 50,
-            ..StepFinished::default()
-        }
-        .into(),
+        3 => StepStarted { step: salt % 50, ..StepStarted::default() }.into(),
+        4 => StepFinished { step: salt % 50, ..StepFinished::default() }.into(),
         5 => bytes(salt, size),
         6 => ToolCalled {
             call: format!("c{}", salt % 5),
@@ -68,20 +53,13 @@ pub fn body(kind: u8, salt: u64, size: usize) -> Body {
             output: Some(json(serde_json::json!(text(salt, size % 500)))),
         }
         .into(),
-        8 => PromptChanged {
-            prompt: text(salt, 40),
-        }
-        .into(),
+        8 => PromptChanged { prompt: text(salt, 40) }.into(),
         9 => ContextChanged {
             form: PatchForm::Merge,
             patch: json(serde_json::json!({ format!("c{}", salt % 3): text(salt, 30) })),
         }
         .into(),
-        10 => StepFailed {
-            step: salt % 50,
-            error: text(salt, 30),
-        }
-        .into(),
+        10 => StepFailed { step: salt % 50, error: text(salt, 30) }.into(),
         // Over the inline limit now and then.
         _ if salt.is_multiple_of(8) => Message::text("assistant", &text(salt, 300_000)).into(),
         _ => Message::text("assistant", &text(salt, size)).into(),

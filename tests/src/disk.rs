@@ -66,10 +66,7 @@ pub struct Disk {
 impl Disk {
     /// An empty disk.
     pub fn new() -> Self {
-        Self {
-            names: Names::new(),
-            ..Self::default()
-        }
+        Self { names: Names::new(), ..Self::default() }
     }
 
     /// A disk on which everything in a folder is stored.
@@ -94,12 +91,10 @@ impl Disk {
                 self.load_dir(&entry.path(), new)?;
             } else if meta.is_symlink() {
                 let target = fs::read_link(entry.path())?;
-                self.links
-                    .insert(new, target.to_string_lossy().into_owned());
+                self.links.insert(new, target.to_string_lossy().into_owned());
             } else {
                 self.load_bits(new, &meta);
-                self.files
-                    .insert(new, FileNode::stored(fs::read(entry.path())?));
+                self.files.insert(new, FileNode::stored(fs::read(entry.path())?));
             }
         }
         Ok(())
@@ -126,11 +121,7 @@ impl Disk {
                 let node = self.names.make(at, path, false);
                 self.links.insert(node, target.clone());
             }
-            Op::Write {
-                inode,
-                offset,
-                data,
-            } => self.file(*inode).write(at, *offset, data),
+            Op::Write { inode, offset, data } => self.file(*inode).write(at, *offset, data),
             Op::Truncate { inode, len } => self.file(*inode).truncate(at, *len),
             Op::Mode { inode, mode } => self.bits_of(self.inodes[inode]).set(at, *mode),
             Op::Sync { inode } => {

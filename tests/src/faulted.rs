@@ -1,10 +1,5 @@
 //! A process that works on a store while calls fail or it is killed, and what must hold after it.
-#![allow(
-    clippy::unwrap_used,
-    clippy::missing_panics_doc,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::missing_panics_doc, missing_docs, reason = "tests")]
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -42,12 +37,7 @@ impl std::fmt::Display for Fail {
 
 impl Fail {
     pub fn once(class: &'static str, n: u64, how: &'static str) -> Self {
-        Self {
-            class,
-            n,
-            how,
-            forever: false,
-        }
+        Self { class, n, how, forever: false }
     }
 }
 
@@ -68,13 +58,8 @@ pub fn child() {
 }
 
 fn tell(dir: &Path, line: &str) {
-    let acks = OpenOptions::new()
-        .append(true)
-        .create(true)
-        .open(dir.join("acks"));
-    acks.unwrap()
-        .write_all(format!("{line}\n").as_bytes())
-        .unwrap();
+    let acks = OpenOptions::new().append(true).create(true).open(dir.join("acks"));
+    acks.unwrap().write_all(format!("{line}\n").as_bytes()).unwrap();
 }
 
 fn work(dir: &Path, seed: u64, what: &str, fail: &str) {
@@ -253,11 +238,8 @@ impl Case<'_> {
         count: Option<&Path>,
     ) -> Result<Acked, String> {
         let (seed, text) = (self.seed.to_string(), fail.map(|f| f.to_string()));
-        let mut settings = vec![
-            (DIR, self.dir.to_str().unwrap()),
-            (SEED, seed.as_str()),
-            (WHAT, what),
-        ];
+        let mut settings =
+            vec![(DIR, self.dir.to_str().unwrap()), (SEED, seed.as_str()), (WHAT, what)];
         if let Some(text) = &text {
             settings.push((faults::FAIL, text.as_str()));
         }
@@ -274,10 +256,7 @@ impl Case<'_> {
             return Err(format!("{fault}\n{}", place()));
         }
         if ended.status.success() && !acked.has_said("done") {
-            return Err(format!(
-                "the process did not say that it was done: {}",
-                place()
-            ));
+            return Err(format!("the process did not say that it was done: {}", place()));
         }
         Ok(acked)
     }
@@ -331,13 +310,8 @@ pub fn report(what: &str, seed: u64, cases: usize, failures: &[String]) {
         let kind: String = words.filter(|word| word.len() > 6).collect();
         kinds.entry(kind).or_insert((0, failure)).0 += 1;
     }
-    let shown = kinds
-        .values()
-        .map(|(count, first)| format!("{count} x {first}"));
+    let shown = kinds.values().map(|(count, first)| format!("{count} x {first}"));
     let shown = shown.collect::<Vec<_>>().join("\n");
     let count = failures.len();
-    assert!(
-        failures.is_empty(),
-        "seed {seed}: {count} of {cases} cases failed:\n{shown}"
-    );
+    assert!(failures.is_empty(), "seed {seed}: {count} of {cases} cases failed:\n{shown}");
 }

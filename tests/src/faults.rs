@@ -183,11 +183,7 @@ pub fn end(mut child: Child, patience: Duration) -> Ended {
         Ok(status) => status,
         Err(error) => panic!("cannot wait for the process: {error}"),
     };
-    Ended {
-        status,
-        hung,
-        stderr: reader.join().unwrap_or_default(),
-    }
+    Ended { status, hung, stderr: reader.join().unwrap_or_default() }
 }
 
 /// How many calls of each class a process made, and how many were made to fail.
@@ -200,9 +196,7 @@ pub struct Counts {
 pub fn counts(path: &Path) -> Counts {
     let bytes = std::fs::read(path).unwrap_or_default();
     let number = |eight: &[u8]| u64::from_le_bytes(eight.try_into().unwrap_or_default());
-    Counts {
-        counts: bytes.chunks_exact(8).map(number).collect(),
-    }
+    Counts { counts: bytes.chunks_exact(8).map(number).collect() }
 }
 
 impl Counts {
@@ -231,9 +225,7 @@ pub fn spread(last: u64, count: Option<u64>, random: &mut crate::seed::Random) -
             // One of each part.
             let part = |n| (last * n / count, last * (n + 1) / count);
             let parts = (0..count).map(part);
-            parts
-                .map(|(from, to)| from + 1 + random.below(to - from))
-                .collect()
+            parts.map(|(from, to)| from + 1 + random.below(to - from)).collect()
         }
         _ => (1..=last).collect(),
     }
@@ -242,11 +234,7 @@ pub fn spread(last: u64, count: Option<u64>, random: &mut crate::seed::Random) -
 /// A folder in memory where there is one: what a test builds there is not to wear a disk.
 pub fn temp_dir() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
-    let made = if memory.is_dir() {
-        tempfile::tempdir_in(memory)
-    } else {
-        tempfile::tempdir()
-    };
+    let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
     match made {
         Ok(dir) => dir,
         Err(error) => panic!("cannot make a folder: {error}"),

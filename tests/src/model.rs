@@ -1,10 +1,5 @@
 //! A plain model of the engine: vectors, no files, no hashes of its own.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::missing_panics_doc,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::indexing_slicing, clippy::missing_panics_doc, missing_docs, reason = "tests")]
 
 use std::collections::BTreeMap;
 
@@ -122,17 +117,13 @@ impl TaskModel {
     }
 
     fn seen(&self, lineage: usize, key: &str) -> Option<(usize, u64, u64)> {
-        self.spans(lineage)
-            .into_iter()
-            .find_map(|(owner, from, to)| {
-                let start = self.start(owner);
-                let own = &self.lineages[owner].events;
-                let at = own
-                    .iter()
-                    .position(|event| event.header.key.as_deref() == Some(key))?;
-                let first = start + at as u64;
-                (from..to).contains(&first).then_some((owner, first, to))
-            })
+        self.spans(lineage).into_iter().find_map(|(owner, from, to)| {
+            let start = self.start(owner);
+            let own = &self.lineages[owner].events;
+            let at = own.iter().position(|event| event.header.key.as_deref() == Some(key))?;
+            let first = start + at as u64;
+            (from..to).contains(&first).then_some((owner, first, to))
+        })
     }
 
     /// What an append to a lineage must come to; appends where it is not refused.
@@ -156,11 +147,7 @@ impl TaskModel {
                 .iter()
                 .zip(bodies)
                 .all(|(event, body)| event.body.as_ref() == Some(body));
-            return if same {
-                Outcome::Repeated { first, head }
-            } else {
-                Outcome::KeyConflict
-            };
+            return if same { Outcome::Repeated { first, head } } else { Outcome::KeyConflict };
         }
         let first = self.head(lineage);
         if expect.is_some_and(|expect| expect != first) {
@@ -174,20 +161,14 @@ impl TaskModel {
             };
             self.push(lineage, body.clone(), header);
         }
-        Outcome::Done {
-            first,
-            head: self.head(lineage),
-        }
+        Outcome::Done { first, head: self.head(lineage) }
     }
 
     pub fn push(&mut self, lineage: usize, body: Body, header: Header) {
         let event = Event {
             lineage: LineageId(lineage as u32),
             offset: self.head(lineage),
-            header: Header {
-                kind: body.kind(),
-                ..header
-            },
+            header: Header { kind: body.kind(), ..header },
             body: Some(body),
         };
         self.lineages[lineage].events.push(event);

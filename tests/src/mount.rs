@@ -35,8 +35,7 @@ impl Mounted {
     pub fn make(kind: &'static str, within: &Path, mib: u64) -> Result<Self, String> {
         let backing = within.join(format!("{kind}.img"));
         let file = File::create(&backing).map_err(|e| format!("{}: {e}", backing.display()))?;
-        file.set_len(mib << 20)
-            .map_err(|e| format!("{}: {e}", backing.display()))?;
+        file.set_len(mib << 20).map_err(|e| format!("{}: {e}", backing.display()))?;
         let image = backing.to_string_lossy();
         let force = if kind == "ext4" { "-F" } else { "-f" };
         run(&format!("mkfs.{kind}"), &["-q", force, &image])?;
@@ -45,12 +44,7 @@ impl Mounted {
 
     fn of(kind: &'static str, backing: PathBuf, dir: PathBuf) -> Result<Self, String> {
         fs::create_dir(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
-        let mut mounted = Self {
-            kind,
-            backing,
-            dir,
-            up: false,
-        };
+        let mut mounted = Self { kind, backing, dir, up: false };
         mounted.mount()?;
         Ok(mounted)
     }

@@ -58,10 +58,7 @@ fn look(bytes: &[u8], give: &mut dyn FnMut(&[u8])) {
         };
         let mut unpacked = Vec::new();
         // What was read of a frame that is cut is there too.
-        let _ = frame
-            .single_frame()
-            .take(UNPACKED_MAX)
-            .read_to_end(&mut unpacked);
+        let _ = frame.single_frame().take(UNPACKED_MAX).read_to_end(&mut unpacked);
         if !unpacked.is_empty() {
             look(&unpacked, give);
         }
@@ -78,9 +75,7 @@ fn places<'a>(bytes: &'a [u8], needle: &'a [u8]) -> impl Iterator<Item = usize> 
     std::iter::from_fn(move || {
         while let Some(rest) = bytes.get(from..).filter(|rest| rest.len() >= needle.len()) {
             // Most of a file holds none of it, and this look is quick.
-            let begin = rest
-                .chunks(4096)
-                .take_while(|piece| !piece.contains(&needle[0]));
+            let begin = rest.chunks(4096).take_while(|piece| !piece.contains(&needle[0]));
             from += begin.map(<[u8]>::len).sum::<usize>();
             let rest = bytes.get(from..)?;
             let next = rest.iter().take(4096).position(|byte| *byte == needle[0]);

@@ -75,9 +75,7 @@ pub fn batch(seed: u64, number: u64) -> Vec<Body> {
             let count = 1 + random.below(5);
             (0..count).map(|_| random.below(1500) as usize).collect()
         }
-        Kind::Medium => (0..3)
-            .map(|_| 15_000 + random.below(10_000) as usize)
-            .collect(),
+        Kind::Medium => (0..3).map(|_| 15_000 + random.below(10_000) as usize).collect(),
         Kind::Chunked => vec![10, 300_000],
         Kind::Large => vec![110_000, 110_000],
     };
@@ -220,9 +218,7 @@ pub fn recycling_script() -> Vec<Step> {
 
 /// How the stores of these tests are opened: appends wait early, so that blocks are written.
 pub fn options() -> Options {
-    Options::default()
-        .backlog_bytes(1 << 20)
-        .cache_bytes(4 << 20)
+    Options::default().backlog_bytes(1 << 20).cache_bytes(4 << 20)
 }
 
 /// A store that is worked on.
@@ -250,11 +246,7 @@ impl Work {
 
     /// The same, with the file of acknowledgements elsewhere.
     pub fn open_with(dir: &Path, acks: &Path, seed: u64, first: u64) -> Result<Self> {
-        let acks = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(acks)
-            .unwrap();
+        let acks = OpenOptions::new().create(true).append(true).open(acks).unwrap();
         let store = dir.join("store");
         let engine = Engine::open(&store, options())?;
         let mut tasks = Vec::new();

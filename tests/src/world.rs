@@ -96,16 +96,11 @@ impl World {
     }
 
     fn path(&self) -> Option<PathBuf> {
-        self.folder
-            .as_ref()
-            .map(|(dir, n)| dir.path().join(n.to_string()))
+        self.folder.as_ref().map(|(dir, n)| dir.path().join(n.to_string()))
     }
 
     fn header(&self) -> Header {
-        Header {
-            time_us: self.clock.now_us(),
-            ..Header::default()
-        }
+        Header { time_us: self.clock.now_us(), ..Header::default() }
     }
 
     pub fn pick(&self, n: u8) -> Option<usize> {
@@ -128,12 +123,8 @@ impl World {
             hashes: BTreeMap::new(),
         };
         note(&mut lineage, task.head().unwrap());
-        let mut model = TaskModel {
-            name,
-            user,
-            lineages: vec![lineage],
-            activations: vec![(0, None)],
-        };
+        let mut model =
+            TaskModel { name, user, lineages: vec![lineage], activations: vec![(0, None)] };
         let opened = LineageOpened {
             lineage_type: LineageType::Root,
             description: None,
@@ -332,12 +323,7 @@ impl World {
 
     fn fork(&mut self, task: usize, lineage_type: LineageType, from: &Point, description: &str) {
         // A checkpoint whose mark stands on its point is taken along: the fork is behind the mark.
-        let mark = self
-            .model
-            .marks
-            .iter()
-            .find(|m| Some(m.id) == from.checkpoint)
-            .cloned();
+        let mark = self.model.marks.iter().find(|m| Some(m.id) == from.checkpoint).cloned();
         let offset = from.offset + u64::from(mark.as_ref().is_some_and(|m| m.mark == m.at));
         let mut at = from.clone();
         at.offset = offset;
@@ -346,11 +332,7 @@ impl World {
         let model = &mut self.model.tasks[task];
         let owner = model.fork_owner(from.lineage.0 as usize, offset);
         let new = model.lineages.len();
-        let parent = Parent {
-            lineage: LineageId(owner as u32),
-            offset,
-            hash,
-        };
+        let parent = Parent { lineage: LineageId(owner as u32), offset, hash };
         let restored = Restored {
             from: LineageId(model.active() as u32),
             head: model.head(model.active()),
@@ -428,9 +410,7 @@ impl World {
         self.fork(task, LineageType::Restore, &point, "back");
         let model = &mut self.model.tasks[task];
         let back = model.activations.len() - 1;
-        model
-            .activations
-            .push((model.lineages.len() - 1, Some(back)));
+        model.activations.push((model.lineages.len() - 1, Some(back)));
         assert_eq!(handle.epoch(), model.epoch());
         assert_eq!(handle.lineage().id().0 as usize, model.active());
         self.handles[task].push((handle, model.epoch()));

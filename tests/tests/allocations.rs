@@ -14,12 +14,7 @@ fn counted(what: &str, mut once: impl FnMut()) -> u64 {
     }
     let counted = allocation_counter::measure(|| (0..MANY).for_each(|_| once()));
     let (count, bytes) = (counted.count_total, counted.bytes_total);
-    println!(
-        "{what}: {}.{:03}, {} bytes",
-        count / MANY,
-        count % MANY,
-        bytes / MANY
-    );
+    println!("{what}: {}.{:03}, {} bytes", count / MANY, count % MANY, bytes / MANY);
     count / MANY
 }
 
@@ -45,10 +40,7 @@ fn appends_and_checkpoints_allocate_no_more_than_is_said() {
         task.checkpoint(Mark::new()).unwrap();
     });
     // The numbers of docs/PERFORMANCE.md. A change that needs more says so here, and there.
-    assert!(
-        append <= making + 4,
-        "{append} of an append, {making} of its event"
-    );
+    assert!(append <= making + 4, "{append} of an append, {making} of its event");
     assert!(batch <= 16 * making + 8, "{batch} of 16, {making} of each");
     assert!(making <= 2, "{making} of a message");
     assert!(checkpoint <= 43, "{checkpoint} of a checkpoint");

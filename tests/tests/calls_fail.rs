@@ -3,12 +3,7 @@
 //! everything that was acknowledged.
 //!
 //! The test starts its own binary, with the library of `tests/faults` preloaded.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -80,11 +75,7 @@ fn try_all(
         if let Some(from) = from {
             copy(from, &place).unwrap();
         }
-        Case {
-            child: CHILD,
-            dir: place,
-            seed,
-        }
+        Case { child: CHILD, dir: place, seed }
     };
     let count = dir.path().join("count");
     let base = make("base");
@@ -106,12 +97,7 @@ fn try_all(
         for (how, forever) in ways(class) {
             let sample = (!nightly()).then_some(each);
             for n in spread(total, sample, &mut random) {
-                let fail = Fail {
-                    class,
-                    n,
-                    how,
-                    forever,
-                };
+                let fail = Fail { class, n, how, forever };
                 let case = make(&format!("case-{}", tried.cases));
                 let _ = std::fs::remove_file(&count);
                 let told = case.run(faults, what, Some(fail), Some(&count));
@@ -156,9 +142,7 @@ fn working() -> Option<&'static Tried> {
     static TRIED: OnceLock<Option<Tried>> = OnceLock::new();
     let tried = TRIED.get_or_init(|| {
         let faults = faults::built()?;
-        let classes = [
-            "write", "sync", "range", "open", "rename", "unlink", "mkdir", "truncate",
-        ];
+        let classes = ["write", "sync", "range", "open", "rename", "unlink", "mkdir", "truncate"];
         Some(try_all(faults, "Work", &classes, 2, None, seed()))
     });
     tried.as_ref()
@@ -171,28 +155,15 @@ fn recovering() -> Option<&'static Tried> {
         let faults = faults::built()?;
         let seed = seed();
         let dir = temp_dir();
-        let case = |name| Case {
-            child: CHILD,
-            dir: folder(dir.path(), name),
-            seed,
-        };
+        let case = |name| Case { child: CHILD, dir: folder(dir.path(), name), seed };
         let (whole, killed) = (case("whole"), case("killed"));
         let count = dir.path().join("count");
         whole.run(faults, "Work", None, Some(&count)).unwrap();
         let any = counts(&count).of("any");
         let kill = Fail::once("any", any * 9 / 10, "kill");
         killed.run(faults, "Work", Some(kill), None).unwrap();
-        let classes = [
-            "write", "sync", "range", "open", "rename", "truncate", "read",
-        ];
-        Some(try_all(
-            faults,
-            "Recover",
-            &classes,
-            3,
-            Some(&killed.dir),
-            seed,
-        ))
+        let classes = ["write", "sync", "range", "open", "rename", "truncate", "read"];
+        Some(try_all(faults, "Recover", &classes, 3, Some(&killed.dir), seed))
     });
     tried.as_ref()
 }
@@ -239,11 +210,7 @@ fn while_a_sync_takes_long_readers_are_served_and_the_append_waits_for_it() {
         return;
     };
     let dir = temp_dir();
-    let case = Case {
-        child: CHILD,
-        dir: folder(dir.path(), "held"),
-        seed: seed(),
-    };
+    let case = Case { child: CHILD, dir: folder(dir.path(), "held"), seed: seed() };
     let told = case.run(faults, "Held", None, None).unwrap();
     assert!(told.has_said("served"), "{:?}", told.said);
     case.check().unwrap();
@@ -255,19 +222,14 @@ fn a_call_that_fails_while_a_store_is_compacted_takes_nothing_that_is_kept_and_r
         return;
     };
     let classes: &[&'static str] = match nightly() {
-        true => &[
-            "write", "sync", "range", "open", "rename", "unlink", "mkdir", "truncate", "read",
-        ],
+        true => {
+            &["write", "sync", "range", "open", "rename", "unlink", "mkdir", "truncate", "read"]
+        }
         false => &["write", "sync", "rename", "unlink"],
     };
     let tried = try_all(faults, "Compact", classes, 1, None, seed());
     report("I1, compacting", tried.seed, tried.cases, &tried.lost);
-    report(
-        "reads, compacting",
-        tried.seed,
-        tried.cases,
-        &tried.unreadable,
-    );
+    report("reads, compacting", tried.seed, tried.cases, &tried.unreadable);
 }
 
 #[test]
@@ -287,11 +249,7 @@ fn a_read_that_fails_is_an_error_and_never_a_wrong_answer() {
     let seed = seed();
     let dir = temp_dir();
     // One that was closed, so that everything is read from where it stays.
-    let whole = Case {
-        child: CHILD,
-        dir: folder(dir.path(), "whole"),
-        seed,
-    };
+    let whole = Case { child: CHILD, dir: folder(dir.path(), "whole"), seed };
     whole.run(faults, "Work", None, None).unwrap();
     let tried = try_all(faults, "Read", &["read"], 5, Some(&whole.dir), seed);
     report("wrong answers", seed, tried.cases, &tried.wrong);
@@ -305,15 +263,9 @@ fn a_store_whose_write_failed_can_be_opened_again_by_the_same_process() {
     };
     let seed = seed();
     let dir = temp_dir();
-    let case = |name: String| Case {
-        child: CHILD,
-        dir: folder(dir.path(), &name),
-        seed,
-    };
+    let case = |name: String| Case { child: CHILD, dir: folder(dir.path(), &name), seed };
     let count = dir.path().join("count");
-    case("base".into())
-        .run(faults, "Work", None, Some(&count))
-        .unwrap();
+    case("base".into()).run(faults, "Work", None, Some(&count)).unwrap();
     let totals = counts(&count);
     let mut random = Random::new(seed);
     let sample = (!nightly()).then_some(3);

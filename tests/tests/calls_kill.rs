@@ -2,12 +2,7 @@
 //! what it left is opened: whoever opens the store next finds everything that was acknowledged.
 //!
 //! The test starts its own binary, with the library of `tests/faults` preloaded.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use milepost_tests::faulted::{self, Case, Fail, folder, report};
 use milepost_tests::faults::{self, counts, nightly, spread, temp_dir};
@@ -30,22 +25,14 @@ fn a_kill_before_any_call_loses_nothing_nor_does_one_while_that_is_recovered_fro
     let seed = seed();
     let mut random = Random::new(seed);
     let dir = temp_dir();
-    let make = |name: &str| Case {
-        child: CHILD,
-        dir: folder(dir.path(), name),
-        seed,
-    };
+    let make = |name: &str| Case { child: CHILD, dir: folder(dir.path(), name), seed };
     let count = dir.path().join("count");
     let base = make("base");
     base.run(faults, "Work", None, Some(&count)).unwrap();
     base.check().unwrap();
     let calls = counts(&count).of("any");
     println!("{calls} calls to be killed before");
-    let (first, again) = if nightly() {
-        (None, Some(20))
-    } else {
-        (Some(60), Some(1))
-    };
+    let (first, again) = if nightly() { (None, Some(20)) } else { (Some(60), Some(1)) };
     let (mut cases, mut failures) = (0, Vec::new());
     for n in spread(calls, first, &mut random) {
         let kill = Fail::once("any", n, "kill");
@@ -95,11 +82,7 @@ fn a_kill_before_any_call_of_a_compaction_loses_nothing_that_is_kept() {
     let seed = seed();
     let mut random = Random::new(seed);
     let dir = temp_dir();
-    let make = |name: &str| Case {
-        child: CHILD,
-        dir: folder(dir.path(), name),
-        seed,
-    };
+    let make = |name: &str| Case { child: CHILD, dir: folder(dir.path(), name), seed };
     let count = dir.path().join("count");
     let base = make("base");
     base.run(faults, "Compact", None, Some(&count)).unwrap();

@@ -1,11 +1,6 @@
 //! Chunks that are put together: what a compaction takes and leaves of a group, and what opening and
 //! verifying make of one.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -56,11 +51,7 @@ fn packs_with(root: &Path, needle: &[u8]) -> usize {
 fn event(n: u64) -> (Body, Vec<u8>) {
     let data = Random::new(n).bytes((256 << 10) + 500);
     let name = "test".to_owned();
-    let body: Body = Application {
-        name,
-        data: Data::Bytes(data),
-    }
-    .into();
+    let body: Body = Application { name, data: Data::Bytes(data) }.into();
     let payload = body.encode().1;
     (body, payload[256 << 10..].to_vec())
 }
@@ -85,11 +76,7 @@ fn members_that_nothing_names_leave_the_disk_and_the_others_stay() {
     }
     drop(held);
     for gone in contents(0..20) {
-        assert_eq!(
-            packs_with(&root, &gone[100..200]),
-            1,
-            "it looks where they are"
-        );
+        assert_eq!(packs_with(&root, &gone[100..200]), 1, "it looks where they are");
     }
     engine.compact(&mut |_| ()).unwrap();
     for (id, content) in ids.iter().zip(&mixed) {
@@ -221,14 +208,10 @@ fn damage_in_one_group_takes_no_other_with_it() {
     engine.start_task("t", "ana").unwrap();
     let chunks = engine.chunk_store();
     let groups = [0..5, 10..15, 20..25].map(contents);
-    let ids = groups
-        .each_ref()
-        .map(|all| chunks.put(&slices(all)).unwrap());
+    let ids = groups.each_ref().map(|all| chunks.put(&slices(all)).unwrap());
     drop(chunks);
     engine.close().unwrap();
-    let pack = folder::files(&root.join("packs"), ".pack")
-        .unwrap()
-        .remove(0);
+    let pack = folder::files(&root.join("packs"), ".pack").unwrap().remove(0);
     let bytes = fs::read(&pack).unwrap();
     let at = bytes.windows(50).position(|w| w == &groups[1][2][100..150]);
     folder::flip(&pack, at.unwrap() as u64).unwrap();
@@ -254,10 +237,7 @@ fn chunks_that_are_stored_beside_compactions_are_there_while_they_are_held() {
         for worker in 0..2 {
             let (chunks, done) = (chunks.clone(), &done);
             scope.spawn(move || {
-                for round in (worker..)
-                    .step_by(2)
-                    .take_while(|_| !done.load(Ordering::Relaxed))
-                {
+                for round in (worker..).step_by(2).take_while(|_| !done.load(Ordering::Relaxed)) {
                     let all = contents(round * 10..round * 10 + 6);
                     let held = chunks.hold();
                     let ids = chunks.put(&slices(&all)).unwrap();
@@ -285,9 +265,7 @@ fn a_group_that_was_not_finished_is_dropped() {
     engine.start_task("t", "ana").unwrap();
     let chunks = engine.chunk_store();
     let first = chunks.put(&slices(&contents(0..5))).unwrap();
-    let pack = folder::files(&root.join("packs"), ".pack")
-        .unwrap()
-        .remove(0);
+    let pack = folder::files(&root.join("packs"), ".pack").unwrap().remove(0);
     let end = fs::metadata(&pack).unwrap().len();
     drop(chunks);
     engine.close().unwrap();
@@ -295,14 +273,9 @@ fn a_group_that_was_not_finished_is_dropped() {
     for torn in [3, 31, 60, 100, whole.len() - 1] {
         fs::write(&pack, [&whole[..], &whole[..torn]].concat()).unwrap();
         let engine = Engine::open(&root, options()).unwrap();
-        let [finding] = &engine.opened().findings[..] else {
-            panic!("{:?}", engine.opened())
-        };
+        let [finding] = &engine.opened().findings[..] else { panic!("{:?}", engine.opened()) };
         assert_eq!(finding.outcome, Outcome::Dropped);
-        assert!(
-            finding.place.ends_with(&format!("at byte {end}")),
-            "{finding:?}"
-        );
+        assert!(finding.place.ends_with(&format!("at byte {end}")), "{finding:?}");
         let has = engine.chunk_store().has(&first).unwrap();
         assert_eq!(has, [true; 5]);
         engine.close().unwrap();
@@ -323,33 +296,21 @@ fn a_damaged_group_is_reported_and_its_chunks_can_be_stored_again() {
     let ids = chunks.put(&slices(&hit)).unwrap();
     let after = chunks.put(&slices(&contents(20..23))).unwrap();
     task.append(body.clone()).unwrap();
-    let pack = folder::files(&root.join("packs"), ".pack")
-        .unwrap()
-        .remove(0);
+    let pack = folder::files(&root.join("packs"), ".pack").unwrap().remove(0);
     let bytes = fs::read(&pack).unwrap();
-    let at = bytes
-        .windows(50)
-        .position(|w| w == &hit[1][100..150])
-        .unwrap();
+    let at = bytes.windows(50).position(|w| w == &hit[1][100..150]).unwrap();
     // What was unpacked before does not hide it.
     chunks.get(&ids[0]).unwrap();
     folder::flip(&pack, at as u64).unwrap();
     let report = engine.verify(None, &mut |_, _| {}).unwrap();
-    let of_chunks = report
-        .faults
-        .iter()
-        .filter(|fault| fault.message.contains(".pack"));
+    let of_chunks = report.faults.iter().filter(|fault| fault.message.contains(".pack"));
     assert!(of_chunks.count() >= ids.len(), "{report:?}");
     drop((chunks, held, task));
     engine.close().unwrap();
 
     let engine = Engine::open(&root, options()).unwrap();
     let chunks = engine.chunk_store();
-    assert_eq!(
-        chunks.has(&ids).unwrap(),
-        [true; 5],
-        "the index is believed"
-    );
+    assert_eq!(chunks.has(&ids).unwrap(), [true; 5], "the index is believed");
     let error = chunks.get(&ids[0]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corrupt);
     assert!(error.to_string().contains("pack 1 at byte"), "{error}");
@@ -400,8 +361,5 @@ fn chunks_in_memory_are_the_same() {
     assert_eq!(chunks.put(&[&long]).unwrap_err().kind(), ErrorKind::Invalid);
     chunks.sync().unwrap();
     drop(engine);
-    assert_eq!(
-        chunks.get(&ids[0]).unwrap_err().kind(),
-        ErrorKind::Unavailable
-    );
+    assert_eq!(chunks.get(&ids[0]).unwrap_err().kind(), ErrorKind::Unavailable);
 }

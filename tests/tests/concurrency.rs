@@ -1,12 +1,7 @@
 //! Many threads on one engine: I13 (of two writers with the same head one wins), I2 (dense
 //! offsets), I1 (a close loses nothing that was acknowledged), and subscribers that see each event
 //! once, in order.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::future::Future;
 use std::pin::pin;
@@ -39,16 +34,7 @@ fn texts(task: &Task) -> Vec<String> {
         let event = event.unwrap();
         assert_eq!(event.offset, offset, "I2");
         if let Some(Body::Message(message)) = event.body {
-            found.push(
-                message
-                    .content
-                    .unwrap()
-                    .value()
-                    .unwrap()
-                    .as_str()
-                    .unwrap()
-                    .to_owned(),
-            );
+            found.push(message.content.unwrap().value().unwrap().as_str().unwrap().to_owned());
         }
     }
     found
@@ -123,10 +109,7 @@ fn one_idempotency_key_from_many_threads_is_appended_once() {
             });
             let fresh = results.iter().filter(|done| !done.repeated).count();
             assert_eq!(fresh, 1, "I14");
-            assert!(
-                results.iter().all(|done| done.first == results[0].first),
-                "I14"
-            );
+            assert!(results.iter().all(|done| done.first == results[0].first), "I14");
         }
         assert_eq!(texts(&task).len(), 20);
         clean(&engine);
@@ -145,9 +128,7 @@ fn sixteen_writers_on_lineages_of_their_own_do_not_meet() {
                     let own = engine.start_task(&format!("own {writer}"), "ana").unwrap();
                     let branch = engine.branch(&start, None).unwrap();
                     for n in 0..50_u64 {
-                        let done = own
-                            .append(Append::from(text(n)).expect_head(n + 1))
-                            .unwrap();
+                        let done = own.append(Append::from(text(n)).expect_head(n + 1)).unwrap();
                         assert_eq!(done.first, n + 1);
                         let done = branch.append(Append::from(text(n)).expect_head(n + 2));
                         assert_eq!(done.unwrap().first, n + 2);
@@ -159,10 +140,7 @@ fn sixteen_writers_on_lineages_of_their_own_do_not_meet() {
         for lineage in shared.lineages().unwrap().iter().skip(1) {
             assert_eq!(lineage.head.next, 52);
         }
-        let query = TaskQuery {
-            limit: Some(100),
-            ..TaskQuery::default()
-        };
+        let query = TaskQuery { limit: Some(100), ..TaskQuery::default() };
         assert_eq!(engine.tasks(&query).unwrap().items.len(), 17);
         clean(&engine);
     });
@@ -179,10 +157,8 @@ fn tickets_of_a_thread_are_committed_in_the_order_they_were_submitted() {
                     let tickets: Vec<_> = (0..100)
                         .map(|n| task.submit(text(format!("{writer} {n:03}"))).unwrap())
                         .collect();
-                    let firsts: Vec<_> = tickets
-                        .into_iter()
-                        .map(|t| t.wait().unwrap().first)
-                        .collect();
+                    let firsts: Vec<_> =
+                        tickets.into_iter().map(|t| t.wait().unwrap().first).collect();
                     assert!(firsts.is_sorted());
                 });
             }
@@ -230,9 +206,7 @@ fn a_ticket_is_a_future_that_is_ready_when_the_events_are_durable_or_refused() {
         }
         // Its waker may be another each time; the last one counts.
         let mut ticket = pin!(task.submit(text(100)).unwrap());
-        let polled = ticket
-            .as_mut()
-            .poll(&mut Context::from_waker(Waker::noop()));
+        let polled = ticket.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         let done = match polled {
             // It was done before anybody asked, and is polled once more by nobody.
             Poll::Ready(done) => done,
@@ -375,11 +349,7 @@ fn readers_beside_writers_and_the_applier_never_see_a_gap() {
                     while !done.load(Ordering::Acquire) || rounds == 0 {
                         rounds += 1;
                         let head = task.head().unwrap().next;
-                        let from = if reader == 0 {
-                            0
-                        } else {
-                            head.saturating_sub(40)
-                        };
+                        let from = if reader == 0 { 0 } else { head.saturating_sub(40) };
                         let mut next = from;
                         for event in task.read(from..head).unwrap() {
                             assert_eq!(event.unwrap().offset, next, "no gap");
@@ -397,8 +367,7 @@ fn readers_beside_writers_and_the_applier_never_see_a_gap() {
             // Sizes that fill blocks of several parts slowly, so that they are packed anew.
             for n in 0..600_u64 {
                 let size = 1 + (n as usize * 7919) % 9000;
-                task.append(vec![bodies::bytes(n, size), text(n).into()])
-                    .unwrap();
+                task.append(vec![bodies::bytes(n, size), text(n).into()]).unwrap();
                 if n % 7 == 0 {
                     engine.drain().unwrap();
                 }
@@ -460,10 +429,7 @@ fn a_restore_while_others_append_makes_their_handles_stale() {
                         }
                     };
                     assert_eq!(error.kind(), ErrorKind::Conflict, "I13: {error}");
-                    let active = Detail::Active {
-                        lineage: LineageId(1),
-                        epoch: 2,
-                    };
+                    let active = Detail::Active { lineage: LineageId(1), epoch: 2 };
                     assert_eq!(error.detail(), Some(&active), "I13");
                     engine.task("t").unwrap().append(text("after")).unwrap();
                 });
@@ -571,20 +537,13 @@ fn a_close_while_others_append_ends_them_and_loses_nothing_acknowledged() {
                 .collect();
             begun.wait();
             engine.clone().close().unwrap();
-            writers
-                .into_iter()
-                .flat_map(|w| w.join().unwrap())
-                .collect()
+            writers.into_iter().flat_map(|w| w.join().unwrap()).collect()
         });
         let error = engine.task("t").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unavailable);
         let engine = Engine::open(&root, Options::default()).unwrap();
         let all = texts(&engine.task("t").unwrap());
-        assert_eq!(
-            all.len(),
-            acked.len(),
-            "I1: all that was acknowledged and no more"
-        );
+        assert_eq!(all.len(), acked.len(), "I1: all that was acknowledged and no more");
         for (offset, said) in acked {
             assert_eq!(all[offset as usize - 1], said, "I1");
         }

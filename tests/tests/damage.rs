@@ -6,12 +6,7 @@
 //! all cases. `MILEPOST_SWEEP_STORES` names a
 //! folder that the stores are kept in from run to run, and `MILEPOST_SWEEP_CASE` a case to do again,
 //! with output: its name is in the list of examples.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -41,11 +36,7 @@ fn temporary() -> TempDir {
 
 fn stores_in(root: &Path) -> Stores {
     let made = Left::ALL.iter().all(|left| root.join(left.name()).exists());
-    if made {
-        Stores::at(root)
-    } else {
-        Stores::make(root)
-    }
+    if made { Stores::at(root) } else { Stores::make(root) }
 }
 
 #[test]
@@ -68,20 +59,12 @@ fn damage_is_repaired_or_told_and_never_believed() {
     let mut children: Vec<Children> = (0..processors).map(new).collect();
     let table = Mutex::new(Table::default());
     for left in Left::ALL {
-        let whole = Case {
-            left,
-            file: "store".into(),
-            damage: Damage::Nothing,
-        };
+        let whole = Case { left, file: "store".into(), damage: Damage::Nothing };
         let verdict = children[0].judge(&whole);
         assert_eq!(verdict.outcome, Outcome::Whole, "{}", verdict.reason);
         let all = list::all(&stores, left, seed);
         println!("{} store: {} cases", left.name(), all.len());
-        let cases = if nightly {
-            all
-        } else {
-            list::sample(all, seed, times)
-        };
+        let cases = if nightly { all } else { list::sample(all, seed, times) };
         println!("{} of them are done", cases.len());
         let next = AtomicUsize::new(0);
         std::thread::scope(|scope| {

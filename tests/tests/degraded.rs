@@ -1,12 +1,7 @@
 //! The degraded mode: where a disk fails, appends are held in memory, and are there once it is back.
 //!
 //! The test starts its own binary with calls made to fail (`tests/faults`).
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -74,10 +69,7 @@ fn child_that_goes_on_while_its_disk_fails() {
             }
             Err(error) => {
                 // Over the limit the error comes through; the caller tries again.
-                assert!(matches!(
-                    error.kind(),
-                    ErrorKind::Unavailable | ErrorKind::Poisoned
-                ));
+                assert!(matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Poisoned));
                 refused += 1;
                 assert!(store.wait_healthy(LONG));
                 store.append("t", both).unwrap();
@@ -115,12 +107,7 @@ fn run(fail: &str, limit: u64) -> Option<(u64, u64)> {
         (SAID, said.to_str().unwrap()),
         (faults::FAIL, fail),
     ];
-    let ended = faults::run(
-        faults,
-        "child_that_goes_on_while_its_disk_fails",
-        &dir,
-        &settings,
-    );
+    let ended = faults::run(faults, "child_that_goes_on_while_its_disk_fails", &dir, &settings);
     assert_eq!(ended.fault(false), None, "{fail}");
     check(&store, APPENDS);
     let said = std::fs::read_to_string(said).unwrap();
@@ -173,15 +160,9 @@ fn an_append_that_expects_a_head_and_errors_of_the_caller_are_never_held() {
     let missing = store.append("nobody", message(0)).unwrap_err();
     assert_eq!(missing.kind(), ErrorKind::NotFound);
     let wrong = Append::from(message(0)).expect_head(7);
-    assert_eq!(
-        store.append("t", wrong).unwrap_err().kind(),
-        ErrorKind::Conflict
-    );
+    assert_eq!(store.append("t", wrong).unwrap_err().kind(), ErrorKind::Conflict);
     let right = Append::from(message(0)).expect_head(1);
-    assert!(matches!(
-        store.append("t", right),
-        Ok(Accepted::Appended(_))
-    ));
+    assert!(matches!(store.append("t", right), Ok(Accepted::Appended(_))));
     // Somebody closes the engine: it is opened again.
     store.engine().unwrap().close().unwrap();
     let held = store.append("t", message(1)).unwrap();

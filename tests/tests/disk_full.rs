@@ -2,12 +2,7 @@
 //! acknowledgement, reading goes on, and once there is room a reopen brings everything back.
 //!
 //! It takes root, loop devices and `mkfs.ext4`.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -85,11 +80,7 @@ fn fill(path: &Path, but: u64) {
     let mut ballast = std::fs::File::create(path).unwrap();
     let block = vec![7; 64 << 10];
     let mut len = 0;
-    while ballast
-        .write_all(&block)
-        .and_then(|()| ballast.sync_data())
-        .is_ok()
-    {
+    while ballast.write_all(&block).and_then(|()| ballast.sync_data()).is_ok() {
         len += block.len() as u64;
     }
     ballast.set_len(len.saturating_sub(but)).unwrap();

@@ -3,12 +3,7 @@
 //!
 //! `MILEPOST_BLESS=1` writes them anew: only where the stored format was changed on purpose before it was
 //! published, never afterwards.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,17 +17,12 @@ use milepost_tests::{bodies, folder};
 use serde_json::{Value, json};
 
 fn place(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("fixtures")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name)
 }
 
 /// The stores: the name of each, and its key.
 fn stores() -> [(&'static str, Option<StoreKey>); 2] {
-    [
-        ("store-1", None),
-        ("store-1-keyed", Some(StoreKey::new(&[7; 32]))),
-    ]
+    [("store-1", None), ("store-1-keyed", Some(StoreKey::new(&[7; 32])))]
 }
 
 fn options(key: Option<StoreKey>) -> Options {
@@ -49,78 +39,45 @@ fn make(root: &Path, key: Option<StoreKey>) {
     let engine = Engine::open(&work, options(key).create(true)).unwrap();
     let essay = engine.start_task("essay", "ana").unwrap();
     for kind in 0..12 {
-        essay
-            .append(bodies::body(kind, u64::from(kind) + 3, 400))
-            .unwrap();
+        essay.append(bodies::body(kind, u64::from(kind) + 3, 400)).unwrap();
     }
     essay.append(bodies::bytes(1, 300_000)).unwrap();
     let metadata = Json::new(r#"{"score":0.5,"run":"r-1"}"#).unwrap();
     let mark = Mark::new().label("draft").alias("d-1").metadata(metadata);
     essay.checkpoint(mark).unwrap();
-    let keyed = Append::batch([text(1), text(2)])
-        .key("sent")
-        .actor("agent")
-        .correlation("c-1");
+    let keyed = Append::batch([text(1), text(2)]).key("sent").actor("agent").correlation("c-1");
     essay.append(keyed.mark(Mark::new())).unwrap();
-    let change = |from, to| ControlChanged {
-        from,
-        to,
-        reason: None,
-    };
-    essay
-        .append(change(RunControl::Idle, RunControl::Running))
-        .unwrap();
-    let phase = PhaseChanged {
-        previous: None,
-        phase: "search".into(),
-        iteration: 3,
-    };
+    let change = |from, to| ControlChanged { from, to, reason: None };
+    essay.append(change(RunControl::Idle, RunControl::Running)).unwrap();
+    let phase = PhaseChanged { previous: None, phase: "search".into(), iteration: 3 };
     essay.append(phase).unwrap();
-    let essay = engine
-        .restore(&engine.point("essay@draft").unwrap(), Some("again"))
-        .unwrap();
+    let essay = engine.restore(&engine.point("essay@draft").unwrap(), Some("again")).unwrap();
     essay.append(text(3)).unwrap();
     engine.undo("essay").unwrap();
-    engine
-        .branch(&engine.point("essay@draft").unwrap(), Some("aside"))
-        .unwrap();
+    engine.branch(&engine.point("essay@draft").unwrap(), Some("aside")).unwrap();
 
     let worn = engine.start_task("worn", "bob").unwrap();
     for n in 0..6 {
-        worn.append(Append::from(text(10 + n)).key(format!("k-{n}")))
-            .unwrap();
-        let mark = worn
-            .checkpoint(Mark::new().label(format!("c-{n}")))
-            .unwrap();
+        worn.append(Append::from(text(10 + n)).key(format!("k-{n}"))).unwrap();
+        let mark = worn.checkpoint(Mark::new().label(format!("c-{n}"))).unwrap();
         if n == 3 {
             engine.pin(&mark.id, Some("to compare with")).unwrap();
         }
     }
-    let worn = engine
-        .restore(&engine.point("worn@c-4").unwrap(), None)
-        .unwrap();
+    let worn = engine.restore(&engine.point("worn@c-4").unwrap(), None).unwrap();
     for n in 6..9 {
         worn.append(text(10 + n)).unwrap();
-        worn.checkpoint(Mark::new().label(format!("c-{n}")))
-            .unwrap();
+        worn.checkpoint(Mark::new().label(format!("c-{n}"))).unwrap();
     }
     let secret = worn.append(text(99)).unwrap().first;
     let gone = engine.start_task("gone", "eve").unwrap();
     gone.append(text(4)).unwrap();
-    engine
-        .retain(&Retention::new().keep(2).undo(0).task("worn"))
-        .unwrap();
-    engine
-        .erase(&worn.point(secret).unwrap(), Some("asked for"))
-        .unwrap();
+    engine.retain(&Retention::new().keep(2).undo(0).task("worn")).unwrap();
+    engine.erase(&worn.point(secret).unwrap(), Some("asked for")).unwrap();
     engine.delete_task("gone").unwrap();
     engine.compact(&mut |_| {}).unwrap();
     // Behind the compaction, and in the journal only.
-    engine
-        .start_task("late", "ana")
-        .unwrap()
-        .append(text(5))
-        .unwrap();
+    engine.start_task("late", "ana").unwrap().append(text(5)).unwrap();
     worn.append(text(6)).unwrap();
     folder::copy_store(&work, root).unwrap();
     engine.close().unwrap();
@@ -196,12 +153,7 @@ fn collect(root: &Path, dir: &Path, files: &mut Vec<(String, Vec<u8>)>) {
         if path.is_dir() {
             collect(root, &path, files);
         } else {
-            let name = path
-                .strip_prefix(root)
-                .unwrap()
-                .to_str()
-                .unwrap()
-                .to_owned();
+            let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
             files.push((name, fs::read(&path).unwrap()));
         }
     }
@@ -227,10 +179,7 @@ fn unpack(packed: &[u8], root: &Path) {
 fn a_store_of_an_earlier_version_is_read_verified_queried_and_worked_on() {
     let dir = tempfile::tempdir().unwrap();
     for (name, key) in stores() {
-        let (stored, expected) = (
-            place(&format!("{name}.bin")),
-            place(&format!("{name}.json")),
-        );
+        let (stored, expected) = (place(&format!("{name}.bin")), place(&format!("{name}.json")));
         if std::env::var_os("MILEPOST_BLESS").is_some_and(|v| v == "1") {
             let made = dir.path().join(format!("{name}-made"));
             make(&made, key);
@@ -267,18 +216,13 @@ fn work_on(engine: &Engine) {
     assert!(essay.append(again.mark(Mark::new())).is_ok());
     let worn = engine.task("worn").unwrap();
     let old = Append::from(text(10)).key("k-0");
-    assert!(
-        worn.append(old).unwrap().repeated,
-        "a key from before the base"
-    );
+    assert!(worn.append(old).unwrap().repeated, "a key from before the base");
     for name in ["essay", "worn", "late"] {
         let task = engine.task(name).unwrap();
         task.append(text(7)).unwrap();
         task.append(bodies::bytes(8, 300_000)).unwrap();
         task.checkpoint(Mark::new().label("now")).unwrap();
-        let task = engine
-            .restore(&engine.point(&format!("{name}@now")).unwrap(), None)
-            .unwrap();
+        let task = engine.restore(&engine.point(&format!("{name}@now")).unwrap(), None).unwrap();
         task.append(text(8)).unwrap();
     }
     engine.undo("essay").unwrap();

@@ -1,11 +1,6 @@
 //! Whoever follows a task and keeps what is given has the history of the active lineage: without a gap and
 //! nothing twice, across restores, undos, branches, and reconnects.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::time::Duration;
 
@@ -21,10 +16,7 @@ struct Reader {
 
 impl Reader {
     fn new(task: &Task) -> Self {
-        Self {
-            follower: task.follow(0).unwrap(),
-            kept: Vec::new(),
-        }
+        Self { follower: task.follow(0).unwrap(), kept: Vec::new() }
     }
 
     /// Takes one thing, and says whether there was one.
@@ -32,11 +24,7 @@ impl Reader {
         match self.follower.try_next().unwrap() {
             None => return false,
             Some(Followed::Event(event)) => {
-                assert_eq!(
-                    event.offset,
-                    self.kept.len() as u64,
-                    "no gap, nothing twice"
-                );
+                assert_eq!(event.offset, self.kept.len() as u64, "no gap, nothing twice");
                 self.kept.push(event);
             }
             Some(Followed::Moved(moved)) => {
@@ -155,10 +143,7 @@ fn who_waits_is_woken_by_an_append_by_a_restore_and_by_the_end_of_the_store() {
     let Followed::Moved(moved) = told.recv().unwrap() else {
         panic!("an event came first");
     };
-    assert_eq!(
-        (moved.from, moved.to, moved.at),
-        (LineageId(0), LineageId(1), 1)
-    );
+    assert_eq!((moved.from, moved.to, moved.at), (LineageId(0), LineageId(1), 1));
     assert!(matches!(told.recv().unwrap(), Followed::Event(event) if event.offset == 1));
     engine.close().unwrap();
     assert_eq!(follows.join().unwrap(), ErrorKind::Unavailable);
@@ -169,10 +154,7 @@ fn a_follower_of_a_deleted_task_ends_and_one_past_the_head_is_refused() {
     let engine = Engine::in_memory(Options::default()).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
     let head = task.head().unwrap().next;
-    assert_eq!(
-        task.follow(head + 1).unwrap_err().kind(),
-        ErrorKind::Invalid
-    );
+    assert_eq!(task.follow(head + 1).unwrap_err().kind(), ErrorKind::Invalid);
     let mut follower = task.follow(head).unwrap();
     assert_eq!(follower.try_next().unwrap(), None);
     engine.delete_task("t").unwrap();

@@ -2,12 +2,7 @@
 //! second name, a pipe, a file of another owner. Every name that opening and using a store ever
 //! opens is tried: the list comes from a trace of the calls, so that a new file cannot be
 //! forgotten.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -89,9 +84,7 @@ fn child_that_meets_a_foreign_name() {
     let options = || Options::default().create(false);
     let refused = [
         Engine::open(&root, options()).map(drop).unwrap_err(),
-        Engine::open(&root, options().read_only(true))
-            .map(drop)
-            .unwrap_err(),
+        Engine::open(&root, options().read_only(true)).map(drop).unwrap_err(),
         repair(&root, &options(), true).map(drop).unwrap_err(),
         repair(&root, &options(), false).map(drop).unwrap_err(),
     ];
@@ -148,10 +141,7 @@ fn everything(dir: &Path) -> BTreeSet<PathBuf> {
     let mut names = BTreeSet::new();
     walk(&root, &root, &mut names);
     let traced = fs::read_to_string(&trace).unwrap_or_default();
-    for word in traced
-        .lines()
-        .flat_map(|line| line.split('"').skip(1).step_by(2))
-    {
+    for word in traced.lines().flat_map(|line| line.split('"').skip(1).step_by(2)) {
         if let Ok(inner) = Path::new(word).strip_prefix(&root)
             && inner.components().next().is_some()
         {
@@ -234,18 +224,9 @@ fn a_foreign_name_refuses_an_embedded_store_however_it_is_opened_and_nothing_goe
     let (root, template) = (dir.join("store"), dir.join("template"));
     fs::rename(&root, &template).unwrap();
     let is_root = fs::metadata(&template).unwrap().uid() == 0;
-    let all = [
-        Put::Link,
-        Put::LinkToFolder,
-        Put::HardLink,
-        Put::Pipe,
-        Put::Owner,
-    ];
+    let all = [Put::Link, Put::LinkToFolder, Put::HardLink, Put::Pipe, Put::Owner];
     for name in &names {
-        for kind in all
-            .into_iter()
-            .filter(|kind| is_root || *kind != Put::Owner)
-        {
+        for kind in all.into_iter().filter(|kind| is_root || *kind != Put::Owner) {
             folder::copy(&template, &root).unwrap();
             fs::write(dir.join("precious"), PRECIOUS).unwrap();
             fs::create_dir(dir.join("folder")).unwrap();
@@ -262,11 +243,7 @@ fn a_foreign_name_refuses_an_embedded_store_however_it_is_opened_and_nothing_goe
             for victim in victims {
                 assert_eq!(fs::read_to_string(victim).unwrap(), PRECIOUS, "{told}");
             }
-            assert_eq!(
-                fs::read_dir(dir.join("folder")).unwrap().count(),
-                1,
-                "{told}"
-            );
+            assert_eq!(fs::read_dir(dir.join("folder")).unwrap().count(), 1, "{told}");
             fs::remove_dir_all(&root).unwrap();
             fs::remove_dir_all(dir.join("folder")).unwrap();
             fs::remove_file(dir.join("precious")).unwrap();

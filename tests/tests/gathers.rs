@@ -1,10 +1,5 @@
 //! Small groups of chunks: a compaction gathers them into large ones, once, and loses none.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::fs;
 use std::ops::Range;
@@ -75,10 +70,7 @@ fn small_groups_are_gathered_once_and_all_is_as_it_was() {
     engine.compact(&mut |_| {}).unwrap();
     let after = packs(&root);
     assert_eq!(after[0], 0, "what was gathered left its pack");
-    assert!(
-        after.iter().sum::<u64>() * 10 < before,
-        "{before}, {after:?}"
-    );
+    assert!(after.iter().sum::<u64>() * 10 < before, "{before}, {after:?}");
     assert_holds(&engine, 1, 0..54);
     for _ in 0..2 {
         engine.compact(&mut |_| {}).unwrap();
@@ -116,10 +108,7 @@ fn a_store_that_is_killed_while_groups_are_gathered_has_all_that_was_in_it() {
     engine.compact(&mut |_| {}).unwrap();
     store(&engine, &task, 20..60);
     let before = packs(&root);
-    assert!(
-        before.iter().filter(|len| **len > 300_000).count() == 2,
-        "{before:?}"
-    );
+    assert!(before.iter().filter(|len| **len > 300_000).count() == 2, "{before:?}");
     // Something of the first goes, so that both are written again.
     engine.erase(&task.point(1).unwrap(), None).unwrap();
     let mut copies = Vec::new();
@@ -167,14 +156,10 @@ fn a_small_group_that_is_damaged_is_moved_as_it_is_and_hides_no_other() {
     let engine = open(&root);
     let task = engine.start_task("t", "ana").unwrap();
     store(&engine, &task, 0..60);
-    let pack = folder::files(&root.join("packs"), ".pack")
-        .unwrap()
-        .remove(0);
+    let pack = folder::files(&root.join("packs"), ".pack").unwrap().remove(0);
     let (_, hit) = version(7);
     let bytes = fs::read(&pack).unwrap();
-    let at = bytes
-        .windows(50)
-        .position(|part| part == &hit[20_100..20_150]);
+    let at = bytes.windows(50).position(|part| part == &hit[20_100..20_150]);
     folder::flip(&pack, at.unwrap() as u64).unwrap();
     engine.compact(&mut |_| {}).unwrap();
     let after = packs(&root);

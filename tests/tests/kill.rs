@@ -2,12 +2,7 @@
 //! and in order (I2).
 //!
 //! The test starts its own binary as the process to be killed.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -45,11 +40,7 @@ fn child_that_appends_until_it_is_killed() {
                     let mut batch: Vec<Body> = vec![Message::text("user", &text).into()];
                     if random.below(8) == 0 {
                         // Segments roll and blocks are applied; now and then a chunked body.
-                        let size = if random.below(40) == 0 {
-                            300_000
-                        } else {
-                            30_000
-                        };
+                        let size = if random.below(40) == 0 { 300_000 } else { 30_000 };
                         batch.push(bodies::bytes(random.number(), size));
                     }
                     let done = task.append(batch).unwrap();
@@ -69,11 +60,7 @@ fn child_that_appends_until_it_is_killed() {
 /// Runs the child until it has acknowledged so many appends, kills it, and gives what it said.
 fn run_and_kill(store: &Path, threads: u64, acks: u64) -> Vec<(u64, String)> {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "child_that_appends_until_it_is_killed",
-            "--nocapture",
-        ])
+        .args(["--exact", "child_that_appends_until_it_is_killed", "--nocapture"])
         .env(STORE, store)
         .env(THREADS, threads.to_string())
         .stdout(Stdio::piped())
@@ -121,11 +108,7 @@ fn rounds(threads: u64) {
         for (offset, text) in &acked {
             let event = &events[*offset as usize];
             let expected = Body::from(Message::text("user", text));
-            assert_eq!(
-                event.body,
-                Some(expected),
-                "I1: round {round}, offset {offset}"
-            );
+            assert_eq!(event.body, Some(expected), "I1: round {round}, offset {offset}");
         }
         let report = engine.verify(None, &mut |_, _| {}).unwrap();
         assert!(report.is_clean(), "{report:?}");

@@ -1,11 +1,6 @@
 //! Limits: requests that are refused before anything is written (I2, I12), and the largest that are
 //! taken.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use milepost::{Append, Engine, ErrorKind, Json, Mark, Message, Options};
 use milepost_tests::bodies;
@@ -17,9 +12,7 @@ fn one_event_larger_than_the_backlog_is_taken() {
     let engine = Engine::open(dir.path().join("store"), options).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
     for n in 0..3_u64 {
-        let batch: Vec<_> = (0..16)
-            .map(|i| bodies::bytes(n * 16 + i, 250 << 10))
-            .collect();
+        let batch: Vec<_> = (0..16).map(|i| bodies::bytes(n * 16 + i, 250 << 10)).collect();
         task.append(batch).unwrap();
     }
     assert_eq!(task.head().unwrap().next, 49);
@@ -52,20 +45,13 @@ fn what_is_too_large_or_empty_is_refused_and_nothing_is_written() {
     invalid(engine.start_task("", "ana").map(drop), "no task id");
     let long = "d".repeat(5000);
     let point = task.point(1).unwrap();
-    invalid(
-        engine.branch(&point, Some(&long)).map(drop),
-        "a long description",
-    );
-    invalid(
-        engine.restore(&point, Some(&long)).map(drop),
-        "a long description",
-    );
+    invalid(engine.branch(&point, Some(&long)).map(drop), "a long description");
+    invalid(engine.restore(&point, Some(&long)).map(drop), "a long description");
     assert_eq!(task.head().unwrap(), head);
     assert_eq!(task.lineages().unwrap().len(), 1);
     // The longest that is taken goes all the way to where it stays.
     engine.branch(&point, Some(&"d".repeat(1024))).unwrap();
-    task.append(hello().key("k".repeat(1024)).actor("a".repeat(1024)))
-        .unwrap();
+    task.append(hello().key("k".repeat(1024)).actor("a".repeat(1024))).unwrap();
     let metadata = serde_json::json!({ "text": "x".repeat(60 << 10) });
     let metadata = Json::from_value(&metadata).unwrap();
     let (label, alias) = ("l".repeat(200), "a".repeat(200));

@@ -1,10 +1,5 @@
 //! Events with a checkpoint behind them: one commit, both or neither.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use milepost::{Append, CheckpointQuery, Engine, ErrorKind, Json, Mark, Message, Options};
 use milepost_tests::{bodies, folder};
@@ -25,9 +20,7 @@ fn events_and_their_checkpoint_are_one_commit_and_there_after_a_kill() {
         // Some are larger than a section.
         let events = (0..=n % 4).map(|k| message(n * 10 + k, 6000));
         let label = format!("c-{n}");
-        let done = task
-            .append(Append::batch(events).mark(Mark::new().label(label)))
-            .unwrap();
+        let done = task.append(Append::batch(events).mark(Mark::new().label(label))).unwrap();
         assert_eq!(engine.stats().unwrap().seq, before + 1);
         assert_eq!(u64::from(done.count), n % 4 + 1);
         assert_eq!(done.head.next, done.first + u64::from(done.count) + 1);
@@ -63,18 +56,12 @@ fn of_several_checkpoints_each_is_as_whole_as_it_is_alone() {
             engine.drain().unwrap();
         }
     }
-    let back = engine
-        .restore(&engine.point("t@c-20").unwrap(), None)
-        .unwrap();
+    let back = engine.restore(&engine.point("t@c-20").unwrap(), None).unwrap();
     for n in 0..10 {
         back.append(message(n, 30)).unwrap();
-        back.checkpoint(Mark::new().label(format!("d-{n}")))
-            .unwrap();
+        back.checkpoint(Mark::new().label(format!("d-{n}"))).unwrap();
     }
-    let all = CheckpointQuery {
-        limit: Some(1000),
-        ..CheckpointQuery::default()
-    };
+    let all = CheckpointQuery { limit: Some(1000), ..CheckpointQuery::default() };
     let mut all = engine.checkpoints(&all).unwrap().items;
     assert_eq!(all.len(), 70);
     let gone = all[65].clone();
@@ -104,14 +91,9 @@ fn of_several_checkpoints_each_is_as_whole_as_it_is_alone() {
 fn a_checkpoint_is_whole_where_its_event_and_its_point_are_what_its_id_says() {
     let engine = Engine::in_memory(Options::default()).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
-    task.append(Append::batch([message(1, 10), message(2, 10)]))
-        .unwrap();
+    task.append(Append::batch([message(1, 10), message(2, 10)])).unwrap();
     let long = Json::from_value(&serde_json::json!({ "k": "v".repeat(20_000) })).unwrap();
-    let marks = [
-        Mark::new(),
-        Mark::new().label("x").at(1),
-        Mark::new().metadata(long).alias("a"),
-    ];
+    let marks = [Mark::new(), Mark::new().label("x").at(1), Mark::new().metadata(long).alias("a")];
     assert_eq!(task.checkpoints().unwrap(), 0);
     let all = marks.map(|mark| task.checkpoint(mark).unwrap());
     assert_eq!(task.checkpoints().unwrap(), 3);
@@ -127,10 +109,7 @@ fn a_checkpoint_is_whole_where_its_event_and_its_point_are_what_its_id_says() {
         elsewhere.mark = 1;
         assert!(!engine.is_whole(&elsewhere).unwrap());
         elsewhere.mark = 99;
-        assert_eq!(
-            engine.is_whole(&elsewhere).unwrap_err().kind(),
-            ErrorKind::Invalid
-        );
+        assert_eq!(engine.is_whole(&elsewhere).unwrap_err().kind(), ErrorKind::Invalid);
     }
     engine.delete_task("t").unwrap();
     let gone = engine.is_whole(&all[0]).unwrap_err();
@@ -158,10 +137,7 @@ fn where_the_events_are_refused_there_is_no_checkpoint_and_the_other_way_round()
     assert_eq!(task.head().unwrap(), head);
     assert!(task.last_successful().unwrap().is_none());
     let done = task.submit(marked(Mark::new())).unwrap().wait().unwrap();
-    assert_eq!(
-        task.last_successful().unwrap().unwrap().id,
-        done.checkpoint.unwrap()
-    );
+    assert_eq!(task.last_successful().unwrap().unwrap().id, done.checkpoint.unwrap());
 }
 
 #[test]
@@ -176,10 +152,7 @@ fn under_a_key_the_same_events_and_checkpoint_come_back_and_others_are_a_conflic
     let head = task.head().unwrap();
     let again = task.append(keyed("k").mark(mark("a"))).unwrap();
     assert!(again.repeated);
-    assert_eq!(
-        (again.first, again.head, again.count),
-        (first.first, first.head, first.count)
-    );
+    assert_eq!((again.first, again.head, again.count), (first.first, first.head, first.count));
     assert_eq!(again.checkpoint, first.checkpoint);
     let other = task.append(keyed("k").mark(mark("b"))).unwrap_err();
     assert_eq!(other.kind(), ErrorKind::Conflict, "{other}");
@@ -199,8 +172,7 @@ fn many_threads_append_with_checkpoints_and_the_parents_are_one_chain() {
             let task = &task;
             scope.spawn(move || {
                 for k in 0..20 {
-                    task.append(Append::from(message(n * 100 + k, 50)).mark(Mark::new()))
-                        .unwrap();
+                    task.append(Append::from(message(n * 100 + k, 50)).mark(Mark::new())).unwrap();
                 }
             });
         }
@@ -209,14 +181,8 @@ fn many_threads_append_with_checkpoints_and_the_parents_are_one_chain() {
     let mut count = 0;
     while let Some(found) = mark {
         count += 1;
-        let parent = found
-            .parent
-            .map(|id| engine.checkpoint(&id.to_string()).unwrap());
-        assert!(
-            parent
-                .as_ref()
-                .is_none_or(|parent| parent.mark + 2 == found.mark)
-        );
+        let parent = found.parent.map(|id| engine.checkpoint(&id.to_string()).unwrap());
+        assert!(parent.as_ref().is_none_or(|parent| parent.mark + 2 == found.mark));
         mark = parent;
     }
     assert_eq!(count, 160);
@@ -232,10 +198,7 @@ fn gone_back_to_a_checkpoint_of_an_earlier_point_it_is_the_last_one_there_too() 
     let between = task.head().unwrap().next;
     task.append(message(2, 10)).unwrap();
     let metadata = milepost::Json::new(r#"{"score": 3}"#).unwrap();
-    let mark = Mark::new()
-        .label("b")
-        .metadata(metadata.clone())
-        .at(between);
+    let mark = Mark::new().label("b").metadata(metadata.clone()).at(between);
     let first = task.checkpoint(mark).unwrap();
     let state = engine.run_state(&engine.point("t@b").unwrap()).unwrap();
     let mut before = first.clone();
@@ -256,13 +219,8 @@ fn gone_back_to_a_checkpoint_of_an_earlier_point_it_is_the_last_one_there_too() 
         before = last;
     }
     // One that stands on its own offset comes along as it is.
-    let own = engine
-        .restore(&engine.point("t/0@a").unwrap(), None)
-        .unwrap();
-    assert_eq!(
-        own.last_successful().unwrap().unwrap().label.as_deref(),
-        Some("a")
-    );
+    let own = engine.restore(&engine.point("t/0@a").unwrap(), None).unwrap();
+    assert_eq!(own.last_successful().unwrap().unwrap().label.as_deref(), Some("a"));
     assert_eq!(engine.stats().unwrap().checkpoints, 5);
     assert!(engine.verify(None, &mut |_, _| {}).unwrap().is_clean());
 }
@@ -271,30 +229,15 @@ fn gone_back_to_a_checkpoint_of_an_earlier_point_it_is_the_last_one_there_too() 
 fn a_checkpoint_is_by_whom_for_what_and_when_its_events_are() {
     let engine = Engine::in_memory(Options::default()).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
-    let append = Append::from(message(1, 10))
-        .actor("bob")
-        .correlation("req-7")
-        .time_us(42);
+    let append = Append::from(message(1, 10)).actor("bob").correlation("req-7").time_us(42);
     let of_events = task.append(append.clone().mark(Mark::new())).unwrap();
     let own = Mark::new().actor("eve").correlation("req-8").time_us(43);
     let of_its_own = task.append(append.mark(own)).unwrap();
-    for (done, expected) in [
-        (of_events, ("bob", "req-7", 42)),
-        (of_its_own, ("eve", "req-8", 43)),
-    ] {
+    for (done, expected) in [(of_events, ("bob", "req-7", 42)), (of_its_own, ("eve", "req-8", 43))]
+    {
         let mark = done.head.next - 1;
-        let header = task
-            .read(mark..=mark)
-            .unwrap()
-            .next()
-            .unwrap()
-            .unwrap()
-            .header;
-        let found = (
-            header.actor.as_deref(),
-            header.correlation.as_deref(),
-            header.time_us,
-        );
+        let header = task.read(mark..=mark).unwrap().next().unwrap().unwrap().header;
+        let found = (header.actor.as_deref(), header.correlation.as_deref(), header.time_us);
         assert_eq!(found, (Some(expected.0), Some(expected.1), expected.2));
     }
 }

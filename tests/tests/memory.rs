@@ -1,11 +1,6 @@
 //! I12: memory is bounded by configuration, whatever the size of the log. A test of its own process,
 //! since it looks at what the process holds.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use milepost::{Engine, Options};
 use milepost_tests::bodies;
@@ -20,15 +15,11 @@ static MEMORY: PeakAlloc = PeakAlloc;
 fn a_backlog_of_one_mib_takes_fifty_mib_and_reading_them_holds_no_more_than_a_block() {
     // A backlog smaller than what made the applier begin a round kept writers waiting for ever.
     let dir = tempfile::tempdir().unwrap();
-    let options = Options::default()
-        .backlog_bytes(1 << 20)
-        .cache_bytes(1 << 20);
+    let options = Options::default().backlog_bytes(1 << 20).cache_bytes(1 << 20);
     let engine = Engine::open(dir.path().join("store"), options.snapshots(false)).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
     for n in 0..50_u64 {
-        let batch: Vec<_> = (0..64)
-            .map(|i| bodies::bytes(n * 64 + i, 16 << 10))
-            .collect();
+        let batch: Vec<_> = (0..64).map(|i| bodies::bytes(n * 64 + i, 16 << 10)).collect();
         task.append(batch).unwrap();
     }
     assert!(engine.stats().unwrap().event_bytes > 50 << 20);

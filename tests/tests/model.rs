@@ -2,12 +2,7 @@
 //! I14), through close and reopen and through copies of the folder as a kill would leave it (I1).
 //!
 //! `MILEPOST_CASES` sets how many sequences are tried, `MILEPOST_SEED` which.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use milepost::Options;
 use milepost_tests::bodies;
@@ -64,24 +59,9 @@ fn adding() -> impl Strategy<Value = Adding> {
 }
 
 fn marking() -> impl Strategy<Value = Marking> {
-    let (label, at) = (
-        prop::option::of(0..4_u8),
-        prop::option::weighted(0.2, any::<u16>()),
-    );
-    (
-        who(),
-        label,
-        any::<bool>(),
-        at,
-        prop::option::of(any::<u8>()),
-    )
-        .prop_map(|(who, label, failed, at, metadata)| Marking {
-            who,
-            label,
-            failed,
-            at,
-            metadata,
-        })
+    let (label, at) = (prop::option::of(0..4_u8), prop::option::weighted(0.2, any::<u16>()));
+    (who(), label, any::<bool>(), at, prop::option::of(any::<u8>()))
+        .prop_map(|(who, label, failed, at, metadata)| Marking { who, label, failed, at, metadata })
 }
 
 /// Any offset, and the ends more often than chance.
@@ -128,11 +108,7 @@ fn apply(world: &mut World, op: &Op) {
 
 fn options(tiny: bool, snapshots: bool) -> Options {
     let options = Options::default().snapshots(snapshots);
-    if tiny {
-        options.backlog_bytes(1 << 20).cache_bytes(1 << 20)
-    } else {
-        options
-    }
+    if tiny { options.backlog_bytes(1 << 20).cache_bytes(1 << 20) } else { options }
 }
 
 fn run(in_folder: bool, cases: u64) {
@@ -145,11 +121,7 @@ fn run(in_folder: bool, cases: u64) {
     };
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &random.bytes(32));
     let mut runner = TestRunner::new_with_rng(config, rng);
-    let ops = (
-        prop::collection::vec(op(), 1..50),
-        any::<bool>(),
-        any::<bool>(),
-    );
+    let ops = (prop::collection::vec(op(), 1..50), any::<bool>(), any::<bool>());
     let done = runner.run(&ops, |(ops, tiny, snapshots)| {
         let mut world = World::new(in_folder, options(tiny, snapshots));
         world.start();

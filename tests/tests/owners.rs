@@ -1,11 +1,6 @@
 //! Owners: a user sees their own tasks, and somebody else's answers exactly like one that is not
 //! there.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use milepost::{
     CheckpointQuery, Engine, Error, ErrorKind, Mark, Message, Options, Result, Scoped, TaskQuery,
@@ -32,10 +27,7 @@ fn asked<T>(name: &str, answer: Result<T>) -> Option<(ErrorKind, String)> {
 }
 
 fn all(user: &Scoped, name: &str) -> Vec<Option<(ErrorKind, String)>> {
-    let query = CheckpointQuery {
-        task: Some(name.to_owned()),
-        ..CheckpointQuery::default()
-    };
+    let query = CheckpointQuery { task: Some(name.to_owned()), ..CheckpointQuery::default() };
     vec![
         asked(name, user.task(name)),
         asked(name, user.point(name)),
@@ -55,11 +47,7 @@ fn somebody_elses_task_answers_exactly_like_one_that_does_not_exist() {
     let ana = engine.for_user("ana");
     let (theirs, none) = (all(&ana, "notes"), all(&ana, "nobody"));
     assert_eq!(theirs, none);
-    assert!(
-        theirs
-            .iter()
-            .all(|answer| answer.as_ref().unwrap().0 == ErrorKind::NotFound)
-    );
+    assert!(theirs.iter().all(|answer| answer.as_ref().unwrap().0 == ErrorKind::NotFound));
     let own = all(&ana, "diary");
     assert!(own[0].is_none() && own[8].is_none());
 }
@@ -73,10 +61,7 @@ fn somebody_elses_checkpoint_answers_exactly_like_one_that_does_not_exist() {
     for digits in [8, 20, 64] {
         let (bobs, none) = (&bobs[..digits], &none[..digits]);
         let at = |name: &str| format!("@{name}");
-        assert_eq!(
-            asked(bobs, ana.checkpoint(bobs)),
-            asked(none, ana.checkpoint(none))
-        );
+        assert_eq!(asked(bobs, ana.checkpoint(bobs)), asked(none, ana.checkpoint(none)));
         let theirs = asked(bobs, ana.point(&at(bobs)));
         assert_eq!(theirs, asked(none, ana.point(&at(none))));
         assert_eq!(asked(bobs, ana.point(bobs)), asked(none, ana.point(none)));
@@ -88,35 +73,13 @@ fn somebody_elses_checkpoint_answers_exactly_like_one_that_does_not_exist() {
 fn lists_have_the_users_own_whatever_is_asked_for() {
     let (engine, anas, _) = two_users();
     let ana = engine.for_user("ana");
-    let query = TaskQuery {
-        user: Some("bob".into()),
-        ..TaskQuery::default()
-    };
+    let query = TaskQuery { user: Some("bob".into()), ..TaskQuery::default() };
     let tasks = ana.tasks(&query).unwrap().items;
-    assert_eq!(
-        tasks
-            .iter()
-            .map(|task| task.id.as_str())
-            .collect::<Vec<_>>(),
-        ["diary"]
-    );
+    assert_eq!(tasks.iter().map(|task| task.id.as_str()).collect::<Vec<_>>(), ["diary"]);
     let marks = ana.checkpoints(&CheckpointQuery::default()).unwrap().items;
-    assert_eq!(
-        marks
-            .iter()
-            .map(|mark| mark.id.to_string())
-            .collect::<Vec<_>>(),
-        [anas]
-    );
+    assert_eq!(marks.iter().map(|mark| mark.id.to_string()).collect::<Vec<_>>(), [anas]);
     assert_eq!(engine.tasks(&TaskQuery::default()).unwrap().items.len(), 2);
-    assert!(
-        engine
-            .for_user("carl")
-            .tasks(&TaskQuery::default())
-            .unwrap()
-            .items
-            .is_empty()
-    );
+    assert!(engine.for_user("carl").tasks(&TaskQuery::default()).unwrap().items.is_empty());
 }
 
 #[test]
@@ -129,11 +92,7 @@ fn a_list_says_that_there_is_more_only_where_that_is_the_users_own() {
     }
     let ana = engine.for_user("ana");
     let tasks = |limit, cursor| {
-        let query = TaskQuery {
-            limit: Some(limit),
-            cursor,
-            ..TaskQuery::default()
-        };
+        let query = TaskQuery { limit: Some(limit), cursor, ..TaskQuery::default() };
         let page = ana.tasks(&query).unwrap();
         let ids: Vec<_> = page.items.into_iter().map(|task| task.id).collect();
         (ids, page.next)
@@ -143,11 +102,7 @@ fn a_list_says_that_there_is_more_only_where_that_is_the_users_own() {
     assert_eq!((first, next.is_some()), (vec!["t170".to_owned()], true));
     assert_eq!(tasks(1, next), (vec!["t80".into()], None));
     let marks = |limit, cursor| {
-        let query = CheckpointQuery {
-            limit: Some(limit),
-            cursor,
-            ..CheckpointQuery::default()
-        };
+        let query = CheckpointQuery { limit: Some(limit), cursor, ..CheckpointQuery::default() };
         let page = ana.checkpoints(&query).unwrap();
         let tasks: Vec<_> = page.items.into_iter().map(|mark| mark.task).collect();
         (tasks, page.next)

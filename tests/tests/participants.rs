@@ -1,11 +1,6 @@
 //! I9: what takes part in a restore goes back with the log, or nothing does; and a restore that was cut
 //! short holds its task up until it was taken back.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -49,10 +44,7 @@ impl Text {
     }
 
     fn with(&self, trouble: Trouble) -> Self {
-        Self {
-            trouble,
-            ..self.clone()
-        }
+        Self { trouble, ..self.clone() }
     }
 
     fn get(&self) -> String {
@@ -64,11 +56,7 @@ impl Text {
     }
 
     fn said(&self, text: &str) -> Body {
-        Application {
-            name: self.name.into(),
-            data: Data::Bytes(text.into()),
-        }
-        .into()
+        Application { name: self.name.into(), data: Data::Bytes(text.into()) }.into()
     }
 
     /// What the history up to a point says of it.
@@ -193,9 +181,7 @@ fn what_takes_part_goes_back_with_the_log_and_undo_brings_the_present_back() {
     b.set("second");
     let before = task.lineage().id();
     let to = engine.point("t@2").unwrap();
-    let went = engine
-        .restore_with(&to, Scope::All, Some("back"), &all(&[&a, &b]))
-        .unwrap();
+    let went = engine.restore_with(&to, Scope::All, Some("back"), &all(&[&a, &b])).unwrap();
     assert_eq!((a.get(), b.get()), ("first".into(), "first".into()));
     assert_eq!(messages(&engine), 1);
     let opened = &went.lineages().unwrap()[1];
@@ -243,9 +229,7 @@ fn files_only_leaves_state_and_conversation_as_they_are() {
     let text = Text::new("a", &told());
     text.set("second");
     let to = engine.point("t@2").unwrap();
-    let went = engine
-        .restore_with(&to, Scope::Files, None, &all(&[&text]))
-        .unwrap();
+    let went = engine.restore_with(&to, Scope::Files, None, &all(&[&text])).unwrap();
     assert_eq!(text.get(), "first");
     assert_eq!(messages(&engine), 2);
     assert_ne!(went.lineage().id(), task.lineage().id());
@@ -264,9 +248,7 @@ fn where_one_fails_all_are_taken_back_and_the_task_goes_on() {
     b.set("second");
     let to = engine.point("t@2").unwrap();
     let failing = all(&[&a, &b.with(Trouble::Fails)]);
-    let error = engine
-        .restore_with(&to, Scope::All, None, &failing)
-        .unwrap_err();
+    let error = engine.restore_with(&to, Scope::All, None, &failing).unwrap_err();
     assert!(error.to_string().contains("the disk is full"), "{error}");
     assert_eq!((a.get(), b.get()), ("second".into(), "second".into()));
     let said = told.lock().unwrap().split_off(6);
@@ -287,9 +269,8 @@ fn cut_short(store: &Path, text: &Text) {
     text.set("second");
     let to = engine.point("t@2").unwrap();
     let dying = all(&[&text.with(Trouble::Dies)]);
-    let died = catch_unwind(AssertUnwindSafe(|| {
-        engine.restore_with(&to, Scope::All, None, &dying)
-    }));
+    let died =
+        catch_unwind(AssertUnwindSafe(|| engine.restore_with(&to, Scope::All, None, &dying)));
     assert!(died.is_err());
     assert_eq!(text.get(), "half");
     engine.close().unwrap();
@@ -318,11 +299,7 @@ fn a_restore_that_was_cut_short_holds_its_task_up_and_no_other_until_it_is_taken
             }
         };
         held(task.append(Message::text("user", "three")).unwrap_err());
-        held(
-            task.lineage()
-                .append(Message::text("user", "three"))
-                .unwrap_err(),
-        );
+        held(task.lineage().append(Message::text("user", "three")).unwrap_err());
         held(task.checkpoint(Default::default()).unwrap_err());
         held(engine.restore(&here, None).unwrap_err());
         held(engine.branch(&here, None).unwrap_err());
@@ -368,12 +345,7 @@ fn where_taking_back_stops_the_restore_stays_pending_until_it_is_given_up() {
     assert_eq!(engine.pending_restores().unwrap().len(), 1);
     // A cleanup does the other tasks, and says why not this one.
     let report = engine.retain(&Retention::new().keep(0)).unwrap();
-    assert!(
-        report
-            .tasks
-            .iter()
-            .all(|task| task.task != "t" || task.error.is_some())
-    );
+    assert!(report.tasks.iter().all(|task| task.task != "t" || task.error.is_some()));
     engine.give_up(&pending[0], "the folder is gone").unwrap();
     assert_eq!(text.get(), "half", "what is there stays as it is");
     let past = engine.restores_of("t").unwrap();
@@ -403,9 +375,7 @@ fn nobody_appends_between_the_beginning_and_the_end_of_a_restore() {
         for n in 0..50 {
             text.set(&format!("text {n}"));
             let to = engine.point("t@2").unwrap();
-            engine
-                .restore_with(&to, Scope::All, None, &all(&[&text]))
-                .unwrap();
+            engine.restore_with(&to, Scope::All, None, &all(&[&text])).unwrap();
         }
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
         writer.join().unwrap();
@@ -436,12 +406,7 @@ fn capture(engine: &Engine, files: u64) -> WorkspaceCaptured {
         skips: ChunkList::default(),
     });
     let root = store.put(&[&node.encode()]).unwrap()[0];
-    WorkspaceCaptured {
-        root: Hash(root.0),
-        files,
-        bytes: 1,
-        skipped: 0,
-    }
+    WorkspaceCaptured { root: Hash(root.0), files, bytes: 1, skipped: 0 }
 }
 
 #[test]
@@ -456,22 +421,16 @@ fn a_restore_of_the_state_only_says_that_the_files_are_what_they_were() {
         let went = engine.restore(&to, None).unwrap();
         let state = engine.run_state(&engine.point("t").unwrap()).unwrap();
         assert_eq!(state.workspace, Some(second.root));
-        let said = went
-            .read(..)
-            .unwrap()
-            .filter_map(|event| match event.unwrap().body {
-                Some(Body::WorkspaceCaptured(captured)) => Some(captured),
-                _ => None,
-            });
+        let said = went.read(..).unwrap().filter_map(|event| match event.unwrap().body {
+            Some(Body::WorkspaceCaptured(captured)) => Some(captured),
+            _ => None,
+        });
         assert_eq!(said.last().unwrap(), second);
     }
     engine.undo("t").unwrap();
     let state = engine.run_state(&engine.point("t").unwrap()).unwrap();
     assert_eq!(state.workspace, Some(second.root));
-    let unknown = WorkspaceCaptured {
-        root: Hash([9; 32]),
-        ..first
-    };
+    let unknown = WorkspaceCaptured { root: Hash([9; 32]), ..first };
     let error = engine.task("t").unwrap().append(unknown).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
     assert_clean(&engine);
@@ -479,10 +438,7 @@ fn a_restore_of_the_state_only_says_that_the_files_are_what_they_were() {
 
 /// What the history says of a text, event by event; `None` for a mark.
 fn said(task: &milepost::Task) -> Vec<Option<String>> {
-    let events = task
-        .read(3..)
-        .unwrap()
-        .map(|event| event.unwrap().body.unwrap());
+    let events = task.read(3..).unwrap().map(|event| event.unwrap().body.unwrap());
     let said = |body| match body {
         Body::Application(said) => match said.data {
             Data::Bytes(bytes) => Some(Some(String::from_utf8(bytes).unwrap())),
@@ -508,27 +464,14 @@ fn whatever_joined_is_captured_in_front_of_each_checkpoint_until_it_leaves() {
     let append = Append::from(Message::text("user", "three")).mark(Mark::new());
     task.append(append).unwrap();
     text.set("third");
-    let keyed = Append::from(Message::text("user", "four"))
-        .key("once")
-        .mark(Mark::new());
+    let keyed = Append::from(Message::text("user", "four")).key("once").mark(Mark::new());
     let first = task.append(keyed.clone()).unwrap();
     text.set("fourth");
     let again = task.append(keyed).unwrap();
     assert!(again.repeated);
-    assert_eq!(
-        (again.first, again.checkpoint),
-        (first.first, first.checkpoint)
-    );
+    assert_eq!((again.first, again.checkpoint), (first.first, first.checkpoint));
     let now = |text: &str| Some(text.to_owned());
-    let whole = [
-        now("first"),
-        None,
-        now("second"),
-        None,
-        now("third"),
-        None,
-        now("fourth"),
-    ];
+    let whole = [now("first"), None, now("second"), None, now("third"), None, now("fourth")];
     assert_eq!(said(&task), whole);
     drop(joined);
     task.checkpoint(Mark::new()).unwrap();
@@ -559,10 +502,7 @@ fn a_tool_call_that_changes_something_has_what_was_there_in_front_of_it() {
         Ok::<_, Error>(Json::string("done"))
     })
     .unwrap();
-    run.tool(call("2"), Access::Reads, || {
-        Ok::<_, Error>(Json::string("done"))
-    })
-    .unwrap();
+    run.tool(call("2"), Access::Reads, || Ok::<_, Error>(Json::string("done"))).unwrap();
     assert_eq!(said(&task), [Some("first".to_owned())]);
 }
 
@@ -578,9 +518,7 @@ fn undo_takes_along_what_joined_and_joining_recovers_what_was_cut_short() {
     assert_eq!(text.get(), "second");
     assert!(engine.pending_restores().unwrap().is_empty());
     let to = engine.point("t@2").unwrap();
-    engine
-        .restore_with(&to, Scope::All, None, &all(&[&text]))
-        .unwrap();
+    engine.restore_with(&to, Scope::All, None, &all(&[&text])).unwrap();
     assert_eq!(text.get(), "first");
     engine.undo("t").unwrap();
     assert_eq!(text.get(), "second");

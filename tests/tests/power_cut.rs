@@ -2,12 +2,7 @@
 //! does, and what is mounted again has everything the process was told of.
 //!
 //! The test starts its own binary. It takes root, loop devices, `mkfs.ext4` and `mkfs.xfs`.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::io::{BufRead, BufReader, Lines};
 use std::path::Path;
@@ -34,11 +29,9 @@ const LOG_FLUSH: &str = "1";
 /// The process under which the file system is cut off: does nothing unless it is told where.
 #[test]
 fn child_that_works_until_the_power_is_cut() {
-    let (Ok(dir), Ok(seed), Ok(first)) = (
-        std::env::var(DIR),
-        std::env::var(SEED),
-        std::env::var(FIRST),
-    ) else {
+    let (Ok(dir), Ok(seed), Ok(first)) =
+        (std::env::var(DIR), std::env::var(SEED), std::env::var(FIRST))
+    else {
         return;
     };
     let (seed, first): (u64, u64) = (seed.parse().unwrap(), first.parse().unwrap());
@@ -81,11 +74,7 @@ impl Worker {
         }
         let mut child = spawn(&mut command);
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        Self {
-            child,
-            lines,
-            heard: String::new(),
-        }
+        Self { child, lines, heard: String::new() }
     }
 
     /// Listens until so many more things were acknowledged.
@@ -157,11 +146,7 @@ fn cuts(kind: &'static str, mib: u64) {
     let rounds = if nightly() { 25 } else { 2 };
     let (mut count, mut failures) = (0, Vec::new());
     for round in 0..=rounds {
-        let flag = if round == rounds {
-            LOG_FLUSH
-        } else {
-            NO_LOG_FLUSH
-        };
+        let flag = if round == rounds { LOG_FLUSH } else { NO_LOG_FLUSH };
         let dir = disk.dir.join(format!("round-{round}"));
         std::fs::create_dir(&dir).unwrap();
         // The folder is there before: what is cut off is what the store itself does.

@@ -2,12 +2,7 @@
 //! every sync a disk is simulated that loses, keeps and mixes what was not stored.
 //!
 //! The test starts its own binary, with the library of `tests/faults` preloaded.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -119,9 +114,7 @@ fn record(faults: &Faults, root: &Path, seed: u64, what: &str, more: &[(&str, &s
     ];
     settings.extend_from_slice(more);
     let ended = faults::run(faults, CHILD, root, &settings);
-    let killed = more
-        .iter()
-        .any(|(name, what)| *name == faults::FAIL && what.contains(":kill:"));
+    let killed = more.iter().any(|(name, what)| *name == faults::FAIL && what.contains(":kill:"));
     assert_eq!(ended.fault(killed), None, "seed {seed}");
     let ops = read_trace(&trace).unwrap();
     std::fs::remove_file(trace).unwrap();
@@ -151,12 +144,7 @@ struct Sampling {
 
 impl Sampling {
     fn new(syncs: u64, others: u64, variants: usize) -> Self {
-        Self {
-            syncs,
-            others,
-            variants,
-            from: 1,
-        }
+        Self { syncs, others, variants, from: 1 }
     }
 }
 
@@ -272,11 +260,7 @@ fn whatever_a_power_cut_leaves_of_what_was_not_synced_everything_acknowledged_is
     let rounds = if nightly() { 10 } else { 1 };
     for round in 0..rounds {
         let run = run(faults, seed.wrapping_add(round), "70", &[]);
-        let sampling = if nightly() {
-            Sampling::new(1, 5, 6)
-        } else {
-            Sampling::new(8, 60, 3)
-        };
+        let sampling = if nightly() { Sampling::new(1, 5, 6) } else { Sampling::new(8, 60, 3) };
         let (count, failures) = check_all(&run, Disk::new(), sampling);
         report("power cuts", &run, count, &failures);
     }
@@ -288,11 +272,7 @@ fn what_several_writers_share_a_sync_for_is_there_after_a_power_cut() {
         return;
     };
     let run = run(faults, seed(), "threads", &[]);
-    let sampling = if nightly() {
-        Sampling::new(1, 5, 6)
-    } else {
-        Sampling::new(18, 100, 2)
-    };
+    let sampling = if nightly() { Sampling::new(1, 5, 6) } else { Sampling::new(18, 100, 2) };
     let (count, failures) = check_all(&run, Disk::new(), sampling);
     report("several writers", &run, count, &failures);
 }
@@ -309,11 +289,7 @@ fn a_segment_that_is_used_again_does_not_bring_back_what_it_held_before() {
     let run = runs.find(|run| run.ops.iter().any(recycled));
     let run = run.expect("no segment was used again in 20 runs");
     let from = run.ops.iter().position(recycled).unwrap();
-    let sampling = if nightly() {
-        Sampling::new(1, 20, 6)
-    } else {
-        Sampling::new(18, 60, 2)
-    };
+    let sampling = if nightly() { Sampling::new(1, 20, 6) } else { Sampling::new(18, 60, 2) };
     let sampling = Sampling { from, ..sampling };
     let (count, failures) = check_all(&run, Disk::new(), sampling);
     report("recycling", &run, count, &failures);
@@ -325,11 +301,7 @@ fn a_power_cut_while_a_store_lets_go_of_events_and_is_compacted_loses_nothing_th
         return;
     };
     let run = run(faults, seed(), "compacting", &[]);
-    let sampling = if nightly() {
-        Sampling::new(1, 5, 6)
-    } else {
-        Sampling::new(18, 100, 2)
-    };
+    let sampling = if nightly() { Sampling::new(1, 5, 6) } else { Sampling::new(18, 100, 2) };
     let (count, failures) = check_all(&run, Disk::new(), sampling);
     report("compacting", &run, count, &failures);
 }
@@ -341,47 +313,32 @@ fn a_power_cut_while_a_store_recovers_from_one_loses_nothing() {
     };
     let run_one = run(faults, seed(), "60", &[]);
     let first = Sampling::new(if nightly() { 20 } else { 60 }, 1000, 2);
-    let second = if nightly() {
-        Sampling::new(1, 5, 6)
-    } else {
-        Sampling::new(8, 100, 2)
-    };
+    let second = if nightly() { Sampling::new(1, 5, 6) } else { Sampling::new(8, 100, 2) };
     let mut random = Random::new(run_one.seed ^ 0x2d);
     let (seen, mut failures) = (AtomicUsize::new(0), Vec::new());
     let mut luck = random.clone();
-    let firsts = images(
-        &run_one,
-        Disk::new(),
-        b"",
-        first,
-        &mut random,
-        &mut |image| {
-            std::fs::write(image.root.join("acks"), image.acks).unwrap();
-            let disk = Disk::load(image.root).unwrap();
-            let ops = record(faults, image.root, run_one.seed, "again", &[]);
-            let dir = temp_dir();
-            let run = Run {
-                dir,
-                seed: run_one.seed,
-                ops,
-            };
-            // The acknowledgements go on in the file that was there.
-            let mut ops = vec![Op::Create {
-                inode: inode(&image.root.join("acks")),
-                mode: 0o600,
-                path: "acks".into(),
-            }];
-            ops.extend(run.ops);
-            let run = Run { ops, ..run };
-            let count = images(&run, disk, image.acks, second, &mut luck, &mut |again| {
-                if let Err(error) = check_store(again.store, again.acked, run.seed) {
-                    let place = format!("{}, then {}", image.place, again.place);
-                    failures.push(format!("{place}: {error}"));
-                }
-            });
-            seen.fetch_add(count, Ordering::Relaxed);
-        },
-    );
+    let firsts = images(&run_one, Disk::new(), b"", first, &mut random, &mut |image| {
+        std::fs::write(image.root.join("acks"), image.acks).unwrap();
+        let disk = Disk::load(image.root).unwrap();
+        let ops = record(faults, image.root, run_one.seed, "again", &[]);
+        let dir = temp_dir();
+        let run = Run { dir, seed: run_one.seed, ops };
+        // The acknowledgements go on in the file that was there.
+        let mut ops = vec![Op::Create {
+            inode: inode(&image.root.join("acks")),
+            mode: 0o600,
+            path: "acks".into(),
+        }];
+        ops.extend(run.ops);
+        let run = Run { ops, ..run };
+        let count = images(&run, disk, image.acks, second, &mut luck, &mut |again| {
+            if let Err(error) = check_store(again.store, again.acked, run.seed) {
+                let place = format!("{}, then {}", image.place, again.place);
+                failures.push(format!("{place}: {error}"));
+            }
+        });
+        seen.fetch_add(count, Ordering::Relaxed);
+    });
     let count = seen.into_inner();
     println!("crashes in recovery: {firsts} first images");
     report("crashes in recovery", &run_one, count, &failures);
@@ -400,15 +357,9 @@ fn without_the_syncs_of_the_engine_the_simulated_power_cuts_find_losses() {
     let run = run(faults, seed(), "40", &[(faults::NOSYNC, "1")]);
     let sampling = Sampling::new(1, 20, 2);
     let (count, failures) = check_all(&run, Disk::new(), sampling);
-    println!(
-        "without syncs: {} of {count} images lost something",
-        failures.len()
-    );
+    println!("without syncs: {} of {count} images lost something", failures.len());
     let lost = failures.iter().filter(|failure| failure.contains("I1"));
-    assert!(
-        lost.count() > 0,
-        "no image of {count} lost an acknowledged event"
-    );
+    assert!(lost.count() > 0, "no image of {count} lost an acknowledged event");
 }
 
 #[test]
@@ -422,12 +373,7 @@ fn what_a_process_did_not_sync_is_not_taken_for_stored_by_the_next_one() {
     let seed = seed();
     let count = temp_dir();
     let count = count.path().join("count");
-    let whole = run(
-        faults,
-        seed,
-        "short",
-        &[(faults::COUNT, count.to_str().unwrap())],
-    );
+    let whole = run(faults, seed, "short", &[(faults::COUNT, count.to_str().unwrap())]);
     drop(whole);
     let syncs = faults::counts(&count).of("sync");
     let mut random = Random::new(seed);
@@ -444,11 +390,7 @@ fn what_a_process_did_not_sync_is_not_taken_for_stored_by_the_next_one() {
         let root = run.root().join("work");
         let more = record(faults, &root, seed, "again", &[]);
         run.ops.extend(more);
-        let sampling = if nightly() {
-            Sampling::new(2, 20, 2)
-        } else {
-            Sampling::new(16, 200, 2)
-        };
+        let sampling = if nightly() { Sampling::new(2, 20, 2) } else { Sampling::new(16, 200, 2) };
         let (count, failed) = check_all(&run, Disk::new(), Sampling { from, ..sampling });
         images_seen += count;
         failures.extend(failed.into_iter().map(|f| format!("{fail}, {f}")));
@@ -484,10 +426,7 @@ fn a_large_body_whose_chunks_were_not_synced_is_not_acknowledged_when_it_is_appe
         let run = run(faults, seed, "chunk", &[(faults::FAIL, &fail)]);
         let failed = |op: &Op| matches!(op, Op::SyncFailed { .. });
         let from = run.ops.iter().position(failed).expect("a failed sync");
-        let sampling = Sampling {
-            from,
-            ..Sampling::new(1, 2, 2)
-        };
+        let sampling = Sampling { from, ..Sampling::new(1, 2, 2) };
         let (count, failed) = check_all(&run, Disk::new(), sampling);
         images_seen += count;
         failures.extend(failed.into_iter().map(|f| format!("{fail}, {f}")));

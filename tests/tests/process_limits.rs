@@ -1,12 +1,7 @@
 //! I1, I11 in a process that may not have more files, larger ones, or more memory: each size of the
 //! limit is met somewhere else. The process gets a clean error or is ended by the system; nothing
 //! that was acknowledged goes, and without the limit the store opens without help.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use milepost_tests::faulted::{self, Case, folder, report};
 use milepost_tests::faults::{nightly, temp_dir};
@@ -99,9 +94,7 @@ fn a_process_that_runs_out_of_memory_loses_nothing() {
     let every = if nightly() { 1 } else { 6 };
     // In KiB, of address space. The process aborts where no memory is left; a process with less than
     // the first of these does not begin.
-    let limits = (12..50)
-        .step_by(every)
-        .map(|n| format!("ulimit -v {}", n * 2048));
+    let limits = (12..50).step_by(every).map(|n| format!("ulimit -v {}", n * 2048));
     // Where sled panics for want of memory, it cannot be told from one that is damaged.
     let kinds = [&KINDS[..], &["Corrupt: sled is damaged"]].concat();
     within("memory", limits, "any", &[SIGABRT], &kinds);

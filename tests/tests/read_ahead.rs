@@ -11,13 +11,8 @@ const EVENTS: u64 = 4000;
 
 fn message(n: u64) -> Message {
     // It does not pack, so that blocks are full soon.
-    let noise: String = (0..30)
-        .map(|m| {
-            blake3::hash(&(n * 64 + m).to_le_bytes())
-                .to_hex()
-                .to_string()
-        })
-        .collect();
+    let noise: String =
+        (0..30).map(|m| blake3::hash(&(n * 64 + m).to_le_bytes()).to_hex().to_string()).collect();
     Message::text("user", &format!("{n} {}", &noise[..1000]))
 }
 
@@ -117,10 +112,8 @@ fn a_long_read_beside_appends_ends_where_the_lineage_ended_when_it_began() {
         scope.spawn(|| fill(&task, EVENTS..EVENTS + 3000));
         for _ in 0..5 {
             let end = task.head().unwrap().next;
-            let offsets: Vec<u64> = all(task.read(..end).unwrap())
-                .iter()
-                .map(|event| event.offset)
-                .collect();
+            let offsets: Vec<u64> =
+                all(task.read(..end).unwrap()).iter().map(|event| event.offset).collect();
             assert!(offsets.iter().copied().eq(0..end));
         }
     });

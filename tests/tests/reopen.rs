@@ -2,12 +2,7 @@
 //!
 //! A process that is being started has, until it runs its own program, everything open that the one
 //! has that starts it, locks too.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,10 +35,6 @@ fn a_store_that_was_closed_is_opened_again_while_the_process_starts_others() {
         done.store(true, Ordering::Relaxed);
     });
     let count = refused.len();
-    assert!(
-        refused.is_empty(),
-        "{count} of 60 were refused: {}",
-        refused[0]
-    );
+    assert!(refused.is_empty(), "{count} of 60 were refused: {}", refused[0]);
     assert!(!store.join("damaged/sled").exists(), "sled was set aside");
 }

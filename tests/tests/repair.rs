@@ -1,11 +1,6 @@
 //! `repair`: what opening does not mend by itself, and what is lost where both copies are hit. All that
 //! can be saved is saved, what was replaced is kept, and a dry run changes nothing.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -49,8 +44,7 @@ fn options() -> Options {
 
 fn write(task: &Task, n: u64, size: usize) {
     let text = Message::text("user", &format!("message {n}"));
-    task.append([text.into(), bodies::bytes(n, size)].to_vec())
-        .unwrap();
+    task.append([text.into(), bodies::bytes(n, size)].to_vec()).unwrap();
 }
 
 /// Every event of each lineage.
@@ -129,16 +123,10 @@ fn an_archive_file_that_is_damaged_inside_is_written_again_from_sled() {
     let expected = events(&engine);
     let faults = engine.verify(None, &mut |_, _| {}).unwrap().faults;
     let name = file.file_name().unwrap().to_str().unwrap();
-    assert!(
-        faults.iter().any(|f| f.message.contains(name)),
-        "I4: {faults:?}"
-    );
+    assert!(faults.iter().any(|f| f.message.contains(name)), "I4: {faults:?}");
     engine.close().unwrap();
     let report = both(&root);
-    assert!(
-        report.lost.is_empty() && report.verified.is_clean(),
-        "{report:?}"
-    );
+    assert!(report.lost.is_empty() && report.verified.is_clean(), "{report:?}");
     assert_eq!(report.mended.len(), 1, "{report:?}");
     assert!(root.join("damaged").join(name).exists());
     let mut found = whole(&root);
@@ -175,31 +163,17 @@ fn where_the_only_copy_of_commits_is_damaged_the_rest_is_saved_and_the_loss_is_l
     let from = history.iter().find(hit).unwrap().offset;
     assert_eq!(lost.task.as_deref(), Some("essay"));
     assert_eq!((lost.from, lost.to), (from, history.len() as u64));
-    assert_eq!(
-        lost.kept,
-        lost.to - lost.from - 2,
-        "all but one append are written down"
-    );
-    let kept = report
-        .kept
-        .iter()
-        .find(|p| p.ends_with("orphans.jsonl"))
-        .unwrap();
+    assert_eq!(lost.kept, lost.to - lost.from - 2, "all but one append are written down");
+    let kept = report.kept.iter().find(|p| p.ends_with("orphans.jsonl")).unwrap();
     let kept = fs::read_to_string(kept).unwrap();
     assert_eq!(kept.lines().count() as u64, lost.kept);
     assert!(kept.contains("message 72") && !kept.contains("message 71"));
     let found = whole(&root);
     let cut = &found[&("essay".to_owned(), 0)];
-    assert!(
-        cut.iter().eq(history.iter().take(from as usize)),
-        "I1: all before it"
-    );
+    assert!(cut.iter().eq(history.iter().take(from as usize)), "I1: all before it");
     assert!(found[&("essay".to_owned(), 1)] == expected[&("essay".to_owned(), 1)]);
     let other = &expected[&("tuning".to_owned(), 0)];
-    assert!(
-        found[&("tuning".to_owned(), 0)].starts_with(other),
-        "I1: the other task"
-    );
+    assert!(found[&("tuning".to_owned(), 0)].starts_with(other), "I1: the other task");
 }
 
 #[test]
@@ -217,37 +191,20 @@ fn where_archive_and_sled_are_both_damaged_each_gives_what_it_has() {
     let refused = Engine::open(&root, options()).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Corrupt, "{refused}");
     let report = both(&root);
-    assert!(
-        !report.lost.is_empty() && report.verified.is_clean(),
-        "{report:?}"
-    );
+    assert!(!report.lost.is_empty() && report.verified.is_clean(), "{report:?}");
     let found = whole(&root);
     for (name, history) in &expected {
         let Some(found) = found.get(name) else {
-            assert!(
-                report
-                    .lost
-                    .iter()
-                    .any(|l| l.task.as_deref() == Some(&name.0))
-            );
+            assert!(report.lost.iter().any(|l| l.task.as_deref() == Some(&name.0)));
             continue;
         };
-        let same = found
-            .iter()
-            .zip(history)
-            .take_while(|(a, b)| a == b)
-            .count();
+        let same = found.iter().zip(history).take_while(|(a, b)| a == b).count();
         if same < history.len() {
             let told = report.lost.iter().any(|lost| {
                 lost.task.as_deref() == Some(&name.0)
                     && (lost.from..lost.to).contains(&(same as u64))
             });
-            assert!(
-                told,
-                "I4: {name:?} from {same} of {}: {:?}",
-                history.len(),
-                report.lost
-            );
+            assert!(told, "I4: {name:?} from {same} of {}: {:?}", history.len(), report.lost);
         }
     }
 }
@@ -272,10 +229,7 @@ fn a_body_that_is_lost_in_a_pack_is_listed_and_a_snapshot_is_made_again() {
     let report = both(&root);
     assert_eq!(report.lost.len(), 1, "{report:?}");
     let lost = &report.lost[0];
-    assert_eq!(
-        (lost.task.as_deref(), lost.from, lost.to),
-        (Some("tuning"), 81, 82)
-    );
+    assert_eq!((lost.task.as_deref(), lost.from, lost.to), (Some("tuning"), 81, 82));
     let engine = Engine::open(&root, options()).unwrap();
     let task = engine.task("tuning").unwrap();
     let events: Vec<_> = task.read(..81).unwrap().map(|e| e.unwrap()).collect();
@@ -296,10 +250,7 @@ fn a_body_that_is_lost_in_a_pack_is_listed_and_a_snapshot_is_made_again() {
 fn a_store_that_is_whole_has_nothing_to_mend() {
     let (_dir, root) = killed();
     let report = repair(&root, &options(), false).unwrap();
-    assert!(
-        report.mended.is_empty() && report.lost.is_empty(),
-        "{report:?}"
-    );
+    assert!(report.mended.is_empty() && report.lost.is_empty(), "{report:?}");
     let none = repair(root.join("nothing"), &options(), false).unwrap_err();
     assert_eq!(none.kind(), ErrorKind::NotFound);
 }

@@ -1,11 +1,6 @@
 //! I5: a state is the same with snapshots, without them, and with damaged ones. A part of a state
 //! that did not change is stored once.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::fs;
 use std::path::Path;
@@ -66,9 +61,8 @@ fn wait(engine: &Engine, holds: impl Fn(&milepost::Stats) -> bool) {
 
 fn run(task: &Task, random: &mut Random, events: u64) {
     for _ in 0..events / 5 {
-        let batch: Vec<Body> = (0..5)
-            .map(|_| bodies::body(random.below(11) as u8, random.number(), 900))
-            .collect();
+        let batch: Vec<Body> =
+            (0..5).map(|_| bodies::body(random.below(11) as u8, random.number(), 900)).collect();
         task.append(batch).unwrap();
     }
 }
@@ -155,10 +149,7 @@ fn a_state_is_the_same_with_snapshots_without_them_and_with_damaged_ones() {
     let with = states(&engine, seed);
     engine.close().unwrap();
     let engine = Engine::open(&root, options()).unwrap();
-    assert!(
-        engine.stats().unwrap().snapshots >= 8,
-        "they outlive a close"
-    );
+    assert!(engine.stats().unwrap().snapshots >= 8, "they outlive a close");
     same(&states(&engine, seed), &with);
     engine.close().unwrap();
 
@@ -195,16 +186,11 @@ fn what_did_not_change_in_a_large_state_is_stored_once() {
     let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
     let json = |n: u64, len| milepost::Json::string(&bodies::text(n, len));
-    let artifacts = (0..60)
-        .map(|n| (format!("file {n}"), json(n, 4000)))
-        .collect();
-    task.append(milepost::ArtifactsEdited { artifacts })
-        .unwrap();
+    let artifacts = (0..60).map(|n| (format!("file {n}"), json(n, 4000))).collect();
+    task.append(milepost::ArtifactsEdited { artifacts }).unwrap();
     let mut made = 0;
     while made < 10 {
-        let prompt = |n| PromptChanged {
-            prompt: bodies::text(n, 1000),
-        };
+        let prompt = |n| PromptChanged { prompt: bodies::text(n, 1000) };
         task.append(Append::batch((0..100).map(prompt))).unwrap();
         made = engine.stats().unwrap().snapshots;
     }

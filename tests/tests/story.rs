@@ -1,10 +1,5 @@
 //! Blame and bisect against a fold of every prefix: random histories, forks of forks, trimmed ones.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use milepost::{
     Bisect, Engine, Error, Mark, Options, Point, PromptChanged, Retention, RunState, StepStarted,
@@ -90,33 +85,21 @@ fn naive(
 }
 
 fn check_blame(engine: &Engine, point: &Point, begin: u64) {
-    let states: Vec<_> = (begin..=point.offset)
-        .map(|offset| at(engine, point, offset))
-        .collect();
+    let states: Vec<_> = (begin..=point.offset).map(|offset| at(engine, point, offset)).collect();
     for pointer in POINTERS {
         let expected = naive(engine, &states, pointer, begin);
         let all = engine.blame(point, pointer, true).unwrap();
         let found: Vec<_> = all
             .changes
             .iter()
-            .map(|blame| {
-                (
-                    blame.point.offset,
-                    blame.before.clone(),
-                    blame.after.clone(),
-                )
-            })
+            .map(|blame| (blame.point.offset, blame.before.clone(), blame.after.clone()))
             .collect();
         assert_eq!(found, expected, "{pointer} at {point}");
         for blame in &all.changes {
             let (event, _) = engine.event(&blame.point).unwrap();
             let told = (blame.lineage, blame.time_us, blame.kind);
             let body = event.body.as_ref().unwrap();
-            let is = (
-                event.lineage,
-                event.header.time_us,
-                milepost::Body::name_of(body.kind()),
-            );
+            let is = (event.lineage, event.header.time_us, milepost::Body::name_of(body.kind()));
             assert_eq!(told, is);
         }
         let last = engine.blame(point, pointer, false).unwrap();
@@ -149,10 +132,7 @@ fn blame_looks_through_stretches_until_it_is_found() {
     let dir = tempfile::tempdir().unwrap();
     let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
-    let step = |step| StepStarted {
-        step,
-        ..Default::default()
-    };
+    let step = |step| StepStarted { step, ..Default::default() };
     let first = task.append(step(7)).unwrap().first;
     for _ in 0..7000 {
         drop(task.submit(bodies::body(8, random.number(), 60)).unwrap());
@@ -176,8 +156,7 @@ fn what_retention_trimmed_is_said_to_be_set_before_the_oldest_event() {
     for _ in 0..3 {
         for _ in 0..30 {
             let kind = [2, 3, 9][random.below(3) as usize];
-            task.append(bodies::body(kind, random.number(), 60))
-                .unwrap();
+            task.append(bodies::body(kind, random.number(), 60)).unwrap();
         }
         task.checkpoint(Mark::new()).unwrap();
     }
@@ -188,10 +167,7 @@ fn what_retention_trimmed_is_said_to_be_set_before_the_oldest_event() {
     let point = engine.point("t").unwrap();
     check_blame(&engine, &point, begin);
     let blamed = engine.blame(&point, "/prompt", false).unwrap();
-    assert_eq!(
-        (blamed.changes.len(), blamed.before_oldest),
-        (0, Some(begin))
-    );
+    assert_eq!((blamed.changes.len(), blamed.before_oldest), (0, Some(begin)));
     assert!(blamed.value.is_some());
     let never = engine.blame(&point, "/variables/none", true).unwrap();
     assert_eq!((never.changes.len(), never.before_oldest), (0, None));
@@ -208,10 +184,7 @@ fn the_oldest_event_of_a_trimmed_history_is_looked_at() {
     }
     task.checkpoint(Mark::new()).unwrap();
     let before = engine.point("t").unwrap().offset;
-    task.append(PromptChanged {
-        prompt: "be brief".to_owned(),
-    })
-    .unwrap();
+    task.append(PromptChanged { prompt: "be brief".to_owned() }).unwrap();
     task.checkpoint(Mark::new().at(before)).unwrap();
     engine.retain(&Retention::new().keep(1)).unwrap();
     let begin = task.lineage().info().unwrap().begin;
@@ -219,10 +192,7 @@ fn the_oldest_event_of_a_trimmed_history_is_looked_at() {
     let head = engine.point("t").unwrap();
     let blamed = engine.blame(&head, "/prompt", true).unwrap();
     assert_eq!(blamed.changes.len(), 1);
-    assert_eq!(
-        (blamed.changes[0].point.offset, blamed.before_oldest),
-        (begin, None)
-    );
+    assert_eq!((blamed.changes[0].point.offset, blamed.before_oldest), (begin, None));
     for first_bad in begin + 1..=head.offset {
         let mut bisect = engine.bisect(None, &head).unwrap();
         assert_eq!(bisect.good().offset, begin);
@@ -230,10 +200,7 @@ fn the_oldest_event_of_a_trimmed_history_is_looked_at() {
         assert_eq!(bisect.found().unwrap().offset, first_bad - 1);
     }
     let gone = engine.point(&format!("t@{}", begin - 1));
-    assert!(
-        gone.and_then(|gone| engine.bisect(Some(&gone), &head))
-            .is_err()
-    );
+    assert!(gone.and_then(|gone| engine.bisect(Some(&gone), &head)).is_err());
     engine.close().unwrap();
 }
 
@@ -312,11 +279,7 @@ fn bisect_finds_what_a_fold_of_every_prefix_does() {
         let first = (0..=bad.offset).find(|offset| is_so(&at(&engine, &bad, *offset)));
         let mut bisect = engine.bisect(None, &bad).unwrap();
         let done = bisect.run(&engine, |_, state| {
-            Ok::<_, Error>(if is_so(state) {
-                Verdict::Bad
-            } else {
-                Verdict::Good
-            })
+            Ok::<_, Error>(if is_so(state) { Verdict::Bad } else { Verdict::Good })
         });
         match first {
             Some(first) => assert_eq!(bisect.found().unwrap().offset + 1, first),
@@ -349,10 +312,7 @@ fn a_state_that_cannot_be_judged_is_passed_over() {
     let mut bisect = engine.bisect(None, &bad).unwrap();
     let all: Vec<u64> = (1..bad.offset).collect();
     let error = search(&engine, &mut bisect, 5, &all).unwrap_err();
-    assert!(
-        error.to_string().contains("64 states were passed over"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("64 states were passed over"), "{error}");
     engine.close().unwrap();
 }
 
@@ -365,10 +325,7 @@ fn ends_that_are_not_what_they_should_be_are_told() {
     let bad = engine.point("t").unwrap();
     let mut bisect = engine.bisect(None, &bad).unwrap();
     let error = search(&engine, &mut bisect, 0, &[]).unwrap_err();
-    assert!(
-        error.to_string().contains("is so at t/3@0 already"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("is so at t/3@0 already"), "{error}");
     let mut bisect = engine.bisect(None, &bad).unwrap();
     let error = search(&engine, &mut bisect, u64::MAX, &[]).unwrap_err();
     assert!(error.to_string().contains("is not so at"), "{error}");

@@ -93,9 +93,7 @@ pub(crate) struct Failed {
 /// On an error it takes back at once what it did. A path that somebody changed before it was moved is
 /// left to him and does not stop that: nothing of the restore is there.
 pub(crate) fn apply(restore: &Restore<'_>, present: ChunkId, tree: ChunkId) -> Result<(), Failed> {
-    let begun = restore
-        .check()
-        .and_then(|()| staging::Staging::find(restore));
+    let begun = restore.check().and_then(|()| staging::Staging::find(restore));
     match begun {
         Ok(None) => {}
         // What is in it is not this call's to clear.
@@ -103,10 +101,7 @@ pub(crate) fn apply(restore: &Restore<'_>, present: ChunkId, tree: ChunkId) -> R
             let name = staging::name(&restore.id);
             let why = || Error::new(ErrorKind::Conflict, format!("`{name}` is there already"));
             let error = why().at("the restore was begun before: recover it first");
-            return Err(Failed {
-                error,
-                recovered: Err(why()),
-            });
+            return Err(Failed { error, recovered: Err(why()) });
         }
         Err(error) => {
             let recovered = Ok(Recovered::Whole(Vec::new()));
@@ -115,18 +110,16 @@ pub(crate) fn apply(restore: &Restore<'_>, present: ChunkId, tree: ChunkId) -> R
     }
     if restore.plan.actions.is_empty() {
         let recovered = || Ok(Recovered::Whole(Vec::new()));
-        return check::check(restore, present, tree).map_err(|error| Failed {
-            error,
-            recovered: recovered(),
-        });
+        return check::check(restore, present, tree)
+            .map_err(|error| Failed { error, recovered: recovered() });
     }
     let mut done = 0;
-    moves::forward(restore, &mut done)
-        .and_then(|()| check::check(restore, present, tree))
-        .map_err(|error| {
+    moves::forward(restore, &mut done).and_then(|()| check::check(restore, present, tree)).map_err(
+        |error| {
             let recovered = take_back(restore, &Choices::default(), done);
             Failed { error, recovered }
-        })
+        },
+    )
 }
 
 /// Takes back the first `done` actions, and clears where all of them are.

@@ -27,10 +27,7 @@ pub(crate) fn below<'a, V>(
     let inside = entries
         .range((from, Bound::Unbounded))
         .take_while(move |(path, _)| is_below(&folder, path));
-    itself
-        .into_iter()
-        .chain(inside)
-        .map(|(path, v)| (&**path, v))
+    itself.into_iter().chain(inside).map(|(path, v)| (&**path, v))
 }
 
 /// Whether a folder is among some paths, or one that is below it.
@@ -55,9 +52,8 @@ mod tests {
         let entries = paths.map(|path| (Box::from(path.as_bytes()), ()));
         let entries = BTreeMap::from(entries);
         for folder in ["", "a", "a-b", "a/b", "c", "a/"] {
-            let found: Vec<&[u8]> = below(&entries, folder.as_bytes())
-                .map(|(path, ())| path)
-                .collect();
+            let found: Vec<&[u8]> =
+                below(&entries, folder.as_bytes()).map(|(path, ())| path).collect();
             let expected: Vec<&[u8]> = paths
                 .iter()
                 .map(|path| path.as_bytes())

@@ -121,21 +121,14 @@ impl Cache {
                 }
             }
             let kept = kept.iter();
-            less.add(
-                folder,
-                kept.map(|(name, known)| (*name, &known.stamp, &known.content)),
-            );
+            less.add(folder, kept.map(|(name, known)| (*name, &known.stamp, &known.content)));
         }
         less
     }
 
     /// What it knows of a folder, to be asked for names in their order.
     pub(crate) fn folder(&self, path: &[u8]) -> InFolder<'_> {
-        InFolder {
-            cache: self,
-            files: self.folders.get(path).map(Block::files),
-            next: None,
-        }
+        InFolder { cache: self, files: self.folders.get(path).map(Block::files), next: None }
     }
 
     /// Adds a folder with its files, in order of their names.
@@ -247,10 +240,7 @@ mod tests {
         for folder in FOLDERS {
             let files: Vec<_> = (1..=4_u8).map(|n| (vec![b'a' + n], known(n))).collect();
             let files = files.iter();
-            cache.add(
-                folder,
-                files.map(|(name, k)| (&**name, &k.stamp, &k.content)),
-            );
+            cache.add(folder, files.map(|(name, k)| (&**name, &k.stamp, &k.content)));
         }
         cache.add(b"empty", std::iter::empty());
         cache.belongs_to(ChunkId([9; 32]));
@@ -258,10 +248,7 @@ mod tests {
     }
 
     pub(super) fn check(cache: &Cache) {
-        assert_eq!(
-            (cache.files(), cache.capture()),
-            (12, Some(ChunkId([9; 32])))
-        );
+        assert_eq!((cache.files(), cache.capture()), (12, Some(ChunkId([9; 32]))));
         for folder in FOLDERS {
             let mut files = cache.folder(folder);
             assert_eq!(files.file(b"a"), None);

@@ -61,13 +61,7 @@ pub(crate) fn take(
     let stored = Stored::durable(&Storage {
         known,
         kept: workspace.kept(),
-        ..Storage::of(
-            folder,
-            options,
-            workspace.states(),
-            &chunks,
-            beside.as_deref(),
-        )
+        ..Storage::of(folder, options, workspace.states(), &chunks, beside.as_deref())
     })?;
     let mut report = CaptureReport {
         root: Hash(stored.root.0),

@@ -69,11 +69,8 @@ pub(crate) fn between(before: &Snapshot, after: &Snapshot) -> Result<FileChanges
             (None, Some(item)) => changes.added.push(SnapshotEntry { path, item }),
             (Some(item), None) => changes.removed.push(SnapshotEntry { path, item }),
             (Some(before), Some(after)) => {
-                let change = |path| FileChange {
-                    path,
-                    before: before.clone(),
-                    after: after.clone(),
-                };
+                let change =
+                    |path| FileChange { path, before: before.clone(), after: after.clone() };
                 if !same_content(&before, &after) {
                     changes.changed.push(change(path));
                 } else if before.mode != after.mode {
@@ -119,10 +116,7 @@ fn rename(changes: &mut FileChanges, chunks: &dyn Chunks) -> Result<()> {
         }
     };
     for to in &mut come {
-        let same = to
-            .as_ref()
-            .and_then(hash_of)
-            .and_then(|hash| by_hash.get_mut(&hash));
+        let same = to.as_ref().and_then(hash_of).and_then(|hash| by_hash.get_mut(&hash));
         let from = same.and_then(Vec::pop).and_then(|at| gone.get_mut(at));
         if let Some(from) = from {
             pair(from, to);

@@ -75,10 +75,7 @@ fn walk(
         let failed = |e| error::below("write", path.as_bytes(), e);
         match &item.kind {
             EntryKind::Directory { id } => {
-                let inside = place
-                    .dir()
-                    .make_directory(name.as_bytes())
-                    .map_err(failed)?;
+                let inside = place.dir().make_directory(name.as_bytes()).map_err(failed)?;
                 let folder = Folder::open(&**chunks, id).map_err(|e| e.at(&path))?;
                 let inside = place.inside(inside, path, item.mode);
                 let open = inside.how_many();

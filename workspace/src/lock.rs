@@ -104,14 +104,9 @@ fn lock_beside(folder: &File, path: &Path, store: Option<&Path>) -> Result<Optio
             format!("{shown} cannot be locked, and there is no XDG_RUNTIME_DIR for a lock file"),
         ));
     };
-    let made = std::fs::DirBuilder::new()
-        .mode(0o700)
-        .recursive(true)
-        .create(&dir);
+    let made = std::fs::DirBuilder::new().mode(0o700).recursive(true).create(&dir);
     made.map_err(|e| error::io("create", &dir, &e))?;
-    let of = folder
-        .metadata()
-        .map_err(|e| error::io("look at", path, &e))?;
+    let of = folder.metadata().map_err(|e| error::io("look at", path, &e))?;
     let name = dir.join(format!("{:x}-{:x}.lock", of.dev(), of.ino()));
     let file = File::options()
         .write(true)
@@ -226,17 +221,9 @@ mod tests {
         if std::env::var_os("XDG_RUNTIME_DIR").is_none() {
             let lock = lock_beside(&opened, &folder, Some(&store)).unwrap();
             assert!(lock.is_some());
-            assert!(
-                lock_beside(&opened, &folder, Some(&store))
-                    .unwrap()
-                    .is_none()
-            );
+            assert!(lock_beside(&opened, &folder, Some(&store)).unwrap().is_none());
             drop(lock);
-            assert!(
-                lock_beside(&opened, &folder, Some(&store))
-                    .unwrap()
-                    .is_some()
-            );
+            assert!(lock_beside(&opened, &folder, Some(&store)).unwrap().is_some());
         }
     }
 }

@@ -103,10 +103,7 @@ pub(crate) fn look(looking: &Looking<'_>) -> Result<Looked> {
     match looked {
         Some(looked) => Ok(looked),
         None => {
-            let whole = Looking {
-                since: None,
-                ..*looking
-            };
+            let whole = Looking { since: None, ..*looking };
             let looked = once(&whole)?;
             looked.ok_or_else(|| {
                 milepost::Error::corrupt("the look at the workspace", "a tree", "none")
@@ -118,10 +115,7 @@ pub(crate) fn look(looking: &Looking<'_>) -> Result<Looked> {
 /// Looks once; nothing where what was relied on is not enough.
 fn once(looking: &Looking<'_>) -> Result<Option<Looked>> {
     let now = looking.probe.now()?;
-    let found = looking
-        .root
-        .itself()
-        .map_err(|e| crate::error::below("look at", b"", e))?;
+    let found = looking.root.itself().map_err(|e| crate::error::below("look at", b"", e))?;
     let grain = Grain::new(looking.probe.is_on(found.device));
     grain.see(&found.stamp);
     let Looking { chunks, ask, .. } = *looking;

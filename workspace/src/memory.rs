@@ -54,10 +54,7 @@ impl Contents for MemoryChunks {
 
 impl Chunks for MemoryChunks {
     fn put(&self, contents: &[&[u8]]) -> Result<Vec<ChunkId>> {
-        Ok(contents
-            .iter()
-            .map(|content| self.hold(content.to_vec()))
-            .collect())
+        Ok(contents.iter().map(|content| self.hold(content.to_vec())).collect())
     }
 
     fn sync(&self) -> Result<()> {

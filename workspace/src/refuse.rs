@@ -15,9 +15,7 @@ pub(crate) fn check(folder: &Path, anyway: bool) -> Result<(PathBuf, Dir)> {
 }
 
 fn check_with(folder: &Path, anyway: bool, home: Option<&Path>) -> Result<(PathBuf, Dir)> {
-    let real = folder
-        .canonicalize()
-        .map_err(|e| error::io("open", folder, &e))?;
+    let real = folder.canonicalize().map_err(|e| error::io("open", folder, &e))?;
     let shown = printable(real.as_os_str().as_bytes());
     if !real.is_dir() {
         return Err(Error::invalid(format!("{shown} is no folder")));
@@ -102,14 +100,7 @@ mod tests {
         }
         fs::write(dir.path().join("bare/HEAD"), "ref: refs/heads/main\n").unwrap();
         fs::write(dir.path().join("file"), "").unwrap();
-        let refused = [
-            "w/.git",
-            "w/.git/hooks",
-            "w/sub/.GIT/x",
-            "bare",
-            "bare/refs",
-            "file",
-        ];
+        let refused = ["w/.git", "w/.git/hooks", "w/sub/.GIT/x", "bare", "bare/refs", "file"];
         for folder in refused {
             let error = check_with(&dir.path().join(folder), true, None).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Invalid, "{folder}: {error}");

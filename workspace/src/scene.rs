@@ -43,14 +43,9 @@ impl MemoryChunks {
     }
 
     fn below(&self, things: &Things, at: Option<&TreePath>) -> ChunkId {
-        let children = things
-            .iter()
-            .filter(|(path, _)| path.parent().as_ref() == at);
+        let children = things.iter().filter(|(path, _)| path.parent().as_ref() == at);
         let mut list: Vec<_> = children
-            .map(|(path, thing)| Entry {
-                name: path.name(),
-                item: self.item(things, path, thing),
-            })
+            .map(|(path, thing)| Entry { name: path.name(), item: self.item(things, path, thing) })
             .collect();
         list.sort_by(|a, b| a.name.cmp(&b.name));
         encode_directory(&list, &mut self.keep())
@@ -58,22 +53,13 @@ impl MemoryChunks {
 
     fn item(&self, things: &Things, path: &TreePath, thing: &Thing) -> Item {
         match thing {
-            Thing::File(bytes, mode) => Item {
-                mode: *mode,
-                kind: self.file(bytes),
-            },
-            Thing::Link(target) => Item {
-                mode: 0o777,
-                kind: EntryKind::Link {
-                    target: target.as_slice().into(),
-                },
-            },
+            Thing::File(bytes, mode) => Item { mode: *mode, kind: self.file(bytes) },
+            Thing::Link(target) => {
+                Item { mode: 0o777, kind: EntryKind::Link { target: target.as_slice().into() } }
+            }
             Thing::Dir(mode) => {
                 let id = self.below(things, Some(path));
-                Item {
-                    mode: *mode,
-                    kind: EntryKind::Directory { id },
-                }
+                Item { mode: *mode, kind: EntryKind::Directory { id } }
             }
         }
     }
@@ -81,27 +67,15 @@ impl MemoryChunks {
     fn file(&self, bytes: &[u8]) -> EntryKind {
         let len = bytes.len() as u64;
         if bytes.len() <= CUT {
-            return EntryKind::File {
-                len,
-                id: self.store(bytes),
-                unstable: false,
-            };
+            return EntryKind::File { len, id: self.store(bytes), unstable: false };
         }
         let parts: Vec<_> = bytes
             .chunks(if bytes.len() > 5000 { 4500 } else { CUT })
-            .map(|part| FilePart {
-                id: self.store(part),
-                len: part.len() as u64,
-            })
+            .map(|part| FilePart { id: self.store(part), len: part.len() as u64 })
             .collect();
         let hash = Hash(ChunkEntry::id_of(bytes).0);
         let list = encode_file(&parts, &mut self.keep());
-        EntryKind::Listed {
-            len,
-            hash,
-            list,
-            unstable: false,
-        }
+        EntryKind::Listed { len, hash, list, unstable: false }
     }
 
     /// What a tree holds.
@@ -113,10 +87,8 @@ impl MemoryChunks {
 
     fn list(&self, tree: &ChunkId, at: Option<&TreePath>, things: &mut Things) {
         for Entry { name, item } in entries(self, tree).unwrap() {
-            let path = at.map_or_else(
-                || TreePath::from(name.clone()),
-                |at| at.join(&name).unwrap(),
-            );
+            let path =
+                at.map_or_else(|| TreePath::from(name.clone()), |at| at.join(&name).unwrap());
             self.list_item(&path, &item, things);
         }
     }
@@ -130,9 +102,7 @@ impl MemoryChunks {
             EntryKind::Link { target } => Thing::Link(target.to_vec()),
             _ => {
                 let parts = parts(self, item).unwrap();
-                let read = parts
-                    .iter()
-                    .flat_map(|part| self.get(&part.id).unwrap().to_vec());
+                let read = parts.iter().flat_map(|part| self.get(&part.id).unwrap().to_vec());
                 Thing::File(read.collect(), item.mode)
             }
         };
@@ -161,10 +131,7 @@ pub(crate) fn follow(chunks: &MemoryChunks, plan: &RestorePlan, present: &Things
         let at = &action.path;
         assert_eq!(action.slot as usize, n);
         if let Some(parent) = at.parent() {
-            assert!(
-                matches!(now.get(&parent), Some(Thing::Dir(_))),
-                "{at} has no folder"
-            );
+            assert!(matches!(now.get(&parent), Some(Thing::Dir(_))), "{at} has no folder");
         }
         match (action.verb, &action.before, &action.after) {
             (Verb::Create, None, Some(after)) => {
@@ -204,9 +171,7 @@ pub(crate) fn set_bits(path: &Path, bits: u16) {
 
 /// A folder that goes when it is dropped: in memory where that can be, since these tests sync a lot.
 pub(crate) fn temporary() -> tempfile::TempDir {
-    tempfile::tempdir_in("/dev/shm")
-        .or_else(|_| tempfile::tempdir())
-        .unwrap()
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
 /// Does something in the folder of a path, which may be closed.
@@ -255,11 +220,7 @@ pub(crate) fn read(folder: &Path) -> BTreeMap<Vec<u8>, (Thing, u64)> {
 fn read_below(folder: &Path, below: &[u8], found: &mut BTreeMap<Vec<u8>, (Thing, u64)>) {
     for entry in std::fs::read_dir(at(folder, below)).unwrap() {
         let name = entry.unwrap().file_name().into_vec();
-        let path = if below.is_empty() {
-            name
-        } else {
-            [below, b"/", &name].concat()
-        };
+        let path = if below.is_empty() { name } else { [below, b"/", &name].concat() };
         let full = at(folder, &path);
         let meta = full.symlink_metadata().unwrap();
         let bits = (meta.mode() & 0o777) as u16;
@@ -267,12 +228,7 @@ fn read_below(folder: &Path, below: &[u8], found: &mut BTreeMap<Vec<u8>, (Thing,
             read_below(folder, &path, found);
             Thing::Dir(bits)
         } else if meta.is_symlink() {
-            Thing::Link(
-                std::fs::read_link(&full)
-                    .unwrap()
-                    .into_os_string()
-                    .into_vec(),
-            )
+            Thing::Link(std::fs::read_link(&full).unwrap().into_os_string().into_vec())
         } else {
             Thing::File(std::fs::read(&full).unwrap(), bits)
         };
@@ -283,9 +239,7 @@ fn read_below(folder: &Path, below: &[u8], found: &mut BTreeMap<Vec<u8>, (Thing,
 /// The same without the inodes, as paths of a tree.
 pub(crate) fn read_things(folder: &Path) -> Things {
     let found = read(folder).into_iter();
-    found
-        .map(|(bytes, (thing, _))| (path(bytes), thing))
-        .collect()
+    found.map(|(bytes, (thing, _))| (path(bytes), thing)).collect()
 }
 
 /// Opens up all of a folder, so that it can be removed.
@@ -323,10 +277,7 @@ impl Random {
 
 /// The seeds of a test: those up to `count`, or the one in `MILEPOST_SEED`.
 pub(crate) fn seeds(count: u64) -> Vec<u64> {
-    match std::env::var("MILEPOST_SEED")
-        .ok()
-        .and_then(|seed| seed.parse().ok())
-    {
+    match std::env::var("MILEPOST_SEED").ok().and_then(|seed| seed.parse().ok()) {
         Some(seed) => vec![seed],
         None => (1..=count).collect(),
     }
@@ -369,9 +320,7 @@ pub(crate) fn random_things(random: &mut Random, count: usize) -> Things {
 
 /// Some change: something is put, or taken away.
 pub(crate) fn edit(random: &mut Random, things: &mut Things, only_add: bool) {
-    let dirs = things
-        .iter()
-        .filter(|(_, thing)| matches!(thing, Thing::Dir(_)));
+    let dirs = things.iter().filter(|(_, thing)| matches!(thing, Thing::Dir(_)));
     let dirs: Vec<_> = dirs.map(|(path, _)| path.clone()).collect();
     let at = random.below(dirs.len() + 1);
     let name = Name::new(random.of(&NAMES)).unwrap();
@@ -384,10 +333,7 @@ pub(crate) fn edit(random: &mut Random, things: &mut Things, only_add: bool) {
     }
     let thing = random_thing(random);
     // A folder that gets other bits keeps what is in it, at times.
-    let stays = matches!(
-        (things.get(&target), &thing),
-        (Some(Thing::Dir(_)), Thing::Dir(_))
-    );
+    let stays = matches!((things.get(&target), &thing), (Some(Thing::Dir(_)), Thing::Dir(_)));
     if !(stays && random.below(4) > 0) {
         things.retain(|path, _| !path.is_in(&target));
     }

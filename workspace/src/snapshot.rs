@@ -91,9 +91,7 @@ impl Snapshot {
     pub fn at(engine: &Engine, point: &Point) -> Result<Self> {
         match engine.run_state(point)?.workspace {
             Some(root) => Self::of(engine, root),
-            None => Err(Error::not_found(format!(
-                "no capture of a workspace before {point}"
-            ))),
+            None => Err(Error::not_found(format!("no capture of a workspace before {point}"))),
         }
     }
 
@@ -118,11 +116,7 @@ impl Snapshot {
             bytes: capture.bytes,
             skipped: capture.skipped,
         };
-        Ok(Self {
-            chunks,
-            capture: Arc::new(capture),
-            info,
-        })
+        Ok(Self { chunks, capture: Arc::new(capture), info })
     }
 
     /// What it says of itself.
@@ -169,10 +163,7 @@ impl Snapshot {
     /// `NotFound` and `Corrupt` where a folder on the way cannot be read.
     pub fn entry(&self, path: &TreePath) -> Result<Option<SnapshotEntry>> {
         let found = tree::find(&*self.chunks, &self.capture.tree, path)?;
-        Ok(found.map(|entry| SnapshotEntry {
-            path: path.clone(),
-            item: entry.item,
-        }))
+        Ok(found.map(|entry| SnapshotEntry { path: path.clone(), item: entry.item }))
     }
 
     /// The content of a file, to be read from its beginning.
@@ -222,31 +213,20 @@ impl Snapshot {
             }
             _ => {}
         }
-        let opened = folder
-            .canonicalize()
-            .map_err(|e| error::io("open", folder, &e))?;
+        let opened = folder.canonicalize().map_err(|e| error::io("open", folder, &e))?;
         let dir = at_root(&opened).map_err(|e| error::io("open", folder, &e.into()))?;
-        let names = dir
-            .names(0)
-            .map_err(|e| error::io("list", folder, &e.into()))?;
+        let names = dir.names(0).map_err(|e| error::io("list", folder, &e.into()))?;
         if !names.is_empty() {
             let shown = printable(folder.as_os_str().as_bytes());
             return Err(Error::invalid(format!("{shown} is not empty")));
         }
-        fill(
-            &self.chunks,
-            (&self.capture.tree, self.budget()),
-            dir,
-            processors(),
-        )
+        fill(&self.chunks, (&self.capture.tree, self.budget()), dir, processors())
     }
 }
 
 impl std::fmt::Debug for Snapshot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Snapshot")
-            .field("info", &self.info)
-            .finish_non_exhaustive()
+        f.debug_struct("Snapshot").field("info", &self.info).finish_non_exhaustive()
     }
 }
 
@@ -346,11 +326,7 @@ fn skips_of(chunks: &dyn Chunks, capture: &Capture) -> Result<VecDeque<Result<Sk
     if bytes.len() as u64 != capture.skips.len {
         let expected = format!("{} bytes", capture.skips.len);
         let found = format!("{} bytes", bytes.len());
-        return Err(Error::corrupt(
-            "the list of skips of a capture",
-            expected,
-            found,
-        ));
+        return Err(Error::corrupt("the list of skips of a capture", expected, found));
     }
     Ok(Skip::decode_list(&bytes).collect())
 }

@@ -80,10 +80,7 @@ impl States {
             };
             return Err(Error::new(ErrorKind::Unavailable, message));
         }
-        let mut went = Went {
-            before: told.state,
-            ..Went::default()
-        };
+        let mut went = Went { before: told.state, ..Went::default() };
         if matches!(next, WorkspaceState::Creating | WorkspaceState::Restoring) {
             told.since = Some(now());
             for count in [&self.files, &self.bytes, &self.read] {
@@ -121,10 +118,7 @@ impl States {
     }
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "how long something takes decides nothing"
-)]
+#[expect(clippy::disallowed_methods, reason = "how long something takes decides nothing")]
 fn now() -> Instant {
     Instant::now()
 }
@@ -149,11 +143,7 @@ pub struct StatusFeed {
 impl StatusFeed {
     pub(crate) fn of(states: &Arc<States>) -> Self {
         let seen = states.told.lock().changes;
-        Self {
-            states: Arc::clone(states),
-            seen,
-            last: states.status(),
-        }
+        Self { states: Arc::clone(states), seen, last: states.status() }
     }
 
     /// Waits until the state changes or progress was made, at most for `patience`: the newest status,
@@ -201,11 +191,7 @@ mod tests {
         ];
         for from in [Idle, Creating, Restoring, Failed] {
             for to in [Idle, Creating, Restoring, Failed] {
-                assert_eq!(
-                    follows(from, to),
-                    legal.contains(&(from, to)),
-                    "{from:?} {to:?}"
-                );
+                assert_eq!(follows(from, to), legal.contains(&(from, to)), "{from:?} {to:?}");
             }
         }
     }
@@ -219,16 +205,10 @@ mod tests {
         states.count(1, 5);
         let status = feed.next_within(Duration::ZERO).unwrap();
         assert_eq!((status.state, status.files, status.bytes), (Creating, 1, 5));
-        assert_eq!(
-            states.go(Restoring, None).unwrap_err().kind(),
-            ErrorKind::Unavailable
-        );
+        assert_eq!(states.go(Restoring, None).unwrap_err().kind(), ErrorKind::Unavailable);
         states.go(Failed, Some(&Error::invalid("no room"))).unwrap();
         let status = feed.next_within(Duration::ZERO).unwrap();
-        assert_eq!(
-            (status.state, status.error.as_deref()),
-            (Failed, Some("no room"))
-        );
+        assert_eq!((status.state, status.error.as_deref()), (Failed, Some("no room")));
         states.go(Idle, None).unwrap();
         assert_eq!(feed.next_within(Duration::ZERO).unwrap().error, None);
         states.close();

@@ -67,9 +67,7 @@ impl Workspace {
             kept: Kept::default(),
             busy: Mutex::new(()),
         };
-        Ok(Self {
-            inner: Arc::new(inner),
-        })
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// The folder, absolute and without links.

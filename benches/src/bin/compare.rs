@@ -45,12 +45,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         appends::appends(&mut figures, rounds, span, only);
     }
     if wanted("load") {
-        load::load(
-            &mut figures,
-            rounds,
-            if quick { 128 << 20 } else { 1 << 30 },
-            only,
-        );
+        load::load(&mut figures, rounds, if quick { 128 << 20 } else { 1 << 30 }, only);
     }
     if wanted("steps") {
         steps::steps(
@@ -61,11 +56,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         );
     }
     if wanted("growth") && only.is_none_or(|only| only == "Milepost") {
-        let (events, others) = if quick {
-            (100_000, 1000)
-        } else {
-            (10_000_000, 10_000)
-        };
+        let (events, others) = if quick { (100_000, 1000) } else { (10_000_000, 10_000) };
         growth::growth(&mut figures, if quick { 1 } else { 3 }, events, others);
     }
     println!("{}", figures.page());

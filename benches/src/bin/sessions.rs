@@ -49,11 +49,7 @@ impl Random {
         let (a, b) = (self.next(), self.next());
         let (low, high) = (a & 0xffff_ffff, a >> 32);
         let (tail, end) = (b & 0xfff, b >> 16);
-        format!(
-            "{low:08x}-{:04x}-4{tail:03x}-8{:03x}-{end:012x}",
-            high & 0xffff,
-            high >> 20
-        )
+        format!("{low:08x}-{:04x}-4{tail:03x}-8{:03x}-{end:012x}", high & 0xffff, high >> 20)
     }
 
     /// Words, with quotes and newlines among them as code has.
@@ -94,14 +90,7 @@ struct Session<'a> {
 fn session(folder: &std::path::Path, bytes: u64, random: &mut Random) -> io::Result<()> {
     let id = random.uuid();
     let file = BufWriter::new(File::create(folder.join(format!("{id}.jsonl")))?);
-    let mut session = Session {
-        random,
-        file,
-        id,
-        last: None,
-        written: 0,
-        second: 0,
-    };
+    let mut session = Session { random, file, id, last: None, written: 0, second: 0 };
     let mut earlier = Vec::new();
     while session.written < bytes {
         if session.random.below(12) == 0 && !earlier.is_empty() {
@@ -132,10 +121,7 @@ impl Session<'_> {
             "uuid": uuid, "timestamp": format!("2025-11-03T{hours:02}:{minutes:02}:{:02}.123Z", self.second % 60),
         });
         if let (Some(content), Some(fields)) = (result_of(&value), value.as_object_mut()) {
-            fields.insert(
-                "toolUseResult".into(),
-                json!({"stdout": content, "interrupted": false}),
-            );
+            fields.insert("toolUseResult".into(), json!({"stdout": content, "interrupted": false}));
         }
         self.write(&value)?;
         self.last = Some(uuid.clone());
@@ -169,10 +155,7 @@ impl Session<'_> {
     fn turn(&mut self) -> io::Result<()> {
         let id = self.random.uuid();
         let thought = self.random.text(400);
-        self.said(
-            &id,
-            json!({"type": "thinking", "thinking": thought, "signature": "c2ln"}),
-        )?;
+        self.said(&id, json!({"type": "thinking", "thinking": thought, "signature": "c2ln"}))?;
         let text = self.random.text(200);
         self.said(&id, json!({"type": "text", "text": text}))?;
         let mut calls = Vec::new();
@@ -187,11 +170,7 @@ impl Session<'_> {
             let length = 200 + self.random.below(6000);
             let content = self.random.text(length);
             let block = json!({"type": "tool_result", "tool_use_id": call, "content": content});
-            self.line(
-                "user",
-                json!({"role": "user", "content": [block]}),
-                Some(line),
-            )?;
+            self.line("user", json!({"role": "user", "content": [block]}), Some(line))?;
         }
         Ok(())
     }

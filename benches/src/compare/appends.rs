@@ -32,28 +32,14 @@ pub fn appends(figures: &mut Figures, rounds: usize, span: Duration, only: Optio
             let what = what(writers, size);
             eprintln!("appends: {what}");
             for _ in 0..rounds {
-                for contestant in ALL
-                    .iter()
-                    .filter(|one| only.is_none_or(|only| only == one.name))
+                for contestant in ALL.iter().filter(|one| only.is_none_or(|only| only == one.name))
                 {
                     let dir = folder();
                     let log = (contestant.begin)(dir.path());
                     let ran = run(&*log, writers, size, span);
                     figures.add("appends", &what, contestant.name, "/s", ran.rate);
-                    figures.add(
-                        "append, half within",
-                        &what,
-                        contestant.name,
-                        "us",
-                        ran.half,
-                    );
-                    figures.add(
-                        "append, 99 of 100 within",
-                        &what,
-                        contestant.name,
-                        "us",
-                        ran.most,
-                    );
+                    figures.add("append, half within", &what, contestant.name, "us", ran.half);
+                    figures.add("append, 99 of 100 within", &what, contestant.name, "us", ran.most);
                 }
             }
         }
@@ -68,34 +54,23 @@ struct Ran {
 
 /// Lets writers append for a while. What they wait for at the beginning is no part of it.
 fn run(log: &dyn EventLog, writers: usize, size: usize, span: Duration) -> Ran {
-    let events: Vec<Event> = (0..writers)
-        .map(|n| Event::of(generated(n as u64, size)))
-        .collect();
+    let events: Vec<Event> = (0..writers).map(|n| Event::of(generated(n as u64, size))).collect();
     for event in &events {
         log.append(std::slice::from_ref(event));
     }
     let over = AtomicBool::new(false);
     let begun = Instant::now();
     let mut took: Vec<Duration> = std::thread::scope(|scope| {
-        let writers: Vec<_> = events
-            .iter()
-            .map(|event| scope.spawn(|| each(log, event, &over)))
-            .collect();
+        let writers: Vec<_> =
+            events.iter().map(|event| scope.spawn(|| each(log, event, &over))).collect();
         std::thread::sleep(span);
         over.store(true, Ordering::Relaxed);
-        writers
-            .into_iter()
-            .flat_map(|writer| writer.join().unwrap())
-            .collect()
+        writers.into_iter().flat_map(|writer| writer.join().unwrap()).collect()
     });
     let rate = took.len() as f64 / begun.elapsed().as_secs_f64();
     took.sort_unstable();
     let within = |part: f64| took[(took.len() as f64 * part) as usize].as_secs_f64() * 1e6;
-    Ran {
-        rate,
-        half: within(0.5),
-        most: within(0.99),
-    }
+    Ran { rate, half: within(0.5), most: within(0.99) }
 }
 
 fn each(log: &dyn EventLog, event: &Event, over: &AtomicBool) -> Vec<Duration> {

@@ -178,9 +178,7 @@ struct Grouped(SqliteGroup);
 
 impl EventLog for Grouped {
     fn append(&self, events: &[Event]) {
-        events
-            .iter()
-            .for_each(|event| self.0.append(&event.payload));
+        events.iter().for_each(|event| self.0.append(&event.payload));
     }
 
     fn scan(&self) -> Option<usize> {

@@ -144,32 +144,22 @@ pub fn machine() -> Vec<(String, String)> {
     let cpus = read("/proc/cpuinfo");
     let model = cpus.lines().find(|line| line.starts_with("model name"));
     let model = model.and_then(|line| line.split(": ").nth(1));
-    let count = cpus
-        .lines()
-        .filter(|line| line.starts_with("processor"))
-        .count();
+    let count = cpus.lines().filter(|line| line.starts_with("processor")).count();
     let run = |program: &str, args: &[&str]| {
         let output = std::process::Command::new(program).args(args).output();
         let text = output.map(|output| output.stdout).unwrap_or_default();
         String::from_utf8_lossy(&text).trim().to_owned()
     };
-    let versions = format!(
-        "SQLite {}, redb 4.6, fjall 3.1, okaywal 0.3, sled 0.34",
-        rusqlite::version()
-    );
+    let versions =
+        format!("SQLite {}, redb 4.6, fjall 3.1, okaywal 0.3, sled 0.34", rusqlite::version());
     let folder = std::env::var("MILEPOST_BENCH_DIR").unwrap_or_else(|_| ".".to_owned());
     let all = [
-        (
-            "processor",
-            format!("{count} x {}", model.unwrap_or("unknown")),
-        ),
+        ("processor", format!("{count} x {}", model.unwrap_or("unknown"))),
         ("system", run("uname", &["-sr"])),
         ("file system", run("stat", &["-f", "-c", "%T", &folder])),
         ("compiler", run("rustc", &["--version"])),
         ("commit", run("git", &["describe", "--always", "--dirty"])),
         ("peers", versions),
     ];
-    all.into_iter()
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect()
+    all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }

@@ -62,10 +62,7 @@ pub fn growth(figures: &mut Figures, rounds: usize, events: u64, others: u64) {
         store.grow(EVENTS);
         for count in powers(1, others) {
             while tasks < count {
-                let task = store
-                    .engine()
-                    .start_task(&format!("t{tasks}"), "bench")
-                    .unwrap();
+                let task = store.engine().start_task(&format!("t{tasks}"), "bench").unwrap();
                 task.append(batch(0, 100)).unwrap();
                 task.checkpoint(Mark::new()).unwrap();
                 tasks += 1;
@@ -99,12 +96,7 @@ struct Store {
 
 impl Store {
     fn new() -> Self {
-        let mut store = Self {
-            dir: folder(),
-            engine: None,
-            events: 0,
-            random: 1,
-        };
+        let mut store = Self { dir: folder(), engine: None, events: 0, random: 1 };
         store.open();
         store.engine().start_task("bench", "bench").unwrap();
         store
@@ -143,10 +135,7 @@ impl Store {
     }
 
     fn offset(&mut self) -> u64 {
-        self.random = self
-            .random
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
+        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         1 + (self.random >> 20) % (self.events - 1)
     }
 
@@ -170,10 +159,8 @@ impl Store {
     fn time(&mut self, operation: &str, n: u64) -> f64 {
         let at = self.offset();
         let (engine, task) = (self.engine().clone(), self.task());
-        let first = CheckpointQuery {
-            task: Some("bench".to_owned()),
-            ..CheckpointQuery::default()
-        };
+        let first =
+            CheckpointQuery { task: Some("bench".to_owned()), ..CheckpointQuery::default() };
         match operation {
             "append" => {
                 let one = generated(n, BYTES);

@@ -35,16 +35,10 @@ pub fn load(figures: &mut Figures, rounds: usize, bytes: u64, only: Option<&str>
             let wrote = (written() - before) as f64 / size as f64;
             let mut add = |unit, figure| figures.add("load", &what, contestant.name, unit, figure);
             add("MB/s", mb / acknowledged);
-            add(
-                "MB/s, with all that is put off",
-                mb / (acknowledged + settled),
-            );
+            add("MB/s, with all that is put off", mb / (acknowledged + settled));
             add("x written", wrote);
             drop(log);
-            add(
-                "x on the disk, closed",
-                on_disk(dir.path()) as f64 / size as f64,
-            );
+            add("x on the disk, closed", on_disk(dir.path()) as f64 / size as f64);
             let log = (contestant.begin)(dir.path());
             let mut read = None;
             let scanned = seconds(|| read = log.scan());

@@ -29,32 +29,15 @@ pub fn draw(figures: &Figures, dir: &Path) -> Result<Vec<String>, Box<dyn Error>
         let whats = WRITERS.map(|writers| (format!("{writers}"), what(writers, size)));
         let title = what(1, size).replace("1 writer, ", "Durable appends a second, events of ");
         let name = format!("appends-{size}.svg");
-        if bars(
-            figures,
-            &dir.join(&name),
-            (&title, "writers"),
-            ("appends", "/s"),
-            &whats,
-        )? {
+        if bars(figures, &dir.join(&name), (&title, "writers"), ("appends", "/s"), &whats)? {
             names.push(name);
         }
     }
     let of_steps: Vec<&str> = whats(figures, "steps", "bytes");
-    let whats: Vec<(String, String)> = of_steps
-        .iter()
-        .map(|what| ((*what).to_owned(), (*what).to_owned()))
-        .collect();
-    let title = (
-        "A conversation that grows, a checkpoint a step: bytes on the disk",
-        "",
-    );
-    if bars(
-        figures,
-        &dir.join("steps-disk.svg"),
-        title,
-        ("steps", "bytes"),
-        &whats,
-    )? {
+    let whats: Vec<(String, String)> =
+        of_steps.iter().map(|what| ((*what).to_owned(), (*what).to_owned())).collect();
+    let title = ("A conversation that grows, a checkpoint a step: bytes on the disk", "");
+    if bars(figures, &dir.join("steps-disk.svg"), title, ("steps", "bytes"), &whats)? {
         names.push("steps-disk.svg".to_owned());
     }
     let growths = [
@@ -72,10 +55,7 @@ pub fn draw(figures: &Figures, dir: &Path) -> Result<Vec<String>, Box<dyn Error>
 
 /// A line for each operation over the sizes of a growth, both on logarithmic scales. False where nothing was measured.
 fn lines(figures: &Figures, path: &Path, work: &str) -> Result<bool, Box<dyn Error>> {
-    let of = figures
-        .all
-        .iter()
-        .filter(|f| f.work == work && f.unit == "us");
+    let of = figures.all.iter().filter(|f| f.work == work && f.unit == "us");
     let points: Vec<(&str, f64, f64)> = of
         .filter_map(|f| {
             let power = f.who.strip_prefix("10^")?.parse::<i32>().ok()?;
@@ -91,17 +71,11 @@ fn lines(figures: &Figures, path: &Path, work: &str) -> Result<bool, Box<dyn Err
     let area = SVGBackend::new(path, (900, 420)).into_drawing_area();
     area.fill(&WHITE)?;
     let mut chart = ChartBuilder::on(&area)
-        .caption(
-            format!("{work}: microseconds an operation"),
-            ("sans-serif", 18),
-        )
+        .caption(format!("{work}: microseconds an operation"), ("sans-serif", 18))
         .margin(12)
         .x_label_area_size(36)
         .y_label_area_size(60)
-        .build_cartesian_2d(
-            (least..most * 8.0).log_scale(),
-            (low / 2.0..high * 2.0).log_scale(),
-        )?;
+        .build_cartesian_2d((least..most * 8.0).log_scale(), (low / 2.0..high * 2.0).log_scale())?;
     chart
         .configure_mesh()
         .x_label_formatter(&|x| short(*x))
@@ -146,11 +120,7 @@ fn bars(
 ) -> Result<bool, Box<dyn Error>> {
     let mut whos: Vec<&str> = Vec::new();
     let mut values = Vec::new();
-    for figure in figures
-        .all
-        .iter()
-        .filter(|f| f.work == work && f.unit == unit)
-    {
+    for figure in figures.all.iter().filter(|f| f.work == work && f.unit == unit) {
         if !groups.iter().any(|(_, what)| *what == figure.what) {
             continue;
         }
@@ -186,10 +156,7 @@ fn bars(
         let drawn = groups.iter().enumerate().filter_map(|(group, (_, what))| {
             let figure = figures.median(work, what, who, unit)?;
             let left = across * group as f64 + n as f64 + 0.5;
-            Some(Rectangle::new(
-                [(left, least / 2.0), (left + 0.9, figure)],
-                color.filled(),
-            ))
+            Some(Rectangle::new([(left, least / 2.0), (left + 0.9, figure)], color.filled()))
         });
         chart
             .draw_series(drawn)?

@@ -40,9 +40,7 @@ pub fn steps(figures: &mut Figures, rounds: usize, steps: usize, only: Option<&s
     ];
     let what = format!("{steps} steps");
     for _ in 0..rounds {
-        for (who, begin) in all
-            .into_iter()
-            .filter(|(who, _)| only.is_none_or(|only| only == *who))
+        for (who, begin) in all.into_iter().filter(|(who, _)| only.is_none_or(|only| only == *who))
         {
             eprintln!("steps: {who}");
             let dir = folder();
@@ -64,11 +62,7 @@ pub fn steps(figures: &mut Figures, rounds: usize, steps: usize, only: Option<&s
             let last = last / (steps / 10) as f64;
             add(&format!("{what}, all saved"), "ms", saved * 1e3);
             add("one of the last tenth", "ms", last * 1e3);
-            add(
-                &format!("disk behind {what}"),
-                "bytes",
-                on_disk(dir.path()) as f64,
-            );
+            add(&format!("disk behind {what}"), "bytes", on_disk(dir.path()) as f64);
             let some = (0..20).map(|n| n * steps / 20);
             let took = seconds(|| {
                 for step in some {
@@ -83,9 +77,7 @@ pub fn steps(figures: &mut Figures, rounds: usize, steps: usize, only: Option<&s
 
 fn of_step(step: usize) -> Vec<Body> {
     let sizes = MESSAGES.into_iter().zip(0_u64..);
-    sizes
-        .map(|(size, n)| generated(step as u64 * 8 + n, size))
-        .collect()
+    sizes.map(|(size, n)| generated(step as u64 * 8 + n, size)).collect()
 }
 
 struct Ours {
@@ -99,19 +91,13 @@ impl Ours {
     fn new(dir: &Path) -> Self {
         let engine = Engine::open(dir.join("store"), Options::default()).unwrap();
         let task = engine.start_task("compare", "bench").unwrap();
-        Self {
-            engine,
-            task,
-            points: Vec::new(),
-        }
+        Self { engine, task, points: Vec::new() }
     }
 }
 
 impl Saver for Ours {
     fn save(&mut self, _: usize, new: &[Body], _: &Value) {
-        self.task
-            .append(Append::batch(new.iter().cloned()))
-            .unwrap();
+        self.task.append(Append::batch(new.iter().cloned())).unwrap();
         let checkpoint = self.task.checkpoint(Mark::new()).unwrap();
         self.points.push(checkpoint.at);
     }
@@ -119,9 +105,7 @@ impl Saver for Ours {
     fn load(&mut self, step: usize) -> usize {
         let point = self.task.point(self.points[step]).unwrap();
         let state = self.engine.run_state(&point).unwrap();
-        let state = state
-            .to_json(self.engine.chunks().as_ref(), MessageRange::All)
-            .unwrap();
+        let state = state.to_json(self.engine.chunks().as_ref(), MessageRange::All).unwrap();
         state["messages"].as_array().unwrap().len()
     }
 
@@ -143,8 +127,7 @@ impl Whole {
         let db = Connection::open(dir.join("states.db")).unwrap();
         db.pragma_update(None, "journal_mode", "WAL").unwrap();
         db.pragma_update(None, "synchronous", "FULL").unwrap();
-        db.execute_batch("CREATE TABLE state (step INTEGER PRIMARY KEY, state BLOB)")
-            .unwrap();
+        db.execute_batch("CREATE TABLE state (step INTEGER PRIMARY KEY, state BLOB)").unwrap();
         Self(db)
     }
 }
@@ -158,17 +141,12 @@ impl Saver for Whole {
 
     fn load(&mut self, step: usize) -> usize {
         let select = "SELECT state FROM state WHERE step = ?1";
-        let state: Vec<u8> = self
-            .0
-            .query_row(select, [step as i64], |row| row.get(0))
-            .unwrap();
+        let state: Vec<u8> = self.0.query_row(select, [step as i64], |row| row.get(0)).unwrap();
         count(&state)
     }
 
     fn settle(&mut self) {
-        self.0
-            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
-            .unwrap();
+        self.0.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
     }
 }
 
@@ -193,11 +171,7 @@ impl Shadow {
     fn new(dir: &Path) -> Self {
         let tree = dir.join("tree");
         std::fs::create_dir(&tree).unwrap();
-        Self {
-            git: Git::init(dir.join("git"), &tree),
-            tree,
-            commits: Vec::new(),
-        }
+        Self { git: Git::init(dir.join("git"), &tree), tree, commits: Vec::new() }
     }
 }
 

@@ -16,14 +16,8 @@ impl Fjall {
     /// Makes one.
     pub fn new(dir: &Path) -> Self {
         let db = Database::builder(dir.join("fjall")).open().unwrap();
-        let events = db
-            .keyspace("events", KeyspaceCreateOptions::default)
-            .unwrap();
-        Self {
-            db,
-            events,
-            next: AtomicU64::new(0),
-        }
+        let events = db.keyspace("events", KeyspaceCreateOptions::default).unwrap();
+        Self { db, events, next: AtomicU64::new(0) }
     }
 
     /// Inserts events in one batch, and syncs.

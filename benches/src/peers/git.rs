@@ -21,11 +21,9 @@ impl Git {
         let tree = tree.to_owned();
         let git = Self { dir, tree };
         git.run(&["init", "-q"]);
-        for (key, value) in [
-            ("user.name", "bench"),
-            ("user.email", "bench@localhost"),
-            ("core.autocrlf", "false"),
-        ] {
+        for (key, value) in
+            [("user.name", "bench"), ("user.email", "bench@localhost"), ("core.autocrlf", "false")]
+        {
             git.run(&["config", key, value]);
         }
         git
@@ -40,15 +38,7 @@ impl Git {
     /// as always and leaves the packing to [`Git::pack`], so that it is in nobody's time.
     pub fn snapshot(&self) {
         self.run(&["add", "-A"]);
-        self.run(&[
-            "-c",
-            "gc.auto=0",
-            "commit",
-            "-q",
-            "-m",
-            "x",
-            "--allow-empty",
-        ]);
+        self.run(&["-c", "gc.auto=0", "commit", "-q", "-m", "x", "--allow-empty"]);
     }
 
     /// Packs where git would by itself, and waits for it.

@@ -18,11 +18,7 @@ impl JsonFiles {
     pub fn new(dir: &Path) -> Self {
         let dir = dir.join("files");
         fs::create_dir(&dir).unwrap();
-        Self {
-            handle: File::open(&dir).unwrap(),
-            dir,
-            next: AtomicU64::new(0),
-        }
+        Self { handle: File::open(&dir).unwrap(), dir, next: AtomicU64::new(0) }
     }
 
     /// Writes a file.

@@ -14,10 +14,7 @@ impl OkayWal {
     /// Makes one.
     pub fn new(dir: &Path) -> Self {
         let config = Configuration::default_for(dir.join("okaywal"));
-        let log = config
-            .checkpoint_after_bytes(u64::MAX)
-            .open(LogVoid)
-            .unwrap();
+        let log = config.checkpoint_after_bytes(u64::MAX).open(LogVoid).unwrap();
         Self { log }
     }
 

@@ -14,10 +14,7 @@ pub struct PlainSled {
 impl PlainSled {
     /// Makes one.
     pub fn new(dir: &Path) -> Self {
-        Self {
-            db: sled::open(dir.join("sled")).unwrap(),
-            next: AtomicU64::new(0),
-        }
+        Self { db: sled::open(dir.join("sled")).unwrap(), next: AtomicU64::new(0) }
     }
 
     /// Inserts events in one batch, and flushes.

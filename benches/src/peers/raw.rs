@@ -42,12 +42,8 @@ impl State {
 impl RawFile {
     /// Makes the file, all its blocks written.
     pub fn new(dir: &Path) -> Self {
-        let file = File::options()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .open(dir.join("raw"))
-            .unwrap();
+        let file =
+            File::options().read(true).write(true).create_new(true).open(dir.join("raw")).unwrap();
         file.write_all_at(&vec![0; SIZE as usize], 0).unwrap();
         file.sync_all().unwrap();
         Self {

@@ -17,10 +17,7 @@ pub struct Redb {
 impl Redb {
     /// Makes one.
     pub fn new(dir: &Path) -> Self {
-        Self {
-            db: Database::create(dir.join("events.redb")).unwrap(),
-            next: AtomicU64::new(0),
-        }
+        Self { db: Database::create(dir.join("events.redb")).unwrap(), next: AtomicU64::new(0) }
     }
 
     /// Inserts events in one transaction. One writes at a time; others wait.

@@ -27,11 +27,7 @@ impl Sqlite {
         )
         .unwrap();
         let next = db
-            .query_row(
-                "SELECT COALESCE(MAX(offset) + 1, 0) FROM event",
-                [],
-                |row| row.get(0),
-            )
+            .query_row("SELECT COALESCE(MAX(offset) + 1, 0) FROM event", [], |row| row.get(0))
             .unwrap();
         Self { db, next }
     }
@@ -53,10 +49,8 @@ impl Sqlite {
 
     /// Reads all bodies.
     pub fn scan(&self, each: &mut dyn FnMut(&[u8])) {
-        let mut select = self
-            .db
-            .prepare("SELECT body FROM event WHERE lineage = 1 ORDER BY offset")
-            .unwrap();
+        let mut select =
+            self.db.prepare("SELECT body FROM event WHERE lineage = 1 ORDER BY offset").unwrap();
         let mut rows = select.query([]).unwrap();
         while let Some(row) = rows.next().unwrap() {
             each(row.get_ref(0).unwrap().as_blob().unwrap());
@@ -65,9 +59,7 @@ impl Sqlite {
 
     /// Moves the log into the database, as SQLite does at close.
     pub fn checkpoint(&self) {
-        self.db
-            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
-            .unwrap();
+        self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
     }
 }
 
@@ -96,20 +88,13 @@ impl SqliteGroup {
                 }
             }
         });
-        Self {
-            sender: Some(sender),
-            thread: Some(thread),
-        }
+        Self { sender: Some(sender), thread: Some(thread) }
     }
 
     /// Inserts an event and waits until it is durable.
     pub fn append(&self, body: &[u8]) {
         let (done, wait) = mpsc::sync_channel(1);
-        self.sender
-            .as_ref()
-            .unwrap()
-            .send((body.to_vec(), done))
-            .unwrap();
+        self.sender.as_ref().unwrap().send((body.to_vec(), done)).unwrap();
         wait.recv().unwrap();
     }
 }

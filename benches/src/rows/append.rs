@@ -28,36 +28,14 @@ pub fn one_writer(rounds: usize, count: u64) {
                     }
                 }))
             },
-            &mut || {
-                rate(seconds(|| {
-                    (0..count).for_each(|_| sqlite.append(&[&payload]))
-                }))
-            },
-            &mut || {
-                rate(seconds(|| {
-                    (0..count).for_each(|_| raw.append_chained(&[&payload]))
-                }))
-            },
+            &mut || rate(seconds(|| (0..count).for_each(|_| sqlite.append(&[&payload])))),
+            &mut || rate(seconds(|| (0..count).for_each(|_| raw.append_chained(&[&payload])))),
         ],
     );
     let name = "append, 1 writer, 200 B, durable";
     let figure = format!("{ours:.0}/s");
-    row(
-        name,
-        figure.clone(),
-        format!("SQLite {theirs:.0}/s"),
-        ours / theirs,
-        1.2,
-        false,
-    );
-    row(
-        name,
-        figure,
-        format!("raw + chain {limit:.0}/s"),
-        ours / limit,
-        0.9,
-        false,
-    );
+    row(name, figure.clone(), format!("SQLite {theirs:.0}/s"), ours / theirs, 1.2, false);
+    row(name, figure, format!("raw + chain {limit:.0}/s"), ours / limit, 0.9, false);
     engine.close().unwrap();
 }
 
@@ -98,30 +76,9 @@ pub fn writers_64(rounds: usize, each: u64) {
     );
     let name = "append, 64 writers, 200 B, durable";
     let figure = format!("{ours:.0}/s");
-    row(
-        name,
-        figure.clone(),
-        format!("SQLite {alone:.0}/s"),
-        ours / alone,
-        2.0,
-        false,
-    );
-    row(
-        name,
-        figure.clone(),
-        format!("SQLite grouped {theirs:.0}/s"),
-        ours / theirs,
-        3.0,
-        false,
-    );
-    row(
-        name,
-        figure,
-        format!("raw + chain {limit:.0}/s"),
-        ours / limit,
-        0.8,
-        false,
-    );
+    row(name, figure.clone(), format!("SQLite {alone:.0}/s"), ours / alone, 2.0, false);
+    row(name, figure.clone(), format!("SQLite grouped {theirs:.0}/s"), ours / theirs, 3.0, false);
+    row(name, figure, format!("raw + chain {limit:.0}/s"), ours / limit, 0.8, false);
     engine.close().unwrap();
 }
 
@@ -140,9 +97,8 @@ pub fn batches(rounds: usize, count: u64) {
         rounds,
         [
             &mut || {
-                let batches: Vec<_> = (0..count)
-                    .map(|_| Append::batch(bodies.iter().cloned()))
-                    .collect();
+                let batches: Vec<_> =
+                    (0..count).map(|_| Append::batch(bodies.iter().cloned())).collect();
                 let time = seconds(|| {
                     for batch in batches {
                         task.append(batch).unwrap();
@@ -152,11 +108,7 @@ pub fn batches(rounds: usize, count: u64) {
                 rate(time)
             },
             &mut || rate(seconds(|| (0..count).for_each(|_| sqlite.append(&slices)))),
-            &mut || {
-                rate(seconds(|| {
-                    (0..count).for_each(|_| raw.append_chained(&slices))
-                }))
-            },
+            &mut || rate(seconds(|| (0..count).for_each(|_| raw.append_chained(&slices)))),
         ],
     );
     let name = "batches of 1,000 x 200 B, durable each";

@@ -25,20 +25,12 @@ const MARKED: u64 = 100;
 const ASKED: [(&str, &[&str], f64); 8] = [
     ("tasks", &["tasks"], 100.0),
     ("checkpoints", &["checkpoints", "long"], 100.0),
-    (
-        "checkpoints -n 20",
-        &["checkpoints", "long", "--limit", "20"],
-        100.0,
-    ),
+    ("checkpoints -n 20", &["checkpoints", "long", "--limit", "20"], 100.0),
     ("log -n 20", &["log", "long", "-n", "20"], 100.0),
     ("show", &["show", "long@450000"], 100.0),
     ("state of the head", &["state", "long"], 100.0),
     ("state at half", &["state", "long@450000"], 100.0),
-    (
-        "bisect",
-        &["bisect", "long", "--when", "/variables/score >= 0.7"],
-        2000.0,
-    ),
+    ("bisect", &["bisect", "long", "--when", "/variables/score >= 0.7"], 2000.0),
 ];
 
 /// Times each command; `git log -n 20` in turn with all of them.
@@ -55,29 +47,14 @@ pub fn commands(rounds: usize) {
         };
         let git = || {
             let mut command = Command::new("git");
-            let command = command
-                .arg("-C")
-                .arg(&commits)
-                .args(["--no-pager", "log", "-n", "20"]);
+            let command = command.arg("-C").arg(&commits).args(["--no-pager", "log", "-n", "20"]);
             1e3 * seconds(|| silently(command))
         };
         let [ours, git] = alternate(rounds, [&mut || ours(), &mut || git()]);
         let name = format!("milepost {what}");
         let peer = format!("git log -n 20 {git:.1} ms");
-        row(
-            &name,
-            format!("{ours:.1} ms"),
-            peer.clone(),
-            ours,
-            most,
-            true,
-        );
-        println!(
-            "{:<46} {:>16} {peer:>22} {:>8.1}",
-            "",
-            "as a ratio",
-            ours / git
-        );
+        row(&name, format!("{ours:.1} ms"), peer.clone(), ours, most, true);
+        println!("{:<46} {:>16} {peer:>22} {:>8.1}", "", "as a ratio", ours / git);
     }
 }
 
@@ -135,10 +112,7 @@ fn commit(dir: &PathBuf, commits: u64) {
         command
     };
     silently(&mut git(&["init", "-q", "-b", "main"]));
-    let mut import = git(&["fast-import", "--quiet"])
-        .stdin(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut import = git(&["fast-import", "--quiet"]).stdin(Stdio::piped()).spawn().unwrap();
     let mut stdin = import.stdin.take().unwrap();
     let mut text = String::new();
     for n in 0..commits {

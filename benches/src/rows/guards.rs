@@ -41,12 +41,9 @@ pub fn guards(rounds: usize, count: u64) {
     let options = Options::default().snapshots(false);
     let (_bare, bare) = open("without snapshots", options);
     drop(open("supervised", Options::default()));
-    let supervisor = Supervisor::open(
-        dir.path().join("supervised"),
-        Options::default(),
-        Degraded::default(),
-    )
-    .unwrap();
+    let supervisor =
+        Supervisor::open(dir.path().join("supervised"), Options::default(), Degraded::default())
+            .unwrap();
     assert!(supervisor.wait_healthy(Duration::from_secs(10)));
     let options = Options::default().hook(Arc::new(Quiet));
     let (_driven, driven) = open("driven", options);
@@ -95,14 +92,7 @@ pub fn guards(rounds: usize, count: u64) {
     against("append by a run: hooks, autosave, audit", driven);
     let figure = format!("{base:.0}/s");
     let peer = format!("without {bare:.0}/s");
-    row(
-        "append with snapshots",
-        figure,
-        peer,
-        base / bare,
-        0.9,
-        false,
-    );
+    row("append with snapshots", figure, peer, base / bare, 0.9, false);
     raw(rounds, count, dir.path());
     supervisor.close().unwrap();
 }
@@ -135,27 +125,13 @@ fn raw(rounds: usize, count: u64, dir: &Path) {
     );
     let line = |name: &str, with: f64, without: f64| {
         let peer = format!("without {without:.0}/s");
-        row(
-            name,
-            format!("{with:.0}/s"),
-            peer,
-            with / without,
-            0.9,
-            false,
-        );
+        row(name, format!("{with:.0}/s"), peer, with / without, 0.9, false);
     };
     line("raw file: chain", chained, synced);
     line("raw file: witness", witnessed, chained);
     let peer = format!("without {unsynced:.0}/s");
     let figure = format!("{synced:.0}/s");
-    row(
-        "raw file: sync",
-        figure,
-        peer,
-        synced / unsynced,
-        0.0,
-        false,
-    );
+    row("raw file: sync", figure, peer, synced / unsynced, 0.0, false);
 }
 
 /// Real events in a store that is all applied; and their bytes.
@@ -208,12 +184,5 @@ pub fn rebuild(rounds: usize, bytes: u64) {
     }
     let rate = median(rates);
     let figure = format!("{rate:.0} MB/s");
-    row(
-        "sled built anew, raw bytes",
-        figure,
-        String::new(),
-        rate,
-        100.0,
-        false,
-    );
+    row("sled built anew, raw bytes", figure, String::new(), rate, 100.0, false);
 }

@@ -72,31 +72,10 @@ pub fn checkpoint_and_fork(rounds: usize, count: u64) {
         true,
     );
     let peer = format!("at 1,000 {mark_short:.0} us");
-    row(
-        "checkpoint, flat",
-        us(mark_long),
-        peer,
-        mark_long / mark_short,
-        1.2,
-        true,
-    );
-    row(
-        "fork in 1,000,000 events",
-        us(fork_long),
-        beside,
-        fork_long / append,
-        1.5,
-        true,
-    );
+    row("checkpoint, flat", us(mark_long), peer, mark_long / mark_short, 1.2, true);
+    row("fork in 1,000,000 events", us(fork_long), beside, fork_long / append, 1.5, true);
     let peer = format!("at 1,000 {fork_short:.0} us");
-    row(
-        "fork, flat",
-        us(fork_long),
-        peer,
-        fork_long / fork_short,
-        1.2,
-        true,
-    );
+    row("fork, flat", us(fork_long), peer, fork_long / fork_short, 1.2, true);
     engine.close().unwrap();
 }
 
@@ -125,14 +104,7 @@ pub fn state(rounds: usize, count: u64) {
     };
     let [near, whole] = alternate(rounds, [&mut near, &mut whole]);
     let peer = format!("whole fold {whole:.1} ms");
-    row(
-        "state at a random offset, ms",
-        format!("{near:.2} ms"),
-        peer,
-        whole / near,
-        5.0,
-        false,
-    );
+    row("state at a random offset, ms", format!("{near:.2} ms"), peer, whole / near, 5.0, false);
     engine.close().unwrap();
 }
 
@@ -183,14 +155,7 @@ pub fn open(rounds: usize) {
         true,
     );
     let figure = format!("{after_kill:.1}");
-    row(
-        "open after a kill, 1,000,000 events, ms",
-        figure,
-        String::new(),
-        after_kill,
-        1000.0,
-        true,
-    );
+    row("open after a kill, 1,000,000 events, ms", figure, String::new(), after_kill, 1000.0, true);
 }
 
 fn copy(from: &std::path::Path, to: &std::path::Path) {

@@ -55,9 +55,7 @@ pub fn bulk_load(rounds: usize, bytes: u64) {
             }
         });
         sqlite.checkpoint();
-        let len = std::fs::metadata(dir.path().join("events.db"))
-            .unwrap()
-            .len();
+        let len = std::fs::metadata(dir.path().join("events.db")).unwrap().len();
         theirs_disk.push(len as f64 / size as f64);
         mb / time
     };
@@ -65,41 +63,13 @@ pub fn bulk_load(rounds: usize, bytes: u64) {
     let (acked, drained, disk) = (median(acked), median(drained), median(disk));
     let sqlite = format!("SQLite {peer:.0} MB/s");
     let name = format!("bulk load of {mb:.0} MB, acknowledged");
-    row(
-        &name,
-        format!("{acked:.0} MB/s"),
-        sqlite.clone(),
-        acked / peer,
-        1.5,
-        false,
-    );
+    row(&name, format!("{acked:.0} MB/s"), sqlite.clone(), acked / peer, 1.5, false);
     let name = format!("bulk load of {mb:.0} MB, applied");
-    row(
-        &name,
-        format!("{drained:.0} MB/s"),
-        sqlite,
-        drained / peer,
-        1.0,
-        false,
-    );
+    row(&name, format!("{drained:.0} MB/s"), sqlite, drained / peer, 1.0, false);
     let theirs = median(theirs_disk);
-    row(
-        "disk, x raw",
-        format!("{disk:.2} x"),
-        format!("SQLite {theirs:.2} x"),
-        disk,
-        0.8,
-        true,
-    );
+    row("disk, x raw", format!("{disk:.2} x"), format!("SQLite {theirs:.2} x"), disk, 0.8, true);
     let replay = median(replay);
-    row(
-        "replay, decoded, GB/s",
-        format!("{replay:.2}"),
-        String::new(),
-        replay,
-        1.0,
-        false,
-    );
+    row("replay, decoded, GB/s", format!("{replay:.2}"), String::new(), replay, 1.0, false);
     small_replay();
 }
 
@@ -113,14 +83,7 @@ fn small_replay() {
     engine.drain().unwrap();
     let time = seconds(|| assert_eq!(task.read(..).unwrap().count(), 1_000_001));
     let rate = 1.0 / time;
-    row(
-        "replay of small events, M/s",
-        format!("{rate:.2}"),
-        String::new(),
-        rate,
-        8.0,
-        false,
-    );
+    row("replay of small events, M/s", format!("{rate:.2}"), String::new(), rate, 8.0, false);
     engine.close().unwrap();
 }
 
@@ -136,13 +99,6 @@ pub fn memory(count: u64) {
     engine.drain().unwrap();
     let peak = peak_mib();
     let name = format!("memory of a load of {count} events, MiB");
-    row(
-        &name,
-        format!("{peak:.0}"),
-        String::new(),
-        peak,
-        200.0,
-        true,
-    );
+    row(&name, format!("{peak:.0}"), String::new(), peak, 200.0, true);
     engine.close().unwrap();
 }

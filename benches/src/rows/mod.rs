@@ -32,8 +32,5 @@ pub fn store(dir: &Path) -> (Engine, Task) {
 pub fn folder() -> tempfile::TempDir {
     let dir = std::env::var_os("MILEPOST_BENCH_DIR");
     let dir = dir.map_or_else(|| std::env::current_dir().unwrap(), Into::into);
-    tempfile::Builder::new()
-        .prefix(".bench-")
-        .tempdir_in(dir)
-        .unwrap()
+    tempfile::Builder::new().prefix(".bench-").tempdir_in(dir).unwrap()
 }

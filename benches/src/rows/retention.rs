@@ -52,14 +52,7 @@ pub fn listing(rounds: usize, many: u64) {
     let name = format!("list {PAGE} of {many} checkpoints");
     let (ours, peer) = (us(many_s), format!("of 1000: {}", us(few_s)));
     row(&name, ours.clone(), peer, many_s / few_s, 2.0, true);
-    row(
-        "the same, in ms",
-        ours,
-        "1 ms".into(),
-        many_s * 1e3,
-        1.0,
-        true,
-    );
+    row("the same, in ms", ours, "1 ms".into(), many_s * 1e3, 1.0, true);
 }
 
 fn us(seconds: f64) -> String {
@@ -106,11 +99,7 @@ pub fn cleanup(rounds: usize, tasks: u64) {
         engine.compact(&mut |_| {}).unwrap();
     });
     let after = engine.stats().unwrap().disk.total as f64;
-    let peer = format!(
-        "{:.0} -> {:.0} MB in {took:.1} s",
-        before / 1e6,
-        after / 1e6
-    );
+    let peer = format!("{:.0} -> {:.0} MB in {took:.1} s", before / 1e6, after / 1e6);
     let name = "compaction of it: longest append, ms";
     row(name, ms(longest), peer, longest * 1e3, 1000.0, true);
 }

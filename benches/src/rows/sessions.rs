@@ -24,21 +24,14 @@ pub fn sessions(rounds: usize, bytes: u64) {
             path
         })
         .collect();
-    let size: u64 = files
-        .iter()
-        .map(|path| path.metadata().unwrap().len())
-        .sum();
+    let size: u64 = files.iter().map(|path| path.metadata().unwrap().len()).sum();
     let (mut rates, mut peaks) = (Vec::new(), Vec::new());
     for n in 0..rounds {
         let store = dir.path().join(format!("store-{n}"));
         let mut peak = 0.0;
         let took = seconds(|| {
             let mut command = Command::new(program());
-            command
-                .arg("--store")
-                .arg(&store)
-                .arg("record")
-                .args(&files);
+            command.arg("--store").arg(&store).arg("record").args(&files);
             let mut child = command.stdout(Stdio::null()).spawn().unwrap();
             peak = peak_of(child.id());
             assert!(child.wait().unwrap().success());
@@ -49,14 +42,7 @@ pub fn sessions(rounds: usize, bytes: u64) {
     }
     let (rate, peak) = (median(rates), median(peaks));
     let name = format!("sessions of {} MB recorded, MB/s", size / 1_000_000);
-    row(
-        &name,
-        format!("{rate:.0}"),
-        String::new(),
-        rate,
-        100.0,
-        false,
-    );
+    row(&name, format!("{rate:.0}"), String::new(), rate, 100.0, false);
     let name = "the most memory of that, MiB";
     row(name, format!("{peak:.0}"), String::new(), peak, 200.0, true);
 }
@@ -103,10 +89,8 @@ fn write(path: &Path, session: u64) {
         let rounds = (0..ROUNDS).flat_map(|_| round.iter());
         for line in std::iter::once(&prompt).chain(rounds) {
             let mut all = String::new();
-            let before = parent.map_or_else(
-                || "null".to_owned(),
-                |n| format!("\"{}\"", uuid(session, n)),
-            );
+            let before =
+                parent.map_or_else(|| "null".to_owned(), |n| format!("\"{}\"", uuid(session, n)));
             let _ = writeln!(
                 all,
                 r#"{{"parentUuid":{before},"isSidechain":false,"userType":"external","cwd":"/home/ana/site","sessionId":"{}","version":"2.0.1","gitBranch":"main",{line},"uuid":"{}","timestamp":"2026-01-02T03:04:05.678Z"}}"#,
@@ -128,12 +112,5 @@ fn write(path: &Path, session: u64) {
 fn uuid(session: u64, n: u64) -> String {
     let hash = blake3::hash(&[session.to_le_bytes(), n.to_le_bytes()].concat());
     let hex = hash.to_hex();
-    format!(
-        "{}-{}-4{}-8{}-{}",
-        &hex[..8],
-        &hex[8..12],
-        &hex[12..15],
-        &hex[15..18],
-        &hex[18..30]
-    )
+    format!("{}-{}-4{}-8{}-{}", &hex[..8], &hex[8..12], &hex[12..15], &hex[15..18], &hex[18..30])
 }

@@ -33,10 +33,7 @@ impl Size {
     /// So many files, with what they hold in all on average: 32 MB of 3,000, 1 GB of 50,000.
     pub const fn of(files: usize) -> Self {
         let each = if files > 10_000 { 21_475 } else { 11_185 };
-        Self {
-            files,
-            bytes: files as u64 * each,
-        }
+        Self { files, bytes: files as u64 * each }
     }
 
     fn shown(self) -> String {
@@ -53,11 +50,7 @@ struct Step {
 
 impl Step {
     fn new(name: &'static str) -> Self {
-        Self {
-            name,
-            figures: Default::default(),
-            read: None,
-        }
+        Self { name, figures: Default::default(), read: None }
     }
 
     fn took(&mut self, took: [f64; 2]) {
@@ -147,12 +140,7 @@ pub fn files(rounds: usize, size: Size) {
         dirs.push(dir);
     }
     let looked = [first, nothing, settled, behind, back, into];
-    let watched = [
-        nothing_watched,
-        settled_watched,
-        behind_watched,
-        back_watched,
-    ];
+    let watched = [nothing_watched, settled_watched, behind_watched, back_watched];
     for step in looked.into_iter().chain(watched) {
         step.print();
     }
@@ -163,12 +151,8 @@ pub fn files(rounds: usize, size: Size) {
 /// A line more in a file of so many bytes.
 pub fn one_file(rounds: usize, bytes: u64) {
     println!("a workspace of one file, {}", mb(bytes));
-    let [mut first, mut line, mut behind] = [
-        "first snapshot",
-        "one line changed",
-        "right behind the change",
-    ]
-    .map(Step::new);
+    let [mut first, mut line, mut behind] =
+        ["first snapshot", "one line changed", "right behind the change"].map(Step::new);
     let mut dirs = Vec::new();
     for _ in 0..rounds {
         let mut both = Both::begin(|place| Tree::of_one(place, bytes));

@@ -48,9 +48,6 @@ impl Load<'_> {
         let came = came.unwrap_or_else(|| panic!("wrk said: {text}"));
         let came: Vec<f64> = came.split(' ').map(|n| n.parse().unwrap()).collect();
         assert!(came[4] == 0.0, "{} requests went wrong: {text}", came[4]);
-        Came {
-            rate: came[0] / (came[1] / 1e6),
-            most: came[3] / 1e3,
-        }
+        Came { rate: came[0] / (came[1] / 1e6), most: came[3] / 1e3 }
     }
 }

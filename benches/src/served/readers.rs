@@ -54,9 +54,5 @@ pub async fn append(at: &str, task: &str) {
     stream.write_all(asked.as_bytes()).await.unwrap();
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).await.unwrap();
-    assert!(
-        answer.starts_with(b"HTTP/1.1 201"),
-        "{}",
-        String::from_utf8_lossy(&answer)
-    );
+    assert!(answer.starts_with(b"HTTP/1.1 201"), "{}", String::from_utf8_lossy(&answer));
 }

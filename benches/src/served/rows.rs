@@ -47,8 +47,7 @@ fn store(dir: &Path, name: &str) -> std::path::PathBuf {
     let task = engine.start_task("bench", "bench").unwrap();
     for n in 0..100 {
         task.append(message()).unwrap();
-        task.checkpoint(Mark::new().label(format!("mark-{n}")))
-            .unwrap();
+        task.checkpoint(Mark::new().label(format!("mark-{n}"))).unwrap();
     }
     engine.close().unwrap();
     root
@@ -92,14 +91,7 @@ pub fn appended(rounds: usize) {
         let [ours, limit] = alternate(rounds, [&mut served, &mut || direct()]);
         let name = format!("served appends, 64 connections, {events} a request");
         let called = format!("called {limit:.0}/s");
-        row(
-            &name,
-            format!("{ours:.0}/s"),
-            called,
-            ours / limit,
-            target,
-            false,
-        );
+        row(&name, format!("{ours:.0}/s"), called, ours / limit, target, false);
         let most = crate::measure::median(most);
         println!("    99 of 100 within {most:.1} ms; the service held at most {held:.0} MiB");
     }
@@ -109,13 +101,7 @@ pub fn appended(rounds: usize) {
 fn post(service: &Service, dir: &Path, script: &str, seconds: u64) -> Came {
     let path = "/v1/tasks/bench/events";
     let connections = WRITERS;
-    Load {
-        script,
-        path,
-        connections,
-        seconds,
-    }
-    .run(&service.at, dir)
+    Load { script, path, connections, seconds }.run(&service.at, dir)
 }
 
 /// A page of checkpoints while 64 connections append: milliseconds that 99 of 100 take at most.
@@ -124,12 +110,8 @@ pub fn listed(rounds: usize) {
     let root = store(dir.path(), "served");
     let service = Service::of(&root);
     let script = appends(1);
-    let list = Load {
-        script: "",
-        path: "/api/v1/tasks/bench/checkpoints",
-        connections: 1,
-        seconds: RUN,
-    };
+    let list =
+        Load { script: "", path: "/api/v1/tasks/bench/checkpoints", connections: 1, seconds: RUN };
     let (mut rates, mut all) = (Vec::new(), Vec::new());
     for _ in 0..rounds {
         std::thread::scope(|scope| {
@@ -206,10 +188,7 @@ pub fn lasting(minutes: u64) {
         let came = post(&service, dir.path(), &script, 60);
         held.push(service.memory().0);
         let (now, most) = service.memory();
-        println!(
-            "    minute {minute}: {:.0}/s, {now:.0} MiB, at most {most:.0} MiB",
-            came.rate
-        );
+        println!("    minute {minute}: {:.0}/s, {now:.0} MiB, at most {most:.0} MiB", came.rate);
     }
     // The first minutes fill what is bounded by configuration.
     let (early, late) = held.split_at(held.len() / 2);

@@ -17,14 +17,7 @@ impl Service {
     /// Serves a store in a folder that is there, on a free port.
     pub fn of(store: &Path) -> Self {
         let mut child = Command::new(program())
-            .args([
-                "serve",
-                "--listen",
-                "127.0.0.1:0",
-                "--log",
-                "none",
-                "--json",
-            ])
+            .args(["serve", "--listen", "127.0.0.1:0", "--log", "none", "--json"])
             .arg("--store")
             .arg(store)
             .stdout(Stdio::piped())

@@ -34,19 +34,10 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "record",
         &[
-            (
-                "record run.jsonl",
-                "each line is an event of the task `run`",
-            ),
-            (
-                "agent | milepost record - --task run",
-                "events as a program prints them",
-            ),
+            ("record run.jsonl", "each line is an event of the task `run`"),
+            ("agent | milepost record - --task run", "events as a program prints them"),
             ("record *.traj", "runs of SWE-agent, a task each"),
-            (
-                "record ~/.claude/projects/site/*.jsonl",
-                "sessions of Claude Code, a task each",
-            ),
+            ("record ~/.claude/projects/site/*.jsonl", "sessions of Claude Code, a task each"),
         ],
     ),
     (
@@ -55,10 +46,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("import run.jsonl", "what `milepost export` made"),
             ("import run.jsonl --as copy", "the same under another name"),
             ("import ~/project", "the JSON checkpoints of a project"),
-            (
-                "import ~/.claude/projects",
-                "all sessions of Claude Code, a task each",
-            ),
+            ("import ~/.claude/projects", "all sessions of Claude Code, a task each"),
             (
                 "import checkpoints.sqlite",
                 "what LangGraph's SqliteSaver keeps, a task for each thread",
@@ -69,37 +57,22 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "export",
         &[
             ("export run -o run.jsonl", "a task as one file"),
-            (
-                "export --files -o all.jsonl",
-                "all tasks, with the files they captured",
-            ),
+            ("export --files -o all.jsonl", "all tasks, with the files they captured"),
             ("export run --redact", "without what looks like a secret"),
         ],
     ),
     (
         "tasks",
-        &[
-            ("tasks", "all of them"),
-            ("tasks --user ana --limit 10", "the newest ten of ana"),
-        ],
+        &[("tasks", "all of them"), ("tasks --user ana --limit 10", "the newest ten of ana")],
     ),
-    (
-        "lineages",
-        &[(
-            "lineages run",
-            "where the task parted, and which lineage it goes on with",
-        )],
-    ),
+    ("lineages", &[("lineages run", "where the task parted, and which lineage it goes on with")]),
     (
         "log",
         &[
             ("log run -n 20", "the last twenty events"),
             ("log run --step 3 --full", "all of what step 3 said"),
             ("log run --graph", "all lineages beside each other"),
-            (
-                "log run --kind tool_called --grep search",
-                "calls that have to do with a search",
-            ),
+            ("log run --kind tool_called --grep search", "calls that have to do with a search"),
             ("log run --since 10m --follow", "what comes, too"),
         ],
     ),
@@ -110,38 +83,23 @@ const EXAMPLES: &[(&str, &[Example])] = &[
                 "replay run --speed 10 --longest 1s",
                 "ten times as fast, and never waiting for more than a second",
             ),
-            (
-                "replay run --speed max -- ./handle",
-                "each event to a command",
-            ),
+            ("replay run --speed max -- ./handle", "each event to a command"),
             ("replay run --check", "fold it in two ways, and compare"),
         ],
     ),
-    (
-        "show",
-        &[
-            ("show run@17", "event 17"),
-            ("show run --json", "the last event, for a program"),
-        ],
-    ),
+    ("show", &[("show run@17", "event 17"), ("show run --json", "the last event, for a program")]),
     (
         "state",
         &[
             ("state run", "what all events come to"),
-            (
-                "state run@17 --messages none",
-                "before event 17, without the conversation",
-            ),
+            ("state run@17 --messages none", "before event 17, without the conversation"),
         ],
     ),
     (
         "blame",
         &[
             ("blame run /variables/score", "which event set it last"),
-            (
-                "blame run /variables/score --history",
-                "each that changed it",
-            ),
+            ("blame run /variables/score --history", "each that changed it"),
         ],
     ),
     (
@@ -155,10 +113,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
                 "bisect run --run -- ./is-bad",
                 "by a command that gets the state, and says by its exit code",
             ),
-            (
-                "bisect start run run@good",
-                "step by step: then `good` and `bad`",
-            ),
+            ("bisect start run run@good", "step by step: then `good` and `bad`"),
         ],
     ),
     (
@@ -172,40 +127,22 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "checkpoints",
         &[
             ("checkpoints run", "those of a task"),
-            (
-                "checkpoints --where step=3 --status success",
-                "of all tasks, by metadata and status",
-            ),
+            ("checkpoints --where step=3 --status success", "of all tasks, by metadata and status"),
         ],
     ),
     (
         "mark",
         &[
-            (
-                "mark run good",
-                "the head of a task, as `run@good` from now on",
-            ),
-            (
-                "mark run@17 before-it-broke --status failure",
-                "an earlier point",
-            ),
+            ("mark run good", "the head of a task, as `run@good` from now on"),
+            ("mark run@17 before-it-broke --status failure", "an earlier point"),
         ],
     ),
     (
         "restore",
         &[
-            (
-                "restore run@good",
-                "the task goes on from there, in a new lineage",
-            ),
-            (
-                "restore run~1 -m 'try a smaller step'",
-                "from the last checkpoint, and why",
-            ),
-            (
-                "restore run@good --files .",
-                "only the files of this folder",
-            ),
+            ("restore run@good", "the task goes on from there, in a new lineage"),
+            ("restore run~1 -m 'try a smaller step'", "from the last checkpoint, and why"),
+            ("restore run@good --files .", "only the files of this folder"),
         ],
     ),
     (
@@ -238,10 +175,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("diff run@good run --json", "a JSON patch (RFC 6902)"),
         ],
     ),
-    (
-        "capture",
-        &[("capture --task run .", "this folder, as part of the task")],
-    ),
+    ("capture", &[("capture --task run .", "this folder, as part of the task")]),
     (
         "run",
         &[(
@@ -249,74 +183,29 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             "what it printed, how it ended, what it did to this folder",
         )],
     ),
-    (
-        "files",
-        &[("files run@good", "what was captured last before there")],
-    ),
-    (
-        "cat",
-        &[("cat run@good src/main.rs", "what was in the file then")],
-    ),
+    ("files", &[("files run@good", "what was captured last before there")]),
+    ("cat", &[("cat run@good src/main.rs", "what was in the file then")]),
     (
         "verify",
         &[
             ("verify", "all of the store"),
-            (
-                "verify run --states",
-                "a task, folded from its beginning too",
-            ),
-            (
-                "verify --anchor heads.json",
-                "also that nothing was taken away since",
-            ),
+            ("verify run --states", "a task, folded from its beginning too"),
+            ("verify --anchor heads.json", "also that nothing was taken away since"),
         ],
     ),
-    (
-        "doctor",
-        &[("doctor", "what is right and what is not, and what to do")],
-    ),
+    ("doctor", &[("doctor", "what is right and what is not, and what to do")]),
     (
         "repair",
-        &[
-            ("repair --dry-run", "what it would do"),
-            ("repair", "mend it, and say what is lost"),
-        ],
+        &[("repair --dry-run", "what it would do"), ("repair", "mend it, and say what is lost")],
     ),
-    (
-        "anchor",
-        &[(
-            "anchor > heads.json",
-            "keep it somewhere else, for `verify --anchor`",
-        )],
-    ),
-    (
-        "key",
-        &[(
-            "key store.key",
-            "then `--key-file store.key` with each command",
-        )],
-    ),
-    (
-        "trust",
-        &[
-            ("trust --show", "the commands of hooks.json"),
-            ("trust", "let them run"),
-        ],
-    ),
+    ("anchor", &[("anchor > heads.json", "keep it somewhere else, for `verify --anchor`")]),
+    ("key", &[("key store.key", "then `--key-file store.key` with each command")]),
+    ("trust", &[("trust --show", "the commands of hooks.json"), ("trust", "let them run")]),
     ("pause", &[("pause run", "it stops at its next safe point")]),
     ("resume", &[("resume run", "it goes on")]),
     ("stop", &[("stop run", "it ends at its next safe point")]),
-    (
-        "guide",
-        &[(
-            "guide run 'leave the tests alone'",
-            "it is told with its next step",
-        )],
-    ),
-    (
-        "edit",
-        &[("edit run plan='\"shorter\"'", "set an artifact")],
-    ),
+    ("guide", &[("guide run 'leave the tests alone'", "it is told with its next step")]),
+    ("edit", &[("edit run plan='\"shorter\"'", "set an artifact")]),
     (
         "cleanup",
         &[
@@ -324,10 +213,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
                 "cleanup --keep 10 --dry-run",
                 "what would go of all but the last ten checkpoints of each task",
             ),
-            (
-                "cleanup --keep 10",
-                "show that, and let go of it after a question",
-            ),
+            ("cleanup --keep 10", "show that, and let go of it after a question"),
             (
                 "cleanup --younger-than 30d --yes",
                 "keep the checkpoints of the last 30 days; without a question",
@@ -344,41 +230,17 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("delete --user ana --yes", "all of ana's, without asking"),
         ],
     ),
-    (
-        "erase",
-        &[(
-            "erase run@17",
-            "what event 17 says, for good; that it was there stays",
-        )],
-    ),
-    (
-        "compact",
-        &[("compact", "take off the disk what was let go of")],
-    ),
-    (
-        "stats",
-        &[
-            ("stats", "of the store"),
-            ("stats --user ana", "of ana's tasks"),
-        ],
-    ),
+    ("erase", &[("erase run@17", "what event 17 says, for good; that it was there stays")]),
+    ("compact", &[("compact", "take off the disk what was let go of")]),
+    ("stats", &[("stats", "of the store"), ("stats --user ana", "of ana's tasks")]),
     (
         "serve",
         &[
             ("serve", "on this machine, on port 7733"),
-            (
-                "serve --listen 127.0.0.1:0 --json",
-                "on a free port, which it prints",
-            ),
+            ("serve --listen 127.0.0.1:0 --json", "on a free port, which it prints"),
         ],
     ),
-    (
-        "config",
-        &[(
-            "config check",
-            "what `serve` would do, and where each setting is from",
-        )],
-    ),
+    ("config", &[("config check", "what `serve` would do, and where each setting is from")]),
     (
         "token",
         &[
@@ -387,21 +249,9 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("token revoke 3f1c9a02", "let it in no longer"),
         ],
     ),
-    (
-        "completions",
-        &[(
-            "completions bash",
-            "for `source <(milepost completions bash)`",
-        )],
-    ),
-    (
-        "man",
-        &[("man ~/.local/share/man/man1", "then `man milepost-log`")],
-    ),
-    (
-        "openapi",
-        &[("openapi > openapi.json", "to make clients from")],
-    ),
+    ("completions", &[("completions bash", "for `source <(milepost completions bash)`")]),
+    ("man", &[("man ~/.local/share/man/man1", "then `man milepost-log`")]),
+    ("openapi", &[("openapi > openapi.json", "to make clients from")]),
 ];
 
 #[cfg(test)]

@@ -19,9 +19,7 @@ fn moment_at(text: &str, now_us: u64) -> Result<u64, String> {
     }
     let day = || {
         let day: Date = text.parse().ok()?;
-        day.to_zoned(TimeZone::UTC)
-            .ok()
-            .map(|day: Zoned| day.timestamp())
+        day.to_zoned(TimeZone::UTC).ok().map(|day: Zoned| day.timestamp())
     };
     let time: Option<Timestamp> = text.parse().ok().or_else(day);
     let us = time.and_then(|time| u64::try_from(time.as_microsecond()).ok());

@@ -132,9 +132,7 @@ mod tests {
         assert_eq!(seconds("12h"), Ok(43_200));
         assert_eq!(seconds("7d"), Ok(604_800));
         assert_eq!(seconds("0s"), Ok(0));
-        for wrong in [
-            "", "7", "d", "7w", "-7d", "+7d", "1.5h", "7 d", "7dd", "7d7",
-        ] {
+        for wrong in ["", "7", "d", "7w", "-7d", "+7d", "1.5h", "7 d", "7dd", "7d7"] {
             let error = age(wrong).expect_err(wrong);
             assert!(error.contains("s, m, h or d"), "{wrong}: {error}");
         }

@@ -55,8 +55,9 @@ pub struct Run {
 fn duration(text: &str) -> Result<Duration, String> {
     match span(text) {
         Some(duration) => Ok(duration),
-        None => Err(
-            "a duration is a whole number and ms, s, m or h, as in 500ms, 90s, 30m or 12h".into(),
-        ),
+        None => {
+            Err("a duration is a whole number and ms, s, m or h, as in 500ms, 90s, 30m or 12h"
+                .into())
+        }
     }
 }

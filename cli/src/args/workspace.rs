@@ -43,9 +43,8 @@ pub struct Look {
 impl Look {
     /// The same for the crate that looks.
     pub fn options(&self) -> WorkspaceOptions {
-        let mut options = WorkspaceOptions::default()
-            .anyway(self.anyway)
-            .forget_ignored(self.forget_ignored);
+        let mut options =
+            WorkspaceOptions::default().anyway(self.anyway).forget_ignored(self.forget_ignored);
         if let Some(bytes) = self.max_file {
             options = options.max_file(bytes);
         }

@@ -29,7 +29,5 @@ pub fn start_again_with_settings() {
         again.arg0(name);
     }
     let error = again.args(args).env(VARIABLE, SETTINGS).exec();
-    note(&format!(
-        "more memory is held than needed: cannot start again: {error}"
-    ));
+    note(&format!("more memory is held than needed: cannot start again: {error}"));
 }

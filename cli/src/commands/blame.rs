@@ -17,9 +17,7 @@ pub fn run(source: &dyn Source, args: &args::Blame, out: &mut Out) -> Result<()>
     let blamed = source.blame(&point, &args.pointer, args.history);
     let blamed = blamed.map_err(|failure| {
         let address = words::encode(&point.task);
-        failure.hint(format!(
-            "`milepost state {address}` prints what there is to point at"
-        ))
+        failure.hint(format!("`milepost state {address}` prints what there is to point at"))
     })?;
     if out.json {
         return Ok(out.json(&blamed)?);
@@ -37,9 +35,9 @@ pub fn run(source: &dyn Source, args: &args::Blame, out: &mut Out) -> Result<()>
 fn rest(blamed: &BlamedForm) -> Option<String> {
     let pointer = &blamed.pointer;
     match (&blamed.before_oldest, &blamed.value) {
-        (Some(begin), _) => Some(format!(
-            "{pointer} was set before @{begin}, the oldest event there is"
-        )),
+        (Some(begin), _) => {
+            Some(format!("{pointer} was set before @{begin}, the oldest event there is"))
+        }
         (None, _) if !blamed.changes.is_empty() => None,
         (None, Some(value)) => {
             let value = excerpt(&format!("{value}, as a run begins"), EXCERPT);

@@ -27,9 +27,7 @@ pub fn run(engine: &Engine, args: &args::Capture, out: &mut Out) -> Result<()> {
     let workspace = open(&args.folder, args.look.options())?;
     interrupted::recover(engine, &task, Some((&workspace, &Choices::default())))?;
     let mark = args.label.as_deref().map(|label| Mark::new().label(label));
-    let captured = with_bar(&workspace, !out.json, || {
-        workspace.capture(engine, &task, mark)
-    });
+    let captured = with_bar(&workspace, !out.json, || workspace.capture(engine, &task, mark));
     let report = captured.map_err(|error| failed(error, args.label.is_some()))?;
     if out.json {
         let folder = PathBytes::from(workspace.folder().as_os_str().as_bytes());
@@ -101,9 +99,7 @@ fn line(report: &CaptureReport, task: &str) -> String {
     );
     if report.skips > 0 {
         let (skips, task) = (grouped(report.skips), words::encode(task));
-        line.push_str(&format!(
-            ", {skips} left out (milepost files {task} --skips)"
-        ));
+        line.push_str(&format!(", {skips} left out (milepost files {task} --skips)"));
     }
     line
 }

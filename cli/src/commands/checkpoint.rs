@@ -40,11 +40,7 @@ pub fn instead_of_restore(source: &dyn Source, args: &args::Restore, out: &mut O
             "`milepost restore` alone, or `milepost checkpoint`, has you pick a checkpoint and its files",
         ));
     }
-    let picked = args::Checkpoint {
-        task: None,
-        yes: false,
-        description: args.description.clone(),
-    };
+    let picked = args::Checkpoint { task: None, yes: false, description: args.description.clone() };
     run(source, &picked, out)
 }
 
@@ -67,10 +63,7 @@ fn none(out: &mut Out) -> Result<()> {
 
 /// All of them by task, for whoever reads no screen.
 fn list(source: &dyn Source, task: Option<String>, out: &mut Out) -> Result<()> {
-    let asked = CheckpointsAsked {
-        task,
-        ..CheckpointsAsked::default()
-    };
+    let asked = CheckpointsAsked { task, ..CheckpointsAsked::default() };
     let all = checkpoints::every(source, asked)?.items;
     if out.json {
         return Ok(out.json(&all)?);
@@ -92,9 +85,7 @@ fn by_task(all: &[CheckpointForm]) -> Vec<(&str, Vec<Vec<String>>)> {
     let mut places = HashMap::new();
     let mut tasks: Vec<(&str, Vec<Vec<String>>)> = Vec::new();
     for checkpoint in all {
-        let place = *places
-            .entry(checkpoint.task.as_str())
-            .or_insert(tasks.len());
+        let place = *places.entry(checkpoint.task.as_str()).or_insert(tasks.len());
         if place == tasks.len() {
             tasks.push((&checkpoint.task, Vec::new()));
         }

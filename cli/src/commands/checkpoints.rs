@@ -13,25 +13,14 @@ use crate::source::{CheckpointsAsked, Source};
 /// How many are asked for at once where no limit is given.
 const PAGE: usize = 1000;
 /// The columns of the list.
-pub const TITLES: [&str; 7] = [
-    "CHECKPOINT",
-    "POINT",
-    "CAUSE",
-    "STATUS",
-    "TIME",
-    "LABEL",
-    "METADATA",
-];
+pub const TITLES: [&str; 7] =
+    ["CHECKPOINT", "POINT", "CAUSE", "STATUS", "TIME", "LABEL", "METADATA"];
 /// How many digits of an id people are shown; addresses take 8 or more.
 const DIGITS: usize = 12;
 
 pub fn run(source: &dyn Source, args: &args::Checkpoints, out: &mut Out) -> Result<()> {
     let task = args.task.as_deref().map(|id| source.task(id)).transpose()?;
-    let filter = args
-        .filter
-        .iter()
-        .map(|text| condition(text))
-        .collect::<Result<Vec<_>>>()?;
+    let filter = args.filter.iter().map(|text| condition(text)).collect::<Result<Vec<_>>>()?;
     let asked = CheckpointsAsked {
         task: task.map(|task| task.id),
         filter,
@@ -39,10 +28,7 @@ pub fn run(source: &dyn Source, args: &args::Checkpoints, out: &mut Out) -> Resu
         limit: args.limit.unwrap_or(PAGE),
         cursor: args.cursor.clone(),
     };
-    let Listed {
-        items: all,
-        next: cursor,
-    } = match args.limit {
+    let Listed { items: all, next: cursor } = match args.limit {
         Some(_) => source.checkpoints(&asked)?,
         None => every(source, asked)?,
     };
@@ -88,19 +74,12 @@ pub fn row(checkpoint: &CheckpointForm) -> Vec<String> {
     let id: String = checkpoint.id.to_string().chars().take(DIGITS).collect();
     vec![
         format!("@{id}"),
-        printable(&words::address(
-            &checkpoint.task,
-            checkpoint.lineage,
-            checkpoint.at.0,
-        ))
-        .into_owned(),
+        printable(&words::address(&checkpoint.task, checkpoint.lineage, checkpoint.at.0))
+            .into_owned(),
         words::cause(checkpoint.cause).to_owned(),
         words::status(checkpoint.status).to_owned(),
         time_short(checkpoint.time_us.0),
         excerpt(checkpoint.label.as_deref().unwrap_or("-"), 40),
-        excerpt(
-            checkpoint.metadata.as_ref().map_or("", |json| json.text()),
-            60,
-        ),
+        excerpt(checkpoint.metadata.as_ref().map_or("", |json| json.text()), 60),
     ]
 }

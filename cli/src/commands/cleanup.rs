@@ -59,33 +59,16 @@ fn show(form: &RetentionForm, out: &mut Out) -> Result<()> {
 
 /// Policies that are shown where none was given: the flags, and what they ask for.
 fn examples(asked: &RetentionAsked) -> Vec<(&'static str, RetentionAsked)> {
-    let keep = |keep| RetentionAsked {
-        keep: Some(keep),
-        ..asked.clone()
-    };
-    let month = RetentionAsked {
-        younger_than: Some(Duration::from_secs(30 * 86_400)),
-        ..asked.clone()
-    };
-    let mut all = vec![
-        ("--keep 10", keep(10)),
-        ("--keep 1", keep(1)),
-        ("--younger-than 30d", month),
-    ];
+    let keep = |keep| RetentionAsked { keep: Some(keep), ..asked.clone() };
+    let month =
+        RetentionAsked { younger_than: Some(Duration::from_secs(30 * 86_400)), ..asked.clone() };
+    let mut all =
+        vec![("--keep 10", keep(10)), ("--keep 1", keep(1)), ("--younger-than 30d", month)];
     if !asked.marks_only && !asked.drop_lineages {
         let (marks_only, drop_lineages) = (true, true);
         let (marks, lineages) = (keep(10), keep(10));
-        all.push((
-            "--keep 10 --marks-only",
-            RetentionAsked {
-                marks_only,
-                ..marks
-            },
-        ));
-        let lineages = RetentionAsked {
-            drop_lineages,
-            ..lineages
-        };
+        all.push(("--keep 10 --marks-only", RetentionAsked { marks_only, ..marks }));
+        let lineages = RetentionAsked { drop_lineages, ..lineages };
         all.push(("--keep 10 --drop-lineages", lineages));
     }
     all
@@ -100,9 +83,8 @@ fn policies(source: &dyn Source, asked: &RetentionAsked, out: &mut Out) -> Resul
     let plans = plans.collect::<Result<Vec<_>>>()?;
     if out.json {
         let plans = plans.iter();
-        let forms: Vec<_> = plans
-            .map(|(flags, plan)| json!({"policy": flags, "total": plan.total}))
-            .collect();
+        let forms: Vec<_> =
+            plans.map(|(flags, plan)| json!({"policy": flags, "total": plan.total})).collect();
         out.json(&forms)?;
     } else {
         let rows: Vec<_> = plans
@@ -123,13 +105,9 @@ fn policies(source: &dyn Source, asked: &RetentionAsked, out: &mut Out) -> Resul
         let heads = ["POLICY", "GO", "STAY", "EVENTS", "DROPPED", "ABOUT"];
         out.table(&heads, &rows)?;
     }
-    Err(
-        Failure::new("no policy was given: this is what some would remove; nothing was changed")
-            .code_of(USAGE)
-            .hint(
-                "say what is kept, as in `milepost cleanup --keep 10`; it shows its plan and asks",
-            ),
-    )
+    Err(Failure::new("no policy was given: this is what some would remove; nothing was changed")
+        .code_of(USAGE)
+        .hint("say what is kept, as in `milepost cleanup --keep 10`; it shows its plan and asks"))
 }
 
 /// What could not be done.
@@ -139,10 +117,8 @@ fn failed(done: &RetentionForm) -> Result<()> {
     if count_of == 0 {
         return Ok(());
     }
-    let failure = Failure::new(format!(
-        "{} could not be cleaned up, or not wholly",
-        count(count_of, "task")
-    ));
+    let failure =
+        Failure::new(format!("{} could not be cleaned up, or not wholly", count(count_of, "task")));
     Err(match failed().find(|task| task.held_up) {
         Some(task) => {
             let task = words::encode(&task.id);
@@ -175,10 +151,7 @@ fn print(done: &RetentionForm, out: &mut Out) -> Result<()> {
     let (total, dry_run) = (&done.total, done.dry_run);
     let concerned = done.tasks.iter().filter(|task| task.is_concerned());
     let rows: Vec<Vec<String>> = concerned.map(row).collect();
-    let (tasks, stay) = (
-        count(total.tasks.0, "task"),
-        count(total.stay.0, "checkpoint"),
-    );
+    let (tasks, stay) = (count(total.tasks.0, "task"), count(total.stay.0, "checkpoint"));
     if rows.is_empty() {
         let said = match total.tasks.0 {
             0 => "no tasks".into(),
@@ -188,17 +161,7 @@ fn print(done: &RetentionForm, out: &mut Out) -> Result<()> {
     }
     let go = if dry_run { "GO" } else { "GONE" };
     out.table(
-        &[
-            "TASK",
-            "USER",
-            "CHECKPOINTS",
-            go,
-            "STAY",
-            "PINNED",
-            "TRIMMED",
-            "DROPPED",
-            "ABOUT",
-        ],
+        &["TASK", "USER", "CHECKPOINTS", go, "STAY", "PINNED", "TRIMMED", "DROPPED", "ABOUT"],
         &rows,
     )?;
     for task in &done.tasks {

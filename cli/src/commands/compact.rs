@@ -160,10 +160,7 @@ mod tests {
     fn too_little_room_is_refused_unless_it_is_forced() {
         let refused = check(2 << 20, Some(1 << 20), false).expect_err("refused");
         let said = refused.to_string();
-        assert!(
-            said.contains("2.0 MiB") && said.contains("1.0 MiB"),
-            "{said}"
-        );
+        assert!(said.contains("2.0 MiB") && said.contains("1.0 MiB"), "{said}");
         assert!(check(2 << 20, Some(1 << 20), true).is_ok());
         assert!(check(2 << 20, Some(2 << 20), false).is_ok());
         assert!(check(2 << 20, None, false).is_ok(), "it is not known");

@@ -60,9 +60,7 @@ pub fn run(source: &dyn Source, args: &Delete, out: &mut Out) -> Result<()> {
         count(total.checkpoints.0, "checkpoint"),
         size(total.disk_bytes.0)
     )))?;
-    Ok(out.line(format!(
-        "`milepost compact` takes it off the disk; it needs{room}"
-    ))?)
+    Ok(out.line(format!("`milepost compact` takes it off the disk; it needs{room}"))?)
 }
 
 type Named = (Vec<TaskStatsForm>, CountsForm, String);

@@ -34,10 +34,7 @@ pub fn run(source: &dyn Source, args: &args::Diff, out: &mut Out) -> Result<()> 
 /// A change on one line.
 pub fn line(change: &ChangeForm, out: &Out) -> String {
     let value = |value: &Option<Value>| {
-        value
-            .as_ref()
-            .map(|value| excerpt(&value.to_string(), EXCERPT))
-            .unwrap_or_default()
+        value.as_ref().map(|value| excerpt(&value.to_string(), EXCERPT)).unwrap_or_default()
     };
     let path = printable(&change.path);
     let (before, after) = (value(&change.before), value(&change.after));

@@ -15,11 +15,7 @@ pub fn run(source: &dyn Source, args: &Erase, out: &mut Out) -> Result<()> {
     let event = show::event(source, &point)?.event;
     let place = words::address(&point.task, point.lineage, event.offset.0);
     let erased = ErasedForm::of(&point.task, event);
-    let what = format!(
-        "event {place}, {} of {}",
-        erased.kind,
-        time_short(erased.time_us.0)
-    );
+    let what = format!("event {place}, {} of {}", erased.kind, time_short(erased.time_us.0));
     if !erased.was_erased {
         let note = "what it says goes for good; its kind, time, actor and key stay, and its hash";
         confirm(args.yes, note, &format!("Erase {what}?"))?;
@@ -43,9 +39,9 @@ fn refused(failure: Failure, task: &str) -> Failure {
         Some(ErrorKind::Conflict) => failure.hint(format!(
             "it goes with the lineage that is named, or with the task: `milepost delete {task}`"
         )),
-        Some(ErrorKind::Invalid) => failure.hint(format!(
-            "`milepost log {task}` lists the events and their kinds"
-        )),
+        Some(ErrorKind::Invalid) => {
+            failure.hint(format!("`milepost log {task}` lists the events and their kinds"))
+        }
         _ => failure,
     }
 }

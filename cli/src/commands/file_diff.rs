@@ -26,10 +26,7 @@ struct Change {
 impl Change {
     /// Where it is, in the later capture if it is there.
     fn path(&self) -> Option<&TreePath> {
-        self.to
-            .as_ref()
-            .or(self.from.as_ref())
-            .map(|side| &side.path)
+        self.to.as_ref().or(self.from.as_ref()).map(|side| &side.path)
     }
 
     fn is_within(&self, paths: &[TreePath]) -> bool {
@@ -60,16 +57,8 @@ impl Change {
         match (&self.from, &self.to) {
             (Some(from), Some(to)) if kind(&from.item) != kind(&to.item) => {
                 let (from, to) = (self.from, self.to);
-                let gone = Self {
-                    name: "removed",
-                    from,
-                    to: None,
-                };
-                let come = Self {
-                    name: "added",
-                    from: None,
-                    to,
-                };
+                let gone = Self { name: "removed", from, to: None };
+                let come = Self { name: "added", from: None, to };
                 vec![gone, come]
             }
             _ => vec![self],
@@ -135,11 +124,7 @@ fn list(changes: FileChanges) -> Vec<Change> {
     }
     for renamed in changes.renamed {
         let (from, to) = (renamed.from, renamed.to);
-        put(
-            "renamed",
-            Some((from.path, from.item)),
-            Some((to.path, to.item)),
-        );
+        put("renamed", Some((from.path, from.item)), Some((to.path, to.item)));
     }
     list.sort_by(|a, b| a.path().cmp(&b.path()));
     list
@@ -155,10 +140,7 @@ fn print(sides: [&Snapshot; 2], change: &Change, out: &mut Out) -> Result<()> {
         return Ok(out.line(match (from, to) {
             (None, _) => format!("new folder {path} mode {mode}"),
             (_, None) => format!("deleted folder {path} mode {mode}"),
-            _ => format!(
-                "folder {path} old mode {} new mode {mode}",
-                captured::mode(&old.item)
-            ),
+            _ => format!("folder {path} old mode {} new mode {mode}", captured::mode(&old.item)),
         })?);
     }
     let mut head = vec![format!("diff --git a/{} b/{}", old.path, new.path)];
@@ -222,11 +204,9 @@ fn stat(sides: [&Snapshot; 2], changes: impl Iterator<Item = Change>, out: &mut 
             |side: Option<&Side>| size(side.and_then(|s| s.item.kind.file_len()).unwrap_or(0));
         let lens = || format!("{} -> {}", len(from), len(to));
         let what = match compare(sides, &change)? {
-            Compared::Same if old.item.mode != new.item.mode => format!(
-                "mode {} -> {}",
-                captured::mode(&old.item),
-                captured::mode(&new.item)
-            ),
+            Compared::Same if old.item.mode != new.item.mode => {
+                format!("mode {} -> {}", captured::mode(&old.item), captured::mode(&new.item))
+            }
             Compared::Same => "+0 -0".to_owned(),
             Compared::Binary => format!("binary, {}", lens()),
             Compared::Large => format!("large, {}", lens()),
@@ -245,10 +225,8 @@ fn stat(sides: [&Snapshot; 2], changes: impl Iterator<Item = Change>, out: &mut 
 
 fn compare(sides: [&Snapshot; 2], change: &Change) -> Result<Compared> {
     let [before, after] = sides;
-    let side = |side: &Option<Side>| {
-        side.as_ref()
-            .map(|side| (side.path.clone(), side.item.clone()))
-    };
+    let side =
+        |side: &Option<Side>| side.as_ref().map(|side| (side.path.clone(), side.item.clone()));
     hunks::compare((before, side(&change.from)), (after, side(&change.to)))
 }
 

@@ -39,9 +39,7 @@ pub fn run(source: &dyn Source, args: &args::Files, out: &mut Out) -> Result<()>
 
 fn line(file: &FileForm) -> String {
     let (mode, path) = (captured::mode_line(&file.kind, &file.mode), &file.path);
-    let size = file
-        .size
-        .map_or_else(|| "-".to_owned(), |size| size.to_string());
+    let size = file.size.map_or_else(|| "-".to_owned(), |size| size.to_string());
     match &file.target {
         Some(target) => format!("{mode} {size:>12} {path} -> {target}"),
         None => format!("{mode} {size:>12} {path}"),

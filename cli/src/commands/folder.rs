@@ -61,10 +61,8 @@ pub fn open(
         (None, Some(known)) if known.is_dir() => known.clone(),
         (None, Some(known)) => {
             let shown = known.display();
-            return Err(
-                Failure::new(format!("{shown}, which was captured, is no folder now"))
-                    .hint("`--files DIR --moved` names it where it was moved to"),
-            );
+            return Err(Failure::new(format!("{shown}, which was captured, is no folder now"))
+                .hint("`--files DIR --moved` names it where it was moved to"));
         }
         (None, None) => {
             return Err(Failure::new("no folder was captured, so none is known")

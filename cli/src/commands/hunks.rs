@@ -89,8 +89,7 @@ fn content(snapshot: &Snapshot, path: &TreePath, item: &Item) -> Result<Content>
     if item.kind.file_len() > Some(TEXT_MAX) {
         return Ok(Content::Large);
     }
-    file.read_to_end(&mut bytes)
-        .map_err(|error| captured::unreadable(path, error))?;
+    file.read_to_end(&mut bytes).map_err(|error| captured::unreadable(path, error))?;
     Ok(text(bytes))
 }
 
@@ -152,8 +151,5 @@ impl Texts {
 }
 
 fn diff<'a>(before: &[&'a str], after: &[&'a str]) -> TextDiff<'a, 'a, str> {
-    TextDiffConfig::default()
-        .newline_terminated(true)
-        .timeout(PATIENCE)
-        .diff_slices(before, after)
+    TextDiffConfig::default().newline_terminated(true).timeout(PATIENCE).diff_slices(before, after)
 }

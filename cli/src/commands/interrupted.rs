@@ -56,22 +56,20 @@ pub fn recover(
             failed(error, task.id(), None).at("a restore that was cut short cannot be taken back")
         })?;
         let shown = folder::shown(workspace);
-        note(&format!(
-            "the restore of {shown} that was interrupted is taken back"
-        ));
+        note(&format!("the restore of {shown} that was interrupted is taken back"));
     } else if let Some((workspace, choices)) = named
         && own::is_own(engine, task.id())?
     {
         let shown = folder::shown(workspace);
         match workspace.recover(engine, task.id(), choices) {
-            Ok(recovery) if recovery.finished => note(&format!(
-                "the restore of {shown} that was interrupted is finished"
-            )),
+            Ok(recovery) if recovery.finished => {
+                note(&format!("the restore of {shown} that was interrupted is finished"))
+            }
             Ok(_) => {}
             // It holds nothing up.
-            Err(error) => note(&format!(
-                "what a restore left in {shown} is not cleared up yet: {error}"
-            )),
+            Err(error) => {
+                note(&format!("what a restore left in {shown} is not cleared up yet: {error}"))
+            }
         }
     }
     Ok(pending)

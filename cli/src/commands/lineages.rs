@@ -31,11 +31,7 @@ pub fn describe(lineage: &LineageForm, out: &Out) -> String {
     if let Some(parent) = &lineage.parent {
         line.push_str(&format!(" at @{}", parent.offset));
     }
-    line.push_str(&format!(
-        ", head @{}, {}",
-        lineage.head,
-        count(lineage.events.0, "event")
-    ));
+    line.push_str(&format!(", head @{}, {}", lineage.head, count(lineage.events.0, "event")));
     if let Some(description) = &lineage.description {
         line.push_str(&format!(", {}", excerpt(description, 60)));
     }
@@ -55,10 +51,7 @@ pub fn tree(
     let mut children: BTreeMap<Option<LineageId>, Vec<&LineageForm>> = BTreeMap::new();
     for lineage in lineages {
         let parent = lineage.parent.as_ref().map(|parent| parent.lineage);
-        children
-            .entry(parent.filter(|id| known.contains(id)))
-            .or_default()
-            .push(lineage);
+        children.entry(parent.filter(|id| known.contains(id))).or_default().push(lineage);
     }
     // A stack, as lineages may be nested deeper than the program's own.
     let mut open: Vec<(&LineageForm, String, bool)> = Vec::new();
@@ -72,20 +65,12 @@ pub fn tree(
     while let Some((lineage, indent, last)) = open.pop() {
         let line = text(lineage, out);
         // A cleanup may have dropped the parent.
-        if lineage
-            .parent
-            .as_ref()
-            .is_none_or(|parent| !known.contains(&parent.lineage))
-        {
+        if lineage.parent.as_ref().is_none_or(|parent| !known.contains(&parent.lineage)) {
             out.line(line)?;
             below(Some(lineage.id), "", &mut open);
             continue;
         }
-        let (branch, deeper) = if last {
-            ("└─ ", "   ")
-        } else {
-            ("├─ ", "│  ")
-        };
+        let (branch, deeper) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
         out.line(format!("{indent}{branch}{line}"))?;
         below(Some(lineage.id), &format!("{indent}{deeper}"), &mut open);
     }

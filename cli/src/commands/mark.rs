@@ -11,11 +11,7 @@ use crate::source::{MarkAsked, Source};
 pub fn run(source: &dyn Source, args: &args::Mark, out: &mut Out) -> Result<()> {
     let point = source.point(&args.address)?;
     let metadata = args.metadata.as_deref().map(Json::new).transpose()?;
-    let asked = MarkAsked {
-        label: args.label.clone(),
-        status: args.status.into(),
-        metadata,
-    };
+    let asked = MarkAsked { label: args.label.clone(), status: args.status.into(), metadata };
     let checkpoint = source.mark(&point, asked)?;
     if out.json {
         return Ok(out.json(&checkpoint)?);

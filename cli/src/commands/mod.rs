@@ -239,10 +239,8 @@ fn on_source(source: &dyn Source, command: Command, out: &mut Out) -> Result<()>
 /// The engine, for what needs the store itself.
 fn needed<'a>(source: &'a dyn Source, what: &str) -> Result<&'a Engine> {
     source.engine().ok_or_else(|| {
-        Failure::new(format!(
-            "{what} needs the store itself, and another program has it open"
-        ))
-        .hint("ask again when that program has ended")
+        Failure::new(format!("{what} needs the store itself, and another program has it open"))
+            .hint("ask again when that program has ended")
     })
 }
 
@@ -291,9 +289,7 @@ pub const TASKS: &str = "`milepost tasks` lists the tasks of the store";
 pub fn task(engine: &Engine, id: &str) -> Result<Task> {
     match engine.task(id) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            let decoded = id
-                .parse::<Address>()
-                .and_then(|address| engine.resolve(&address));
+            let decoded = id.parse::<Address>().and_then(|address| engine.resolve(&address));
             match decoded {
                 Ok(point) if id.contains('%') => Ok(engine.task(&point.task)?),
                 _ => Err(Failure::from(error).hint(TASKS)),

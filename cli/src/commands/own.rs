@@ -31,9 +31,7 @@ pub fn not_named(engine: &Engine, task: &str, folder: &Path) -> Failure {
         true => Failure::new(format!(
             "{name} was imported, and only its history names the folder {shown}"
         ))
-        .hint(format!(
-            "`--files {shown}` names it on the command line, if you want it changed"
-        )),
+        .hint(format!("`--files {shown}` names it on the command line, if you want it changed")),
         false => Failure::new(format!(
             "only the store names the folder {shown}, and you do not trust the store"
         ))

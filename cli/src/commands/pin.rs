@@ -65,12 +65,10 @@ fn checkpoint(source: &dyn Source, address: &str) -> Result<(PointForm, Checkpoi
         None => {
             let place = words::address(&point.task, point.lineage, point.offset.0);
             let task = words::encode(&point.task);
-            Err(
-                Failure::new(format!("`{address}` names no checkpoint")).hint(format!(
-                    "`milepost checkpoints {task}` lists them, `milepost mark {place} LABEL` makes \
+            Err(Failure::new(format!("`{address}` names no checkpoint")).hint(format!(
+                "`milepost checkpoints {task}` lists them, `milepost mark {place} LABEL` makes \
                      one there"
-                )),
-            )
+            )))
         }
     }
 }

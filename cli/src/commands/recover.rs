@@ -65,10 +65,8 @@ fn take_back(
     let name = words::encode(&pending.task);
     let begun_in = begun_in(pending);
     let Some(folder) = asked.or(begun_in.as_deref()) else {
-        return Err(
-            Failure::new("the restore does not say in which folder it was begun")
-                .hint(no_way_back(&name)),
-        );
+        return Err(Failure::new("the restore does not say in which folder it was begun")
+            .hint(no_way_back(&name)));
     };
     if asked.is_none() && !is_own {
         return Err(own::not_taken_back(engine, &pending.task, folder));
@@ -89,8 +87,7 @@ fn take_back(
         .hint(no_way_back(&name)));
     }
     let done = workspace.recover(engine, &pending.task, choices);
-    done.map(|_| ())
-        .map_err(|error| interrupted::failed(error, &pending.task, asked))
+    done.map(|_| ()).map_err(|error| interrupted::failed(error, &pending.task, asked))
 }
 
 /// Clears up behind a restore that had ended when its process died.

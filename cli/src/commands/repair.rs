@@ -20,11 +20,8 @@ pub fn run(store: &Choice, args: &Repair, out: &mut Out) -> Result<()> {
     if faults.is_empty() && report.lost.is_empty() {
         return Ok(());
     }
-    let what = if report.lost.is_empty() {
-        "not everything could be mended"
-    } else {
-        "events are lost"
-    };
+    let what =
+        if report.lost.is_empty() { "not everything could be mended" } else { "events are lost" };
     Err(Failure::new(what).code_of(CORRUPT))
 }
 
@@ -46,9 +43,7 @@ fn print_json(report: &RepairReport, out: &mut Out) -> Result<()> {
         })
         .collect();
     let faults = report.verified.faults.iter();
-    let faults: Vec<_> = faults
-        .map(|f| json!({"place": f.place, "message": f.message}))
-        .collect();
+    let faults: Vec<_> = faults.map(|f| json!({"place": f.place, "message": f.message})).collect();
     out.json(&json!({
         "dry_run": report.dry_run,
         "mended": mended,
@@ -61,11 +56,8 @@ fn print_json(report: &RepairReport, out: &mut Out) -> Result<()> {
 }
 
 fn print_text(report: &RepairReport, out: &mut Out) -> Result<()> {
-    let (mended, lost) = if report.dry_run {
-        ("would be mended", "would be lost")
-    } else {
-        ("mended", "lost")
-    };
+    let (mended, lost) =
+        if report.dry_run { ("would be mended", "would be lost") } else { ("mended", "lost") };
     for finding in &report.mended {
         let look = out.look(Look::Good, mended);
         let (message, outcome) = (printable(&finding.message), finding.outcome);
@@ -104,8 +96,5 @@ fn range(lost: &LostEvents) -> String {
     };
     let (from, to) = (lost.from, lost.to);
     let message = printable(&lost.message);
-    format!(
-        "{task}, {log}, events {from} to {}{kept}: {message}",
-        to.saturating_sub(1).max(from)
-    )
+    format!("{task}, {log}, events {from} to {}{kept}: {message}", to.saturating_sub(1).max(from))
 }

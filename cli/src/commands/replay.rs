@@ -101,14 +101,10 @@ fn check(source: &dyn Source, point: &PointForm, out: &mut Out) -> Result<()> {
     let place = engine.point(&point.address)?;
     let [once, again] = [(); 2].map(|()| engine.run_state(&place));
     if once? != again? {
-        return Err(Failure::bug(
-            "two folds of the same events are different".into(),
-        ));
+        return Err(Failure::bug("two folds of the same events are different".into()));
     }
     let lineages = source.lineages(&point.task)?.len() as u64;
-    let said = format!(
-        "{} folded from the beginning: as the snapshots say",
-        count(lineages, "lineage")
-    );
+    let said =
+        format!("{} folded from the beginning: as the snapshots say", count(lineages, "lineage"));
     Ok(out.line(out.look(Look::Good, &said))?)
 }

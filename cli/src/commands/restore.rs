@@ -33,10 +33,7 @@ pub fn to(source: &dyn Source, back: &args::GoingBack, out: &mut Out) -> Result<
     let restored = source.restore(&point, back.description.as_deref())?;
     let from = words::address(&point.task, point.lineage, point.offset.0);
     let note = format!("back to {from}");
-    let hint = format!(
-        "`milepost undo {}` takes this back",
-        words::encode(&point.task)
-    );
+    let hint = format!("`milepost undo {}` takes this back", words::encode(&point.task));
     print(&restored, &note, &hint, out)
 }
 

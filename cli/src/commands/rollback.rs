@@ -52,10 +52,7 @@ fn go_back(
     let description = asked.description.as_deref();
     let went = workspace.go_back(engine, &to, scope, description, &choices);
     let went = went.map_err(folder::failed)?;
-    let hint = format!(
-        "`milepost undo {}` takes this back",
-        words::encode(&to.task)
-    );
+    let hint = format!("`milepost undo {}` takes this back", words::encode(&to.task));
     let note = note(&to, scope, &folder::shown(&workspace));
     folder::went(&went, &note, &hint, out)
 }
@@ -70,7 +67,6 @@ fn note(to: &Point, scope: Scope, folder: &str) -> String {
 
 fn no_files(address: &str) -> Failure {
     let address = printable(address);
-    Failure::new(format!("no folder was captured before {address}")).hint(format!(
-        "`milepost restore {address}` goes back to it and leaves the files"
-    ))
+    Failure::new(format!("no folder was captured before {address}"))
+        .hint(format!("`milepost restore {address}` goes back to it and leaves the files"))
 }

@@ -134,19 +134,9 @@ fn call(engine: &Engine, args: &args::Run, out: &Out) -> Result<(Begun, Folder)>
     let (before, root) = marked.map_err(|e| capture::failed(e, args.label.is_some()))?;
     // No other event of the lineage, or of those it comes from, is at this offset.
     let call = format!("{TOOL}-{}", task.head()?.next);
-    task.append(outcome::called(
-        &call,
-        &args.command,
-        folder.path(),
-        &Secrets::of_environment(),
-    )?)?;
-    let begun = Begun {
-        task: task.id().to_owned(),
-        lineage: task.lineage().id(),
-        call,
-        before,
-        root,
-    };
+    task.append(outcome::called(&call, &args.command, folder.path(), &Secrets::of_environment())?)?;
+    let begun =
+        Begun { task: task.id().to_owned(), lineage: task.lineage().id(), call, before, root };
     Ok((begun, folder))
 }
 
@@ -193,10 +183,7 @@ fn end(
             let hint = format!(
                 "it is saved: `milepost --store {store} record --task {task} {shown}` records it"
             );
-            Done {
-                saved_to: Some(file),
-                ..Done::failed(failure.hint(hint))
-            }
+            Done { saved_to: Some(file), ..Done::failed(failure.hint(hint)) }
         }
         Err(unsaved) => {
             let hint = format!("it is not saved either: {unsaved}");
@@ -206,10 +193,7 @@ fn end(
 }
 
 fn not_recorded(outcome: &Outcome) -> String {
-    format!(
-        "the command ran ({}), and that is not recorded",
-        outcome.said()
-    )
+    format!("the command ran ({}), and that is not recorded", outcome.said())
 }
 
 /// The return stands behind its call, whatever the task goes on with.
@@ -237,10 +221,7 @@ fn after(
             "the result is recorded ({said}), and no checkpoint after it: the task goes on with lineage \
              {active} since somebody went back"
         );
-        let hint = format!(
-            "`milepost lineages {}` shows both",
-            words::encode(&begun.task)
-        );
+        let hint = format!("`milepost lineages {}` shows both", words::encode(&begun.task));
         return Done::failed(Failure::conflict(message).hint(hint));
     }
     let metadata = json!({
@@ -267,26 +248,14 @@ fn after(
     let changes = changes.map(|(from, to)| Changes::between(engine, from, to));
     let (changes, failure) = match changes.transpose() {
         Ok(changes) => (changes, None),
-        Err(failure) => (
-            None,
-            Some(failure.at("all is recorded, and cannot be compared")),
-        ),
+        Err(failure) => (None, Some(failure.at("all is recorded, and cannot be compared"))),
     };
-    Done {
-        after: Some(after),
-        root,
-        changes,
-        failure,
-        saved_to: None,
-    }
+    Done { after: Some(after), root, changes, failure, saved_to: None }
 }
 
 impl Done {
     fn failed(failure: Failure) -> Self {
-        Self {
-            failure: Some(failure),
-            ..Self::default()
-        }
+        Self { failure: Some(failure), ..Self::default() }
     }
 }
 

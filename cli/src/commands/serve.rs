@@ -97,9 +97,7 @@ fn serve(
     out: &mut Out,
 ) -> Result<()> {
     let place = config.listen()?;
-    let tls = config
-        .tls()
-        .map(|(certificate, key)| Tls::read(certificate, key));
+    let tls = config.tls().map(|(certificate, key)| Tls::read(certificate, key));
     let tls = tls.transpose().map_err(|e| {
         cannot("use TLS", &e)
             .hint("`tls.certificate` and `tls.key` name two PEM files of one another")

@@ -13,11 +13,9 @@ pub fn completions(args: &Completions, out: &mut Out) -> Result<()> {
     let shells = Shells::builtins();
     let Some(shell) = shells.completer(&args.shell) else {
         let known: Vec<&str> = shells.names().collect();
-        return Err(
-            Failure::new(format!("completions for `{}` are not known", args.shell))
-                .code_of(USAGE)
-                .hint(format!("known are {}", known.join(", "))),
-        );
+        return Err(Failure::new(format!("completions for `{}` are not known", args.shell))
+            .code_of(USAGE)
+            .hint(format!("known are {}", known.join(", "))));
     };
     let mut text = Vec::new();
     shell.write_registration("COMPLETE", "milepost", "milepost", "milepost", &mut text)?;

@@ -86,9 +86,8 @@ fn elsewhere(failure: Failure, point: &PointForm, head: u64) -> Failure {
     let last = point.offset.0.checked_sub(1);
     match last.filter(|_| head == point.offset.0) {
         Some(last) => failure.hint(format!("the last event is `milepost show {}`", place(last))),
-        None => failure.hint(format!(
-            "`milepost log {}` prints the events that are there",
-            place(head)
-        )),
+        None => {
+            failure.hint(format!("`milepost log {}` prints the events that are there", place(head)))
+        }
     }
 }

@@ -17,11 +17,7 @@ pub fn print(state: &RunState, chunks: &dyn Chunks, out: &mut Out) -> Result<()>
     });
     list("guidance", guidance, out)?;
     out.raw(",")?;
-    list(
-        "messages",
-        state.messages.iter(chunks).map(|found| entry(found?)),
-        out,
-    )?;
+    list("messages", state.messages.iter(chunks).map(|found| entry(found?)), out)?;
     Ok(out.line("}")?)
 }
 

@@ -48,17 +48,7 @@ pub fn of_user(source: &dyn Source, user: &str, out: &mut Out) -> Result<()> {
         return Ok(out.line(printable(&format!("no tasks of user `{user}`")))?);
     }
     let rows: Vec<Vec<String>> = tasks.iter().map(row).collect();
-    out.table(
-        &[
-            "TASK",
-            "LINEAGES",
-            "EVENTS",
-            "CHECKPOINTS",
-            "BYTES",
-            "ABOUT ON DISK",
-        ],
-        &rows,
-    )?;
+    out.table(&["TASK", "LINEAGES", "EVENTS", "CHECKPOINTS", "BYTES", "ABOUT ON DISK"], &rows)?;
     Ok(out.line(format!(
         "{}: {}, {}, {}, {}, about {} on disk",
         count(tasks.len() as u64, "task"),

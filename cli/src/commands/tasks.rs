@@ -28,12 +28,7 @@ pub fn run(source: &dyn Source, args: &args::Tasks, out: &mut Out) -> Result<()>
         out.line("no tasks; `milepost record FILE` records one")?;
     } else {
         let rows: Vec<Vec<String>> = all.iter().map(row).collect();
-        out.table(
-            &[
-                "TASK", "USER", "LINEAGES", "ACTIVE", "HEAD", "EVENTS", "CREATED",
-            ],
-            &rows,
-        )?;
+        out.table(&["TASK", "USER", "LINEAGES", "ACTIVE", "HEAD", "EVENTS", "CREATED"], &rows)?;
     }
     if let Some(cursor) = cursor {
         hint(&format!("there is more: --cursor {cursor}"));

@@ -20,10 +20,8 @@ pub fn run(store: &Choice, args: &Token, out: &mut Out) -> Result<()> {
     match &args.what {
         TokenCommand::Create(args) => {
             if !is_trusted(store, &dir)? {
-                let text = format!(
-                    "you do not trust the store {}: no token in it counts",
-                    dir.display()
-                );
+                let text =
+                    format!("you do not trust the store {}: no token in it counts", dir.display());
                 return Err(Failure::new(text).hint(UNTRUSTED));
             }
             create(&tokens, args, out)

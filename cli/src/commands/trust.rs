@@ -94,9 +94,7 @@ pub fn admins(tokens: &[TokenInfo]) -> Vec<String> {
         let ended = token.expires_us.is_some_and(|end| end <= now);
         token.admin && token.revoked_us.is_none() && !ended
     });
-    admins
-        .map(|token| format!("{} ({})", token.user, token.id))
-        .collect()
+    admins.map(|token| format!("{} ({})", token.user, token.id)).collect()
 }
 
 /// Prints what trust means for this store.
@@ -114,20 +112,13 @@ fn print(
     let pending = pending.map_or_else(|| "not known, the store is in use".to_owned(), listed);
     out.line("a trusted store may without a question:")?;
     out.line("  have `rollback` and `undo` change the folders that its tasks name")?;
-    out.line(format!(
-        "  take back restores that were cut short, in: {pending}"
-    ))?;
+    out.line(format!("  take back restores that were cut short, in: {pending}"))?;
     let admins = listed(&admins(tokens));
-    out.line(format!(
-        "  let its {of_tokens} tokens in where it is served; admins: {admins}"
-    ))?;
+    out.line(format!("  let its {of_tokens} tokens in where it is served; admins: {admins}"))?;
     let Some(hooks) = hooks else {
         return Ok(());
     };
-    out.line(printable(&format!(
-        "  run the commands of {}:",
-        hooks.file.display()
-    )))?;
+    out.line(printable(&format!("  run the commands of {}:", hooks.file.display())))?;
     for hook in &hooks.hooks {
         out.line(format!("    {}", line(hook)?))?;
     }

@@ -55,16 +55,12 @@ fn here(engine: &Engine, args: &args::Undo, out: &mut Out) -> Result<()> {
     if args.files.is_some() || args.how.is_given() {
         interrupted::none(engine, &task)?;
         let task = printable(task.id());
-        return Err(
-            Failure::new(format!("the last restore of {task} took no files back"))
-                .code_of(USAGE)
-                .hint(format!("`milepost undo {name}` takes it back")),
-        );
+        return Err(Failure::new(format!("the last restore of {task} took no files back"))
+            .code_of(USAGE)
+            .hint(format!("`milepost undo {name}` takes it back")));
     }
     not_another(interrupted::recover(engine, &task, None)?, &name)?;
-    let task = engine
-        .undo(task.id())
-        .map_err(|error| failed(error, &name))?;
+    let task = engine.undo(task.id()).map_err(|error| failed(error, &name))?;
     let hint = format!("lineage {left} stays: `milepost log {name}/{left}`");
     restore::print(&RestoredForm::of(&task)?, DONE, &hint, out)
 }

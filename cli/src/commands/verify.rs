@@ -20,11 +20,7 @@ pub fn run(source: &dyn Source, args: &Verify, out: &mut Out) -> Result<()> {
     // What it is compared with is read first: a wrong file is no reason to wait for the rest.
     let anchor = args.anchor.as_deref().map(Anchor::read).transpose()?;
     let task = args.task.as_deref().map(|id| source.task(id)).transpose()?;
-    let asked = VerifyAsked {
-        task,
-        states: args.states,
-        anchor,
-    };
+    let asked = VerifyAsked { task, states: args.states, anchor };
     let mut shown = None;
     let report = source.verify(&asked, &mut |done, all| {
         let bar = shown.get_or_insert_with(|| bar(all, "verify", all >= LONG, false));
@@ -54,9 +50,7 @@ pub fn run(source: &dyn Source, args: &Verify, out: &mut Out) -> Result<()> {
             form.insert(plural(name), json!(number));
         }
         let faults = report.faults.iter();
-        let faults = faults
-            .map(|f| json!({"place": f.place, "message": f.message}))
-            .collect();
+        let faults = faults.map(|f| json!({"place": f.place, "message": f.message})).collect();
         form.insert("faults".into(), faults);
         if let Some(anchor) = &anchor {
             let form_of =
@@ -66,16 +60,11 @@ pub fn run(source: &dyn Source, args: &Verify, out: &mut Out) -> Result<()> {
         form.insert("ok".into(), report.faults.is_empty().into());
         out.json(&form)?;
     } else {
-        let checked = counts
-            .map(|(name, number)| count(number.0, name))
-            .join(", ");
+        let checked = counts.map(|(name, number)| count(number.0, name)).join(", ");
         out.line(format!("checked {checked}"))?;
         if let Some(anchor) = &anchor {
             let logs = count(anchor.logs.len() as u64, "log");
-            out.line(format!(
-                "compared with the anchor of commit {}, {logs}",
-                anchor.seq
-            ))?;
+            out.line(format!("compared with the anchor of commit {}, {logs}", anchor.seq))?;
         }
         for fault in &report.faults {
             let place = out.look(Look::Bad, &printable(&fault.place));

@@ -29,12 +29,9 @@ pub fn summary(body: Option<&Body>) -> String {
         Body::GuidanceGiven(guidance) => guidance.text.clone(),
         Body::PromptChanged(prompt) => prompt.prompt.clone(),
         Body::RulesChanged(rules) => rules.rules.text().to_owned(),
-        Body::ArtifactsEdited(edited) => edited
-            .artifacts
-            .keys()
-            .cloned()
-            .collect::<Vec<_>>()
-            .join(", "),
+        Body::ArtifactsEdited(edited) => {
+            edited.artifacts.keys().cloned().collect::<Vec<_>>().join(", ")
+        }
         Body::VariablesPatched(patched) => patched.patch.text().to_owned(),
         Body::ContextChanged(changed) => changed.patch.text().to_owned(),
         Body::Message(message) => {
@@ -54,10 +51,7 @@ pub fn summary(body: Option<&Body>) -> String {
         }
         Body::Restored(restored) => {
             let (lineage, offset) = (restored.lineage, restored.offset);
-            format!(
-                "back to lineage {lineage}@{offset}, from {}@{}",
-                restored.from, restored.head
-            )
+            format!("back to lineage {lineage}@{offset}, from {}@{}", restored.from, restored.head)
         }
         Body::Application(application) => application.name.clone(),
         other => other.to_json().unwrap_or_default(),
@@ -68,10 +62,7 @@ pub fn summary(body: Option<&Body>) -> String {
 fn opened_summary(opened: &milepost::LineageOpened) -> String {
     let mut text = lineage_type(opened.lineage_type).to_owned();
     if let Some(parent) = &opened.parent {
-        text.push_str(&format!(
-            " from lineage {}@{}",
-            parent.lineage, parent.offset
-        ));
+        text.push_str(&format!(" from lineage {}@{}", parent.lineage, parent.offset));
     }
     if let Some(description) = &opened.description {
         text.push_str(&format!(": {description}"));

@@ -44,34 +44,14 @@ pub const ALL: &[Key] = &[
     key("tls.certificate", None, Kind::File),
     key("tls.key", None, Kind::File),
     key("cors.origins", None, Kind::Origins),
-    key(
-        "limits.body",
-        Some("16 MiB"),
-        Kind::Number(1 << 10, 1 << 30),
-    ),
-    key(
-        "limits.header",
-        Some("32 KiB"),
-        Kind::Number(8 << 10, 1 << 20),
-    ),
+    key("limits.body", Some("16 MiB"), Kind::Number(1 << 10, 1 << 30)),
+    key("limits.header", Some("32 KiB"), Kind::Number(8 << 10, 1 << 20)),
     key("limits.read_timeout", Some("30s"), Kind::Span),
     key("limits.request_timeout", Some("60s"), Kind::Span),
     key("limits.per_token", Some("64"), Kind::Number(1, 1_000_000)),
-    key(
-        "limits.connections",
-        Some("4096"),
-        Kind::Number(1, 1_000_000),
-    ),
-    key(
-        "limits.memory",
-        Some("256 MiB"),
-        Kind::Number(1 << 20, 1 << 40),
-    ),
-    key(
-        "limits.disk_reserve",
-        Some("16 MiB"),
-        Kind::Number(0, 1 << 40),
-    ),
+    key("limits.connections", Some("4096"), Kind::Number(1, 1_000_000)),
+    key("limits.memory", Some("256 MiB"), Kind::Number(1 << 20, 1 << 40)),
+    key("limits.disk_reserve", Some("16 MiB"), Kind::Number(0, 1 << 40)),
     key("limits.streams", Some("2048"), Kind::Number(0, 1_000_000)),
     key("limits.tasks", Some("50000"), Kind::Number(1, 1 << 40)),
     key("limits.drain", Some("30s"), Kind::Span),
@@ -80,11 +60,7 @@ pub const ALL: &[Key] = &[
 ];
 
 const fn key(name: &'static str, default: Option<&'static str>, kind: Kind) -> Key {
-    Key {
-        name,
-        default,
-        kind,
-    }
+    Key { name, default, kind }
 }
 
 impl Key {
@@ -177,9 +153,7 @@ pub(super) fn number(text: &Text) -> Result<usize, &'static str> {
     };
     let number = digits.bytes().all(|c| c.is_ascii_digit());
     let number: Option<usize> = number.then(|| digits.parse().ok()).flatten();
-    number
-        .and_then(|number| number.checked_mul(unit))
-        .ok_or(wrong)
+    number.and_then(|number| number.checked_mul(unit)).ok_or(wrong)
 }
 
 pub(super) fn span(text: &Text) -> Result<Duration, &'static str> {
@@ -190,9 +164,7 @@ pub(super) fn span(text: &Text) -> Result<Duration, &'static str> {
 
 pub(super) fn log_format(text: &Text) -> Result<LogFormat, &'static str> {
     let format = text.text().map(|text| LogFormat::from_str(text, false));
-    format
-        .and_then(Result::ok)
-        .ok_or("`human`, `json` or `none`")
+    format.and_then(Result::ok).ok_or("`human`, `json` or `none`")
 }
 
 pub(super) fn log_level(text: &Text) -> Result<tracing::Level, &'static str> {

@@ -42,8 +42,7 @@ impl Config {
         let said = of_file.into_iter().flatten();
         let said = said.chain(environment.values);
         for (key, text, origin) in said.chain(sources::flags(flags)) {
-            key.check(&text)
-                .map_err(|wrong| wrong_value(key, &text, &origin, wrong))?;
+            key.check(&text).map_err(|wrong| wrong_value(key, &text, &origin, wrong))?;
             values.insert(key.name, (text, origin));
         }
         let config = Self { values };
@@ -59,12 +58,12 @@ impl Config {
             failure.hint("`milepost config check` shows what holds, and where it comes from")
         };
         match (of("tls.certificate"), of("tls.key")) {
-            (Some(there), None) => Err(wrong(format!(
-                "`tls.certificate` is set and `tls.key` is not: {there}"
-            ))),
-            (None, Some(there)) => Err(wrong(format!(
-                "`tls.key` is set and `tls.certificate` is not: {there}"
-            ))),
+            (Some(there), None) => {
+                Err(wrong(format!("`tls.certificate` is set and `tls.key` is not: {there}")))
+            }
+            (None, Some(there)) => {
+                Err(wrong(format!("`tls.key` is set and `tls.certificate` is not: {there}")))
+            }
             (Some(there), Some(_)) if matches!(self.listen()?, Listen::Socket(_)) => {
                 Err(wrong(format!(
                     "`listen` names a socket, which has no TLS, and `tls.certificate` is set: {there}"

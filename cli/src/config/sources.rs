@@ -9,12 +9,7 @@ use crate::args::ServeFlags;
 use crate::error::{Failure, Result};
 
 /// Variables that other parts of the program take.
-const OTHERS: [&str; 4] = [
-    "MILEPOST_HOOK",
-    "MILEPOST_KEY",
-    "MILEPOST_KEY_FILE",
-    "MILEPOST_STORE",
-];
+const OTHERS: [&str; 4] = ["MILEPOST_HOOK", "MILEPOST_KEY", "MILEPOST_KEY_FILE", "MILEPOST_STORE"];
 
 /// The variable that names the file.
 const FILE: &str = "MILEPOST_CONFIG";
@@ -127,11 +122,7 @@ fn of_type(value: &toml::Value) -> String {
 
 /// Whether keys begin with this.
 fn is_table(name: &str) -> bool {
-    let begins = |key: &Key| {
-        key.name
-            .strip_prefix(name)
-            .is_some_and(|rest| rest.starts_with('.'))
-    };
+    let begins = |key: &Key| key.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
     ALL.iter().any(begins)
 }
 
@@ -168,11 +159,7 @@ pub fn environment(all: impl Iterator<Item = (OsString, OsString)>) -> Result<En
             }
             None if known.iter().any(|known| known == name) => {}
             None if known.iter().any(|known| likeness(known, name) > LIKE) => {
-                return Err(unknown(
-                    &format!("the variable `{name}`"),
-                    name,
-                    known.into_iter(),
-                ));
+                return Err(unknown(&format!("the variable `{name}`"), name, known.into_iter()));
             }
             None => {}
         }
@@ -183,23 +170,11 @@ pub fn environment(all: impl Iterator<Item = (OsString, OsString)>) -> Result<En
 /// The values of flags.
 pub fn flags(flags: &ServeFlags) -> Vec<Said> {
     let of = |key: &str, flag, value: Option<&OsStr>| -> Option<Said> {
-        Some((
-            Key::named(key)?,
-            Text(value?.to_owned()),
-            Origin::Flag(flag),
-        ))
+        Some((Key::named(key)?, Text(value?.to_owned()), Origin::Flag(flag)))
     };
     let said = [
-        of(
-            "listen",
-            "--listen",
-            flags.listen.as_deref().map(OsStr::new),
-        ),
-        of(
-            "keep_count",
-            "--keep-count",
-            flags.keep_count.as_deref().map(OsStr::new),
-        ),
+        of("listen", "--listen", flags.listen.as_deref().map(OsStr::new)),
+        of("keep_count", "--keep-count", flags.keep_count.as_deref().map(OsStr::new)),
         of("log.format", "--log", flags.log.as_deref().map(OsStr::new)),
     ];
     said.into_iter().flatten().collect()
@@ -230,19 +205,9 @@ mod tests {
 
     #[test]
     fn a_slip_in_the_environment_is_told_and_variables_of_others_are_left_alone() {
-        let found = of(&[
-            "MILEPOST_LIMITS_BODY",
-            "MILEPOST_SEED",
-            "MILEPOST_KEY",
-            "HOME",
-        ])
-        .unwrap();
+        let found = of(&["MILEPOST_LIMITS_BODY", "MILEPOST_SEED", "MILEPOST_KEY", "HOME"]).unwrap();
         assert_eq!(found.values.len(), 1);
-        for slip in [
-            "MILEPOST_LISTENS",
-            "MILEPOST_LIMIT_BODY",
-            "MILEPOST_KEEPCOUNT",
-        ] {
+        for slip in ["MILEPOST_LISTENS", "MILEPOST_LIMIT_BODY", "MILEPOST_KEEPCOUNT"] {
             assert!(of(&[slip]).is_err(), "{slip}");
         }
         let named = of(&["MILEPOST_CONFIG"]).unwrap();

@@ -86,10 +86,7 @@ impl Worker {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
-        let stdout = child
-            .stdout
-            .take()
-            .ok_or_else(|| Failure::new("the worker has no output"))?;
+        let stdout = child.stdout.take().ok_or_else(|| Failure::new("the worker has no output"))?;
         let (sender, reports) = channel();
         let reader = std::thread::spawn(move || {
             for line in BufReader::new(stdout).lines() {
@@ -103,12 +100,7 @@ impl Worker {
                 }
             }
         });
-        Ok(Self {
-            child,
-            reports,
-            reader: Some(reader),
-            acknowledged: Vec::new(),
-        })
+        Ok(Self { child, reports, reader: Some(reader), acknowledged: Vec::new() })
     }
 
     /// Waits until it is paused; returns the iteration.
@@ -123,16 +115,10 @@ impl Worker {
 
     /// Gives it guidance, after which it goes on.
     pub fn guide(&mut self, text: &str, step_size: f64) -> Result<()> {
-        let mut line = serde_json::to_vec(&Order::Guide {
-            text: text.to_owned(),
-            step_size,
-        })?;
+        let mut line = serde_json::to_vec(&Order::Guide { text: text.to_owned(), step_size })?;
         line.push(b'\n');
-        let mut stdin = self
-            .child
-            .stdin
-            .take()
-            .ok_or_else(|| Failure::new("the worker has no input"))?;
+        let mut stdin =
+            self.child.stdin.take().ok_or_else(|| Failure::new("the worker has no input"))?;
         Ok(stdin.write_all(&line)?)
     }
 
@@ -149,9 +135,7 @@ impl Worker {
     }
 
     fn hear(&mut self) -> Result<Report> {
-        self.reports
-            .recv()
-            .map_err(|_| Failure::new("the worker ended too early"))
+        self.reports.recv().map_err(|_| Failure::new("the worker ended too early"))
     }
 
     /// Kills it, with SIGKILL where there are signals, and hears what it had still said.

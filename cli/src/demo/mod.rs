@@ -75,11 +75,7 @@ fn place(choice: &Choice) -> Result<PathBuf> {
         choice.check_owner(dir)?;
         return Ok(dir.clone());
     }
-    let name = format!(
-        "milepost-demo-{}-{}",
-        std::process::id(),
-        SystemClock.now_us()
-    );
+    let name = format!("milepost-demo-{}-{}", std::process::id(), SystemClock.now_us());
     Ok(std::env::temp_dir().join(name))
 }
 
@@ -108,12 +104,7 @@ fn first_half(
     report: &mut Report<'_>,
 ) -> Result<Vec<Acknowledged>> {
     let mut clock = Stopwatch::start();
-    let order = DemoWorker {
-        task: name.to_owned(),
-        seed,
-        pause_at: PAUSE_AT,
-        until: UNTIL,
-    };
+    let order = DemoWorker { task: name.to_owned(), seed, pause_at: PAUSE_AT, until: UNTIL };
     let mut worker = Worker::start(dir, &order)?;
     let paused = worker.wait_for_pause()?;
     report.paused(paused, clock.lap())?;
@@ -176,11 +167,7 @@ fn scores(engine: &Engine, name: &str) -> Result<Vec<Scored>> {
     let scored = task.lineages()?.into_iter().map(|info| {
         let point: Point = task.lineage_named(info.id)?.point(info.head.next)?;
         let optimizer = optimizer_at(engine, &point)?;
-        Ok(Scored {
-            info,
-            score: optimizer.score(),
-            iteration: optimizer.iteration,
-        })
+        Ok(Scored { info, score: optimizer.score(), iteration: optimizer.iteration })
     });
     scored.collect()
 }

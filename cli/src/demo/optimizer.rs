@@ -60,9 +60,7 @@ impl Optimizer {
     /// One iteration.
     pub fn step(&mut self) {
         let mut children: [(f64, Position); CHILDREN] = std::array::from_fn(|_| {
-            let child = self
-                .centre
-                .map(|x| on_grid(x + self.step_size * self.normal()));
+            let child = self.centre.map(|x| on_grid(x + self.step_size * self.normal()));
             (rastrigin(&child), child)
         });
         children.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -114,10 +112,7 @@ pub fn on_grid(x: f64) -> f64 {
 
 /// f(x) = 10 n + sum of x^2 - 10 cos(2 pi x).
 fn rastrigin(position: &Position) -> f64 {
-    let sum: f64 = position
-        .iter()
-        .map(|x| x * x - 10.0 * (TAU * x).cos())
-        .sum();
+    let sum: f64 = position.iter().map(|x| x * x - 10.0 * (TAU * x).cos()).sum();
     10.0 * DIMENSIONS as f64 + sum
 }
 
@@ -147,10 +142,7 @@ mod tests {
             large.step_size = 0.8;
             (0..2000).for_each(|_| large.step());
             let (small, large) = (small.score(), large.score());
-            assert!(
-                large < small,
-                "seed {seed}: {small} with small steps, {large} with large"
-            );
+            assert!(large < small, "seed {seed}: {small} with small steps, {large} with large");
         }
     }
 

@@ -33,12 +33,7 @@ impl<'a> Report<'a> {
         let mut form = Map::new();
         form.insert("seed".into(), big(seed));
         form.insert("store".into(), dir.display().to_string().into());
-        let mut report = Self {
-            out,
-            dir,
-            form,
-            times: Map::new(),
-        };
+        let mut report = Self { out, dir, form, times: Map::new() };
         let store = report.dir.display().to_string();
         report.say(&format!("An optimizer records itself in {store}"), None)?;
         Ok(report)
@@ -50,8 +45,7 @@ impl<'a> Report<'a> {
             return Ok(());
         }
         let time = us.map(|us| self.out.look(Look::Dim, &format!("  ({})", duration(us))));
-        self.out
-            .line(format!("{text}{}", time.unwrap_or_default()))?;
+        self.out.line(format!("{text}{}", time.unwrap_or_default()))?;
         Ok(self.out.flush()?)
     }
 
@@ -62,25 +56,16 @@ impl<'a> Report<'a> {
     pub fn paused(&mut self, iteration: u64, us: u64) -> Result<()> {
         let iterations = count(iteration, "iteration");
         self.time("first_run", us);
-        self.say(
-            &format!("  ran {iterations} in a child process, then paused"),
-            Some(us),
-        )
+        self.say(&format!("  ran {iterations} in a child process, then paused"), Some(us))
     }
 
     pub fn guided(&mut self, (text, step_size): (&str, f64)) -> Result<()> {
-        self.say(
-            &format!("  guidance: \"{text}\" (step size {step_size})"),
-            None,
-        )
+        self.say(&format!("  guidance: \"{text}\" (step size {step_size})"), None)
     }
 
     pub fn killed(&mut self, iteration: u64, us: u64) -> Result<()> {
         self.time("until_killed", us);
-        self.say(
-            &format!("  went on, and was killed behind iteration {iteration}"),
-            Some(us),
-        )
+        self.say(&format!("  went on, and was killed behind iteration {iteration}"), Some(us))
     }
 
     pub fn reopened(
@@ -108,11 +93,7 @@ impl<'a> Report<'a> {
     }
 
     pub fn ended(&mut self, iteration: u64, score: f64, us: u64) -> Result<()> {
-        let name = if self.times.contains_key("second_run") {
-            "third_run"
-        } else {
-            "second_run"
-        };
+        let name = if self.times.contains_key("second_run") { "third_run" } else { "second_run" };
         self.time(name, us);
         let text = format!("  ended at iteration {iteration} with a score of {score:.3}");
         self.say(&text, Some(us))
@@ -120,20 +101,14 @@ impl<'a> Report<'a> {
 
     pub fn rolled_back(&mut self, iteration: u64, us: u64) -> Result<()> {
         self.time("roll_back", us);
-        self.say(
-            &format!("  rolled back to iteration {iteration}, in a new lineage"),
-            Some(us),
-        )
+        self.say(&format!("  rolled back to iteration {iteration}, in a new lineage"), Some(us))
     }
 
     pub fn verified(&mut self, events: u64, faults: usize, us: u64) -> Result<()> {
         self.time("verify", us);
         self.form.insert("faults".into(), faults.into());
         let events = count(events, "event");
-        self.say(
-            &format!("  verified {events}: {}", count(faults as u64, "fault")),
-            Some(us),
-        )
+        self.say(&format!("  verified {events}: {}", count(faults as u64, "fault")), Some(us))
     }
 
     /// The lineages with their scores, and where to look further.
@@ -147,38 +122,21 @@ impl<'a> Report<'a> {
         if self.out.json {
             return self.end_json(name, lineages);
         }
-        self.say(
-            "\nThe lineages, with the best score at the end of each (0 is perfect):\n",
-            None,
-        )?;
+        self.say("\nThe lineages, with the best score at the end of each (0 is perfect):\n", None)?;
         let infos = lineages.iter().map(|scored| scored.info.clone().into());
         let infos: Vec<LineageForm> = infos.collect();
         tree(&infos, self.out, |info, out| {
             let scored = lineages.iter().find(|scored| scored.info.id == info.id);
-            let score = scored
-                .map(|scored| format!("{:.3}", scored.score))
-                .unwrap_or_default();
+            let score = scored.map(|scored| format!("{:.3}", scored.score)).unwrap_or_default();
             let killed = if is_first(info.id) { " (killed)" } else { "" };
-            format!(
-                "{}{killed}  score {}",
-                describe(info, out),
-                out.look(Look::Bold, &score)
-            )
+            format!("{}{killed}  score {}", describe(info, out), out.look(Look::Bold, &score))
         })?;
-        let verdict = if second < first {
-            "better"
-        } else {
-            "no better"
-        };
+        let verdict = if second < first { "better" } else { "no better" };
         self.say(
             &format!("\nThe second attempt, from iteration {BACK_TO}, ended {verdict}: {second:.3} after {first:.3}."),
             None,
         )?;
-        let nothing = if lost == 0 {
-            "nothing".to_owned()
-        } else {
-            count(lost, "event")
-        };
+        let nothing = if lost == 0 { "nothing".to_owned() } else { count(lost, "event") };
         self.say(&format!("Lost: {nothing}."), None)?;
         let store = self.dir.display().to_string();
         self.say("\nLook around in it:\n", None)?;
@@ -206,8 +164,7 @@ impl<'a> Report<'a> {
         });
         self.form.insert("task".into(), name.into());
         self.form.insert("lineages".into(), lineages.collect());
-        self.form
-            .insert("times_us".into(), Value::Object(self.times));
+        self.form.insert("times_us".into(), Value::Object(self.times));
         Ok(self.out.json(&self.form)?)
     }
 }

@@ -40,11 +40,7 @@ impl Run {
     /// Begins a run on a task that was just started.
     pub fn begin(lineage: Lineage, optimizer: Optimizer) -> Result<(Self, Acknowledged)> {
         let run = Self { lineage, optimizer };
-        let phase = PhaseChanged {
-            previous: None,
-            phase: "search".into(),
-            iteration: 0,
-        };
+        let phase = PhaseChanged { previous: None, phase: "search".into(), iteration: 0 };
         let begun = run.append([
             control(RunControl::Idle, RunControl::Running, None),
             phase.into(),
@@ -55,10 +51,7 @@ impl Run {
 
     /// Takes a run up where a point has it.
     pub fn take_up(engine: &Engine, lineage: Lineage, point: &Point) -> Result<Self> {
-        Ok(Self {
-            lineage,
-            optimizer: optimizer_at(engine, point)?,
-        })
+        Ok(Self { lineage, optimizer: optimizer_at(engine, point)? })
     }
 
     /// One iteration, recorded; with a checkpoint behind it now and then. `heard` is told what is
@@ -70,23 +63,11 @@ impl Run {
             ("score".to_owned(), Float(self.optimizer.score())),
             ("step_size".to_owned(), Float(self.optimizer.step_size)),
         ]);
-        heard(
-            self.append([
-                StepStarted {
-                    step,
-                    name: None,
-                    iteration: Some(step),
-                }
-                .into(),
-                self.variables()?,
-                StepFinished {
-                    step,
-                    result: None,
-                    metrics,
-                }
-                .into(),
-            ])?,
-        )?;
+        heard(self.append([
+            StepStarted { step, name: None, iteration: Some(step) }.into(),
+            self.variables()?,
+            StepFinished { step, result: None, metrics }.into(),
+        ])?)?;
         if step.is_multiple_of(CHECKPOINT_EVERY) {
             heard(self.mark()?)?;
         }
@@ -114,12 +95,7 @@ impl Run {
             .metadata(Json::from_value(&metadata)?);
         let offset = self.lineage.checkpoint(mark)?.mark;
         let hash = self.lineage.head()?.hash;
-        Ok(Acknowledged {
-            offset,
-            hash,
-            events: 1,
-            iteration,
-        })
+        Ok(Acknowledged { offset, hash, events: 1, iteration })
     }
 
     pub fn pause(&self) -> Result<Acknowledged> {
@@ -132,37 +108,23 @@ impl Run {
     }
 
     pub fn end(&self) -> Result<Acknowledged> {
-        self.append([control(
-            RunControl::Running,
-            RunControl::Idle,
-            Some("done".to_owned()),
-        )])
+        self.append([control(RunControl::Running, RunControl::Idle, Some("done".to_owned()))])
     }
 
     /// Takes guidance: what was said, and the step size that it means.
     pub fn guide(&mut self, text: &str, step_size: f64) -> Result<Acknowledged> {
         self.optimizer.step_size = on_grid(step_size);
         let data = Json::from_value(&json!({"step_size": step_size}))?;
-        let given = GuidanceGiven {
-            text: text.to_owned(),
-            data: Some(data),
-        };
+        let given = GuidanceGiven { text: text.to_owned(), data: Some(data) };
         self.append([given.into(), self.variables()?])
     }
 
     fn append<const N: usize>(&self, bodies: [Body; N]) -> Result<Acknowledged> {
-        let appended = self
-            .lineage
-            .append(Append::batch(bodies).actor("optimizer"))?;
+        let appended = self.lineage.append(Append::batch(bodies).actor("optimizer"))?;
         let events = u64::from(appended.count);
         let offset = appended.first + events - 1;
         let iteration = self.optimizer.iteration;
-        Ok(Acknowledged {
-            offset,
-            hash: appended.head.hash,
-            events,
-            iteration,
-        })
+        Ok(Acknowledged { offset, hash: appended.head.hash, events, iteration })
     }
 
     /// The whole optimizer as variables. The state of the generator passes 2^53: a string.
@@ -177,11 +139,7 @@ impl Run {
             "random": optimizer.random.to_string(),
         });
         let patch = Json::from_value(&patch)?;
-        Ok(VariablesPatched {
-            form: PatchForm::Merge,
-            patch,
-        }
-        .into())
+        Ok(VariablesPatched { form: PatchForm::Merge, patch }.into())
     }
 }
 
@@ -205,10 +163,7 @@ pub fn optimizer_at(engine: &Engine, point: &Point) -> Result<Optimizer> {
     }
     let state = engine.run_state(point)?;
     let mut state = state.to_json(engine.chunks().as_ref(), MessageRange::None)?;
-    let variables = state
-        .get_mut("variables")
-        .map(serde_json::Value::take)
-        .unwrap_or_default();
+    let variables = state.get_mut("variables").map(serde_json::Value::take).unwrap_or_default();
     let variables: Variables = serde_json::from_value(variables)?;
     let random = variables.random.parse();
     Ok(Optimizer {

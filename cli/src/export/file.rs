@@ -24,11 +24,7 @@ pub struct Writer<'a> {
     pub counts: Counts,
 }
 
-const NONE: Counts = Counts {
-    tasks: Big(0),
-    events: Big(0),
-    chunks: Big(0),
-};
+const NONE: Counts = Counts { tasks: Big(0), events: Big(0), chunks: Big(0) };
 
 /// Why an export is not what it should be: the line, from 1, and the reason.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,13 +37,8 @@ impl<'a> Writer<'a> {
         header: &ExportHeader,
         redact: Option<&'a dyn Redact>,
     ) -> io::Result<Self> {
-        let mut writer = Self {
-            sink,
-            redact,
-            digest: blake3::Hasher::new(),
-            task: String::new(),
-            counts: NONE,
-        };
+        let mut writer =
+            Self { sink, redact, digest: blake3::Hasher::new(), task: String::new(), counts: NONE };
         writer.put(text::text(header))?;
         Ok(writer)
     }
@@ -82,10 +73,7 @@ impl<'a> Writer<'a> {
 
     /// Ends it.
     pub fn end(mut self) -> io::Result<Counts> {
-        let end = End {
-            end: self.counts,
-            digest: Hash(*self.digest.finalize().as_bytes()),
-        };
+        let end = End { end: self.counts, digest: Hash(*self.digest.finalize().as_bytes()) };
         self.put(text::text(&end))?;
         Ok(self.counts)
     }
@@ -142,10 +130,7 @@ impl<R: BufRead> Reader<R> {
         match &line {
             None if self.ended => return Ok(None),
             None => {
-                let behind = format!(
-                    "the file ends behind line {}, and has no end",
-                    self.number()
-                );
+                let behind = format!("the file ends behind line {}, and has no end", self.number());
                 return Err(self.wrong(&format!("{behind}: it was cut")));
             }
             Some(_) if self.ended => return Err(self.wrong("it comes behind the end")),

@@ -187,9 +187,7 @@ pub struct EventForm<'a> {
 
 /// Reads a line, without its end.
 pub fn parse(text: &str) -> Result<Line, String> {
-    let first = text
-        .strip_prefix("{\"")
-        .and_then(|rest| rest.split('"').next());
+    let first = text.strip_prefix("{\"").and_then(|rest| rest.split('"').next());
     match first {
         Some("milepost_export") => header(text).map(Line::Header),
         Some("task") => task(&from(text)?).map(Line::Task),
@@ -225,16 +223,11 @@ fn task(form: &TaskForm) -> Result<CarriedTask, String> {
         LogKind::Lineage(lineage) => Ok(lineage),
         LogKind::Control => Err("`begins` has lineages only".to_owned()),
     };
-    let head = |form: &PointForm| Head {
-        next: form.next.0,
-        hash: form.hash,
-    };
-    let begins = form.begins.iter().map(|form| {
-        Ok(LineageBegin {
-            lineage: lineage(form.log.0)?,
-            head: head(form),
-        })
-    });
+    let head = |form: &PointForm| Head { next: form.next.0, hash: form.hash };
+    let begins = form
+        .begins
+        .iter()
+        .map(|form| Ok(LineageBegin { lineage: lineage(form.log.0)?, head: head(form) }));
     let active = u32::try_from(form.active.0);
     Ok(CarriedTask {
         id: form.task.clone(),
@@ -242,11 +235,7 @@ fn task(form: &TaskForm) -> Result<CarriedTask, String> {
         created_us: form.created_us.0,
         origin: form.origin,
         active: LineageId(active.map_err(|_| format!("no lineage {}", form.active.0))?),
-        heads: form
-            .heads
-            .iter()
-            .map(|form| (form.log.0, head(form)))
-            .collect(),
+        heads: form.heads.iter().map(|form| (form.log.0, head(form))).collect(),
         begins: begins.collect::<Result<_, String>>()?,
     })
 }

@@ -39,9 +39,7 @@ pub fn run(engine: &Engine, args: &args::Export, out: &mut Out) -> Result<()> {
     check(engine, args, &tasks)?;
     let file = args.output.as_ref().filter(|path| *path != Path::new("-"));
     let Some(path) = file else {
-        let written = write(engine, args, &tasks, !out.json, &mut |bytes| {
-            out.bytes(bytes)
-        });
+        let written = write(engine, args, &tasks, !out.json, &mut |bytes| out.bytes(bytes));
         return written.map(|_| ());
     };
     let counts = to_file(engine, args, &tasks, path, !out.json)?;

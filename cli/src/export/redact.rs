@@ -108,10 +108,7 @@ impl Look<'_> {
         {
             return None;
         }
-        let look = Look {
-            nested: self.nested + 1,
-            ..*self
-        };
+        let look = Look { nested: self.nested + 1, ..*self };
         Some(Walk::json(&look, text))
     }
 }
@@ -159,11 +156,7 @@ impl Redact for Patterns {
     }
 
     fn json(&self, json: &str, brief: bool) -> String {
-        let look = Look {
-            patterns: self,
-            brief,
-            nested: 0,
-        };
+        let look = Look { patterns: self, brief, nested: 0 };
         Walk::json(&look, json)
     }
 

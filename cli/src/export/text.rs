@@ -17,11 +17,8 @@ pub fn text(form: &impl Serialize) -> Result<String, String> {
 
 /// The line of a task.
 pub fn task_text(task: &CarriedTask) -> Result<String, String> {
-    let point = |log, head: Head| PointForm {
-        log: Log(log),
-        next: Big(head.next),
-        hash: head.hash,
-    };
+    let point =
+        |log, head: Head| PointForm { log: Log(log), next: Big(head.next), hash: head.hash };
     let begins = task.begins.iter();
     text(&TaskForm {
         task: task.id.clone(),
@@ -29,14 +26,8 @@ pub fn task_text(task: &CarriedTask) -> Result<String, String> {
         created_us: Big(task.created_us),
         origin: task.origin,
         active: Big(task.active.0.into()),
-        heads: task
-            .heads
-            .iter()
-            .map(|(log, head)| point(*log, *head))
-            .collect(),
-        begins: begins
-            .map(|begin| point(LogKind::Lineage(begin.lineage), begin.head))
-            .collect(),
+        heads: task.heads.iter().map(|(log, head)| point(*log, *head)).collect(),
+        begins: begins.map(|begin| point(LogKind::Lineage(begin.lineage), begin.head)).collect(),
     })
 }
 

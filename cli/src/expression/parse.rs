@@ -43,13 +43,8 @@ impl<'a> Parser<'a> {
 
     fn expected(&mut self, what: &str) -> Failure {
         let rest = self.rest();
-        let found: String = rest
-            .split_whitespace()
-            .next()
-            .unwrap_or_default()
-            .chars()
-            .take(20)
-            .collect();
+        let found: String =
+            rest.split_whitespace().next().unwrap_or_default().chars().take(20).collect();
         let found = match found.is_empty() {
             true => "the end".to_owned(),
             false => format!("`{found}`"),
@@ -120,9 +115,7 @@ impl<'a> Parser<'a> {
             };
         }
         if self.word("exists") {
-            return self
-                .pointer("a pointer, as `/variables/best`")
-                .map(Expression::Exists);
+            return self.pointer("a pointer, as `/variables/best`").map(Expression::Exists);
         }
         let pointer = self.pointer("a pointer, `exists`, `not` or `(`")?;
         let operator = self.operator()?;

@@ -7,10 +7,7 @@ use serde_json::json;
 use super::*;
 
 fn pointers() -> impl Strategy<Value = String> {
-    prop_oneof![
-        Just(String::new()),
-        "/(variables|context|messages)(/[a-z0-9 \"()=<é]{0,6}){0,3}",
-    ]
+    prop_oneof![Just(String::new()), "/(variables|context|messages)(/[a-z0-9 \"()=<é]{0,6}){0,3}",]
 }
 
 fn literals() -> impl Strategy<Value = Value> {
@@ -110,28 +107,13 @@ fn numbers_compare_as_numbers_texts_as_texts_and_others_only_for_being_equal() {
 #[test]
 fn an_error_says_where_and_what_was_expected() {
     for (text, said) in [
-        (
-            "",
-            "character 1: expected a pointer, `exists`, `not` or `(`, found the end",
-        ),
-        (
-            "/variables/é x 1",
-            "character 14: expected one of == != < <= > >=, found `x`",
-        ),
+        ("", "character 1: expected a pointer, `exists`, `not` or `(`, found the end"),
+        ("/variables/é x 1", "character 14: expected one of == != < <= > >=, found `x`"),
         ("/iteration == ", "character 15: expected a JSON value"),
         ("/iteration == one", "character 15: expected a JSON value"),
-        (
-            "(/iteration == 1",
-            "character 17: expected `and`, `or` or `)`, found the end",
-        ),
-        (
-            "/iteration == 1 /phase",
-            "character 17: expected `and`, `or` or the end",
-        ),
-        (
-            "/iterations == 1",
-            "character 1: a state has no field \"iterations\"",
-        ),
+        ("(/iteration == 1", "character 17: expected `and`, `or` or `)`, found the end"),
+        ("/iteration == 1 /phase", "character 17: expected `and`, `or` or the end"),
+        ("/iterations == 1", "character 1: a state has no field \"iterations\""),
         ("/phase == \"a", "character 11: this is no JSON"),
     ] {
         let failure = parse(text).unwrap_err();
@@ -139,17 +121,7 @@ fn an_error_says_where_and_what_was_expected() {
         assert_eq!(failure.code(), crate::error::USAGE);
     }
     let deep = format!("{}exists /phase{}", "(".repeat(5000), ")".repeat(5000));
-    assert!(
-        parse(&deep)
-            .unwrap_err()
-            .to_string()
-            .contains("deeper than 64")
-    );
+    assert!(parse(&deep).unwrap_err().to_string().contains("deeper than 64"));
     let deep = format!("{}exists /phase", "not ".repeat(5000));
-    assert!(
-        parse(&deep)
-            .unwrap_err()
-            .to_string()
-            .contains("deeper than 64")
-    );
+    assert!(parse(&deep).unwrap_err().to_string().contains("deeper than 64"));
 }

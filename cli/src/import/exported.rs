@@ -44,19 +44,13 @@ pub fn input(path: &Path) -> Result<Input> {
     let failed = |error: io::Error| Failure::new(format!("{name}: {error}"));
     let file = File::open(path).map_err(failed)?;
     let length = file.metadata().map_err(failed)?.len();
-    Ok(Input {
-        name,
-        length,
-        reader: Box::new(BufReader::with_capacity(BUFFER, file)),
-    })
+    Ok(Input { name, length, reader: Box::new(BufReader::with_capacity(BUFFER, file)) })
 }
 
 pub fn run(store: &Choice, args: &args::Import, mut input: Input, out: &mut Out) -> Result<()> {
     if args.user.is_some() {
-        return Err(
-            Failure::new("--user is not for an export: it says whose its tasks are")
-                .hint("import it without --user"),
-        );
+        return Err(Failure::new("--user is not for an export: it says whose its tasks are")
+            .hint("import it without --user"));
     }
     check_beginning(&mut input)?;
     let name = input.name.clone();
@@ -71,12 +65,7 @@ pub fn run(store: &Choice, args: &args::Import, mut input: Input, out: &mut Out)
     }
     let engine = store.open_or_create(Options::default().event_max(EVENT_MAX))?;
     let attached = attach(&engine);
-    let bar = bar(
-        input.length,
-        "import",
-        input.length >= LONG && !out.json,
-        true,
-    );
+    let bar = bar(input.length, "import", input.length >= LONG && !out.json, true);
     let done = take(&engine, args, &header, &mut reader, &mut |read| {
         bar.set_position(read);
     });

@@ -140,15 +140,9 @@ fn parse(file: &str) -> Result<Saved, String> {
     }
     let size = metadata.as_ref().map_or(0, |json| json.text().len());
     if size > METADATA_MAX {
-        return Err(format!(
-            "`metadata` of {size} bytes is over the limit of {METADATA_MAX}"
-        ));
+        return Err(format!("`metadata` of {size} bytes is over the limit of {METADATA_MAX}"));
     }
-    let goal = Goal::new(
-        plain(&form.variables)?,
-        plain(&form.context)?,
-        plain(&form.state)?,
-    )?;
+    let goal = Goal::new(plain(&form.variables)?, plain(&form.context)?, plain(&form.state)?)?;
     Ok(Saved {
         id: form.id,
         execution: form.execution_id,
@@ -158,9 +152,7 @@ fn parse(file: &str) -> Result<Saved, String> {
         goal,
         success,
         status: form.status,
-        error: form
-            .error
-            .map(|json| as_text(&json).unwrap_or_else(|| json.text().to_owned())),
+        error: form.error.map(|json| as_text(&json).unwrap_or_else(|| json.text().to_owned())),
         metadata,
         rest,
         digest: blake3::hash(file.as_bytes()).to_hex().to_string(),
@@ -209,10 +201,8 @@ fn time(text: &str) -> Option<u64> {
 impl Saved {
     /// The step's name as a label, where a label may be that.
     pub fn label(&self) -> Option<&str> {
-        let mark = CheckpointMarked {
-            label: Some(self.step_name.clone()),
-            ..CheckpointMarked::default()
-        };
+        let mark =
+            CheckpointMarked { label: Some(self.step_name.clone()), ..CheckpointMarked::default() };
         mark.check().is_ok().then_some(self.step_name.as_str())
     }
 

@@ -21,10 +21,7 @@ pub fn find(folder: &Path) -> Result<PathBuf> {
         Ok(_) => return Err(failed("not a folder".into())),
         Err(error) => return Err(failed(error.to_string())),
     }
-    let inner = [
-        folder.join(PERSISTENCE).join(CHECKPOINT),
-        folder.join(CHECKPOINT),
-    ];
+    let inner = [folder.join(PERSISTENCE).join(CHECKPOINT), folder.join(CHECKPOINT)];
     let inner = inner.into_iter().find(|dir| dir.is_dir());
     Ok(inner.unwrap_or_else(|| folder.to_owned()))
 }
@@ -67,13 +64,7 @@ mod tests {
     fn locks_and_other_names_are_no_checkpoints() {
         let is = |name: &str| is_checkpoint(OsStr::new(name));
         assert!(is("ckpt-exec-001-0.json"));
-        for name in [
-            "ckpt-a.json.lock",
-            "ckpt-a.json.tmp",
-            "state.json",
-            ".ckpt-a.json",
-            "ckpt-",
-        ] {
+        for name in ["ckpt-a.json.lock", "ckpt-a.json.tmp", "state.json", ".ckpt-a.json", "ckpt-"] {
             assert!(!is(name), "{name}");
         }
     }

@@ -72,9 +72,7 @@ fn in_folder(path: &Path, format: Format) -> Result<Given> {
     }
     if found.others > 0 && !sessions.is_empty() {
         let others = count(found.others, "*.jsonl file");
-        note(&format!(
-            "{place}: {others} in it that no session begins: left out"
-        ));
+        note(&format!("{place}: {others} in it that no session begins: left out"));
     }
     match format {
         Format::Auto if sessions.is_empty() => Ok(Given::Checkpoints),
@@ -82,10 +80,10 @@ fn in_folder(path: &Path, format: Format) -> Result<Given> {
             sessions.sort();
             Ok(Given::Runs(sessions))
         }
-        Format::ClaudeCode => Err(Failure::new(format!(
-            "{place}: no session in it: there is nothing to import"
-        ))
-        .hint("give a folder of *.jsonl files, as in ~/.claude/projects/")),
+        Format::ClaudeCode => {
+            Err(Failure::new(format!("{place}: no session in it: there is nothing to import"))
+                .hint("give a folder of *.jsonl files, as in ~/.claude/projects/"))
+        }
         other => Err(Failure::new(format!(
             "{place} is a folder, and {} is read from files",
             other.name()
@@ -133,8 +131,6 @@ fn start(path: &Path) -> Result<Vec<u8>> {
     let failed = |error: std::io::Error| Failure::new(format!("{}: {error}", path.display()));
     let mut start = Vec::new();
     let file = File::open(path).map_err(failed)?;
-    file.take(START as u64)
-        .read_to_end(&mut start)
-        .map_err(failed)?;
+    file.take(START as u64).read_to_end(&mut start).map_err(failed)?;
     Ok(start)
 }

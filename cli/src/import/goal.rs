@@ -42,11 +42,7 @@ impl Goal {
         if !state.is_null() {
             goal.artifacts.insert(STATE.to_owned(), state);
         }
-        Ok(Self {
-            variables,
-            context,
-            state: goal,
-        })
+        Ok(Self { variables, context, state: goal })
     }
 
     /// Whether a run's state is there.

@@ -63,10 +63,7 @@ pub struct Skipped {
 
 impl Skipped {
     pub fn new(path: &Path, reason: impl Into<String>) -> Self {
-        Self {
-            path: path.display().to_string(),
-            reason: reason.into(),
-        }
+        Self { path: path.display().to_string(), reason: reason.into() }
     }
 }
 
@@ -77,10 +74,8 @@ pub fn run(store: &Choice, args: &args::Import, out: &mut Out) -> Result<()> {
         Given::Checkpoints => folder::files(&folder::find(&args.from)?)?,
     };
     if args.name.is_some() {
-        return Err(
-            Failure::new("--as is for an export, or for one run of another program")
-                .hint("of a folder each execution becomes a task of its name"),
-        );
+        return Err(Failure::new("--as is for an export, or for one run of another program")
+            .hint("of a folder each execution becomes a task of its name"));
     }
     let count = files.len() as u64;
     let mut skipped = Vec::new();
@@ -118,10 +113,8 @@ pub fn run(store: &Choice, args: &args::Import, out: &mut Out) -> Result<()> {
 fn runs(store: &Choice, args: &args::Import, files: Vec<PathBuf>, out: &mut Out) -> Result<()> {
     if args.name.is_some() && files.len() > 1 {
         let sessions = count(files.len() as u64, "session");
-        return Err(
-            Failure::new(format!("--as names one task, and there are {sessions}"))
-                .hint("import it without --as, or one session alone"),
-        );
+        return Err(Failure::new(format!("--as names one task, and there are {sessions}"))
+            .hint("import it without --as, or one session alone"));
     }
     let record = args::Record {
         files,
@@ -188,10 +181,8 @@ fn some_skipped(skipped: usize) -> Failure {
 fn report(written: &[Written], skipped: &[Skipped], out: &mut Out) -> Result<()> {
     if out.json {
         let tasks: Vec<Value> = written.iter().map(form).collect();
-        let skipped: Vec<Value> = skipped
-            .iter()
-            .map(|file| json!({"path": file.path, "reason": file.reason}))
-            .collect();
+        let skipped: Vec<Value> =
+            skipped.iter().map(|file| json!({"path": file.path, "reason": file.reason})).collect();
         return Ok(out.json(&json!({"tasks": tasks, "skipped": skipped}))?);
     }
     if written.is_empty() {
@@ -207,10 +198,7 @@ fn report(written: &[Written], skipped: &[Skipped], out: &mut Out) -> Result<()>
         ]
     };
     let rows: Vec<Vec<String>> = written.iter().map(row).collect();
-    Ok(out.table(
-        &["TASK", "EVENTS", "CHECKPOINTS", "REPEATED", "HEAD"],
-        &rows,
-    )?)
+    Ok(out.table(&["TASK", "EVENTS", "CHECKPOINTS", "REPEATED", "HEAD"], &rows)?)
 }
 
 fn form(written: &Written) -> Value {

@@ -66,10 +66,7 @@ pub fn plans(
     }
     let mut plans: Vec<TaskPlan> = tasks
         .into_iter()
-        .map(|(task, entries)| TaskPlan {
-            task,
-            entries: ordered(entries, skip),
-        })
+        .map(|(task, entries)| TaskPlan { task, entries: ordered(entries, skip) })
         .collect();
     let began = |plan: &TaskPlan| plan.entries.iter().map(|entry| entry.time_us).min();
     plans.sort_by_key(began);
@@ -97,10 +94,7 @@ fn ordered(mut entries: Vec<Entry>, skip: &mut dyn FnMut(Skipped)) -> Vec<Entry>
 }
 
 fn is_named_by_id(entry: &Entry) -> bool {
-    entry
-        .path
-        .file_stem()
-        .is_some_and(|stem| stem == entry.id.as_str())
+    entry.path.file_stem().is_some_and(|stem| stem == entry.id.as_str())
 }
 
 #[cfg(test)]

@@ -55,22 +55,15 @@ pub fn write(
         Err(_) => HashSet::new(),
     };
     let Some(task) = task(engine, user, plan, &known)? else {
-        let reason = format!(
-            "the task `{}` is there already, and does not come from an import",
-            plan.task
-        );
+        let reason =
+            format!("the task `{}` is there already, and does not come from an import", plan.task);
         for entry in &plan.entries {
             skip(Skipped::new(&entry.path, reason.clone()));
             progress(1);
         }
         return Ok(None);
     };
-    let mut writer = Writer {
-        engine,
-        lineage: task.lineage().clone(),
-        now: None,
-        events: 0,
-    };
+    let mut writer = Writer { engine, lineage: task.lineage().clone(), now: None, events: 0 };
     let (mut checkpoints, mut repeated) = (0, 0);
     for entry in &plan.entries {
         if known.contains(&entry.id) || writer.is_let_go(&entry.id)? {
@@ -146,10 +139,8 @@ fn known(engine: &Engine, task: &str) -> Result<HashSet<String>> {
     };
     loop {
         let page = engine.checkpoints(&query)?;
-        let imported = page
-            .items
-            .into_iter()
-            .filter(|checkpoint| checkpoint.cause == MarkCause::Imported);
+        let imported =
+            page.items.into_iter().filter(|checkpoint| checkpoint.cause == MarkCause::Imported);
         known.extend(imported.flat_map(|checkpoint| checkpoint.aliases));
         if page.next.is_none() {
             return Ok(known);
@@ -276,11 +267,8 @@ impl Writer<'_> {
 /// The events of a checkpoint, from the state before it; `now` is the state after them.
 fn bodies(saved: &Saved, now: &mut RunState) -> milepost::Result<Vec<Body>> {
     let step = saved.step;
-    let started = StepStarted {
-        step,
-        name: Some(saved.step_name.clone()),
-        ..StepStarted::default()
-    };
+    let started =
+        StepStarted { step, name: Some(saved.step_name.clone()), ..StepStarted::default() };
     let mut bodies = vec![Body::from(started)];
     bodies.extend(saved.goal.reach(now)?);
     if !saved.rest.is_empty() {
@@ -293,12 +281,7 @@ fn bodies(saved: &Saved, now: &mut RunState) -> milepost::Result<Vec<Body>> {
         let error = saved.error.as_ref().map(|error| json!({"error": error}));
         let result = error.as_ref().map(milepost::Json::from_value).transpose()?;
         let metrics = Default::default();
-        StepFinished {
-            step,
-            result,
-            metrics,
-        }
-        .into()
+        StepFinished { step, result, metrics }.into()
     } else {
         let error = saved.failure();
         StepFailed { step, error }.into()
@@ -307,11 +290,7 @@ fn bodies(saved: &Saved, now: &mut RunState) -> milepost::Result<Vec<Body>> {
 }
 
 fn mark(saved: &Saved) -> Mark {
-    let status = if saved.success {
-        MarkStatus::Success
-    } else {
-        MarkStatus::Failure
-    };
+    let status = if saved.success { MarkStatus::Success } else { MarkStatus::Failure };
     let mut mark = Mark::new()
         .cause(MarkCause::Imported)
         .status(status)

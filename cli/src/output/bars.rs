@@ -9,11 +9,7 @@ pub fn bar(length: u64, what: &str, long: bool, bytes: bool) -> ProgressBar {
     if !long || !io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    let unit = if bytes {
-        "{bytes}/{total_bytes}"
-    } else {
-        "{human_pos}/{human_len}"
-    };
+    let unit = if bytes { "{bytes}/{total_bytes}" } else { "{human_pos}/{human_len}" };
     let template = format!("{{prefix}} [{{bar:30}}] {unit} {{eta}}");
     let bar = ProgressBar::new(length).with_prefix(what.to_owned());
     match ProgressStyle::with_template(&template) {

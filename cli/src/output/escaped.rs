@@ -84,10 +84,7 @@ mod tests {
         let value = serde_json::json!({"a\u{7f}": "\u{9b}31m\u{202e}x\u{1b}\n é 日"});
         let text = value.to_string();
         let shown = escaped(&text);
-        assert!(
-            !shown.contains(|c: char| c.is_control() || turns(c)),
-            "{shown}"
-        );
+        assert!(!shown.contains(|c: char| c.is_control() || turns(c)), "{shown}");
         let read: serde_json::Value = serde_json::from_str(&shown).unwrap();
         assert_eq!(read, value);
     }

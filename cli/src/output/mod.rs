@@ -256,11 +256,7 @@ pub fn note(text: &str) {
 
 /// Now, or when the pager was left.
 fn say_in_time(text: String) {
-    match LATER
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .as_mut()
-    {
+    match LATER.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
         Some(later) => later.push(text),
         None => say(&text),
     }

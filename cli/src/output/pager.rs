@@ -51,7 +51,5 @@ impl Pager {
 fn less() -> Option<OsString> {
     let path = std::env::var_os("PATH")?;
     let mut folders = std::env::split_paths(&path);
-    folders
-        .any(|folder| folder.join(LESS).is_file())
-        .then(|| OsString::from(LESS))
+    folders.any(|folder| folder.join(LESS).is_file()).then(|| OsString::from(LESS))
 }

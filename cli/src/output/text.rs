@@ -39,11 +39,7 @@ pub(super) fn clean(text: &str, bad: impl Fn(char) -> bool) -> Cow<'_, str> {
     }
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        if bad(c) {
-            out.extend(c.escape_default())
-        } else {
-            out.push(c)
-        }
+        if bad(c) { out.extend(c.escape_default()) } else { out.push(c) }
     }
     Cow::Owned(out)
 }
@@ -72,10 +68,7 @@ mod tests {
 
     #[test]
     fn control_characters_never_reach_a_terminal() {
-        assert_eq!(
-            printable("a\x1b[31mb\nc\u{202e}"),
-            "a\\u{1b}[31mb\\nc\\u{202e}"
-        );
+        assert_eq!(printable("a\x1b[31mb\nc\u{202e}"), "a\\u{1b}[31mb\\nc\\u{202e}");
         assert_eq!(printable_lines("a\nb\r"), "a\nb\\r");
         assert_eq!(printable("plain é"), "plain é");
     }

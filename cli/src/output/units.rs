@@ -22,9 +22,7 @@ pub fn big(number: u64) -> Value {
 
 /// A time in microseconds since the Unix epoch, by RFC 3339 in UTC.
 pub fn time(us: u64) -> String {
-    let stamp = i64::try_from(us)
-        .ok()
-        .and_then(|us| Timestamp::from_microsecond(us).ok());
+    let stamp = i64::try_from(us).ok().and_then(|us| Timestamp::from_microsecond(us).ok());
     stamp.map_or_else(|| format!("{us} us"), |stamp| stamp.to_string())
 }
 
@@ -39,9 +37,7 @@ pub fn time_short(us: u64) -> String {
 
 /// A time where people are: `2026-11-23 09:15:00+01:00`.
 fn local(us: u64, zone: &TimeZone) -> String {
-    let stamp = i64::try_from(us)
-        .ok()
-        .and_then(|us| Timestamp::from_microsecond(us).ok());
+    let stamp = i64::try_from(us).ok().and_then(|us| Timestamp::from_microsecond(us).ok());
     let Some(stamp) = stamp else {
         return time(us);
     };
@@ -120,10 +116,7 @@ mod tests {
     #[test]
     fn local_times_say_how_far_they_are_from_utc() {
         let zone = TimeZone::fixed(jiff::tz::offset(-3));
-        assert_eq!(
-            local(1_700_000_000_000_000, &zone),
-            "2023-11-14 19:13:20-03:00"
-        );
+        assert_eq!(local(1_700_000_000_000_000, &zone), "2023-11-14 19:13:20-03:00");
         assert_eq!(local(u64::MAX, &zone), time(u64::MAX));
     }
 }

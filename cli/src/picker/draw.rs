@@ -42,22 +42,13 @@ pub fn draw(frame: &mut Frame<'_>, model: &mut Model, looks: Looks) {
         bottom.truncate(room - 1);
         bottom.extend(last);
     }
-    let drawing = Drawing {
-        model,
-        looks,
-        layout,
-    };
+    let drawing = Drawing { model, looks, layout };
     let buffer = frame.buffer_mut();
     drawing.titles(buffer);
     drawing.rows(buffer);
     drawing.preview(buffer);
     for (line, text) in bottom.iter().enumerate() {
-        put(
-            buffer,
-            line_of(layout.bottom, line),
-            text,
-            drawing.bottom_style(),
-        );
+        put(buffer, line_of(layout.bottom, line), text, drawing.bottom_style());
     }
     let cursor = drawing.prompt(buffer);
     if let Some(cursor) = cursor.filter(|_| model.mode == Mode::Choosing) {
@@ -107,21 +98,9 @@ impl Drawing<'_> {
         let left = if left < 12 { area.width } else { left };
         let typed = printable(&self.model.typed);
         let shown = end_of(&typed, usize::from(left).saturating_sub(3));
-        put(
-            buffer,
-            Rect {
-                width: left,
-                ..area
-            },
-            &format!("> {shown}"),
-            Style::new(),
-        );
+        put(buffer, Rect { width: left, ..area }, &format!("> {shown}"), Style::new());
         if left < area.width {
-            let place = Rect {
-                x: area.x + left + 2,
-                width: right,
-                ..area
-            };
+            let place = Rect { x: area.x + left + 2, width: right, ..area };
             put(buffer, place, &counted, self.style(Tone::Dim));
         }
         let cursor = u16::try_from(shown.width() + 2).unwrap_or(u16::MAX);
@@ -168,28 +147,13 @@ impl Drawing<'_> {
                 true => "nothing has all of these words",
                 false => "looking…",
             };
-            put(
-                buffer,
-                behind(line_of(self.layout.list, 2), 2),
-                note,
-                self.style(Tone::Dim),
-            );
+            put(buffer, behind(line_of(self.layout.list, 2), 2), note, self.style(Tone::Dim));
         }
     }
 
     fn current(&self, buffer: &mut Buffer, area: Rect) {
-        put(
-            buffer,
-            behind(area, 2),
-            "(current)",
-            self.style(Tone::Title),
-        );
-        put(
-            buffer,
-            behind(area, 13),
-            "leave everything as it is",
-            self.style(Tone::Dim),
-        );
+        put(buffer, behind(area, 2), "(current)", self.style(Tone::Title));
+        put(buffer, behind(area, 13), "leave everything as it is", self.style(Tone::Dim));
     }
 
     fn heading(&self, buffer: &mut Buffer, area: Rect, group: usize) {
@@ -202,9 +166,7 @@ impl Drawing<'_> {
         let Some(about) = about.filter(|about| !about.user.is_empty()) else {
             return;
         };
-        let last = about
-            .last_us
-            .map(|last| format!(", {}", ago(self.looks.now_us, last)));
+        let last = about.last_us.map(|last| format!(", {}", ago(self.looks.now_us, last)));
         let text = format!(
             "user {}, head @{}{}",
             excerpt(&about.user, TEXT),
@@ -212,12 +174,7 @@ impl Drawing<'_> {
             last.unwrap_or_default()
         );
         let width = u16::try_from(name.width()).unwrap_or(u16::MAX);
-        put(
-            buffer,
-            behind(area, width.saturating_add(2)),
-            &text,
-            self.style(Tone::Dim),
-        );
+        put(buffer, behind(area, width.saturating_add(2)), &text, self.style(Tone::Dim));
     }
 
     fn item(&self, buffer: &mut Buffer, area: Rect, group: usize, item: usize) {
@@ -225,52 +182,30 @@ impl Drawing<'_> {
             return;
         };
         let checkpoint = &item.checkpoint;
-        let label = checkpoint
-            .label
-            .as_deref()
-            .map(|label| excerpt(label, TEXT));
+        let label = checkpoint.label.as_deref().map(|label| excerpt(label, TEXT));
         let details = self.model.details.get(&checkpoint.id);
         let events = details.and_then(|details| details.events).map(grouped);
         let cells = [
             label.unwrap_or_else(|| short(checkpoint)),
-            details
-                .and_then(|details| details.step.clone())
-                .unwrap_or_default(),
+            details.and_then(|details| details.step.clone()).unwrap_or_default(),
             ago(self.looks.now_us, checkpoint.time_us.0),
             words::cause(checkpoint.cause).to_owned(),
             events.map_or_else(String::new, |events| format!("{events:>7}")),
         ];
         self.cells(buffer, area, cells, Style::new());
         if checkpoint.status == milepost::MarkStatus::Failure {
-            put(
-                buffer,
-                Rect {
-                    width: 1,
-                    ..behind(area, 1)
-                },
-                "!",
-                self.style(Tone::Removed),
-            );
+            put(buffer, Rect { width: 1, ..behind(area, 1) }, "!", self.style(Tone::Removed));
         }
     }
 
     /// The columns of a row, behind its marks. Each begins where it begins in every row, however wide the others are.
     fn cells(&self, buffer: &mut Buffer, area: Rect, cells: [String; 5], style: Style) {
         let columns = Columns::of(self.layout.list.width.saturating_sub(2));
-        let widths = [
-            columns.name,
-            columns.step,
-            columns.time,
-            columns.cause,
-            columns.events,
-        ];
+        let widths = [columns.name, columns.step, columns.time, columns.cause, columns.events];
         let mut rest = behind(area, 2);
         for (cell, width) in cells.iter().zip(widths) {
             if width > 0 {
-                let place = Rect {
-                    width: width.min(rest.width),
-                    ..rest
-                };
+                let place = Rect { width: width.min(rest.width), ..rest };
                 put(buffer, place, cell, style);
                 rest = behind(rest, width + 2);
             }
@@ -278,17 +213,11 @@ impl Drawing<'_> {
     }
 
     fn preview(&self, buffer: &mut Buffer) {
-        let Layout {
-            rule,
-            facts: left,
-            changes: right,
-            ..
-        } = self.layout;
+        let Layout { rule, facts: left, changes: right, .. } = self.layout;
         let upright = rule.width == 1 && rule.height > 1;
         for at in rule.positions() {
             if let Some(cell) = buffer.cell_mut(at) {
-                cell.set_symbol(if upright { "│" } else { "─" })
-                    .set_style(self.style(Tone::Dim));
+                cell.set_symbol(if upright { "│" } else { "─" }).set_style(self.style(Tone::Dim));
             }
         }
         let Some(checkpoint) = self.model.chosen() else {
@@ -303,11 +232,7 @@ impl Drawing<'_> {
         self.lines(
             buffer,
             left,
-            facts
-                .iter()
-                .chain(&preview.size)
-                .chain([&empty])
-                .chain(&preview.files),
+            facts.iter().chain(&preview.size).chain([&empty]).chain(&preview.files),
         );
         self.lines(buffer, right, &preview.changes);
     }
@@ -350,11 +275,7 @@ impl Drawing<'_> {
 fn line_of(area: Rect, line: usize) -> Rect {
     let line = u16::try_from(line).unwrap_or(u16::MAX);
     match line < area.height {
-        true => Rect {
-            y: area.y + line,
-            height: 1,
-            ..area
-        },
+        true => Rect { y: area.y + line, height: 1, ..area },
         false => Rect::default(),
     }
 }
@@ -362,11 +283,7 @@ fn line_of(area: Rect, line: usize) -> Rect {
 /// An area without its first columns.
 fn behind(area: Rect, columns: u16) -> Rect {
     let columns = columns.min(area.width);
-    Rect {
-        x: area.x + columns,
-        width: area.width - columns,
-        ..area
-    }
+    Rect { x: area.x + columns, width: area.width - columns, ..area }
 }
 
 /// Writes text into a line, with `…` where it is cut.

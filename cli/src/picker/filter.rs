@@ -17,9 +17,7 @@ pub struct Filter {
 impl Filter {
     pub fn new(typed: &str) -> Self {
         let words = typed.split_whitespace().map(str::to_lowercase);
-        Self {
-            words: words.collect(),
-        }
+        Self { words: words.collect() }
     }
 
     /// Whether each word is somewhere in the text, which [`text`] made.

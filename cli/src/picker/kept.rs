@@ -14,11 +14,7 @@ pub struct Kept<K, V> {
 
 impl<K: Clone + Eq + Hash, V> Kept<K, V> {
     pub fn new(most: usize) -> Self {
-        Self {
-            most,
-            values: HashMap::new(),
-            order: VecDeque::new(),
-        }
+        Self { most, values: HashMap::new(), order: VecDeque::new() }
     }
 
     pub fn get(&self, key: &K) -> Option<&V> {
@@ -47,10 +43,7 @@ mod tests {
         for (key, value) in [(1, 'a'), (2, 'b'), (1, 'c'), (3, 'd')] {
             kept.put(key, value);
         }
-        assert_eq!(
-            [1, 2, 3].map(|key| kept.get(&key).copied()),
-            [None, Some('b'), Some('d')]
-        );
+        assert_eq!([1, 2, 3].map(|key| kept.get(&key).copied()), [None, Some('b'), Some('d')]);
         kept.put(2, 'e');
         assert_eq!(kept.get(&2), Some(&'e'));
         assert_eq!((kept.values.len(), kept.order.len()), (2, 2));

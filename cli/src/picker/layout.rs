@@ -32,11 +32,7 @@ impl Layout {
         let bottom = bottom.clamp(1, (area.height / 2).max(1));
         let (above, bottom) = split_below(area, area.height.saturating_sub(bottom));
         let (prompt, body) = split_below(above, 1);
-        let mut layout = Self {
-            prompt,
-            bottom,
-            ..Self::default()
-        };
+        let mut layout = Self { prompt, bottom, ..Self::default() };
         let list = match (area.width, area.height) {
             (_, ..HIGH) | (..BELOW, _) => body,
             (..RIGHT, _) => layout.below(body),
@@ -57,10 +53,7 @@ impl Layout {
         let (rule, preview) = split_below(rest, 1);
         self.rule = rule;
         let (facts, rest) = split_right(preview, preview.width / 2);
-        self.facts = Rect {
-            width: facts.width.saturating_sub(2),
-            ..facts
-        };
+        self.facts = Rect { width: facts.width.saturating_sub(2), ..facts };
         self.changes = rest;
         list
     }
@@ -73,30 +66,19 @@ impl Layout {
         let (facts, changes) = split_below(preview, (preview.height / 2).min(14));
         self.facts = facts;
         self.changes = changes;
-        Rect {
-            width: list.width.saturating_sub(1),
-            ..list
-        }
+        Rect { width: list.width.saturating_sub(1), ..list }
     }
 }
 
 fn split_below(area: Rect, height: u16) -> (Rect, Rect) {
     let height = height.min(area.height);
-    let below = Rect {
-        y: area.y + height,
-        height: area.height - height,
-        ..area
-    };
+    let below = Rect { y: area.y + height, height: area.height - height, ..area };
     (Rect { height, ..area }, below)
 }
 
 fn split_right(area: Rect, width: u16) -> (Rect, Rect) {
     let width = width.min(area.width);
-    let right = Rect {
-        x: area.x + width,
-        width: area.width - width,
-        ..area
-    };
+    let right = Rect { x: area.x + width, width: area.width - width, ..area };
     (Rect { width, ..area }, right)
 }
 
@@ -113,13 +95,7 @@ pub struct Columns {
 impl Columns {
     /// The columns of a row this wide, behind its marks.
     pub fn of(width: u16) -> Self {
-        let mut columns = Self {
-            name: 0,
-            step: 10,
-            time: 14,
-            cause: 14,
-            events: 7,
-        };
+        let mut columns = Self { name: 0, step: 10, time: 14, cause: 14, events: 7 };
         while columns.name_in(width) < 13 && columns.drop_one() {}
         columns.name = columns.name_in(width);
         columns
@@ -133,12 +109,7 @@ impl Columns {
     }
 
     fn drop_one(&mut self) -> bool {
-        let order = [
-            &mut self.events,
-            &mut self.cause,
-            &mut self.step,
-            &mut self.time,
-        ];
+        let order = [&mut self.events, &mut self.cause, &mut self.step, &mut self.time];
         let there = order.into_iter().find(|column| **column > 0);
         there.map(|column| *column = 0).is_some()
     }
@@ -205,20 +176,9 @@ mod tests {
             for height in 0..45 {
                 let area = Rect::new(0, 0, width, height);
                 let layout = Layout::of(area, height / 3);
-                let Layout {
-                    prompt,
-                    titles,
-                    list,
-                    rule,
-                    facts,
-                    changes,
-                    bottom,
-                } = layout;
+                let Layout { prompt, titles, list, rule, facts, changes, bottom } = layout;
                 for part in [prompt, titles, list, rule, facts, changes, bottom] {
-                    assert!(
-                        part.is_empty() || area.union(part) == area,
-                        "{area} {layout:?}"
-                    );
+                    assert!(part.is_empty() || area.union(part) == area, "{area} {layout:?}");
                 }
             }
         }
@@ -230,16 +190,7 @@ mod tests {
         let narrow = Columns::of(38);
         assert_eq!((narrow.events, narrow.cause, narrow.step), (0, 0, 0));
         assert_eq!((narrow.name, narrow.time), (22, 14));
-        assert_eq!(
-            Columns::of(10),
-            Columns {
-                name: 10,
-                step: 0,
-                time: 0,
-                cause: 0,
-                events: 0
-            }
-        );
+        assert_eq!(Columns::of(10), Columns { name: 10, step: 0, time: 0, cause: 0, events: 0 });
     }
 
     #[test]

@@ -126,9 +126,7 @@ impl List {
             self.push(group, checkpoint);
         }
         if self.store == Pages::All {
-            self.groups
-                .iter_mut()
-                .for_each(|group| group.pages = Pages::All);
+            self.groups.iter_mut().for_each(|group| group.pages = Pages::All);
         }
     }
 
@@ -170,11 +168,7 @@ impl List {
         let Some(group) = self.groups.get_mut(group) else {
             return;
         };
-        if self
-            .offsets
-            .insert(checkpoint.id, checkpoint.at.0)
-            .is_none()
-        {
+        if self.offsets.insert(checkpoint.id, checkpoint.at.0).is_none() {
             let text = filter::text(&checkpoint);
             group.items.push(Item { checkpoint, text });
         }
@@ -195,9 +189,7 @@ mod tests {
 
     fn labels(list: &List, group: usize) -> Vec<&str> {
         let items = list.group(group).into_iter().flat_map(|group| &group.items);
-        items
-            .filter_map(|item| item.checkpoint.label.as_deref())
-            .collect()
+        items.filter_map(|item| item.checkpoint.label.as_deref()).collect()
     }
 
     #[test]

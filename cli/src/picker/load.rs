@@ -57,10 +57,5 @@ fn page(
     cursor: Option<String>,
 ) -> Result<Listed<CheckpointForm>> {
     let limit = if cursor.is_some() { LATER } else { FIRST };
-    source.checkpoints(&CheckpointsAsked {
-        task,
-        limit,
-        cursor,
-        ..CheckpointsAsked::default()
-    })
+    source.checkpoints(&CheckpointsAsked { task, limit, cursor, ..CheckpointsAsked::default() })
 }

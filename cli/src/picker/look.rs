@@ -36,9 +36,7 @@ pub struct Details {
 
 /// The point of a checkpoint. Nothing is asked for it.
 pub fn point(checkpoint: &CheckpointForm) -> PointForm {
-    let CheckpointForm {
-        task, lineage, at, ..
-    } = checkpoint;
+    let CheckpointForm { task, lineage, at, .. } = checkpoint;
     PointForm {
         address: words::address(task, lineage, at.0),
         task: task.clone(),
@@ -57,11 +55,7 @@ pub fn about(source: &dyn Source, id: &str) -> Result<About> {
         let point = source.point(&words::address(id, task.active, last)).ok()?;
         Some(source.event(&point).ok()?.event.time_us.0)
     });
-    Ok(About {
-        user: printable(&task.user).into_owned(),
-        head: task.head.0,
-        last_us,
-    })
+    Ok(About { user: printable(&task.user).into_owned(), head: task.head.0, last_us })
 }
 
 pub fn details(source: &dyn Source, list: &List, checkpoint: &CheckpointForm) -> Details {

@@ -56,32 +56,14 @@ pub struct Preview {
 /// What the checkpoint itself says.
 pub fn facts(checkpoint: &CheckpointForm) -> Vec<Line> {
     let id: String = checkpoint.id.to_string();
-    let name = checkpoint
-        .label
-        .as_deref()
-        .map(|label| excerpt(label, EXCERPT));
+    let name = checkpoint.label.as_deref().map(|label| excerpt(label, EXCERPT));
     let address = words::address(&checkpoint.task, checkpoint.lineage, checkpoint.at.0);
-    let (status, cause) = (
-        words::status(checkpoint.status),
-        words::cause(checkpoint.cause),
-    );
-    let mut lines = vec![Line::new(
-        Tone::Title,
-        name.unwrap_or_else(|| short(checkpoint)),
-    )];
-    lines.push(Line::new(
-        Tone::Plain,
-        format!("point     {}", printable(&address)),
-    ));
+    let (status, cause) = (words::status(checkpoint.status), words::cause(checkpoint.cause));
+    let mut lines = vec![Line::new(Tone::Title, name.unwrap_or_else(|| short(checkpoint)))];
+    lines.push(Line::new(Tone::Plain, format!("point     {}", printable(&address))));
     lines.push(Line::new(Tone::Plain, format!("id        {id}")));
-    lines.push(Line::new(
-        Tone::Plain,
-        format!("time      {}", time(checkpoint.time_us.0)),
-    ));
-    lines.push(Line::new(
-        Tone::Plain,
-        format!("status    {status}, {cause}"),
-    ));
+    lines.push(Line::new(Tone::Plain, format!("time      {}", time(checkpoint.time_us.0))));
+    lines.push(Line::new(Tone::Plain, format!("status    {status}, {cause}")));
     if let Some(metadata) = &checkpoint.metadata {
         let metadata = excerpt(metadata.text(), 4 * EXCERPT);
         lines.push(Line::new(Tone::Plain, format!("metadata  {metadata}")));
@@ -109,10 +91,7 @@ pub fn ago(now_us: u64, then_us: u64) -> String {
 pub fn read(source: &dyn Source, checkpoint: &CheckpointForm) -> Preview {
     let (files, has_files) = match files(source, checkpoint) {
         Ok(Some(files)) => (files, true),
-        Ok(None) => (
-            vec![Line::new(Tone::Dim, "no files were captured there")],
-            false,
-        ),
+        Ok(None) => (vec![Line::new(Tone::Dim, "no files were captured there")], false),
         Err(failure) => (vec![unknown("the files", &failure)], false),
     };
     let changes = changes(source, checkpoint);
@@ -193,9 +172,7 @@ fn changes(source: &dyn Source, checkpoint: &CheckpointForm) -> Result<Vec<Line>
 
 fn line(change: &ChangeForm) -> Line {
     let value = |value: &Option<Value>| {
-        let text = value
-            .as_ref()
-            .map(|value| excerpt(&value.to_string(), EXCERPT));
+        let text = value.as_ref().map(|value| excerpt(&value.to_string(), EXCERPT));
         text.unwrap_or_default()
     };
     let path = excerpt(&change.path, 2 * EXCERPT);
@@ -227,15 +204,9 @@ mod tests {
     fn a_checkpoint_says_where_it_is_and_nothing_of_it_moves_the_cursor() {
         let mut checkpoint = checkpoint("a\u{1b}[2J", 7);
         checkpoint.label = Some("re\u{1b}[31md\nline".into());
-        let text: Vec<String> = facts(&checkpoint)
-            .into_iter()
-            .map(|line| line.text)
-            .collect();
+        let text: Vec<String> = facts(&checkpoint).into_iter().map(|line| line.text).collect();
         assert_eq!(text.first().unwrap(), "re\\u{1b}[31md line");
         assert_eq!(text.get(1).unwrap(), "point     a\\u{1b}[2J/0@7");
-        assert!(
-            text.iter().all(|line| !line.contains(char::is_control)),
-            "{text:?}"
-        );
+        assert!(text.iter().all(|line| !line.contains(char::is_control)), "{text:?}");
     }
 }

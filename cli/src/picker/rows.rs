@@ -43,13 +43,7 @@ pub struct Rows {
 
 impl Rows {
     pub fn new() -> Self {
-        Self {
-            rows: vec![Row::Current],
-            chosen: 0,
-            top: 0,
-            height: 1,
-            at_end: false,
-        }
+        Self { rows: vec![Row::Current], chosen: 0, top: 0, height: 1, at_end: false }
     }
 
     pub fn chosen(&self) -> Row {
@@ -82,9 +76,7 @@ impl Rows {
     pub fn renew(&mut self, list: &List, filter: &Filter) {
         let (chosen, line) = (self.chosen(), self.chosen.saturating_sub(self.top));
         self.rows = rows(list, filter);
-        let found = self
-            .rows
-            .binary_search_by_key(&chosen.order(), |row| row.order());
+        let found = self.rows.binary_search_by_key(&chosen.order(), |row| row.order());
         self.chosen = match found {
             Ok(place) => place,
             Err(_) => self.first_item().unwrap_or(0),
@@ -105,9 +97,7 @@ impl Rows {
     }
 
     fn first_item(&self) -> Option<usize> {
-        self.rows
-            .iter()
-            .position(|row| matches!(row, Row::Item(..)))
+        self.rows.iter().position(|row| matches!(row, Row::Item(..)))
     }
 
     /// So many rows further, or back.
@@ -117,11 +107,7 @@ impl Rows {
         let to = self.chosen.saturating_add_signed(by).min(last);
         let can = |place: &usize| self.rows.get(*place).is_some_and(|row| row.can_be_chosen());
         // A heading is passed in the direction of the way; the first and the last row are none.
-        let further = if by < 0 {
-            (0..=to).rev().find(can)
-        } else {
-            (to..=last).find(can)
-        };
+        let further = if by < 0 { (0..=to).rev().find(can) } else { (to..=last).find(can) };
         self.chosen = further.unwrap_or(self.chosen);
         self.show_chosen();
     }
@@ -151,9 +137,7 @@ impl Rows {
         let first = |row: &Row| matches!((row, group), (Row::Heading(at), now) if Some(*at) != now);
         let heading = match forth {
             true => (self.chosen..self.rows.len()).find(|at| self.rows.get(*at).is_some_and(first)),
-            false => (0..self.chosen)
-                .rev()
-                .find(|at| self.rows.get(*at).is_some_and(first)),
+            false => (0..self.chosen).rev().find(|at| self.rows.get(*at).is_some_and(first)),
         };
         match (heading, forth) {
             (Some(heading), _) => self.chosen = heading + 1,
@@ -167,11 +151,7 @@ impl Rows {
         let above = self.chosen.saturating_sub(1);
         let heading = matches!(self.rows.get(above), Some(Row::Heading(_)));
         // The heading of a task is shown with its first checkpoint, where there is room for both.
-        let first = if heading && self.height > 1 {
-            above
-        } else {
-            self.chosen
-        };
+        let first = if heading && self.height > 1 { above } else { self.chosen };
         self.top = self.top.min(first);
         self.top = self.top.max((self.chosen + 1).saturating_sub(self.height));
         let most = self.rows.len().saturating_sub(self.height);
@@ -240,12 +220,7 @@ mod tests {
     fn what_is_chosen_is_on_the_screen_with_the_heading_of_its_task() {
         let (mut rows, _) = of(&["a", "b"]);
         rows.go_last();
-        let last = [
-            Row::Heading(1),
-            Row::Item(1, 0),
-            Row::Item(1, 1),
-            Row::Item(1, 2),
-        ];
+        let last = [Row::Heading(1), Row::Item(1, 0), Row::Item(1, 1), Row::Item(1, 2)];
         assert_eq!(rows.shown(0), last);
         rows.go(-3);
         assert_eq!(rows.shown(0).first(), Some(&Row::Item(0, 2)));
@@ -307,10 +282,7 @@ mod tests {
     fn a_filter_leaves_tasks_without_a_match_away() {
         let (mut rows, list) = of(&["a", "b"]);
         rows.renew(&list, &Filter::new("b-8"));
-        assert_eq!(
-            rows.shown(9),
-            [Row::Current, Row::Heading(1), Row::Item(1, 1)]
-        );
+        assert_eq!(rows.shown(9), [Row::Current, Row::Heading(1), Row::Item(1, 1)]);
         rows.choose_first_item();
         assert_eq!(rows.chosen(), Row::Item(1, 1));
         // It is still what was chosen when the filter is gone.

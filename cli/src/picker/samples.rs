@@ -32,19 +32,13 @@ pub fn page<const N: usize>(
     items: [CheckpointForm; N],
     next: Option<&str>,
 ) -> Listed<CheckpointForm> {
-    Listed {
-        items: items.into(),
-        next: next.map(str::to_owned),
-    }
+    Listed { items: items.into(), next: next.map(str::to_owned) }
 }
 
 /// Another 32 bytes for each.
 fn blake(task: &str, at: u64) -> [u8; 32] {
     let mut bytes = [0; 32];
-    for (byte, from) in bytes
-        .iter_mut()
-        .zip(at.to_le_bytes().into_iter().chain(task.bytes()))
-    {
+    for (byte, from) in bytes.iter_mut().zip(at.to_le_bytes().into_iter().chain(task.bytes())) {
         *byte = from;
     }
     bytes

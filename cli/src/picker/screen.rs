@@ -31,13 +31,8 @@ const IDLE: Duration = Duration::from_secs(10);
 pub fn show(source: &dyn Source, mut model: Model, color: bool) -> Result<End> {
     let mut screen = Screen::take()?;
     loop {
-        let looks = Looks {
-            color,
-            now_us: now_us(),
-        };
-        screen
-            .terminal
-            .draw(|frame| draw(frame, &mut model, looks))?;
+        let looks = Looks { color, now_us: now_us() };
+        screen.terminal.draw(|frame| draw(frame, &mut model, looks))?;
         if let Some(end) = press_waiting(&mut model)? {
             return Ok(end);
         }
@@ -86,10 +81,7 @@ impl Screen {
         enable_raw_mode()?;
         execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste)?;
         let terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
-        Ok(Self {
-            terminal,
-            _guard: guard,
-        })
+        Ok(Self { terminal, _guard: guard })
     }
 }
 
@@ -111,10 +103,7 @@ impl Guard {
                 let _ = signal_hook::low_level::emulate_default_handler(signal);
             }
         })?;
-        Ok(Self {
-            signals: handle,
-            thread: Some(thread),
-        })
+        Ok(Self { signals: handle, thread: Some(thread) })
     }
 }
 

@@ -194,24 +194,14 @@ fn check_is_ours(id: &str, root: &Lineage, key: &str) -> Result<()> {
     };
     let events: Vec<Event> = first.collect::<Result<_, _>>()?;
     // A mark may stand before what has a key, and a run that was cut short may have left it alone.
-    let keyed = |event: &Event| {
-        event
-            .header
-            .key
-            .as_ref()
-            .map(|found| found.starts_with(key))
-    };
+    let keyed = |event: &Event| event.header.key.as_ref().map(|found| found.starts_with(key));
     let by_us = |event: &Event| event.header.actor.as_deref() == Some(ACTOR);
     let ours = events.iter().any(|event| keyed(event) == Some(true))
-        || events
-            .iter()
-            .all(|event| keyed(event).is_none() && by_us(event));
+        || events.iter().all(|event| keyed(event).is_none() && by_us(event));
     if ours {
         return Ok(());
     }
-    Err(Failure::new(format!(
-        "the task {id} exists already, and is not from here"
-    ))
-    .code_of(CONFLICT)
-    .hint("record it under another name with --task, or import it with --as"))
+    Err(Failure::new(format!("the task {id} exists already, and is not from here"))
+        .code_of(CONFLICT)
+        .hint("record it under another name with --task, or import it with --as"))
 }

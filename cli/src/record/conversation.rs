@@ -26,10 +26,7 @@ impl Leftover {
     /// What is left over so far, as one object, and begins anew.
     pub fn take(&mut self) -> Object {
         let mut all = Object::default();
-        let parts = [
-            ("called", &mut self.called),
-            ("returned", &mut self.returned),
-        ];
+        let parts = [("called", &mut self.called), ("returned", &mut self.returned)];
         for (name, part) in parts {
             if let Some(json) = std::mem::take(part).into_json() {
                 all.put(name, json);
@@ -45,9 +42,7 @@ pub fn events(
     place: &str,
     leftover: &mut Leftover,
 ) -> Result<Vec<Body>, String> {
-    let role = message
-        .take_text("role")
-        .ok_or_else(|| format!("{place} has no `role`"))?;
+    let role = message.take_text("role").ok_or_else(|| format!("{place} has no `role`"))?;
     if role == "tool"
         && let Some(calls) = take_call_ids(&mut message)
     {
@@ -59,15 +54,7 @@ pub fn events(
     let bare = content.is_none() && name.is_none() && message.is_empty() && role == "assistant";
     let mut events = Vec::new();
     if calls.is_empty() || !bare {
-        events.push(
-            Message {
-                role,
-                content,
-                name,
-                extra: message.into_json().map(Extra),
-            }
-            .into(),
-        );
+        events.push(Message { role, content, name, extra: message.into_json().map(Extra) }.into());
     }
     for (call, rest) in calls {
         keep(&mut leftover.called, &call.call, rest);
@@ -105,15 +92,8 @@ fn tool_returns(mut message: Object, calls: Vec<String>, leftover: &mut Leftover
     if let Some(first) = calls.first() {
         keep(&mut leftover.returned, first, message);
     }
-    let answer = |call| {
-        ToolReturned {
-            call,
-            tool: tool.clone(),
-            ok: true,
-            output: output.take(),
-        }
-        .into()
-    };
+    let answer =
+        |call| ToolReturned { call, tool: tool.clone(), ok: true, output: output.take() }.into();
     calls.into_iter().map(answer).collect()
 }
 
@@ -138,23 +118,14 @@ fn tool_call(mut call: Object) -> Option<(ToolCalled, Object)> {
     let id = call.take_text("id")?;
     let mut function: Object = serde_json::from_str(call.take("function")?.text()).ok()?;
     let tool = function.take_text("name")?;
-    let arguments = function
-        .take("arguments")
-        .map_or_else(Json::null, arguments);
+    let arguments = function.take("arguments").map_or_else(Json::null, arguments);
     if call.text("type").as_deref() == Some("function") {
         call.take("type");
     }
     if let Some(rest) = function.into_json() {
         call.put("function", rest);
     }
-    Some((
-        ToolCalled {
-            call: id,
-            tool,
-            arguments,
-        },
-        call,
-    ))
+    Some((ToolCalled { call: id, tool, arguments }, call))
 }
 
 /// What a tool was called with. Arguments often come as a string that holds JSON: then that
@@ -171,10 +142,7 @@ mod tests {
     fn read(text: &str) -> (Vec<Body>, Leftover) {
         let mut leftover = Leftover::default();
         let message = serde_json::from_str(text).unwrap();
-        (
-            events(message, "message 0", &mut leftover).unwrap(),
-            leftover,
-        )
+        (events(message, "message 0", &mut leftover).unwrap(), leftover)
     }
 
     fn json(text: &str) -> Json {
@@ -189,11 +157,7 @@ mod tests {
                 {"id":"c2","type":"function","function":{"name":"sh","arguments":"ls -l"}}]}"#,
         );
         let called = |call: &str, tool: &str, arguments| {
-            Body::ToolCalled(ToolCalled {
-                call: call.into(),
-                tool: tool.into(),
-                arguments,
-            })
+            Body::ToolCalled(ToolCalled { call: call.into(), tool: tool.into(), arguments })
         };
         assert_eq!(
             events,
@@ -212,11 +176,7 @@ mod tests {
             r#"{"role":"assistant","content":null,
                 "tool_calls":[{"id":"c","type":"function","function":{"name":"x","arguments":""}}]}"#,
         );
-        let call = ToolCalled {
-            call: "c".into(),
-            tool: "x".into(),
-            arguments: json(r#""""#),
-        };
+        let call = ToolCalled { call: "c".into(), tool: "x".into(), arguments: json(r#""""#) };
         assert_eq!(events, [call.into()]);
     }
 

@@ -117,10 +117,7 @@ mod tests {
         let tell = |start: &str| detect(start.as_bytes(), None);
         assert_eq!(tell("{\"kind\":\"message\"}\n"), Format::Jsonl);
         assert_eq!(tell("{\"history\":1,\"kind\""), Format::SweAgent);
-        assert_eq!(
-            tell("{\n  \"environment\": \"x\",\n  \"trajectory\": ["),
-            Format::SweAgent
-        );
+        assert_eq!(tell("{\n  \"environment\": \"x\",\n  \"trajectory\": ["), Format::SweAgent);
         assert_eq!(tell(" \n[ {\"task_id\""), Format::TauBench);
         for line in [
             r#"{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user"}}"#,
@@ -132,20 +129,11 @@ mod tests {
         }
         assert_eq!(tell("[\n{\"role\":\"user\""), Format::OpenAi);
         assert_eq!(tell("[{\"content\":\"traj\",\"role\":"), Format::OpenAi);
-        assert_eq!(
-            tell("[{\"task_id\":0,\"traj\":[{\"role\":\"user\"}]}"),
-            Format::TauBench
-        );
+        assert_eq!(tell("[{\"task_id\":0,\"traj\":[{\"role\":\"user\"}]}"), Format::TauBench);
         assert_eq!(tell("{\"model\":\"m\",\"messages\":[{"), Format::OpenAi);
         assert_eq!(tell("SQLite format 3\0rest"), Format::LangGraph);
-        assert_eq!(
-            tell("{\"a\":{\"trajectory\":[]},\"kind\":\"x\"}"),
-            Format::Jsonl
-        );
-        assert_eq!(
-            tell("{\"a\":\"\\\"trajectory\\\":\",\"kind\":\"x\"}"),
-            Format::Jsonl
-        );
+        assert_eq!(tell("{\"a\":{\"trajectory\":[]},\"kind\":\"x\"}"), Format::Jsonl);
+        assert_eq!(tell("{\"a\":\"\\\"trajectory\\\":\",\"kind\":\"x\"}"), Format::Jsonl);
     }
 
     #[test]

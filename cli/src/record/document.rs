@@ -21,36 +21,23 @@ const LONG: u64 = 20_000;
 pub fn record(input: &Input<'_>, format: Format, reader: Reader, out: &mut Out) -> Result<Outcome> {
     let text = read(input, reader)?;
     let plans = plans(format, &text).map_err(|why| {
-        Failure::new(format!("{}{why}", input.name)).hint(format!(
-            "it was read as {}; --format names another format",
-            format.name()
-        ))
+        Failure::new(format!("{}{why}", input.name))
+            .hint(format!("it was read as {}; --format names another format", format.name()))
     })?;
     drop(text);
-    let plans: Vec<(String, Plan)> = plans
-        .into_iter()
-        .map(|plan| (task_id(input, format, &plan), plan))
-        .collect();
+    let plans: Vec<(String, Plan)> =
+        plans.into_iter().map(|plan| (task_id(input, format, &plan), plan)).collect();
     for (id, plan) in &plans {
         check(input, id, plan)?;
     }
     try_out(input, &plans)?;
-    let items = |plan: &Plan| {
-        plan.runs
-            .iter()
-            .map(|run| run.items.len() as u64)
-            .sum::<u64>()
-    };
+    let items = |plan: &Plan| plan.runs.iter().map(|run| run.items.len() as u64).sum::<u64>();
     let all: u64 = plans.iter().map(|(_, plan)| items(plan)).sum();
     let bar = bar(all, &input.name, all >= LONG && !out.json, false);
     let mut outcome = Outcome::default();
     for (task, plan) in plans {
         let mut tell = |durable| acknowledge(durable, out);
-        let heard: write::Heard<'_> = if input.args.ack {
-            Some(&mut tell)
-        } else {
-            None
-        };
+        let heard: write::Heard<'_> = if input.args.ack { Some(&mut tell) } else { None };
         let progress = |done| bar.inc(done);
         let written = write::write_plan(input.engine, &task, input.user, &plan, heard, &progress)
             .map_err(|failure| failure.at(format!("{}: task {task}", input.name)))?;
@@ -69,10 +56,7 @@ pub fn record(input: &Input<'_>, format: Format, reader: Reader, out: &mut Out) 
 }
 
 fn task_id(input: &Input<'_>, format: Format, plan: &Plan) -> String {
-    match (
-        &plan.suffix,
-        input.args.task.as_ref().or(input.stem.as_ref()),
-    ) {
+    match (&plan.suffix, input.args.task.as_ref().or(input.stem.as_ref())) {
         (None, _) => input.task_id(),
         (Some(suffix), Some(prefix)) => format!("{prefix}-{suffix}"),
         (Some(suffix), None) => format!("{}-{suffix}", format.name()),
@@ -82,37 +66,23 @@ fn task_id(input: &Input<'_>, format: Format, plan: &Plan) -> String {
 fn read(input: &Input<'_>, reader: Reader) -> Result<String> {
     let too_large = || {
         let max = DOCUMENT_MAX >> 20;
-        Failure::new(format!(
-            "{}: over {max} MiB, too large for one document",
-            input.name
-        ))
-        .hint("split it, or write it as JSON Lines, which are read a line at a time")
+        Failure::new(format!("{}: over {max} MiB, too large for one document", input.name))
+            .hint("split it, or write it as JSON Lines, which are read a line at a time")
     };
     if input.size.is_some_and(|size| size > DOCUMENT_MAX) {
         return Err(too_large());
     }
     let mut bytes = Vec::new();
     let mut limited = reader.take(DOCUMENT_MAX + 1);
-    limited
-        .read_to_end(&mut bytes)
-        .map_err(|error| Failure::from(error).at(&input.name))?;
+    limited.read_to_end(&mut bytes).map_err(|error| Failure::from(error).at(&input.name))?;
     if bytes.len() as u64 > DOCUMENT_MAX {
         return Err(too_large());
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        let line = error
-            .as_bytes()
-            .iter()
-            .take(at)
-            .filter(|byte| **byte == b'\n')
-            .count()
-            + 1;
-        Failure::new(format!(
-            "{}:{line}: invalid UTF-8 at byte {at} of the file",
-            input.name
-        ))
-        .hint("convert the file to UTF-8")
+        let line = error.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1;
+        Failure::new(format!("{}:{line}: invalid UTF-8 at byte {at} of the file", input.name))
+            .hint("convert the file to UTF-8")
     })
 }
 
@@ -150,9 +120,7 @@ fn plans(format: Format, text: &str) -> Result<Vec<Plan>, String> {
         _ => {
             let file: Object = serde_json::from_str(&text)
                 .map_err(|error| form(&format!("not a trajectory: {error}")))?;
-            swe_agent::plan(file)
-                .map(|plan| vec![plan])
-                .map_err(|why| form(&why))
+            swe_agent::plan(file).map(|plan| vec![plan]).map_err(|why| form(&why))
         }
     }
 }
@@ -174,21 +142,14 @@ fn values(text: &str) -> serde_json::Result<Vec<String>> {
 fn check(input: &Input<'_>, id: &str, plan: &Plan) -> Result<()> {
     match input.engine.task(id) {
         Ok(_) => {
-            return Err(
-                Failure::new(format!("{}: the task {id} exists already", input.name))
-                    .code_of(CONFLICT)
-                    .hint("record it under another name with --task, or import it with --as"),
-            );
+            return Err(Failure::new(format!("{}: the task {id} exists already", input.name))
+                .code_of(CONFLICT)
+                .hint("record it under another name with --task, or import it with --as"));
         }
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => return Err(error.into()),
     }
-    let largest = plan
-        .runs
-        .iter()
-        .map(super::plan::Run::event_max)
-        .max()
-        .unwrap_or_default();
+    let largest = plan.runs.iter().map(super::plan::Run::event_max).max().unwrap_or_default();
     let max = input.args.event_max;
     if largest > max {
         return Err(Failure::new(format!(

@@ -41,10 +41,7 @@ pub struct Lines<R> {
 
 impl<R: BufRead> Lines<R> {
     pub fn new(input: R, limit: usize, event_max: usize) -> Self {
-        Self {
-            input: BoundedLines::new(input, limit),
-            event_max,
-        }
+        Self { input: BoundedLines::new(input, limit), event_max }
     }
 
     /// The number of the line read last, from 1.
@@ -99,10 +96,7 @@ fn text(line: &[u8], first: bool) -> Text<'_> {
     let text = match std::str::from_utf8(line) {
         Ok(text) => text.trim(),
         Err(error) => {
-            return Text::Bad(format!(
-                "invalid UTF-8 at byte {} of the line",
-                error.valid_up_to()
-            ));
+            return Text::Bad(format!("invalid UTF-8 at byte {} of the line", error.valid_up_to()));
         }
     };
     match text.is_empty() {
@@ -135,14 +129,8 @@ mod tests {
 
     #[test]
     fn lines_are_read_with_and_without_an_end() {
-        assert_eq!(
-            lines(format!("{HELLO}\n{HELLO}").as_bytes(), 100),
-            [hello(), hello()]
-        );
-        assert_eq!(
-            lines(format!("\u{feff}{HELLO}\r\n\n").as_bytes(), 100),
-            [hello(), Line::Blank]
-        );
+        assert_eq!(lines(format!("{HELLO}\n{HELLO}").as_bytes(), 100), [hello(), hello()]);
+        assert_eq!(lines(format!("\u{feff}{HELLO}\r\n\n").as_bytes(), 100), [hello(), Line::Blank]);
         assert_eq!(lines(b"", 100), []);
     }
 
@@ -159,10 +147,7 @@ mod tests {
 
     #[test]
     fn a_bad_line_says_what_is_wrong_with_it() {
-        let read = lines(
-            b"{\"kind\":\"message\",\"role\":\"\xff\"}\n{\"kind\":\n[]\n",
-            100,
-        );
+        let read = lines(b"{\"kind\":\"message\",\"role\":\"\xff\"}\n{\"kind\":\n[]\n", 100);
         let why: Vec<_> = read.iter().map(|line| format!("{line:?}")).collect();
         assert!(why[0].contains("invalid UTF-8 at byte 26"), "{}", why[0]);
         assert!(why[1].contains("EOF"), "{}", why[1]);

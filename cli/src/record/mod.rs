@@ -99,10 +99,8 @@ struct Input<'a> {
 
 pub fn run(store: &Choice, args: &args::Record, out: &mut Out) -> Result<()> {
     if args.task.is_some() && args.files.len() > 1 {
-        return Err(
-            Failure::new("--task names one task, and there are several files")
-                .hint("record the files one by one, or leave --task out"),
-        );
+        return Err(Failure::new("--task names one task, and there are several files")
+            .hint("record the files one by one, or leave --task out"));
     }
     // What comes from a pipe may come for days.
     let long = args.files.iter().any(|path| path.as_os_str() == "-");
@@ -200,17 +198,9 @@ fn one(
         engine,
         args,
         user,
-        name: if stdin {
-            "standard input".into()
-        } else {
-            path.display().to_string()
-        },
+        name: if stdin { "standard input".into() } else { path.display().to_string() },
         stem: if stdin { None } else { text(path.file_stem()) },
-        size: path
-            .metadata()
-            .ok()
-            .filter(|_| !stdin)
-            .map(|metadata| metadata.len()),
+        size: path.metadata().ok().filter(|_| !stdin).map(|metadata| metadata.len()),
     };
     let failed = |error: io::Error| Failure::from(error).at(&input.name);
     if stdin {
@@ -247,13 +237,8 @@ impl Input<'_> {
 
 /// Who runs the command, as far as the environment tells.
 pub fn current_user() -> String {
-    let named = ["USER", "USERNAME"]
-        .iter()
-        .filter_map(|name| std::env::var(name).ok());
-    named
-        .into_iter()
-        .find(|name| !name.is_empty())
-        .unwrap_or_else(|| "local".into())
+    let named = ["USER", "USERNAME"].iter().filter_map(|name| std::env::var(name).ok());
+    named.into_iter().find(|name| !name.is_empty()).unwrap_or_else(|| "local".into())
 }
 
 /// Says on standard output that an event is durable.
@@ -261,10 +246,8 @@ fn acknowledge(durable: Durable, out: &mut Out) -> Result<()> {
     let Durable { offset, hash } = durable;
     let said = out.json(&json!({"offset": big(offset), "hash": hash}));
     said.and_then(|()| out.flush()).map_err(|error| {
-        Failure::new(format!(
-            "standard output failed after event {offset}: {error}"
-        ))
-        .hint("events up to that one are recorded")
+        Failure::new(format!("standard output failed after event {offset}: {error}"))
+            .hint("events up to that one are recorded")
     })
 }
 
@@ -289,11 +272,7 @@ fn left_out(outcome: &Outcome, args: &args::Record) -> Failure {
     } else if outcome.bad_lines == 0 {
         failure
             .hint("the others are recorded; what went on from these went on from those before them")
-    } else if outcome
-        .recorded
-        .iter()
-        .any(|recorded| recorded.format == Format::ClaudeCode)
-    {
+    } else if outcome.recorded.iter().any(|recorded| recorded.format == Format::ClaudeCode) {
         failure.hint("the other lines are recorded; with these corrected it is another session: import it under another name")
     } else {
         failure.hint("the other lines are recorded; correct these and record them alone")
@@ -321,17 +300,7 @@ fn report(recorded: &[Recorded], args: &args::Record, out: &mut Out) -> Result<(
         ]
     };
     let rows: Vec<Vec<String>> = recorded.iter().map(row).collect();
-    Ok(out.table(
-        &[
-            "TASK",
-            "FORMAT",
-            "LINEAGES",
-            "EVENTS",
-            "CHECKPOINTS",
-            "HEAD",
-        ],
-        &rows,
-    )?)
+    Ok(out.table(&["TASK", "FORMAT", "LINEAGES", "EVENTS", "CHECKPOINTS", "HEAD"], &rows)?)
 }
 
 fn form(recorded: &Recorded) -> Value {

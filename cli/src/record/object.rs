@@ -21,10 +21,7 @@ impl Object {
     }
 
     pub fn get(&self, name: &str) -> Option<&Json> {
-        self.0
-            .iter()
-            .find(|(n, _)| n == name)
-            .map(|(_, value)| value)
+        self.0.iter().find(|(n, _)| n == name).map(|(_, value)| value)
     }
 
     /// The field as text, if it is a JSON string.
@@ -65,11 +62,7 @@ impl Object {
 
     /// The object as JSON; nothing where it has no field.
     pub fn into_json(self) -> Option<Json> {
-        if self.0.is_empty() {
-            None
-        } else {
-            Json::from_value(&self).ok()
-        }
+        if self.0.is_empty() { None } else { Json::from_value(&self).ok() }
     }
 }
 
@@ -168,10 +161,7 @@ mod tests {
     #[test]
     fn compact_text_keeps_strings_and_numbers_word_for_word() {
         let text = "{ \"a b\" : [ 1.50 ,\n 1e400 , \"x \\\" y\\\\\" ] , \"c\":\t\"é \" }";
-        assert_eq!(
-            compact(text),
-            "{\"a b\":[1.50,1e400,\"x \\\" y\\\\\"],\"c\":\"é \"}"
-        );
+        assert_eq!(compact(text), "{\"a b\":[1.50,1e400,\"x \\\" y\\\\\"],\"c\":\"é \"}");
     }
 
     #[test]
@@ -189,11 +179,7 @@ mod tests {
     fn fields_keep_their_order_and_what_is_taken_is_gone() {
         let mut object: Object = serde_json::from_str(r#"{"z":1,"a":"x","m":[{"k":2}]}"#).unwrap();
         assert_eq!(object.take_text("a").as_deref(), Some("x"));
-        assert_eq!(
-            object.take_text("z"),
-            None,
-            "a number is not a text and stays"
-        );
+        assert_eq!(object.take_text("z"), None, "a number is not a text and stays");
         assert_eq!(object.take_list("m").unwrap().len(), 1);
         assert_eq!(object.into_json().unwrap().text(), r#"{"z":1}"#);
     }

@@ -114,14 +114,8 @@ mod tests {
         let two = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]}"#;
         let three = r#"{"role":"tool","tool_call_id":"c","content":"r"}"#;
         let list = format!("[{one},{two},{three}]");
-        let expected = [
-            "message",
-            "step_started",
-            "tool_called",
-            "tool_returned",
-            "step_finished",
-            "mark",
-        ];
+        let expected =
+            ["message", "step_started", "tool_called", "tool_returned", "step_finished", "mark"];
         for values in [vec![list.as_str()], vec![one, two, three]] {
             let plans = read(&values).unwrap();
             assert_eq!(plans.len(), 1);
@@ -130,10 +124,7 @@ mod tests {
         }
         let object = format!(r#"{{"model":"m","messages":{list}}}"#);
         let several = format!("[{object},{object}]");
-        for values in [
-            vec![object.as_str(), object.as_str()],
-            vec![several.as_str()],
-        ] {
+        for values in [vec![object.as_str(), object.as_str()], vec![several.as_str()]] {
             let plans = read(&values).unwrap();
             let suffixes: Vec<_> = plans.iter().map(|plan| plan.suffix.as_deref()).collect();
             assert_eq!(suffixes, [Some("1"), Some("2")]);
@@ -151,10 +142,7 @@ mod tests {
             error(&[r#"{"messages":[]}"#, r#"{"x":1}"#]),
             "value 2 has no list of messages under `messages`"
         );
-        assert_eq!(
-            error(&[r#"[{"role":"user"},{"content":"x"}]"#]),
-            "message 1 has no `role`"
-        );
+        assert_eq!(error(&[r#"[{"role":"user"},{"content":"x"}]"#]), "message 1 has no `role`");
         assert!(error(&["7"]).starts_with("value 1: "));
     }
 }

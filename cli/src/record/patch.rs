@@ -39,10 +39,7 @@ pub fn patch(from: &[(String, Json)], to: &[(String, Json)]) -> Option<Result<Js
 }
 
 fn named(values: &[(String, Json)]) -> BTreeMap<&str, &Json> {
-    values
-        .iter()
-        .map(|(name, value)| (name.as_str(), value))
-        .collect()
+    values.iter().map(|(name, value)| (name.as_str(), value)).collect()
 }
 
 /// The operation that sets a field of the document to a value.
@@ -108,10 +105,7 @@ mod tests {
             Some(r#"[{"op":"remove","path":"/gone"},{"op":"add","path":"/a~1b","value":null}]"#)
         );
         let text = "a text that is longer than what an operation says beside it, twice over, and then some";
-        let [from, to] = [
-            format!(r#"{{"l":["{text}"]}}"#),
-            format!(r#"{{"l":["{text}",2,3]}}"#),
-        ];
+        let [from, to] = [format!(r#"{{"l":["{text}"]}}"#), format!(r#"{{"l":["{text}",2,3]}}"#)];
         assert_eq!(
             between(&from, &to).as_deref(),
             Some(r#"[{"op":"add","path":"/l/-","value":2},{"op":"add","path":"/l/-","value":3}]"#)

@@ -28,10 +28,7 @@ impl Run {
     }
 
     pub fn begin_step(&mut self, step: u64) {
-        self.event(StepStarted {
-            step,
-            ..StepStarted::default()
-        });
+        self.event(StepStarted { step, ..StepStarted::default() });
     }
 
     pub fn mark(&mut self, step: u64, status: MarkStatus) {
@@ -44,9 +41,7 @@ impl Run {
             return Ok(());
         }
         let fields = fields.into_fields().into_iter();
-        let patch: Vec<Object> = fields
-            .map(|(name, value)| patch::set(&name, value))
-            .collect();
+        let patch: Vec<Object> = fields.map(|(name, value)| patch::set(&name, value)).collect();
         let patch = Json::from_value(&patch).map_err(|error| error.to_string())?;
         let form = PatchForm::Patch;
         self.event(VariablesPatched { form, patch });

@@ -67,8 +67,7 @@ impl Recorder<'_> {
 
     fn bad(&mut self, line: u64, why: &str) {
         self.bad_lines += 1;
-        self.bar
-            .suspend(|| say_bad_line(&self.input.name, line, why));
+        self.bar.suspend(|| say_bad_line(&self.input.name, line, why));
     }
 
     fn event(&mut self, line: u64, body: Body, length: usize, out: &mut Out) -> Result<()> {
@@ -119,17 +118,13 @@ impl Recorder<'_> {
         };
         if by_engine {
             let kind = body.kind_name();
-            return Some(format!(
-                "{kind} belongs to its own store and cannot be recorded anew"
-            ));
+            return Some(format!("{kind} belongs to its own store and cannot be recorded anew"));
         }
         // A digit can become eight bytes; what is far from the limit need not be measured.
         if length.saturating_mul(9) > max {
             let bytes = body.encode().1.len();
             if bytes > max {
-                return Some(format!(
-                    "an event of {bytes} bytes is over the limit of {max}"
-                ));
+                return Some(format!("an event of {bytes} bytes is over the limit of {max}"));
             }
         }
         None
@@ -146,11 +141,7 @@ impl Recorder<'_> {
     }
 
     fn say_refused(&mut self) {
-        let refused = self
-            .writer
-            .as_mut()
-            .map(Writer::take_refused)
-            .unwrap_or_default();
+        let refused = self.writer.as_mut().map(Writer::take_refused).unwrap_or_default();
         for Refused { number, why } in refused {
             self.bad(number, &why);
         }
@@ -166,10 +157,7 @@ impl Recorder<'_> {
         }
         self.say_refused();
         read?;
-        let mut outcome = Outcome {
-            bad_lines: self.bad_lines,
-            ..Outcome::default()
-        };
+        let mut outcome = Outcome { bad_lines: self.bad_lines, ..Outcome::default() };
         match &self.writer {
             Some(writer) => outcome.recorded.push(Recorded {
                 task: self.id,

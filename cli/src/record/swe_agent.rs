@@ -58,16 +58,9 @@ pub fn plan(mut file: Object) -> Result<Plan, String> {
         Some(steps) if !steps.is_empty() => align(steps, &history),
         _ => every_answer(&history),
     };
-    Recorder {
-        run: &mut run,
-        history: &history,
-        leftover: Leftover::default(),
-    }
-    .record(steps, end, status)?;
-    Ok(Plan {
-        suffix: None,
-        runs: vec![run],
-    })
+    Recorder { run: &mut run, history: &history, leftover: Leftover::default() }
+        .record(steps, end, status)?;
+    Ok(Plan { suffix: None, runs: vec![run] })
 }
 
 fn list(file: &mut Object, name: &str) -> Result<Option<Vec<Object>>, String> {
@@ -76,16 +69,13 @@ fn list(file: &mut Object, name: &str) -> Result<Option<Vec<Object>>, String> {
         Some(json) if json.is_null() => Ok(None),
         Some(_) => {
             let list = file.take_list(name);
-            list.map(Some)
-                .ok_or_else(|| format!("`{name}` is not a list of objects"))
+            list.map(Some).ok_or_else(|| format!("`{name}` is not a list of objects"))
         }
     }
 }
 
 fn exit_status(info: &Json) -> Option<String> {
-    serde_json::from_str::<Object>(info.text())
-        .ok()?
-        .text("exit_status")
+    serde_json::from_str::<Object>(info.text()).ok()?.text("exit_status")
 }
 
 /// A step and the place of its assistant message in the history.
@@ -101,14 +91,9 @@ fn is_answer(message: &Object) -> bool {
 /// Finds each step's assistant message, in order. Histories are cut and edited, so a step may
 /// have none.
 fn align(steps: Vec<Object>, history: &[Object]) -> Vec<Step> {
-    let mut answers = history
-        .iter()
-        .enumerate()
-        .filter(|(_, m)| is_answer(m))
-        .peekable();
+    let mut answers = history.iter().enumerate().filter(|(_, m)| is_answer(m)).peekable();
     let same = |step: &Object, message: &Object, ours: &str, theirs: &str| {
-        step.get(ours)
-            .is_some_and(|json| message.get(theirs) == Some(json))
+        step.get(ours).is_some_and(|json| message.get(theirs) == Some(json))
     };
     let mut aligned = Vec::with_capacity(steps.len());
     for fields in steps {
@@ -121,10 +106,7 @@ fn align(steps: Vec<Object>, history: &[Object]) -> Vec<Step> {
         if let Some((skip, _)) = found {
             answers.nth(skip);
         }
-        aligned.push(Step {
-            fields: Some(fields),
-            at: found.map(|(_, at)| at),
-        });
+        aligned.push(Step { fields: Some(fields), at: found.map(|(_, at)| at) });
     }
     aligned
 }
@@ -132,12 +114,7 @@ fn align(steps: Vec<Object>, history: &[Object]) -> Vec<Step> {
 /// Where there is only a history, each message of the assistant is a step.
 fn every_answer(history: &[Object]) -> Vec<Step> {
     let answers = history.iter().enumerate().filter(|(_, m)| is_answer(m));
-    answers
-        .map(|(at, _)| Step {
-            fields: None,
-            at: Some(at),
-        })
-        .collect()
+    answers.map(|(at, _)| Step { fields: None, at: Some(at) }).collect()
 }
 
 struct Recorder<'a> {
@@ -149,10 +126,7 @@ struct Recorder<'a> {
 impl Recorder<'_> {
     fn record(mut self, steps: Vec<Step>, end: Object, status: MarkStatus) -> Result<(), String> {
         let count = steps.len();
-        let first = steps
-            .iter()
-            .find_map(|step| step.at)
-            .unwrap_or(self.history.len());
+        let first = steps.iter().find_map(|step| step.at).unwrap_or(self.history.len());
         self.messages(0, first)?;
         self.spare_leftover();
         let starts: Vec<usize> = steps.iter().filter_map(|step| step.at).skip(1).collect();
@@ -170,17 +144,14 @@ impl Recorder<'_> {
                     self.messages(at, until)?;
                     step.fields.map(|fields| self.beside_history(fields, at))
                 }
-                None => step
-                    .fields
-                    .map(|fields| self.without_history(fields, number)),
+                None => step.fields.map(|fields| self.without_history(fields, number)),
             };
             self.finish_step(number, result.unwrap_or_default());
             let last = index + 1 == count;
             if last && let Some(end) = end.take() {
                 self.run.set_variables(end)?;
             }
-            self.run
-                .mark(number, if last { status } else { MarkStatus::Success });
+            self.run.mark(number, if last { status } else { MarkStatus::Success });
         }
         if let Some(end) = end {
             self.run.set_variables(end)?;
@@ -202,33 +173,21 @@ impl Recorder<'_> {
     /// Fields of tool calls outside of a step, for which no result has a place.
     fn spare_leftover(&mut self) {
         if let Some(json) = self.leftover.take().into_json() {
-            self.run.event(Application {
-                name: "message_fields".into(),
-                data: Data::Json(json),
-            });
+            self.run.event(Application { name: "message_fields".into(), data: Data::Json(json) });
         }
     }
 
     fn finish_step(&mut self, step: u64, mut fields: Object) {
         let mut metrics = BTreeMap::new();
-        let time = fields
-            .get("execution_time")
-            .and_then(|json| json.value().ok());
-        if let Some(time) = time
-            .filter(|time| time.is_f64())
-            .and_then(|time| time.as_f64())
-        {
+        let time = fields.get("execution_time").and_then(|json| json.value().ok());
+        if let Some(time) = time.filter(|time| time.is_f64()).and_then(|time| time.as_f64()) {
             metrics.insert("execution_time".to_owned(), Float(time));
             fields.take("execution_time");
         }
         if let Some(json) = self.leftover.take().into_json() {
             fields.put("message_fields", json);
         }
-        self.run.event(StepFinished {
-            step,
-            result: fields.into_json(),
-            metrics,
-        });
+        self.run.event(StepFinished { step, result: fields.into_json(), metrics });
     }
 
     /// What is left of a step's fields beside its messages, which begin at `at`.
@@ -236,19 +195,14 @@ impl Recorder<'_> {
         let Some(message) = self.history.get(at) else {
             return fields;
         };
-        for (ours, theirs) in [
-            ("response", "content"),
-            ("thought", "thought"),
-            ("action", "action"),
-        ] {
+        for (ours, theirs) in
+            [("response", "content"), ("thought", "thought"), ("action", "action")]
+        {
             if fields.get(ours).is_some() && fields.get(ours) == message.get(theirs) {
                 fields.take(ours);
             }
         }
-        let seen = self
-            .history
-            .get(at + 1)
-            .and_then(|next| next.text("content"));
+        let seen = self.history.get(at + 1).and_then(|next| next.text("content"));
         if let (Some(seen), Some(observation)) = (seen, fields.text("observation"))
             && let Some(start) = seen.find(&observation)
             && let Ok(range) = Json::new(format!("[{start},{}]", start + observation.len()))
@@ -303,31 +257,17 @@ impl Recorder<'_> {
         let extra = extra.into_json().map(Extra);
         if response.is_some() || extra.is_some() {
             let role = "assistant".to_owned();
-            self.run.event(Message {
-                role,
-                content: response,
-                name: None,
-                extra,
-            });
+            self.run.event(Message { role, content: response, name: None, extra });
         }
         let call = format!("step-{step}");
         if let Some(arguments) = fields.take("action") {
             let tool_name = ENVIRONMENT.to_owned();
-            self.run.event(ToolCalled {
-                call: call.clone(),
-                tool: tool_name,
-                arguments,
-            });
+            self.run.event(ToolCalled { call: call.clone(), tool: tool_name, arguments });
         }
         if let Some(output) = fields.take("observation") {
             let output = Some(output).filter(|json| as_text(json).is_none_or(|t| !t.is_empty()));
             let tool_name = Some(ENVIRONMENT.to_owned());
-            self.run.event(ToolReturned {
-                call,
-                tool: tool_name,
-                ok: true,
-                output,
-            });
+            self.run.event(ToolReturned { call, tool: tool_name, ok: true, output });
         }
         fields.put("history", truth(false));
         fields

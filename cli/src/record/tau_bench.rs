@@ -19,18 +19,13 @@ pub fn plans(entries: Vec<Object>) -> Result<Vec<Plan>, String> {
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     for (index, entry) in entries.into_iter().enumerate() {
         let place = format!("entry {index}");
-        let task = entry
-            .get("task_id")
-            .ok_or_else(|| format!("{place} has no `task_id`"))?;
+        let task = entry.get("task_id").ok_or_else(|| format!("{place} has no `task_id`"))?;
         let task = as_text(task).unwrap_or_else(|| task.text().to_owned());
         let run = run(entry, &place)?;
         let at = *known.entry(task.clone()).or_insert(plans.len());
         match plans.get_mut(at) {
             Some(plan) => plan.runs.push(run),
-            None => plans.push(Plan {
-                suffix: Some(task),
-                runs: vec![run],
-            }),
+            None => plans.push(Plan { suffix: Some(task), runs: vec![run] }),
         }
     }
     Ok(plans)
@@ -40,13 +35,8 @@ fn run(mut entry: Object, place: &str) -> Result<Run, String> {
     let messages = entry
         .take_list("traj")
         .ok_or_else(|| format!("{place} has no list of messages under `traj`"))?;
-    let trial = entry
-        .get("trial")
-        .map(|json| format!("trial {}", json.text()));
-    let mut run = Run {
-        description: trial,
-        items: Vec::new(),
-    };
+    let trial = entry.get("trial").map(|json| format!("trial {}", json.text()));
+    let mut run = Run { description: trial, items: Vec::new() };
     let mut turns = Turns::new(&mut run);
     for (index, message) in messages.into_iter().enumerate() {
         let place = format!("message {index} of {place}");
@@ -58,10 +48,7 @@ fn run(mut entry: Object, place: &str) -> Result<Run, String> {
 }
 
 fn status(entry: &Object) -> MarkStatus {
-    match entry
-        .get("reward")
-        .and_then(|json| json.value().ok())
-        .and_then(|reward| reward.as_f64())
+    match entry.get("reward").and_then(|json| json.value().ok()).and_then(|reward| reward.as_f64())
     {
         Some(reward) if reward < 1.0 - REWARD_SLACK => MarkStatus::Failure,
         _ => MarkStatus::Success,

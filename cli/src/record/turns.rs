@@ -25,11 +25,7 @@ pub struct Turns<'a> {
 
 impl<'a> Turns<'a> {
     pub fn new(run: &'a mut Run) -> Self {
-        Self {
-            run,
-            leftover: Leftover::default(),
-            step: 0,
-        }
+        Self { run, leftover: Leftover::default(), step: 0 }
     }
 
     /// Takes the next message. `change` may make others of its events; `place` names it in an error.
@@ -59,11 +55,7 @@ impl<'a> Turns<'a> {
             fields.put("message_fields", json);
         }
         let metrics = BTreeMap::new();
-        self.run.event(StepFinished {
-            step: self.step,
-            result: fields.into_json(),
-            metrics,
-        });
+        self.run.event(StepFinished { step: self.step, result: fields.into_json(), metrics });
     }
 
     /// Ends the conversation: the fields become variables.
@@ -71,10 +63,7 @@ impl<'a> Turns<'a> {
         if self.step > 0 {
             self.finish_step();
         } else if let Some(json) = self.leftover.take().into_json() {
-            self.run.event(Application {
-                name: "message_fields".into(),
-                data: Data::Json(json),
-            });
+            self.run.event(Application { name: "message_fields".into(), data: Data::Json(json) });
         }
         self.run.set_variables(fields)?;
         self.run.mark(self.step, status);

@@ -134,16 +134,10 @@ impl Writer {
         match self.lineage.append(body) {
             Ok(appended) => {
                 self.count(&appended);
-                Ok(Some(Durable {
-                    offset: appended.first,
-                    hash: appended.head.hash,
-                }))
+                Ok(Some(Durable { offset: appended.first, hash: appended.head.hash }))
             }
             Err(error) if error.kind() == ErrorKind::Invalid => {
-                self.refused.push(Refused {
-                    number,
-                    why: error.to_string(),
-                });
+                self.refused.push(Refused { number, why: error.to_string() });
                 Ok(None)
             }
             Err(error) => Err(error.into()),
@@ -167,10 +161,7 @@ impl Writer {
         self.checkpoints += 1;
         self.unmarked = false;
         let head = self.lineage.head()?;
-        Ok(Durable {
-            offset: checkpoint.mark,
-            hash: head.hash,
-        })
+        Ok(Durable { offset: checkpoint.mark, hash: head.hash })
     }
 }
 
@@ -239,9 +230,7 @@ pub fn write_plan(
 
 /// The earliest of the runs that share most with this one, and how many items they share.
 fn closest<'a, 'b>(laid: &'b [Laid<'a>], run: &Run) -> Option<(&'b Laid<'a>, usize)> {
-    let shared = laid
-        .iter()
-        .map(|laid| (laid, common_prefix(laid.items, &run.items)));
+    let shared = laid.iter().map(|laid| (laid, common_prefix(laid.items, &run.items)));
     shared.reduce(|best, next| if next.1 > best.1 { next } else { best })
 }
 
@@ -284,12 +273,5 @@ fn lay<'a>(
     }
     writer.flush()?;
     points.push(offset);
-    Ok(Next {
-        laid: Laid {
-            lineage,
-            items: &run.items,
-            points,
-        },
-        writer,
-    })
+    Ok(Next { laid: Laid { lineage, items: &run.items, points }, writer })
 }

@@ -123,10 +123,7 @@ impl Source for Here<'_> {
 
     fn changes(&self, before: &PointForm, after: &PointForm) -> Result<ChangesForm> {
         let changes = self.differences(before, after)?;
-        Ok(ChangesForm {
-            items: changes.into_iter().map(Into::into).collect(),
-            more: false,
-        })
+        Ok(ChangesForm { items: changes.into_iter().map(Into::into).collect(), more: false })
     }
 
     fn patch(&self, before: &PointForm, after: &PointForm) -> Result<Value> {
@@ -252,9 +249,7 @@ impl Source for Here<'_> {
         }
         // Where captures cannot be read nothing else is kept from going.
         let captures = self.0.plan_captures(&plan).inspect_err(|error| {
-            note(&format!(
-                "what goes of captured folders is not known: {error}"
-            ));
+            note(&format!("what goes of captured folders is not known: {error}"));
         });
         Ok(RetentionForm::planned(plan, captures.ok()))
     }
@@ -304,25 +299,20 @@ impl Source for Here<'_> {
     fn guide(&self, task: &TaskForm, text: String, target: Option<String>) -> Result<AppendedForm> {
         let data = target.map(|target| Json::from_value(&json!({ "target": target })));
         let data = data.transpose()?;
-        let appended = self
-            .writable(&task.id)?
-            .append(GuidanceGiven { text, data })?;
+        let appended = self.writable(&task.id)?.append(GuidanceGiven { text, data })?;
         Ok(AppendedForm::from(&appended))
     }
 
     fn edit(&self, task: &TaskForm, artifacts: Vec<(String, Json)>) -> Result<AppendedForm> {
         let artifacts = artifacts.into_iter().collect();
-        let appended = self
-            .writable(&task.id)?
-            .append(ArtifactsEdited { artifacts })?;
+        let appended = self.writable(&task.id)?.append(ArtifactsEdited { artifacts })?;
         Ok(AppendedForm::from(&appended))
     }
 }
 
 fn policy(asked: &RetentionAsked) -> Retention {
-    let mut policy = Retention::new()
-        .marks_only(asked.marks_only)
-        .keep_lineages(!asked.drop_lineages);
+    let mut policy =
+        Retention::new().marks_only(asked.marks_only).keep_lineages(!asked.drop_lineages);
     if let Some(keep) = asked.keep {
         policy = policy.keep(keep);
     }

@@ -55,9 +55,7 @@ impl There {
         if let Ok(token) = std::env::var("MILEPOST_TOKEN") {
             client = client.token(token.trim());
         }
-        let client = client
-            .build()
-            .map_err(|error| Failure::from(error).at(url))?;
+        let client = client.build().map_err(|error| Failure::from(error).at(url))?;
         Self::new(client, format!("the service at {url}"))
     }
 
@@ -93,11 +91,7 @@ impl There {
 
     fn new(client: Client, place: String) -> Result<Self> {
         let mut runtime = tokio::runtime::Builder::new_current_thread();
-        Ok(Self {
-            client,
-            runtime: runtime.enable_all().build()?,
-            place,
-        })
+        Ok(Self { client, runtime: runtime.enable_all().build()?, place })
     }
 
     /// Who answers, in words.
@@ -111,9 +105,7 @@ impl There {
     }
 
     fn wait<T>(&self, answer: impl Future<Output = milepost_client::Result<T>>) -> Result<T> {
-        self.runtime
-            .block_on(answer)
-            .map_err(|error| self.failed(error))
+        self.runtime.block_on(answer).map_err(|error| self.failed(error))
     }
 
     /// Why it was not answered, and by whom.

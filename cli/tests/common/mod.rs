@@ -51,27 +51,16 @@ pub struct Place {
 
 impl Place {
     pub fn new() -> Self {
-        Self {
-            dir: tempfile::tempdir().unwrap(),
-        }
+        Self { dir: tempfile::tempdir().unwrap() }
     }
 
     /// A folder with the fixtures recorded in it: the tasks `run`, `react`, `tools`,
     /// `history_only`, `airline-0` and `airline-7`.
     pub fn recorded() -> Self {
         let place = Self::new();
-        let files = [
-            "run.jsonl",
-            "react.traj",
-            "tools.traj",
-            "history_only.traj",
-            "airline.json",
-        ];
+        let files = ["run.jsonl", "react.traj", "tools.traj", "history_only.traj", "airline.json"];
         let files = files.map(|name| fixture(name).display().to_string());
-        let args = ["record", "--user", "ada"]
-            .into_iter()
-            .map(str::to_owned)
-            .chain(files);
+        let args = ["record", "--user", "ada"].into_iter().map(str::to_owned).chain(files);
         place.run(args.collect::<Vec<_>>()).ok();
         place
     }
@@ -135,9 +124,7 @@ impl Place {
         let order = line.starts_with("log ").then_some("--reverse");
         let more = order.into_iter().chain(["--json"]);
         let out = self.run(line.split(' ').chain(more)).ok();
-        out.lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect()
+        out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     /// The ids that a list has.
@@ -153,17 +140,13 @@ impl Place {
 }
 
 pub fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/fixtures")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
 }
 
 /// The text of a field, which must be one.
 #[track_caller]
 pub fn text<'a>(value: &'a Value, name: &str) -> &'a str {
-    value[name]
-        .as_str()
-        .unwrap_or_else(|| panic!("{name} is no text in {value}"))
+    value[name].as_str().unwrap_or_else(|| panic!("{name} is no text in {value}"))
 }
 
 /// A number that stands in JSON as text.
@@ -197,10 +180,7 @@ pub fn real_runs() -> Option<PathBuf> {
         PathBuf::from,
     );
     if !data.is_dir() {
-        println!(
-            "skipped: there is no folder of real runs at {}",
-            data.display()
-        );
+        println!("skipped: there is no folder of real runs at {}", data.display());
         return None;
     }
     Some(data)

@@ -43,10 +43,7 @@ fn a_store_without_checkpoints_says_so_on_a_terminal_and_on_a_pipe() {
     engine.close().unwrap();
     for line in ["checkpoint", "rewind empty", "restore"] {
         let ended = Terminal::of(&place, line, USUAL).ended();
-        let expected = Ended {
-            code: 0,
-            text: "No checkpoints found.".into(),
-        };
+        let expected = Ended { code: 0, text: "No checkpoints found.".into() };
         assert_eq!(ended, expected, "{line}");
         assert_eq!(place.say(line).ok(), "No checkpoints found.\n");
     }
@@ -59,10 +56,7 @@ fn a_store_without_checkpoints_says_so_on_a_terminal_and_on_a_pipe() {
 fn a_pipe_gets_the_list_by_task_and_json_that_of_checkpoints() {
     let place = place();
     let list = place.say("checkpoint").ok();
-    let begins: Vec<&str> = list
-        .lines()
-        .map(|line| line.split(' ').next().unwrap())
-        .collect();
+    let begins: Vec<&str> = list.lines().map(|line| line.split(' ').next().unwrap()).collect();
     assert_eq!((begins[0], begins[1]), ("tuning", "CHECKPOINT"), "{list}");
     assert_eq!((begins[6], begins[7]), ("essay", "CHECKPOINT"), "{list}");
     assert_eq!(begins.len(), 10);
@@ -71,10 +65,7 @@ fn a_pipe_gets_the_list_by_task_and_json_that_of_checkpoints() {
     let of_task = place.say("rewind essay").ok();
     assert!(list.ends_with(&of_task) && of_task.starts_with("essay (user ana)\n"));
     assert_eq!(place.json("checkpoint"), place.json("checkpoints"));
-    assert_eq!(
-        place.json("checkpoint essay"),
-        place.json("checkpoints essay")
-    );
+    assert_eq!(place.json("checkpoint essay"), place.json("checkpoints essay"));
     // On a terminal too: whoever asks for JSON reads no screen.
     let ended = Terminal::of(&place, "checkpoint essay --json", WIDE).ended();
     assert!(ended.text.starts_with("[{\"id\":"), "{ended:?}");
@@ -93,10 +84,7 @@ fn a_store_in_use_is_picked_from_through_its_program() {
     terminal.wait_for("[Y/n]");
     terminal.press("y");
     let ended = terminal.ended();
-    assert!(
-        ended.text.contains("tuning goes on with lineage 1"),
-        "{ended:?}"
-    );
+    assert!(ended.text.contains("tuning goes on with lineage 1"), "{ended:?}");
     assert_eq!(lineages(&place, "tuning"), 2);
     drop(serving);
     assert_eq!(lineages(&place, "tuning"), 2);

@@ -57,9 +57,7 @@ fn without_colours_no_cell_is_coloured() {
         let screen = terminal.screen();
         let cells = (0..24).flat_map(|row| (0..80).map(move |column| (row, column)));
         let colour = |(row, column)| screen.cell(row, column).unwrap().fgcolor();
-        let count = cells
-            .filter(|at| colour(*at) != vt100::Color::Default)
-            .count();
+        let count = cells.filter(|at| colour(*at) != vt100::Color::Default).count();
         let reversed = screen.cell(4, 0).unwrap().inverse();
         terminal.press(ESC);
         assert_eq!(terminal.ended(), unchanged());
@@ -85,9 +83,7 @@ fn thousands_of_checkpoints_open_at_once_and_are_all_found() {
     let screen = terminal.wait_for("5,000 checkpoints");
     assert!(!screen.contains('+'), "{screen}");
     terminal.wait("the first step", |screen| {
-        screen
-            .lines()
-            .any(|line| line.starts_with("> @") && line.contains("  1  "))
+        screen.lines().any(|line| line.starts_with("> @") && line.contains("  1  "))
     });
     terminal.press("step 4321");
     terminal.wait_for("1 of 5,000");

@@ -125,9 +125,7 @@ impl Terminal {
     #[track_caller]
     pub fn wait_chosen(&mut self, row: &str) -> String {
         let begin = format!("> {row}");
-        self.wait(row, |screen| {
-            screen.lines().skip(1).any(|line| line.starts_with(&begin))
-        })
+        self.wait(row, |screen| screen.lines().skip(1).any(|line| line.starts_with(&begin)))
     }
 
     /// Reads until the command has ended.
@@ -142,17 +140,11 @@ impl Terminal {
             }
         }
         let code = self.child.wait().unwrap().exit_code();
-        assert!(
-            !self.screen().alternate_screen(),
-            "the terminal was not given back"
-        );
+        assert!(!self.screen().alternate_screen(), "the terminal was not given back");
         assert!(!self.screen().hide_cursor() && !self.screen().bracketed_paste());
         let modes = self.master.as_ref().and_then(|master| master.get_termios());
         let modes = format!("{:?}", modes.unwrap().local_flags);
-        assert!(
-            modes.contains("ICANON") && modes.contains("ECHO"),
-            "{modes}"
-        );
+        assert!(modes.contains("ICANON") && modes.contains("ECHO"), "{modes}");
         let text = self.text().trim_end().to_owned();
         Ended { code, text }
     }
@@ -174,12 +166,7 @@ fn left(deadline: u64) -> Duration {
 }
 
 fn size(cols: u16, rows: u16) -> PtySize {
-    PtySize {
-        rows,
-        cols,
-        pixel_width: 0,
-        pixel_height: 0,
-    }
+    PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }
 }
 
 fn cells(count: u16) -> std::num::NonZeroU16 {

@@ -22,11 +22,7 @@ fn the_exit_code_is_that_of_the_command() {
     for code in [0, 1, 42, 255] {
         let done = Ran::of(ran(&place, "", &format!("exit {code}")));
         assert_eq!(done.code, code);
-        assert!(
-            done.err
-                .starts_with(&format!("milepost: exit code {code}, ")),
-            "{done:?}"
-        );
+        assert!(done.err.starts_with(&format!("milepost: exit code {code}, ")), "{done:?}");
         let (_, returned) = recorded(&place);
         assert_eq!(returned["ok"], code == 0);
         assert_eq!(returned["output"]["exit"], code);
@@ -41,10 +37,7 @@ fn one_that_a_signal_ended_has_128_and_its_number() {
     assert_eq!((done.code, done.out.as_str()), (137, "first\n"));
     assert!(done.err.starts_with("milepost: signal 9, "), "{done:?}");
     let (_, returned) = recorded(&place);
-    assert_eq!(
-        (&returned["ok"], &returned["output"]["signal"]),
-        (&json!(false), &json!(9))
-    );
+    assert_eq!((&returned["ok"], &returned["output"]["signal"]), (&json!(false), &json!(9)));
     assert_eq!(returned["output"]["exit"], Value::Null);
     assert_eq!(place.json("checkpoints essay")[0]["metadata"]["signal"], 9);
 }
@@ -55,30 +48,16 @@ fn when_the_time_is_over_the_whole_group_is_ended_and_that_is_recorded() {
     fifo(&place.path("alive"));
     let text = "echo changed > draft.md; echo begun; sleep 600 > ../alive & wait";
     let mut command = script(&place, "--timeout 2s", text);
-    let child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // The end of it comes when nobody has it open for writing any more.
     let mut alive = fs::File::open(place.path("alive")).unwrap();
     alive.read_to_end(&mut Vec::new()).unwrap();
     let done = Ran::of(child.wait_with_output().unwrap());
     assert_eq!((done.code, done.out.as_str()), (124, "begun\n"));
-    assert!(
-        done.err
-            .starts_with("milepost: the time was over, signal 15, "),
-        "{done:?}"
-    );
-    assert!(
-        done.err.contains("0 created, 1 changed, 0 deleted"),
-        "{done:?}"
-    );
+    assert!(done.err.starts_with("milepost: the time was over, signal 15, "), "{done:?}");
+    assert!(done.err.contains("0 created, 1 changed, 0 deleted"), "{done:?}");
     let (_, returned) = recorded(&place);
-    assert_eq!(
-        (&returned["ok"], &returned["output"]["timed_out"]),
-        (&json!(false), &json!(true))
-    );
+    assert_eq!((&returned["ok"], &returned["output"]["timed_out"]), (&json!(false), &json!(true)));
     assert_eq!(printed(&returned, "stdout"), b"begun\n");
 }
 
@@ -95,55 +74,37 @@ fn one_that_cannot_be_started_is_recorded_with_both_checkpoints() {
     let place = place();
     place.write("work/plain", "no program");
     fs::set_permissions(place.path("work/plain"), fs::Permissions::from_mode(0o644)).unwrap();
-    for (name, code, why) in [
-        ("no-such-program", 127, "No such file"),
-        ("./plain", 126, "Permission denied"),
-    ] {
+    for (name, code, why) in
+        [("no-such-program", 127, "No such file"), ("./plain", 126, "Permission denied")]
+    {
         let marks = place.ids("checkpoints essay").len();
         let done = place.run(["run", "--task", "essay", "--dir", "work", "--", name]);
         assert_eq!((done.code, done.out.as_str()), (code, ""), "{done:?}");
         assert!(
-            done.err
-                .starts_with(&format!("milepost: {name} cannot be started: {why}")),
+            done.err.starts_with(&format!("milepost: {name} cannot be started: {why}")),
             "{done:?}"
         );
         let (_, returned) = recorded(&place);
-        assert_eq!(
-            (&returned["ok"], &returned["output"]["exit"]),
-            (&json!(false), &json!(code))
-        );
-        assert!(
-            returned["output"]["error"].as_str().unwrap().contains(why),
-            "{returned}"
-        );
+        assert_eq!((&returned["ok"], &returned["output"]["exit"]), (&json!(false), &json!(code)));
+        assert!(returned["output"]["error"].as_str().unwrap().contains(why), "{returned}");
         assert_eq!(place.ids("checkpoints essay").len(), marks + 2);
     }
     let report = place.run(["run", "--task", "essay", "--json", "no-such-program"]);
     let report: Value = serde_json::from_str(&report.out).unwrap();
-    assert_eq!(
-        (&report["run"], &report["recorded"]),
-        (&json!(false), &json!(true))
-    );
+    assert_eq!((&report["run"], &report["recorded"]), (&json!(false), &json!(true)));
 }
 
 #[test]
 fn an_interrupt_from_the_terminal_reaches_the_command_and_its_end_is_recorded() {
     let place = place();
     // As the terminal does: all of the group get it.
-    let mut command = script(
-        &place,
-        "",
-        "trap 'echo caught; exit 7' INT; kill -INT 0; exit 8",
-    );
+    let mut command = script(&place, "", "trap 'echo caught; exit 7' INT; kill -INT 0; exit 8");
     let done = Ran::of(command.process_group(0).output().unwrap());
     assert_eq!((done.code, done.out.as_str()), (7, "caught\n"), "{done:?}");
     assert_eq!(recorded(&place).1["output"]["exit"], 7);
     // One that does not mind ends it by itself.
     let mut command = script(&place, "", "kill -INT 0; exit 8");
-    assert_eq!(
-        command.process_group(0).output().unwrap().status.code(),
-        Some(130)
-    );
+    assert_eq!(command.process_group(0).output().unwrap().status.code(), Some(130));
     assert_eq!(recorded(&place).1["output"]["signal"], 2);
 }
 
@@ -166,12 +127,8 @@ fn signals_that_were_ignored_stay_ignored() {
     let text =
         "trap '' HUP; exec \"$0\" run --task essay --dir work -- sh -c 'kill -HUP $$; echo alive'";
     let mut command = Command::new("sh");
-    command
-        .args(["-c", text, MILEPOST])
-        .current_dir(place.dir.path());
-    command
-        .env_remove("MILEPOST_STORE")
-        .env("XDG_CONFIG_HOME", place.path("config"));
+    command.args(["-c", text, MILEPOST]).current_dir(place.dir.path());
+    command.env_remove("MILEPOST_STORE").env("XDG_CONFIG_HOME", place.path("config"));
     let done = Ran::of(command.output().unwrap());
     assert_eq!((done.code, done.out.as_str()), (0, "alive\n"), "{done:?}");
 }
@@ -180,11 +137,7 @@ fn signals_that_were_ignored_stay_ignored() {
 fn where_nobody_reads_its_output_the_command_is_told_as_it_would_be() {
     let place = place();
     let mut command = script(&place, "", "exec yes");
-    let mut child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut first = [0; 2];
     child.stdout.take().unwrap().read_exact(&mut first).unwrap();
     assert_eq!(&first, b"y\n");

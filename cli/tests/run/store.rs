@@ -34,14 +34,7 @@ fn a_command_may_use_the_same_store() {
         ]
     );
     assert_eq!(place.json("state essay")["finished_calls"], 2);
-    assert!(
-        done.err
-            .lines()
-            .last()
-            .unwrap()
-            .contains("before essay/0@4"),
-        "{done:?}"
-    );
+    assert!(done.err.lines().last().unwrap().contains("before essay/0@4"), "{done:?}");
 }
 
 #[test]
@@ -52,10 +45,7 @@ fn where_the_task_went_elsewhere_the_result_stands_behind_its_call() {
     let inner = format!("{MILEPOST} rollback essay@first --theirs draft.md > /dev/null; exit 4");
     let done = Ran::of(ran(&place, "", &inner));
     assert_eq!(done.code, 125, "{done:?}");
-    assert!(
-        done.err.contains("the result is recorded (exit code 4)"),
-        "{done:?}"
-    );
+    assert!(done.err.contains("the result is recorded (exit code 4)"), "{done:?}");
     assert!(done.err.contains("goes on with lineage 1"), "{done:?}");
     let old = place.lines("log essay/0");
     assert_eq!(old.last().unwrap()["kind"], "tool_returned");
@@ -113,10 +103,7 @@ impl Held {
         }
         let said = String::from_utf8(said).unwrap();
         assert!(said.starts_with("milepost: the store "), "{said}");
-        assert!(
-            said.ends_with(": waiting for it, to record the result\n"),
-            "{said}"
-        );
+        assert!(said.ends_with(": waiting for it, to record the result\n"), "{said}");
     }
 
     fn ends(self) -> Ran {
@@ -159,10 +146,7 @@ fn where_the_store_is_not_to_be_had_the_result_is_saved_and_can_be_recorded() {
     let done = held.ends();
     engine.close().unwrap();
     let report: Value = serde_json::from_str(&done.out).unwrap();
-    assert_eq!(
-        (&report["recorded"], &report["after"]),
-        (&json!(false), &Value::Null)
-    );
+    assert_eq!((&report["recorded"], &report["after"]), (&json!(false), &Value::Null));
     assert!(fs::exists(place.path(text(&report, "saved_to"))).unwrap());
     saved(&place, &done);
 }
@@ -173,13 +157,7 @@ fn an_interrupt_while_it_waits_saves_the_result() {
     let mut held = Held::new(&place, "--wait 10h");
     held.waits();
     let pid = held.child.id().to_string();
-    assert!(
-        Command::new("kill")
-            .args(["-INT", &pid])
-            .status()
-            .unwrap()
-            .success()
-    );
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
     let engine = held.engine.clone();
     let done = held.ends();
     engine.close().unwrap();
@@ -191,11 +169,7 @@ fn a_store_that_the_command_removes_is_not_made_again() {
     let place = place();
     let done = Ran::of(ran(&place, "--wait 0s", "rm -r ../.milepost"));
     assert_eq!(done.code, 125, "{done:?}");
-    assert!(
-        done.err
-            .contains("hint: it is not saved either: cannot write "),
-        "{done:?}"
-    );
+    assert!(done.err.contains("hint: it is not saved either: cannot write "), "{done:?}");
     assert!(!place.store().exists());
 }
 

@@ -55,9 +55,7 @@ fn wherever_a_file_ended_the_rest_gives_what_one_import_gives() {
     let all = events(&whole);
     for count in 1..made.lines.len() {
         let place = Place::new();
-        let begun = Made {
-            lines: made.lines[..count].to_vec(),
-        };
+        let begun = Made { lines: made.lines[..count].to_vec() };
         begun.save(&place);
         place.say("import session.jsonl").ok();
         made.save(&place);
@@ -83,11 +81,7 @@ fn what_was_done_in_the_task_since_does_not_disturb() {
     let last = conversation(&place, &format!("{SESSION}/1"));
     assert_eq!(last[last.len() - 2..], ["more", "third"]);
     let active = conversation(&place, SESSION);
-    assert_eq!(
-        active.last().unwrap(),
-        "done",
-        "where somebody went back to"
-    );
+    assert_eq!(active.last().unwrap(), "done", "where somebody went back to");
 }
 
 #[test]
@@ -96,9 +90,7 @@ fn a_file_that_was_changed_is_a_conflict_that_names_the_line() {
     let path = rewound().save(&place);
     place.say("import session.jsonl").ok();
     let before = place.json("stats");
-    let changed = fs::read_to_string(&path)
-        .unwrap()
-        .replace("\"on it\"", "\"on that\"");
+    let changed = fs::read_to_string(&path).unwrap().replace("\"on it\"", "\"on that\"");
     fs::write(&path, changed).unwrap();
     let refused = place.say("import session.jsonl");
     refused.failed(4, "line 3 says something else than before");
@@ -120,16 +112,11 @@ fn lines_that_replace_others_at_the_end_are_a_conflict() {
     changed.assistant("d", "b", json!([said("that way")]));
     changed.save(&place);
     let refused = place.say("import session.jsonl");
-    refused.failed(
-        4,
-        "session.jsonl:3: it stands before lines that are recorded",
-    );
+    refused.failed(4, "session.jsonl:3: it stands before lines that are recorded");
     let mut changed = shared;
     changed.user("d", Some("b"), "another prompt");
     changed.save(&place);
-    place
-        .say("import session.jsonl")
-        .failed(4, "session.jsonl:3");
+    place.say("import session.jsonl").failed(4, "session.jsonl:3");
     assert_eq!(place.json("stats")["events"], before["events"]);
 }
 

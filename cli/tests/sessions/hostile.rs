@@ -13,13 +13,8 @@ fn lines_that_cannot_be_read_are_named_and_the_rest_goes_in() {
     made.user("a", None, "first");
     made.lines.push("{\"uuid\":\"b\",".into());
     made.lines.push("[1,2]".into());
-    made.lines.push(format!(
-        "{{\"uuid\":\"c\",\"deep\":{}{}}}",
-        "[".repeat(200),
-        "]".repeat(200)
-    ));
-    made.lines
-        .push("{\"uuid\":7,\"type\":{\"a\":1},\"message\":[]}".into());
+    made.lines.push(format!("{{\"uuid\":\"c\",\"deep\":{}{}}}", "[".repeat(200), "]".repeat(200)));
+    made.lines.push("{\"uuid\":7,\"type\":{\"a\":1},\"message\":[]}".into());
     made.assistant("d", "b", json!([said("behind a line that is lost")]));
     made.save(&place);
     let ran = place.say("import session.jsonl");
@@ -33,10 +28,7 @@ fn lines_that_cannot_be_read_are_named_and_the_rest_goes_in() {
     ] {
         assert!(ran.err.contains(why), "{why}: {}", ran.err);
     }
-    assert_eq!(
-        conversation(&place, SESSION),
-        ["first", "behind a line that is lost"]
-    );
+    assert_eq!(conversation(&place, SESSION), ["first", "behind a line that is lost"]);
     let strict = Place::new();
     made.save(&strict);
     assert_eq!(strict.say("import session.jsonl --strict").code, 1);
@@ -57,20 +49,9 @@ fn circles_ids_that_come_twice_and_lines_in_another_order_end() {
     made.save(&place);
     let ran = place.say("import session.jsonl");
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(
-        ran.err.contains("1 line with an id that came before"),
-        "{}",
-        ran.err
-    );
-    assert!(
-        ran.err.contains("3 lines behind one that is not there"),
-        "{}",
-        ran.err
-    );
-    assert_eq!(
-        conversation(&place, SESSION),
-        ["one", "two", "three", "four", "parent"]
-    );
+    assert!(ran.err.contains("1 line with an id that came before"), "{}", ran.err);
+    assert!(ran.err.contains("3 lines behind one that is not there"), "{}", ran.err);
+    assert_eq!(conversation(&place, SESSION), ["one", "two", "three", "four", "parent"]);
     assert_eq!(
         conversation(&place, &format!("{SESSION}/0")),
         ["one", "two", "three", "four", "before its parent"]
@@ -100,14 +81,8 @@ fn unicode_windows_line_ends_and_long_lines_come_back_as_they_were() {
     assert!(lines[2].contains(r"half \ud83d a pair"));
     let read = |line: &&str| serde_json::from_str(line).unwrap();
     let events: Vec<Value> = lines[..2].iter().map(read).collect();
-    assert_eq!(
-        events[0]["body"]["content"],
-        "grüße \u{1f989} \u{202e}\"\\\n\u{7f}"
-    );
-    assert_eq!(
-        events[1]["body"]["content"].as_str().unwrap().len(),
-        10 << 20
-    );
+    assert_eq!(events[0]["body"]["content"], "grüße \u{1f989} \u{202e}\"\\\n\u{7f}");
+    assert_eq!(events[1]["body"]["content"].as_str().unwrap().len(), 10 << 20);
     assert_eq!(place.json("verify")["faults"], json!([]));
 }
 
@@ -122,16 +97,9 @@ fn a_line_over_the_limit_is_named_and_what_goes_on_from_it_does_so_before_it() {
     made.save(&place);
     let ran = place.say("record session.jsonl --event-max 10000");
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(
-        ran.err.contains("session.jsonl:2: an event of"),
-        "{}",
-        ran.err
-    );
+    assert!(ran.err.contains("session.jsonl:2: an event of"), "{}", ran.err);
     assert_eq!(conversation(&place, SESSION), ["first", "third, otherwise"]);
-    assert_eq!(
-        conversation(&place, &format!("{SESSION}/0")),
-        ["first", "third"]
-    );
+    assert_eq!(conversation(&place, &format!("{SESSION}/0")), ["first", "third"]);
 }
 
 #[test]

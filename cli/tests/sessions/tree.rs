@@ -32,9 +32,7 @@ fn session(steps: &[Step]) -> (Made, Vec<Vec<String>>) {
             (false, Some(parent)) => made.assistant(&uuid, parent, json!([said(&text)])),
             _ => made.user(&uuid, parent.as_deref(), &text),
         }
-        let mut path = before
-            .map(|before| paths[before].clone())
-            .unwrap_or_default();
+        let mut path = before.map(|before| paths[before].clone()).unwrap_or_default();
         path.push(text);
         paths.push(path);
     }

@@ -81,10 +81,7 @@ rename from old.txt
 rename to src/moved.txt
 ";
     assert_eq!(out, expected);
-    assert_eq!(
-        place.say("diff essay@first essay@first --files").ok(),
-        "the files are the same\n"
-    );
+    assert_eq!(place.say("diff essay@first essay@first --files").ok(), "the files are the same\n");
 }
 
 #[test]
@@ -148,10 +145,7 @@ fn a_diff_for_programs_is_a_list_without_text() {
     assert_eq!(changes[1]["after"], Value::Null);
     assert_eq!(changes[2]["after"]["kind"], "link");
     assert_eq!(changes[6]["from"], "old.txt");
-    assert_eq!(
-        place.json("diff essay@first essay@first --files"),
-        json!([])
-    );
+    assert_eq!(place.json("diff essay@first essay@first --files"), json!([]));
 }
 
 #[test]
@@ -179,10 +173,7 @@ fn folders_are_in_a_diff_with_what_is_in_them() {
         ),
         "{out}"
     );
-    assert!(
-        out.contains("deleted file mode 100644\n--- a/src/main.rs\n"),
-        "{out}"
-    );
+    assert!(out.contains("deleted file mode 100644\n--- a/src/main.rs\n"), "{out}");
 }
 
 #[test]

@@ -102,10 +102,7 @@ fn not_cleared() -> Place {
 fn said(ran: &Ran, end: &str) {
     let line = ran.err.lines().next().unwrap_or_default();
     assert!(line.starts_with("milepost: the restore of "), "{ran:?}");
-    assert!(
-        line.ends_with(&format!("/work that was interrupted is {end}")),
-        "{ran:?}"
-    );
+    assert!(line.ends_with(&format!("/work that was interrupted is {end}")), "{ran:?}");
 }
 
 #[test]
@@ -141,9 +138,7 @@ fn a_restore_that_was_cut_short_is_taken_back() {
 fn left_over(place: &Place) -> usize {
     let names = fs::read_dir(place.path("work")).unwrap();
     let names = names.map(|entry| entry.unwrap().file_name());
-    names
-        .filter(|name| name.as_encoded_bytes().starts_with(b".milepost"))
-        .count()
+    names.filter(|name| name.as_encoded_bytes().starts_with(b".milepost")).count()
 }
 
 #[test]
@@ -170,10 +165,7 @@ fn until_then_commands_that_take_nothing_back_say_what_to_do() {
     ] {
         let ran = place.say(command);
         assert_eq!(ran.code, 1, "{command}: {ran:?}");
-        assert!(
-            ran.err.contains("milepost recover essay"),
-            "{command}: {ran:?}"
-        );
+        assert!(ran.err.contains("milepost recover essay"), "{command}: {ran:?}");
     }
     // Reading goes on, and says nothing of it.
     for command in [
@@ -263,9 +255,8 @@ fn an_undo_that_was_interrupted_is_done_again() {
     let place = edited();
     let before = held(&place, "work");
     place.say("rollback essay@first").ok();
-    let done = dying(&place, When::Applied, |engine, with| {
-        engine.undo_with("essay", with).map(|_| ())
-    });
+    let done =
+        dying(&place, When::Applied, |engine, with| engine.undo_with("essay", with).map(|_| ()));
     done.unwrap_err();
     let ran = place.say("undo essay");
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -297,11 +288,7 @@ fn where_the_folder_is_not_where_it_was_nothing_is_touched() {
     // Where the command names it, it is known again.
     let ran = place.say("capture moved --task essay");
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(
-        ran.err
-            .ends_with("/moved that was interrupted is taken back\n"),
-        "{ran:?}"
-    );
+    assert!(ran.err.ends_with("/moved that was interrupted is taken back\n"), "{ran:?}");
     assert!(!place.path("moved/gone.txt").exists());
 }
 
@@ -320,10 +307,7 @@ fn where_a_path_was_changed_since_a_command_stops_and_says_which() {
         let ran = place.say(command);
         ran.failed(4, "a restore that was cut short cannot be taken back");
         assert!(ran.err.contains("`draft.md`"), "{ran:?}");
-        assert!(
-            ran.err.contains("milepost recover essay --keep-mine PATH"),
-            "{ran:?}"
-        );
+        assert!(ran.err.contains("milepost recover essay --keep-mine PATH"), "{ran:?}");
         assert_eq!(fs::read(place.path("work/draft.md")).unwrap(), b"since\n");
         assert_eq!(place.json("checkpoints essay"), marks);
     }
@@ -353,10 +337,7 @@ fn a_folder_that_was_moved_is_recovered_where_it_is() {
     assert!(gone.err.contains("is no folder now"), "{gone:?}");
     assert!(gone.err.contains("--give-up"), "{gone:?}");
     fs::create_dir(place.path("work")).unwrap();
-    for command in [
-        "recover essay",
-        "recover essay --files work --theirs draft.md",
-    ] {
+    for command in ["recover essay", "recover essay --files work --theirs draft.md"] {
         let other = place.say(command);
         assert_eq!(other.code, 4, "{other:?}");
         assert!(other.err.contains("is another folder"), "{other:?}");
@@ -370,10 +351,7 @@ fn a_folder_that_was_moved_is_recovered_where_it_is() {
 
 #[test]
 fn what_was_changed_in_a_folder_that_was_moved_is_decided() {
-    for (choice, draft) in [
-        ("keep-mine", "since\n"),
-        ("theirs", "one\n2\nthree\nfour\n"),
-    ] {
+    for (choice, draft) in [("keep-mine", "since\n"), ("theirs", "one\n2\nthree\nfour\n")] {
         let place = cut_short();
         fs::rename(place.path("work"), place.path("moved")).unwrap();
         place.write("moved/draft.md", "since\n");
@@ -382,9 +360,7 @@ fn what_was_changed_in_a_folder_that_was_moved_is_decided() {
         assert!(ran.out.ends_with(" is still pending\n"), "{ran:?}");
         let hint = "`milepost recover essay --files moved --keep-mine PATH`";
         assert!(ran.err.contains(hint), "{ran:?}");
-        place
-            .say(&format!("recover essay --files moved --{choice} draft.md"))
-            .ok();
+        place.say(&format!("recover essay --files moved --{choice} draft.md")).ok();
         let now = fs::read_to_string(place.path("moved/draft.md")).unwrap();
         assert_eq!(now, draft, "{choice}");
         assert!(place.path("moved/new/a.txt").exists());

@@ -93,10 +93,7 @@ fn a_rollback_takes_state_and_files_back_and_undo_gives_both_again_byte_by_byte(
         assert!(lines.contains(&line), "{line}: {out}");
     }
     assert!(out.contains("\nback to essay/"), "{out}");
-    assert!(
-        out.ends_with("`milepost undo essay` takes this back\n"),
-        "{out}"
-    );
+    assert!(out.ends_with("`milepost undo essay` takes this back\n"), "{out}");
     assert_eq!(read(&place, "work/draft.md"), "one\ntwo\nthree\n");
     assert_eq!(read(&place, "work/gone.txt"), "bye");
     // Not ours to remove.
@@ -104,8 +101,7 @@ fn a_rollback_takes_state_and_files_back_and_undo_gives_both_again_byte_by_byte(
     assert_eq!(state(&place), then_state);
     assert_eq!(held(&place, "work/src"), {
         let src = then.iter().filter(|(path, _)| path.starts_with(b"src/"));
-        src.map(|(path, held)| (path[4..].to_vec(), held.clone()))
-            .collect()
+        src.map(|(path, held)| (path[4..].to_vec(), held.clone())).collect()
     });
     let lineages = place.say("lineages essay").ok();
     assert!(lineages.contains("again"), "{lineages}");
@@ -130,16 +126,11 @@ fn a_dry_run_touches_nothing_and_says_by_its_exit_code_whether_it_could_be() {
     let place = edited();
     let before = (held(&place, "work"), place.json("lineages essay"));
     let marks = place.json("checkpoints essay");
-    for command in [
-        "rollback essay@first --dry-run",
-        "restore essay@first --files work --dry-run",
-    ] {
+    for command in ["rollback essay@first --dry-run", "restore essay@first --files work --dry-run"]
+    {
         let out = place.say(command).ok();
         assert!(out.contains("+ gone.txt\n~ draft.md\n"), "{out}");
-        assert!(
-            out.ends_with("this was a dry run: nothing was done\n"),
-            "{out}"
-        );
+        assert!(out.ends_with("this was a dry run: nothing was done\n"), "{out}");
     }
     let out = place.say("rollback essay@second --dry-run").ok();
     assert!(out.starts_with("the files are as they were then\n"));
@@ -149,9 +140,7 @@ fn a_dry_run_touches_nothing_and_says_by_its_exit_code_whether_it_could_be() {
     assert!(ran.out.contains("! draft.md  it was changed"), "{ran:?}");
     assert!(ran.err.contains("1 thing stands in the way"), "{ran:?}");
     assert!(ran.err.contains("--keep-mine PATH"), "{ran:?}");
-    place
-        .say("rollback essay@first --dry-run --theirs draft.md")
-        .ok();
+    place.say("rollback essay@first --dry-run --theirs draft.md").ok();
     assert_eq!(read(&place, "work/draft.md"), "mine\n");
     place.write("work/draft.md", "one\n2\nthree\nfour\n");
     assert_eq!((held(&place, "work"), place.json("lineages essay")), before);
@@ -166,10 +155,7 @@ fn a_dry_run_of_an_undo_touches_nothing_and_says_what_it_would_do() {
     let marks = place.json("checkpoints essay");
     let out = place.say("undo essay --dry-run").ok();
     assert!(out.contains("+ new/a.txt\n~ draft.md\n"), "{out}");
-    assert!(
-        out.ends_with("this was a dry run: nothing was done\n"),
-        "{out}"
-    );
+    assert!(out.ends_with("this was a dry run: nothing was done\n"), "{out}");
     let dry = place.json("undo essay --files work --dry-run");
     assert_eq!(dry["plan"]["deletes"][0]["path"], "gone.txt");
     assert_eq!((&dry["lineage"], &dry["kept"]), (&Value::Null, &json!([])));
@@ -185,14 +171,7 @@ fn a_dry_run_of_an_undo_touches_nothing_and_says_what_it_would_do() {
     assert_eq!(place.json("checkpoints essay"), marks);
     // What it said is what is done.
     let undone = place.json("undo essay");
-    for part in [
-        "creates",
-        "changes",
-        "deletes",
-        "modes",
-        "conflicts",
-        "notes",
-    ] {
+    for part in ["creates", "changes", "deletes", "modes", "conflicts", "notes"] {
         assert_eq!(undone["plan"][part], dry["plan"][part], "{part}");
     }
 }
@@ -200,14 +179,10 @@ fn a_dry_run_of_an_undo_touches_nothing_and_says_what_it_would_do() {
 #[test]
 fn a_dry_run_of_an_undo_needs_a_restore_that_took_files_back() {
     let place = edited();
-    place
-        .say("undo essay --dry-run")
-        .failed(2, "took no files back");
+    place.say("undo essay --dry-run").failed(2, "took no files back");
     place.say("restore essay@first").ok();
     let lineages = place.json("lineages essay");
-    place
-        .say("undo essay --dry-run")
-        .failed(2, "took no files back");
+    place.say("undo essay --dry-run").failed(2, "took no files back");
     assert_eq!(place.json("lineages essay"), lineages);
 }
 
@@ -227,15 +202,10 @@ fn what_stands_in_the_way_stops_all_until_it_is_decided() {
         assert!(ran.out.contains("! gone.txt  it was never captured"));
         assert!(ran.err.contains("hint: `--theirs PATH`"), "{ran:?}");
     }
-    assert_eq!(
-        (held(&place, "work"), place.json("checkpoints essay")),
-        before
-    );
+    assert_eq!((held(&place, "work"), place.json("checkpoints essay")), before);
     let both = place.say("rollback essay@first --theirs draft.md --keep-mine draft.md");
     both.failed(1, "choose one");
-    place
-        .say("rollback essay@first --theirs draft.md --keep-mine ./gone.txt")
-        .ok();
+    place.say("rollback essay@first --theirs draft.md --keep-mine ./gone.txt").ok();
     assert_eq!(read(&place, "work/draft.md"), "one\ntwo\nthree\n");
     assert_eq!(read(&place, "work/gone.txt"), "never captured\n");
     // What was kept is in what was recorded.
@@ -275,15 +245,11 @@ fn a_restore_without_files_is_as_it_was() {
     let place = edited();
     let before = held(&place, "work");
     for rest in ["--dry-run", "--theirs a", "--keep-mine a", "--moved"] {
-        place
-            .say(&format!("restore essay@first {rest}"))
-            .failed(2, "are for files");
+        place.say(&format!("restore essay@first {rest}")).failed(2, "are for files");
     }
     place.say("restore essay@first").ok();
     assert_eq!(held(&place, "work"), before);
-    place
-        .say("undo essay --files work")
-        .failed(2, "took no files back");
+    place.say("undo essay --files work").failed(2, "took no files back");
     place.say("undo essay").ok();
     assert_eq!(held(&place, "work"), before);
 }
@@ -333,11 +299,7 @@ fn what_has_no_files_says_what_to_do() {
     let none = place.say("rollback essay@0");
     none.failed(1, "no folder was captured before essay@0");
     assert!(none.err.contains("milepost restore essay@0"), "{none:?}");
-    place
-        .say("rollback essay@first --files nowhere")
-        .failed(1, "nowhere");
+    place.say("rollback essay@first --files nowhere").failed(1, "nowhere");
     place.say("rollback nobody").failed(1, "nobody");
-    place
-        .say("rollback essay@first --theirs /etc/passwd")
-        .failed(1, "");
+    place.say("rollback essay@first --theirs /etc/passwd").failed(1, "");
 }

@@ -36,10 +36,7 @@ async fn an_append_whose_answer_is_lost_is_appended_once_and_answered() {
 async fn so_are_guidance_and_control() {
     let served = Served::with_essay().await;
     let proxy = Proxy::new(served.at, not_the_first()).await;
-    let guided = proxy
-        .client()
-        .guide("essay", Guidance::new("shorter"))
-        .await;
+    let guided = proxy.client().guide("essay", Guidance::new("shorter")).await;
     assert!(guided.unwrap().repeated);
     assert_eq!(served.head("essay"), 6);
     let proxy = Proxy::new(served.at, not_the_first()).await;
@@ -123,10 +120,7 @@ async fn each_try_of_a_change_has_the_same_key_and_another_change_another() {
     let own = Append::from(message()).key("mine").expect_head(5);
     client.append("essay", own).await.unwrap();
     let asked = fake.asked();
-    let keys: Vec<_> = asked
-        .iter()
-        .map(|head| header(head, "idempotency-key").unwrap())
-        .collect();
+    let keys: Vec<_> = asked.iter().map(|head| header(head, "idempotency-key").unwrap()).collect();
     assert_eq!(keys.len(), 5);
     assert!(keys[0] == keys[1] && keys[1] == keys[2], "{keys:?}");
     assert_ne!(keys[2], keys[3]);
@@ -138,10 +132,7 @@ async fn each_try_of_a_change_has_the_same_key_and_another_change_another() {
 async fn tries_have_an_end_and_what_is_refused_is_not_asked_again() {
     let fake = Fake::new(vec![says("503 Service Unavailable", "", "not now")]).await;
     let error = fake.client().task("essay").await.unwrap_err();
-    assert_eq!(
-        (error.kind(), error.detail()),
-        (ErrorKind::Unavailable, "not now")
-    );
+    assert_eq!((error.kind(), error.detail()), (ErrorKind::Unavailable, "not now"));
     assert_eq!(fake.asked().len(), 4);
     let builder = fake.builder().tries(1);
     builder.build().unwrap().task("essay").await.unwrap_err();

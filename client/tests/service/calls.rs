@@ -32,10 +32,7 @@ pub async fn tasks() {
     let served = Served::with_essay().await;
     served.engine.start_task("other", "ana").unwrap();
     let client = served.client();
-    let query = TaskQuery {
-        limit: Some(1),
-        ..Default::default()
-    };
+    let query = TaskQuery { limit: Some(1), ..Default::default() };
     let first = client.tasks(query.clone()).await.unwrap();
     assert_eq!(first.items[0].id, "other");
     let cursor = first.next;
@@ -43,10 +40,7 @@ pub async fn tasks() {
     let second = TaskQuery { cursor, ..query };
     let second = client.tasks(second).await.unwrap();
     assert_eq!((second.items[0].id.as_str(), second.next), ("essay", None));
-    let query = TaskQuery {
-        user: Some("ana".into()),
-        ..Default::default()
-    };
+    let query = TaskQuery { user: Some("ana".into()), ..Default::default() };
     let of_ana = client.tasks(query).await.unwrap();
     assert_eq!(of_ana.items.len(), 1);
 }
@@ -86,11 +80,7 @@ pub async fn lineages() {
     let client = served.client();
     client.restore("essay@one").await.unwrap();
     let lineages = client.lineages("essay").await.unwrap();
-    let active: Vec<bool> = lineages
-        .items
-        .iter()
-        .map(|lineage| lineage.active)
-        .collect();
+    let active: Vec<bool> = lineages.items.iter().map(|lineage| lineage.active).collect();
     assert_eq!(active, [false, true]);
     let parent = lineages.items[1].parent.as_ref().unwrap();
     assert_eq!((parent.lineage.0, parent.offset), (0, Big(4)));
@@ -104,27 +94,20 @@ pub async fn append() {
     assert!(!appended.repeated && appended.checkpoint.is_none());
     // JSON of several lines, in one event word for word, in many on one line each.
     let lines = Json::new("{\n\"a\":\r\n 1e400}").unwrap();
-    let edited = ArtifactsEdited {
-        artifacts: [("a".to_owned(), lines.clone())].into(),
-    };
+    let edited = ArtifactsEdited { artifacts: [("a".to_owned(), lines.clone())].into() };
     let one = Append::from(edited.clone()).mark(Mark::new().label("marked"));
     let one = client.append("essay", one).await.unwrap();
     assert!(one.checkpoint.is_some());
     let event = client.event("essay@6").await.unwrap();
     assert_eq!(event.event.body, Some(edited.clone().into()));
     let bodies: [Body; 2] = [edited.into(), message("last").into()];
-    let mark = Mark::new()
-        .label("many")
-        .alias("m-1")
-        .status(MarkStatus::Failure);
+    let mark = Mark::new().label("many").alias("m-1").status(MarkStatus::Failure);
     let many = Append::batch(bodies).mark(mark).key("k").expect_head(8);
     let many = many.lineage(0);
     let done = client.append("essay", many.clone()).await.unwrap();
     assert_eq!((done.first, done.next), (Big(8), Big(11)));
     let event = client.event("essay@8").await.unwrap();
-    let Some(Body::ArtifactsEdited(edited)) = event.event.body else {
-        panic!("{event:?}")
-    };
+    let Some(Body::ArtifactsEdited(edited)) = event.event.body else { panic!("{event:?}") };
     assert_eq!(edited.artifacts["a"].text(), "{ \"a\":\r  1e400}");
     assert_eq!(event.event.key.as_deref(), Some("k"));
     let again = client.append("essay", many).await.unwrap();
@@ -140,12 +123,7 @@ pub async fn append() {
 pub async fn events() {
     let served = Served::with_essay().await;
     let client = served.client();
-    let query = EventQuery {
-        from: Some(1),
-        to: Some(4),
-        limit: Some(2),
-        lineage: Some(0),
-    };
+    let query = EventQuery { from: Some(1), to: Some(4), limit: Some(2), lineage: Some(0) };
     let page = client.events("essay", query).await.unwrap();
     let kinds: Vec<&str> = page.items.iter().map(|event| &*event.kind).collect();
     assert_eq!(kinds, ["message", "step_finished"]);
@@ -160,10 +138,7 @@ pub async fn point() {
     let served = Served::with_essay().await;
     let client = served.client();
     let point = client.point("essay@one").await.unwrap();
-    assert_eq!(
-        (point.address.as_str(), point.offset),
-        ("essay/0@3", Big(3))
-    );
+    assert_eq!((point.address.as_str(), point.offset), ("essay/0@3", Big(3)));
     assert_eq!(client.point("essay/0@3").await.unwrap().hash, point.hash);
 }
 
@@ -189,10 +164,7 @@ pub async fn state() {
     assert_eq!(none.kind(), ErrorKind::NotFound);
     let short = client.state_with("essay@one", 0).await.unwrap();
     let short = short.state.value().unwrap();
-    assert_eq!(
-        (&short["messages"], &short["prompt"]),
-        (&json!([]), &value["prompt"])
-    );
+    assert_eq!((&short["messages"], &short["prompt"]), (&json!([]), &value["prompt"]));
 }
 
 pub async fn diff() {
@@ -200,10 +172,7 @@ pub async fn diff() {
     let client = served.client();
     let changes = client.diff("essay@1", "essay@one").await.unwrap();
     assert!(!changes.more);
-    let added = changes
-        .items
-        .iter()
-        .find(|change| change.path == "/messages/0");
+    let added = changes.items.iter().find(|change| change.path == "/messages/0");
     assert_eq!(added.unwrap().after.as_ref().unwrap()["content"], "hello");
     let patch = client.patch("essay@1", "essay@one").await.unwrap();
     let patch = patch.value().unwrap();
@@ -214,11 +183,8 @@ pub async fn diff() {
 pub async fn files() {
     let served = Served::with_files().await;
     let files = served.client().files("essay@files").await.unwrap();
-    let files: Vec<_> = files
-        .items
-        .iter()
-        .map(|file| (file.path.to_string(), &*file.kind, file.size))
-        .collect();
+    let files: Vec<_> =
+        files.items.iter().map(|file| (file.path.to_string(), &*file.kind, file.size)).collect();
     let expected = [
         ("draft.md".to_owned(), "file", Some(Big(6))),
         ("src".to_owned(), "directory", None),
@@ -245,12 +211,7 @@ pub async fn checkpoints() {
     let failed = Mark::new().label("two").status(MarkStatus::Failure);
     client.mark("essay", failed).await.unwrap();
     let all = client.checkpoints("essay", Default::default()).await;
-    let labels: Vec<_> = all
-        .unwrap()
-        .items
-        .into_iter()
-        .map(|one| one.label)
-        .collect();
+    let labels: Vec<_> = all.unwrap().items.into_iter().map(|one| one.label).collect();
     assert_eq!(labels, [Some("two".to_owned()), Some("one".to_owned())]);
     for (status, label) in [(MarkStatus::Success, "one"), (MarkStatus::Failure, "two")] {
         let query = CheckpointQuery {
@@ -262,10 +223,7 @@ pub async fn checkpoints() {
         let found = client.checkpoints("essay", query).await.unwrap();
         assert_eq!(found.items[0].label.as_deref(), Some(label));
     }
-    let query = CheckpointQuery {
-        limit: Some(1),
-        ..Default::default()
-    };
+    let query = CheckpointQuery { limit: Some(1), ..Default::default() };
     let first = client.checkpoints("essay", query.clone()).await.unwrap();
     let cursor = first.next;
     let rest = CheckpointQuery { cursor, ..query };
@@ -279,10 +237,7 @@ pub async fn mark() {
     let mark = mark.metadata(json_of(json!({"score": 0.93})));
     let marked = served.client().mark("essay", mark).await.unwrap();
     assert_eq!((marked.at, marked.label.as_deref()), (Big(2), Some("then")));
-    assert_eq!(
-        (marked.cause, marked.status),
-        (MarkCause::Manual, MarkStatus::Success)
-    );
+    assert_eq!((marked.cause, marked.status), (MarkCause::Manual, MarkStatus::Success));
     assert_eq!(marked.metadata.unwrap().text(), r#"{"score":0.93}"#);
     assert_eq!(marked.aliases, ["m-1"]);
 }
@@ -299,12 +254,7 @@ pub async fn checkpoint() {
 pub async fn unmark() {
     let served = Served::with_essay().await;
     let client = served.client();
-    let id = client
-        .mark("essay", Mark::new())
-        .await
-        .unwrap()
-        .id
-        .to_string();
+    let id = client.mark("essay", Mark::new()).await.unwrap().id.to_string();
     client.unmark(&id).await.unwrap();
     let error = client.checkpoint(&id).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
@@ -314,22 +264,14 @@ pub async fn control() {
     let served = Served::with_essay().await;
     let client = served.client();
     let running = client.control("essay", RunControl::Running).await.unwrap();
-    assert_eq!(
-        (running.control, running.repeated),
-        (RunControl::Running, false)
-    );
-    let pause = ChangeControl::to(RunControl::Paused)
-        .reason("to look")
-        .key("p");
+    assert_eq!((running.control, running.repeated), (RunControl::Running, false));
+    let pause = ChangeControl::to(RunControl::Paused).reason("to look").key("p");
     client.control("essay", pause.clone()).await.unwrap();
     let again = client.control("essay", pause).await.unwrap();
     assert_eq!((again.control, again.repeated), (RunControl::Paused, true));
     let control = served.engine.task("essay").unwrap().control().unwrap();
     assert_eq!(control, RunControl::Paused);
-    let error = client
-        .control("essay", RunControl::Paused)
-        .await
-        .unwrap_err();
+    let error = client.control("essay", RunControl::Paused).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
 }
 
@@ -340,9 +282,7 @@ pub async fn guide() {
     let given = client.guide("essay", guidance).await.unwrap();
     assert_eq!((given.first, given.next), (Big(5), Big(6)));
     let event = client.event("essay@5").await.unwrap().event;
-    let Some(Body::GuidanceGiven(guidance)) = event.body else {
-        panic!("{event:?}")
-    };
+    let Some(Body::GuidanceGiven(guidance)) = event.body else { panic!("{event:?}") };
     assert_eq!(guidance.text, "shorter");
     assert_eq!(guidance.data.unwrap().text(), r#"{"target":"draft.md"}"#);
 }
@@ -350,9 +290,7 @@ pub async fn guide() {
 pub async fn edit_artifacts() {
     let served = Served::with_essay().await;
     let client = served.client();
-    let edit = EditArtifacts::new()
-        .set("a", Json::string("one"))
-        .set("b", json_of(json!([1])));
+    let edit = EditArtifacts::new().set("a", Json::string("one")).set("b", json_of(json!([1])));
     client.edit_artifacts("essay", edit).await.unwrap();
     let edit = EditArtifacts::new().remove("b").key("e");
     client.edit_artifacts("essay", edit.clone()).await.unwrap();
@@ -417,17 +355,11 @@ pub async fn anchor() {
     let served = Served::with_essay().await;
     let client = served.client();
     let anchor = client.anchor().await.unwrap();
-    client
-        .append("essay", Message::text("user", "more"))
-        .await
-        .unwrap();
+    client.append("essay", Message::text("user", "more")).await.unwrap();
     let compared = Verify::new().anchor(anchor);
     assert!(client.verify(&compared).await.unwrap().ok);
     let other = Served::with_essay().await.client().anchor().await.unwrap();
-    let error = client
-        .verify(&Verify::new().anchor(other))
-        .await
-        .unwrap_err();
+    let error = client.verify(&Verify::new().anchor(other)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
 }
 
@@ -442,12 +374,7 @@ pub async fn pins() {
 pub async fn pin() {
     let served = Served::with_essay().await;
     let client = served.client();
-    let id = client
-        .mark("essay", Mark::new())
-        .await
-        .unwrap()
-        .id
-        .to_string();
+    let id = client.mark("essay", Mark::new()).await.unwrap().id.to_string();
     let pin = client.pin(&id, Some("the best")).await.unwrap();
     assert_eq!(pin.reason.as_deref(), Some("the best"));
     assert_eq!(client.pins("essay").await.unwrap().items, [pin]);
@@ -458,12 +385,7 @@ pub async fn pin() {
 pub async fn unpin() {
     let served = Served::with_essay().await;
     let client = served.client();
-    let id = client
-        .mark("essay", Mark::new())
-        .await
-        .unwrap()
-        .id
-        .to_string();
+    let id = client.mark("essay", Mark::new()).await.unwrap().id.to_string();
     client.pin(&id, None).await.unwrap();
     client.unpin(&id).await.unwrap();
     assert_eq!(client.pins("essay").await.unwrap().items, []);
@@ -499,10 +421,7 @@ pub async fn all_checkpoints() {
     let metadata = Json::from_value(&serde_json::json!({"step": 7})).unwrap();
     let mark = Mark::new().lineage(0).metadata(metadata.clone());
     let id = client.mark("essay", mark).await.unwrap().id;
-    let query = CheckpointQuery {
-        filter: Some(metadata),
-        ..CheckpointQuery::default()
-    };
+    let query = CheckpointQuery { filter: Some(metadata), ..CheckpointQuery::default() };
     let found = client.all_checkpoints(query.clone()).await.unwrap();
     let ids: Vec<_> = found.items.iter().map(|one| one.id).collect();
     assert_eq!(ids, [id]);
@@ -514,10 +433,7 @@ pub async fn all_checkpoints() {
 pub async fn plan_retention() {
     let served = Served::with_essay().await;
     let client = served.client();
-    client
-        .mark("essay", Mark::new().label("two"))
-        .await
-        .unwrap();
+    client.mark("essay", Mark::new().label("two")).await.unwrap();
     let policy = Retention::new().keep(1).task("essay");
     let plan = client.plan_retention(&policy).await.unwrap();
     assert!(plan.dry_run && plan.captures.is_some());
@@ -535,18 +451,12 @@ pub async fn plan_retention() {
 pub async fn retain() {
     let served = Served::with_essay().await;
     let client = served.client();
-    client
-        .mark("essay", Mark::new().label("two"))
-        .await
-        .unwrap();
+    client.mark("essay", Mark::new().label("two")).await.unwrap();
     let policy = Retention::new().keep(1).undo(0).marks_only();
     let done = client.retain(&policy).await.unwrap();
     assert!(!done.dry_run);
     assert_eq!(done.total.go, Big(1));
-    let left = client
-        .checkpoints("essay", Default::default())
-        .await
-        .unwrap();
+    let left = client.checkpoints("essay", Default::default()).await.unwrap();
     assert_eq!(left.items.len(), 1);
 }
 
@@ -555,11 +465,7 @@ pub async fn stats() {
     let client = served.client();
     let store = client.store_stats().await.unwrap();
     assert_eq!((store.tasks, store.checkpoints), (Big(1), Big(1)));
-    let query = StatsQuery {
-        user: Some("local".into()),
-        limit: Some(1),
-        cursor: None,
-    };
+    let query = StatsQuery { user: Some("local".into()), limit: Some(1), cursor: None };
     let user = client.user_stats(query.clone()).await.unwrap();
     assert_eq!((user.user.as_str(), user.total.events), ("local", Big(5)));
     assert_eq!(client.stats(query).await.unwrap(), StatsForm::User(user));

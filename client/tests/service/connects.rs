@@ -23,9 +23,7 @@ async fn a_store_in_use_is_reached_at_its_socket_however_deep_it_is() {
         let mut following = client.follow("essay", 1);
         following.next().await.unwrap().unwrap();
         let (socket, gone) = (attached.socket().to_owned(), client.clone());
-        tokio::task::spawn_blocking(move || drop(attached))
-            .await
-            .unwrap();
+        tokio::task::spawn_blocking(move || drop(attached)).await.unwrap();
         let error = gone.task("essay").await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Transport, "{error}");
         // Attached again, it is the same client that goes on.
@@ -33,9 +31,7 @@ async fn a_store_in_use_is_reached_at_its_socket_however_deep_it_is() {
         assert_eq!(attached.socket(), socket);
         client.guide("essay", "More verbs.").await.unwrap();
         following.next().await.unwrap().unwrap();
-        tokio::task::spawn_blocking(move || drop(attached))
-            .await
-            .unwrap();
+        tokio::task::spawn_blocking(move || drop(attached)).await.unwrap();
     }
     let missing = Client::unix(dir.path().join("c".repeat(200)).join("socket"));
     let error = missing.unwrap_err();

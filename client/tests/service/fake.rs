@@ -90,9 +90,7 @@ async fn request(stream: &mut TcpStream) -> String {
         }
         came.push(byte[0]);
     };
-    let head = String::from_utf8(came[..end].to_vec())
-        .unwrap()
-        .to_lowercase();
+    let head = String::from_utf8(came[..end].to_vec()).unwrap().to_lowercase();
     let len = header(&head, "content-length").map_or(0, |len| len.parse().unwrap());
     stream.read_exact(&mut vec![0; len]).await.unwrap();
     head

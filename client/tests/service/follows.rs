@@ -72,8 +72,7 @@ fn work(engine: &Engine, part: u32) {
     }
     append(engine, part * 50..(part + 1) * 50);
     let task = engine.task("essay").unwrap();
-    task.append(Message::text("user", &format!("end of {part}")))
-        .unwrap();
+    task.append(Message::text("user", &format!("end of {part}"))).unwrap();
 }
 
 /// Numbers that look like nothing, the same ones each time.
@@ -127,9 +126,7 @@ async fn a_restore_while_it_is_cut_off_comes_first_when_it_goes_on() {
         panic!("an event of what is no history")
     };
     assert_eq!((moved.from.0, moved.to.0, moved.at), (0, 1, Big(4)));
-    let Followed::Event(event) = next(&mut second).await else {
-        panic!("moved twice")
-    };
+    let Followed::Event(event) = next(&mut second).await else { panic!("moved twice") };
     assert_eq!((event.offset, event.lineage.0), (Big(4), 1));
 }
 

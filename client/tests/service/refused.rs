@@ -15,15 +15,9 @@ async fn a_wrong_token_is_unauthorized_and_the_error_says_what_to_do() {
     let wrong = ClientBuilder::new(&served.url()).token("mp_00000000_no");
     for client in [served.client(), wrong.build().unwrap()] {
         let error = client.tasks(TaskQuery::default()).await.unwrap_err();
-        assert_eq!(
-            (error.kind(), error.status()),
-            (ErrorKind::Unauthorized, Some(401))
-        );
+        assert_eq!((error.kind(), error.status()), (ErrorKind::Unauthorized, Some(401)));
         let text = error.to_string();
-        assert!(
-            text.starts_with("GET /v1/tasks: send a valid token"),
-            "{text}"
-        );
+        assert!(text.starts_with("GET /v1/tasks: send a valid token"), "{text}");
         assert!(text.contains("ClientBuilder::token"), "{text}");
         let mut following = client.follow("essay", 0);
         let error = following.next().await.unwrap().unwrap_err();
@@ -37,23 +31,14 @@ async fn what_is_somebody_elses_is_not_there_and_what_is_for_admins_is_forbidden
     let served = Served::with_essay().await;
     let ana = served.client_of("ana", false);
     let error = ana.task("essay").await.unwrap_err();
-    assert_eq!(
-        (error.kind(), error.status()),
-        (ErrorKind::NotFound, Some(404))
-    );
+    assert_eq!((error.kind(), error.status()), (ErrorKind::NotFound, Some(404)));
     let error = ana.verify(&Verify::new()).await.unwrap_err();
-    assert_eq!(
-        (error.kind(), error.status()),
-        (ErrorKind::Forbidden, Some(403))
-    );
+    assert_eq!((error.kind(), error.status()), (ErrorKind::Forbidden, Some(403)));
     let error = ana.start_task(NewTask::new("x").user("ben")).await;
     assert_eq!(error.unwrap_err().kind(), ErrorKind::Forbidden);
     let error = ana.store_stats().await.unwrap_err();
     assert!(error.detail().contains("`user_stats`"), "{error}");
-    assert_eq!(
-        ana.user_stats(StatsQuery::default()).await.unwrap().user,
-        "ana"
-    );
+    assert_eq!(ana.user_stats(StatsQuery::default()).await.unwrap().user, "ana");
     let admin = served.client_of("root", true);
     let error = admin.user_stats(StatsQuery::default()).await.unwrap_err();
     assert!(error.detail().contains("`store_stats`"), "{error}");
@@ -64,10 +49,7 @@ async fn a_conflict_has_the_head() {
     let served = Served::with_essay().await;
     let append = Append::from(Message::text("user", "late")).expect_head(3);
     let error = served.client().append("essay", append).await.unwrap_err();
-    assert_eq!(
-        (error.kind(), error.status()),
-        (ErrorKind::Conflict, Some(412))
-    );
+    assert_eq!((error.kind(), error.status()), (ErrorKind::Conflict, Some(412)));
     assert_eq!(error.head(), Some(5));
     assert!(error.to_string().contains("(the head is 5)"), "{error}");
     assert!(error.instance().is_some());
@@ -77,10 +59,7 @@ async fn a_conflict_has_the_head() {
     served.client().append("essay", one).await.unwrap();
     let other = Append::from(Message::text("user", "b")).key("k");
     let error = served.client().append("essay", other).await.unwrap_err();
-    assert_eq!(
-        (error.kind(), error.status()),
-        (ErrorKind::Conflict, Some(409))
-    );
+    assert_eq!((error.kind(), error.status()), (ErrorKind::Conflict, Some(409)));
 }
 
 #[tokio::test]
@@ -89,22 +68,13 @@ async fn what_cannot_be_sent_is_not() {
     let client = served.client();
     for task in ["", ".", ".."] {
         let error = client.delete_task(task).await.unwrap_err();
-        assert_eq!(
-            (error.kind(), error.was_reached()),
-            (ErrorKind::Invalid, false)
-        );
+        assert_eq!((error.kind(), error.was_reached()), (ErrorKind::Invalid, false));
     }
     let append = Append::from(Message::text("user", "a")).key("a\nb");
     let error = client.append("essay", append).await.unwrap_err();
-    assert_eq!(
-        (error.kind(), error.was_reached()),
-        (ErrorKind::Invalid, false)
-    );
+    assert_eq!((error.kind(), error.was_reached()), (ErrorKind::Invalid, false));
     let error = client.append("essay", Append::default()).await.unwrap_err();
-    assert_eq!(
-        (error.kind(), error.status()),
-        (ErrorKind::Invalid, Some(400))
-    );
+    assert_eq!((error.kind(), error.status()), (ErrorKind::Invalid, Some(400)));
     assert_eq!(served.head("essay"), 5);
 }
 
@@ -120,9 +90,6 @@ async fn where_nobody_listens_nobody_was_reached() {
         let error = client.start_task("essay").await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Transport, "{error}");
         assert!(!error.was_reached(), "{error}");
-        assert!(
-            error.to_string().contains("whether the service runs"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("whether the service runs"), "{error}");
     }
 }

@@ -32,13 +32,7 @@ impl Served {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let at = listener.local_addr().unwrap();
         serve(&server, listener);
-        Self {
-            dir,
-            engine,
-            tokens,
-            server,
-            at,
-        }
+        Self { dir, engine, tokens, server, at }
     }
 
     /// One with a task: a message, a step, the checkpoint `one` at 3, and another message. The head is 5.
@@ -46,10 +40,7 @@ impl Served {
         let served = Self::new().await;
         let task = served.engine.start_task("essay", "local").unwrap();
         task.append(Message::text("user", "hello")).unwrap();
-        let step = StepFinished {
-            step: 1,
-            ..Default::default()
-        };
+        let step = StepFinished { step: 1, ..Default::default() };
         task.append(step).unwrap();
         task.checkpoint(Mark::new().label("one")).unwrap();
         task.append(Message::text("assistant", "hi")).unwrap();
@@ -83,11 +74,7 @@ impl Served {
 
     /// A client with a token of this user.
     pub fn client_of(&self, user: &str, admin: bool) -> Client {
-        let new = NewToken {
-            user: user.into(),
-            admin,
-            ..NewToken::default()
-        };
+        let new = NewToken { user: user.into(), admin, ..NewToken::default() };
         let (_, token) = self.tokens.create(&new, 1).unwrap();
         let builder = ClientBuilder::new(&self.url()).token(token);
         builder.build().unwrap()
@@ -106,7 +93,5 @@ pub fn serve(server: &Server, listening: impl Into<Listening>) {
 
 /// Bytes of a file that comes in many pieces.
 pub fn long() -> Vec<u8> {
-    (0..700_000_u32)
-        .map(|n| (n.wrapping_mul(2_654_435_761) >> 16) as u8)
-        .collect()
+    (0..700_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 16) as u8).collect()
 }

@@ -13,14 +13,10 @@ async fn all_events_are_those_of_one_lineage_whatever_the_pages() {
     let served = Served::with_essay().await;
     let task = served.engine.task("essay").unwrap();
     for number in 5..25 {
-        task.append(Message::text("user", &number.to_string()))
-            .unwrap();
+        task.append(Message::text("user", &number.to_string())).unwrap();
     }
     let client = served.client();
-    let query = EventQuery {
-        limit: Some(7),
-        ..Default::default()
-    };
+    let query = EventQuery { limit: Some(7), ..Default::default() };
     let mut events = client.all_events("essay", query.clone());
     for offset in 0..10 {
         let event = events.next().await.unwrap().unwrap();
@@ -35,12 +31,7 @@ async fn all_events_are_those_of_one_lineage_whatever_the_pages() {
     }
     assert!(events.next().await.is_none());
     assert!(events.next().await.is_none());
-    let query = EventQuery {
-        from: Some(2),
-        to: Some(20),
-        lineage: Some(0),
-        ..query
-    };
+    let query = EventQuery { from: Some(2), to: Some(20), lineage: Some(0), ..query };
     let mut some = client.all_events("essay", query);
     let mut count = 0;
     while let Some(event) = some.next().await {

@@ -202,10 +202,7 @@ pub(crate) fn parse<T: serde::de::DeserializeOwned>(
 pub(crate) fn pick(fields: &Fields<'_>, names: &[String]) -> Result<Option<Extra>> {
     let names: BTreeSet<&str> = names.iter().map(String::as_str).collect();
     let mut text = String::new();
-    for (name, value) in fields
-        .iter()
-        .filter(|(name, _)| names.contains(name.as_ref()))
-    {
+    for (name, value) in fields.iter().filter(|(name, _)| names.contains(name.as_ref())) {
         text.push(if text.is_empty() { '{' } else { ',' });
         text.push_str(Json::string(name).text());
         text.push(':');
@@ -222,9 +219,7 @@ pub(crate) fn pick(fields: &Fields<'_>, names: &[String]) -> Result<Option<Extra
 pub(crate) fn same_kind(kind: &str, fields: &Fields<'_>) -> Result<()> {
     let own = kind_of(fields)?;
     if own != kind {
-        return Err(Error::invalid(format!(
-            "`kind` is `{kind}`, and that of `body` is `{own}`"
-        )));
+        return Err(Error::invalid(format!("`kind` is `{kind}`, and that of `body` is `{own}`")));
     }
     match fields.iter().filter(|(name, _)| name == "kind").count() {
         1 => Ok(()),

@@ -241,12 +241,7 @@ pub struct Message {
 impl Message {
     /// A message of plain text.
     pub fn text(role: impl Into<String>, content: &str) -> Self {
-        Self {
-            role: role.into(),
-            content: Some(Json::string(content)),
-            name: None,
-            extra: None,
-        }
+        Self { role: role.into(), content: Some(Json::string(content)), name: None, extra: None }
     }
 }
 

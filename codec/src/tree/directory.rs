@@ -105,11 +105,7 @@ pub fn encode_directory(entries: &[Entry], put: &mut dyn FnMut(ChunkId, Vec<u8>)
             put(id, content);
             return id;
         };
-        let leaf = Leaf {
-            first: first.name.clone(),
-            id,
-            entries: part.len() as u64,
-        };
+        let leaf = Leaf { first: first.name.clone(), id, entries: part.len() as u64 };
         leaves.push((leaf, content));
     }
     let mut list = Vec::with_capacity(leaves.len());
@@ -206,11 +202,8 @@ mod tests {
     use std::collections::HashMap;
 
     fn file(name: &str) -> Entry {
-        let kind = EntryKind::File {
-            len: 5,
-            id: ChunkEntry::id_of(name.as_bytes()),
-            unstable: false,
-        };
+        let kind =
+            EntryKind::File { len: 5, id: ChunkEntry::id_of(name.as_bytes()), unstable: false };
         let item = Item { mode: 0o644, kind };
         let name = Name::new(name.as_bytes()).unwrap();
         Entry { name, item }
@@ -240,23 +233,14 @@ mod tests {
         // The limit is one of bytes: a symlink is as long as it has to be to reach it.
         let link = |extra| {
             let target = vec![b't'; extra].into();
-            let item = Item {
-                mode: 0o777,
-                kind: EntryKind::Link { target },
-            };
-            Entry {
-                name: Name::new(b"z").unwrap(),
-                item,
-            }
+            let item = Item { mode: 0o777, kind: EntryKind::Link { target } };
+            Entry { name: Name::new(b"z").unwrap(), item }
         };
         let mut entries = names(1280);
         entries.push(link(1000));
         let len = Node::Directory(entries.clone()).encode().len();
         *entries.last_mut().unwrap() = link(1000 + DIRECTORY_WHOLE_MAX - len);
-        assert_eq!(
-            Node::Directory(entries.clone()).encode().len(),
-            DIRECTORY_WHOLE_MAX
-        );
+        assert_eq!(Node::Directory(entries.clone()).encode().len(), DIRECTORY_WHOLE_MAX);
         assert_eq!(cut_directory(&entries).count(), 1);
         *entries.last_mut().unwrap() = link(1001 + DIRECTORY_WHOLE_MAX - len);
         assert!(cut_directory(&entries).count() > 1);
@@ -266,9 +250,7 @@ mod tests {
     fn a_large_directory_is_cut_by_its_names_and_a_new_one_changes_two_nodes() {
         let entries = names(50_000);
         let (id, before) = nodes(&entries);
-        let Node::Leaves(leaves) = Node::decode(&before[&id]).unwrap() else {
-            panic!("not cut")
-        };
+        let Node::Leaves(leaves) = Node::decode(&before[&id]).unwrap() else { panic!("not cut") };
         assert!((150..260).contains(&leaves.len()), "{}", leaves.len());
         let mut all = Vec::new();
         for leaf in &leaves {
@@ -303,10 +285,7 @@ mod tests {
             .map(|n| {
                 let name = Name::new(format!("{n:0255}").as_bytes()).unwrap();
                 let target = vec![b't'; EntryKind::TARGET_MAX].into();
-                let item = Item {
-                    mode: 0o777,
-                    kind: EntryKind::Link { target },
-                };
+                let item = Item { mode: 0o777, kind: EntryKind::Link { target } };
                 Entry { name, item }
             })
             .collect();

@@ -129,14 +129,9 @@ mod tests {
 
     #[test]
     fn a_list_is_cut_where_it_is_too_long_for_a_chunk() {
-        for count in [
-            2,
-            CHUNKS_MAX,
-            CHUNKS_MAX + 1,
-            CHUNKS_MAX + 2,
-            2 * CHUNKS_MAX,
-            2 * CHUNKS_MAX + 1,
-        ] {
+        for count in
+            [2, CHUNKS_MAX, CHUNKS_MAX + 1, CHUNKS_MAX + 2, 2 * CHUNKS_MAX, 2 * CHUNKS_MAX + 1]
+        {
             let chunks = parts(count);
             let mut all = HashMap::new();
             let id = encode_file(&chunks, &mut |id, content| {
@@ -148,9 +143,7 @@ mod tests {
                 Node::LongFile(list) => {
                     let mut read = Vec::new();
                     for part in &list.parts {
-                        let Node::File(inner) = &all[&part.id] else {
-                            panic!("{count}")
-                        };
+                        let Node::File(inner) = &all[&part.id] else { panic!("{count}") };
                         assert_eq!(inner.len, part.len);
                         read.extend(inner.parts.clone());
                     }
@@ -168,10 +161,7 @@ mod tests {
         let list = FileList::new(parts(3));
         assert!(Node::decode(&Node::File(list.clone()).encode()).is_ok());
         for len in [0, list.len - 1, list.len + 1, u64::MAX] {
-            let list = FileList {
-                len,
-                ..list.clone()
-            };
+            let list = FileList { len, ..list.clone() };
             assert!(Node::decode(&Node::File(list.clone()).encode()).is_err());
             assert!(Node::decode(&Node::LongFile(list).encode()).is_err());
         }

@@ -92,10 +92,7 @@ impl EntryKind {
 
     /// Whether it is a file that never stood still while it was read.
     pub fn is_unstable(&self) -> bool {
-        matches!(
-            self,
-            Self::File { unstable: true, .. } | Self::Listed { unstable: true, .. }
-        )
+        matches!(self, Self::File { unstable: true, .. } | Self::Listed { unstable: true, .. })
     }
 
     fn tag(&self) -> u8 {
@@ -105,11 +102,7 @@ impl EntryKind {
             Self::Link { .. } => LINK,
             Self::Directory { .. } => DIRECTORY,
         };
-        if self.is_unstable() {
-            tag | UNSTABLE
-        } else {
-            tag
-        }
+        if self.is_unstable() { tag | UNSTABLE } else { tag }
     }
 }
 
@@ -145,9 +138,7 @@ impl Item {
                 put_varint(out, *len);
                 out.extend_from_slice(&id.0);
             }
-            EntryKind::Listed {
-                len, hash, list, ..
-            } => {
+            EntryKind::Listed { len, hash, list, .. } => {
                 put_varint(out, *len);
                 out.extend_from_slice(&hash.0);
                 out.extend_from_slice(&list.0);
@@ -164,9 +155,7 @@ impl Item {
         let tag = reader.u8()?;
         let unstable = tag & UNSTABLE != 0;
         let bits = reader.shortest()?;
-        let mode = u16::try_from(bits)
-            .ok()
-            .filter(|mode| *mode <= Self::MODE_MAX);
+        let mode = u16::try_from(bits).ok().filter(|mode| *mode <= Self::MODE_MAX);
         let Some(mode) = mode else {
             return Err(reader.wrong("permission bits up to 0o777", format!("{bits:#o}")));
         };
@@ -207,7 +196,5 @@ fn read_link(reader: &mut Reader<'_>) -> Result<EntryKind> {
     if target.contains(&0) {
         return Err(reader.wrong("a target without a zero byte", "one"));
     }
-    Ok(EntryKind::Link {
-        target: target.into(),
-    })
+    Ok(EntryKind::Link { target: target.into() })
 }

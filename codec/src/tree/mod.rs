@@ -127,11 +127,7 @@ impl Node {
         if fits {
             return Ok(node);
         }
-        Err(Error::corrupt(
-            "node of a tree",
-            expect.name(),
-            node.describe(),
-        ))
+        Err(Error::corrupt("node of a tree", expect.name(), node.describe()))
     }
 
     /// The content. What is outside of the limits is refused where it is read, and a content that is
@@ -155,10 +151,7 @@ impl Node {
             Self::Directory(entries) => entries.iter().for_each(|entry| entry.item.names(told)),
             Self::Leaves(leaves) => leaves.iter().for_each(|leaf| told(leaf.id, Expect::Leaf)),
             Self::File(list) => (list.parts.iter()).for_each(|part| told(part.id, Expect::Content)),
-            Self::LongFile(list) => list
-                .parts
-                .iter()
-                .for_each(|part| told(part.id, Expect::Part)),
+            Self::LongFile(list) => list.parts.iter().for_each(|part| told(part.id, Expect::Part)),
         }
     }
 

@@ -28,10 +28,9 @@ impl Name {
     pub fn new(bytes: &[u8]) -> Result<Self> {
         match Self::fault(bytes) {
             None => Ok(Self(bytes.into())),
-            Some(why) => Err(Error::invalid(format!(
-                "`{}` is no name in a tree: {why}",
-                printable(bytes)
-            ))),
+            Some(why) => {
+                Err(Error::invalid(format!("`{}` is no name in a tree: {why}", printable(bytes))))
+            }
         }
     }
 
@@ -78,9 +77,7 @@ fn is_ntfs_dotgit(name: &[u8]) -> bool {
             ends.map_or(rest.len(), |at| at)
         };
         rest.is_some_and(|rest| {
-            rest.iter()
-                .take(front(rest))
-                .all(|byte| matches!(byte, b' ' | b'.'))
+            rest.iter().take(front(rest)).all(|byte| matches!(byte, b' ' | b'.'))
         })
     })
 }
@@ -128,10 +125,9 @@ impl TreePath {
     pub fn new(bytes: &[u8]) -> Result<Self> {
         match Self::fault(bytes) {
             None => Ok(Self(bytes.into())),
-            Some(why) => Err(Error::invalid(format!(
-                "`{}` is no path in a tree: {why}",
-                printable(bytes)
-            ))),
+            Some(why) => {
+                Err(Error::invalid(format!("`{}` is no path in a tree: {why}", printable(bytes))))
+            }
         }
     }
 
@@ -275,15 +271,7 @@ mod tests {
             assert_eq!(error.kind(), crate::ErrorKind::Invalid);
             assert!(error.to_string().contains(why), "{error}");
         }
-        for good in [
-            &b"..."[..],
-            b".gitignore",
-            b"git",
-            b" ",
-            b"\n",
-            b"\xff",
-            &long[1..],
-        ] {
+        for good in [&b"..."[..], b".gitignore", b"git", b" ", b"\n", b"\xff", &long[1..]] {
             assert_eq!(Name::new(good).unwrap().as_bytes(), good);
         }
     }
@@ -307,10 +295,7 @@ mod tests {
             ".gi\u{206f}t\u{202e}",
         ] {
             assert!(Name::new(bad.as_bytes()).is_err(), "{bad:?}");
-            assert!(
-                TreePath::new(format!("a/{bad}/x").as_bytes()).is_err(),
-                "{bad:?}"
-            );
+            assert!(TreePath::new(format!("a/{bad}/x").as_bytes()).is_err(), "{bad:?}");
         }
         for good in [
             ".gitignore",
@@ -332,16 +317,7 @@ mod tests {
     #[test]
     fn a_path_is_checked_name_by_name() {
         let deep = |levels| vec!["d"; levels].join("/");
-        for bad in [
-            "",
-            "/a",
-            "a/",
-            "a//b",
-            "a/../b",
-            "./a",
-            "a/.git/config",
-            "x\0/y",
-        ] {
+        for bad in ["", "/a", "a/", "a//b", "a/../b", "./a", "a/.git/config", "x\0/y"] {
             assert!(TreePath::new(bad.as_bytes()).is_err(), "{bad}");
         }
         assert!(TreePath::new(deep(257).as_bytes()).is_err());
@@ -357,24 +333,12 @@ mod tests {
         assert_eq!(path.parent().unwrap().as_bytes(), b"a/b");
         assert_eq!(path.parent().unwrap().join(&path.name()).unwrap(), path);
         assert!(TreePath::new(b"a").unwrap().parent().is_none());
-        for (other, is_in) in [
-            ("a", true),
-            ("a/b/c", true),
-            ("a/b/c/d", false),
-            ("a/bc", false),
-            ("b", false),
-        ] {
-            assert_eq!(
-                path.is_in(&TreePath::new(other.as_bytes()).unwrap()),
-                is_in,
-                "{other}"
-            );
+        for (other, is_in) in
+            [("a", true), ("a/b/c", true), ("a/b/c/d", false), ("a/bc", false), ("b", false)]
+        {
+            assert_eq!(path.is_in(&TreePath::new(other.as_bytes()).unwrap()), is_in, "{other}");
         }
-        assert!(
-            !TreePath::new(b"a-b")
-                .unwrap()
-                .is_in(&TreePath::new(b"a").unwrap())
-        );
+        assert!(!TreePath::new(b"a-b").unwrap().is_in(&TreePath::new(b"a").unwrap()));
     }
 
     #[test]

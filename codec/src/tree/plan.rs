@@ -134,13 +134,7 @@ impl Action {
             there.then(|| Item::read(reader)).transpose()
         };
         let (before, after) = (item()?, item()?);
-        let action = Self {
-            verb,
-            path,
-            slot,
-            before,
-            after,
-        };
+        let action = Self { verb, path, slot, before, after };
         match action.is_sound() {
             true => Ok(action),
             false => {
@@ -175,33 +169,12 @@ mod tests {
     #[test]
     fn an_action_has_what_its_verb_asks_for_and_nothing_else() {
         let id = ChunkEntry::id_of(b"x");
-        let file = Item {
-            mode: 0o600,
-            kind: EntryKind::File {
-                len: 1,
-                id,
-                unstable: false,
-            },
-        };
-        let link = Item {
-            mode: 0o777,
-            kind: EntryKind::Link {
-                target: (*b"t").into(),
-            },
-        };
-        let folder = Item {
-            mode: 0o755,
-            kind: EntryKind::Directory { id },
-        };
+        let file = Item { mode: 0o600, kind: EntryKind::File { len: 1, id, unstable: false } };
+        let link = Item { mode: 0o777, kind: EntryKind::Link { target: (*b"t").into() } };
+        let folder = Item { mode: 0o755, kind: EntryKind::Directory { id } };
         let items = [None, Some(&file), Some(&link), Some(&folder)];
         let mut sound = Vec::new();
-        for verb in [
-            Verb::Create,
-            Verb::Replace,
-            Verb::Remove,
-            Verb::MakeRoom,
-            Verb::Mode,
-        ] {
+        for verb in [Verb::Create, Verb::Replace, Verb::Remove, Verb::MakeRoom, Verb::Mode] {
             for (b, before) in items.into_iter().enumerate() {
                 for (a, after) in items.into_iter().enumerate() {
                     let action = Action {
@@ -211,9 +184,7 @@ mod tests {
                         before: before.cloned(),
                         after: after.cloned(),
                     };
-                    let plan = RestorePlan {
-                        actions: vec![action],
-                    };
+                    let plan = RestorePlan { actions: vec![action] };
                     match RestorePlan::decode(&plan.encode()) {
                         Ok(read) => {
                             assert_eq!(read, plan);

@@ -132,11 +132,7 @@ impl Skip {
         let Some(known) = SkipReason::ALL.get(usize::from(reason)) else {
             return Err(reader.wrong("a reason", reason));
         };
-        let skip = Self {
-            path: path.into(),
-            reason: *known,
-            size: reader.shortest()?,
-        };
+        let skip = Self { path: path.into(), reason: *known, size: reader.shortest()? };
         Ok((path, skip))
     }
 }
@@ -179,11 +175,7 @@ mod tests {
 
     #[test]
     fn the_json_form_names_path_reason_and_size() {
-        let skip = Skip {
-            path: b"a/\xff"[..].into(),
-            reason: SkipReason::Denied,
-            size: 0,
-        };
+        let skip = Skip { path: b"a/\xff"[..].into(), reason: SkipReason::Denied, size: 0 };
         let json = r#"{"path":{"base64":"YS//"},"reason":"denied","size":0}"#;
         assert_eq!(serde_json::to_string(&skip).unwrap(), json);
         assert_eq!(serde_json::from_str::<Skip>(json).unwrap(), skip);

@@ -31,13 +31,8 @@ pub fn json() -> impl Strategy<Value = Json> {
                 items.join(&format!(",{space}"))
             )),
             (vec(field, 0..4), space).prop_map(|(fields, space)| {
-                let fields = fields
-                    .iter()
-                    .map(|(k, v)| format!("{}{space}:{v}", Json::string(k)));
-                format!(
-                    "{{{}}}",
-                    fields.collect::<Vec<_>>().join(&format!("{space},"))
-                )
+                let fields = fields.iter().map(|(k, v)| format!("{}{space}:{v}", Json::string(k)));
+                format!("{{{}}}", fields.collect::<Vec<_>>().join(&format!("{space},")))
             }),
         ]
     });
@@ -59,10 +54,7 @@ fn float() -> impl Strategy<Value = Float> {
 }
 
 fn data() -> impl Strategy<Value = Data> {
-    prop_oneof![
-        json().prop_map(Data::Json),
-        vec(any::<u8>(), 0..40).prop_map(Data::Bytes),
-    ]
+    prop_oneof![json().prop_map(Data::Json), vec(any::<u8>(), 0..40).prop_map(Data::Bytes),]
 }
 
 fn removed() -> impl Strategy<Value = RemovedMark> {
@@ -117,63 +109,27 @@ pub fn mark() -> impl Strategy<Value = CheckpointMarked> {
         (prop::sample::select(cause), prop::sample::select(status)),
         (maybe_json(), vec(text(), 0..3)),
     )
-        .prop_map(
-            |((at, parent, label), (cause, status), (metadata, aliases))| CheckpointMarked {
-                at,
-                parent,
-                label,
-                cause,
-                status,
-                metadata,
-                aliases,
-            },
-        )
+        .prop_map(|((at, parent, label), (cause, status), (metadata, aliases))| {
+            CheckpointMarked { at, parent, label, cause, status, metadata, aliases }
+        })
 }
 
 fn run() -> impl Strategy<Value = Body> {
-    let copied =
-        (origin(), lineage(), number(), hash()).prop_map(|(origin, lineage, offset, hash)| {
-            CopiedFrom {
-                origin,
-                lineage,
-                offset,
-                hash,
-            }
-        });
-    let opened = (
-        lineage_type(),
-        words(),
-        option::of(parent()),
-        maybe_json(),
-        option::of(copied),
-    );
+    let copied = (origin(), lineage(), number(), hash())
+        .prop_map(|(origin, lineage, offset, hash)| CopiedFrom { origin, lineage, offset, hash });
+    let opened = (lineage_type(), words(), option::of(parent()), maybe_json(), option::of(copied));
     prop_oneof![
-        opened.prop_map(
-            |(lineage_type, description, parent, initial, copied_from)| {
-                LineageOpened {
-                    lineage_type,
-                    description,
-                    parent,
-                    initial,
-                    copied_from,
-                }
-                .into()
-            }
-        ),
+        opened.prop_map(|(lineage_type, description, parent, initial, copied_from)| {
+            LineageOpened { lineage_type, description, parent, initial, copied_from }.into()
+        }),
         (number(), words(), option::of(number())).prop_map(|(step, name, iteration)| StepStarted {
             step,
             name,
             iteration
         }
         .into()),
-        (number(), maybe_json(), btree_map(text(), float(), 0..4)).prop_map(
-            |(step, result, metrics)| StepFinished {
-                step,
-                result,
-                metrics
-            }
-            .into()
-        ),
+        (number(), maybe_json(), btree_map(text(), float(), 0..4))
+            .prop_map(|(step, result, metrics)| StepFinished { step, result, metrics }.into()),
         (number(), text()).prop_map(|(step, error)| StepFailed { step, error }.into()),
         (words(), text(), number()).prop_map(|(previous, phase, iteration)| PhaseChanged {
             previous,
@@ -205,13 +161,7 @@ fn changes() -> impl Strategy<Value = Body> {
 fn conversation() -> impl Strategy<Value = Body> {
     prop_oneof![
         (text(), maybe_json(), words(), extra()).prop_map(|(role, content, name, extra)| {
-            Message {
-                role,
-                content,
-                name,
-                extra,
-            }
-            .into()
+            Message { role, content, name, extra }.into()
         }),
         (text(), text(), json()).prop_map(|(call, tool, arguments)| ToolCalled {
             call,
@@ -220,22 +170,10 @@ fn conversation() -> impl Strategy<Value = Body> {
         }
         .into()),
         (text(), words(), any::<bool>(), maybe_json()).prop_map(|(call, tool, ok, output)| {
-            ToolReturned {
-                call,
-                tool,
-                ok,
-                output,
-            }
-            .into()
+            ToolReturned { call, tool, ok, output }.into()
         }),
         (hash(), number(), number(), number()).prop_map(|(root, files, bytes, skipped)| {
-            WorkspaceCaptured {
-                root,
-                files,
-                bytes,
-                skipped,
-            }
-            .into()
+            WorkspaceCaptured { root, files, bytes, skipped }.into()
         }),
     ]
 }
@@ -251,33 +189,14 @@ fn marks() -> impl Strategy<Value = Body> {
         .into()),
         (checkpoint(), text(), any::<u32>(), text(), data()).prop_map(
             |(checkpoint, writer, index, name, data)| {
-                CheckpointAttached {
-                    checkpoint,
-                    writer,
-                    index,
-                    name,
-                    data,
-                }
-                .into()
+                CheckpointAttached { checkpoint, writer, index, name, data }.into()
             }
         ),
-        (
-            (lineage(), number()),
-            (lineage(), number()),
-            option::of(checkpoint()),
-            scope
-        )
-            .prop_map(|((from, head), (lineage, offset), checkpoint, scope)| {
-                Restored {
-                    from,
-                    head,
-                    lineage,
-                    offset,
-                    checkpoint,
-                    scope,
-                }
-                .into()
-            }),
+        ((lineage(), number()), (lineage(), number()), option::of(checkpoint()), scope).prop_map(
+            |((from, head), (lineage, offset), checkpoint, scope)| {
+                Restored { from, head, lineage, offset, checkpoint, scope }.into()
+            }
+        ),
         (text(), data()).prop_map(|(name, data)| Application { name, data }.into()),
     ]
 }
@@ -299,30 +218,14 @@ pub fn control() -> impl Strategy<Value = Control> {
     let cause = prop::sample::select(vec![Opened, Restored, Undone, Chosen]);
     prop_oneof![
         (any::<[u8; 16]>(), any::<bool>(), text()).prop_map(|(store, keyed, version)| {
-            StoreCreated {
-                store: StoreId(store),
-                keyed,
-                version,
-            }
-            .into()
+            StoreCreated { store: StoreId(store), keyed, version }.into()
         }),
         (number(), text(), text(), origin()).prop_map(|(task, name, user, origin)| {
-            TaskOpened {
-                task: TaskNo(task),
-                name,
-                user,
-                origin,
-            }
-            .into()
+            TaskOpened { task: TaskNo(task), name, user, origin }.into()
         }),
         (number(), number(), origin()).prop_map(|(task, opened, origin)| {
             let task = TaskNo(task);
-            Deleted {
-                task,
-                opened,
-                origin,
-            }
-            .into()
+            Deleted { task, opened, origin }.into()
         }),
         lineage().prop_map(|lineage| Dropped { lineage }.into()),
         restore_begun(),
@@ -330,23 +233,11 @@ pub fn control() -> impl Strategy<Value = Control> {
         task_prepared(),
         (lineage(), lineage_type(), words(), option::of(parent())).prop_map(
             |(lineage, lineage_type, description, parent)| {
-                LineageRegistered {
-                    lineage,
-                    lineage_type,
-                    description,
-                    parent,
-                }
-                .into()
+                LineageRegistered { lineage, lineage_type, description, parent }.into()
             }
         ),
         (lineage(), number(), cause, option::of(number())).prop_map(
-            |(lineage, epoch, cause, back)| Activated {
-                lineage,
-                epoch,
-                cause,
-                back
-            }
-            .into()
+            |(lineage, epoch, cause, back)| Activated { lineage, epoch, cause, back }.into()
         ),
         (checkpoint(), words())
             .prop_map(|(checkpoint, reason)| Pinned { checkpoint, reason }.into()),
@@ -355,22 +246,10 @@ pub fn control() -> impl Strategy<Value = Control> {
         (json(), vec(removed(), 0..4))
             .prop_map(|(policy, removed)| Retained { policy, removed }.into()),
         (lineage(), number(), hash(), words()).prop_map(|(lineage, offset, body_hash, reason)| {
-            Erased {
-                lineage,
-                offset,
-                body_hash,
-                reason,
-            }
-            .into()
+            Erased { lineage, offset, body_hash, reason }.into()
         }),
         (lineage(), number(), hash(), chunk()).prop_map(|(lineage, offset, hash, base)| {
-            Trimmed {
-                lineage,
-                offset,
-                hash,
-                base,
-            }
-            .into()
+            Trimmed { lineage, offset, hash, base }.into()
         }),
         (option::of(lineage()), number(), number()).prop_map(|(lineage, from, to)| Lost {
             lineage,
@@ -402,33 +281,26 @@ fn restore_begun() -> impl Strategy<Value = Control> {
         (option::of(checkpoint()), scope, option::of(number())),
         vec(restore_part(), 0..3),
     )
-        .prop_map(
-            |(id, (from, head, lineage, offset), (checkpoint, scope, undoes), parts)| {
-                RestoreBegun {
-                    restore: RestoreId(id),
-                    from,
-                    head,
-                    lineage,
-                    offset,
-                    checkpoint,
-                    scope,
-                    undoes,
-                    parts,
-                }
-                .into()
-            },
-        )
+        .prop_map(|(id, (from, head, lineage, offset), (checkpoint, scope, undoes), parts)| {
+            RestoreBegun {
+                restore: RestoreId(id),
+                from,
+                head,
+                lineage,
+                offset,
+                checkpoint,
+                scope,
+                undoes,
+                parts,
+            }
+            .into()
+        })
 }
 
 fn task_prepared() -> impl Strategy<Value = Control> {
     let begin = (lineage(), head()).prop_map(|(lineage, head)| LineageBegin { lineage, head });
     (number(), origin(), vec(begin, 0..3)).prop_map(|(task, origin, begins)| {
-        TaskPrepared {
-            task: TaskNo(task),
-            origin,
-            begins,
-        }
-        .into()
+        TaskPrepared { task: TaskNo(task), origin, begins }.into()
     })
 }
 
@@ -436,11 +308,6 @@ fn restore_ended() -> impl Strategy<Value = Control> {
     use RestoreOutcome::*;
     let outcome = prop::sample::select(vec![Done, Undone, GivenUp]);
     (any::<[u8; 16]>(), outcome, words()).prop_map(|(id, outcome, reason)| {
-        RestoreEnded {
-            restore: RestoreId(id),
-            outcome,
-            reason,
-        }
-        .into()
+        RestoreEnded { restore: RestoreId(id), outcome, reason }.into()
     })
 }

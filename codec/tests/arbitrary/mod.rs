@@ -33,12 +33,7 @@ pub fn text() -> impl Strategy<Value = String> {
 
 /// Numbers around each length of a variable-length integer.
 pub fn number() -> impl Strategy<Value = u64> {
-    prop_oneof![
-        0..=260_u64,
-        65_500..=65_600_u64,
-        any::<u32>().prop_map(u64::from),
-        any::<u64>()
-    ]
+    prop_oneof![0..=260_u64, 65_500..=65_600_u64, any::<u32>().prop_map(u64::from), any::<u64>()]
 }
 
 pub fn hash() -> impl Strategy<Value = Hash> {
@@ -66,19 +61,12 @@ pub fn head() -> impl Strategy<Value = Head> {
 }
 
 pub fn log() -> impl Strategy<Value = LogId> {
-    (number(), any::<u32>()).prop_map(|(task, log)| LogId {
-        task: TaskNo(task),
-        kind: LogKind::from_number(log),
-    })
+    (number(), any::<u32>())
+        .prop_map(|(task, log)| LogId { task: TaskNo(task), kind: LogKind::from_number(log) })
 }
 
 pub fn header() -> impl Strategy<Value = Header> {
-    let texts = (
-        option::of(text()),
-        option::of(text()),
-        option::of(text()),
-        option::of(text()),
-    );
+    let texts = (option::of(text()), option::of(text()), option::of(text()), option::of(text()));
     (any::<u16>(), number(), texts, any::<u32>()).prop_map(
         |(kind, time_us, (actor, user, correlation, key), batch)| Header {
             kind,
@@ -120,12 +108,7 @@ impl Section {
             Some((seed, index)) => Salts::Seeded(seed, index),
             None => Salts::Explicit(&self.salts),
         };
-        SectionRef {
-            seq: self.seq,
-            salts,
-            count: self.count,
-            records: &self.records,
-        }
+        SectionRef { seq: self.seq, salts, count: self.count, records: &self.records }
     }
 }
 
@@ -138,13 +121,7 @@ pub fn section() -> impl Strategy<Value = Section> {
             encode_record(&mut records, header, *form, payload);
         }
         let salts = salts[..all.len()].concat();
-        Section {
-            seq,
-            seed,
-            salts,
-            count: all.len() as u32,
-            records,
-        }
+        Section { seq, seed, salts, count: all.len() as u32, records }
     })
 }
 
@@ -157,50 +134,27 @@ pub fn piece() -> impl Strategy<Value = Piece> {
 }
 
 pub fn snapshot() -> impl Strategy<Value = Snapshot> {
-    (
-        text(),
-        any::<u32>(),
-        head(),
-        chunk_list(),
-        vec(chunk(), 0..3),
-    )
-        .prop_map(|(reducer, version, head, state, refers)| Snapshot {
+    (text(), any::<u32>(), head(), chunk_list(), vec(chunk(), 0..3)).prop_map(
+        |(reducer, version, head, state, refers)| Snapshot {
             reducer,
             version,
             head,
             state,
             refers,
-        })
+        },
+    )
 }
 
 pub fn base() -> impl Strategy<Value = Base> {
     let state = (text(), any::<u32>(), chunk_list(), vec(chunk(), 0..3)).prop_map(
-        |(reducer, version, state, refers)| ReducerState {
-            reducer,
-            version,
-            state,
-            refers,
-        },
+        |(reducer, version, state, refers)| ReducerState { reducer, version, state, refers },
     );
     (origin(), lineage(), head(), vec(state, 0..3), chunk_list()).prop_map(
-        |(origin, lineage, head, states, keys)| Base {
-            origin,
-            lineage,
-            head,
-            states,
-            keys,
-        },
+        |(origin, lineage, head, states, keys)| Base { origin, lineage, head, states, keys },
     )
 }
 
 pub fn base_key() -> impl Strategy<Value = BaseKey> {
-    (text(), number(), any::<u32>(), any::<[u8; 16]>(), hash()).prop_map(
-        |(key, first, count, salt, digest)| BaseKey {
-            key,
-            first,
-            count,
-            salt,
-            digest,
-        },
-    )
+    (text(), number(), any::<u32>(), any::<[u8; 16]>(), hash())
+        .prop_map(|(key, first, count, salt, digest)| BaseKey { key, first, count, salt, digest })
 }

@@ -38,18 +38,9 @@ pub fn item() -> impl Strategy<Value = Item> {
         let id = if len == 0 { ChunkEntry::id_of(&[]) } else { id };
         EntryKind::File { len, id, unstable }
     });
-    let listed =
-        (number(), hash(), chunk(), any::<bool>()).prop_map(|(len, hash, list, unstable)| {
-            EntryKind::Listed {
-                len,
-                hash,
-                list,
-                unstable,
-            }
-        });
-    let link = vec(1..=255_u8, 1..300).prop_map(|target| EntryKind::Link {
-        target: target.into(),
-    });
+    let listed = (number(), hash(), chunk(), any::<bool>())
+        .prop_map(|(len, hash, list, unstable)| EntryKind::Listed { len, hash, list, unstable });
+    let link = vec(1..=255_u8, 1..300).prop_map(|target| EntryKind::Link { target: target.into() });
     let directory = chunk().prop_map(|id| EntryKind::Directory { id });
     let kind = prop_oneof![file, listed, link, directory];
     (0..=0o777_u16, kind).prop_map(|(mode, kind)| Item { mode, kind })
@@ -79,10 +70,7 @@ fn capture() -> impl Strategy<Value = Capture> {
                 links,
                 bytes,
                 skipped,
-                skips: ChunkList {
-                    len: skipped * 20,
-                    chunks,
-                },
+                skips: ChunkList { len: skipped * 20, chunks },
             }
         },
     )
@@ -113,11 +101,7 @@ pub fn node() -> impl Strategy<Value = Node> {
 
 pub fn skips() -> impl Strategy<Value = Vec<Skip>> {
     let paths = btree_set(path().prop_map(|path| PathBytes::from(&path)), 0..6);
-    let git = prop::sample::select(vec![
-        SkipReason::Git,
-        SkipReason::Large,
-        SkipReason::Staging,
-    ]);
+    let git = prop::sample::select(vec![SkipReason::Git, SkipReason::Large, SkipReason::Staging]);
     (paths, git, number()).prop_map(|(paths, reason, size): (BTreeSet<_>, _, _)| {
         let skip = |path| Skip { path, reason, size };
         paths.into_iter().map(skip).collect()
@@ -125,10 +109,7 @@ pub fn skips() -> impl Strategy<Value = Vec<Skip>> {
 }
 
 pub fn plan() -> impl Strategy<Value = RestorePlan> {
-    let folder = chunk().prop_map(|id| Item {
-        mode: 0o755,
-        kind: EntryKind::Directory { id },
-    });
+    let folder = chunk().prop_map(|id| Item { mode: 0o755, kind: EntryKind::Directory { id } });
     let items = prop_oneof![
         item().prop_map(|after| (Verb::Create, None, Some(after))),
         (item(), item()).prop_map(|(b, a)| (Verb::Replace, Some(b), Some(a))),
@@ -136,20 +117,11 @@ pub fn plan() -> impl Strategy<Value = RestorePlan> {
         folder.prop_map(|before| (Verb::MakeRoom, Some(before), None)),
         (item(), 0..=0o777_u16).prop_filter_map("no link", |(before, mode)| {
             let link = matches!(before.kind, EntryKind::Link { .. });
-            let after = Item {
-                mode,
-                ..before.clone()
-            };
+            let after = Item { mode, ..before.clone() };
             (!link).then_some((Verb::Mode, Some(before), Some(after)))
         }),
     ];
-    let action =
-        (path(), any::<u32>(), items).prop_map(|(path, slot, (verb, before, after))| Action {
-            verb,
-            path,
-            slot,
-            before,
-            after,
-        });
+    let action = (path(), any::<u32>(), items)
+        .prop_map(|(path, slot, (verb, before, after))| Action { verb, path, slot, before, after });
     vec(action, 0..5).prop_map(|actions| RestorePlan { actions })
 }

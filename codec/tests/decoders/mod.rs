@@ -30,13 +30,7 @@ const fn plain(
     decode: fn(&[u8]) -> Result<()>,
     samples: fn() -> Vec<Vec<u8>>,
 ) -> Decoder {
-    Decoder {
-        name,
-        checked: false,
-        request: false,
-        decode,
-        samples,
-    }
+    Decoder { name, checked: false, request: false, decode, samples }
 }
 
 const fn checked(
@@ -44,13 +38,7 @@ const fn checked(
     decode: fn(&[u8]) -> Result<()>,
     samples: fn() -> Vec<Vec<u8>>,
 ) -> Decoder {
-    Decoder {
-        name,
-        checked: true,
-        request: false,
-        decode,
-        samples,
-    }
+    Decoder { name, checked: true, request: false, decode, samples }
 }
 
 macro_rules! bodies {
@@ -79,24 +67,14 @@ static OTHERS: [Decoder; 21] = [
         |b| Header::decode(b).map(drop),
         || samples::headers().iter().map(|(_, h)| h.encode()).collect(),
     ),
-    plain(
-        "records",
-        |b| walk_records(Records::new(b)),
-        || vec![samples::records()],
-    ),
+    plain("records", |b| walk_records(Records::new(b)), || vec![samples::records()]),
     plain("sections", walk_sections, || vec![samples::sections()]),
     plain("groups", walk_groups, || {
-        samples::groups()
-            .into_iter()
-            .map(|(_, _, _, bytes)| bytes)
-            .collect()
+        samples::groups().into_iter().map(|(_, _, _, bytes)| bytes).collect()
     }),
     checked("frame", read_frame, || {
         let (_, _, _, payload) = samples::groups().remove(0);
-        vec![
-            samples::frame(&payload, false),
-            samples::frame(&[0; 16], true),
-        ]
+        vec![samples::frame(&payload, false), samples::frame(&[0; 16], true)]
     }),
     checked(
         "segment header",
@@ -117,10 +95,7 @@ static OTHERS: [Decoder; 21] = [
     }),
     checked("block", read_block, || {
         let log = samples::log();
-        vec![
-            samples::block().encode(log, None),
-            samples::large_block().encode(log, None),
-        ]
+        vec![samples::block().encode(log, None), samples::large_block().encode(log, None)]
     }),
     checked(
         "chunk",
@@ -133,14 +108,9 @@ static OTHERS: [Decoder; 21] = [
             vec![small, large]
         },
     ),
-    checked("chunk group", read_chunk_group, || {
-        samples::chunk_groups().into()
-    }),
+    checked("chunk group", read_chunk_group, || samples::chunk_groups().into()),
     plain("tree node", read_node, || {
-        samples::nodes()
-            .iter()
-            .map(|(_, node)| node.encode())
-            .collect()
+        samples::nodes().iter().map(|(_, node)| node.encode()).collect()
     }),
     plain("skips", read_skips, || vec![samples::skips()]),
     plain("restore plan", read_plan, || {
@@ -149,12 +119,7 @@ static OTHERS: [Decoder; 21] = [
     plain(
         "chunk list",
         |b| ChunkList::decode(b).map(drop),
-        || {
-            samples::chunk_lists()
-                .iter()
-                .map(|(_, list)| list.encode())
-                .collect()
-        },
+        || samples::chunk_lists().iter().map(|(_, list)| list.encode()).collect(),
     ),
     plain(
         "piece list",
@@ -164,33 +129,19 @@ static OTHERS: [Decoder; 21] = [
     plain(
         "snapshot",
         |b| Snapshot::decode(b).map(drop),
-        || {
-            samples::snapshots()
-                .iter()
-                .map(|(_, snapshot)| snapshot.encode())
-                .collect()
-        },
+        || samples::snapshots().iter().map(|(_, snapshot)| snapshot.encode()).collect(),
     ),
     plain(
         "base",
         |b| Base::decode(b).map(drop),
-        || {
-            samples::bases()
-                .iter()
-                .map(|(_, base)| base.encode())
-                .collect()
-        },
+        || samples::bases().iter().map(|(_, base)| base.encode()).collect(),
     ),
     plain(
         "base keys",
         |b| BaseKey::decode_list(b).map(drop),
         || vec![BaseKey::encode_list(&samples::base_keys())],
     ),
-    plain(
-        "unknown body",
-        |b| Body::decode(9999, b).map(drop),
-        || vec![vec![1, 2, 3]],
-    ),
+    plain("unknown body", |b| Body::decode(9999, b).map(drop), || vec![vec![1, 2, 3]]),
     Decoder {
         name: "JSON body",
         checked: false,
@@ -198,10 +149,7 @@ static OTHERS: [Decoder; 21] = [
         decode: read_json,
         samples: || {
             let bodies = samples::bodies();
-            bodies
-                .iter()
-                .map(|(_, body)| body.to_json().unwrap().into_bytes())
-                .collect()
+            bodies.iter().map(|(_, body)| body.to_json().unwrap().into_bytes()).collect()
         },
     },
 ];
@@ -283,11 +231,7 @@ fn read_frame(bytes: &[u8]) -> Result<()> {
     FrameHeader::looks_like(bytes, 12);
     let (header, payload) = FrameHeader::read(bytes, None)?;
     assert!(header.stride() >= payload.len() as u64);
-    if header.closed {
-        Ok(())
-    } else {
-        walk_groups(payload)
-    }
+    if header.closed { Ok(()) } else { walk_groups(payload) }
 }
 
 fn read_archive_block(bytes: &[u8]) -> Result<()> {
@@ -301,9 +245,7 @@ fn read_archive_block(bytes: &[u8]) -> Result<()> {
 fn read_block(bytes: &[u8]) -> Result<()> {
     let block = Block::decode(samples::log(), bytes, None)?;
     assert!(block.end() >= block.first);
-    block
-        .sections()
-        .try_for_each(|section| walk_section(&section?))
+    block.sections().try_for_each(|section| walk_section(&section?))
 }
 
 fn read_json(bytes: &[u8]) -> Result<()> {

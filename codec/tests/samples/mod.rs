@@ -35,10 +35,7 @@ pub fn checkpoint(fill: u8) -> CheckpointId {
 }
 
 pub fn head() -> Head {
-    Head {
-        next: OFFSET,
-        hash: hash(0x44),
-    }
+    Head { next: OFFSET, hash: hash(0x44) }
 }
 
 pub fn log() -> LogId {
@@ -55,17 +52,7 @@ pub fn headers() -> Vec<(&'static str, Header)> {
         key: Some("k".into()),
         batch: 2,
     };
-    vec![
-        ("all", all),
-        (
-            "none",
-            Header {
-                kind: 2,
-                time_us: 0,
-                ..Header::default()
-            },
-        ),
-    ]
+    vec![("all", all), ("none", Header { kind: 2, time_us: 0, ..Header::default() })]
 }
 
 /// Three records: one inline, one in chunks, one erased.
@@ -73,12 +60,7 @@ pub fn records() -> Vec<u8> {
     let mut out = Vec::new();
     let (inline, chunked) = (&headers()[0].1, &headers()[1].1);
     encode_record(&mut out, &inline.encode(), BodyForm::Inline, b"body");
-    encode_record(
-        &mut out,
-        &chunked.encode(),
-        BodyForm::Chunked,
-        &chunk_lists()[0].1.encode(),
-    );
+    encode_record(&mut out, &chunked.encode(), BodyForm::Chunked, &chunk_lists()[0].1.encode());
     encode_record(&mut out, &chunked.encode(), BodyForm::Erased, &hash(0xEE).0);
     out
 }
@@ -92,33 +74,12 @@ pub fn with_sections<R>(use_them: impl FnOnce(&[(&'static str, SectionRef<'_>)])
     let (records, salts) = (records(), explicit_salts());
     let seeded = Salts::Seeded(SEED, 300);
     use_them(&[
-        (
-            "seeded",
-            SectionRef {
-                seq: 70_000,
-                salts: seeded,
-                count: 3,
-                records: &records,
-            },
-        ),
+        ("seeded", SectionRef { seq: 70_000, salts: seeded, count: 3, records: &records }),
         (
             "explicit",
-            SectionRef {
-                seq: 9,
-                salts: Salts::Explicit(&salts),
-                count: 3,
-                records: &records,
-            },
+            SectionRef { seq: 9, salts: Salts::Explicit(&salts), count: 3, records: &records },
         ),
-        (
-            "empty",
-            SectionRef {
-                seq: 0,
-                salts: Salts::Explicit(&[]),
-                count: 0,
-                records: &[],
-            },
-        ),
+        ("empty", SectionRef { seq: 0, salts: Salts::Explicit(&[]), count: 0, records: &[] }),
     ])
 }
 
@@ -151,27 +112,13 @@ pub fn frame(payload: &[u8], closed: bool) -> Vec<u8> {
 pub fn frame_with(payload: &[u8], closed: bool, key: Option<&StoreKey>) -> Vec<u8> {
     let mut frame = vec![0; FRAME_HEADER_LEN];
     frame.extend_from_slice(payload);
-    seal_frame(
-        &mut frame,
-        12,
-        0x0123_4567_89AB_CDEF,
-        closed,
-        &[0xFA; 16],
-        key,
-    );
+    seal_frame(&mut frame, 12, 0x0123_4567_89AB_CDEF, closed, &[0xFA; 16], key);
     frame
 }
 
 pub fn segment() -> SegmentHeader {
     let (number, epoch, first) = (2, 0x0123_4567_89AB_CDEF, 12);
-    SegmentHeader {
-        store: STORE,
-        number,
-        epoch,
-        first,
-        recycled: false,
-        prev: [0xFA; 16],
-    }
+    SegmentHeader { store: STORE, number, epoch, first, recycled: false, prev: [0xFA; 16] }
 }
 
 /// Bytes that no packer makes smaller.
@@ -187,78 +134,36 @@ pub fn incompressible(len: usize) -> Vec<u8> {
 /// A block too small to be packed: its stored form holds the section as it is.
 pub fn block() -> Block {
     let mut records = Vec::new();
-    encode_record(
-        &mut records,
-        &headers()[1].1.encode(),
-        BodyForm::Inline,
-        b"a short body",
-    );
+    encode_record(&mut records, &headers()[1].1.encode(), BodyForm::Inline, b"a short body");
     let seed = incompressible(16).try_into().unwrap();
     let salts = Salts::Seeded(Seed(seed), 0);
     let mut sections = Vec::new();
-    SectionRef {
-        seq: 5,
-        salts,
-        count: 1,
-        records: &records,
-    }
-    .encode(&mut sections);
-    Block {
-        first: OFFSET,
-        count: 1,
-        prev: hash(0x44),
-        sections,
-    }
+    SectionRef { seq: 5, salts, count: 1, records: &records }.encode(&mut sections);
+    Block { first: OFFSET, count: 1, prev: hash(0x44), sections }
 }
 
 /// A block that is packed.
 pub fn large_block() -> Block {
     let mut records = Vec::new();
     for n in 0..200_u32 {
-        let header = Header {
-            kind: 2,
-            time_us: u64::from(n),
-            ..Header::default()
-        };
+        let header = Header { kind: 2, time_us: u64::from(n), ..Header::default() };
         encode_record(&mut records, &header.encode(), BodyForm::Inline, &[7; 40]);
     }
     let mut sections = Vec::new();
     let salts = Salts::Seeded(SEED, 0);
-    SectionRef {
-        seq: 5,
-        salts,
-        count: 200,
-        records: &records,
-    }
-    .encode(&mut sections);
-    Block {
-        first: OFFSET,
-        count: 200,
-        prev: hash(0x44),
-        sections,
-    }
+    SectionRef { seq: 5, salts, count: 200, records: &records }.encode(&mut sections);
+    Block { first: OFFSET, count: 200, prev: hash(0x44), sections }
 }
 
 pub fn chunk_lists() -> Vec<(&'static str, ChunkList)> {
-    let two = ChunkList {
-        len: 1_500_000,
-        chunks: vec![chunk(0xC1), chunk(0xC2)],
-    };
+    let two = ChunkList { len: 1_500_000, chunks: vec![chunk(0xC1), chunk(0xC2)] };
     vec![("two chunks", two), ("empty", ChunkList::default())]
 }
 
 pub fn pieces() -> Vec<Piece> {
     vec![
-        Piece {
-            id: chunk(0xC1),
-            items: 250,
-            bytes: 65_535,
-        },
-        Piece {
-            id: chunk(0xC2),
-            items: 251,
-            bytes: 65_536,
-        },
+        Piece { id: chunk(0xC1), items: 250, bytes: 65_535 },
+        Piece { id: chunk(0xC2), items: 251, bytes: 65_536 },
     ]
 }
 
@@ -270,11 +175,7 @@ pub fn snapshots() -> Vec<(&'static str, Snapshot)> {
         state: chunk_lists()[0].1.clone(),
         refers: vec![chunk(0xC3)],
     };
-    let none = Snapshot {
-        state: ChunkList::default(),
-        refers: vec![],
-        ..all.clone()
-    };
+    let none = Snapshot { state: ChunkList::default(), refers: vec![], ..all.clone() };
     vec![("all", all), ("none", none)]
 }
 
@@ -290,16 +191,9 @@ pub fn bases() -> Vec<(&'static str, Base)> {
         lineage: LINEAGE,
         head: head(),
         states: vec![state],
-        keys: ChunkList {
-            len: 90,
-            chunks: vec![chunk(0xC4)],
-        },
+        keys: ChunkList { len: 90, chunks: vec![chunk(0xC4)] },
     };
-    let none = Base {
-        states: vec![],
-        keys: ChunkList::default(),
-        ..all.clone()
-    };
+    let none = Base { states: vec![], keys: ChunkList::default(), ..all.clone() };
     vec![("all", all), ("none", none)]
 }
 

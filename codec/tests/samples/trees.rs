@@ -8,24 +8,13 @@ use milepost_codec::{
 use super::{chunk, hash, incompressible};
 
 fn entry(name: &[u8], mode: u16, kind: EntryKind) -> Entry {
-    Entry {
-        name: Name::new(name).unwrap(),
-        item: Item { mode, kind },
-    }
+    Entry { name: Name::new(name).unwrap(), item: Item { mode, kind } }
 }
 
 /// One entry of each kind.
 fn entries() -> Vec<Entry> {
-    let file = |unstable| EntryKind::File {
-        len: 300,
-        id: chunk(0xC1),
-        unstable,
-    };
-    let empty = EntryKind::File {
-        len: 0,
-        id: ChunkEntry::id_of(&[]),
-        unstable: false,
-    };
+    let file = |unstable| EntryKind::File { len: 300, id: chunk(0xC1), unstable };
+    let empty = EntryKind::File { len: 0, id: ChunkEntry::id_of(&[]), unstable: false };
     let listed = |unstable| EntryKind::Listed {
         len: 1_500_000,
         hash: hash(0xF1),
@@ -56,16 +45,9 @@ pub fn nodes() -> Vec<(&'static str, Node)> {
         links: 2,
         bytes: 32_000_000,
         skipped: 14,
-        skips: ChunkList {
-            len: 700,
-            chunks: vec![chunk(0xC3)],
-        },
+        skips: ChunkList { len: 700, chunks: vec![chunk(0xC3)] },
     };
-    let present = Capture {
-        present: true,
-        over: Some(chunk(0xCA)),
-        ..capture.clone()
-    };
+    let present = Capture { present: true, over: Some(chunk(0xCA)), ..capture.clone() };
     let none = Capture {
         folder: Default::default(),
         files: 0,
@@ -76,33 +58,18 @@ pub fn nodes() -> Vec<(&'static str, Node)> {
         skips: ChunkList::default(),
         ..capture.clone()
     };
-    let leaf = |first: &[u8], entries| Leaf {
-        first: Name::new(first).unwrap(),
-        id: chunk(0xD3),
-        entries,
-    };
-    let part = |len| FilePart {
-        id: chunk(0xC4),
-        len,
-    };
+    let leaf =
+        |first: &[u8], entries| Leaf { first: Name::new(first).unwrap(), id: chunk(0xD3), entries };
+    let part = |len| FilePart { id: chunk(0xC4), len };
     vec![
         ("capture", Node::Capture(capture)),
         ("capture, a present", Node::Capture(present)),
         ("capture, of nothing", Node::Capture(none)),
         ("directory", Node::Directory(entries())),
         ("directory, empty", Node::Directory(vec![])),
-        (
-            "leaves",
-            Node::Leaves(vec![leaf(b"a", 256), leaf(b"b\xff", 1), leaf(b"c", 1024)]),
-        ),
-        (
-            "file",
-            Node::File(FileList::new(vec![part(65_536), part(1 << 20), part(1)])),
-        ),
-        (
-            "long file",
-            Node::LongFile(FileList::new(vec![part(29_000 << 20), part(2)])),
-        ),
+        ("leaves", Node::Leaves(vec![leaf(b"a", 256), leaf(b"b\xff", 1), leaf(b"c", 1024)])),
+        ("file", Node::File(FileList::new(vec![part(65_536), part(1 << 20), part(1)]))),
+        ("long file", Node::LongFile(FileList::new(vec![part(29_000 << 20), part(2)]))),
     ]
 }
 
@@ -141,9 +108,8 @@ pub fn plan() -> RestorePlan {
 }
 
 pub fn chunk_group(contents: &[&[u8]]) -> Vec<u8> {
-    let members: Vec<_> = (contents.iter())
-        .map(|content| (ChunkEntry::id_of(content), *content))
-        .collect();
+    let members: Vec<_> =
+        (contents.iter()).map(|content| (ChunkEntry::id_of(content), *content)).collect();
     let mut out = Vec::new();
     ChunkGroup::encode(&members, 3, &mut out).unwrap();
     out
@@ -151,8 +117,5 @@ pub fn chunk_group(contents: &[&[u8]]) -> Vec<u8> {
 
 /// One that is not packed, so that no version of zstd matters, and one that is.
 pub fn chunk_groups() -> [Vec<u8>; 2] {
-    [
-        chunk_group(&[&incompressible(20), b"", b"second"]),
-        chunk_group(&[&[7; 3000], &[8; 2000]]),
-    ]
+    [chunk_group(&[&incompressible(20), b"", b"second"]), chunk_group(&[&[7; 3000], &[8; 2000]])]
 }

@@ -154,13 +154,7 @@ impl Appends<'_> {
                     let Some(key) = header.key else { return Ok(0) };
                     let count = header.batch;
                     let digest = Hash::ZERO;
-                    let key = BaseKey {
-                        key,
-                        first: at,
-                        count,
-                        salt,
-                        digest,
-                    };
+                    let key = BaseKey { key, first: at, count, salt, digest };
                     found = Some((key, KeyDigest::new(&salt), false));
                     left = header.batch;
                 }
@@ -199,12 +193,7 @@ struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     fn new(log: &'a Arc<dyn Log>) -> Self {
-        Self {
-            log,
-            lists: Vec::new(),
-            list: Vec::new(),
-            bytes: 0,
-        }
+        Self { log, lists: Vec::new(), list: Vec::new(), bytes: 0 }
     }
 
     /// Keeps the lists of an earlier base. The last is begun anew where it is short, so that many
@@ -215,10 +204,7 @@ impl<'a> Writer<'a> {
                 [chunk] if n > 0 || list.bytes >= CHUNK as u64 / 2 => {
                     self.lists.push((*chunk, list.bytes, list.count));
                 }
-                _ => list
-                    .read(self.log)?
-                    .into_iter()
-                    .try_for_each(|key| self.push(key))?,
+                _ => list.read(self.log)?.into_iter().try_for_each(|key| self.push(key))?,
             }
         }
         Ok(())
@@ -240,8 +226,7 @@ impl<'a> Writer<'a> {
         }
         let content = BaseKey::encode_list(&self.list);
         let chunk = self.log.put_chunk(&content, false)?;
-        self.lists
-            .push((chunk, content.len() as u64, self.list.len()));
+        self.lists.push((chunk, content.len() as u64, self.list.len()));
         self.list.clear();
         self.bytes = 0;
         Ok(())

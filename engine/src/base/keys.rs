@@ -62,11 +62,7 @@ impl BaseKeys {
             let keys = BaseKey::decode_list(&content)?;
             let number = lists.len() as u32;
             table.extend(keys.iter().map(|key| (fingerprint(&key.key), number)));
-            lists.push(KeyList {
-                chunks,
-                bytes: content.len() as u64,
-                count: keys.len(),
-            });
+            lists.push(KeyList { chunks, bytes: content.len() as u64, count: keys.len() });
         }
         table.shrink_to_fit();
         table.sort_unstable();
@@ -101,10 +97,7 @@ impl KnownKeys {
     /// Without tables. Each is to have the newest `window` keys, and those of the list that holds
     /// the oldest of them.
     pub(crate) fn new(window: usize) -> Self {
-        Self {
-            window,
-            tables: Mutex::default(),
-        }
+        Self { window, tables: Mutex::default() }
     }
 
     /// How many keys a base keeps at least.
@@ -230,10 +223,7 @@ mod tests {
         let list = |keys: Vec<_>| BaseKey::encode_list(&keys);
         let (old, new) = (list(keys(0..100)), list(keys(100..200)));
         let chunks = [old, new].map(|list| log.put_chunk(&list, false).unwrap());
-        let lists = ChunkList {
-            len: 0,
-            chunks: chunks.to_vec(),
-        };
+        let lists = ChunkList { len: 0, chunks: chunks.to_vec() };
         let known = BaseKeys::load(&log, &lists, 50).unwrap();
         assert!(finds(&log, &known, 150) && !finds(&log, &known, 50));
         let known = BaseKeys::load(&log, &lists, 101).unwrap();

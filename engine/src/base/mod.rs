@@ -65,12 +65,10 @@ pub(crate) fn state<R: Reducer>(
 /// All bases, by their lineages.
 pub(crate) fn all(catalog: &Catalog) -> Result<Vec<(LogId, BaseEntry)>> {
     let mut found = Vec::new();
-    catalog
-        .log()
-        .walk(&names::all(Kind::Base), &mut |key, value| {
-            found.push((names::log_of(key), BaseEntry::decode(value)?));
-            Ok(())
-        })?;
+    catalog.log().walk(&names::all(Kind::Base), &mut |key, value| {
+        found.push((names::log_of(key), BaseEntry::decode(value)?));
+        Ok(())
+    })?;
     Ok(found)
 }
 
@@ -108,11 +106,7 @@ pub(crate) fn make(
     let mut named: BTreeSet<String> = snapshotted(catalog, reducers, &ancestry, (task, offset))?;
     let states = before.iter().flat_map(|base| &base.states);
     named.extend(states.map(|state| state.reducer.clone()));
-    let is_here = |name: &String| {
-        reducers
-            .iter()
-            .any(|reducer| reducer.id().0 == name.as_str())
-    };
+    let is_here = |name: &String| reducers.iter().any(|reducer| reducer.id().0 == name.as_str());
     if let Some(name) = named.iter().find(|name| !is_here(name)) {
         return Err(Error::new(
             ErrorKind::Unsupported,
@@ -144,9 +138,7 @@ pub(crate) fn make(
     // Reads it back before an event names it, and has its keys in memory for the leader.
     let entry = BaseEntry { head, chunk };
     read(catalog, &entry)?;
-    catalog
-        .known_keys
-        .get(catalog.log(), chunk, || Ok(base.keys))?;
+    catalog.known_keys.get(catalog.log(), chunk, || Ok(base.keys))?;
     let replaces = ancestry.key_base().map(|(_, _, before)| before.chunk);
     Ok(Made { entry, replaces })
 }

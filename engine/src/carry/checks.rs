@@ -29,12 +29,7 @@ pub(super) fn check(
     record: &RecordRef<'_>,
 ) -> Result<()> {
     check_size("a header", event.header.len(), HEADER_MAX)?;
-    let texts = [
-        &header.key,
-        &header.actor,
-        &header.user,
-        &header.correlation,
-    ];
+    let texts = [&header.key, &header.actor, &header.user, &header.correlation];
     for text in texts.into_iter().flatten() {
         check_size("a key, actor, user or correlation id", text.len(), TEXT_MAX)?;
     }
@@ -50,11 +45,7 @@ pub(super) fn check(
         }
         (LogKind::Lineage(_), BodyForm::Chunked) => {
             let list = ChunkList::decode(record.payload)?;
-            check_size(
-                "an event",
-                list.len as usize,
-                engine.inner.options.event_max,
-            )?;
+            check_size("an event", list.len as usize, engine.inner.options.event_max)?;
             let content = crate::read::read_chunks(engine.inner.catalog.log(), &list)?;
             Body::decode(header.kind, &content)?.check()
         }
@@ -65,15 +56,11 @@ fn control(control: &Control) -> Result<()> {
     match control {
         Control::LineageRegistered(opened) if opened.lineage.0 > LINEAGE_MAX => {
             let number = opened.lineage;
-            Err(Error::invalid(format!(
-                "no lineage has the number {number}"
-            )))
+            Err(Error::invalid(format!("no lineage has the number {number}")))
         }
         Control::Activated(activated) if activated.epoch > NUMBER_MAX => {
             let number = activated.epoch;
-            Err(Error::invalid(format!(
-                "no activation has the number {number}"
-            )))
+            Err(Error::invalid(format!("no activation has the number {number}")))
         }
         _ => control.check(),
     }

@@ -33,9 +33,7 @@ pub struct Export {
 
 impl std::fmt::Debug for Export {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Export")
-            .field("files", &self.files)
-            .finish_non_exhaustive()
+        f.debug_struct("Export").field("files", &self.files).finish_non_exhaustive()
     }
 }
 
@@ -63,15 +61,13 @@ impl Export {
     /// `Unavailable` where the store is closed.
     pub fn tasks(&self) -> Result<Vec<String>> {
         let (catalog, mut names) = (&self.engine.inner.catalog, Vec::new());
-        catalog
-            .log()
-            .walk(&keys::all(Kind::Task), &mut |_, value| {
-                let entry = TaskEntry::decode(value)?;
-                if entry.deleted_us.is_none() {
-                    names.push(entry.name);
-                }
-                Ok(())
-            })?;
+        catalog.log().walk(&keys::all(Kind::Task), &mut |_, value| {
+            let entry = TaskEntry::decode(value)?;
+            if entry.deleted_us.is_none() {
+                names.push(entry.name);
+            }
+            Ok(())
+        })?;
         Ok(names)
     }
 
@@ -218,10 +214,7 @@ struct Source {
 impl Source {
     fn of(catalog: &Catalog, entry: &TaskEntry, id: LogId, end: Head) -> Result<Self> {
         let chain = catalog.chain(entry.origin, id);
-        let mut at = Head {
-            next: 0,
-            hash: chain.root(),
-        };
+        let mut at = Head { next: 0, hash: chain.root() };
         let mut begin = None;
         if let LogKind::Lineage(lineage) = id.kind {
             let parent = catalog.lineage_ever(id.task, lineage)?.parent;
@@ -232,16 +225,7 @@ impl Source {
                 (at.next, at.hash) = (parent.offset, parent.hash);
             }
         }
-        Ok(Self {
-            id,
-            chain,
-            begin,
-            at,
-            end,
-            stretch: None,
-            seq: 0,
-            section: Vec::new(),
-        })
+        Ok(Self { id, chain, begin, at, end, stretch: None, seq: 0, section: Vec::new() })
     }
 
     fn end(&self) -> (LogKind, Head) {
@@ -327,13 +311,8 @@ impl Source {
         salt: [u8; 16],
     ) -> Result<CarriedEvent> {
         let (before, body) = (self.at, record.body_hash(&salt)?);
-        let hash = self
-            .chain
-            .next(before.next, &before.hash, record.header, &body);
-        self.at = Head {
-            next: before.next + 1,
-            hash,
-        };
+        let hash = self.chain.next(before.next, &before.hash, record.header, &body);
+        self.at = Head { next: before.next + 1, hash };
         let erased = record.form == BodyForm::Erased;
         Ok(CarriedEvent {
             log: self.id.kind,

@@ -52,11 +52,7 @@ impl Renewal {
         engine: &Engine,
         event: &CarriedEvent,
     ) -> Result<CarriedEvent> {
-        let mut renewed = CarriedEvent {
-            hash: None,
-            checkpoint: None,
-            ..event.clone()
-        };
+        let mut renewed = CarriedEvent { hash: None, checkpoint: None, ..event.clone() };
         if let CarriedBody::Erased(_) = event.body {
             return Ok(renewed);
         }
@@ -181,16 +177,12 @@ impl Renewal {
         let (LogKind::Lineage(lineage), Body::CheckpointMarked(mark)) = (event.log, body) else {
             return Ok(());
         };
-        let Some(before) = event
-            .checkpoint
-            .filter(|_| header.kind == CheckpointMarked::KIND)
+        let Some(before) = event.checkpoint.filter(|_| header.kind == CheckpointMarked::KIND)
         else {
             return Err(Error::invalid("a checkpoint without an id"));
         };
-        let head = Head {
-            next: event.offset,
-            hash: hash_at(taking, engine, lineage, event.offset)?,
-        };
+        let head =
+            Head { next: event.offset, hash: hash_at(taking, engine, lineage, event.offset)? };
         let id = checkpoint_id(taking.origin, lineage, head, header.time_us, mark);
         self.marks.insert(before, id);
         Ok(())

@@ -46,9 +46,7 @@ struct Prepared {
 
 impl std::fmt::Debug for Import {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Import")
-            .field("tasks", &self.prepared.len())
-            .finish_non_exhaustive()
+        f.debug_struct("Import").field("tasks", &self.prepared.len()).finish_non_exhaustive()
     }
 }
 
@@ -131,11 +129,7 @@ impl Engine {
     fn give_up_import(&self, task: TaskNo, opened: Offset, origin: Origin) -> Result<()> {
         let inner = &self.inner;
         let mut part = inner.part(LogId::STORE, inner.store);
-        let deleted = Deleted {
-            task,
-            opened,
-            origin,
-        };
+        let deleted = Deleted { task, opened, origin };
         part.control(&deleted.into(), inner.now_us())?;
         inner.commit(Request::one(part.finish()).deleting(task))?;
         inner.withdraw(task);
@@ -208,18 +202,13 @@ impl Import {
         check_name("user", &task.user)?;
         let inner = &self.engine.inner;
         let structure = inner.structure()?;
-        self.engine
-            .check_free(name, renewal.is_none().then_some(origin))?;
+        self.engine.check_free(name, renewal.is_none().then_some(origin))?;
         if self.prepared.iter().any(|before| before.name == name) {
             let twice = format!("there are two tasks `{name}` to be imported");
             return Err(Error::new(ErrorKind::Conflict, twice));
         }
         let no = inner.catalog.next_task()?;
-        let prepared = TaskPrepared {
-            task: no,
-            origin,
-            begins: task.begins.clone(),
-        };
+        let prepared = TaskPrepared { task: no, origin, begins: task.begins.clone() };
         let mut part = inner.part(LogId::STORE, inner.store);
         part.control(&prepared.into(), inner.now_us())?;
         let done = inner.commit(Request::one(part.finish()))?;
@@ -332,9 +321,7 @@ impl Drop for Import {
     fn drop(&mut self) {
         for task in std::mem::take(&mut self.prepared) {
             // Where it cannot be done now, it is done when the store is opened again.
-            let _ = self
-                .engine
-                .give_up_import(task.no, task.opened, task.origin);
+            let _ = self.engine.give_up_import(task.no, task.opened, task.origin);
         }
     }
 }

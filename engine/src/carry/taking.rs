@@ -62,10 +62,7 @@ impl Standing {
                 format!("its chain hash is {hash}, and not the one that is said of it"),
             ));
         }
-        Ok(Head {
-            next: next + 1,
-            hash,
-        })
+        Ok(Head { next: next + 1, hash })
     }
 }
 
@@ -101,11 +98,7 @@ impl Taking {
         let event = renewed.as_ref().unwrap_or(event);
         let header = Header::decode(&event.header)?;
         let (form, payload) = stored(engine, &event.body)?;
-        let record = RecordRef {
-            header: &event.header,
-            form,
-            payload: &payload,
-        };
+        let record = RecordRef { header: &event.header, form, payload: &payload };
         checks::check(engine, event, &header, &record)?;
         let control = match (event.log, form) {
             (LogKind::Control, BodyForm::Inline) => Some(Control::decode(header.kind, &payload)?),
@@ -205,14 +198,8 @@ impl Taking {
         if self.logs.contains_key(&log) {
             return Ok(false);
         }
-        let chain = engine
-            .inner
-            .catalog
-            .chain(self.origin, log_id(self.no, log));
-        let mut head = Head {
-            next: 0,
-            hash: chain.root(),
-        };
+        let chain = engine.inner.catalog.chain(self.origin, log_id(self.no, log));
+        let mut head = Head { next: 0, hash: chain.root() };
         if let LogKind::Lineage(lineage) = log {
             let mut begins = self.task.begins.iter();
             let parent = self.parents.get(&lineage);
@@ -312,9 +299,7 @@ fn hashed(event: &CarriedEvent, record: &RecordRef<'_>) -> Result<([u8; 16], Has
         (Some(salt), BodyForm::Inline | BodyForm::Chunked) => {
             Ok((salt, body_hash(&salt, record.form, record.payload)))
         }
-        _ => Err(Error::invalid(
-            "a body has a salt, and an erased one has none",
-        )),
+        _ => Err(Error::invalid("a body has a salt, and an erased one has none")),
     }
 }
 

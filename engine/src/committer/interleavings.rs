@@ -16,10 +16,7 @@ use crate::log::{Log, MemoryLog};
 use crate::metrics::Meters;
 use crate::sync::channel::unbounded;
 
-const LOG: LogId = LogId {
-    task: TaskNo(1),
-    kind: milepost_codec::LogKind::Lineage(LineageId(0)),
-};
+const LOG: LogId = LogId { task: TaskNo(1), kind: milepost_codec::LogKind::Lineage(LineageId(0)) };
 const ORIGIN: Origin = Origin([7; 16]);
 /// Schedules that are tried of each test.
 const TRIES: usize = 3000;
@@ -49,9 +46,7 @@ impl World {
         let meters = Arc::new(Meters::new(String::new()));
         let committer = Committer::start(catalog.clone(), errands, meters).unwrap();
         let world = Self { catalog, committer };
-        let opened = world
-            .committer
-            .commit(request(&world.catalog, true, None).unwrap());
+        let opened = world.committer.commit(request(&world.catalog, true, None).unwrap());
         assert_eq!(opened.unwrap().parts[0].0, 0);
         world
     }
@@ -180,11 +175,7 @@ fn whoever_appends_while_the_store_is_closed_gets_an_answer() {
             for error in done.iter().filter_map(|done| done.as_ref().err()) {
                 assert_eq!(error.kind(), ErrorKind::Unavailable);
             }
-            assert_eq!(
-                world.head(),
-                1 + there,
-                "acknowledged is there, refused is not"
-            );
+            assert_eq!(world.head(), 1 + there, "acknowledged is there, refused is not");
         },
         TRIES,
     );

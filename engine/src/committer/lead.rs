@@ -133,8 +133,7 @@ impl Lead {
         if std::mem::replace(&mut self.committing, true) {
             let refused = || {
                 let why = "an earlier commit panicked: reopen the store";
-                self.meters
-                    .refused(Err(Error::new(ErrorKind::Poisoned, why)))
+                self.meters.refused(Err(Error::new(ErrorKind::Poisoned, why)))
             };
             results.extend(queue.drain(..).map(|(_, answer)| (answer, refused())));
             return AllGrown::new();
@@ -198,9 +197,7 @@ impl Lead {
                     results.push((slot, Ok(done)));
                 }
                 let grown = grown.into_iter();
-                let grown = grown
-                    .map(|(log, offsets)| (log, offsets, self.due(log)))
-                    .collect();
+                let grown = grown.map(|(log, offsets)| (log, offsets, self.due(log))).collect();
                 for task in std::mem::take(&mut self.changed) {
                     // Marks of it may be gone, and the next is not their child; or all of it is.
                     self.logs.retain(|log, _| log.task != task);
@@ -247,9 +244,7 @@ impl Lead {
     /// Counts a commit.
     fn count(&self, admitted: &[Admitted], events: u64) {
         let appends = admitted.len() as u64;
-        let marked = admitted
-            .iter()
-            .filter(|(_, done)| done.checkpoint.is_some());
+        let marked = admitted.iter().filter(|(_, done)| done.checkpoint.is_some());
         let meters = &self.meters;
         meters.commits.add(1);
         meters.appends.add(appends);
@@ -273,11 +268,7 @@ impl Lead {
         self.due.insert(log.task, (lineage, known.head.bytes));
         // The snapshot's own size is known when it is made; until then the next is not due.
         known.snapshot_at = known.head.bytes + self.catalog.snapshot_distance(log);
-        Some(Due {
-            log,
-            at: known.head.head.next,
-            bytes: known.head.bytes,
-        })
+        Some(Due { log, at: known.head.head.next, bytes: known.head.bytes })
     }
 
     /// Checks all parts of a request, plans it, and merges the plan into the batch.
@@ -300,10 +291,8 @@ impl Lead {
             self.not_grown(*log, *expected)?;
         }
         let done = self.plan(request, batch.seq)?;
-        let (needs, room) = (
-            self.plan.frame_bytes,
-            FRAME_HEADER_LEN + FRAME_PAYLOAD_MAX - batch.buf.len(),
-        );
+        let (needs, room) =
+            (self.plan.frame_bytes, FRAME_HEADER_LEN + FRAME_PAYLOAD_MAX - batch.buf.len());
         if needs > room && !batch.is_empty() {
             return Ok(Admission::Later);
         }
@@ -327,10 +316,7 @@ impl Lead {
             let there =
                 self.logs.contains_key(&part.log) || self.catalog.log().head(part.log)?.is_some();
             if there {
-                return Err(Error::new(
-                    ErrorKind::Conflict,
-                    format!("{} is there", part.log),
-                ));
+                return Err(Error::new(ErrorKind::Conflict, format!("{} is there", part.log)));
             }
             let pending = match part.log.kind {
                 // Restores that come from elsewhere have ended.
@@ -353,10 +339,7 @@ impl Lead {
                          handle is of activation {epoch}: take the task again"
                     ),
                 )
-                .with_detail(Detail::Active {
-                    lineage,
-                    epoch: now,
-                }));
+                .with_detail(Detail::Active { lineage, epoch: now }));
             }
         }
         if let (Some(key), LogKind::Lineage(lineage)) = (&part.key, part.log.kind)
@@ -433,11 +416,7 @@ impl Lead {
             None => self.catalog.snapshot_distance(part.log),
         };
         Ok(LogState {
-            head: LogHead {
-                head,
-                bytes: 0,
-                start: head.next,
-            },
+            head: LogHead { head, bytes: 0, start: head.next },
             chain: self.catalog.chain(part.origin, part.log),
             last_mark: None,
             snapshot_at,

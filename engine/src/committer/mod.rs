@@ -90,18 +90,15 @@ impl Committer {
         });
         let thread = {
             let committer = Arc::downgrade(&committer);
-            crate::sync::thread::Builder::new()
-                .name("milepost-committer".into())
-                .spawn(move || {
-                    run(&woken, &committer);
-                })
+            crate::sync::thread::Builder::new().name("milepost-committer".into()).spawn(move || {
+                run(&woken, &committer);
+            })
         };
         match thread {
             Ok(_) => Ok(committer),
-            Err(e) => Err(Error::new(
-                ErrorKind::Unavailable,
-                format!("cannot start a thread: {e}"),
-            )),
+            Err(e) => {
+                Err(Error::new(ErrorKind::Unavailable, format!("cannot start a thread: {e}")))
+            }
         }
     }
 

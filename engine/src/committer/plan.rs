@@ -131,13 +131,8 @@ impl Lead {
     }
 
     fn plan_parts(&mut self, plan: &mut Plan, request: &Request, seq: Seq) -> Result<Done> {
-        let mut done = Done {
-            parts: SmallVec::new(),
-            seq,
-            repeated: None,
-            checkpoint: None,
-            marked: None,
-        };
+        let mut done =
+            Done { parts: SmallVec::new(), seq, repeated: None, checkpoint: None, marked: None };
         for (n, part) in request.parts.iter().enumerate() {
             let mut start = self.start(plan, part)?;
             let first = start.head.head.next;
@@ -199,11 +194,7 @@ impl Lead {
     fn planned_mark(&self, plan: &Plan, log: LogId) -> Option<CheckpointId> {
         let steps = plan.steps.iter().rev().filter(|step| step.log == log);
         let mark = steps.filter_map(|step| step.mark).next();
-        let known = || {
-            self.logs
-                .get(&log)
-                .and_then(|known| known.last_mark.flatten())
-        };
+        let known = || self.logs.get(&log).and_then(|known| known.last_mark.flatten());
         mark.or_else(known)
     }
 
@@ -220,10 +211,7 @@ impl Lead {
             }
             let header = part.slice(meta.header);
             let hash = (start.chain).next(before.next, &before.hash, header, &meta.body);
-            log.head = Head {
-                next: before.next + 1,
-                hash,
-            };
+            log.head = Head { next: before.next + 1, hash };
             let start = part.records.get(from).map_or(0, |meta| meta.start);
             let full = (meta.end - start) as usize >= SECTION_RAW_TARGET;
             if full || at + 1 == part.records.len() {
@@ -231,12 +219,7 @@ impl Lead {
                 let salts = part.adopted.as_ref().map_or(0, |_| (at + 1 - from) * 16);
                 plan.frame_bytes += bytes + salts + GROUP_OVERHEAD;
                 log.bytes += bytes as u64;
-                plan.cuts.push(Cut {
-                    records: from..at + 1,
-                    first,
-                    prev,
-                    head: log,
-                });
+                plan.cuts.push(Cut { records: from..at + 1, first, prev, head: log });
                 (from, prev, first) = (at + 1, log.head.hash, log.head.next);
             }
         }
@@ -264,17 +247,13 @@ impl Lead {
         };
         let mut earlier = Before {
             entry: &|key| log.get(key),
-            tallies: &mut PlannedTallies {
-                known: &self.tallies,
-                changed: &mut plan.tallies,
-            },
+            tallies: &mut PlannedTallies { known: &self.tallies, changed: &mut plan.tallies },
         };
         let made = plan.index.len();
         index_record(&record, &mut earlier, &mut plan.index)?;
         let made = plan.index.get(made..).unwrap_or_default();
-        let sizes = made
-            .iter()
-            .map(|(key, value)| key.len().max(value.as_ref().map_or(0, Vec::len)));
+        let sizes =
+            made.iter().map(|(key, value)| key.len().max(value.as_ref().map_or(0, Vec::len)));
         match sizes.max() {
             Some(size) if size > ENTRY_MAX => Err(Error::invalid(format!(
                 "an index entry of the event takes {size} bytes, the limit is {ENTRY_MAX}: \
@@ -300,20 +279,12 @@ impl Lead {
         body.parent = body.parent.or(start.last_mark);
         let (head, time_us) = (start.head.head, draft.header.time_us);
         let id = checkpoint_id(part.origin, lineage, head, time_us, &body);
-        let marked = Marked {
-            id,
-            before: head,
-            body: body.clone(),
-            time_us,
-        };
+        let marked = Marked { id, before: head, body: body.clone(), time_us };
         let (kind, payload) = Body::CheckpointMarked(body).encode();
         // A seed of its own: the part's salts are taken by its records.
         let seed = Seed(seed_of_mark(&part.seed.0));
         let mut builder = PartBuilder::new(part.log, part.origin, seed);
-        let header = Header {
-            kind,
-            ..draft.header.clone()
-        };
+        let header = Header { kind, ..draft.header.clone() };
         builder.push(header, BodyForm::Inline, &payload)?;
         let event = builder.finish();
         let begun = plan.cuts.len();

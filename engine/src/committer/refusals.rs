@@ -32,9 +32,7 @@ struct FailingReads {
 impl FailingReads {
     fn read(&self) -> Result<()> {
         let count = |left: u64| left.checked_sub(1);
-        let before = self
-            .countdown
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, count);
+        let before = self.countdown.fetch_update(Ordering::Relaxed, Ordering::Relaxed, count);
         match before {
             Ok(1) => Err(Error::new(ErrorKind::Unavailable, "a read that fails")),
             _ => Ok(()),
@@ -166,10 +164,7 @@ impl World {
             Origin([9; 16]),
             Options::default().snapshots(false),
         );
-        Self {
-            log,
-            engine: engine.unwrap(),
-        }
+        Self { log, engine: engine.unwrap() }
     }
 
     fn task(&self, n: u8) -> Result<Task> {
@@ -183,16 +178,8 @@ impl World {
             task.point(1 + u64::from(at) % head)
         };
         match *op {
-            Op::Start(n) => self
-                .engine
-                .start_task(&format!("task-{n}"), "ana")
-                .map(drop),
-            Op::Append {
-                task,
-                events,
-                key,
-                mark,
-            } => {
+            Op::Start(n) => self.engine.start_task(&format!("task-{n}"), "ana").map(drop),
+            Op::Append { task, events, key, mark } => {
                 let mut append = Append::batch((0..events).map(said));
                 if let Some(key) = key {
                     append = append.key(format!("key-{key}"));
@@ -211,10 +198,7 @@ impl World {
                 part.body(&said(0), 0)?;
                 let header = behalf::header(CheckpointMarked::KIND, 0);
                 part.push(header, BodyForm::Inline, &[0xFF; 3])?;
-                inner
-                    .committer
-                    .commit(Request::one(part.finish()))
-                    .map(drop)
+                inner.committer.commit(Request::one(part.finish())).map(drop)
             }
             Op::Mark(task) => self.task(task)?.checkpoint(Mark::new()).map(drop),
             Op::Branch(task, at) => {
@@ -242,9 +226,7 @@ impl World {
                 self.engine.erase(&task.point(at)?, None)
             }
             Op::Cleanup(keep) => {
-                let plan = self
-                    .engine
-                    .plan_retention(&Retention::new().keep(usize::from(keep)))?;
+                let plan = self.engine.plan_retention(&Retention::new().keep(usize::from(keep)))?;
                 self.engine.apply_retention(&plan, &mut |_, _| {}).map(drop)
             }
             Op::Delete(task) => self.engine.delete_task(self.task(task)?.id()),
@@ -269,9 +251,7 @@ impl World {
             assert_eq!(appended.first, head, "offsets are dense (I2)");
             let read: Result<Vec<_>> = task.read(..).unwrap().collect();
             assert_eq!(read.unwrap().last().unwrap().offset, head);
-            self.engine
-                .checkpoints(&CheckpointQuery::default())
-                .unwrap();
+            self.engine.checkpoints(&CheckpointQuery::default()).unwrap();
         }
     }
 }
@@ -326,26 +306,17 @@ fn handles_and_checkpoints_that_are_given_without_a_read_are_those_that_are_read
     started.append(message()).unwrap();
     let marks = [
         Mark::new().label("first"),
-        Mark::new()
-            .at(1)
-            .metadata(milepost_codec::Json::new("{\"a\": 1}").unwrap()),
+        Mark::new().at(1).metadata(milepost_codec::Json::new("{\"a\": 1}").unwrap()),
         Mark::new().status(milepost_codec::MarkStatus::Failure),
     ];
     for mark in marks {
         let checkpoint = started.checkpoint(mark).unwrap();
-        assert_eq!(
-            engine.checkpoint(&checkpoint.id.to_string()).unwrap(),
-            checkpoint
-        );
+        assert_eq!(engine.checkpoint(&checkpoint.id.to_string()).unwrap(), checkpoint);
     }
-    let restored = engine
-        .restore(&engine.point("task@first").unwrap(), None)
-        .unwrap();
+    let restored = engine.restore(&engine.point("task@first").unwrap(), None).unwrap();
     same(&restored);
     restored.append(message()).unwrap();
-    let branch = engine
-        .branch(&engine.point("task@1").unwrap(), None)
-        .unwrap();
+    let branch = engine.branch(&engine.point("task@1").unwrap(), None).unwrap();
     assert_eq!(branch.append(message()).unwrap().first, 2);
     let named = restored.lineage_named(branch.id()).unwrap();
     assert_eq!(named.head().unwrap(), branch.head().unwrap());

@@ -158,9 +158,7 @@ impl Part {
     }
 
     pub(crate) fn slice(&self, (start, end): (u32, u32)) -> &[u8] {
-        self.bytes
-            .get(start as usize..end as usize)
-            .unwrap_or_default()
+        self.bytes.get(start as usize..end as usize).unwrap_or_default()
     }
 }
 

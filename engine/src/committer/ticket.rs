@@ -81,11 +81,7 @@ impl State {
 
 impl Slot {
     pub(crate) fn new(gate: Arc<Gate>, begun: Option<Stopwatch>) -> Self {
-        Self {
-            state: Mutex::new(State::Waited(None)),
-            gate,
-            begun,
-        }
+        Self { state: Mutex::new(State::Waited(None)), gate, begun }
     }
 
     /// Takes the result. Whoever waits is told when the gate opens, a task that polls now.

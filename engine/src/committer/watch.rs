@@ -86,8 +86,7 @@ impl Watchers {
     fn signal(&self, senders: &mut Vec<Sender<()>>) {
         let before = senders.len();
         senders.retain(|s| !matches!(s.try_send(()), Err(TrySendError::Disconnected(()))));
-        self.any
-            .fetch_sub(before - senders.len(), Ordering::Release);
+        self.any.fetch_sub(before - senders.len(), Ordering::Release);
     }
 
     /// Ends all watches.

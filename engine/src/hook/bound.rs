@@ -39,14 +39,7 @@ impl Bound {
         feed: Arc<Feed>,
     ) -> Self {
         let name = hook.argv().first().cloned().unwrap_or_default();
-        let shared = Arc::new(Shared {
-            hook,
-            name,
-            place,
-            store,
-            clock,
-            feed,
-        });
+        let shared = Arc::new(Shared { hook, name, place, store, clock, feed });
         Self { shared }
     }
 
@@ -82,9 +75,7 @@ impl Bound {
         };
         tracing::warn!("{}", alert.message);
         let place = self.shared.place;
-        self.shared
-            .feed
-            .call(Box::new(move |hooks| hooks.failed(place, &alert)));
+        self.shared.feed.call(Box::new(move |hooks| hooks.failed(place, &alert)));
         Err(failed)
     }
 
@@ -144,16 +135,10 @@ impl Hook for Bound {
         if !self.is_on(point) {
             return Ok(());
         }
-        let place = Where {
-            task: Some(&to.task),
-            lineage: Some(to.lineage),
-            offset: Some(to.offset),
-        };
-        let restore = RestoreForm {
-            address: to.to_string(),
-            checkpoint: to.checkpoint,
-            epoch: None,
-        };
+        let place =
+            Where { task: Some(&to.task), lineage: Some(to.lineage), offset: Some(to.offset) };
+        let restore =
+            RestoreForm { address: to.to_string(), checkpoint: to.checkpoint, epoch: None };
         let document = self.document(point, place, About::Restore(restore));
         self.before(point, &to.task, &document)
     }
@@ -164,11 +149,8 @@ impl Hook for Bound {
             return;
         }
         let head = task.head().ok().map(|head| head.next);
-        let place = Where {
-            task: Some(task.id()),
-            lineage: Some(task.lineage().id()),
-            offset: head,
-        };
+        let place =
+            Where { task: Some(task.id()), lineage: Some(task.lineage().id()), offset: head };
         let address = task.point(head.unwrap_or_default());
         let restore = RestoreForm {
             address: address.map_or_else(|_| task.id().to_owned(), |point| point.to_string()),
@@ -184,10 +166,7 @@ impl Hook for Bound {
         if !self.is_on(point) {
             return;
         }
-        let place = Where {
-            task: Some(&change.task),
-            ..Where::default()
-        };
+        let place = Where { task: Some(&change.task), ..Where::default() };
         let document = self.document(point, place, About::Workspace(change.into()));
         self.later(point, Some(change.task.clone()), document);
     }
@@ -197,10 +176,7 @@ impl Hook for Bound {
         if !self.is_on(point) {
             return;
         }
-        let place = Where {
-            task: alert.task.as_deref(),
-            ..Where::default()
-        };
+        let place = Where { task: alert.task.as_deref(), ..Where::default() };
         let document = self.document(point, place, About::Alert(alert.into()));
         if alert.kind != AlertKind::HookFailed {
             self.later(point, alert.task.clone(), document);

@@ -194,9 +194,7 @@ impl CommandHook {
         }
         if !(1..=TIMEOUT_MS_MAX).contains(&self.timeout_ms) {
             let given = self.timeout_ms;
-            return Err(format!(
-                "`timeout_ms` is 1 to {TIMEOUT_MS_MAX}, not {given}"
-            ));
+            return Err(format!("`timeout_ms` is 1 to {TIMEOUT_MS_MAX}, not {given}"));
         }
         if self.veto && !self.on.iter().any(|point| point.may_refuse()) {
             return Err("`veto` is for hooks before a checkpoint or restore".into());
@@ -206,9 +204,7 @@ impl CommandHook {
         }
         let known = |name: &&String| !(0..=u16::MAX).any(|kind| Body::name_of(kind) == *name);
         match self.kinds.iter().find(known) {
-            Some(name) => Err(format!(
-                "`kinds` has `{name}`, and events have no such kind"
-            )),
+            Some(name) => Err(format!("`kinds` has `{name}`, and events have no such kind")),
             None => Ok(()),
         }
     }

@@ -70,10 +70,7 @@ impl CommandHooks {
         let file = file.as_ref();
         let found = read(file, FILE_MAX)?;
         let found = found.ok_or_else(|| Error::not_found(format!("no {}", file.display())))?;
-        Ok(Self {
-            hooks: parse(file, &found.bytes)?,
-            warning: None,
-        })
+        Ok(Self { hooks: parse(file, &found.bytes)?, warning: None })
     }
 
     /// Adds one.
@@ -205,9 +202,7 @@ impl Found {
         let (owner, place) = (self.owner, file.display());
         let me = rustix::process::geteuid().as_raw();
         if owner != me {
-            return Err(Error::invalid(format!(
-                "{place} belongs to user {owner}, not to {me}"
-            )));
+            return Err(Error::invalid(format!("{place} belongs to user {owner}, not to {me}")));
         }
         if self.mode & 0o022 != 0 {
             return Err(Error::invalid(format!(
@@ -241,9 +236,7 @@ pub(super) fn read(path: &Path, max: u64) -> Result<Option<Found>> {
     let read = file.take(max + 1).read_to_end(&mut bytes);
     read.map_err(|e| Error::new(ErrorKind::Unavailable, format!("cannot read {place}: {e}")))?;
     if bytes.len() as u64 > max {
-        return Err(Error::invalid(format!(
-            "{place} is larger than {max} bytes"
-        )));
+        return Err(Error::invalid(format!("{place} is larger than {max} bytes")));
     }
     let (owner, mode) = (about.uid(), about.mode());
     Ok(Some(Found { bytes, owner, mode }))
@@ -274,10 +267,7 @@ mod tests {
     #[test]
     fn what_is_wrong_in_a_file_is_said_with_its_place() {
         let unknown = error("{\"hooks\":[\n  {\"on\":[\"event\"],\"run\":[\"x\"],\"tiemout\":1}]}");
-        assert!(
-            unknown.starts_with("/x/hooks.json: unknown field `tiemout`"),
-            "{unknown}"
-        );
+        assert!(unknown.starts_with("/x/hooks.json: unknown field `tiemout`"), "{unknown}");
         assert!(unknown.contains("line 2 column"), "{unknown}");
         assert!(
             error("{\"hooks\":[{\"on\":\"event\",\"run\":[\"x\"]}]}").contains("line 1 column")
@@ -286,32 +276,14 @@ mod tests {
         assert!(error("{\"hooks\":[{\"on\":[\"event\"]}]}").contains("missing field `run`"));
         let cases = [
             (r#"{"on":["event"],"run":[]}"#, "names no program"),
-            (
-                r#"{"on":["event"],"run":["./x"]}"#,
-                "neither an absolute path",
-            ),
+            (r#"{"on":["event"],"run":["./x"]}"#, "neither an absolute path"),
             (r#"{"on":["event"],"run":["x","\u0000"]}"#, "zero byte"),
             (r#"{"on":[],"run":["x"]}"#, "`on` says nothing"),
-            (
-                r#"{"on":["event"],"run":["x"],"timeout_ms":0}"#,
-                "1 to 600000, not 0",
-            ),
-            (
-                r#"{"on":["event"],"run":["x"],"timeout_ms":600001}"#,
-                "not 600001",
-            ),
-            (
-                r#"{"on":["event","alert"],"run":["x"],"veto":true}"#,
-                "`veto` is for",
-            ),
-            (
-                r#"{"on":["alert"],"run":["x"],"kinds":["message"]}"#,
-                "`kinds` is for",
-            ),
-            (
-                r#"{"on":["event"],"run":["x"],"kinds":["mesage"]}"#,
-                "`mesage`",
-            ),
+            (r#"{"on":["event"],"run":["x"],"timeout_ms":0}"#, "1 to 600000, not 0"),
+            (r#"{"on":["event"],"run":["x"],"timeout_ms":600001}"#, "not 600001"),
+            (r#"{"on":["event","alert"],"run":["x"],"veto":true}"#, "`veto` is for"),
+            (r#"{"on":["alert"],"run":["x"],"kinds":["message"]}"#, "`kinds` is for"),
+            (r#"{"on":["event"],"run":["x"],"kinds":["mesage"]}"#, "`mesage`"),
         ];
         for (hook, what) in cases {
             let good = r#"{"on":["event"],"run":["x"]}"#;
@@ -337,9 +309,6 @@ mod tests {
         std::fs::remove_file(&file).unwrap();
         std::fs::write(&file, vec![b' '; FILE_MAX as usize + 1]).unwrap();
         let error = CommandHooks::read(&file).unwrap_err();
-        assert!(
-            error.to_string().contains("larger than 1048576 bytes"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("larger than 1048576 bytes"), "{error}");
     }
 }

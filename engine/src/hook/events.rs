@@ -31,25 +31,14 @@ impl Delivery {
         let (tell, told) = crossbeam_channel::bounded(1);
         let of_events = hooks.of_events();
         let any = !of_events.is_empty();
-        let teller = Teller {
-            hooks,
-            of_events,
-            catalog,
-            feed: Arc::clone(&feed),
-            told: tell,
-            task: None,
-        };
+        let teller =
+            Teller { hooks, of_events, catalog, feed: Arc::clone(&feed), told: tell, task: None };
         let thread = std::thread::Builder::new().name("milepost-hooks".into());
         let thread = thread.spawn(move || teller.run()).map_err(|e| {
             let message = format!("cannot start a thread: {e}");
             Error::new(ErrorKind::Unavailable, message)
         })?;
-        Ok(Self {
-            feed,
-            told,
-            thread,
-            of_events: any,
-        })
+        Ok(Self { feed, told, thread, of_events: any })
     }
 
     /// Where growth of logs is noted, if any hook wants events.

@@ -177,9 +177,7 @@ mod tests {
     #[test]
     fn calls_over_the_limit_are_left_out_and_counted() {
         let feed = Feed::default();
-        let taken = (0..CALLS_MAX + 5)
-            .filter(|_| feed.call(Box::new(|_| ())))
-            .count();
+        let taken = (0..CALLS_MAX + 5).filter(|_| feed.call(Box::new(|_| ()))).count();
         assert_eq!(taken, CALLS_MAX);
         assert_eq!((feed.left_out(), feed.left_out()), (5, 0));
         assert_eq!(feed.abandon(), (0, CALLS_MAX));

@@ -124,18 +124,13 @@ pub(super) fn run(
     drop(hold);
     match how {
         None => Ok(()),
-        Some(how) => Err(Failed {
-            how,
-            said: clean(&said),
-        }),
+        Some(how) => Err(Failed { how, said: clean(&said) }),
     }
 }
 
 fn command(argv: &[String], hook: &str) -> Command {
     use std::os::unix::process::CommandExt;
-    let (program, args) = argv
-        .split_first()
-        .map_or(("", &[] as &[String]), |(p, a)| (p, a));
+    let (program, args) = argv.split_first().map_or(("", &[] as &[String]), |(p, a)| (p, a));
     let mut command = Command::new(program);
     command
         .args(args)
@@ -162,11 +157,7 @@ fn wait(
         }
     };
     let pid = Pid::from_child(&child);
-    let started = Started {
-        pid,
-        stdin: child.stdin.take(),
-        stderr: child.stderr.take(),
-    };
+    let started = Started { pid, stdin: child.stdin.take(), stderr: child.stderr.take() };
     let _ = start.send(Ok(started));
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     let status = loop {
@@ -201,10 +192,7 @@ fn pump_all(started: Started, document: &[u8], over: &PipeReader) -> Vec<u8> {
     let (mut stdin, mut stderr) = (stdin, stderr);
     let mut left = document;
     let mut said = Vec::new();
-    for fd in [
-        stdin.as_ref().map(nonblocking),
-        stderr.as_ref().map(nonblocking),
-    ] {
+    for fd in [stdin.as_ref().map(nonblocking), stderr.as_ref().map(nonblocking)] {
         if fd == Some(false) {
             // It could wait for ever then.
             return said;
@@ -289,18 +277,12 @@ mod tests {
     fn a_failure_says_how_it_ended_and_what_it_said() {
         let failed = sh("printf 'no\\033[1m such\\n thing' >&2; exit 3", b"", LONG).unwrap_err();
         assert_eq!(failed.reason(), "no[1m such thing");
-        assert_eq!(
-            failed.to_string(),
-            "ended with exit code 3: no[1m such thing"
-        );
+        assert_eq!(failed.to_string(), "ended with exit code 3: no[1m such thing");
         let failed = sh("kill -9 $$", b"", LONG).unwrap_err();
         assert_eq!(failed.reason(), "was ended by signal 9");
         let argv = ["/nowhere/at/all".to_owned()];
         let failed = run(&argv, "event", b"", LONG).unwrap_err();
-        assert!(
-            failed.reason().starts_with("cannot be started: "),
-            "{failed}"
-        );
+        assert!(failed.reason().starts_with("cannot be started: "), "{failed}");
     }
 
     #[test]
@@ -327,11 +309,7 @@ mod tests {
         let pid = folder.path().join("pid");
         let script = format!("sleep 600 & echo $! > {}", pid.display());
         assert!(sh(&script, &vec![b'x'; 1 << 20], LONG).is_ok());
-        let left: i32 = std::fs::read_to_string(pid)
-            .unwrap()
-            .trim()
-            .parse()
-            .unwrap();
+        let left: i32 = std::fs::read_to_string(pid).unwrap().trim().parse().unwrap();
         let left = Pid::from_raw(left).unwrap();
         // It may run on, since the program ended by itself.
         rustix::process::kill_process(left, Signal::KILL).unwrap();

@@ -53,13 +53,7 @@ impl StoreTrust {
             Some(data) => Remembered::read(data, STORES)?.stores.get(&name).cloned(),
             None => None,
         };
-        Ok(Self {
-            id,
-            trusted: remembered.as_ref() == Some(&mark),
-            name,
-            mark,
-            places,
-        })
+        Ok(Self { id, trusted: remembered.as_ref() == Some(&mark), name, mark, places })
     }
 
     /// Trusts the store from now on. A program that made a store calls this where the commands of
@@ -100,10 +94,7 @@ mod tests {
         let (store, other) = (dir.path().join("store"), dir.path().join("other"));
         drop(Engine::open(&store, Options::default()).unwrap());
         drop(Engine::open(&other, Options::default()).unwrap());
-        let places = Places {
-            config: None,
-            data: Some(dir.path().join("data")),
-        };
+        let places = Places { config: None, data: Some(dir.path().join("data")) };
         let of = |dir: &Path| StoreTrust::at(places.clone(), dir).unwrap();
         assert!(!of(&store).trusted);
         of(&store).grant().unwrap();
@@ -122,10 +113,7 @@ mod tests {
             fs::copy(dir.path().join("kept").join(name), store.join(name)).unwrap();
         }
         assert!(!of(&store).trusted);
-        let none = Places {
-            config: None,
-            data: None,
-        };
+        let none = Places { config: None, data: None };
         assert!(!StoreTrust::at(none.clone(), &other).unwrap().trusted);
         assert!(StoreTrust::at(none, &other).unwrap().grant().is_err());
     }
@@ -135,10 +123,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let store = dir.path().join("store");
         drop(Engine::open(&store, Options::default()).unwrap());
-        let places = Places {
-            config: None,
-            data: Some(dir.path().join("data")),
-        };
+        let places = Places { config: None, data: Some(dir.path().join("data")) };
         let mut trust = StoreTrust::at(places.clone(), &store).unwrap();
         assert!(!trust.revoke().unwrap());
         trust.grant().unwrap();

@@ -158,10 +158,7 @@ impl Remembered {
     pub(super) fn read(data: &Path, name: &str) -> Result<Self> {
         let file = data.join(name);
         let Some(found) = config::read(&file, REMEMBERED_MAX)? else {
-            return Ok(Self {
-                version: VERSION,
-                stores: BTreeMap::new(),
-            });
+            return Ok(Self { version: VERSION, stores: BTreeMap::new() });
         };
         found.check_is_ours(&file)?;
         let place = file.display();
@@ -260,10 +257,7 @@ mod tests {
             let hooks = self.hooks();
             assert_eq!(hooks.iter().count(), 0);
             let warning = hooks.warning().unwrap_or_default();
-            assert!(
-                warning.contains(why) && warning.contains("milepost trust"),
-                "{warning}"
-            );
+            assert!(warning.contains(why) && warning.contains("milepost trust"), "{warning}");
         }
     }
 
@@ -274,10 +268,7 @@ mod tests {
         world.trust();
         assert_eq!(world.hooks().iter().count(), 1);
         assert_eq!(world.hooks().warning(), None);
-        let mode = fs::metadata(world.remembered())
-            .unwrap()
-            .permissions()
-            .mode();
+        let mode = fs::metadata(world.remembered()).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         fs::write(world.store().join(FILE), format!("{HOOKS} ")).unwrap();
         world.is_unused("changed since");
@@ -313,11 +304,7 @@ mod tests {
         let own = world.dir.path().join("config").join(FILE);
         fs::write(&own, HOOKS).unwrap();
         fs::set_permissions(&own, Permissions::from_mode(0o600)).unwrap();
-        assert_eq!(
-            world.hooks().iter().count(),
-            2,
-            "the user's own and the store's"
-        );
+        assert_eq!(world.hooks().iter().count(), 2, "the user's own and the store's");
         fs::set_permissions(&own, Permissions::from_mode(0o662)).unwrap();
         let error = world.places().hooks_for(&world.store()).unwrap_err();
         assert!(error.to_string().contains("written by others"), "{error}");

@@ -201,12 +201,7 @@ impl SnapshotNote {
 
     fn check_under(&self, name: &[u8], key: Option<&StoreKey>) -> [u8; 16] {
         let numbers = [self.size, self.log_bytes, self.erased].map(u64::to_le_bytes);
-        let parts: [&[u8]; 4] = [
-            b"milepost.note.1\0",
-            name,
-            &self.chunk.0,
-            numbers.as_flattened(),
-        ];
+        let parts: [&[u8]; 4] = [b"milepost.note.1\0", name, &self.chunk.0, numbers.as_flattened()];
         milepost_codec::check_of(key, &parts)
     }
 
@@ -216,10 +211,6 @@ impl SnapshotNote {
         if note.check == note.check_under(name, key) {
             return Ok(note);
         }
-        Err(Error::corrupt(
-            "snapshot note",
-            "a note that matches its check",
-            "another",
-        ))
+        Err(Error::corrupt("snapshot note", "a note that matches its check", "another"))
     }
 }

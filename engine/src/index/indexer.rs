@@ -97,11 +97,8 @@ pub(crate) fn index_record(
         LogKind::Lineage(lineage) => {
             let task = record.log.task;
             if let Some(key) = &record.header.key {
-                let entry = KeyEntry {
-                    first: record.offset,
-                    count: record.header.batch,
-                    seq: record.seq,
-                };
+                let entry =
+                    KeyEntry { first: record.offset, count: record.header.batch, seq: record.seq };
                 puts.push((keys::idempotency(task, lineage, key), Some(entry.encode())));
             }
             let Some(payload) = record.payload else {
@@ -131,10 +128,7 @@ fn index_mark(
     let LogKind::Lineage(lineage) = record.log.kind else {
         return;
     };
-    let head = Head {
-        next: record.offset,
-        hash: record.before,
-    };
+    let head = Head { next: record.offset, hash: record.before };
     let id = checkpoint_id(record.origin, lineage, head, record.header.time_us, &mark);
     let elided = size > MARK_INLINE_MAX;
     if elided {
@@ -148,21 +142,13 @@ fn index_mark(
         body: mark,
         elided,
     };
-    let place = MarkPlace {
-        task: record.log.task,
-        lineage,
-        offset: record.offset,
-    };
+    let place = MarkPlace { task: record.log.task, lineage, offset: record.offset };
     puts.extend(mark_puts(place, &entry));
 }
 
 /// The entries of a checkpoint.
 fn mark_puts(place: MarkPlace, entry: &MarkEntry) -> Vec<IndexPut> {
-    let MarkPlace {
-        task,
-        lineage,
-        offset,
-    } = place;
+    let MarkPlace { task, lineage, offset } = place;
     let named = |kind, name: &String| keys::named_mark(kind, task, name, lineage, offset);
     let label = entry.body.label.iter().map(|l| named(Kind::MarkLabel, l));
     let aliases = entry.body.aliases.iter();
@@ -233,11 +219,8 @@ fn index_control(
             put(keys::lineage(task, opened.lineage), entry.encode());
         }
         Control::Activated(activated) => {
-            let entry = ActivationEntry {
-                lineage: activated.lineage,
-                back: activated.back,
-                time_us,
-            };
+            let entry =
+                ActivationEntry { lineage: activated.lineage, back: activated.back, time_us };
             put(keys::activation(task, activated.epoch), entry.encode());
         }
         Control::Pinned(pinned) => {
@@ -249,28 +232,20 @@ fn index_control(
         Control::Retained(retained) => remove_marks(task, &retained.removed, before, puts)?,
         Control::Trimmed(trimmed) => {
             let entry = BaseEntry {
-                head: Head {
-                    next: trimmed.offset,
-                    hash: trimmed.hash,
-                },
+                head: Head { next: trimmed.offset, hash: trimmed.hash },
                 chunk: trimmed.base,
             };
             put(keys::base(task, trimmed.lineage), entry.encode());
         }
         Control::Dropped(dropped) => drop_lineage(task, dropped.lineage, before, puts)?,
         Control::RestoreBegun(begun) => {
-            let entry = PendingEntry {
-                restore: begun.restore,
-                begun: record.offset,
-                time_us,
-            };
+            let entry = PendingEntry { restore: begun.restore, begun: record.offset, time_us };
             put(keys::pending(task), entry.encode());
         }
         Control::RestoreEnded(_) => puts.push((keys::pending(task), None)),
-        Control::Erased(erased) => put(
-            keys::erased(task, erased.lineage, erased.offset),
-            erased.body_hash.0.to_vec(),
-        ),
+        Control::Erased(erased) => {
+            put(keys::erased(task, erased.lineage, erased.offset), erased.body_hash.0.to_vec())
+        }
         _ => {}
     }
     Ok(())
@@ -320,20 +295,12 @@ fn remove_marks(
 ) -> Result<()> {
     let mut gone = 0;
     for mark in removed {
-        let place = MarkPlace {
-            task,
-            lineage: mark.lineage,
-            offset: mark.offset,
-        };
+        let place = MarkPlace { task, lineage: mark.lineage, offset: mark.offset };
         let key = keys::mark(task, mark.lineage, mark.offset);
         // What was trimmed and compacted away has no entry any more.
         if let Some(entry) = (before.entry)(&key)? {
             let entry = MarkEntry::decode(&entry)?;
-            puts.extend(
-                mark_puts(place, &entry)
-                    .into_iter()
-                    .map(|(key, _)| (key, None)),
-            );
+            puts.extend(mark_puts(place, &entry).into_iter().map(|(key, _)| (key, None)));
             gone += 1;
         }
     }
@@ -354,11 +321,8 @@ fn drop_lineage(
     puts.push((keys::base(task, lineage), None));
     let key = keys::lineage(task, lineage);
     if let Some(entry) = (before.entry)(&key)? {
-        let dropped = LineageEntry {
-            dropped: true,
-            description: None,
-            ..LineageEntry::decode(&entry)?
-        };
+        let dropped =
+            LineageEntry { dropped: true, description: None, ..LineageEntry::decode(&entry)? };
         puts.push((key, Some(dropped.encode())));
     }
     Ok(())

@@ -131,10 +131,7 @@ pub(crate) fn of_lineage(kind: Kind, task: TaskNo, lineage: LineageId) -> Vec<u8
 }
 
 pub(crate) fn block(log: LogId, first: Offset, part: u16) -> Vec<u8> {
-    let key = Builder::new(Kind::Block)
-        .u64(log.task.0)
-        .u32(log.kind.number())
-        .u64(first);
+    let key = Builder::new(Kind::Block).u64(log.task.0).u32(log.kind.number()).u64(first);
     key.bytes(&part.to_be_bytes()).0
 }
 
@@ -197,29 +194,15 @@ pub(crate) fn activation(task: TaskNo, epoch: Epoch) -> Vec<u8> {
 }
 
 pub(crate) fn mark(task: TaskNo, lineage: LineageId, offset: Offset) -> Vec<u8> {
-    Builder::new(Kind::Mark)
-        .u64(task.0)
-        .u32(lineage.0)
-        .u64(offset)
-        .0
+    Builder::new(Kind::Mark).u64(task.0).u32(lineage.0).u64(offset).0
 }
 
 pub(crate) fn task_mark(task: TaskNo, seq: Seq, lineage: LineageId, offset: Offset) -> Vec<u8> {
-    Builder::new(Kind::TaskMark)
-        .u64(task.0)
-        .u64(seq)
-        .u32(lineage.0)
-        .u64(offset)
-        .0
+    Builder::new(Kind::TaskMark).u64(task.0).u64(seq).u32(lineage.0).u64(offset).0
 }
 
 pub(crate) fn store_mark(seq: Seq, task: TaskNo, lineage: LineageId, offset: Offset) -> Vec<u8> {
-    Builder::new(Kind::StoreMark)
-        .u64(seq)
-        .u64(task.0)
-        .u32(lineage.0)
-        .u64(offset)
-        .0
+    Builder::new(Kind::StoreMark).u64(seq).u64(task.0).u32(lineage.0).u64(offset).0
 }
 
 pub(crate) fn mark_id(id: &CheckpointId) -> Vec<u8> {
@@ -228,11 +211,7 @@ pub(crate) fn mark_id(id: &CheckpointId) -> Vec<u8> {
 
 /// The prefix of a label's or alias's keys.
 pub(crate) fn named(kind: Kind, task: TaskNo, name: &str) -> Vec<u8> {
-    Builder::new(kind)
-        .u64(task.0)
-        .bytes(name.as_bytes())
-        .bytes(&[0])
-        .0
+    Builder::new(kind).u64(task.0).bytes(name.as_bytes()).bytes(&[0]).0
 }
 
 pub(crate) fn named_mark(
@@ -242,10 +221,7 @@ pub(crate) fn named_mark(
     lineage: LineageId,
     offset: Offset,
 ) -> Vec<u8> {
-    Builder(named(kind, task, name))
-        .u32(lineage.0)
-        .u64(offset)
-        .0
+    Builder(named(kind, task, name)).u32(lineage.0).u64(offset).0
 }
 
 /// The prefix of the entries of one idempotency key, in all lineages of a task.
@@ -268,16 +244,10 @@ pub(crate) fn tail_lineage(key: &[u8]) -> LineageId {
 /// The prefix of a reducer's snapshots in a lineage.
 pub(crate) fn snapshots(task: TaskNo, lineage: LineageId, reducer: &str, version: u32) -> Vec<u8> {
     let mut hasher = blake3::Hasher::new();
-    hasher
-        .update(reducer.as_bytes())
-        .update(&version.to_le_bytes());
+    hasher.update(reducer.as_bytes()).update(&version.to_le_bytes());
     let hash = hasher.finalize();
     let short = hash.as_bytes().split_at(8).0;
-    Builder::new(Kind::Snapshot)
-        .u64(task.0)
-        .u32(lineage.0)
-        .bytes(short)
-        .0
+    Builder::new(Kind::Snapshot).u64(task.0).u32(lineage.0).bytes(short).0
 }
 
 /// A key of `prefix` that ends in an offset.
@@ -287,34 +257,23 @@ pub(crate) fn with_offset(prefix: &[u8], offset: Offset) -> Vec<u8> {
 
 /// The numbers at the end of a key, big-endian.
 pub(crate) fn tail_u64(key: &[u8]) -> u64 {
-    key.last_chunk::<8>()
-        .map_or(0, |bytes| u64::from_be_bytes(*bytes))
+    key.last_chunk::<8>().map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }
 
 /// The lineage and offset that a key of a mark ends in.
 pub(crate) fn mark_place(key: &[u8]) -> (LineageId, Offset) {
-    let lineage = key
-        .len()
-        .checked_sub(12)
-        .and_then(|at| key.get(at..)?.first_chunk::<4>());
-    (
-        LineageId(lineage.map_or(0, |b| u32::from_be_bytes(*b))),
-        tail_u64(key),
-    )
+    let lineage = key.len().checked_sub(12).and_then(|at| key.get(at..)?.first_chunk::<4>());
+    (LineageId(lineage.map_or(0, |b| u32::from_be_bytes(*b))), tail_u64(key))
 }
 
 /// The task, or commit, that follows the kind in a key.
 pub(crate) fn first_u64(key: &[u8]) -> u64 {
-    key.get(1..)
-        .and_then(|k| k.first_chunk::<8>())
-        .map_or(0, |b| u64::from_be_bytes(*b))
+    key.get(1..).and_then(|k| k.first_chunk::<8>()).map_or(0, |b| u64::from_be_bytes(*b))
 }
 
 /// The task that follows the commit in a key of the store's marks.
 pub(crate) fn second_u64(key: &[u8]) -> u64 {
-    key.get(9..)
-        .and_then(|k| k.first_chunk::<8>())
-        .map_or(0, |b| u64::from_be_bytes(*b))
+    key.get(9..).and_then(|k| k.first_chunk::<8>()).map_or(0, |b| u64::from_be_bytes(*b))
 }
 
 /// The chunk that a key names.
@@ -324,22 +283,15 @@ pub(crate) fn chunk_id(key: &[u8]) -> Option<ChunkId> {
 
 /// The first offset in the key of a block's part.
 pub(crate) fn block_first(key: &[u8]) -> Offset {
-    key.get(13..)
-        .and_then(|k| k.first_chunk::<8>())
-        .map_or(0, |b| u64::from_be_bytes(*b))
+    key.get(13..).and_then(|k| k.first_chunk::<8>()).map_or(0, |b| u64::from_be_bytes(*b))
 }
 
 /// The task and log of a key that begins with them.
 pub(crate) fn log_of(key: &[u8]) -> LogId {
-    let number = key
-        .get(9..)
-        .and_then(|k| k.first_chunk::<4>())
-        .map_or(0, |b| u32::from_be_bytes(*b));
+    let number =
+        key.get(9..).and_then(|k| k.first_chunk::<4>()).map_or(0, |b| u32::from_be_bytes(*b));
     let kind = milepost_codec::LogKind::from_number(number);
-    LogId {
-        task: TaskNo(first_u64(key)),
-        kind,
-    }
+    LogId { task: TaskNo(first_u64(key)), kind }
 }
 
 #[cfg(test)]
@@ -360,9 +312,6 @@ mod tests {
         let key = task_mark(TaskNo(7), 8, LineageId(9), 10);
         assert_eq!(mark_place(&key), (LineageId(9), 10));
         assert_eq!(first_u64(&key), 7);
-        assert_eq!(
-            log_of(&head(LogId::control(TaskNo(3)))),
-            LogId::control(TaskNo(3))
-        );
+        assert_eq!(log_of(&head(LogId::control(TaskNo(3)))), LogId::control(TaskNo(3)));
     }
 }

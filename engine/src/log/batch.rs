@@ -44,12 +44,7 @@ impl Batch {
     pub(crate) fn with_room(seq: Seq, bytes: usize) -> Self {
         let mut buf = Vec::with_capacity(FRAME_HEADER_LEN + bytes);
         buf.resize(FRAME_HEADER_LEN, 0);
-        Self {
-            seq,
-            buf,
-            groups: SmallVec::new(),
-            index: Vec::new(),
-        }
+        Self { seq, buf, groups: SmallVec::new(), index: Vec::new() }
     }
 
     /// Takes the check of the frame it was read from.

@@ -55,9 +55,7 @@ impl Log for MemoryLog {
     }
 
     fn head(&self, log: LogId) -> Result<Option<LogHead>> {
-        self.get(&keys::head(log))?
-            .map(|bytes| LogHead::decode(&bytes))
-            .transpose()
+        self.get(&keys::head(log))?.map(|bytes| LogHead::decode(&bytes)).transpose()
     }
 
     fn stretch(&self, log: LogId, offset: Offset) -> Result<Option<Stretch>> {
@@ -78,9 +76,7 @@ impl Log for MemoryLog {
         let tail = self.tail.read();
         let waiting = tail.scan(from, to, backwards, limit);
         let notes = self.notes.read();
-        let stored = notes
-            .iter()
-            .filter(|(key, _)| from <= key.as_slice() && key.as_slice() < to);
+        let stored = notes.iter().filter(|(key, _)| from <= key.as_slice() && key.as_slice() < to);
         let stored = stored.map(|(key, value)| (key.clone(), value.clone()));
         Ok(merge(waiting, stored, backwards, limit))
     }
@@ -103,10 +99,7 @@ impl Log for MemoryLog {
         if pieces {
             self.lists.write().insert(id);
         }
-        self.chunks
-            .write()
-            .entry(id)
-            .or_insert_with(|| content.to_vec());
+        self.chunks.write().entry(id).or_insert_with(|| content.to_vec());
         Ok(id)
     }
 

@@ -70,11 +70,7 @@ pub(crate) fn walk(prefix: &[u8], scan: &Scan<'_>, show: &mut Shown<'_>) -> Resu
 impl dyn Log {
     /// Shows all entries of the index whose keys begin so, in order of keys.
     pub(crate) fn walk(&self, prefix: &[u8], show: &mut Shown<'_>) -> Result<()> {
-        walk(
-            prefix,
-            &|from, to, limit| self.scan(from, to, false, limit),
-            show,
-        )
+        walk(prefix, &|from, to, limit| self.scan(from, to, false, limit), show)
     }
 }
 
@@ -141,17 +137,12 @@ pub(crate) trait Log: Send + Sync {
     /// Stores chunks of at most 1 MiB each that list no pieces, each once; those that are not there
     /// together. They are durable after `sync_chunks`.
     fn put_chunks(&self, contents: &[&[u8]]) -> Result<Vec<ChunkId>> {
-        contents
-            .iter()
-            .map(|content| self.put_chunk(content, false))
-            .collect()
+        contents.iter().map(|content| self.put_chunk(content, false)).collect()
     }
 
     /// Which chunks are stored, and whole as far as is known. Each counts as used from now on.
     fn has_chunks(&self, ids: &[ChunkId]) -> Result<Vec<bool>> {
-        ids.iter()
-            .map(|id| self.get_chunk(id).map(|content| content.is_some()))
-            .collect()
+        ids.iter().map(|id| self.get_chunk(id).map(|content| content.is_some())).collect()
     }
 
     /// Says that chunks which are there are needed: a compaction that is under way keeps them.

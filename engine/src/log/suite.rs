@@ -46,12 +46,7 @@ impl Subject {
         let dir = tempfile::tempdir().unwrap();
         let log = open(&dir);
         let origin = Origin(log.store().0);
-        Self {
-            log: Arc::new(log),
-            origin,
-            dir: Some(dir),
-            stage,
-        }
+        Self { log: Arc::new(log), origin, dir: Some(dir), stage }
     }
 
     /// Brings everything to the stage.
@@ -99,10 +94,7 @@ fn batch(
     let mut batch = Batch::new(log.seq() + 1);
     let chain = Chain::new(origin, LOG);
     let before = log.head(LOG).unwrap().unwrap_or(LogHead {
-        head: Head {
-            next: 0,
-            hash: chain.root(),
-        },
+        head: Head { next: 0, hash: chain.root() },
         bytes: 0,
         start: 0,
     });
@@ -111,10 +103,7 @@ fn batch(
         // An owner set: a control event that has no entry in the index.
         let owner = OwnerSet { user: text.clone() };
         let (kind, payload) = Control::from(owner).encode();
-        let header = milepost_codec::Header {
-            kind,
-            ..Default::default()
-        };
+        let header = milepost_codec::Header { kind, ..Default::default() };
         let header = header.encode();
         encode_record(&mut records, &header, BodyForm::Inline, &payload);
         let body = body_hash(&salt(seed, n), BodyForm::Inline, &payload);
@@ -135,11 +124,7 @@ fn batch(
         first: before.head.next,
         count: texts.len() as u32,
         prev: before.head.hash,
-        head: LogHead {
-            head,
-            bytes: before.bytes + records.len() as u64,
-            start: 0,
-        },
+        head: LogHead { head, bytes: before.bytes + records.len() as u64, start: 0 },
         section: start..batch.buf.len(),
     });
     batch.index.extend(entries.iter().cloned());
@@ -154,10 +139,7 @@ fn names(range: std::ops::Range<u64>, len: usize) -> Vec<String> {
 fn texts(log: &dyn Log) -> Vec<String> {
     let (mut found, mut next) = (Vec::new(), 0);
     while let Some(stretch) = log.stretch(LOG, next).unwrap() {
-        assert!(
-            (stretch.first..stretch.end()).contains(&next),
-            "the stretch holds it"
-        );
+        assert!((stretch.first..stretch.end()).contains(&next), "the stretch holds it");
         let mut at = stretch.first;
         for section in stretch.sections() {
             for record in section.unwrap().iter() {

@@ -61,12 +61,7 @@ pub(crate) struct Tail {
 impl Tail {
     /// Takes in a committed batch.
     pub(crate) fn push(&mut self, batch: Batch) {
-        let Batch {
-            seq,
-            buf,
-            groups,
-            index,
-        } = batch;
+        let Batch { seq, buf, groups, index } = batch;
         let check = buf.first_chunk::<16>().copied().unwrap_or_default();
         let size = buf.len() + index.iter().map(|(k, _)| k.len() + 64).sum::<usize>();
         let bytes = Arc::new(buf);
@@ -78,26 +73,15 @@ impl Tail {
                 range: group.section.clone(),
                 bytes: Arc::clone(&bytes),
             };
-            self.stretches
-                .entry(group.log)
-                .or_default()
-                .push_back((seq, stretch, group.head));
+            self.stretches.entry(group.log).or_default().push_back((seq, stretch, group.head));
             self.put_head(group.log, seq, &group.head);
         }
-        let changes: Vec<(Key, Value)> = index
-            .into_iter()
-            .map(|(key, value)| (key.into(), value.map(Arc::from)))
-            .collect();
+        let changes: Vec<(Key, Value)> =
+            index.into_iter().map(|(key, value)| (key.into(), value.map(Arc::from))).collect();
         for (key, value) in &changes {
             self.put(Arc::clone(key), seq, value.clone());
         }
-        self.commits.push_back(Commit {
-            seq,
-            size,
-            check,
-            groups,
-            changes,
-        });
+        self.commits.push_back(Commit { seq, size, check, groups, changes });
         self.bytes += size;
     }
 
@@ -195,9 +179,7 @@ impl Tail {
         if from >= to {
             return Vec::new();
         }
-        let range = self
-            .index
-            .range::<[u8], _>((Bound::Included(from), Bound::Excluded(to)));
+        let range = self.index.range::<[u8], _>((Bound::Included(from), Bound::Excluded(to)));
         let mut found = Vec::new();
         let mut left = limit;
         let mut take = |(key, (_, value)): (&Key, &(Seq, Value))| {
@@ -232,8 +214,7 @@ impl Tail {
                 let nth = runs.stretches.len();
                 let held = self.stretches.get(&group.log);
                 let stretch = held.and_then(|queue| queue.get(nth));
-                runs.stretches
-                    .extend(stretch.map(|(_, stretch, _)| stretch.clone()));
+                runs.stretches.extend(stretch.map(|(_, stretch, _)| stretch.clone()));
             }
             let changes = commit.changes.iter();
             puts.extend(
@@ -280,14 +261,10 @@ pub(crate) fn merge(
     backwards: bool,
     limit: usize,
 ) -> Vec<Entry> {
-    let mut all: BTreeMap<Vec<u8>, Option<Vec<u8>>> = stored
-        .into_iter()
-        .map(|(key, value)| (key, Some(value)))
-        .collect();
+    let mut all: BTreeMap<Vec<u8>, Option<Vec<u8>>> =
+        stored.into_iter().map(|(key, value)| (key, Some(value))).collect();
     all.extend(tail);
-    let kept = all
-        .into_iter()
-        .filter_map(|(key, value)| value.map(|value| (key, value)));
+    let kept = all.into_iter().filter_map(|(key, value)| value.map(|value| (key, value)));
     if backwards {
         let mut kept: Vec<_> = kept.collect();
         kept.reverse();

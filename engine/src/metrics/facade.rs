@@ -15,21 +15,13 @@ impl Facade {
     }
 
     pub(crate) fn counter(&self, name: &'static str, what: &'static str) -> Counter {
-        let unit = if name.contains("_bytes_") {
-            Unit::Bytes
-        } else {
-            Unit::Count
-        };
+        let unit = if name.contains("_bytes_") { Unit::Bytes } else { Unit::Count };
         metrics::describe_counter!(name, unit, what);
         Counter(metrics::counter!(name, "store" => self.store.clone()))
     }
 
     pub(crate) fn gauge(&self, name: &'static str, what: &'static str) -> Gauge {
-        let unit = if name.ends_with("_bytes") {
-            Unit::Bytes
-        } else {
-            Unit::Count
-        };
+        let unit = if name.ends_with("_bytes") { Unit::Bytes } else { Unit::Count };
         metrics::describe_gauge!(name, unit, what);
         Gauge(metrics::gauge!(name, "store" => self.store.clone()))
     }

@@ -145,10 +145,7 @@ mod tests {
         for share in [0.001, 0.01, 0.25, 0.5, 0.9, 0.99, 0.999] {
             let exact = share * 100_000.0;
             let told = now.quantile(share).unwrap() as f64;
-            assert!(
-                (exact..=exact * 1.04).contains(&told),
-                "{share}: {told}, not {exact}"
-            );
+            assert!((exact..=exact * 1.04).contains(&told), "{share}: {told}, not {exact}");
         }
         assert_eq!(now.quantile(1.0), Some(100_000));
     }

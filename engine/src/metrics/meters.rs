@@ -18,10 +18,7 @@ pub(crate) struct Count {
 
 impl Count {
     fn new(told: facade::Counter) -> Self {
-        Self {
-            value: AtomicU64::new(0),
-            told,
-        }
+        Self { value: AtomicU64::new(0), told }
     }
 
     pub(crate) fn add(&self, more: u64) {
@@ -91,10 +88,7 @@ impl Meters {
         };
         let meters = Self {
             appends: count("milepost_appends_total", "appends that were committed"),
-            repeated: count(
-                "milepost_repeated_appends_total",
-                "appends whose key was seen before",
-            ),
+            repeated: count("milepost_repeated_appends_total", "appends whose key was seen before"),
             append_errors: count(
                 "milepost_append_errors_total",
                 "appends that were refused or failed",
@@ -108,10 +102,7 @@ impl Meters {
                 "milepost_journal_bytes_total",
                 "bytes of commits that were written to the journal",
             ),
-            segments: count(
-                "milepost_segments_total",
-                "segments of the journal that were begun",
-            ),
+            segments: count("milepost_segments_total", "segments of the journal that were begun"),
             segments_recycled: count(
                 "milepost_segments_recycled_total",
                 "segments that were begun in an old one's file",
@@ -123,19 +114,13 @@ impl Meters {
             ),
             pack_syncs: count("milepost_pack_syncs_total", "syncs of packs"),
             snapshots: count("milepost_snapshots_total", "snapshots that were made"),
-            archive_files: count(
-                "milepost_archive_files_total",
-                "segments that were archived",
-            ),
+            archive_files: count("milepost_archive_files_total", "segments that were archived"),
             archive_bytes: count(
                 "milepost_archive_bytes_total",
                 "bytes that were written to the archive",
             ),
             captures: count("milepost_captures_total", "captures of workspaces"),
-            capture_files: count(
-                "milepost_capture_files_total",
-                "files that captures looked at",
-            ),
+            capture_files: count("milepost_capture_files_total", "files that captures looked at"),
             capture_files_read: count(
                 "milepost_capture_files_read_total",
                 "files that captures had to read",
@@ -154,29 +139,19 @@ impl Meters {
             ),
             appends_per_commit: sizes("milepost_commit_appends", "appends of one commit"),
             events_per_commit: sizes("milepost_commit_events", "events of one commit"),
-            append_us: seconds(
-                "milepost_append_seconds",
-                "an append, as its caller sees it",
-            ),
+            append_us: seconds("milepost_append_seconds", "an append, as its caller sees it"),
             commit_us: seconds(
                 "milepost_commit_seconds",
                 "writing one commit to the journal and syncing it",
             ),
             apply_us: seconds("milepost_apply_seconds", "one round of the applier"),
             archive_us: seconds("milepost_archive_seconds", "archiving one segment"),
-            fold_us: seconds(
-                "milepost_fold_seconds",
-                "folding a state that was asked for",
-            ),
+            fold_us: seconds("milepost_fold_seconds", "folding a state that was asked for"),
             capture_us: seconds("milepost_capture_seconds", "capturing a workspace"),
-            lag_commits: facade.gauge(
-                "milepost_applier_lag_commits",
-                "commits that wait for the applier",
-            ),
-            lag_bytes: facade.gauge(
-                "milepost_applier_lag_bytes",
-                "bytes that wait for the applier",
-            ),
+            lag_commits: facade
+                .gauge("milepost_applier_lag_commits", "commits that wait for the applier"),
+            lag_bytes: facade
+                .gauge("milepost_applier_lag_bytes", "bytes that wait for the applier"),
             kept_states: facade.gauge("milepost_kept_states", "states that are kept in memory"),
             kept_bytes: facade.gauge("milepost_kept_state_bytes", "bytes of the kept states"),
             poisoned: facade.gauge(
@@ -232,14 +207,9 @@ impl DegradedMeters {
     pub(crate) fn new(store: String) -> Self {
         let facade = Facade::new(store);
         let meters = Self {
-            failures: facade.counter(
-                "milepost_degraded_total",
-                "how often a supervised store became degraded",
-            ),
-            degraded: facade.gauge(
-                "milepost_degraded",
-                "1 while a supervised store is degraded",
-            ),
+            failures: facade
+                .counter("milepost_degraded_total", "how often a supervised store became degraded"),
+            degraded: facade.gauge("milepost_degraded", "1 while a supervised store is degraded"),
             pending: facade.gauge("milepost_degraded_pending", "appends that are held"),
             lasted: facade.seconds(
                 "milepost_degraded_seconds",

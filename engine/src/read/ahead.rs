@@ -97,11 +97,7 @@ impl Reader {
         };
         let thread = std::thread::Builder::new().name("milepost-ahead".to_owned());
         let thread = thread.spawn(work).ok()?;
-        Some(Self {
-            log: owned,
-            stretches: Some(stretches),
-            thread: Some(thread),
-        })
+        Some(Self { log: owned, stretches: Some(stretches), thread: Some(thread) })
     }
 
     /// The next stretch; none where it has come to its end.

@@ -54,14 +54,7 @@ impl Node {
                 _ => Arc::clone(parent),
             }
         });
-        Self {
-            lineage,
-            from,
-            depth,
-            parent,
-            jump,
-            base,
-        }
+        Self { lineage, from, depth, parent, jump, base }
     }
 
     /// The nearest node from here upwards that does not pass `is_below`, and where what is
@@ -120,10 +113,7 @@ struct Cache {
 impl LineageTrees {
     fn get(&self, task: TaskNo, lineage: LineageId) -> (Option<Arc<Node>>, u64) {
         let cache = self.0.lock();
-        let node = cache
-            .tasks
-            .get(&task)
-            .and_then(|of_task| of_task.get(&lineage));
+        let node = cache.tasks.get(&task).and_then(|of_task| of_task.get(&lineage));
         (node.cloned(), cache.forgotten)
     }
 
@@ -218,9 +208,7 @@ impl Ancestry {
             nodes.push(Arc::new(Node::new(at, from, parent, base)));
         }
         let Some(node) = nodes.last().cloned() else {
-            return Err(Error::not_found(format!(
-                "the task has no lineage {lineage}"
-            )));
+            return Err(Error::not_found(format!("the task has no lineage {lineage}")));
         };
         catalog.trees.put(task, nodes, forgotten);
         Ok(Self(node))

@@ -28,13 +28,7 @@ pub(super) struct StretchCursor {
 impl StretchCursor {
     fn new(stretch: Stretch) -> Self {
         let (start, end, at) = (stretch.range.start, stretch.range.end, stretch.first);
-        Self {
-            stretch,
-            sections: (start, end),
-            records: (0, 0),
-            left: 0,
-            at,
-        }
+        Self { stretch, sections: (start, end), records: (0, 0), left: 0, at }
     }
 
     /// The next record; nothing at the end of the stretch.
@@ -53,11 +47,7 @@ impl StretchCursor {
         }
         let mut records = Records::new(slice(self.records));
         let Some(record) = records.next().transpose()? else {
-            return Err(Error::corrupt(
-                "section",
-                format!("{} more records", self.left),
-                "none",
-            ));
+            return Err(Error::corrupt("section", format!("{} more records", self.left), "none"));
         };
         self.records.0 = self.records.1 - records.rest().len();
         self.left -= 1;
@@ -69,12 +59,7 @@ impl StretchCursor {
 
 impl<'a> Cursor<'a> {
     pub(crate) fn new(log: &'a Arc<dyn Log>, id: LogId, from: Offset) -> Self {
-        Self {
-            log,
-            id,
-            next: from,
-            stretch: None,
-        }
+        Self { log, id, next: from, stretch: None }
     }
 
     /// Makes the record at an offset the next.
@@ -107,10 +92,7 @@ pub(super) fn step<T>(
     take: impl FnOnce(Offset, &RecordRef<'_>) -> Result<T>,
 ) -> Result<Option<T>> {
     loop {
-        if place
-            .as_ref()
-            .is_none_or(|place| !(place.at..place.stretch.end()).contains(next))
-        {
+        if place.as_ref().is_none_or(|place| !(place.at..place.stretch.end()).contains(next)) {
             match fetch(*next)? {
                 Some(stretch) => *place = Some(StretchCursor::new(stretch)),
                 None => return Ok(None),
@@ -128,11 +110,7 @@ pub(super) fn step<T>(
             }
             Some(_) => {}
             None => {
-                return Err(Error::corrupt(
-                    "stretch",
-                    format!("offset {next}"),
-                    "fewer records",
-                ));
+                return Err(Error::corrupt("stretch", format!("offset {next}"), "fewer records"));
             }
         }
     }

@@ -61,10 +61,7 @@ impl Inherited<'_> {
                 let passed = owner == lineage
                     && (middle < self.middle || (middle == self.middle && offset < from));
                 let next = match passed {
-                    true => lineage
-                        .0
-                        .checked_sub(1)
-                        .and_then(|n| self.below(LineageId(n))),
+                    true => lineage.0.checked_sub(1).and_then(|n| self.below(LineageId(n))),
                     false => Some(span),
                 };
                 match next {

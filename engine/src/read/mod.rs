@@ -49,12 +49,7 @@ pub(crate) fn event(
             Some(Body::decode(header.kind, &read_chunks(log, &list)?)?)
         }
     };
-    Ok(Event {
-        lineage,
-        offset,
-        header,
-        body,
-    })
+    Ok(Event { lineage, offset, header, body })
 }
 
 /// The content of a chunk that something names.
@@ -76,11 +71,7 @@ pub(crate) fn read_chunks(log: &Arc<dyn Log>, list: &ChunkList) -> Result<Vec<u8
         content.extend_from_slice(&chunk);
     }
     if content.len() as u64 != list.len {
-        return Err(Error::corrupt(
-            "chunk list",
-            format!("{} bytes", list.len),
-            content.len(),
-        ));
+        return Err(Error::corrupt("chunk list", format!("{} bytes", list.len), content.len()));
     }
     Ok(content)
 }
@@ -107,10 +98,7 @@ pub struct Events {
 
 impl std::fmt::Debug for Events {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Events")
-            .field("next", &self.next)
-            .field("end", &self.end)
-            .finish()
+        f.debug_struct("Events").field("next", &self.next).field("end", &self.end).finish()
     }
 }
 

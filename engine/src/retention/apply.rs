@@ -237,9 +237,7 @@ impl Engine {
             left = Vec::new();
             for (n, slot, trims) in sent {
                 let done = slot.wait();
-                let grew = done
-                    .as_ref()
-                    .is_err_and(|e| e.kind() == ErrorKind::Conflict);
+                let grew = done.as_ref().is_err_and(|e| e.kind() == ErrorKind::Conflict);
                 if grew && attempt < TRIM_TRIES {
                     left.push(n);
                     continue;

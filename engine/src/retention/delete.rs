@@ -27,11 +27,7 @@ impl Engine {
         let entry = inner.catalog.task(task)?;
         inner.catalog.goes_on(task)?;
         let mut part = inner.part(LogId::STORE, inner.store);
-        let deleted = Deleted {
-            task,
-            opened: entry.opened,
-            origin: entry.origin,
-        };
+        let deleted = Deleted { task, opened: entry.opened, origin: entry.origin };
         part.control(&deleted.into(), inner.now_us())?;
         // While its name is known still.
         audit::Done::of("task_deleted", task, LineageId(0)).tell(inner);

@@ -82,12 +82,8 @@ impl Engine {
                 ),
             ));
         }
-        let erased = Erased {
-            lineage: owner,
-            offset,
-            body_hash,
-            reason: reason.map(str::to_owned),
-        };
+        let erased =
+            Erased { lineage: owner, offset, body_hash, reason: reason.map(str::to_owned) };
         self.commit_control(task, vec![erased.into()])?;
         catalog.now_erased(task, owner, offset);
         inner.withdraw(task);
@@ -103,10 +99,7 @@ fn body_of(
     lineage: LineageId,
     offset: Offset,
 ) -> Result<Option<(u16, Hash)>> {
-    let Some(stretch) = catalog
-        .log()
-        .stretch(LogId::lineage(task, lineage), offset)?
-    else {
+    let Some(stretch) = catalog.log().stretch(LogId::lineage(task, lineage), offset)? else {
         return Ok(None);
     };
     let mut at = stretch.first;

@@ -150,11 +150,7 @@ mod tests {
     }
 
     fn mark(lineage: u32, offset: Offset) -> KeptMark {
-        KeptMark {
-            lineage: LineageId(lineage),
-            offset,
-            at: offset,
-        }
+        KeptMark { lineage: LineageId(lineage), offset, at: offset }
     }
 
     fn fork(parent: u32, at: Offset) -> Beginning {
@@ -186,10 +182,7 @@ mod tests {
     #[test]
     fn a_lineage_whose_checkpoints_are_its_own_does_without_the_one_it_came_from() {
         let task = task(&[(0, Beginning::Root), (1, fork(0, 100))]);
-        assert_eq!(
-            fates(&task, &[1], &[mark(1, 150)]),
-            (vec![(1, 150)], vec![0])
-        );
+        assert_eq!(fates(&task, &[1], &[mark(1, 150)]), (vec![(1, 150)], vec![0]));
         // One that can be undone to stays whole.
         let both = fates(&task, &[0, 1], &[mark(1, 150)]);
         assert_eq!(both, (vec![(1, 150)], vec![]));
@@ -202,28 +195,19 @@ mod tests {
         assert_eq!(fates(&task, &[1], &kept), (vec![(0, 60)], vec![]));
         // Behind the fork it is of no use to the child, which gets a base of its own.
         let kept = [mark(0, 160), mark(1, 150)];
-        assert_eq!(
-            fates(&task, &[1], &kept),
-            (vec![(0, 160), (1, 150)], vec![])
-        );
+        assert_eq!(fates(&task, &[1], &kept), (vec![(0, 160), (1, 150)], vec![]));
     }
 
     #[test]
     fn a_child_gets_a_base_at_its_fork_where_the_parent_goes() {
         let task = task(&[(0, Beginning::Root), (1, fork(0, 100))]);
-        assert_eq!(
-            fates(&task, &[1], &[mark(1, 100)]),
-            (vec![(1, 100)], vec![0])
-        );
+        assert_eq!(fates(&task, &[1], &[mark(1, 100)]), (vec![(1, 100)], vec![0]));
     }
 
     #[test]
     fn a_checkpoint_of_an_earlier_point_is_needed_from_that_point() {
         let task = task(&[(0, Beginning::Root), (1, fork(0, 100))]);
-        let early = KeptMark {
-            at: 40,
-            ..mark(1, 150)
-        };
+        let early = KeptMark { at: 40, ..mark(1, 150) };
         assert_eq!(fates(&task, &[1], &[early]), (vec![(0, 40)], vec![]));
     }
 

@@ -37,10 +37,7 @@ impl Engine {
         // What is pinned now is not removed meanwhile.
         let _structure = self.inner.structure()?;
         let (task, found) = self.pinnable(checkpoint)?;
-        let pinned = Pinned {
-            checkpoint: found.id,
-            reason: reason.map(str::to_owned),
-        };
+        let pinned = Pinned { checkpoint: found.id, reason: reason.map(str::to_owned) };
         self.commit_control(task, vec![pinned.into()])
     }
 
@@ -55,9 +52,7 @@ impl Engine {
         if !self.inner.catalog.is_pinned(task, &found.id)? {
             return Ok(());
         }
-        let unpinned = Unpinned {
-            checkpoint: found.id,
-        };
+        let unpinned = Unpinned { checkpoint: found.id };
         self.commit_control(task, vec![unpinned.into()])
     }
 
@@ -108,17 +103,11 @@ impl Catalog {
     /// The pinned checkpoints of a task.
     pub(crate) fn pins(&self, task: TaskNo) -> Result<Vec<Pin>> {
         let prefix = keys::of_task(Kind::Pin, task);
-        let all = self
-            .log()
-            .scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)?;
+        let all = self.log().scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)?;
         let pin = |(key, value): (Vec<u8>, Vec<u8>)| {
             let entry = PinEntry::decode(&value)?;
             let id = key.last_chunk::<32>().copied().unwrap_or_default();
-            Ok(Pin {
-                checkpoint: CheckpointId(id),
-                reason: entry.reason,
-                time_us: entry.time_us,
-            })
+            Ok(Pin { checkpoint: CheckpointId(id), reason: entry.reason, time_us: entry.time_us })
         };
         all.into_iter().map(pin).collect()
     }

@@ -122,10 +122,7 @@ impl Engine {
             let begun = TaskPlan::of(*no, entry);
             planned(plan(catalog, policy, begun.clone(), now), begun)
         });
-        Ok(RetentionPlan {
-            policy: policy.clone(),
-            tasks: planned.collect::<Result<_>>()?,
-        })
+        Ok(RetentionPlan { policy: policy.clone(), tasks: planned.collect::<Result<_>>()? })
     }
 }
 
@@ -134,31 +131,23 @@ fn planned(plan: Result<TaskPlan>, begun: TaskPlan) -> Result<TaskPlan> {
     match plan {
         Err(error) if !is_of_the_store(&error) => {
             tracing::warn!("task {}: no cleanup can be planned: {error}", begun.task);
-            Ok(TaskPlan {
-                error: Some(error.to_string()),
-                kind: Some(error.kind()),
-                ..begun
-            })
+            Ok(TaskPlan { error: Some(error.to_string()), kind: Some(error.kind()), ..begun })
         }
         plan => plan,
     }
 }
 
 pub(super) fn each_task(catalog: &Catalog, each: &mut dyn FnMut(TaskNo, &TaskEntry)) -> Result<()> {
-    catalog
-        .log()
-        .walk(&keys::all(Kind::Task), &mut |key, value| {
-            each(TaskNo(keys::first_u64(key)), &TaskEntry::decode(value)?);
-            Ok(())
-        })
+    catalog.log().walk(&keys::all(Kind::Task), &mut |key, value| {
+        each(TaskNo(keys::first_u64(key)), &TaskEntry::decode(value)?);
+        Ok(())
+    })
 }
 
 fn plan(catalog: &Catalog, policy: &Retention, begun: TaskPlan, now_us: u64) -> Result<TaskPlan> {
     let no = begun.no;
     let pins: HashSet<CheckpointId> = catalog.pins(no)?.iter().map(|p| p.checkpoint).collect();
-    let since = policy
-        .younger_than
-        .map(|s| now_us.saturating_sub(s.saturating_mul(1_000_000)));
+    let since = policy.younger_than.map(|s| now_us.saturating_sub(s.saturating_mul(1_000_000)));
     let (mut checkpoints, mut pinned, mut newest) = (0, 0, policy.newest());
     let mut places = Vec::new();
     each_mark(catalog, no, &mut |place, entry| {
@@ -213,11 +202,7 @@ fn each_mark(
             };
             let entry = MarkEntry::decode(&entry)?;
             let checkpoint = entry.id;
-            let place = RemovedMark {
-                lineage,
-                offset,
-                checkpoint,
-            };
+            let place = RemovedMark { lineage, offset, checkpoint };
             each(place, &entry)?;
         }
     }
@@ -241,16 +226,10 @@ pub(super) fn fates(
     }
     let mut kept = Vec::new();
     each_mark(catalog, task, &mut |place, entry| {
-        let RemovedMark {
-            lineage, offset, ..
-        } = place;
+        let RemovedMark { lineage, offset, .. } = place;
         if !removed.contains(&(lineage, offset)) {
             let at = entry.body.at.map_or(offset, |at| at.next);
-            kept.push(KeptMark {
-                lineage,
-                offset,
-                at,
-            });
+            kept.push(KeptMark { lineage, offset, at });
         }
         Ok(())
     })?;
@@ -321,11 +300,7 @@ mod tests {
         let said: Vec<_> = (plan.tasks.iter())
             .map(|task| (task.task.as_str(), task.removed.len(), task.error.is_some()))
             .collect();
-        let expected = [
-            ("before", 2, false),
-            ("damaged", 0, true),
-            ("behind", 2, false),
-        ];
+        let expected = [("before", 2, false), ("damaged", 0, true), ("behind", 2, false)];
         assert_eq!(said, expected);
         let report = engine.apply_retention(&plan, &mut |_, _| {}).unwrap();
         let done: Vec<_> = (report.tasks.iter())

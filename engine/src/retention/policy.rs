@@ -24,10 +24,7 @@ const UNDO: u32 = 3;
 pub struct Retention {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) keep: Option<usize>,
-    #[serde(
-        skip_serializing_if = "Option::is_none",
-        rename = "younger_than_seconds"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none", rename = "younger_than_seconds")]
     pub(super) younger_than: Option<u64>,
     pub(super) undo: u32,
     pub(super) marks_only: bool,

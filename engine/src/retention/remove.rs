@@ -22,10 +22,7 @@ impl Engine {
             let found = inner.catalog.checkpoint_named(&id.to_string(), None)?;
             let task = inner.catalog.find_for(&found.task, None)?;
             if inner.catalog.is_pinned(task, id)? {
-                return Err(Error::new(
-                    ErrorKind::Conflict,
-                    format!("checkpoint {id} is pinned"),
-                ));
+                return Err(Error::new(ErrorKind::Conflict, format!("checkpoint {id} is pinned")));
             }
             by_task.entry(task).or_default().push(RemovedMark {
                 lineage: found.lineage,
@@ -36,10 +33,7 @@ impl Engine {
         let policy = Json::new(r#"{"asked_for":true}"#)?;
         for (task, marks) in by_task {
             for marks in marks.chunks(MARKS_EACH) {
-                let retained = Retained {
-                    policy: policy.clone(),
-                    removed: marks.to_vec(),
-                };
+                let retained = Retained { policy: policy.clone(), removed: marks.to_vec() };
                 self.commit_control(task, vec![retained.into()])?;
             }
             self.tell("checkpoints_removed", task);
@@ -73,11 +67,7 @@ impl Engine {
     ///
     /// As [`Engine::checkpoints`] and [`Engine::remove_checkpoints`].
     pub fn remove_checkpoints_of(&self, query: &CheckpointQuery) -> Result<u64> {
-        let mut query = CheckpointQuery {
-            limit: Some(MARKS_EACH),
-            cursor: None,
-            ..query.clone()
-        };
+        let mut query = CheckpointQuery { limit: Some(MARKS_EACH), cursor: None, ..query.clone() };
         let mut found = Vec::new();
         loop {
             let page = self.checkpoints(&query)?;

@@ -258,11 +258,7 @@ impl Run {
         let previous = self.state()?.phase;
         let about = json!({"phase": phase, "iteration": iteration});
         let phase = phase.to_owned();
-        let changed = PhaseChanged {
-            previous,
-            phase,
-            iteration,
-        };
+        let changed = PhaseChanged { previous, phase, iteration };
         self.record(changed.into(), Occasion::PhaseChanged, about)
     }
 }
@@ -293,9 +289,6 @@ impl Shared {
     }
 
     pub(super) fn dressed(&self, append: Append) -> Append {
-        append.unless_given(
-            self.options.actor.as_deref(),
-            self.options.correlation.as_deref(),
-        )
+        append.unless_given(self.options.actor.as_deref(), self.options.correlation.as_deref())
     }
 }

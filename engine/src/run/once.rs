@@ -146,9 +146,7 @@ impl Run {
 
 fn read<T: DeserializeOwned>(key: &str, json: &Json) -> Result<T> {
     serde_json::from_str(json.text()).map_err(|e| {
-        Error::invalid(format!(
-            "the result of `{key}` does not come back from JSON: {e}"
-        ))
+        Error::invalid(format!("the result of `{key}` does not come back from JSON: {e}"))
     })
 }
 

@@ -102,11 +102,7 @@ pub struct Risk {
 
 impl Default for Risk {
     fn default() -> Self {
-        Self {
-            files: 5,
-            since_us: 5 * 60 * 1_000_000,
-            score: 2,
-        }
+        Self { files: 5, since_us: 5 * 60 * 1_000_000, score: 2 }
     }
 }
 
@@ -141,15 +137,8 @@ mod tests {
                     asked: on(2),
                     since_us: Some(if on(3) { 5 * MINUTE + 1 } else { 5 * MINUTE }),
                 };
-                let risk = Risk {
-                    score,
-                    ..Risk::default()
-                };
-                assert_eq!(
-                    risk.marks(&moment),
-                    bits.count_ones() >= score,
-                    "{moment:?}"
-                );
+                let risk = Risk { score, ..Risk::default() };
+                assert_eq!(risk.marks(&moment), bits.count_ones() >= score, "{moment:?}");
             }
         }
     }

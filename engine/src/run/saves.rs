@@ -43,10 +43,8 @@ impl Gathered {
     /// As the lineage of a task has it. What a process before this one gathered is not known: steps
     /// and files count from here on.
     pub(super) fn of(task: &Task) -> Result<Self> {
-        let mut gathered = Self {
-            saved_to: task.lineage().first_behind_opening()?,
-            ..Self::default()
-        };
+        let mut gathered =
+            Self { saved_to: task.lineage().first_behind_opening()?, ..Self::default() };
         gathered.look(task)?;
         Ok(gathered)
     }
@@ -214,10 +212,7 @@ impl Shared {
         task.lineage().inner().options.hooks.alert(&Alert {
             kind: AlertKind::SaveFailed,
             task: Some(task.id().to_owned()),
-            message: format!(
-                "task `{}`: a checkpoint could not be saved: {error}",
-                task.id()
-            ),
+            message: format!("task `{}`: a checkpoint could not be saved: {error}", task.id()),
         });
         Ok(())
     }

@@ -88,12 +88,7 @@ impl Run {
             Ok(output) => (true, output.clone()),
             Err(error) => (false, Json::string(&error.to_string())),
         };
-        self.append(ToolReturned {
-            call: id,
-            tool,
-            ok,
-            output: Some(output),
-        })?;
+        self.append(ToolReturned { call: id, tool, ok, output: Some(output) })?;
         done
     }
 }

@@ -19,11 +19,7 @@ pub struct Degraded {
 
 impl Default for Degraded {
     fn default() -> Self {
-        Self {
-            limit_bytes: 16 << 20,
-            retry: Duration::from_millis(100),
-            told: None,
-        }
+        Self { limit_bytes: 16 << 20, retry: Duration::from_millis(100), told: None }
     }
 }
 

@@ -147,16 +147,10 @@ impl Supervisor {
             let inner = Arc::clone(&inner);
             let thread = std::thread::Builder::new().name("milepost-supervisor".into());
             thread.spawn(move || inner.run(&woken)).map_err(|e| {
-                Error::new(
-                    ErrorKind::Unavailable,
-                    format!("cannot start a thread: {e}"),
-                )
+                Error::new(ErrorKind::Unavailable, format!("cannot start a thread: {e}"))
             })?
         };
-        Ok(Self {
-            inner,
-            thread: Some(thread),
-        })
+        Ok(Self { inner, thread: Some(thread) })
     }
 
     /// The engine, for everything but appends that must not fail. It is another one after the store
@@ -170,10 +164,7 @@ impl Supervisor {
         let state = self.inner.state.lock();
         state.engine.clone().ok_or_else(|| {
             let cause = state.failed.as_deref().unwrap_or("it is closed");
-            Error::new(
-                ErrorKind::Unavailable,
-                format!("the store is not open: {cause}"),
-            )
+            Error::new(ErrorKind::Unavailable, format!("the store is not open: {cause}"))
         })
     }
 
@@ -207,9 +198,7 @@ impl Supervisor {
                     }
                 }
             };
-            let error = match engine
-                .task(task)
-                .and_then(|task| task.lineage().append_ref(&append))
+            let error = match engine.task(task).and_then(|task| task.lineage().append_ref(&append))
             {
                 Ok(appended) => return Ok(Accepted::Appended(appended)),
                 Err(error) if is_of_the_store(&error) => error,
@@ -318,15 +307,9 @@ impl Inner {
         state.bytes += bytes;
         state.stats.buffered += 1;
         let task = task.to_owned();
-        state.queue.push_back(Held {
-            task,
-            append,
-            bytes,
-        });
+        state.queue.push_back(Held { task, append, bytes });
         self.meters.pending(state.queue.len());
-        Ok(Accepted::Buffered {
-            pending: state.queue.len() as u64,
-        })
+        Ok(Accepted::Buffered { pending: state.queue.len() as u64 })
     }
 
     fn fail(&self, state: &mut State, error: &Error) {

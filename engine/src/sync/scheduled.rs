@@ -105,16 +105,8 @@ pub(crate) mod channel {
     pub(crate) struct Receiver<T>(Arc<Shared<T>>);
 
     pub(crate) fn bounded<T>(room: usize) -> (Sender<T>, Receiver<T>) {
-        let state = State {
-            queue: VecDeque::new(),
-            senders: 1,
-            receivers: 1,
-        };
-        let shared = Arc::new(Shared {
-            state: Mutex::new(state),
-            changed: Condvar::new(),
-            room,
-        });
+        let state = State { queue: VecDeque::new(), senders: 1, receivers: 1 };
+        let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new(), room });
         (Sender(Arc::clone(&shared)), Receiver(shared))
     }
 
@@ -167,8 +159,7 @@ pub(crate) mod channel {
 
         /// There is no time here: it waits until something comes.
         pub(crate) fn recv_timeout(&self, _at_most: Duration) -> Result<T, RecvTimeoutError> {
-            self.recv()
-                .map_err(|RecvError| RecvTimeoutError::Disconnected)
+            self.recv().map_err(|RecvError| RecvTimeoutError::Disconnected)
         }
 
         pub(crate) fn len(&self) -> usize {

@@ -76,20 +76,13 @@ impl std::ops::Deref for Kinds {
 
 impl Ranged {
     pub(super) fn failed(error: Error) -> Self {
-        Self {
-            faults: vec![Fault::of("index", &error)],
-            broken: true,
-            ..Self::default()
-        }
+        Self { faults: vec![Fault::of("index", &error)], broken: true, ..Self::default() }
     }
 }
 
 impl Range<'_> {
     pub(super) fn verify(&self, origin: Origin) -> Ranged {
-        let mut ranged = Ranged {
-            from: self.from,
-            ..Ranged::default()
-        };
+        let mut ranged = Ranged { from: self.from, ..Ranged::default() };
         if let Err(error) = self.walk(origin, &mut ranged) {
             ranged.faults.push(Fault::of(self.id, &error));
             ranged.broken = true;
@@ -113,10 +106,7 @@ impl Range<'_> {
                     continue;
                 }
                 None => {
-                    let start = Head {
-                        next: stretch.first,
-                        hash: stretch.prev,
-                    };
+                    let start = Head { next: stretch.first, hash: stretch.prev };
                     ranged.span = Some((start, start));
                     verifier = Some(Verifier::new(chain, start));
                     0
@@ -139,13 +129,7 @@ impl Range<'_> {
     /// How many sections of a stretch were seen already: the applier may have packed them into one block
     /// with what comes next.
     fn follow(&self, chain: Chain, verifier: &Verifier, stretch: &Stretch) -> Result<usize> {
-        let mut skipped = Verifier::new(
-            chain,
-            Head {
-                next: stretch.first,
-                hash: stretch.prev,
-            },
-        );
+        let mut skipped = Verifier::new(chain, Head { next: stretch.first, hash: stretch.prev });
         let mut count = 0;
         for section in stretch.sections() {
             if skipped.head().next >= verifier.head().next {
@@ -158,11 +142,7 @@ impl Range<'_> {
             return Ok(count);
         }
         let name = |head: Head| format!("offset {} after {}", head.next, head.hash);
-        Err(Error::corrupt(
-            self.id.to_string(),
-            name(verifier.head()),
-            name(skipped.head()),
-        ))
+        Err(Error::corrupt(self.id.to_string(), name(verifier.head()), name(skipped.head())))
     }
 
     fn sections(
@@ -267,9 +247,8 @@ impl Range<'_> {
                 );
                 ranged.faults.push(Fault::of(self.id, &error));
             }
-            if let Some(count) = key
-                .first()
-                .and_then(|kind| ranged.entries.0.get_mut(*kind as usize))
+            if let Some(count) =
+                key.first().and_then(|kind| ranged.entries.0.get_mut(*kind as usize))
             {
                 *count += 1;
             }
@@ -339,10 +318,7 @@ impl Placed<'_> {
                 header: &header,
                 payload,
             },
-            &mut Before {
-                entry: &|_| Ok(None),
-                tallies: &mut HashMap::new(),
-            },
+            &mut Before { entry: &|_| Ok(None), tallies: &mut HashMap::new() },
             &mut found,
         )?;
         // How many there are is compared with what is listed.
@@ -369,10 +345,7 @@ impl Placed<'_> {
             let log = LogId::lineage(id.task, owner);
             let hash = crate::hashes::hash_at(catalog, self.origin, log, at.next)?;
             if hash != at.hash {
-                let head = Head {
-                    next: self.offset,
-                    hash: *self.before,
-                };
+                let head = Head { next: self.offset, hash: *self.before };
                 let digest = checkpoint_id(self.origin, lineage, head, header.time_us, &mark);
                 let place = format!("checkpoint {digest} of {id} at offset {}", self.offset);
                 return Err(Error::corrupt(place, hash, at.hash));
@@ -424,10 +397,7 @@ pub(super) fn start_hash(
     let cut = catalog.base(id.task, parent.lineage)?.is_some()
         || catalog.lineage_ever(id.task, parent.lineage)?.dropped;
     let log = LogId::lineage(id.task, parent.lineage);
-    let start = catalog
-        .log()
-        .head(log)?
-        .map_or(Offset::MAX, |head| head.start);
+    let start = catalog.log().head(log)?.map_or(Offset::MAX, |head| head.start);
     if cut && start >= parent.offset {
         // What it forked from is gone: its own beginning is what there is.
         return Ok(parent.hash);

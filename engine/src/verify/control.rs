@@ -162,20 +162,13 @@ impl Said {
             let gone = ranged.unlisted.iter().filter(|o| !is_removed(o));
             faults.extend(gone.map(|o| fault(o, "its entries in the index", "none")));
         }
-        let Tally {
-            marks,
-            dropped,
-            retained,
-            captured,
-        } = catalog.tally(task)?;
+        let Tally { marks, dropped, retained, captured } = catalog.tally(task)?;
         // Only where nothing was appended since they were counted.
         let same = catalog.log().seq() == until;
         let expected = (count, self.dropped()?);
         let found = (marks, dropped);
         // Captures may be behind a base now.
-        let seen = lineages
-            .iter()
-            .any(|(_, ranged)| !ranged.captures.is_empty());
+        let seen = lineages.iter().any(|(_, ranged)| !ranged.captures.is_empty());
         let fits = found == expected && retained != self.removed.is_empty() && (captured || !seen);
         if same && !fits && task != TaskNo::STORE {
             let place = format!("tally of {}", LogId::control(task));

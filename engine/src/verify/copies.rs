@@ -50,8 +50,7 @@ impl StorageCheck {
     }
 
     pub(crate) fn fault(&mut self, error: &Error) {
-        self.faults
-            .push(Fault::of("storage", error).mended_by(Remedy::Archive));
+        self.faults.push(Fault::of("storage", error).mended_by(Remedy::Archive));
     }
 
     /// There is one copy of a chunk. Once the index does not name it, it can be stored again.
@@ -89,12 +88,7 @@ impl StorageCheck {
             return Ok(());
         }
         for group in Groups::new(payload) {
-            let GroupRef {
-                log,
-                first,
-                span,
-                section,
-            } = group?;
+            let GroupRef { log, first, span, section } = group?;
             let part = self.live.part(log, first, &section)?;
             let bytes = payload.get(span.0..span.1).unwrap_or_default();
             let (first, bytes) = match &part {
@@ -103,11 +97,7 @@ impl StorageCheck {
                 Part::Other(first, bytes) => (*first, bytes.as_slice()),
             };
             match &mut self.copy {
-                None => self
-                    .digests
-                    .entry(log)
-                    .or_default()
-                    .add(&place(first), bytes),
+                None => self.digests.entry(log).or_default().add(&place(first), bytes),
                 Some(sections) => sections.take(log, first, seq, bytes),
             }
         }
@@ -138,10 +128,7 @@ pub(super) fn locate(
 ) -> Result<()> {
     let live = Arc::new(Live::of(catalog.log().as_ref())?);
     let mut check = StorageCheck::new(until, Arc::clone(&live));
-    check.copy = Some(Sections {
-        wanted: differ.clone(),
-        found: HashMap::new(),
-    });
+    check.copy = Some(Sections { wanted: differ.clone(), found: HashMap::new() });
     catalog.log().check_storage(&mut check)?;
     let copy = check.copy.unwrap_or_default();
     for id in differ {

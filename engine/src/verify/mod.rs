@@ -188,9 +188,7 @@ impl<'a> Verification<'a> {
 
     /// Does all work, on as many threads as there are processors.
     fn run(&mut self, progress: &mut dyn FnMut(u64, u64)) {
-        let all = (self.targets.iter())
-            .map(|t| t.head.head.next - t.head.start)
-            .sum();
+        let all = (self.targets.iter()).map(|t| t.head.head.next - t.head.start).sum();
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let (done, results) = crossbeam_channel::unbounded();
         let next = AtomicUsize::new(0);
@@ -270,10 +268,7 @@ impl<'a> Verification<'a> {
                 }
             }
             Done::Range(id, ranged) => {
-                self.ranged
-                    .entry(id)
-                    .or_default()
-                    .insert(ranged.from, *ranged);
+                self.ranged.entry(id).or_default().insert(ranged.from, *ranged);
             }
             Done::Snapshots(count, faults) => {
                 self.report.snapshots += count;
@@ -404,10 +399,7 @@ impl<'a> Verification<'a> {
         let Target { id, head } = *target;
         let origin = self.origin(id)?;
         let hash = chain::start_hash(self.catalog, origin, id, head.start)?;
-        let mut at = Head {
-            next: head.start,
-            hash,
-        };
+        let mut at = Head { next: head.start, hash };
         let mut bytes = 0;
         for one in ranged.values() {
             // A range in which no stretch begins has nothing of its own.
@@ -427,10 +419,7 @@ impl<'a> Verification<'a> {
         if at != head.head || bytes != head.bytes {
             return Err(Error::corrupt(
                 id.to_string(),
-                format!(
-                    "head {} {}, {} bytes",
-                    head.head.next, head.head.hash, head.bytes
-                ),
+                format!("head {} {}, {} bytes", head.head.next, head.head.hash, head.bytes),
                 format!("head {} {}, {bytes} bytes", at.next, at.hash),
             ));
         }
@@ -505,13 +494,11 @@ impl<'a> Verification<'a> {
 
     fn entries_of(&self, kind: Kind) -> Result<u64> {
         let mut count = 0;
-        self.catalog
-            .log()
-            .walk(&keys::all(kind), &mut |key, value| {
-                let task = task_of(kind, key, value)?;
-                count += u64::from(!task.is_some_and(|task| self.live.is_given_up(task)));
-                Ok(())
-            })?;
+        self.catalog.log().walk(&keys::all(kind), &mut |key, value| {
+            let task = task_of(kind, key, value)?;
+            count += u64::from(!task.is_some_and(|task| self.live.is_given_up(task)));
+            Ok(())
+        })?;
         Ok(count)
     }
 }

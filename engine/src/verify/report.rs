@@ -62,11 +62,7 @@ impl Fault {
             LogKind::Control => None,
         };
         Self {
-            event: Some(EventPlace {
-                task: id.task,
-                lineage,
-                offset,
-            }),
+            event: Some(EventPlace { task: id.task, lineage, offset }),
             ..Self::of(format!("{id} at offset {offset}"), error).mended_by(Remedy::None)
         }
     }

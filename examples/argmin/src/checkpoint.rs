@@ -51,10 +51,7 @@ impl LogCheckpoint {
     /// Saves to a lineage, and loads from it. The lineage of a [`milepost::Task`] refuses what
     /// comes after the task was restored; that of a branch goes on whatever is active.
     pub fn new(lineage: &Lineage, frequency: CheckpointingFrequency) -> Self {
-        Self {
-            lineage: lineage.clone(),
-            frequency,
-        }
+        Self { lineage: lineage.clone(), frequency }
     }
 
     /// The newest state that is marked as a success, and where it is.
@@ -95,10 +92,7 @@ where
 {
     fn save(&self, solver: &S, state: &I) -> Result<(), Error> {
         let iteration = state.get_iter();
-        let metadata = Metadata {
-            iteration,
-            cost: finite(state.get_best_cost()),
-        };
+        let metadata = Metadata { iteration, cost: finite(state.get_best_cost()) };
         let event = Application {
             name: EVENT_NAME.to_owned(),
             data: Data::Bytes(form::encode(&(solver, state))?),

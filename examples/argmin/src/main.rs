@@ -55,10 +55,7 @@ impl Observe<Progress> for Reporter {
         self.done += 1;
         let iteration = state.get_iter() + 1;
         if iteration.is_multiple_of(2 * EVERY) {
-            println!(
-                "iteration {iteration:>3}   cost {:e}",
-                state.get_best_cost()
-            );
+            println!("iteration {iteration:>3}   cost {:e}", state.get_best_cost());
         }
         Ok(())
     }
@@ -76,10 +73,7 @@ fn run(args: &Args) -> Result<(), Error> {
         None => println!("a new run"),
     }
     let checkpoint = LogCheckpoint::new(lineage, CheckpointingFrequency::Every(EVERY));
-    let reporter = Reporter {
-        done: 0,
-        stop_after: args.stop_after,
-    };
+    let reporter = Reporter { done: 0, stop_after: args.stop_after };
     let result = rosenbrock::executor()
         .checkpointing(checkpoint)
         .add_observer(reporter, ObserverMode::Always)

@@ -1,10 +1,5 @@
 //! A run that was killed, or taken back, ends as one that was left alone: bit for bit.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -256,9 +251,7 @@ fn no_damage_to_the_bytes_of_a_state_is_a_panic() {
     let engine = Engine::in_memory(Options::default()).unwrap();
     let task = engine.start_task("rosenbrock", "ana").unwrap();
     let state = Progress::new().param(vec![1.0; 4]);
-    checkpoint(&task)
-        .save(&rosenbrock::simplex(), &state)
-        .unwrap();
+    checkpoint(&task).save(&rosenbrock::simplex(), &state).unwrap();
     let event = task.read(1..).unwrap().next().unwrap().unwrap();
     let Some(milepost::Body::Application(Application { name, data })) = event.body else {
         panic!("the state is the first event after the one that opens the lineage");

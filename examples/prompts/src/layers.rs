@@ -86,18 +86,12 @@ fn reflect(view: &View, place: Place, model: Model, asked: &mut impl Ask) -> Res
     let think = || model.reflection(&view.prompt, &candidates);
     let Reflection { learned, set_aside } =
         asked.ask(place, &(&view.prompt, &candidates), think)?;
-    let mut rules = Rules {
-        learned: view.rules.learned.clone(),
-        set_aside,
-    };
+    let mut rules = Rules { learned: view.rules.learned.clone(), set_aside };
     rules.learned.push(learned);
     let waiting = view.candidates.iter().filter(|c| !scores.contains_key(*c));
     let waiting: Vec<_> = waiting.collect();
     let rules = Json::from_value(&rules)?;
-    let mut bodies = vec![
-        Body::from(RulesChanged { rules }),
-        artifact(CANDIDATES, &waiting)?,
-    ];
+    let mut bodies = vec![Body::from(RulesChanged { rules }), artifact(CANDIDATES, &waiting)?];
     let mut patch = Vec::new();
     // Of two that are as good the first.
     let best = candidates.iter().rev().max_by_key(|(_, points)| points);

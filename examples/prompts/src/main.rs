@@ -30,11 +30,7 @@ impl Args {
             }
         }
         let store = store?;
-        Some(Self {
-            store,
-            rounds,
-            stop_after,
-        })
+        Some(Self { store, rounds, stop_after })
     }
 }
 
@@ -54,16 +50,11 @@ impl Reporter {
                 std::process::abort();
             }
             Told::Answered(_) | Told::Recorded(_) => {}
-            Told::Finished {
-                place,
-                view,
-                checkpoint,
-            } => {
+            Told::Finished { place, view, checkpoint } => {
                 self.done += 1;
                 let score = view.score().map_or("-".to_owned(), |s| s.to_string());
-                let id = checkpoint.map_or("not saved".to_owned(), |c| {
-                    format!("@{:.8}", c.id.to_string())
-                });
+                let id = checkpoint
+                    .map_or("not saved".to_owned(), |c| format!("@{:.8}", c.id.to_string()));
                 println!("{place}   score {score}   {id}   {}", view.prompt);
             }
             Told::Elsewhere(lineage) => println!("going on in lineage {lineage}"),
@@ -75,11 +66,8 @@ fn run(args: &Args) -> Result<()> {
     let engine = Engine::open(&args.store, Options::default())?;
     let task = match engine.task(TASK) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            let brief = Brief {
-                prompt: "Help the customer.".to_owned(),
-                rounds: args.rounds,
-                seed: 7,
-            };
+            let brief =
+                Brief { prompt: "Help the customer.".to_owned(), rounds: args.rounds, seed: 7 };
             start(&engine, TASK, "ana", &brief)?
         }
         found => found?,
@@ -89,19 +77,13 @@ fn run(args: &Args) -> Result<()> {
     if run.task().control()? == RunControl::Paused {
         run.resume()?;
     }
-    let mut reporter = Reporter {
-        done: 0,
-        stop_after: args.stop_after,
-    };
+    let mut reporter = Reporter { done: 0, stop_after: args.stop_after };
     let mut optimizer = Optimizer::take_up(&engine, &run)?.tell(|told| {
         reporter.tell(told);
         Ok(())
     });
     match optimizer.view()?.next() {
-        Some(place) => println!(
-            "{place} comes first, in lineage {}",
-            run.task().lineage().id()
-        ),
+        Some(place) => println!("{place} comes first, in lineage {}", run.task().lineage().id()),
         None => println!("all rounds are done"),
     }
     let end = optimizer.go()?;

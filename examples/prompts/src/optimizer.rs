@@ -31,11 +31,7 @@ pub struct Brief {
 ///
 /// As [`Engine::start_task_from`].
 pub fn start(engine: &Engine, id: &str, user: &str, brief: &Brief) -> Result<Task> {
-    let variables = Variables {
-        rounds: brief.rounds,
-        seed: brief.seed,
-        ..Variables::default()
-    };
+    let variables = Variables { rounds: brief.rounds, seed: brief.seed, ..Variables::default() };
     let initial = serde_json::json!({
         "prompt": brief.prompt,
         "rules": Rules::default(),
@@ -47,9 +43,7 @@ pub fn start(engine: &Engine, id: &str, user: &str, brief: &Brief) -> Result<Tas
 /// How an optimizer's run behaves: a checkpoint at the end of each layer, and it goes on where one
 /// cannot be saved.
 pub fn options() -> RunOptions {
-    RunOptions::default()
-        .failed_save(FailedSave::GoOn)
-        .actor("optimizer")
+    RunOptions::default().failed_save(FailedSave::GoOn).actor("optimizer")
 }
 
 /// What the optimizer tells of itself.
@@ -112,9 +106,7 @@ pub struct Optimizer<'a> {
 
 impl fmt::Debug for Optimizer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Optimizer")
-            .field("run", self.run)
-            .finish_non_exhaustive()
+        f.debug_struct("Optimizer").field("run", self.run).finish_non_exhaustive()
     }
 }
 
@@ -220,11 +212,7 @@ impl<'a> Optimizer<'a> {
         })?;
         let view = &self.view()?;
         let checkpoint = checkpoint.as_ref();
-        (self.told)(&Told::Finished {
-            place,
-            view,
-            checkpoint,
-        })
+        (self.told)(&Told::Finished { place, view, checkpoint })
     }
 }
 

@@ -66,9 +66,7 @@ mod tests {
 
     #[test]
     fn four_steps_are_a_round() {
-        let places: Vec<_> = (1..=5)
-            .map(|step| Place::of_step(step).to_string())
-            .collect();
+        let places: Vec<_> = (1..=5).map(|step| Place::of_step(step).to_string()).collect();
         let expected = [
             "round 1 extracting",
             "round 1 generating",

@@ -123,12 +123,7 @@ impl From<Changes> for ChangesForm {
 
 impl From<Change> for ChangeForm {
     fn from(change: Change) -> Self {
-        Self {
-            path: change.path,
-            kind: change.kind,
-            before: change.before,
-            after: change.after,
-        }
+        Self { path: change.path, kind: change.kind, before: change.before, after: change.after }
     }
 }
 
@@ -149,12 +144,7 @@ impl PointForm {
 impl EventAt {
     /// Of the event at a point, and the chain hash behind it.
     pub fn of(point: Point, event: Event, hash: Hash) -> Self {
-        Self {
-            task: point.task,
-            event: event.into(),
-            hash,
-            checkpoint: point.checkpoint,
-        }
+        Self { task: point.task, event: event.into(), hash, checkpoint: point.checkpoint }
     }
 }
 
@@ -203,10 +193,7 @@ impl From<Stats> for StoreForm {
 impl<T> Listed<T> {
     /// Of a page of something.
     pub fn of<I>(page: Page<I>, form: impl FnMut(I) -> T) -> Self {
-        Self {
-            items: page.items.into_iter().map(form).collect(),
-            next: page.next,
-        }
+        Self { items: page.items.into_iter().map(form).collect(), next: page.next }
     }
 }
 
@@ -235,11 +222,7 @@ impl From<(Point, Hash)> for PlaceForm {
 
 impl From<TaskStats> for TaskStatsForm {
     fn from(stats: TaskStats) -> Self {
-        Self {
-            counts: CountsForm::from(&stats),
-            id: stats.task,
-            user: stats.user,
-        }
+        Self { counts: CountsForm::from(&stats), id: stats.task, user: stats.user }
     }
 }
 
@@ -271,10 +254,7 @@ impl From<&TaskStats> for CountsForm {
 
 impl From<Fault> for FaultForm {
     fn from(fault: Fault) -> Self {
-        Self {
-            place: fault.place,
-            message: fault.message,
-        }
+        Self { place: fault.place, message: fault.message }
     }
 }
 

@@ -27,11 +27,7 @@ impl RestoredForm {
     ///
     /// `Invalid` where the plan has no form.
     pub fn with(self, files: &Plan, kept: Vec<PathBytes>) -> Result<Self> {
-        Ok(Self {
-            files: Some(files_plan(files)?),
-            kept: Some(kept),
-            ..self
-        })
+        Ok(Self { files: Some(files_plan(files)?), kept: Some(kept), ..self })
     }
 }
 

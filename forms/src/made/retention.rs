@@ -27,12 +27,7 @@ impl RetentionForm {
         let tasks = plan.tasks.into_iter().zip(report.tasks);
         let tasks = tasks.map(|(plan, done)| RetainedForm::done(plan, done));
         let tasks: Vec<_> = tasks.collect();
-        Self {
-            total: RetainedTotal::of(&tasks),
-            dry_run: false,
-            tasks,
-            captures: None,
-        }
+        Self { total: RetainedTotal::of(&tasks), dry_run: false, tasks, captures: None }
     }
 }
 
@@ -80,10 +75,7 @@ impl RetainedForm {
 }
 
 fn trimmed(trimmed: Vec<(LineageId, Offset)>) -> Vec<TrimmedForm> {
-    let form = |(lineage, offset)| TrimmedForm {
-        lineage,
-        offset: Big(offset),
-    };
+    let form = |(lineage, offset)| TrimmedForm { lineage, offset: Big(offset) };
     trimmed.into_iter().map(form).collect()
 }
 

@@ -64,17 +64,9 @@ impl Tear {
                 at: usize::from(input.byte()),
                 len: usize::from(input.short()),
             },
-            4 => Torn::Frame {
-                sectors: input.word(),
-                len: None,
-            },
-            5 => Torn::Frame {
-                sectors: input.word(),
-                len: Some(usize::from(input.short())),
-            },
-            _ => Torn::Quoted {
-                at: usize::from(input.byte()),
-            },
+            4 => Torn::Frame { sectors: input.word(), len: None },
+            5 => Torn::Frame { sectors: input.word(), len: Some(usize::from(input.short())) },
+            _ => Torn::Quoted { at: usize::from(input.byte()) },
         };
         let witness = match how / 7 % 6 {
             0..=2 => Witness::Kept,
@@ -198,14 +190,7 @@ impl End {
             None => frame.extend_from_slice(&self.payload),
         }
         let whole = frame.len();
-        seal_frame(
-            &mut frame,
-            self.seq + 1,
-            self.epoch,
-            false,
-            &self.check,
-            None,
-        );
+        seal_frame(&mut frame, self.seq + 1, self.epoch, false, &self.check, None);
         let Some(room) = bytes.get_mut(self.at..self.at + frame.len()) else {
             return;
         };

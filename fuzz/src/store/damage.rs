@@ -169,14 +169,7 @@ fn forge(store: &Path, how: &How) -> Done {
     }
     let mut frame = vec![0; FRAME_HEADER_LEN];
     frame.extend_from_slice(&payload);
-    seal_frame(
-        &mut frame,
-        last.seq + 1,
-        last.epoch,
-        how.file == 255,
-        &last.check,
-        None,
-    );
+    seal_frame(&mut frame, last.seq + 1, last.epoch, how.file == 255, &last.check, None);
     if bytes.len() < at + frame.len() {
         bytes.resize(at + frame.len(), 0);
     }
@@ -215,11 +208,7 @@ fn judge(engine: Engine, model: &mut Model, store: &Path, done: Done) {
         }
     };
     let told = !findings.is_empty() || faults > 0 || !look.refused.is_empty();
-    assert!(
-        look.missing.is_empty() || told,
-        "lost without a word: {:?}",
-        look.missing
-    );
+    assert!(look.missing.is_empty() || told, "lost without a word: {:?}", look.missing);
     if done == Done::Nothing {
         assert!(look.missing.is_empty() && !told, "{look:?} {verified:?}");
     }
@@ -229,18 +218,11 @@ fn judge(engine: Engine, model: &mut Model, store: &Path, done: Done) {
 
 /// It can be written to, and what was there before is there after another opening.
 fn go_on(engine: Engine, model: &mut Model, store: &Path, whole: bool) {
-    let recipe = Recipe {
-        kind: 1,
-        salt: 1,
-        size: 10,
-        count: 1,
-    };
+    let recipe = Recipe { kind: 1, salt: 1, size: 10, count: 1 };
     let Some(first) = model.tasks.first_mut() else {
         return;
     };
-    let appended = engine
-        .task(&first.name)
-        .and_then(|task| task.append(recipe.bodies()));
+    let appended = engine.task(&first.name).and_then(|task| task.append(recipe.bodies()));
     match appended {
         Ok(done) if whole => {
             let lineage = &mut first.lineages[first.active as usize];

@@ -98,10 +98,7 @@ impl Model {
                 "I13: half an append, of {} to {end}, the head is {head}",
                 one.first
             );
-            assert!(
-                !found || all_so_far,
-                "I2: an append is there, one queued before it is not"
-            );
+            assert!(!found || all_so_far, "I2: an append is there, one queued before it is not");
             all_so_far = found;
             if found {
                 let lineage = &mut task.lineages[one.lineage as usize];
@@ -146,8 +143,7 @@ impl TaskModel {
         let name = &self.name;
         let (epoch, active) = (handle.epoch(), handle.lineage().id().0);
         if epoch < self.epoch {
-            look.missing
-                .push(format!("{name}: epoch {epoch} of {}", self.epoch));
+            look.missing.push(format!("{name}: epoch {epoch} of {}", self.epoch));
         } else if exact || epoch == self.epoch {
             assert_eq!((epoch, active), (self.epoch, self.active), "I7: {name}");
         }
@@ -163,8 +159,7 @@ impl TaskModel {
                 let head = lineage.head()?;
                 if head.next < model.next {
                     let (found, due) = (head.next, model.next);
-                    look.missing
-                        .push(format!("{place}: a head at {found} of {due}"));
+                    look.missing.push(format!("{place}: a head at {found} of {due}"));
                 } else if exact || head.next == model.next {
                     assert_eq!(head.next, model.next, "I2: {place}: more than was appended");
                     if let Some(hash) = model.hash {

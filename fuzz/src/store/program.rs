@@ -21,9 +21,7 @@ const LINEAGES_MAX: usize = 8;
 
 /// How the stores are opened: appends wait early, so that blocks are written, and sled stays small.
 pub(crate) fn options() -> Options {
-    Options::default()
-        .backlog_bytes(1 << 20)
-        .cache_bytes(1 << 20)
+    Options::default().backlog_bytes(1 << 20).cache_bytes(1 << 20)
 }
 
 /// A store, and what it should have.
@@ -173,9 +171,7 @@ impl World {
         let lineage_id = LineageId(lineage);
         let done = match task.lineage().id() == lineage_id {
             true => task.append(recipe.bodies()),
-            false => task
-                .lineage_named(lineage_id)
-                .and_then(|l| l.append(recipe.bodies())),
+            false => task.lineage_named(lineage_id).and_then(|l| l.append(recipe.bodies())),
         };
         let done = done.expect("append");
         assert_eq!(done.count, u32::from(recipe.count));
@@ -197,13 +193,7 @@ impl World {
                 None => self.model.tasks[at].lineages[lineage as usize].next,
             };
             let ticket = self.task(at).submit(recipe.bodies()).expect("submit");
-            self.pending.push(Pending {
-                ticket,
-                task: at,
-                lineage,
-                recipe,
-                first,
-            });
+            self.pending.push(Pending { ticket, task: at, lineage, recipe, first });
         }
     }
 

@@ -23,10 +23,7 @@ struct Mark {
 impl<'a> Outline<'a> {
     /// Takes a text that is JSON.
     pub(super) fn of(text: &'a str) -> Result<Self> {
-        let mut outline = Self {
-            text,
-            marks: Vec::new(),
-        };
+        let mut outline = Self { text, marks: Vec::new() };
         let wrong = || Error::invalid(format!("{} bytes of JSON cannot be outlined", text.len()));
         outline.mark().ok_or_else(wrong)?;
         Ok(outline)
@@ -35,14 +32,7 @@ impl<'a> Outline<'a> {
     /// Takes a text as one value, of which nothing is looked at.
     pub(super) fn whole(text: &'a str) -> Self {
         let to = u32::try_from(text.len()).unwrap_or(u32::MAX);
-        Self {
-            text,
-            marks: vec![Mark {
-                from: 0,
-                to,
-                next: 1,
-            }],
-        }
+        Self { text, marks: vec![Mark { from: 0, to, next: 1 }] }
     }
 
     pub(super) fn root(&'a self) -> Part<'a> {
@@ -59,15 +49,11 @@ impl<'a> Outline<'a> {
     pub(super) fn children(&self, at: usize) -> impl Iterator<Item = usize> {
         let end = self.next(at);
         let first = Some(at + 1).filter(|first| *first < end);
-        std::iter::successors(first, move |at| {
-            Some(self.next(*at)).filter(|next| *next < end)
-        })
+        std::iter::successors(first, move |at| Some(self.next(*at)).filter(|next| *next < end))
     }
 
     fn next(&self, at: usize) -> usize {
-        self.marks
-            .get(at)
-            .map_or(usize::MAX, |mark| mark.next as usize)
+        self.marks.get(at).map_or(usize::MAX, |mark| mark.next as usize)
     }
 
     /// Nothing where it is no JSON, or one of over 4 GiB.
@@ -97,10 +83,7 @@ impl<'a> Outline<'a> {
                 _ => {
                     let rest = bytes.get(at..)?;
                     let is_in = |byte: &&u8| {
-                        !matches!(
-                            byte,
-                            b',' | b':' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r'
-                        )
+                        !matches!(byte, b',' | b':' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r')
                     };
                     at += rest.iter().take_while(is_in).count();
                 }
@@ -141,9 +124,7 @@ mod tests {
         let outline = Outline::of(text).unwrap();
         let fields = outline.root();
         let fields = fields.fields();
-        let shown = fields
-            .iter()
-            .map(|(key, part)| (&**key, outline.text_at(part.at)));
+        let shown = fields.iter().map(|(key, part)| (&**key, outline.text_at(part.at)));
         // Of keys that are there twice the last counts.
         let expected = [("", "1e9"), ("a\"", "null")];
         assert_eq!(shown.collect::<Vec<_>>(), expected);

@@ -117,10 +117,7 @@ impl Side for Part<'_> {
     fn items(self) -> impl Iterator<Item = Self> {
         let is_array = self.shape() == Shape::Array;
         let items = is_array.then(|| self.of.children(self.at));
-        items
-            .into_iter()
-            .flatten()
-            .map(move |at| Part { of: self.of, at })
+        items.into_iter().flatten().map(move |at| Part { of: self.of, at })
     }
 
     fn is_word_for_word(self, other: Self) -> bool {

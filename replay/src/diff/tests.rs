@@ -5,10 +5,7 @@ use milepost_codec::ErrorKind;
 use super::*;
 
 fn listed(before: &Value, after: &Value) -> Vec<(String, ChangeKind)> {
-    diff(before, after)
-        .into_iter()
-        .map(|change| (change.path, change.kind))
-        .collect()
+    diff(before, after).into_iter().map(|change| (change.path, change.kind)).collect()
 }
 
 #[test]

@@ -13,11 +13,7 @@ use super::{
 const DEPTH_MAX: u32 = JSON_DEPTH_MAX + 8;
 
 pub(super) fn parse(text: &str) -> Result<Node> {
-    let mut parser = Parser {
-        text,
-        at: 0,
-        weight: 0,
-    };
+    let mut parser = Parser { text, at: 0, weight: 0 };
     let node = parser.value(0)?;
     match parser.peek() {
         None => Ok(node),
@@ -35,10 +31,7 @@ impl<'a> Parser<'a> {
     /// The next byte that is no space.
     fn peek(&mut self) -> Option<u8> {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-        let spaces = rest
-            .iter()
-            .take_while(|b| matches!(b, b' ' | b'\t' | b'\n' | b'\r'))
-            .count();
+        let spaces = rest.iter().take_while(|b| matches!(b, b' ' | b'\t' | b'\n' | b'\r')).count();
         self.at = self.at.saturating_add(spaces);
         rest.get(spaces).copied()
     }
@@ -51,11 +44,7 @@ impl<'a> Parser<'a> {
     }
 
     fn expect(&mut self, byte: u8) -> Result<()> {
-        if self.eat(byte) {
-            Ok(())
-        } else {
-            Err(self.unexpected())
-        }
+        if self.eat(byte) { Ok(()) } else { Err(self.unexpected()) }
     }
 
     fn unexpected(&self) -> Error {
@@ -64,11 +53,7 @@ impl<'a> Parser<'a> {
 
     fn weigh(&mut self, weight: u64) -> Result<()> {
         self.weight = self.weight.saturating_add(weight);
-        if self.weight > DOCUMENT_WEIGHT_MAX {
-            Err(too_heavy())
-        } else {
-            Ok(())
-        }
+        if self.weight > DOCUMENT_WEIGHT_MAX { Err(too_heavy()) } else { Ok(()) }
     }
 
     fn value(&mut self, depth: u32) -> Result<Node> {
@@ -149,10 +134,7 @@ impl<'a> Parser<'a> {
         let mut out = String::new();
         loop {
             let rest: &'a str = self.text.get(self.at..).unwrap_or_default();
-            let plain = rest
-                .bytes()
-                .take_while(|b| !matches!(b, b'"' | b'\\'))
-                .count();
+            let plain = rest.bytes().take_while(|b| !matches!(b, b'"' | b'\\')).count();
             out.push_str(rest.get(..plain).unwrap_or_default());
             self.at = self.at.saturating_add(plain).saturating_add(1);
             match rest.as_bytes().get(plain) {
@@ -186,13 +168,7 @@ impl<'a> Parser<'a> {
             return Ok(char::from_u32(high).unwrap_or(char::REPLACEMENT_CHARACTER));
         }
         let before = self.at;
-        if self
-            .text
-            .as_bytes()
-            .get(self.at..)
-            .unwrap_or_default()
-            .starts_with(b"\\u")
-        {
+        if self.text.as_bytes().get(self.at..).unwrap_or_default().starts_with(b"\\u") {
             self.at = self.at.saturating_add(2);
             if let Some(low @ 0xDC00..=0xDFFF) = self.hex4() {
                 self.at = self.at.saturating_add(4);
@@ -206,10 +182,7 @@ impl<'a> Parser<'a> {
 
     fn hex4(&self) -> Option<u32> {
         let digits = self.text.get(self.at..self.at.checked_add(4)?)?;
-        digits
-            .bytes()
-            .all(|b| b.is_ascii_hexdigit())
-            .then_some(())?;
+        digits.bytes().all(|b| b.is_ascii_hexdigit()).then_some(())?;
         u32::from_str_radix(digits, 16).ok()
     }
 }

@@ -20,11 +20,7 @@ pub(super) fn patch(document: &mut Document, operations: Node) -> Result<()> {
         return Err(Error::invalid("a JSON patch is an array of operations"));
     };
     let before = document.weight;
-    let mut editor = Editor {
-        document,
-        work: 0,
-        undo: Vec::new(),
-    };
+    let mut editor = Editor { document, work: 0, undo: Vec::new() };
     for (number, operation) in operations.into_iter().enumerate() {
         if let Err(error) = editor.operation(operation) {
             editor.undo_all();
@@ -68,9 +64,7 @@ impl Editor<'_> {
             _ => Path::new(),
         };
         let mut value = || {
-            fields
-                .remove("value")
-                .ok_or_else(|| Error::invalid(format!("{op} needs a `value`")))
+            fields.remove("value").ok_or_else(|| Error::invalid(format!("{op} needs a `value`")))
         };
         match op.as_str() {
             "add" => self.put(path, &mut Some(value()?)),
@@ -96,10 +90,7 @@ impl Editor<'_> {
                 if same(found, &expected) {
                     return Ok(());
                 }
-                Err(Error::invalid(format!(
-                    "the test of `{}` failed",
-                    shown(&path)
-                )))
+                Err(Error::invalid(format!("the test of `{}` failed", shown(&path))))
             }
             _ => Err(Error::invalid(format!("no operation `{op}`"))),
         }
@@ -118,10 +109,7 @@ impl Editor<'_> {
             return find(&self.document.root, &from).map(|_| ());
         }
         if to.starts_with(&from) {
-            return Err(Error::invalid(format!(
-                "`{}` cannot move into itself",
-                shown(&from)
-            )));
+            return Err(Error::invalid(format!("`{}` cannot move into itself", shown(&from))));
         }
         let node = self.take(&from)?;
         let (weight, _) = node.measure();
@@ -162,16 +150,10 @@ impl Editor<'_> {
         match parent {
             Node::Object(fields) => {
                 added = added.saturating_add(key_weight(last));
-                old = slot
-                    .take()
-                    .and_then(|node| fields.insert(last.clone(), node));
+                old = slot.take().and_then(|node| fields.insert(last.clone(), node));
             }
             Node::Array(items) => {
-                let at = if last == "-" {
-                    items.len()
-                } else {
-                    array_index(last)?
-                };
+                let at = if last == "-" { items.len() } else { array_index(last)? };
                 let Some(behind) = items.len().checked_sub(at) else {
                     return Err(nothing_at(&path));
                 };
@@ -185,17 +167,10 @@ impl Editor<'_> {
             *last = at.to_string();
         }
         let gone = match &old {
-            Some(old) => old
-                .measure()
-                .0
-                .saturating_add(path.last().map_or(0, |k| key_weight(k))),
+            Some(old) => old.measure().0.saturating_add(path.last().map_or(0, |k| key_weight(k))),
             None => 0,
         };
-        self.document.weight = self
-            .document
-            .weight
-            .saturating_add(added)
-            .saturating_sub(gone);
+        self.document.weight = self.document.weight.saturating_add(added).saturating_sub(gone);
         self.undo.push(match old {
             Some(old) => Undo::Replaced(path, old),
             None => Undo::Added(path),
@@ -206,35 +181,19 @@ impl Editor<'_> {
     /// The weight of what is to be put at `path`, if the document can take it there.
     fn admit(&self, path: &Path, node: &Node) -> Result<u64> {
         let (weight, depth) = node.measure();
-        if u32::try_from(path.len())
-            .unwrap_or(u32::MAX)
-            .saturating_add(depth)
-            > JSON_DEPTH_MAX
-        {
+        if u32::try_from(path.len()).unwrap_or(u32::MAX).saturating_add(depth) > JSON_DEPTH_MAX {
             return Err(too_deep());
         }
         let key = path.last().map_or(0, |key| key_weight(key));
-        let total = self
-            .document
-            .weight
-            .saturating_add(weight)
-            .saturating_add(key);
-        if total > DOCUMENT_WEIGHT_MAX {
-            Err(too_heavy())
-        } else {
-            Ok(weight)
-        }
+        let total = self.document.weight.saturating_add(weight).saturating_add(key);
+        if total > DOCUMENT_WEIGHT_MAX { Err(too_heavy()) } else { Ok(weight) }
     }
 
     fn replace(&mut self, path: Path, node: Node) -> Result<()> {
         let added = self.admit(&path, &node)?;
         let old = std::mem::replace(find_mut(&mut self.document.root, &path)?, node);
         let gone = old.measure().0;
-        self.document.weight = self
-            .document
-            .weight
-            .saturating_add(added)
-            .saturating_sub(gone);
+        self.document.weight = self.document.weight.saturating_add(added).saturating_sub(gone);
         self.undo.push(Undo::Replaced(path, old));
         Ok(())
     }
@@ -323,9 +282,7 @@ fn pointer(text: &str) -> Result<Path> {
 }
 
 fn shown(path: &[String]) -> String {
-    path.iter()
-        .map(|step| crate::diff::pointer_step(step))
-        .collect()
+    path.iter().map(|step| crate::diff::pointer_step(step)).collect()
 }
 
 fn nothing_at(path: &[String]) -> Error {
@@ -393,8 +350,6 @@ fn worth(number: &str) -> Option<(bool, String, i64)> {
     if digits.is_empty() {
         return Some((false, digits, 0));
     }
-    let power = exponent
-        .checked_sub(i64::try_from(fraction.len()).ok()?)?
-        .checked_add(zeros)?;
+    let power = exponent.checked_sub(i64::try_from(fraction.len()).ok()?)?.checked_add(zeros)?;
     Some((negative, digits, power))
 }

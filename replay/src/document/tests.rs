@@ -54,10 +54,7 @@ fn operation() -> impl Strategy<Value = Value> {
 
 /// Text that is JSON now and then, with pairs of surrogates and halves of them.
 fn json_like() -> impl Strategy<Value = String> {
-    prop_oneof![
-        "[\\[\\]{}:,\"\\\\ua0-9d8c.eE+ -]{0,12}",
-        "\"(\\\\u[dD][8-9c-f]00|\\PC)*\""
-    ]
+    prop_oneof!["[\\[\\]{}:,\"\\\\ua0-9d8c.eE+ -]{0,12}", "\"(\\\\u[dD][8-9c-f]00|\\PC)*\""]
 }
 
 proptest! {
@@ -107,10 +104,7 @@ proptest! {
 #[test]
 fn keys_are_sorted_and_numbers_kept_word_for_word() {
     let text = r#"{ "b":1.10, "a" : {"z":1e400,"B":-0,"":[ ]} ,"b":2.50}"#;
-    assert_eq!(
-        document(text).text(),
-        r#"{"a":{"":[],"B":-0,"z":1e400},"b":2.50}"#
-    );
+    assert_eq!(document(text).text(), r#"{"a":{"":[],"B":-0,"z":1e400},"b":2.50}"#);
 }
 
 #[test]
@@ -128,11 +122,7 @@ fn half_a_surrogate_pair_becomes_the_replacement_character() {
         (r#""\ud83d\ud83d\ude00""#, "\u{FFFD}\u{1F600}"),
     ] {
         if let Ok(json) = Json::new(text) {
-            assert_eq!(
-                Document::new(&json).unwrap().to_value(),
-                Value::from(expected),
-                "{text}"
-            );
+            assert_eq!(Document::new(&json).unwrap().to_value(), Value::from(expected), "{text}");
         }
     }
 }
@@ -149,11 +139,7 @@ fn a_test_compares_numbers_by_what_they_are_worth() {
         ("/z", "-0.0", true),
     ] {
         let patch = format!(r#"[{{"op":"test","path":"{path}","value":{value}}}]"#);
-        assert_eq!(
-            document.patch(&json(&patch)).is_ok(),
-            holds,
-            "{path} {value}"
-        );
+        assert_eq!(document.patch(&json(&patch)).is_ok(), holds, "{path} {value}");
     }
 }
 
@@ -167,21 +153,11 @@ fn a_patch_that_would_nest_too_deep_does_not_apply() {
         nest = json!({ "a": nest });
     }
     document.merge(&json(&nest.to_string())).unwrap();
-    let add = |path: &str| {
-        json(&format!(
-            r#"[{{"op":"add","path":"{path}/b","value":{deep}}}]"#
-        ))
-    };
+    let add = |path: &str| json(&format!(r#"[{{"op":"add","path":"{path}/b","value":{deep}}}]"#));
     document.patch(&add(&path)).unwrap();
     let before = document.clone();
     let copy = r#"[{"op":"add","path":"/x","value":{}},{"op":"copy","from":"/a","path":"/x/a"}]"#;
-    assert!(
-        document
-            .patch(&json(copy))
-            .unwrap_err()
-            .to_string()
-            .contains("deeper")
-    );
+    assert!(document.patch(&json(copy)).unwrap_err().to_string().contains("deeper"));
     assert_eq!(document, before);
     assert_eq!(Document::new(&json(&document.text())).unwrap(), document);
 }
@@ -194,21 +170,10 @@ fn a_short_patch_cannot_ask_for_much_memory_or_work() {
     let patch = format!("[{}]", vec![double; 60].join(","));
     assert!(document.patch(&json(&patch)).is_err());
     assert_eq!(document, before);
-    let (text, copy) = (
-        "x".repeat(4 << 20),
-        r#"{"op":"copy","from":"/t","path":"/u"}"#,
-    );
-    let patch = format!(
-        r#"[{{"op":"add","path":"/t","value":"{text}"}},{}]"#,
-        vec![copy; 80].join(",")
-    );
-    assert!(
-        document
-            .patch(&json(&patch))
-            .unwrap_err()
-            .to_string()
-            .contains("too much")
-    );
+    let (text, copy) = ("x".repeat(4 << 20), r#"{"op":"copy","from":"/t","path":"/u"}"#);
+    let patch =
+        format!(r#"[{{"op":"add","path":"/t","value":"{text}"}},{}]"#, vec![copy; 80].join(","));
+    assert!(document.patch(&json(&patch)).unwrap_err().to_string().contains("too much"));
     assert_eq!(document, before);
 }
 
@@ -229,10 +194,7 @@ fn errors_name_the_operation_and_the_place() {
         (r#"[{"op":"add","path":"/~2","value":1}]"#, "pointer"),
         (r#"[{"op":"add","path":"/x"}]"#, "value"),
         (r#"[{"op":"tea","path":"/x"}]"#, "tea"),
-        (
-            r#"[{"op":"move","from":"/a~1b","path":"/a~1b/0"}]"#,
-            "itself",
-        ),
+        (r#"[{"op":"move","from":"/a~1b","path":"/a~1b/0"}]"#, "itself"),
     ] {
         let error = document.patch(&json(patch)).unwrap_err().to_string();
         assert!(error.contains(expected), "{patch}: {error}");

@@ -70,10 +70,7 @@ impl Reducer for RunReducer {
         match &event.body {
             None => {
                 let (kind, offset) = (event.header.kind, event.offset);
-                if !matches!(
-                    Body::name_of(kind),
-                    "message" | "tool_called" | "tool_returned"
-                ) {
+                if !matches!(Body::name_of(kind), "message" | "tool_called" | "tool_returned") {
                     return Ok(());
                 }
                 Entry::Erased { offset, kind }.encode(&mut encoded);
@@ -174,24 +171,14 @@ impl RunState {
         let mut take = |name: &str| fields.remove(name).filter(|json| !json.is_null());
         set(&mut self.prompt, "prompt", take("prompt"), &mut wrong);
         set(&mut self.phase, "phase", take("phase"), &mut wrong);
-        set(
-            &mut self.workspace,
-            "workspace",
-            take("workspace"),
-            &mut wrong,
-        );
+        set(&mut self.workspace, "workspace", take("workspace"), &mut wrong);
         let (mut iteration, mut artifacts) = (None, None);
         set(&mut iteration, "iteration", take("iteration"), &mut wrong);
         set(&mut artifacts, "artifacts", take("artifacts"), &mut wrong);
         self.iteration = iteration.unwrap_or(self.iteration);
-        self.edit_artifacts(&ArtifactsEdited {
-            artifacts: artifacts.unwrap_or_default(),
-        });
+        self.edit_artifacts(&ArtifactsEdited { artifacts: artifacts.unwrap_or_default() });
         self.rules = take("rules").or(self.rules.take());
-        let documents = [
-            (&mut self.variables, "variables"),
-            (&mut self.context, "context"),
-        ];
+        let documents = [(&mut self.variables, "variables"), (&mut self.context, "context")];
         for (document, name) in documents {
             match take(name).as_ref().map(Document::new).transpose() {
                 Ok(found) => *document = found.unwrap_or_else(|| std::mem::take(document)),
@@ -203,22 +190,14 @@ impl RunState {
 
     fn start_step(&mut self, started: &StepStarted) {
         let (number, name) = (started.step, started.name.clone());
-        self.step = Some(Step {
-            number,
-            name,
-            status: StepStatus::Running,
-        });
+        self.step = Some(Step { number, name, status: StepStatus::Running });
         self.iteration = started.iteration.unwrap_or(self.iteration);
     }
 
     /// The step of that number gets a status; it is the current one from here on if it was not.
     fn end_step(&mut self, number: u64, status: StepStatus) {
         let step = self.step.take().filter(|step| step.number == number);
-        self.step = Some(Step {
-            number,
-            name: step.and_then(|step| step.name),
-            status,
-        });
+        self.step = Some(Step { number, name: step.and_then(|step| step.name), status });
     }
 
     fn finish_step(&mut self, finished: &StepFinished) {
@@ -268,11 +247,7 @@ impl RunState {
     }
 
     fn open_call(&mut self, offset: Offset, called: &ToolCalled) {
-        let ToolCalled {
-            call,
-            tool,
-            arguments,
-        } = called;
+        let ToolCalled { call, tool, arguments } = called;
         let mut abandoned = u64::from(self.open_calls.remove(call).is_some());
         if call.len().saturating_add(tool.len()) > CALL_NAME_MAX {
             abandoned += 1;
@@ -287,11 +262,7 @@ impl RunState {
             }
             let held = arguments.text().len() <= ARGUMENTS_MAX;
             let arguments = held.then(|| arguments.clone());
-            let open = OpenCall {
-                tool: tool.clone(),
-                arguments,
-                offset,
-            };
+            let open = OpenCall { tool: tool.clone(), arguments, offset };
             self.open_calls.insert(call.clone(), open);
         }
         self.abandoned_calls = self.abandoned_calls.saturating_add(abandoned);
@@ -302,10 +273,7 @@ impl RunState {
         while !message.is_char_boundary(len) {
             len -= 1;
         }
-        let message = message
-            .split_at_checked(len)
-            .map_or(message, |(front, _)| front)
-            .to_owned();
+        let message = message.split_at_checked(len).map_or(message, |(front, _)| front).to_owned();
         self.last_error = Some(LastError { offset, message });
     }
 }

@@ -137,31 +137,16 @@ mod tests {
         let call = "c".to_owned();
         let arguments = Json::new("{ }").unwrap();
         let entries = [
-            Entry::Message {
-                offset: 1,
-                message: Message::text("user", "hello"),
-            },
+            Entry::Message { offset: 1, message: Message::text("user", "hello") },
             Entry::ToolCall {
                 offset: 300,
-                call: ToolCalled {
-                    call: call.clone(),
-                    tool: "t".into(),
-                    arguments,
-                },
+                call: ToolCalled { call: call.clone(), tool: "t".into(), arguments },
             },
             Entry::ToolReturn {
                 offset: u64::MAX,
-                returned: ToolReturned {
-                    call,
-                    tool: None,
-                    ok: false,
-                    output: None,
-                },
+                returned: ToolReturned { call, tool: None, ok: false, output: None },
             },
-            Entry::Erased {
-                offset: 0,
-                kind: 13,
-            },
+            Entry::Erased { offset: 0, kind: 13 },
         ];
         for entry in entries {
             let mut bytes = Vec::new();
@@ -171,13 +156,8 @@ mod tests {
                 assert!(Entry::decode(&bytes[..len]).is_err(), "cut to {len}");
             }
         }
-        let guidance = Guidance {
-            offset: 7,
-            given: GuidanceGiven {
-                text: "go".into(),
-                data: None,
-            },
-        };
+        let guidance =
+            Guidance { offset: 7, given: GuidanceGiven { text: "go".into(), data: None } };
         let mut bytes = Vec::new();
         guidance.encode(&mut bytes);
         assert_eq!(Guidance::decode(&bytes).unwrap(), guidance);

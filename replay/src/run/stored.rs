@@ -64,12 +64,8 @@ impl RunState {
         });
         put_varint(&mut out, self.finished_calls);
         put_varint(&mut out, self.abandoned_calls);
-        put_option(&mut out, self.workspace.as_ref(), |out, root| {
-            out.extend_from_slice(&root.0)
-        });
-        put_map(&mut out, &self.metrics, |out, n| {
-            out.extend_from_slice(&n.0.to_le_bytes())
-        });
+        put_option(&mut out, self.workspace.as_ref(), |out, root| out.extend_from_slice(&root.0));
+        put_map(&mut out, &self.metrics, |out, n| out.extend_from_slice(&n.0.to_le_bytes()));
         put_option(&mut out, self.last_error.as_ref(), |out, error| {
             put_varint(out, error.offset);
             put_text(out, &error.message);
@@ -100,23 +96,14 @@ impl RunState {
             messages: Sequence::decode(take_bytes(from)?)?,
             open_calls: map(from, |from| {
                 let (tool, arguments) = (text(from)?, option(from, json)?);
-                Ok(OpenCall {
-                    tool,
-                    arguments,
-                    offset: from.varint()?,
-                })
+                Ok(OpenCall { tool, arguments, offset: from.varint()? })
             })?,
             finished_calls: from.varint()?,
             abandoned_calls: from.varint()?,
             workspace: option(from, |from| from.array().map(Hash))?,
-            metrics: map(from, |from| {
-                from.array().map(|b| Float(f64::from_le_bytes(b)))
-            })?,
+            metrics: map(from, |from| from.array().map(|b| Float(f64::from_le_bytes(b))))?,
             last_error: option(from, |from| {
-                Ok(LastError {
-                    offset: from.varint()?,
-                    message: text(from)?,
-                })
+                Ok(LastError { offset: from.varint()?, message: text(from)? })
             })?,
         };
         match from.rest().len() {
@@ -168,11 +155,7 @@ fn step(from: &mut Reader<'_>) -> Result<Step> {
         2 => StepStatus::Failed,
         n => return Err(Error::corrupt(WHAT, "a step status of 0 to 2", n)),
     };
-    Ok(Step {
-        number,
-        name,
-        status,
-    })
+    Ok(Step { number, name, status })
 }
 
 fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
@@ -206,8 +189,7 @@ fn take_bytes<'a>(from: &mut Reader<'a>) -> Result<&'a [u8]> {
 
 fn text(from: &mut Reader<'_>) -> Result<String> {
     let text = std::str::from_utf8(take_bytes(from)?);
-    text.map(str::to_owned)
-        .map_err(|e| Error::corrupt(WHAT, "UTF-8", e))
+    text.map(str::to_owned).map_err(|e| Error::corrupt(WHAT, "UTF-8", e))
 }
 
 fn json(from: &mut Reader<'_>) -> Result<Json> {

@@ -140,10 +140,7 @@ impl RunState {
         let prompt = self.prompt.as_ref().map_or(0, String::len);
         let texts = artifacts.sum::<usize>() + calls.sum::<usize>() + prompt;
         let texts = texts + self.rules.as_ref().map_or(0, text);
-        let documents = self
-            .variables
-            .weight()
-            .saturating_add(self.context.weight());
+        let documents = self.variables.weight().saturating_add(self.context.weight());
         documents.saturating_add(texts as u64)
     }
 
@@ -326,10 +323,7 @@ mod tests {
             ("half", r#"{"s": "\ud800", "n": 1e999}"#),
         ];
         let artifacts = artifacts.map(|(name, text)| (name.to_owned(), Json::new(text).unwrap()));
-        let state = RunState {
-            artifacts: artifacts.into(),
-            ..RunState::default()
-        };
+        let state = RunState { artifacts: artifacts.into(), ..RunState::default() };
         let chunks = MemoryChunks::default();
         let text = state.text(&chunks, Some(MessageRange::None)).unwrap();
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();

@@ -66,11 +66,7 @@ mod tests {
     #[test]
     fn every_field_of_a_state_has_its_kinds() {
         for field in FIELDS {
-            assert!(
-                !RunReducer::kinds_for(&format!("/{field}/x"))
-                    .unwrap()
-                    .is_empty()
-            );
+            assert!(!RunReducer::kinds_for(&format!("/{field}/x")).unwrap().is_empty());
         }
         for wrong in ["", "/", "/nothing", "variables"] {
             RunReducer::kinds_for(wrong).unwrap_err();

@@ -102,20 +102,14 @@ fn what_is_held_stays_small() {
     assert!(sequence.held.levels.len() > 5);
     assert!(sequence.held.levels.iter().all(|pieces| pieces.len() < 3));
     assert!(sequence.encode().len() < 1_000);
-    assert_eq!(
-        sequence.refers().len(),
-        sequence.held.levels.iter().flatten().count()
-    );
+    assert_eq!(sequence.refers().len(), sequence.held.levels.iter().flatten().count());
 }
 
 #[test]
 fn reading_one_item_reads_one_chunk_a_level() {
     let chunks = Counted::default();
     let sequence = built(&numbered(20_000), &chunks);
-    assert_eq!(
-        sequence.get(9_999, &chunks).unwrap().as_deref(),
-        Some("item 9999")
-    );
+    assert_eq!(sequence.get(9_999, &chunks).unwrap().as_deref(), Some("item 9999"));
     assert!(chunks.gets.load(Ordering::Relaxed) <= sequence.held.levels.len() as u64);
 }
 
@@ -130,42 +124,25 @@ fn the_common_prefix_reads_no_equal_piece() {
         b.push(&item, &chunks).unwrap();
     }
     assert_eq!(a.common_prefix(&b, &chunks).unwrap(), 20_000);
-    assert!(
-        chunks.gets.load(Ordering::Relaxed) < 40,
-        "a few chunks a level"
-    );
+    assert!(chunks.gets.load(Ordering::Relaxed) < 40, "a few chunks a level");
 }
 
 #[test]
 fn items_longer_than_a_chunk_are_cut_and_come_back() {
     let chunks = MemoryChunks::default();
     let mut sequence = Sequence::new();
-    let lens = [
-        5,
-        CHUNK_RAW_MAX - 5,
-        70_000,
-        CHUNK_RAW_MAX - 4,
-        3 * CHUNK_RAW_MAX,
-        1,
-        0,
-    ];
+    let lens = [5, CHUNK_RAW_MAX - 5, 70_000, CHUNK_RAW_MAX - 4, 3 * CHUNK_RAW_MAX, 1, 0];
     let items: Vec<Vec<u8>> = lens.iter().zip(0..).map(|(len, n)| vec![n; *len]).collect();
     for item in &items {
         sequence.push(item, &chunks).unwrap();
     }
     let sequence: Sequence<Vec<u8>> = Sequence::decode(&sequence.encode()).unwrap();
     for (item, index) in items.iter().zip(0..) {
-        assert!(
-            sequence.get(index, &chunks).unwrap().as_ref() == Some(item),
-            "item {index}"
-        );
+        assert!(sequence.get(index, &chunks).unwrap().as_ref() == Some(item), "item {index}");
     }
     let mut longer = sequence.clone();
     longer.push(&vec![9], &chunks).unwrap();
-    assert_eq!(
-        sequence.common_prefix(&longer, &chunks).unwrap(),
-        items.len() as u64
-    );
+    assert_eq!(sequence.common_prefix(&longer, &chunks).unwrap(), items.len() as u64);
 }
 
 #[test]

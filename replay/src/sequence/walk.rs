@@ -54,9 +54,7 @@ impl<'a> Walk<'a> {
             };
             (self.begun, self.levels) = (highest.iter(), below);
         }
-        self.tail
-            .take()
-            .map(|(bytes, items)| Node::Tail(bytes, items))
+        self.tail.take().map(|(bytes, items)| Node::Tail(bytes, items))
     }
 
     /// Goes into a piece of a level above 0, which is the one that came last.
@@ -67,22 +65,16 @@ impl<'a> Walk<'a> {
             let expected = format!("{} items in {} bytes", piece.items, piece.bytes);
             return Err(Error::corrupt(name(piece), expected, "pieces of others"));
         }
-        self.opened
-            .push((level.saturating_sub(1), pieces.into_iter()));
+        self.opened.push((level.saturating_sub(1), pieces.into_iter()));
         Ok(())
     }
 }
 
 /// Items and bytes in all; nothing where that is more than can be counted.
 pub(super) fn sums(pieces: &[Piece]) -> Option<(u64, u64)> {
-    pieces
-        .iter()
-        .try_fold((0_u64, 0_u64), |(items, bytes), piece| {
-            Some((
-                items.checked_add(piece.items)?,
-                bytes.checked_add(piece.bytes)?,
-            ))
-        })
+    pieces.iter().try_fold((0_u64, 0_u64), |(items, bytes), piece| {
+        Some((items.checked_add(piece.items)?, bytes.checked_add(piece.bytes)?))
+    })
 }
 
 fn name(piece: &Piece) -> String {
@@ -95,11 +87,9 @@ fn load(piece: &Piece, chunks: &dyn Chunks) -> Result<Arc<[u8]>> {
     if piece.bytes <= CHUNK_RAW_MAX as u64 {
         return match content.len() as u64 == piece.bytes {
             true => Ok(content),
-            false => Err(Error::corrupt(
-                name(piece),
-                format!("{} bytes", piece.bytes),
-                content.len(),
-            )),
+            false => {
+                Err(Error::corrupt(name(piece), format!("{} bytes", piece.bytes), content.len()))
+            }
         };
     }
     let segments = Piece::decode_list(&content).map_err(|e| e.at(name(piece)))?;
@@ -112,11 +102,7 @@ fn load(piece: &Piece, chunks: &dyn Chunks) -> Result<Arc<[u8]>> {
     }
     match framed.len() as u64 == piece.bytes {
         true => Ok(framed.into()),
-        false => Err(Error::corrupt(
-            name(piece),
-            format!("{} bytes", piece.bytes),
-            framed.len(),
-        )),
+        false => Err(Error::corrupt(name(piece), format!("{} bytes", piece.bytes), framed.len())),
     }
 }
 
@@ -163,14 +149,7 @@ pub(super) struct ItemReader<'a> {
 
 impl<'a> ItemReader<'a> {
     pub(super) fn new(walk: Walk<'a>, skip: u64, chunks: &'a dyn Chunks) -> Self {
-        Self {
-            walk,
-            chunks,
-            skip,
-            run: Run::Tail(&[]),
-            at: 0,
-            left: 0,
-        }
+        Self { walk, chunks, skip, run: Run::Tail(&[]), at: 0, left: 0 }
     }
 
     /// Goes on to the next run with an item to be read.
@@ -213,11 +192,7 @@ impl<'a> ItemReader<'a> {
             self.at = start.saturating_add(len);
             self.left -= 1;
             if self.left == 0 && self.at != bytes.len() {
-                return Err(Error::corrupt(
-                    "sequence",
-                    "no bytes after the last item",
-                    "more",
-                ));
+                return Err(Error::corrupt("sequence", "no bytes after the last item", "more"));
             }
             if self.skip == 0 {
                 return Ok(self.run.bytes().get(start..self.at));
@@ -235,10 +210,7 @@ pub struct SequenceIter<'a, T> {
 
 impl<'a, T> SequenceIter<'a, T> {
     pub(super) fn new(items: ItemReader<'a>) -> Self {
-        Self {
-            items: Some(items),
-            item: PhantomData,
-        }
+        Self { items: Some(items), item: PhantomData }
     }
 }
 

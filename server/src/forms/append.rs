@@ -103,10 +103,10 @@ fn body(kind: &str, given: &RawValue) -> Result<Body, String> {
             "there is no kind `{kind}`: what only the application knows is `application`, with `name` and `data`"
         )),
         // Only who has the folder can say what is in it: its chunks are not sent here.
-        Some(Body::WorkspaceCaptured(_)) => Err(
-            "workspace_captured is made where the folder is: a capture is not taken over HTTP"
-                .into(),
-        ),
+        Some(Body::WorkspaceCaptured(_)) => {
+            Err("workspace_captured is made where the folder is: a capture is not taken over HTTP"
+                .into())
+        }
         Some(body) => Ok(body),
     }
 }

@@ -25,12 +25,9 @@ mod tests {
 
     #[test]
     fn a_name_is_one_segment_whatever_is_in_it() {
-        for (name, segment) in [
-            ("essay", "essay"),
-            ("a/b@3", "a%2Fb%403"),
-            ("50% ü", "50%25%20%C3%BC"),
-            ("..", ".."),
-        ] {
+        for (name, segment) in
+            [("essay", "essay"), ("a/b@3", "a%2Fb%403"), ("50% ü", "50%25%20%C3%BC"), ("..", "..")]
+        {
             let expected = format!("/v1/tasks/{segment}");
             assert_eq!(location("/v1/tasks", name), expected.as_str());
         }

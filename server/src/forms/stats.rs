@@ -20,12 +20,7 @@ pub(crate) fn page_of(
     tasks.truncate(limit);
     let last = tasks.last().filter(|_| is_more);
     let next = last.map(|last| format!("{:016x}", last.no.0));
-    Ok(UserForm {
-        user,
-        tasks: tasks.into_iter().map(TaskStatsForm::from).collect(),
-        next,
-        total,
-    })
+    Ok(UserForm { user, tasks: tasks.into_iter().map(TaskStatsForm::from).collect(), next, total })
 }
 
 /// The task that a cursor names: the last one of a page.

@@ -29,10 +29,7 @@ const LIMIT_MAX: usize = 100;
 const PREVIEW: usize = 200;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(list))
-        .routes(routes!(one))
-        .routes(routes!(metrics))
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(one)).routes(routes!(metrics))
 }
 
 /// The envelope of what went well.
@@ -219,10 +216,7 @@ struct Forms<'a> {
 
 impl<'a> Forms<'a> {
     fn new(view: &'a View<'a>) -> Self {
-        Self {
-            view,
-            lineages: HashMap::new(),
-        }
+        Self { view, lineages: HashMap::new() }
     }
 
     fn lineage(&mut self, task: &str, id: LineageId) -> Result<&(LineageInfo, Lineage)> {

@@ -18,9 +18,7 @@ use crate::wrong::Wrong;
 const ID_MAX: usize = 256;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(cleanup::cleanup))
-        .routes(routes!(stats::stats))
+    OpenApiRouter::new().routes(routes!(cleanup::cleanup)).routes(routes!(stats::stats))
 }
 
 /// The envelope of what went wrong, and in `data` why.
@@ -46,12 +44,7 @@ pub(crate) struct Answer<T> {
 
 impl<T> Answer<T> {
     fn well(message: impl Into<String>, data: T) -> Self {
-        Self {
-            code: 200,
-            success: true,
-            message: message.into(),
-            data,
-        }
+        Self { code: 200, success: true, message: message.into(), data }
     }
 }
 
@@ -64,9 +57,7 @@ fn check_thread(id: &str) -> Result<(), Wrong> {
 /// What is wrong with an id.
 fn check_id(id: &str, name: &str) -> Result<(), String> {
     match id.is_empty() || id.len() > ID_MAX || id.chars().any(char::is_control) {
-        true => Err(format!(
-            "{name} has 1 to {ID_MAX} bytes and no control characters"
-        )),
+        true => Err(format!("{name} has 1 to {ID_MAX} bytes and no control characters")),
         false => Ok(()),
     }
 }
@@ -101,11 +92,9 @@ fn no_user(user: &str) -> Wrong {
 /// What is said of a thread that is not there, or somebody else's.
 fn no_thread(error: milepost::Error) -> Wrong {
     match error.kind() {
-        ErrorKind::NotFound => Wrong::Named(
-            "INVALID_THREAD_ID",
-            StatusCode::NOT_FOUND,
-            error.to_string(),
-        ),
+        ErrorKind::NotFound => {
+            Wrong::Named("INVALID_THREAD_ID", StatusCode::NOT_FOUND, error.to_string())
+        }
         _ => error.into(),
     }
 }

@@ -15,9 +15,7 @@ use crate::wrong::Wrong;
 const FREE_LEAST: u64 = 64 << 20;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(alive))
-        .routes(routes!(ready))
+    OpenApiRouter::new().routes(routes!(alive)).routes(routes!(ready))
 }
 
 /// The process answers.
@@ -53,10 +51,7 @@ async fn ready(State(app): State<App>) -> Response {
         return not_ready(&why);
     }
     // A read tells whether it is open; a store where that fails takes no append, either.
-    let one = TaskQuery {
-        limit: Some(1),
-        ..TaskQuery::default()
-    };
+    let one = TaskQuery { limit: Some(1), ..TaskQuery::default() };
     match app.work(move |engine| Ok(engine.tasks(&one)?)).await {
         Ok(_) => "ready\n".into_response(),
         // Whoever asks may be anybody: places are in the log.

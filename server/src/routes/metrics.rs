@@ -46,12 +46,7 @@ async fn metrics(State(app): State<App>, who: Who) -> Result<Response, Wrong> {
         text.engine(&engine.metrics());
         text.store(&engine.stats()?);
         text.service(&meters);
-        text.one(
-            "milepost_http_streams",
-            "gauge",
-            "Event streams that are open.",
-            streams,
-        );
+        text.one("milepost_http_streams", "gauge", "Event streams that are open.", streams);
         let name = "milepost_http_held_bytes";
         text.head(name, "gauge", "Bytes that requests hold of each budget.");
         for (of, bytes) in held {
@@ -104,30 +99,14 @@ impl Text {
                 "Appends that were there already, under the same key.",
                 of.repeated,
             ),
-            (
-                "append_errors",
-                "Appends that were refused or failed.",
-                of.append_errors,
-            ),
+            ("append_errors", "Appends that were refused or failed.", of.append_errors),
             ("events", "Events that were committed.", of.events),
-            (
-                "checkpoints",
-                "Checkpoints that were marked.",
-                of.checkpoints,
-            ),
+            ("checkpoints", "Checkpoints that were marked.", of.checkpoints),
             ("restores", "Restores.", of.restores),
             ("commits", "Commits.", of.commits),
             ("journal_syncs", "Syncs of the journal.", of.journal_syncs),
-            (
-                "journal_bytes",
-                "Bytes that commits wrote to the journal.",
-                of.journal_bytes,
-            ),
-            (
-                "segments",
-                "Segments of the journal that were begun.",
-                of.segments,
-            ),
+            ("journal_bytes", "Bytes that commits wrote to the journal.", of.journal_bytes),
+            ("segments", "Segments of the journal that were begun.", of.segments),
             (
                 "segments_recycled",
                 "Those of them in the file of an archived one.",
@@ -137,63 +116,27 @@ impl Text {
             ("chunk_bytes", "Their bytes in the packs.", of.chunk_bytes),
             ("pack_syncs", "Syncs of packs.", of.pack_syncs),
             ("snapshots", "Snapshots that were made.", of.snapshots),
-            (
-                "archive_files",
-                "Segments that were archived.",
-                of.archive_files,
-            ),
+            ("archive_files", "Segments that were archived.", of.archive_files),
             ("archive_bytes", "Bytes of those files.", of.archive_bytes),
             ("captures", "Captures of workspaces.", of.captures),
-            (
-                "capture_files",
-                "Files that they looked at.",
-                of.capture_files,
-            ),
-            (
-                "capture_files_read",
-                "Those of them that had to be read.",
-                of.capture_files_read,
-            ),
+            ("capture_files", "Files that they looked at.", of.capture_files),
+            ("capture_files_read", "Those of them that had to be read.", of.capture_files_read),
             (
                 "kept_state_hits",
                 "States of checkpoints that were asked for and were kept.",
                 of.kept.hits,
             ),
-            (
-                "kept_state_misses",
-                "Those that had to be folded.",
-                of.kept.misses,
-            ),
-            (
-                "kept_state_evictions",
-                "Those that were let go of.",
-                of.kept.evictions,
-            ),
+            ("kept_state_misses", "Those that had to be folded.", of.kept.misses),
+            ("kept_state_evictions", "Those that were let go of.", of.kept.evictions),
         ];
         for (name, what, value) in counters {
             self.one(&format!("milepost_{name}_total"), "counter", what, value);
         }
         let gauges = [
-            (
-                "applier_lag_commits",
-                "Commits that wait for the applier.",
-                of.lag_commits,
-            ),
-            (
-                "applier_lag_bytes",
-                "Bytes that they hold in memory.",
-                of.lag_bytes,
-            ),
-            (
-                "kept_states",
-                "States of checkpoints that are kept.",
-                of.kept.states,
-            ),
-            (
-                "kept_state_bytes",
-                "Their bytes, as they are encoded.",
-                of.kept.bytes,
-            ),
+            ("applier_lag_commits", "Commits that wait for the applier.", of.lag_commits),
+            ("applier_lag_bytes", "Bytes that they hold in memory.", of.lag_bytes),
+            ("kept_states", "States of checkpoints that are kept.", of.kept.states),
+            ("kept_state_bytes", "Their bytes, as they are encoded.", of.kept.bytes),
             (
                 "poisoned",
                 "1 where a write failed: the store has to be opened again.",
@@ -217,11 +160,7 @@ impl Text {
         );
         let spans = [
             ("append", "An append as its caller sees it.", &of.append_us),
-            (
-                "commit",
-                "Writing a commit to the journal and syncing it.",
-                &of.commit_us,
-            ),
+            ("commit", "Writing a commit to the journal and syncing it.", &of.commit_us),
             ("apply", "A round of the applier.", &of.apply_us),
             ("archive", "Archiving a segment.", &of.archive_us),
             ("fold", "Folding a state that was asked for.", &of.fold_us),
@@ -274,14 +213,8 @@ impl Text {
             }
             let labels = format_args!("route=\"{route}\",le=\"+Inf\"");
             self.line(format_args!("{name}_bucket{{{labels}}} {}", took.count));
-            self.line(format_args!(
-                "{name}_sum{{route=\"{route}\"}} {}",
-                took.seconds
-            ));
-            self.line(format_args!(
-                "{name}_count{{route=\"{route}\"}} {}",
-                took.count
-            ));
+            self.line(format_args!("{name}_sum{{route=\"{route}\"}} {}", took.seconds));
+            self.line(format_args!("{name}_count{{route=\"{route}\"}} {}", took.count));
         }
     }
 }

@@ -47,11 +47,7 @@ fn of_page(path: &str) -> Response {
         Ok(Some(file)) => {
             let kind = HeaderValue::from_str(&file.content_type);
             let kind = kind.unwrap_or(HeaderValue::from_static("application/octet-stream"));
-            (
-                StatusCode::OK,
-                [(header::CONTENT_TYPE, kind)],
-                file.bytes.into_owned(),
-            )
+            (StatusCode::OK, [(header::CONTENT_TYPE, kind)], file.bytes.into_owned())
                 .into_response()
         }
         Ok(None) => Wrong::no_path().into_response(),

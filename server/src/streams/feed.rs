@@ -127,23 +127,14 @@ impl All {
 fn message(behind: Place, found: Followed, waiting: &Budget) -> Message {
     match found {
         Followed::Event(event) => {
-            let place = Place {
-                next: event.offset,
-                ..behind
-            };
+            let place = Place { next: event.offset, ..behind };
             let mut sent = Vec::new();
             frame::event(&mut sent, behind.lineage, event);
             let share = Some(sent.len()).filter(|bytes| *bytes <= MESSAGE_MAX);
             let share = share.and_then(|bytes| waiting.try_take(bytes));
-            Message {
-                place,
-                sent: share.map(|share| LongPiece::bytes(sent, share)),
-            }
+            Message { place, sent: share.map(|share| LongPiece::bytes(sent, share)) }
         }
-        Followed::Moved(_) => Message {
-            place: behind,
-            sent: None,
-        },
+        Followed::Moved(_) => Message { place: behind, sent: None },
     }
 }
 
@@ -176,9 +167,8 @@ mod tests {
         let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
         let engine = Engine::in_memory(Options::default()).unwrap();
         let feeds = Feeds::default();
-        let tasks: Vec<_> = (0..100)
-            .map(|n| engine.start_task(&format!("t{n}"), "ana").unwrap())
-            .collect();
+        let tasks: Vec<_> =
+            (0..100).map(|n| engine.start_task(&format!("t{n}"), "ana").unwrap()).collect();
         let before = threads();
         let mut all: Vec<_> = tasks.iter().map(|task| feeds.join(task).unwrap()).collect();
         // Other tests begin and end some.

@@ -54,10 +54,7 @@ pub(super) fn event(to: &mut Vec<u8>, lineage: LineageId, event: Event) {
 /// What a reader has behind `at` is not the history any more.
 pub(super) fn moved(to_text: &mut Vec<u8>, moved: Moved) {
     let Moved { from, to, at } = moved;
-    let place = Place {
-        lineage: to,
-        next: at,
-    };
+    let place = Place { lineage: to, next: at };
     let at = Big(at);
     frame(to_text, "lineage", Some(place), &MovedForm { from, to, at });
 }
@@ -95,10 +92,7 @@ mod tests {
 
     #[test]
     fn a_place_is_read_as_it_is_written_and_nothing_else_is_one() {
-        let place = Place {
-            lineage: LineageId(3),
-            next: u64::MAX,
-        };
+        let place = Place { lineage: LineageId(3), next: u64::MAX };
         assert_eq!(place.to_string().parse(), Ok(place));
         for text in [
             "",
@@ -122,9 +116,6 @@ mod tests {
         let raw = serde_json::value::RawValue::from_string("{\n\"a\":\r\n 1}".into()).unwrap();
         let mut sent = Vec::new();
         frame(&mut sent, "x", None, &raw);
-        assert_eq!(
-            &*sent,
-            b"event: x\ndata: {\ndata: \"a\":\ndata: \ndata:  1}\n\n"
-        );
+        assert_eq!(&*sent, b"event: x\ndata: {\ndata: \"a\":\ndata: \ndata:  1}\n\n");
     }
 }

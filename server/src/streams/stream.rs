@@ -49,10 +49,7 @@ pub(crate) async fn open(app: &App, who: &Who, wanted: Wanted) -> Result<Body, W
     let feeds = app.feeds().clone();
     let joined = app.work(move |_| {
         // Joined before the first look at the log: what is committed in between is in both.
-        let feed = wanted
-            .follow
-            .then(|| feeds.join(&wanted.task))
-            .transpose()?;
+        let feed = wanted.follow.then(|| feeds.join(&wanted.task)).transpose()?;
         let Place { lineage, next } = wanted.place;
         wanted.task.follow_from(lineage, next)?;
         Ok((feed, wanted))
@@ -81,10 +78,7 @@ impl Stream for Pieces {
     type Item = io::Result<Bytes>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.get_mut()
-            .0
-            .poll_recv(context)
-            .map(|piece| piece.map(Ok))
+        self.get_mut().0.poll_recv(context).map(|piece| piece.map(Ok))
     }
 }
 
@@ -286,12 +280,7 @@ struct Piece {
 
 impl Piece {
     fn of(place: Place, wrong: Wrong) -> Self {
-        Self {
-            bytes: Vec::new(),
-            place,
-            at_head: false,
-            wrong: Some(wrong),
-        }
+        Self { bytes: Vec::new(), place, at_head: false, wrong: Some(wrong) }
     }
 
     fn read(task: &Task, place: Place) -> Self {
@@ -299,12 +288,7 @@ impl Piece {
             Ok(follower) => follower,
             Err(error) => return Self::of(place, error.into()),
         };
-        let mut piece = Self {
-            bytes: Vec::new(),
-            place,
-            at_head: false,
-            wrong: None,
-        };
+        let mut piece = Self { bytes: Vec::new(), place, at_head: false, wrong: None };
         let mut events = 0;
         while piece.bytes.len() < PIECE && events < PIECE_EVENTS {
             match piece.take(&mut follower) {

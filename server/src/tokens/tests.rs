@@ -2,10 +2,7 @@ use super::*;
 use std::os::unix::fs::PermissionsExt as _;
 
 fn new(user: &str) -> NewToken {
-    NewToken {
-        user: user.into(),
-        ..NewToken::default()
-    }
+    NewToken { user: user.into(), ..NewToken::default() }
 }
 
 #[test]
@@ -14,11 +11,7 @@ fn a_token_is_taken_until_it_ends_or_is_revoked_and_by_other_handles_too() {
     let (tokens, other) = (Tokens::of_store(dir.path()), Tokens::of_store(dir.path()));
     assert!(!other.any().unwrap());
     let (ana, shown) = tokens.create(&new("ana"), 10).unwrap();
-    let ends = NewToken {
-        expires_us: Some(20),
-        admin: true,
-        ..new("bob")
-    };
+    let ends = NewToken { expires_us: Some(20), admin: true, ..new("bob") };
     let (bob, his) = tokens.create(&ends, 10).unwrap();
     assert!(other.any().unwrap() && shown != his && shown.starts_with("mp_"));
     assert_eq!(other.list().unwrap(), [ana.clone(), bob.clone()]);
@@ -43,24 +36,14 @@ fn what_nobody_made_is_refused_whatever_it_looks_like() {
     let zero = format!("mp_{}_{}", info.id, "A".repeat(43));
     let elsewhere = format!("mp_00000000_{secret}");
     let cut = &token[..token.len() - 1];
-    for wrong in [
-        "", "mp_", "mp__", "Bearer", &info.id, secret, &long, &zero, &elsewhere, cut,
-    ] {
-        assert_eq!(
-            tokens.check(wrong, 0).unwrap(),
-            Err(Refused::Unknown),
-            "{wrong}"
-        );
+    for wrong in ["", "mp_", "mp__", "Bearer", &info.id, secret, &long, &zero, &elsewhere, cut] {
+        assert_eq!(tokens.check(wrong, 0).unwrap(), Err(Refused::Unknown), "{wrong}");
     }
     for n in 0..token.len() {
         let mut other = token.clone().into_bytes();
         other[n] = if other[n] == b'A' { b'B' } else { b'A' };
         let other = String::from_utf8(other).unwrap();
-        assert_eq!(
-            tokens.check(&other, 0).unwrap(),
-            Err(Refused::Unknown),
-            "{n}"
-        );
+        assert_eq!(tokens.check(&other, 0).unwrap(), Err(Refused::Unknown), "{n}");
     }
 }
 
@@ -74,25 +57,13 @@ fn the_file_is_the_owners_only_and_has_no_secret_and_one_that_is_damaged_lets_no
     assert_eq!((bits(&path), bits(path.parent().unwrap())), (0o600, 0o700));
     let text = fs::read_to_string(&path).unwrap();
     assert!(!text.contains(token.rsplit_once('_').unwrap().1));
-    for wrong in [
-        "",
-        "{}",
-        "[]",
-        r#"{"version": 2, "tokens": []}"#,
-        &text[..text.len() - 9],
-    ] {
+    for wrong in ["", "{}", "[]", r#"{"version": 2, "tokens": []}"#, &text[..text.len() - 9]] {
         fs::write(dir.path().join("beside"), wrong).unwrap();
         own(&dir.path().join("beside"));
         fs::rename(dir.path().join("beside"), &path).unwrap();
-        assert_eq!(
-            tokens.check(&token, 0).unwrap_err().kind(),
-            ErrorKind::Corrupt
-        );
+        assert_eq!(tokens.check(&token, 0).unwrap_err().kind(), ErrorKind::Corrupt);
         assert_eq!(tokens.any().unwrap_err().kind(), ErrorKind::Corrupt);
-        assert!(
-            tokens.create(&new("bob"), 0).is_err(),
-            "nothing is written over"
-        );
+        assert!(tokens.create(&new("bob"), 0).is_err(), "nothing is written over");
     }
 }
 
@@ -123,12 +94,7 @@ fn tokens_in_a_file_that_others_may_read_or_that_is_a_link_do_not_count() {
     fs::hard_link(&elsewhere, &path).unwrap();
     assert!(Tokens::of_store(dir.path()).check(&token, 0).is_err());
     fs::remove_file(&elsewhere).unwrap();
-    assert!(
-        Tokens::of_store(dir.path())
-            .check(&token, 0)
-            .unwrap()
-            .is_ok()
-    );
+    assert!(Tokens::of_store(dir.path()).check(&token, 0).unwrap().is_ok());
 }
 
 #[test]
@@ -156,17 +122,8 @@ fn names_that_are_none_and_tokens_that_have_ended_are_not_made() {
         let error = tokens.create(&new(wrong), 0).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
     }
-    let ended = NewToken {
-        expires_us: Some(5),
-        ..new("ana")
-    };
-    assert_eq!(
-        tokens.create(&ended, 5).unwrap_err().kind(),
-        ErrorKind::Invalid
-    );
-    assert_eq!(
-        Tokens::none().create(&new("ana"), 0).unwrap_err().kind(),
-        ErrorKind::Invalid
-    );
+    let ended = NewToken { expires_us: Some(5), ..new("ana") };
+    assert_eq!(tokens.create(&ended, 5).unwrap_err().kind(), ErrorKind::Invalid);
+    assert_eq!(Tokens::none().create(&new("ana"), 0).unwrap_err().kind(), ErrorKind::Invalid);
     assert!(!Tokens::none().any().unwrap() && !tokens.any().unwrap());
 }

@@ -70,12 +70,8 @@ impl View<'_> {
         self.engine.pin(&checkpoint.id, reason)?;
         let pins = self.engine.pins(&checkpoint.task)?;
         let pin = pins.into_iter().find(|pin| pin.checkpoint == checkpoint.id);
-        let gone = || {
-            Error::not_found(format!(
-                "the pin of {} was taken back meanwhile",
-                checkpoint.id
-            ))
-        };
+        let gone =
+            || Error::not_found(format!("the pin of {} was taken back meanwhile", checkpoint.id));
         Ok(PinForm::of(pin.ok_or_else(gone)?, checkpoint.clone()))
     }
 
@@ -94,10 +90,7 @@ impl View<'_> {
         [before, after]: &[RunState; 2],
         most: usize,
     ) -> std::result::Result<Changes, Wrong> {
-        let most = ChangesMax {
-            changes: most,
-            bytes: BYTES,
-        };
+        let most = ChangesMax { changes: most, bytes: BYTES };
         let changes = diff_states_up_to(before, after, self.engine.chunks().as_ref(), most);
         changes.map_err(|error| match error.kind() {
             ErrorKind::Invalid => Wrong::TooMuch(
@@ -127,11 +120,7 @@ impl View<'_> {
             }
         };
         let hashes = (self.engine.hash_at(&from)?, self.engine.hash_at(to)?);
-        Ok(RestorePlan {
-            from: (from, hashes.0),
-            to: (to.clone(), hashes.1),
-            changes,
-        })
+        Ok(RestorePlan { from: (from, hashes.0), to: (to.clone(), hashes.1), changes })
     }
 
     pub(crate) fn restore(&self, to: &Point, description: Option<&str>) -> Result<Task> {

@@ -22,9 +22,7 @@ fn head(three: &Three) -> u64 {
 #[tokio::test]
 async fn an_event_is_there_as_it_was_sent_with_who_sent_it_and_under_which_request() {
     let three = Three::new();
-    let came = three
-        .with("POST", PATH, &[("x-request-id", "req-1")], STEP)
-        .await;
+    let came = three.with("POST", PATH, &[("x-request-id", "req-1")], STEP).await;
     assert_eq!(came.status, 201, "{came:?}");
     let task = three.served.engine.task("hers").unwrap();
     let hash = task.head().unwrap().hash.to_string();
@@ -51,9 +49,7 @@ async fn a_body_is_taken_word_for_word_with_its_kind_or_without() {
         let task = three.served.engine.task("hers").unwrap();
         let at = head(&three) - 1;
         let event = task.read(at..).unwrap().next().unwrap().unwrap();
-        let Some(Body::Application(said)) = event.body else {
-            panic!("another kind")
-        };
+        let Some(Body::Application(said)) = event.body else { panic!("another kind") };
         assert!(matches!(said.data, Data::Json(json) if json.text() == numbers));
     }
     // What a message came with beside the named fields stays.
@@ -77,10 +73,7 @@ async fn many_events_and_a_mark_are_one_commit() {
     let id = form["checkpoint"].as_str().unwrap();
     let checkpoint = three.served.engine.checkpoint(id).unwrap();
     assert_eq!(checkpoint.label.as_deref(), Some("done"));
-    assert_eq!(
-        (checkpoint.at, checkpoint.aliases),
-        (3, vec!["c-1".to_owned()])
-    );
+    assert_eq!((checkpoint.at, checkpoint.aliases), (3, vec!["c-1".to_owned()]));
     let one = r#"{"kind": "step_started", "body": {"step": 2}, "mark": {"status": "failure"}}"#;
     let came = three.post(PATH, one).await;
     assert_eq!(came.status, 201);
@@ -95,19 +88,12 @@ async fn the_expected_head_has_to_be_the_head_and_the_answer_says_which_is() {
         async move { three.with("POST", PATH, &[("if-match", head)], STEP).await }
     };
     let first = at("\"1\"").await;
-    assert_eq!(
-        (first.status.as_u16(), first.header("etag")),
-        (201, "\"2\"")
-    );
+    assert_eq!((first.status.as_u16(), first.header("etag")), (201, "\"2\""));
     let missed = at("\"1\"").await;
     assert_eq!(problem(&missed), (412, "conflict".into()));
     assert_eq!(missed.json()["head"], "2");
     for malformed in ["1", "W/\"2\"", "\"2\", \"3\"", "*", "\"x\""] {
-        assert_eq!(
-            problem(&at(malformed).await),
-            (400, "invalid".into()),
-            "{malformed}"
-        );
+        assert_eq!(problem(&at(malformed).await), (400, "invalid".into()), "{malformed}");
     }
     assert_eq!(head(&three), 2);
 }
@@ -144,14 +130,9 @@ async fn under_a_key_it_is_appended_once_and_another_body_is_a_conflict() {
 async fn a_lineage_is_appended_to_by_its_number() {
     let three = Three::new();
     let engine = &three.served.engine;
-    engine
-        .branch(&engine.point("hers@1").unwrap(), None)
-        .unwrap();
+    engine.branch(&engine.point("hers@1").unwrap(), None).unwrap();
     let came = three.post(&format!("{PATH}?lineage=1"), STEP).await;
-    assert_eq!(
-        (came.status.as_u16(), &came.json()["next"]),
-        (201, &json!("3"))
-    );
+    assert_eq!((came.status.as_u16(), &came.json()["next"]), (201, &json!("3")));
     assert_eq!(head(&three), 1, "the active one stays");
     let none = three.post(&format!("{PATH}?lineage=7"), STEP).await;
     assert_eq!(problem(&none), (404, "not_found".into()));
@@ -170,10 +151,7 @@ async fn what_is_no_event_or_only_the_engine_makes_is_refused_and_says_why() {
         r#"{{"kind": "workspace_captured", "body": {{"root": "{root}", "files": 1, "bytes": 1, "skipped": 0}}}}"#
     );
     for (body, why) in [
-        (
-            r#"{"kind": "lineage_opened", "body": {"lineage_type": "root"}}"#,
-            "made by the engine",
-        ),
+        (r#"{"kind": "lineage_opened", "body": {"lineage_type": "root"}}"#, "made by the engine"),
         (
             r#"{"kind": "checkpoint_marked", "body": {"cause": "manual", "status": "success"}}"#,
             "made by the engine",
@@ -182,10 +160,7 @@ async fn what_is_no_event_or_only_the_engine_makes_is_refused_and_says_why() {
             r#"{"kind": "control_changed", "body": {"from": "paused", "to": "running"}}"#,
             "the run is idle",
         ),
-        (
-            r#"{"kind": "step_strated", "body": {"step": 1}}"#,
-            "there is no kind `step_strated`",
-        ),
+        (r#"{"kind": "step_strated", "body": {"step": 1}}"#, "there is no kind `step_strated`"),
         (
             r#"{"kind": "step_started", "body": {"kind": "step_failed", "step": 1}}"#,
             "that of `body` is `step_failed`",
@@ -193,14 +168,8 @@ async fn what_is_no_event_or_only_the_engine_makes_is_refused_and_says_why() {
         (r#"{"kind": "step_started", "body": {"stp": 1}}"#, "stp"),
         (r#"{"kind": "step_started", "body": [1]}"#, "no object"),
         (r#"{"kind": "step_started"}"#, "body"),
-        (
-            r#"{"kind": "step_started", "body": {"step": 1}, "time_us": "3"}"#,
-            "time_us",
-        ),
-        (
-            r#"{"kind": "step_started", "body": {"step": 1}, "mark": {"label": "17"}}"#,
-            "17",
-        ),
+        (r#"{"kind": "step_started", "body": {"step": 1}, "time_us": "3"}"#, "time_us"),
+        (r#"{"kind": "step_started", "body": {"step": 1}, "mark": {"label": "17"}}"#, "17"),
         (r#"[{"kind": "step_started"}]"#, "no JSON object"),
         ("", "empty"),
         (&capture, "not taken over HTTP"),
@@ -216,19 +185,14 @@ async fn what_is_no_event_or_only_the_engine_makes_is_refused_and_says_why() {
         (mark, "no events"),
         (&format!("{STEP}\n{{}}"), "line 2: there is no `kind`"),
         (&format!("{STEP}\n\nx"), "line 3"),
-        (
-            &format!("{STEP}\n{mark}\n{STEP}"),
-            "line 3 is behind the mark",
-        ),
+        (&format!("{STEP}\n{mark}\n{STEP}"), "line 3 is behind the mark"),
         (&STEP.replace("}}", "}, \"mark\": {}}"), "line of its own"),
     ] {
         let came = lines(&three, body).await;
         assert_eq!(problem(&came), (400, "invalid".into()), "{body}");
         assert!(says(&came).contains(why), "{body}: {}", says(&came));
     }
-    let came = three
-        .with("POST", PATH, &[("content-type", "text/csv")], STEP)
-        .await;
+    let came = three.with("POST", PATH, &[("content-type", "text/csv")], STEP).await;
     assert_eq!(problem(&came), (415, "media_type".into()));
     assert_eq!(head(&three), 1, "nothing was appended");
 }
@@ -247,13 +211,9 @@ async fn ten_thousand_events_are_taken_at_once_and_no_more() {
 #[tokio::test]
 async fn to_somebody_elses_task_nothing_is_appended() {
     let three = Three::new();
-    three
-        .hides("POST", PATH, "/v1/tasks/none/events", STEP)
-        .await;
+    three.hides("POST", PATH, "/v1/tasks/none/events", STEP).await;
     let events = three.served.engine.task("hers").unwrap().read(1..).unwrap();
-    let users: Vec<_> = events
-        .map(|event| event.unwrap().header.user.unwrap())
-        .collect();
+    let users: Vec<_> = events.map(|event| event.unwrap().header.user.unwrap()).collect();
     assert_eq!(users, ["root"]);
 }
 

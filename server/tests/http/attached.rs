@@ -39,10 +39,7 @@ fn a_running_program_is_watched_and_steered_at_the_socket_in_its_store() {
     let task = engine.start_task("essay", "ana").unwrap();
     task.change_control(RunControl::Running, None).unwrap();
     // Tokens are for those who come from elsewhere.
-    let new = NewToken {
-        user: "ben".into(),
-        ..NewToken::default()
-    };
+    let new = NewToken { user: "ben".into(), ..NewToken::default() };
     Tokens::of_store(dir.path()).create(&new, 1).unwrap();
     let attached = attach(&engine).unwrap();
     let socket = attached.socket().to_owned();
@@ -52,28 +49,17 @@ fn a_running_program_is_watched_and_steered_at_the_socket_in_its_store() {
     assert_eq!(file.permissions().mode() & 0o777, 0o600);
     let (status, listed) = ask(&socket, "GET /v1/tasks", "");
     assert_eq!((status, &listed["items"][0]["id"]), (200, &"essay".into()));
-    let (status, _) = ask(
-        &socket,
-        "POST /v1/tasks/essay/control",
-        r#"{"to":"paused"}"#,
-    );
+    let (status, _) = ask(&socket, "POST /v1/tasks/essay/control", r#"{"to":"paused"}"#);
     assert_eq!(status, 200);
     assert_eq!(task.control().unwrap(), RunControl::Paused);
     let twice = refused(&engine);
     assert_eq!(twice.kind(), ErrorKind::AddrInUse, "{twice}");
     drop(attached);
-    assert!(
-        std::fs::symlink_metadata(&socket).is_err(),
-        "it goes with what is held"
-    );
+    assert!(std::fs::symlink_metadata(&socket).is_err(), "it goes with what is held");
     let again = attach(&engine).unwrap();
     assert_eq!(ask(&socket, "GET /readyz", "").0, 200);
     engine.close().unwrap();
-    assert_eq!(
-        ask(&socket, "GET /readyz", "").0,
-        503,
-        "closed, and still held"
-    );
+    assert_eq!(ask(&socket, "GET /readyz", "").0, 503, "closed, and still held");
     drop(again);
 }
 

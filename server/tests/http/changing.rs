@@ -80,9 +80,7 @@ fn plain(came: &Came) -> String {
     let text = text.replace("hers", "NAME").replace("none", "NAME");
     // Ids of checkpoints.
     let words = text.split_inclusive(|c| !digits(c));
-    words
-        .map(|word| if word.len() > 60 { "ID" } else { word })
-        .collect()
+    words.map(|word| if word.len() > 60 { "ID" } else { word }).collect()
 }
 
 pub fn dressed(mut asked: Request<Body>, headers: &[(&'static str, &str)]) -> Request<Body> {

@@ -115,8 +115,7 @@ async fn what_is_short_a_file_or_a_stream_is_not_packed() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("long.txt"), "x".repeat(5000)).unwrap();
     let task = served.task("essay", "ana", 0);
-    task.append(Message::text("user", &"x".repeat(5000)))
-        .unwrap();
+    task.append(Message::text("user", &"x".repeat(5000))).unwrap();
     let workspace = Workspace::open(folder.path(), WorkspaceOptions::default()).unwrap();
     let mark = Some(Mark::new().label("first"));
     workspace.capture(&served.engine, &task, mark).unwrap();
@@ -132,11 +131,7 @@ async fn what_is_short_a_file_or_a_stream_is_not_packed() {
         assert_eq!(came.header("content-encoding"), "", "{path}");
         assert!(!came.header("etag").starts_with("W/"), "{path}");
     }
-    let file = get(
-        &served,
-        "/v1/points/essay/files/long.txt",
-        &[("accept-encoding", "gzip")],
-    );
+    let file = get(&served, "/v1/points/essay/files/long.txt", &[("accept-encoding", "gzip")]);
     assert_eq!(file.await.header("content-length"), "5000");
 }
 

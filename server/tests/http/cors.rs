@@ -24,10 +24,7 @@ async fn ask(served: &Served, method: &str, path: &str, headers: &[(&str, &str)]
 const FIRST: [(&str, &str); 3] = [
     ("origin", PAGE),
     ("access-control-request-method", "POST"),
-    (
-        "access-control-request-headers",
-        "authorization,idempotency-key",
-    ),
+    ("access-control-request-headers", "authorization,idempotency-key"),
 ];
 
 #[tokio::test]
@@ -37,10 +34,7 @@ async fn a_page_of_a_known_origin_asks_first_without_a_token_and_then_with_one()
     let came = ask(&served, "OPTIONS", "/v1/tasks", &FIRST).await;
     assert_eq!((came.status.as_u16(), came.bytes.len()), (204, 0));
     assert_eq!(came.header("access-control-allow-origin"), PAGE);
-    assert!(
-        came.header("access-control-allow-methods")
-            .contains("PATCH")
-    );
+    assert!(came.header("access-control-allow-methods").contains("PATCH"));
     let sent = came.header("access-control-allow-headers").to_lowercase();
     for name in [
         "authorization",
@@ -121,11 +115,7 @@ async fn the_services_own_page_asks_with_an_origin_and_is_answered() {
     assert_eq!(served.ask(asked.body(body).unwrap()).await.status, 201);
     for site in ["same-site", "cross-site", "x"] {
         let headers = [own, ("sec-fetch-site", site)];
-        assert_eq!(
-            ask(&served, "GET", "/v1/tasks", &headers).await.status,
-            403,
-            "{site}"
-        );
+        assert_eq!(ask(&served, "GET", "/v1/tasks", &headers).await.status, 403, "{site}");
     }
     assert_eq!(ask(&served, "GET", "/v1/tasks", &[own]).await.status, 403);
 }

@@ -42,13 +42,8 @@ async fn every_route_is_described_with_what_it_answers_and_refuses() {
         let get = &api["paths"][path]["get"];
         for status in ["200", "401"] {
             let content = &get["responses"][status]["content"];
-            let schemas = content
-                .as_object()
-                .unwrap_or_else(|| panic!("{path} {status}"));
-            assert!(
-                schemas.values().all(|of| of.get("schema").is_some()),
-                "{path} {status}"
-            );
+            let schemas = content.as_object().unwrap_or_else(|| panic!("{path} {status}"));
+            assert!(schemas.values().all(|of| of.get("schema").is_some()), "{path} {status}");
         }
         let named = path.matches('{').count();
         let params = get["parameters"].as_array().cloned().unwrap_or_default();

@@ -43,9 +43,7 @@ fn lines(came: &Came) -> Vec<Value> {
     assert_eq!(came.header("content-type"), LINES);
     let text = std::str::from_utf8(&came.bytes).unwrap();
     assert!(text.is_empty() || text.ends_with('\n'));
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 #[tokio::test]
@@ -56,10 +54,7 @@ async fn a_range_is_answered_a_page_at_a_time_to_the_head() {
     let came = served.get(path).await;
     assert_eq!(page(&came), ((0..10).collect(), Value::Null, json!("10")));
     let event = &came.json()["items"][3];
-    assert_eq!(
-        (&event["kind"], &event["lineage"]),
-        (&json!("message"), &json!(0))
-    );
+    assert_eq!((&event["kind"], &event["lineage"]), (&json!("message"), &json!(0)));
     assert_eq!(event["body"]["content"], "2 x");
     for (query, from, to, next) in [
         ("limit=4", 0, 4, json!("4")),
@@ -75,11 +70,7 @@ async fn a_range_is_answered_a_page_at_a_time_to_the_head() {
         ("lineage=0&from=9", 9, 10, Value::Null),
     ] {
         let came = served.get(&format!("{path}?{query}")).await;
-        assert_eq!(
-            page(&came),
-            ((from..to).collect(), next, json!("10")),
-            "{query}"
-        );
+        assert_eq!(page(&came), ((from..to).collect(), next, json!("10")), "{query}");
     }
     for (query, status) in [
         ("from=11", 400),
@@ -109,12 +100,8 @@ async fn another_lineage_is_read_through_what_it_inherits() {
     let point = served.engine.point("t@3").unwrap();
     served.engine.restore(&point, None).unwrap();
     let active = served.get("/v1/tasks/t/events").await.json();
-    let of: Vec<&Value> = active["items"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|item| &item["lineage"])
-        .collect();
+    let of: Vec<&Value> =
+        active["items"].as_array().unwrap().iter().map(|item| &item["lineage"]).collect();
     assert_eq!(of[..4], [&json!(0), &json!(0), &json!(0), &json!(1)]);
     let old = page(&served.get("/v1/tasks/t/events?lineage=0").await);
     assert_eq!(old.2, task.head().unwrap().next.to_string());
@@ -125,8 +112,7 @@ async fn a_page_stops_before_it_is_too_long_and_has_one_event_at_least() {
     let served = Served::new();
     let task = served.task("t", "ana", 0);
     for megabytes in [1, 1, 1, 3, 5, 1] {
-        task.append(Message::text("user", &"x".repeat(megabytes << 20)))
-            .unwrap();
+        task.append(Message::text("user", &"x".repeat(megabytes << 20))).unwrap();
     }
     let (mut from, mut pages) = ("0".to_owned(), Vec::new());
     // Each page has one at least.
@@ -174,11 +160,7 @@ async fn lines_that_cannot_be_read_on_end_before_their_end() {
     assert_eq!(response.status(), StatusCode::OK);
     let mut body = response.into_body();
     let first = body.frame().await.unwrap().unwrap().into_data().unwrap();
-    assert!(
-        first.len() < 200_000,
-        "a buffer is bounded: {}",
-        first.len()
-    );
+    assert!(first.len() < 200_000, "a buffer is bounded: {}", first.len());
     // What is read next is not there any more.
     served.engine.delete_task("t").unwrap();
     let rest = body.collect().await;

@@ -16,9 +16,7 @@ const LONG: usize = 700_000;
 
 /// Bytes that look like nothing.
 fn long() -> Vec<u8> {
-    (0..LONG as u32)
-        .map(|n| (n.wrapping_mul(2_654_435_761) >> 16) as u8)
-        .collect()
+    (0..LONG as u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 16) as u8).collect()
 }
 
 /// A task whose folder was captured as `first`, and once more with another draft.
@@ -53,37 +51,18 @@ async fn the_files_of_a_capture_are_listed_as_a_point_sees_them() {
     let items = json["items"].as_array().unwrap();
     let paths: Vec<&Value> = items.iter().map(|item| &item["path"]).collect();
     let odd = json!({"base64": "/y50eHQ="});
-    let named = [
-        "draft.md",
-        "empty",
-        "link",
-        "src",
-        "src/deep",
-        "src/deep/a b%.bin",
-    ]
-    .map(|path| json!(path));
+    let named = ["draft.md", "empty", "link", "src", "src/deep", "src/deep/a b%.bin"]
+        .map(|path| json!(path));
     let expected: Vec<&Value> = named.iter().chain([&odd]).collect();
     assert_eq!(paths, expected);
     let draft = &items[0];
-    assert_eq!(
-        (&draft["kind"], &draft["size"]),
-        (&json!("file"), &json!("6"))
-    );
+    assert_eq!((&draft["kind"], &draft["size"]), (&json!("file"), &json!("6")));
     assert_eq!(draft["hash"], blake3::hash(b"# One\n").to_hex().to_string());
     assert!(draft["mode"].as_str().unwrap().starts_with("06"));
-    assert_eq!(
-        (&draft["unstable"], draft.get("target")),
-        (&json!(false), None)
-    );
-    assert_eq!(
-        (&items[2]["kind"], &items[2]["target"]),
-        (&json!("link"), &json!("../secret"))
-    );
+    assert_eq!((&draft["unstable"], draft.get("target")), (&json!(false), None));
+    assert_eq!((&items[2]["kind"], &items[2]["target"]), (&json!("link"), &json!("../secret")));
     assert_eq!(items[2].get("size"), None);
-    assert_eq!(
-        (&items[3]["kind"], items[3].get("hash")),
-        (&json!("directory"), None)
-    );
+    assert_eq!((&items[3]["kind"], items[3].get("hash")), (&json!("directory"), None));
     // Before anything was captured.
     let came = served.get("/v1/points/essay@1/files").await;
     assert_eq!(problem(&came), (404, "not_found".into()));
@@ -105,10 +84,7 @@ async fn a_list_longer_than_a_buffer_is_one_document() {
     std::fs::remove_dir_all(folder.path()).unwrap();
     std::fs::create_dir(folder.path()).unwrap();
     workspace.capture(&served.engine, &task, None).unwrap();
-    assert_eq!(
-        served.get("/v1/points/many/files").await.json()["items"],
-        json!([])
-    );
+    assert_eq!(served.get("/v1/points/many/files").await.json()["items"], json!([]));
 }
 
 #[tokio::test]
@@ -141,21 +117,13 @@ async fn the_bytes_of_a_file_are_answered_as_they_were_captured() {
 #[tokio::test]
 async fn a_long_file_is_answered_a_buffer_at_a_time() {
     let (served, _outer) = captured();
-    let asked = request(
-        "GET",
-        "/v1/points/essay/files/src/deep/a%20b%25.bin",
-        None,
-        "",
-    );
+    let asked = request("GET", "/v1/points/essay/files/src/deep/a%20b%25.bin", None, "");
     let mut body = served.router().oneshot(asked).await.unwrap().into_body();
     let mut buffers = Vec::new();
     while let Some(frame) = body.frame().await {
         buffers.push(frame.unwrap().into_data().unwrap().len());
     }
-    assert!(
-        buffers.len() > 3 && buffers.iter().all(|len| *len <= 128 << 10),
-        "{buffers:?}"
-    );
+    assert!(buffers.len() > 3 && buffers.iter().all(|len| *len <= 128 << 10), "{buffers:?}");
     assert_eq!(buffers.iter().sum::<usize>(), long().len());
 }
 

@@ -69,16 +69,11 @@ async fn no_body_makes_a_route_fail() {
             for kind in ["application/json", "application/x-ndjson"] {
                 let mut asked = request(method, path, Some(&three.root), "-");
                 *asked.body_mut() = Body::from(body.clone());
-                asked
-                    .headers_mut()
-                    .insert("content-type", kind.parse().unwrap());
+                asked.headers_mut().insert("content-type", kind.parse().unwrap());
                 let status = three.served.ask(asked).await.status;
                 let text = String::from_utf8_lossy(&body);
                 let text: String = text.chars().take(80).collect();
-                assert!(
-                    !status.is_server_error(),
-                    "{method} {path} {status}: {text}"
-                );
+                assert!(!status.is_server_error(), "{method} {path} {status}: {text}");
             }
         }
         // What was taken can be read.
@@ -102,20 +97,11 @@ fn broken() -> Vec<(&'static str, Vec<u8>)> {
         text(json, &format!("{one},")),
         text(json, &format!("[{one}]")),
         text(json, &one[..one.len() - 1]),
-        text(
-            json,
-            r#"{"kind": "step_started", "kind": "step_started", "body": {"step": 1}}"#,
-        ),
+        text(json, r#"{"kind": "step_started", "kind": "step_started", "body": {"step": 1}}"#),
         text(json, r#"{"kind": "step_started", "body": {"step": 1e999}}"#),
         text(json, r#"{"kind": "step_started", "body": {"step": -1}}"#),
-        text(
-            json,
-            r#"{"kind": "step_started", "body": {"step": 18446744073709551616}}"#,
-        ),
-        text(
-            json,
-            "{\"kind\": \"message\", \"body\": {\"role\": \"a\nb\"}}",
-        ),
+        text(json, r#"{"kind": "step_started", "body": {"step": 18446744073709551616}}"#),
+        text(json, "{\"kind\": \"message\", \"body\": {\"role\": \"a\nb\"}}"),
         text(json, &format!(r#"{{"kind": "message", "body": {deep}}}"#)),
         text(lines, &format!("{one}\n{}", &one[..one.len() - 3])),
         text(lines, &format!("{one}\n{one}\n{{\"mark\": {{")),
@@ -129,10 +115,7 @@ fn broken() -> Vec<(&'static str, Vec<u8>)> {
         text("multipart/form-data", one),
         text("application/x-www-form-urlencoded", one),
     ];
-    broken.push((
-        json,
-        b"{\"kind\": \"message\", \"body\": {\"role\": \"\xff\"}}".to_vec(),
-    ));
+    broken.push((json, b"{\"kind\": \"message\", \"body\": {\"role\": \"\xff\"}}".to_vec()));
     broken
 }
 
@@ -141,15 +124,10 @@ async fn what_is_nearly_an_event_appends_nothing() {
     let three = Three::new();
     let before = three.served.engine.metrics().commits;
     for (kind, body) in broken() {
-        let text = String::from_utf8_lossy(&body)
-            .chars()
-            .take(80)
-            .collect::<String>();
+        let text = String::from_utf8_lossy(&body).chars().take(80).collect::<String>();
         let mut asked = request("POST", "/v1/tasks/hers/events", Some(&three.ana), "-");
         *asked.body_mut() = Body::from(body);
-        asked
-            .headers_mut()
-            .insert("content-type", kind.parse().unwrap());
+        asked.headers_mut().insert("content-type", kind.parse().unwrap());
         let came = three.served.ask(asked).await;
         assert!(came.status.is_client_error(), "{kind} {text}: {came:?}");
         problem(&came);
@@ -161,13 +139,7 @@ async fn what_is_nearly_an_event_appends_nothing() {
 #[tokio::test]
 async fn what_is_kept_word_for_word_can_be_read_in_every_form() {
     let deep = format!("{}{}", "[".repeat(100), "]".repeat(100));
-    for value in [
-        "\"\\ud800\"",
-        "1e999",
-        "{\"a\": 1, \"a\": 2}",
-        "-0.0",
-        &deep,
-    ] {
+    for value in ["\"\\ud800\"", "1e999", "{\"a\": 1, \"a\": 2}", "-0.0", &deep] {
         let three = Three::new();
         let message =
             format!(r#"{{"kind": "message", "body": {{"role": "user", "content": {value}}}}}"#);
@@ -194,10 +166,7 @@ async fn what_is_kept_word_for_word_can_be_read_in_every_form() {
             ] {
                 for accept in ["*/*", "application/json-patch+json, */*;q=0.1"] {
                     let asked = request("GET", &path, Some(&three.ana), "");
-                    let came = three
-                        .served
-                        .ask(dressed(asked, &[("accept", accept)]))
-                        .await;
+                    let came = three.served.ask(dressed(asked, &[("accept", accept)])).await;
                     assert!(!came.status.is_server_error(), "{path} {value} {came:?}");
                 }
             }

@@ -20,16 +20,12 @@ async fn a_pin_is_given_listed_and_taken_back() {
     let task = three.served.engine.task("hers").unwrap();
     let id = task.checkpoint(Mark::new().label("one")).unwrap().id;
     let path = format!("/v1/checkpoints/{id}/pin");
-    let came = three
-        .ask("PUT", &path, &three.ana, r#"{"reason": "the best"}"#)
-        .await;
+    let came = three.ask("PUT", &path, &three.ana, r#"{"reason": "the best"}"#).await;
     assert_eq!(came.status, 200, "{came:?}");
     let pin = came.json();
     let named = (&pin["checkpoint"], &pin["label"], &pin["reason"]);
     assert_eq!(named, (&json!(id), &json!("one"), &json!("the best")));
-    let list = three
-        .ask("GET", "/v1/tasks/hers/pins", &three.ana, "")
-        .await;
+    let list = three.ask("GET", "/v1/tasks/hers/pins", &three.ana, "").await;
     assert_eq!(list.json(), json!({"items": [pin], "next": null}));
     // Twice is once, and a reason may be left out.
     let again = three.ask("PUT", &path, &three.ana, "").await;
@@ -47,9 +43,7 @@ async fn a_pin_is_given_listed_and_taken_back() {
     for method in ["PUT", "DELETE"] {
         three.hides(method, &path, &none, "").await;
     }
-    three
-        .hides("GET", "/v1/tasks/hers/pins", "/v1/tasks/none/pins", "")
-        .await;
+    three.hides("GET", "/v1/tasks/hers/pins", "/v1/tasks/none/pins", "").await;
 }
 
 #[tokio::test]
@@ -64,19 +58,13 @@ async fn blame_names_the_event_that_set_a_part_or_all_that_did() {
     let change = &blamed["changes"][0];
     assert_eq!(blamed["value"], 3);
     assert_eq!(change["point"], "essay/0@4");
-    assert_eq!(
-        (&change["before"], &change["after"]),
-        (&json!(2), &json!(3))
-    );
+    assert_eq!((&change["before"], &change["after"]), (&json!(2), &json!(3)));
     assert_eq!(blamed["changes"].as_array().unwrap().len(), 1);
     let all = served.get(&format!("{path}&history=true")).await.json();
     let offsets = all["changes"].as_array().unwrap().iter();
     let offsets: Vec<&Value> = offsets.map(|change| &change["offset"]).collect();
     assert_eq!(offsets, ["4", "2", "1"]);
-    assert!(
-        all["changes"][2].get("before").is_none(),
-        "it was not there"
-    );
+    assert!(all["changes"][2].get("before").is_none(), "it was not there");
     for wrong in [
         "/v1/points/essay/blame",
         "/v1/points/essay/blame?pointer=score",
@@ -93,33 +81,16 @@ async fn what_an_event_says_is_erased_and_its_kind_stays() {
     let task = three.served.engine.task("hers").unwrap();
     let at = task.append(Message::text("user", "secret")).unwrap().first;
     let path = format!("/v1/points/hers@{at}/erase");
-    let erased = three
-        .ask("POST", &path, &three.ana, r#"{"reason": "a name"}"#)
-        .await
-        .json();
+    let erased = three.ask("POST", &path, &three.ana, r#"{"reason": "a name"}"#).await.json();
     assert_eq!(erased["was_erased"], false);
-    assert_eq!(
-        (&erased["kind"], &erased["offset"]),
-        (&json!("message"), &json!(at.to_string()))
-    );
-    let event = three
-        .ask(
-            "GET",
-            &format!("/v1/points/hers@{at}/event"),
-            &three.ana,
-            "",
-        )
-        .await;
+    assert_eq!((&erased["kind"], &erased["offset"]), (&json!("message"), &json!(at.to_string())));
+    let event = three.ask("GET", &format!("/v1/points/hers@{at}/event"), &three.ana, "").await;
     assert_eq!(event.json()["body"], Value::Null);
     let again = three.ask("POST", &path, &three.ana, "").await.json();
     assert_eq!(again["was_erased"], true);
-    let opening = three
-        .ask("POST", "/v1/points/hers@0/erase", &three.ana, "")
-        .await;
+    let opening = three.ask("POST", "/v1/points/hers@0/erase", &three.ana, "").await;
     assert!([400, 409].contains(&opening.status.as_u16()), "{opening:?}");
-    three
-        .hides("POST", &path, "/v1/points/none@1/erase", "")
-        .await;
+    three.hides("POST", &path, "/v1/points/none@1/erase", "").await;
 }
 
 #[tokio::test]
@@ -127,12 +98,7 @@ async fn a_store_is_compared_with_an_anchor_that_was_answered_before() {
     let served = Served::new();
     served.task("essay", "ana", 3);
     let anchor = served.get("/v1/anchor").await.json();
-    served
-        .engine
-        .task("essay")
-        .unwrap()
-        .append(Message::text("user", "more"))
-        .unwrap();
+    served.engine.task("essay").unwrap().append(Message::text("user", "more")).unwrap();
     let body = json!({"anchor": anchor, "states": true}).to_string();
     let came = served.post("/v1/verify", &body).await;
     assert_eq!(came.json()["ok"], true, "{came:?}");
@@ -161,9 +127,7 @@ async fn a_checkpoint_may_be_marked_on_a_lineage_that_was_left() {
     let point = served.engine.point("essay@2").unwrap();
     served.engine.restore(&point, None).unwrap();
     let path = "/v1/tasks/essay/checkpoints";
-    let came = served
-        .post(path, r#"{"label": "left", "lineage": 0}"#)
-        .await;
+    let came = served.post(path, r#"{"label": "left", "lineage": 0}"#).await;
     assert_eq!(came.status, 201, "{came:?}");
     assert_eq!(came.json()["lineage"], 0);
     let marked = served.engine.point("essay/0@left").unwrap();
@@ -178,13 +142,7 @@ async fn checkpoints_of_all_tasks_are_listed_and_filtered_by_what_they_carry() {
     for (task, step) in [("hers", 1), ("hers", 2), ("his", 1)] {
         let metadata = Json::from_value(&json!({"step": step, "of": task})).unwrap();
         let mark = Mark::new().metadata(metadata);
-        three
-            .served
-            .engine
-            .task(task)
-            .unwrap()
-            .checkpoint(mark)
-            .unwrap();
+        three.served.engine.task(task).unwrap().checkpoint(mark).unwrap();
     }
     let of = async |path: &str, token: &str| {
         let came = three.ask("GET", path, token, "").await;
@@ -202,10 +160,7 @@ async fn checkpoints_of_all_tasks_are_listed_and_filtered_by_what_they_carry() {
     assert_eq!(of(filtered, &three.bob).await, [his]);
     let hers = "/v1/tasks/hers/checkpoints?filter=%7B%22step%22%3A2%7D";
     assert_eq!(of(hers, &three.ana).await, [two]);
-    assert_eq!(
-        of("/v1/checkpoints?status=failure", &three.ana).await,
-        [] as [&str; 0]
-    );
+    assert_eq!(of("/v1/checkpoints?status=failure", &three.ana).await, [] as [&str; 0]);
     for wrong in ["[]", "3", "%7B"] {
         let path = format!("/v1/checkpoints?filter={wrong}");
         let came = three.ask("GET", &path, &three.ana, "").await;

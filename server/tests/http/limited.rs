@@ -16,10 +16,7 @@ fn served() -> Served {
 #[tokio::test]
 async fn a_read_only_token_changes_nothing() {
     let served = served();
-    let limits = TokenLimits {
-        read_only: true,
-        ..TokenLimits::default()
-    };
+    let limits = TokenLimits { read_only: true, ..TokenLimits::default() };
     let token = served.limited("ana", limits);
     let head = served.engine.task("hers").unwrap().head().unwrap();
     for (method, path, body) in [
@@ -29,23 +26,14 @@ async fn a_read_only_token_changes_nothing() {
         ("POST", "/v1/restores", r#"{"to": "hers@1"}"#),
         ("POST", "/v1/tasks/hers/undo", ""),
         ("POST", "/v1/points/hers@1/erase", "{}"),
-        (
-            "POST",
-            "/api/v0/checkpoint/direct/cleanup",
-            r#"{"thread_id": "hers"}"#,
-        ),
+        ("POST", "/api/v0/checkpoint/direct/cleanup", r#"{"thread_id": "hers"}"#),
         ("DELETE", "/v1/tasks/hers", ""),
     ] {
         let came = served.ask(request(method, path, Some(&token), body)).await;
         assert_eq!(came.status, 403, "{method} {path}: {came:?}");
     }
     assert_eq!(served.engine.task("hers").unwrap().head().unwrap(), head);
-    let plan = request(
-        "POST",
-        "/v1/restores/plan",
-        Some(&token),
-        r#"{"to": "hers@1"}"#,
-    );
+    let plan = request("POST", "/v1/restores/plan", Some(&token), r#"{"to": "hers@1"}"#);
     assert_eq!(served.ask(plan).await.status, 200);
     assert_eq!(served.get_as(&token, "/v1/tasks/hers").await.status, 200);
 }
@@ -53,10 +41,7 @@ async fn a_read_only_token_changes_nothing() {
 #[tokio::test]
 async fn a_token_for_one_task_sees_no_other() {
     let served = served();
-    let limits = TokenLimits {
-        task: Some("hers".into()),
-        ..TokenLimits::default()
-    };
+    let limits = TokenLimits { task: Some("hers".into()), ..TokenLimits::default() };
     let token = served.limited("ana", limits);
     let other = served.engine.task("other").unwrap();
     let mark = other.checkpoint(milepost::Mark::new()).unwrap().id;
@@ -99,13 +84,8 @@ async fn a_token_for_one_task_sees_no_other() {
 async fn a_token_has_its_appends_a_second_and_its_bytes() {
     let served = served();
     let path = "/v1/tasks/hers/events";
-    let slow = served.limited(
-        "ana",
-        TokenLimits {
-            appends_per_second: Some(1),
-            ..TokenLimits::default()
-        },
-    );
+    let slow = served
+        .limited("ana", TokenLimits { appends_per_second: Some(1), ..TokenLimits::default() });
     let mut refused = None;
     for _ in 0..1000 {
         let came = served.ask(request("POST", path, Some(&slow), EVENT)).await;
@@ -117,13 +97,8 @@ async fn a_token_has_its_appends_a_second_and_its_bytes() {
     let refused = refused.expect("an end");
     assert_eq!(refused.status, 429, "{refused:?}");
     assert_eq!(refused.header("retry-after"), "1");
-    let small = served.limited(
-        "ana",
-        TokenLimits {
-            bytes: Some(1_000_000),
-            ..TokenLimits::default()
-        },
-    );
+    let small =
+        served.limited("ana", TokenLimits { bytes: Some(1_000_000), ..TokenLimits::default() });
     let text = "x".repeat(1_000_000);
     let long = format!(r#"{{"kind": "message", "body": {{"role": "user", "content": "{text}"}}}}"#);
     let came = served.ask(request("POST", path, Some(&small), &long)).await;
@@ -153,10 +128,7 @@ async fn a_user_starts_as_many_tasks_as_a_user_may_have() {
     assert_eq!(start(&ana, r#"{"id": "third"}"#).await, 201);
     assert_eq!(start(&ana, r#"{"id": "fourth"}"#).await, 403);
     // Admins have no limit. What an admin starts for a user counts as the user's.
-    assert_eq!(
-        start(&admin, r#"{"id": "fourth", "user": "ana"}"#).await,
-        201
-    );
+    assert_eq!(start(&admin, r#"{"id": "fourth", "user": "ana"}"#).await, 201);
     for id in ["first", "next", "last"] {
         let body = format!(r#"{{"id": "{id}"}}"#);
         assert_eq!(start(&admin, &body).await, 201);

@@ -27,10 +27,7 @@ impl Running {
             let stop = async move { stopped.await.unwrap_or_default() };
             server.serve(listening, stop).await
         });
-        Self {
-            stop: Some(stop),
-            done,
-        }
+        Self { stop: Some(stop), done }
     }
 
     pub fn stop(&mut self) {
@@ -99,24 +96,20 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Client<T> {
             came.push(self.byte().await.expect("a head"));
         };
         let head = String::from_utf8(came.split_off(0)).unwrap().to_lowercase();
-        let len = head.split("content-length: ").nth(1).map_or(0, |rest| {
-            rest.split("\r\n").next().unwrap().parse().unwrap()
-        });
+        let len = head
+            .split("content-length: ")
+            .nth(1)
+            .map_or(0, |rest| rest.split("\r\n").next().unwrap().parse().unwrap());
         assert_eq!(body, head.len());
         let mut body = vec![0; len];
-        timeout(LONG, self.0.read_exact(&mut body))
-            .await
-            .expect("a body")
-            .unwrap();
+        timeout(LONG, self.0.read_exact(&mut body)).await.expect("a body").unwrap();
         let body = String::from_utf8(body).unwrap();
         Answer { head, body }
     }
 
     async fn byte(&mut self) -> Option<u8> {
         let mut byte = [0];
-        let read = timeout(LONG, self.0.read(&mut byte))
-            .await
-            .expect("something comes");
+        let read = timeout(LONG, self.0.read(&mut byte)).await.expect("something comes");
         (read.unwrap() == 1).then_some(byte[0])
     }
 

@@ -8,10 +8,7 @@ use crate::served::{Came, Served};
 fn ids(came: &Came) -> Vec<String> {
     assert_eq!(came.status, StatusCode::OK, "{came:?}");
     let items = came.json()["items"].as_array().unwrap().clone();
-    items
-        .iter()
-        .map(|item| item["id"].as_str().unwrap().to_owned())
-        .collect()
+    items.iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect()
 }
 
 /// What a problem says, with what is asserted of all of them.
@@ -36,24 +33,12 @@ async fn tasks_are_listed_newest_first_a_page_at_a_time() {
     let came = served.get("/v1/tasks?limit=2").await;
     assert_eq!(ids(&came), ["t4", "t3"]);
     let first = &came.json()["items"][0];
-    assert_eq!(
-        (&first["user"], &first["events"]),
-        (&json!("ana"), &json!("1"))
-    );
+    assert_eq!((&first["user"], &first["events"]), (&json!("ana"), &json!("1")));
     let next = came.json()["next"].as_str().unwrap().to_owned();
-    let came = served
-        .get(&format!("/v1/tasks?limit=3&cursor={next}"))
-        .await;
+    let came = served.get(&format!("/v1/tasks?limit=3&cursor={next}")).await;
     assert_eq!(ids(&came), ["t2", "t1", "t0"]);
     assert_eq!(came.json()["next"], Value::Null);
-    for query in [
-        "limit=0",
-        "limit=101",
-        "limit=x",
-        "limit=-1",
-        "cursor=zz",
-        "limits=1",
-    ] {
+    for query in ["limit=0", "limit=101", "limit=x", "limit=-1", "cursor=zz", "limits=1"] {
         let came = served.get(&format!("/v1/tasks?{query}")).await;
         assert_eq!(problem(&came), (400, "invalid".into()), "{query}");
     }
@@ -62,21 +47,13 @@ async fn tasks_are_listed_newest_first_a_page_at_a_time() {
 #[tokio::test]
 async fn tasks_of_others_are_listed_for_admins_only_and_leave_no_trace_in_ones_own_pages() {
     let served = Served::new();
-    for (task, user) in [
-        ("b0", "bob"),
-        ("a0", "ana"),
-        ("b1", "bob"),
-        ("a1", "ana"),
-        ("b2", "bob"),
-    ] {
+    for (task, user) in [("b0", "bob"), ("a0", "ana"), ("b1", "bob"), ("a1", "ana"), ("b2", "bob")]
+    {
         served.task(task, user, 0);
     }
     let (ana, admin) = (served.token("ana", false), served.token("root", true));
     assert_eq!(ids(&served.get_as(&ana, "/v1/tasks").await), ["a1", "a0"]);
-    assert_eq!(
-        ids(&served.get_as(&ana, "/v1/tasks?user=ana").await),
-        ["a1", "a0"]
-    );
+    assert_eq!(ids(&served.get_as(&ana, "/v1/tasks?user=ana").await), ["a1", "a0"]);
     // There is another task behind these two, and it is not hers.
     let came = served.get_as(&ana, "/v1/tasks?limit=2").await;
     assert_eq!((ids(&came).len(), &came.json()["next"]), (2, &Value::Null));
@@ -108,10 +85,7 @@ async fn a_task_and_its_lineages_are_shown() {
     assert_eq!(json["next"], Value::Null);
     let lineages = json["items"].as_array().unwrap();
     assert_eq!(lineages.len(), 2);
-    assert_eq!(
-        (&lineages[0]["type"], &lineages[0]["parent"]),
-        (&json!("root"), &Value::Null)
-    );
+    assert_eq!((&lineages[0]["type"], &lineages[0]["parent"]), (&json!("root"), &Value::Null));
     assert_eq!(lineages[0]["head"], task.head().unwrap().next.to_string());
     assert_eq!(lineages[1]["description"], "again");
     let info = task.lineages().unwrap().pop().unwrap();
@@ -121,10 +95,7 @@ async fn a_task_and_its_lineages_are_shown() {
         "hash": info.parent.unwrap().hash,
     });
     assert_eq!(lineages[1]["parent"], parent);
-    assert_eq!(
-        (&lineages[1]["active"], &lineages[1]["begin"]),
-        (&json!(true), &json!("0"))
-    );
+    assert_eq!((&lineages[1]["active"], &lineages[1]["begin"]), (&json!(true), &json!("0")));
     for path in ["/v1/tasks/none", "/v1/tasks/none/lineages"] {
         assert_eq!(problem(&served.get(path).await), (404, "not_found".into()));
     }
@@ -135,15 +106,10 @@ async fn checkpoints_are_listed_newest_first_and_only_those_that_fit() {
     let served = Served::new();
     let task = served.task("t", "ana", 0);
     for n in 0..4 {
-        let status = if n == 1 {
-            MarkStatus::Failure
-        } else {
-            MarkStatus::Success
-        };
+        let status = if n == 1 { MarkStatus::Failure } else { MarkStatus::Success };
         let metadata = milepost::Json::new(r#"{"exact": 1.50}"#).unwrap();
         let mark = Mark::new().label(format!("l{n}")).status(status);
-        task.checkpoint(mark.metadata(metadata).alias(format!("alias{n}")))
-            .unwrap();
+        task.checkpoint(mark.metadata(metadata).alias(format!("alias{n}"))).unwrap();
     }
     let point = served.engine.point("t@l2").unwrap();
     let task = served.engine.restore(&point, None).unwrap();
@@ -151,44 +117,23 @@ async fn checkpoints_are_listed_newest_first_and_only_those_that_fit() {
     let labels = |came: &Came| -> Vec<String> {
         assert_eq!(came.status, StatusCode::OK, "{came:?}");
         let items = came.json()["items"].as_array().unwrap().clone();
-        items
-            .iter()
-            .map(|item| item["label"].as_str().unwrap_or("-").to_owned())
-            .collect()
+        items.iter().map(|item| item["label"].as_str().unwrap_or("-").to_owned()).collect()
     };
     let path = "/v1/tasks/t/checkpoints";
     let all = labels(&served.get(path).await);
-    assert!(
-        all.ends_with(&["l3", "l2", "l1", "l0"].map(str::to_owned)),
-        "{all:?}"
-    );
+    assert!(all.ends_with(&["l3", "l2", "l1", "l0"].map(str::to_owned)), "{all:?}");
     assert_eq!(all[0], "other");
     let failed = served.get(&format!("{path}?status=failure")).await;
     assert_eq!(labels(&failed), ["l1"]);
-    assert!(
-        failed.bytes.windows(4).any(|bytes| bytes == b"1.50"),
-        "word for word"
-    );
-    assert_eq!(
-        labels(&served.get(&format!("{path}?lineage=1")).await),
-        ["other"]
-    );
+    assert!(failed.bytes.windows(4).any(|bytes| bytes == b"1.50"), "word for word");
+    assert_eq!(labels(&served.get(&format!("{path}?lineage=1")).await), ["other"]);
     let page = served.get(&format!("{path}?limit=2&lineage=0")).await;
     let next = page.json()["next"].as_str().unwrap().to_owned();
-    let rest = served
-        .get(&format!("{path}?lineage=0&limit=100&cursor={next}"))
-        .await;
+    let rest = served.get(&format!("{path}?lineage=0&limit=100&cursor={next}")).await;
     let pages = [labels(&page), labels(&rest)].concat();
     assert_eq!(pages, all[1..]);
     assert_eq!(rest.json()["next"], Value::Null);
-    for query in [
-        "limit=0",
-        "limit=101",
-        "status=good",
-        "lineage=x",
-        "cursor=ab",
-        "filter=x",
-    ] {
+    for query in ["limit=0", "limit=101", "status=good", "lineage=x", "cursor=ab", "filter=x"] {
         let came = served.get(&format!("{path}?{query}")).await;
         assert_eq!(problem(&came), (400, "invalid".into()), "{query}");
     }
@@ -212,11 +157,7 @@ async fn a_checkpoint_is_found_by_its_id_and_by_its_beginning() {
         assert_eq!(json["aliases"], json!(["other-id"]));
         assert_eq!(came.header("etag"), format!("\"{id}\""));
     }
-    for (name, status) in [
-        ("0".repeat(64), 404),
-        (id[..7].to_owned(), 400),
-        ("here".into(), 400),
-    ] {
+    for (name, status) in [("0".repeat(64), 404), (id[..7].to_owned(), 400), ("here".into(), 400)] {
         let came = served.get(&format!("/v1/checkpoints/{name}")).await;
         assert_eq!(problem(&came).0, status, "{name}");
     }
@@ -225,63 +166,33 @@ async fn a_checkpoint_is_found_by_its_id_and_by_its_beginning() {
 #[tokio::test]
 async fn numbers_are_of_ones_own_tasks_or_of_the_store() {
     let served = Served::new();
-    served
-        .task("a", "ana", 2)
-        .append(Message::text("user", "hello"))
-        .unwrap();
+    served.task("a", "ana", 2).append(Message::text("user", "hello")).unwrap();
     served.task("b", "bob", 1);
     let (ana, admin) = (served.token("ana", false), served.token("root", true));
     let own = served.get_as(&ana, "/v1/stats").await.json();
-    assert_eq!(
-        (&own["user"], own["tasks"].as_array().unwrap().len()),
-        (&json!("ana"), 1)
-    );
+    assert_eq!((&own["user"], own["tasks"].as_array().unwrap().len()), (&json!("ana"), 1));
     let fields = ["lineages", "events", "checkpoints"].map(|name| own["tasks"][0][name].clone());
     assert_eq!(fields, ["1", "4", "2"].map(|text| json!(text)));
-    assert_eq!(
-        (&own["tasks"][0]["id"], &own["total"]["events"]),
-        (&json!("a"), &json!("4"))
-    );
+    assert_eq!((&own["tasks"][0]["id"], &own["total"]["events"]), (&json!("a"), &json!("4")));
     assert_eq!(served.get_as(&ana, "/v1/stats?user=ana").await.json(), own);
-    assert_eq!(
-        served.get_as(&admin, "/v1/stats?user=ana").await.json(),
-        own
-    );
+    assert_eq!(served.get_as(&admin, "/v1/stats?user=ana").await.json(), own);
     let store = served.get_as(&admin, "/v1/stats").await.json();
     let fields = ["tasks", "lineages", "events", "checkpoints"].map(|name| store[name].clone());
     assert_eq!(fields, ["2", "2", "6", "3"].map(|text| json!(text)));
-    assert!(
-        store["disk"]["total"]
-            .as_str()
-            .unwrap()
-            .parse::<u64>()
-            .unwrap()
-            > 0
-    );
+    assert!(store["disk"]["total"].as_str().unwrap().parse::<u64>().unwrap() > 0);
     let nobody = served.get_as(&admin, "/v1/stats?user=nobody").await.json();
-    assert_eq!(
-        (&nobody["tasks"], &nobody["total"]["bytes"]),
-        (&json!([]), &json!("0"))
-    );
+    assert_eq!((&nobody["tasks"], &nobody["total"]["bytes"]), (&json!([]), &json!("0")));
     for user in ["bob", "nobody"] {
         let came = served.get_as(&ana, &format!("/v1/stats?user={user}")).await;
         assert_eq!(problem(&came), (403, "forbidden".into()));
     }
-    assert_eq!(
-        problem(&served.get_as(&ana, "/v1/stats?users=x").await).0,
-        400
-    );
+    assert_eq!(problem(&served.get_as(&ana, "/v1/stats?users=x").await).0, 400);
 }
 
 #[tokio::test]
 async fn what_is_asked_with_unknown_fields_is_refused() {
     let served = Served::new();
-    let id = served
-        .task("t", "ana", 1)
-        .last_successful()
-        .unwrap()
-        .unwrap()
-        .id;
+    let id = served.task("t", "ana", 1).last_successful().unwrap().unwrap().id;
     for path in [
         "/v1/tasks/t",
         "/v1/tasks/t/lineages",
@@ -311,11 +222,7 @@ async fn numbers_of_many_tasks_come_in_pages_and_their_total_is_of_all() {
         let page = served.get_as(&ana, &path).await.json();
         assert_eq!(page["total"]["checkpoints"], "5");
         let tasks = page["tasks"].as_array().unwrap().clone();
-        seen.extend(
-            tasks
-                .iter()
-                .map(|task| task["id"].as_str().unwrap().to_owned()),
-        );
+        seen.extend(tasks.iter().map(|task| task["id"].as_str().unwrap().to_owned()));
         match page["next"].as_str() {
             // One that is started meanwhile is newer than all that come.
             Some(next) => cursor = format!("&cursor={next}"),
@@ -325,13 +232,7 @@ async fn numbers_of_many_tasks_come_in_pages_and_their_total_is_of_all() {
     }
     assert_eq!(seen, ["t4", "t3", "t2", "t1", "t0"]);
     let root = served.token("root", true);
-    for path in [
-        "limit=0",
-        "limit=1001",
-        "cursor=",
-        "cursor=zz",
-        "cursor=+000000000000001",
-    ] {
+    for path in ["limit=0", "limit=1001", "cursor=", "cursor=zz", "cursor=+000000000000001"] {
         let came = served.get_as(&ana, &format!("/v1/stats?{path}")).await;
         assert_eq!(problem(&came), (400, "invalid".into()), "{path}");
         let came = served.get_as(&root, "/v1/stats?limit=5").await;

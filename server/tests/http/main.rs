@@ -1,10 +1,5 @@
 //! The service, asked as a client asks it: without a socket where that says nothing.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 mod append;
 mod attached;

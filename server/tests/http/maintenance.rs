@@ -25,14 +25,8 @@ async fn a_store_and_a_task_are_verified() {
     let came = three.ask("POST", VERIFY, &three.root, "").await;
     assert_eq!(came.status, 200, "{came:?}");
     let report = came.json();
-    assert_eq!(
-        (&report["tasks"], &report["ok"]),
-        (&json!("2"), &json!(true))
-    );
-    assert_eq!(
-        (&report["checkpoints"], &report["faults"]),
-        (&json!("2"), &json!([]))
-    );
+    assert_eq!((&report["tasks"], &report["ok"]), (&json!("2"), &json!(true)));
+    assert_eq!((&report["checkpoints"], &report["faults"]), (&json!("2"), &json!([])));
     let fields: Vec<_> = report.as_object().unwrap().keys().cloned().collect();
     let expected = [
         "blocks",
@@ -48,20 +42,11 @@ async fn a_store_and_a_task_are_verified() {
         "tasks",
     ];
     assert_eq!(fields, expected);
-    let one = three
-        .ask("POST", VERIFY, &three.root, r#"{"task": "his"}"#)
-        .await;
-    assert_eq!(
-        (&one.json()["tasks"], &one.json()["checkpoints"]),
-        (&json!("1"), &json!("0"))
-    );
-    let none = three
-        .ask("POST", VERIFY, &three.root, r#"{"task": "none"}"#)
-        .await;
+    let one = three.ask("POST", VERIFY, &three.root, r#"{"task": "his"}"#).await;
+    assert_eq!((&one.json()["tasks"], &one.json()["checkpoints"]), (&json!("1"), &json!("0")));
+    let none = three.ask("POST", VERIFY, &three.root, r#"{"task": "none"}"#).await;
     assert_eq!(problem(&none), (404, "not_found".into()));
-    let wrong = three
-        .ask("POST", VERIFY, &three.root, r#"{"tasks": []}"#)
-        .await;
+    let wrong = three.ask("POST", VERIFY, &three.root, r#"{"tasks": []}"#).await;
     assert_eq!(problem(&wrong), (400, "invalid".into()));
 }
 
@@ -92,14 +77,8 @@ async fn a_plan_says_what_goes_and_the_same_goes_then() {
     let done = three.ask("POST", RETENTION, &three.root, body).await;
     assert_eq!(done.status, 200, "{done:?}");
     let done = done.json();
-    assert_eq!(
-        (&done["dry_run"], &done["captures"]),
-        (&json!(false), &json!(null))
-    );
-    assert_eq!(
-        (&done["tasks"], &done["total"]),
-        (&planned["tasks"], &planned["total"])
-    );
+    assert_eq!((&done["dry_run"], &done["captures"]), (&json!(false), &json!(null)));
+    assert_eq!((&done["tasks"], &done["total"]), (&planned["tasks"], &planned["total"]));
     assert_eq!(hers.checkpoints().unwrap(), 2);
 }
 
@@ -115,14 +94,8 @@ async fn a_policy_says_how_many_how_old_and_whose() {
             (total["tasks"].clone(), total["go"].clone())
         }
     };
-    assert_eq!(
-        goes(r#"{"keep_count": 10}"#).await,
-        (json!("2"), json!("2"))
-    );
-    assert_eq!(
-        goes(r#"{"user": "bob", "keep_count": 0}"#).await,
-        (json!("1"), json!("0"))
-    );
+    assert_eq!(goes(r#"{"keep_count": 10}"#).await, (json!("2"), json!("2")));
+    assert_eq!(goes(r#"{"user": "bob", "keep_count": 0}"#).await, (json!("1"), json!("0")));
     assert_eq!(goes(r#"{"younger_than_seconds": "86400"}"#).await.1, "0");
     let both = r#"{"younger_than_seconds": 86400, "keep_count": 1, "undo": 0, "marks_only": true}"#;
     assert_eq!(goes(both).await.1, "0");
@@ -141,25 +114,10 @@ async fn a_policy_says_how_many_how_old_and_whose() {
             assert_eq!(problem(&came), (400, "invalid".into()), "{body}");
         }
     }
-    let none = three
-        .ask(
-            "POST",
-            RETENTION,
-            &three.root,
-            r#"{"keep_count": 1, "task": "none"}"#,
-        )
-        .await;
+    let none =
+        three.ask("POST", RETENTION, &three.root, r#"{"keep_count": 1, "task": "none"}"#).await;
     assert_eq!(problem(&none), (404, "not_found".into()));
-    assert_eq!(
-        three
-            .served
-            .engine
-            .task("hers")
-            .unwrap()
-            .checkpoints()
-            .unwrap(),
-        12
-    );
+    assert_eq!(three.served.engine.task("hers").unwrap().checkpoints().unwrap(), 12);
 }
 
 #[tokio::test]
@@ -167,12 +125,7 @@ async fn users_do_none_of_it_and_are_not_told_what_is_there() {
     let three = marked(3);
     for path in [VERIFY, PLAN, RETENTION] {
         let mut said = Vec::new();
-        for body in [
-            "{}",
-            r#"{"task": "hers"}"#,
-            r#"{"task": "his"}"#,
-            r#"{"task": "none"}"#,
-        ] {
+        for body in ["{}", r#"{"task": "hers"}"#, r#"{"task": "his"}"#, r#"{"task": "none"}"#] {
             let came = three.post(path, body).await;
             assert_eq!(problem(&came), (403, "forbidden".into()));
             said.push(came.json()["detail"].clone());

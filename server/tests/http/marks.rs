@@ -10,9 +10,7 @@ const PATH: &str = "/v1/tasks/hers/checkpoints";
 async fn a_checkpoint_is_marked_and_named_by_its_location() {
     let three = Three::new();
     let body = r#"{"label": "draft", "status": "failure", "metadata": {"n": 1.50}, "aliases": ["c-1", "c-2"]}"#;
-    let came = three
-        .with("POST", PATH, &[("x-request-id", "req-1")], body)
-        .await;
+    let came = three.with("POST", PATH, &[("x-request-id", "req-1")], body).await;
     assert_eq!(came.status, 201, "{came:?}");
     let form = came.json();
     let id = form["id"].as_str().unwrap();
@@ -39,16 +37,10 @@ async fn an_earlier_point_is_marked_by_its_offset() {
     let three = Three::new();
     assert_eq!(three.post(PATH, "{}").await.status, 201);
     let came = three.post(PATH, r#"{"at": "1"}"#).await;
-    assert_eq!(
-        (came.status.as_u16(), &came.json()["at"]),
-        (201, &json!("1"))
-    );
+    assert_eq!((came.status.as_u16(), &came.json()["at"]), (201, &json!("1")));
     assert_eq!(came.json()["mark"], "2");
     let head = three.post(PATH, r#"{"at": 3}"#).await;
-    assert_eq!(
-        (head.status.as_u16(), &head.json()["at"]),
-        (201, &json!("3"))
-    );
+    assert_eq!((head.status.as_u16(), &head.json()["at"]), (201, &json!("3")));
     let past = three.post(PATH, r#"{"at": "99"}"#).await;
     assert_eq!(problem(&past), (400, "invalid".into()));
 }
@@ -70,19 +62,8 @@ async fn what_is_no_mark_is_refused() {
         let came = three.post(PATH, body).await;
         assert_eq!(problem(&came), (400, "invalid".into()), "{body}");
     }
-    assert_eq!(
-        three
-            .served
-            .engine
-            .task("hers")
-            .unwrap()
-            .checkpoints()
-            .unwrap(),
-        0
-    );
-    three
-        .hides("POST", PATH, "/v1/tasks/none/checkpoints", "{}")
-        .await;
+    assert_eq!(three.served.engine.task("hers").unwrap().checkpoints().unwrap(), 0);
+    three.hides("POST", PATH, "/v1/tasks/none/checkpoints", "{}").await;
 }
 
 #[tokio::test]
@@ -99,22 +80,10 @@ async fn a_mark_is_taken_away_unless_it_is_pinned() {
     let pinned = three.ask("DELETE", &path(&two), &three.ana, "").await;
     assert_eq!(problem(&pinned), (409, "conflict".into()));
     let bobs = three.ask("DELETE", &path(&two), &three.bob, "").await;
-    assert_eq!(
-        problem(&bobs),
-        (404, "not_found".into()),
-        "nor that it is pinned"
-    );
+    assert_eq!(problem(&bobs), (404, "not_found".into()), "nor that it is pinned");
     three.served.engine.unpin(&two).unwrap();
-    assert_eq!(
-        three
-            .ask("DELETE", &path(&"xyz"), &three.ana, "")
-            .await
-            .status,
-        400
-    );
-    three
-        .hides("DELETE", &path(&two), &path(&"0".repeat(64)), "")
-        .await;
+    assert_eq!(three.ask("DELETE", &path(&"xyz"), &three.ana, "").await.status, 400);
+    three.hides("DELETE", &path(&two), &path(&"0".repeat(64)), "").await;
     assert_eq!(task.checkpoints().unwrap(), 0);
 }
 
@@ -125,30 +94,15 @@ async fn lists_and_names_end_at_their_limit_while_they_are_read() {
     let long = "x".repeat(5000);
     // What comes behind the limit is no JSON: nobody has looked at it.
     for (method, path, body, said) in [
-        (
-            "POST",
-            "/v1/tasks/hers/checkpoints",
-            format!("{{\"aliases\": [{many}, !"),
-            "8 aliases",
-        ),
+        ("POST", "/v1/tasks/hers/checkpoints", format!("{{\"aliases\": [{many}, !"), "8 aliases"),
         (
             "POST",
             "/v1/tasks/hers/checkpoints",
             format!("{{\"label\": \"{long}\", !"),
             "longer than",
         ),
-        (
-            "POST",
-            "/v1/tasks",
-            format!("{{\"id\": \"{long}\", !"),
-            "longer than",
-        ),
-        (
-            "POST",
-            "/v1/restores",
-            format!("{{\"to\": \"{long}\", !"),
-            "longer than",
-        ),
+        ("POST", "/v1/tasks", format!("{{\"id\": \"{long}\", !"), "longer than"),
+        ("POST", "/v1/restores", format!("{{\"to\": \"{long}\", !"), "longer than"),
         (
             "PATCH",
             "/v1/tasks/hers/artifacts",

@@ -23,13 +23,7 @@ const fn row(
     body: &'static str,
     statuses: [u16; 3],
 ) -> Row {
-    Row {
-        method,
-        path,
-        accept: "*/*",
-        body,
-        statuses,
-    }
+    Row { method, path, accept: "*/*", body, statuses }
 }
 
 const fn get(path: &'static str, statuses: [u16; 3]) -> Row {
@@ -37,10 +31,7 @@ const fn get(path: &'static str, statuses: [u16; 3]) -> Row {
 }
 
 const fn get_as(path: &'static str, accept: &'static str) -> Row {
-    Row {
-        accept,
-        ..get(path, OWN)
-    }
+    Row { accept, ..get(path, OWN) }
 }
 
 const OPEN: [u16; 3] = [200, 200, 200];
@@ -96,18 +87,8 @@ const ROWS: &[Row] = &[
     row("PUT", "/v1/checkpoints/ID/pin", "", OWN),
     row("DELETE", "/v1/checkpoints/ID/pin", "", [204, 404, 204]),
     // Runs
-    row(
-        "POST",
-        "/v1/tasks/TASK/control",
-        r#"{"to": "running"}"#,
-        OWN,
-    ),
-    row(
-        "POST",
-        "/v1/tasks/TASK/guidance",
-        r#"{"text": "shorter"}"#,
-        [201, 404, 201],
-    ),
+    row("POST", "/v1/tasks/TASK/control", r#"{"to": "running"}"#, OWN),
+    row("POST", "/v1/tasks/TASK/guidance", r#"{"text": "shorter"}"#, [201, 404, 201]),
     row("PATCH", "/v1/tasks/TASK/artifacts", r#"{"a": 1}"#, OWN),
     // Going back
     row("POST", "/v1/restores/plan", r#"{"to": "TASK@first"}"#, OWN),
@@ -117,12 +98,7 @@ const ROWS: &[Row] = &[
         r#"{"to": "TASK@first", "scope": "files", "folder": "relative"}"#,
         [403, 403, 400],
     ),
-    row(
-        "POST",
-        "/v1/restores",
-        r#"{"to": "TASK@first"}"#,
-        [201, 404, 201],
-    ),
+    row("POST", "/v1/restores", r#"{"to": "TASK@first"}"#, [201, 404, 201]),
     row(
         "POST",
         "/v1/restores",
@@ -135,12 +111,7 @@ const ROWS: &[Row] = &[
     row("POST", "/v1/verify", "", ADMIN),
     row("POST", "/v1/verify", r#"{"task": "TASK"}"#, ADMIN),
     row("POST", "/v1/retention/plan", r#"{"keep_count": 9}"#, ADMIN),
-    row(
-        "POST",
-        "/v1/retention",
-        r#"{"keep_count": 9, "task": "TASK"}"#,
-        ADMIN,
-    ),
+    row("POST", "/v1/retention", r#"{"keep_count": 9, "task": "TASK"}"#, ADMIN),
     get("/v1/stats", OPEN),
     get("/v1/stats?user=ana", [200, 403, 200]),
     // As the seeds have it
@@ -153,18 +124,8 @@ const ROWS: &[Row] = &[
     get(STATS, ADMIN),
     get("/api/v0/checkpoint/direct/stats?user_id=ana", OWN),
     // What starts something is last: it would be in the lists.
-    row(
-        "POST",
-        "/v1/tasks",
-        r#"{"id": "TASK-of-hers", "user": "ana"}"#,
-        [201, 403, 409],
-    ),
-    row(
-        "POST",
-        "/v1/tasks",
-        r#"{"id": "started-by-WHO"}"#,
-        [201, 201, 201],
-    ),
+    row("POST", "/v1/tasks", r#"{"id": "TASK-of-hers", "user": "ana"}"#, [201, 403, 409]),
+    row("POST", "/v1/tasks", r#"{"id": "started-by-WHO"}"#, [201, 201, 201]),
 ];
 
 impl Row {
@@ -197,17 +158,10 @@ fn caller(name: &'static str, token: impl Into<Option<String>>) -> Caller {
 
 /// Callers of whom none is let in.
 fn strangers(served: &Served) -> Vec<Caller> {
-    let new = NewToken {
-        user: "ana".into(),
-        admin: true,
-        ..NewToken::default()
-    };
+    let new = NewToken { user: "ana".into(), admin: true, ..NewToken::default() };
     let (info, revoked) = served.tokens.create(&new, 0).unwrap();
     served.tokens.revoke(&info.id, 1).unwrap();
-    let ends = NewToken {
-        expires_us: Some(NOW_US),
-        ..new.clone()
-    };
+    let ends = NewToken { expires_us: Some(NOW_US), ..new.clone() };
     let expired = served.tokens.create(&ends, 0).unwrap().1;
     let (_, good) = served.tokens.create(&new, 0).unwrap();
     let (begin, _) = good.rsplit_once('_').unwrap();
@@ -319,9 +273,7 @@ async fn every_route_that_is_described_is_in_the_table() {
     for (pattern, methods) in paths {
         for method in methods.as_object().unwrap().keys() {
             let method = method.to_uppercase();
-            let found = ROWS
-                .iter()
-                .any(|row| row.method == method && is_of(row.path, pattern));
+            let found = ROWS.iter().any(|row| row.method == method && is_of(row.path, pattern));
             assert!(found, "{method} {pattern}");
             described += 1;
         }
@@ -335,11 +287,6 @@ async fn every_route_that_is_described_is_in_the_table() {
             is_of(row.path, pattern) && methods.contains_key(&method)
         };
         let ours = row.path.starts_with("/v1/") && row.path != "/v1/nothing";
-        assert!(
-            !ours || paths.iter().any(asked),
-            "{} {}",
-            row.method,
-            row.path
-        );
+        assert!(!ours || paths.iter().any(asked), "{} {}", row.method, row.path);
     }
 }

@@ -6,12 +6,8 @@ use crate::served::Served;
 
 /// The value of a line.
 fn value(text: &str, name: &str) -> f64 {
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    line.unwrap_or_else(|| panic!("no {name} in {text}"))
-        .parse()
-        .unwrap()
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.unwrap_or_else(|| panic!("no {name} in {text}")).parse().unwrap()
 }
 
 #[tokio::test]
@@ -22,10 +18,7 @@ async fn each_line_is_of_a_metric_that_was_said_before_and_numbers_go_up() {
     served.get("/api/v1/tasks/none/checkpoints").await;
     served.get("/nothing/at/all").await;
     let came = served.get("/metrics").await;
-    assert_eq!(
-        came.header("content-type"),
-        "text/plain; version=0.0.4; charset=utf-8"
-    );
+    assert_eq!(came.header("content-type"), "text/plain; version=0.0.4; charset=utf-8");
     let text = String::from_utf8(came.bytes).unwrap();
     let mut said = BTreeSet::new();
     let mut seen = BTreeSet::new();
@@ -50,10 +43,7 @@ async fn each_line_is_of_a_metric_that_was_said_before_and_numbers_go_up() {
     let route = "/api/v1/tasks/{task}/checkpoints";
     let requests =
         |status| format!("milepost_http_requests_total{{route=\"{route}\",status=\"{status}\"}}");
-    assert_eq!(
-        (value(&text, &requests(200)), value(&text, &requests(404))),
-        (1.0, 1.0)
-    );
+    assert_eq!((value(&text, &requests(200)), value(&text, &requests(404))), (1.0, 1.0));
     let took = format!("milepost_http_request_seconds_count{{route=\"{route}\"}}");
     assert_eq!(value(&text, &took), 2.0);
     // A path that nobody answers is no label.

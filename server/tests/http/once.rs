@@ -21,11 +21,9 @@ async fn a_start_that_is_asked_again_under_its_key_gives_the_task_that_was_start
     assert_eq!(first.status, 201, "{first:?}");
     let again = three.with("POST", "/v1/tasks", &key("k"), body).await;
     assert_eq!((again.status, again.json()), (first.status, first.json()));
-    for (headers, body) in [
-        (&key("other")[..], body),
-        (&[][..], body),
-        (&key("k")[..], r#"{"id": "new"}"#),
-    ] {
+    for (headers, body) in
+        [(&key("other")[..], body), (&[][..], body), (&key("k")[..], r#"{"id": "new"}"#)]
+    {
         let came = three.with("POST", "/v1/tasks", headers, body).await;
         assert_eq!(problem(&came).0, 409, "{headers:?}");
     }
@@ -42,16 +40,11 @@ async fn a_mark_that_is_asked_again_under_its_key_gives_the_checkpoint_that_was_
     assert_eq!((again.status, again.json()), (first.status, first.json()));
     let task = three.served.engine.task("hers").unwrap();
     assert_eq!(task.checkpoints().unwrap(), 1);
-    let other = three
-        .with("POST", MARKS, &key("k"), r#"{"label": "two"}"#)
-        .await;
+    let other = three.with("POST", MARKS, &key("k"), r#"{"label": "two"}"#).await;
     assert_eq!(problem(&other).0, 409);
     let append = three.with("POST", EVENTS, &key("k"), SAID).await;
     assert_eq!(problem(&append).0, 409, "one key is for one thing");
-    assert_eq!(
-        three.with("POST", EVENTS, &key("e"), SAID).await.status,
-        201
-    );
+    assert_eq!(three.with("POST", EVENTS, &key("e"), SAID).await.status, 201);
     let mark = three.with("POST", MARKS, &key("e"), body).await;
     assert_eq!(problem(&mark).0, 409, "the other way round, too");
 }
@@ -63,10 +56,7 @@ async fn a_mark_onto_a_head_that_is_elsewhere_is_412_with_the_head() {
     let first = three.with("POST", MARKS, &head, "{}").await;
     assert_eq!(first.status, 201, "{first:?}");
     let again = three.with("POST", MARKS, &head, "{}").await;
-    assert_eq!(
-        (again.status.as_u16(), &again.json()["head"]),
-        (412, &json!("2"))
-    );
+    assert_eq!((again.status.as_u16(), &again.json()["head"]), (412, &json!("2")));
 }
 
 #[tokio::test]
@@ -76,21 +66,14 @@ async fn a_restore_that_is_asked_again_under_its_key_opens_no_second_lineage() {
     let body = r#"{"to": "hers@1"}"#;
     let path = "/v1/restores";
     let first = three.with("POST", path, &key("r"), body).await;
-    assert_eq!(
-        (first.status.as_u16(), &first.json()["lineage"]["id"]),
-        (201, &json!(1))
-    );
+    assert_eq!((first.status.as_u16(), &first.json()["lineage"]["id"]), (201, &json!(1)));
     let again = three.with("POST", path, &key("r"), body).await;
     assert_eq!((again.status, again.json()), (first.status, first.json()));
     // Whatever came after it.
     assert_eq!(three.post("/v1/tasks/hers/undo", "").await.status, 200);
-    let again = three
-        .with("POST", path, &key("r"), r#"{"to": "hers/0@1"}"#)
-        .await;
+    let again = three.with("POST", path, &key("r"), r#"{"to": "hers/0@1"}"#).await;
     assert_eq!(again.json()["lineage"]["id"], 1, "{again:?}");
-    let elsewhere = three
-        .with("POST", path, &key("r"), r#"{"to": "hers/0@2"}"#)
-        .await;
+    let elsewhere = three.with("POST", path, &key("r"), r#"{"to": "hers/0@2"}"#).await;
     assert_eq!(problem(&elsewhere).0, 409);
     let task = three.served.engine.task("hers").unwrap();
     assert_eq!(task.lineages().unwrap().len(), 2);
@@ -107,10 +90,7 @@ async fn an_undo_that_is_asked_again_under_its_key_takes_no_second_restore_back(
     let path = "/v1/tasks/hers/undo";
     for _ in 0..3 {
         let came = three.with("POST", path, &key("u"), "").await;
-        assert_eq!(
-            (came.status.as_u16(), &came.json()["lineage"]["id"]),
-            (200, &json!(1))
-        );
+        assert_eq!((came.status.as_u16(), &came.json()["lineage"]["id"]), (200, &json!(1)));
     }
     let came = three.with("POST", path, &key("v"), "").await;
     assert_eq!(came.json()["lineage"]["id"], 0, "{came:?}");

@@ -26,15 +26,9 @@ async fn without_a_token_only_a_loopback_address_is_served() {
         let all = TcpListener::bind("0.0.0.0:0").await.unwrap();
         let refused = server.serve(all, async {}).await.unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::PermissionDenied);
-        assert!(
-            refused.to_string().contains("no token was made"),
-            "{refused}"
-        );
+        assert!(refused.to_string().contains("no token was made"), "{refused}");
     }
-    let new = NewToken {
-        user: "ana".into(),
-        ..NewToken::default()
-    };
+    let new = NewToken { user: "ana".into(), ..NewToken::default() };
     tokens.create(&new, 0).unwrap();
     let server = Server::new(&engine, tokens, ServerOptions::default()).unwrap();
     let all = TcpListener::bind("0.0.0.0:0").await.unwrap();
@@ -110,10 +104,7 @@ async fn who_has_too_many_requests_under_way_is_in_the_log() {
     });
     begun.await;
     let came = served.get_as(&token, "/v1/tasks/none").await;
-    assert_eq!(
-        (came.status.as_u16(), came.header("retry-after")),
-        (429, "1")
-    );
+    assert_eq!((came.status.as_u16(), came.header("retry-after")), (429, "1"));
     assert!(came.json()["type"].as_str().unwrap().ends_with("/too_many"));
     let lines = logged.0.lock().unwrap().clone();
     let line = lines.iter().find(|line| line.contains("status=429"));

@@ -142,14 +142,7 @@ async fn a_task_of_any_name_is_found_where_its_location_says() {
         assert_eq!(found.json()["id"], id);
     }
     let before = three.served.engine.metrics().commits;
-    for id in [
-        "",
-        "\0",
-        "a\r\nX-Injected: yes",
-        "\u{7f}",
-        &"a".repeat(201),
-        &"a".repeat(10_000),
-    ] {
+    for id in ["", "\0", "a\r\nX-Injected: yes", "\u{7f}", &"a".repeat(201), &"a".repeat(10_000)] {
         let body = json!({ "id": id }).to_string();
         let came = three.post("/v1/tasks", &body).await;
         assert_eq!(problem(&came), (400, "invalid".into()), "{id:?}");
@@ -160,17 +153,7 @@ async fn a_task_of_any_name_is_found_where_its_location_says() {
 #[tokio::test]
 async fn numbers_that_are_none_are_refused() {
     let three = Three::new();
-    for number in [
-        "-1",
-        "1e18",
-        "99999999999999999999",
-        "1.5",
-        "0x10",
-        "NaN",
-        "",
-        "%00",
-        "1%20",
-    ] {
+    for number in ["-1", "1e18", "99999999999999999999", "1.5", "0x10", "NaN", "", "%00", "1%20"] {
         for query in [
             "/v1/tasks?limit=",
             "/v1/tasks/hers/checkpoints?limit=",
@@ -185,11 +168,7 @@ async fn numbers_that_are_none_are_refused() {
             assert_eq!(problem(&came), (400, "invalid".into()), "{path}");
         }
         let path = format!("/api/v1/tasks/hers/checkpoints?limit={number}");
-        assert_eq!(
-            three.ask("GET", &path, &three.ana, "").await.status,
-            400,
-            "{path}"
-        );
+        assert_eq!(three.ask("GET", &path, &three.ana, "").await.status, 400, "{path}");
     }
     for path in [
         "/v1/tasks?limit=0",
@@ -227,27 +206,15 @@ async fn a_cursor_of_another_list_is_refused_and_one_of_another_user_shows_nothi
     }
     for (list, own) in lists.iter().zip(&cursors) {
         for cursor in &cursors {
-            let came = three
-                .ask("GET", &format!("{list}&cursor={cursor}"), &three.ana, "")
-                .await;
+            let came = three.ask("GET", &format!("{list}&cursor={cursor}"), &three.ana, "").await;
             assert_eq!(came.status == 200, cursor == own, "{list} {cursor}");
         }
-        for cursor in [
-            "",
-            "zz",
-            "0",
-            "00",
-            "%00",
-            &own.to_uppercase(),
-            &"ab".repeat(4000),
-        ] {
+        for cursor in ["", "zz", "0", "00", "%00", &own.to_uppercase(), &"ab".repeat(4000)] {
             // Where it has no letters, large ones are the same.
             if cursor == own {
                 continue;
             }
-            let came = three
-                .ask("GET", &format!("{list}&cursor={cursor}"), &three.ana, "")
-                .await;
+            let came = three.ask("GET", &format!("{list}&cursor={cursor}"), &three.ana, "").await;
             assert_eq!(problem(&came), (400, "invalid".into()), "{list} {cursor}");
         }
     }
@@ -257,11 +224,7 @@ async fn a_cursor_of_another_list_is_refused_and_one_of_another_user_shows_nothi
     let path = format!("/v1/tasks?cursor={}", cursors[0]);
     let bobs = three.ask("GET", &path, &three.bob, "").await;
     let items = bobs.json()["items"].clone();
-    let whose = items
-        .as_array()
-        .unwrap()
-        .iter()
-        .all(|task| task["user"] == "bob");
+    let whose = items.as_array().unwrap().iter().all(|task| task["user"] == "bob");
     assert!(whose, "{items}");
 }
 
@@ -273,10 +236,7 @@ async fn long_queries_and_many_tags_are_answered() {
         (format!("/v1/tasks?user={long}"), 200),
         (format!("/v1/tasks?{long}=1"), 400),
         (format!("/v1/points/hers/state?pointer=/{long}"), 404),
-        (
-            format!("/v1/points/hers/state?pointer={}", "/a".repeat(4 << 10)),
-            404,
-        ),
+        (format!("/v1/points/hers/state?pointer={}", "/a".repeat(4 << 10)), 404),
         (format!("/v1/points/hers/state?pointer=/~{long}"), 400),
         (format!("/v1/points/hers?{}", "a=1&".repeat(2 << 10)), 400),
         (format!("/v1/stats?user={}", "%00".repeat(2 << 10)), 200),
@@ -319,17 +279,11 @@ async fn ten_thousand_wrong_tokens_are_answered_alike() {
             _ => format!("mp_{n}"),
         };
         let asked = request("GET", "/v1/tasks", Some(&token), "");
-        let came = three
-            .served
-            .ask(dressed(asked, &[("x-request-id", "same")]))
-            .await;
+        let came = three.served.ask(dressed(asked, &[("x-request-id", "same")])).await;
         let came = (came.status, came.headers, came.bytes);
         let first = first.get_or_insert_with(|| came.clone());
         assert_eq!(*first, came, "{n}");
     }
     assert_eq!(first.unwrap().0, 401);
-    assert_eq!(
-        three.ask("GET", "/v1/tasks", &three.ana, "").await.status,
-        200
-    );
+    assert_eq!(three.ask("GET", "/v1/tasks", &three.ana, "").await.status, 200);
 }

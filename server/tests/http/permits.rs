@@ -104,10 +104,7 @@ async fn event_streams_are_no_requests_under_way_and_each_token_has_a_part_of_th
     let detail = came.json()["detail"].to_string();
     assert!(detail.contains("the token has 2 event streams"), "{detail}");
     // The others have theirs.
-    assert_eq!(
-        open(&served, &root, "text/event-stream").await.status(),
-        200
-    );
+    assert_eq!(open(&served, &root, "text/event-stream").await.status(), 200);
     open_ones.pop();
     // The end of a stream is seen by the one who sends.
     let again = async {
@@ -115,9 +112,7 @@ async fn event_streams_are_no_requests_under_way_and_each_token_has_a_part_of_th
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(crate::listening::LONG, again)
-        .await
-        .unwrap();
+    tokio::time::timeout(crate::listening::LONG, again).await.unwrap();
 }
 
 #[tokio::test]

@@ -10,23 +10,16 @@ use crate::lists::problem;
 use crate::served::{Came, Served, request};
 
 fn variables(patch: &str) -> VariablesPatched {
-    VariablesPatched {
-        form: PatchForm::Merge,
-        patch: Json::new(patch).unwrap(),
-    }
+    VariablesPatched { form: PatchForm::Merge, patch: Json::new(patch).unwrap() }
 }
 
 /// A run with a score, guidance and messages; `first` is a checkpoint.
 fn essay(served: &Served) -> milepost::Task {
     let task = served.task("essay", "ana", 0);
-    task.append(variables(r#"{"score": 1, "a/b": {"~": [10, 20]}}"#))
-        .unwrap();
+    task.append(variables(r#"{"score": 1, "a/b": {"~": [10, 20]}}"#)).unwrap();
     task.append(Message::text("user", "hello")).unwrap();
     task.checkpoint(Mark::new().label("first")).unwrap();
-    let guidance = GuidanceGiven {
-        text: "shorter".into(),
-        data: None,
-    };
+    let guidance = GuidanceGiven { text: "shorter".into(), data: None };
     task.append(guidance).unwrap();
     task.append(Message::text("assistant", "good day")).unwrap();
     task.append(variables(r#"{"score": 2}"#)).unwrap();
@@ -51,19 +44,13 @@ async fn an_address_leads_to_one_point_however_it_is_written() {
         "address": "essay/0@3", "task": "essay", "lineage": 0, "offset": "3", "hash": hash,
     });
     for address in ["essay@3", "essay%2F0@3", "essay%40%33", "essay%2F0%403"] {
-        assert_eq!(
-            ok(&served, &format!("/v1/points/{address}")).await,
-            expected
-        );
+        assert_eq!(ok(&served, &format!("/v1/points/{address}")).await, expected);
     }
     let mut named = expected;
     named["checkpoint"] = json!(checkpoint.id);
-    for address in [
-        "essay@first",
-        "essay~1",
-        &format!("@{}", checkpoint.id),
-        &checkpoint.id.to_string()[..8],
-    ] {
+    for address in
+        ["essay@first", "essay~1", &format!("@{}", checkpoint.id), &checkpoint.id.to_string()[..8]]
+    {
         assert_eq!(ok(&served, &format!("/v1/points/{address}")).await, named);
     }
     let head = ok(&served, "/v1/points/essay").await;
@@ -72,10 +59,7 @@ async fn an_address_leads_to_one_point_however_it_is_written() {
     // A task's id that needs encoding twice: in the address, and in the path.
     served.task("a/b %", "ana", 0);
     let odd = ok(&served, "/v1/points/a%252Fb%20%2525@1").await;
-    assert_eq!(
-        (&odd["task"], &odd["address"]),
-        (&json!("a/b %"), &json!("a%2Fb %25/0@1"))
-    );
+    assert_eq!((&odd["task"], &odd["address"]), (&json!("a/b %"), &json!("a%2Fb %25/0@1")));
 }
 
 #[tokio::test]
@@ -93,15 +77,9 @@ async fn what_is_no_address_or_leads_nowhere_is_said() {
         ("@123", 400),
         ("@00000000", 404),
     ] {
-        for rest in [
-            "",
-            "/event",
-            "/state",
-            "/state?pointer=%2Fphase",
-            "/diff/essay",
-            "/files",
-            "/files/a",
-        ] {
+        for rest in
+            ["", "/event", "/state", "/state?pointer=%2Fphase", "/diff/essay", "/files", "/files/a"]
+        {
             let path = format!("/v1/points/{address}{rest}");
             assert_eq!(problem(&served.get(&path).await).0, status, "{path}");
         }
@@ -121,21 +99,12 @@ async fn the_event_at_a_point_is_shown_with_the_hash_behind_it() {
     let after = served.engine.point("essay@3").unwrap();
     let hash = served.engine.hash_at(&after).unwrap();
     assert_eq!(event["hash"], hash.to_string());
-    assert_eq!(
-        (&event["task"], &event["offset"]),
-        (&json!("essay"), &json!("2"))
-    );
-    assert_eq!(
-        (&event["kind"], &event["body"]["content"]),
-        (&json!("message"), &json!("hello"))
-    );
+    assert_eq!((&event["task"], &event["offset"]), (&json!("essay"), &json!("2")));
+    assert_eq!((&event["kind"], &event["body"]["content"]), (&json!("message"), &json!("hello")));
     assert!(event.get("checkpoint").is_none());
     let named = ok(&served, "/v1/points/essay@first/event").await;
     let id = task.last_successful().unwrap().unwrap().id;
-    assert_eq!(
-        (&named["kind"], &named["checkpoint"]),
-        (&json!("checkpoint_marked"), &json!(id))
-    );
+    assert_eq!((&named["kind"], &named["checkpoint"]), (&json!("checkpoint_marked"), &json!(id)));
 }
 
 #[tokio::test]
@@ -149,13 +118,8 @@ async fn a_state_is_what_the_engine_gives_however_long_it_is() {
     let many = (0..4000).map(|n| Message::text("user", &format!("{n} {}", "z".repeat(300))));
     task.append(Append::batch(many)).unwrap();
     let long = ok(&served, "/v1/points/essay/state").await;
-    let state = served
-        .engine
-        .run_state(&served.engine.point("essay").unwrap())
-        .unwrap();
-    let expected = state
-        .to_json(served.engine.chunks().as_ref(), MessageRange::All)
-        .unwrap();
+    let state = served.engine.run_state(&served.engine.point("essay").unwrap()).unwrap();
+    let expected = state.to_json(served.engine.chunks().as_ref(), MessageRange::All).unwrap();
     assert_eq!(expected["messages"].as_array().unwrap().len(), 4002);
     assert_eq!(long["state"], expected);
     let list = ok(&served, "/v1/points/essay/state?pointer=/messages").await;
@@ -184,11 +148,7 @@ async fn a_part_of_a_state_is_what_its_pointer_leads_to() {
         let path = format!("/v1/points/essay/state?pointer={pointer}");
         let came = ok(&served, &path).await;
         let expected = whole["state"].pointer(pointer).unwrap();
-        assert_eq!(
-            (&came["value"], &came["pointer"]),
-            (expected, &json!(pointer)),
-            "{pointer}"
-        );
+        assert_eq!((&came["value"], &came["pointer"]), (expected, &json!(pointer)), "{pointer}");
         assert_eq!(came["point"], whole["point"]);
     }
     for (pointer, status) in [
@@ -207,9 +167,7 @@ async fn a_part_of_a_state_is_what_its_pointer_leads_to() {
         ("/variables/~2", 400),
         ("/variables/~", 400),
     ] {
-        let came = served
-            .get(&format!("/v1/points/essay/state?pointer={pointer}"))
-            .await;
+        let came = served.get(&format!("/v1/points/essay/state?pointer={pointer}")).await;
         assert_eq!(problem(&came).0, status, "{pointer}");
     }
     let came = served.get("/v1/points/essay/state?points=x").await;
@@ -248,9 +206,7 @@ async fn two_states_are_compared_as_changes_and_as_a_patch() {
     let none = ok(&served, "/v1/points/essay/diff/essay").await;
     assert_eq!(none, json!({"items": [], "more": false}));
     let mut asked = request("GET", path, None, "");
-    asked
-        .headers_mut()
-        .insert("accept", "text/html".parse().unwrap());
+    asked.headers_mut().insert("accept", "text/html".parse().unwrap());
     assert_eq!(problem(&served.ask(asked).await), (406, "invalid".into()));
     assert_eq!(problem(&served.get(&format!("{path}?x=1")).await).0, 400);
 }
@@ -260,9 +216,7 @@ async fn states_that_differ_everywhere_have_so_many_changes_and_no_patch() {
     let served = Served::new();
     let task = served.task("essay", "ana", 0);
     let names = |count: usize| (0..count).map(|n| (format!("name-{n}"), Json::string("")));
-    let artifacts = |count: usize| milepost::ArtifactsEdited {
-        artifacts: names(count).collect(),
-    };
+    let artifacts = |count: usize| milepost::ArtifactsEdited { artifacts: names(count).collect() };
     task.append(artifacts(9_000)).unwrap();
     let path = "/v1/points/essay@1/diff/essay";
     let changes = ok(&served, path).await;
@@ -317,22 +271,14 @@ async fn a_state_that_many_look_at_is_folded_once() {
     let before = served.engine.metrics().fold_us.count();
     let mut asked = tokio::task::JoinSet::new();
     for n in 0..20 {
-        let query = if n % 2 == 0 {
-            ""
-        } else {
-            "?pointer=/artifacts"
-        };
+        let query = if n % 2 == 0 { "" } else { "?pointer=/artifacts" };
         let path = format!("/v1/points/hers@2/state{query}");
         let router = served.router();
         asked.spawn(async move { router.oneshot(request("GET", &path, None, "")).await });
     }
     // Answers that nobody has read look at it still.
     let answers = asked.join_all().await;
-    assert!(
-        answers
-            .iter()
-            .all(|answer| answer.as_ref().unwrap().status() == 200)
-    );
+    assert!(answers.iter().all(|answer| answer.as_ref().unwrap().status() == 200));
     assert_eq!(served.engine.metrics().fold_us.count() - before, 1);
 }
 
@@ -392,26 +338,16 @@ async fn a_part_that_is_too_large_is_an_error_and_no_string() {
     let came = served.ask(request("PATCH", path, None, &body)).await;
     assert_eq!(came.status, 200, "{came:?}");
     let part = "/v1/points/hers/state?pointer=/artifacts/v/7";
-    assert_eq!(
-        served.get(part).await.json()["value"],
-        serde_json::json!({})
-    );
+    assert_eq!(served.get(part).await.json()["value"], serde_json::json!({}));
     // Word for word it can be answered, taken apart it cannot.
     let whole = served.get("/v1/points/hers@1/state").await;
     assert_eq!(whole.status, 200);
-    let list = served
-        .get("/v1/points/hers/state?pointer=/artifacts/v")
-        .await;
+    let list = served.get("/v1/points/hers/state?pointer=/artifacts/v").await;
     assert_eq!(list.status, 200);
     for path in ["", "?pointer=/artifacts/odd"] {
         let came = served.get(&format!("/v1/points/hers/state{path}")).await;
         assert_eq!(came.status, 413, "{path}: {}", came.bytes.len());
-        assert!(
-            came.json()["detail"]
-                .as_str()
-                .unwrap()
-                .contains("too large")
-        );
+        assert!(came.json()["detail"].as_str().unwrap().contains("too large"));
     }
 }
 
@@ -422,10 +358,8 @@ async fn states_that_are_larger_than_all_may_hold_are_not_compared() {
     let task = served.task("large", "ana", 0);
     for n in 0..2 {
         let value = milepost::Json::string(&n.to_string().repeat(200 << 10));
-        task.append(milepost::ArtifactsEdited {
-            artifacts: [("a".to_owned(), value)].into(),
-        })
-        .unwrap();
+        task.append(milepost::ArtifactsEdited { artifacts: [("a".to_owned(), value)].into() })
+            .unwrap();
     }
     let token = served.token("ana", false);
     let asked = |path: &'static str| served.get_as(&token, path);

@@ -64,28 +64,15 @@ const PATHS: &[&str] = &[
 
 fn method() -> impl Strategy<Value = Method> {
     let usual = select(vec![Method::GET, Method::POST]);
-    let others = select(vec![
-        Method::HEAD,
-        Method::PUT,
-        Method::PATCH,
-        Method::DELETE,
-        Method::OPTIONS,
-    ]);
+    let others =
+        select(vec![Method::HEAD, Method::PUT, Method::PATCH, Method::DELETE, Method::OPTIONS]);
     prop_oneof![3 => usual, 1 => others]
 }
 
 /// A name as it stands in a path: one that leads somewhere, nearly one, or none.
 fn name() -> impl Strategy<Value = String> {
-    let known = [
-        "hers",
-        "his",
-        "hers@1",
-        "hers@first",
-        "hers%2F0@1",
-        "hers%2F1",
-        "hers~1",
-        "essay.md",
-    ];
+    let known =
+        ["hers", "his", "hers@1", "hers@first", "hers%2F0@1", "hers%2F1", "hers~1", "essay.md"];
     let bytes = prop::collection::vec(any::<u8>(), 1..12);
     let encoded = bytes.prop_map(|bytes| bytes.iter().map(|byte| format!("%{byte:02x}")).collect());
     prop_oneof![
@@ -234,24 +221,13 @@ fn check(came: &Came, path: &str) {
         assert!(!detail.is_empty(), "{path}");
     }
     let is = |status: u16| came.status == status;
-    assert_eq!(
-        is(401),
-        !came.header("www-authenticate").is_empty(),
-        "{path}"
-    );
+    assert_eq!(is(401), !came.header("www-authenticate").is_empty(), "{path}");
     assert!(!is(405) || !came.header("allow").is_empty(), "{path}");
 }
 
 /// A request, and who asks.
-type Asked = (
-    Method,
-    &'static str,
-    Vec<String>,
-    String,
-    Vec<u8>,
-    Vec<(&'static str, &'static str)>,
-    u8,
-);
+type Asked =
+    (Method, &'static str, Vec<String>, String, Vec<u8>, Vec<(&'static str, &'static str)>, u8);
 
 fn asked() -> impl Strategy<Value = Asked> {
     (
@@ -269,8 +245,7 @@ fn asked() -> impl Strategy<Value = Asked> {
 async fn all_of(requests: Vec<Asked>) {
     let three = Three::new();
     let hers = three.served.engine.task("hers").unwrap();
-    hers.checkpoint(milepost::Mark::new().label("first"))
-        .unwrap();
+    hers.checkpoint(milepost::Mark::new().label("first")).unwrap();
     for (method, path, names, query, body, headers, who) in requests {
         let mut path = path.to_owned();
         for name in names {

@@ -108,11 +108,7 @@ async fn a_length_that_lies_appends_nothing() {
 #[tokio::test]
 async fn chunks_that_are_none_append_nothing() {
     let behind = Behind::new().await;
-    let begin = format!(
-        "{:x}\r\n{}\r\n",
-        EVENT.len(),
-        str::from_utf8(EVENT).unwrap()
-    );
+    let begin = format!("{:x}\r\n{}\r\n", EVENT.len(), str::from_utf8(EVENT).unwrap());
     let long = format!("{};{}\r\n", 5, "x".repeat(100_000));
     for body in [
         "zz\r\n{}\r\n0\r\n\r\n".to_owned(),
@@ -153,10 +149,7 @@ async fn what_is_no_request_is_refused() {
         asked(&format!("GET /{} HTTP/1.1", "x".repeat(100_000)), ""),
         asked(&format!("{} /healthz HTTP/1.1", "X".repeat(100_000)), ""),
         asked("GET /v1/nothing HTTP/1.1", &many),
-        asked(
-            "GET /v1/nothing HTTP/1.1",
-            &format!("X: {}\r\n", "y".repeat(1_000_000)),
-        ),
+        asked("GET /v1/nothing HTTP/1.1", &format!("X: {}\r\n", "y".repeat(1_000_000))),
         asked("GET /v1/nothing HTTP/1.1", "No colon\r\n"),
         asked("GET /v1/nothing HTTP/1.1", "X\0Y: z\r\n"),
         asked("GET /v1/nothing HTTP/1.1", "Host: other\r\n"),
@@ -176,12 +169,7 @@ async fn a_header_brings_no_other_one_into_an_answer() {
         "a%0d%0aInjected: b",
         "a\u{2028}Injected: b",
     ] {
-        for name in [
-            "X-Request-Id",
-            "Idempotency-Key",
-            "If-None-Match",
-            "Authorization",
-        ] {
+        for name in ["X-Request-Id", "Idempotency-Key", "If-None-Match", "Authorization"] {
             let bytes = asked("GET /v1/nothing HTTP/1.1", &format!("{name}: {value}\r\n"));
             let came = behind.refuses(&bytes, true).await;
             let head = came.split("\r\n\r\n").next().unwrap_or_default();

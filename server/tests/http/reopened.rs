@@ -15,10 +15,7 @@ async fn a_store_whose_write_failed_is_opened_again_by_itself() {
     let open = move || Engine::open(&store, Options::default()).map_err(|e| e.to_string());
     let _kept = served.server().keep_open(open).unwrap();
     // The next file of the archive has no folder.
-    let (archive, away) = (
-        served.dir.path().join("archive"),
-        served.dir.path().join("away"),
-    );
+    let (archive, away) = (served.dir.path().join("archive"), served.dir.path().join("away"));
     std::fs::rename(&archive, &away).unwrap();
     let event = |fill: &str| {
         let content = fill.repeat(100_000);

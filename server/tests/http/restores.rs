@@ -15,10 +15,7 @@ const DRAFT: &str = r#"{"to": "hers@draft"}"#;
 fn drafted() -> Three {
     let three = Three::new();
     let task = three.served.engine.task("hers").unwrap();
-    let phase = |phase: &str| PhaseChanged {
-        phase: phase.into(),
-        ..PhaseChanged::default()
-    };
+    let phase = |phase: &str| PhaseChanged { phase: phase.into(), ..PhaseChanged::default() };
     task.append(phase("drafting")).unwrap();
     task.checkpoint(Mark::new().label("draft")).unwrap();
     task.append(phase("printing")).unwrap();
@@ -37,24 +34,15 @@ async fn a_plan_says_what_would_change_and_changes_nothing() {
     let came = three.post(PLAN, DRAFT).await;
     assert_eq!(came.status, 200, "{came:?}");
     let plan = came.json();
-    assert_eq!(
-        (&plan["task"], &plan["scope"]),
-        (&json!("hers"), &json!("state"))
-    );
-    assert_eq!(
-        (&plan["from"]["offset"], &plan["to"]["offset"]),
-        (&json!("4"), &json!("2"))
-    );
+    assert_eq!((&plan["task"], &plan["scope"]), (&json!("hers"), &json!("state")));
+    assert_eq!((&plan["from"]["offset"], &plan["to"]["offset"]), (&json!("4"), &json!("2")));
     let checkpoint = three.served.engine.task("hers").unwrap().last_successful();
     let checkpoint = checkpoint.unwrap().unwrap();
     assert_eq!(plan["to"]["checkpoint"], json!(checkpoint.id));
     assert_eq!(plan["to"]["hash"], json!(checkpoint.hash));
     let phase =
         json!({"path": "/phase", "kind": "replace", "before": "printing", "after": "drafting"});
-    assert!(
-        plan["changes"].as_array().unwrap().contains(&phase),
-        "{plan}"
-    );
+    assert!(plan["changes"].as_array().unwrap().contains(&phase), "{plan}");
     assert_eq!(plan["more"], false);
     assert_eq!(three.served.engine.task("hers").unwrap().epoch(), 1);
 }
@@ -81,27 +69,15 @@ async fn a_task_goes_back_in_a_new_lineage_and_on_again() {
     let came = three.post(RESTORES, body).await;
     assert_eq!(came.status, 201, "{came:?}");
     let form = came.json();
-    assert_eq!(
-        (&form["task"]["id"], &form["task"]["active"]),
-        (&json!("hers"), &json!(1))
-    );
+    assert_eq!((&form["task"]["id"], &form["task"]["active"]), (&json!("hers"), &json!(1)));
     let lineage = &form["lineage"];
-    assert_eq!(
-        (&lineage["id"], &lineage["type"]),
-        (&json!(1), &json!("restore"))
-    );
-    assert_eq!(
-        (&lineage["description"], &lineage["active"]),
-        (&json!("not yet"), &json!(true))
-    );
+    assert_eq!((&lineage["id"], &lineage["type"]), (&json!(1), &json!("restore")));
+    assert_eq!((&lineage["description"], &lineage["active"]), (&json!("not yet"), &json!(true)));
     assert_eq!(phase(&three), "drafting");
     let came = three.post(UNDO, "").await;
     assert_eq!(came.status, 200, "{came:?}");
     let form = came.json();
-    assert_eq!(
-        (&form["task"]["active"], &form["lineage"]["id"]),
-        (&json!(0), &json!(0))
-    );
+    assert_eq!((&form["task"]["active"], &form["lineage"]["id"]), (&json!(0), &json!(0)));
     assert_eq!(phase(&three), "printing");
     let nothing = three.post(UNDO, "").await;
     assert_eq!(problem(&nothing), (400, "invalid".into()));
@@ -138,16 +114,12 @@ async fn somebody_elses_task_goes_nowhere() {
     let three = drafted();
     let none = r#"{"to": "none@draft"}"#;
     three.hides_in("POST", (PLAN, DRAFT), (PLAN, none)).await;
-    three
-        .hides_in("POST", (RESTORES, DRAFT), (RESTORES, none))
-        .await;
+    three.hides_in("POST", (RESTORES, DRAFT), (RESTORES, none)).await;
     // By the checkpoint's id, too.
     let id = three.served.engine.task("hers").unwrap().last_successful();
     let [hers, nobodys] = [id.unwrap().unwrap().id.to_string(), "0".repeat(64)]
         .map(|id| format!("{{\"to\": \"@{id}\"}}"));
-    three
-        .hides_in("POST", (PLAN, &hers), (PLAN, &nobodys))
-        .await;
+    three.hides_in("POST", (PLAN, &hers), (PLAN, &nobodys)).await;
     three.hides("POST", UNDO, "/v1/tasks/none/undo", "").await;
 }
 
@@ -211,11 +183,7 @@ async fn files_go_back_with_the_state_or_without_for_an_admin() {
         assert_eq!(form["kept"], json!([]));
         assert_eq!(captured.text(), "first");
         let undo = three.post(UNDO, "").await;
-        assert_eq!(
-            problem(&undo),
-            (409, "conflict".into()),
-            "it does not know the folder"
-        );
+        assert_eq!(problem(&undo), (409, "conflict".into()), "it does not know the folder");
     }
 }
 
@@ -242,23 +210,14 @@ async fn files_are_refused_to_users_and_without_an_absolute_folder() {
     let three = &captured.three;
     let body = captured.body("all", json!({}));
     for path in [PLAN, RESTORES] {
-        for body in [
-            &body,
-            r#"{"to": "none@1", "scope": "files", "folder": "/"}"#,
-        ] {
+        for body in [&body, r#"{"to": "none@1", "scope": "files", "folder": "/"}"#] {
             let came = three.post(path, body).await;
             assert_eq!(problem(&came), (403, "forbidden".into()), "{path}");
         }
         for (body, status) in [
             (r#"{"to": "hers@draft", "scope": "all"}"#, 400),
-            (
-                r#"{"to": "hers@draft", "scope": "all", "folder": "work"}"#,
-                400,
-            ),
-            (
-                r#"{"to": "hers@draft", "scope": "all", "folder": "/is/not/there"}"#,
-                404,
-            ),
+            (r#"{"to": "hers@draft", "scope": "all", "folder": "work"}"#, 400),
+            (r#"{"to": "hers@draft", "scope": "all", "folder": "/is/not/there"}"#, 404),
             (
                 r#"{"to": "hers@draft", "scope": "all", "folder": "/", "choices": {"all": true}}"#,
                 400,

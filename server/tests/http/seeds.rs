@@ -16,12 +16,9 @@ const STATS: &str = "/api/v0/checkpoint/direct/stats";
 /// The store of the seed's examples.
 fn wangs() -> Served {
     let served = Served::new();
-    for (thread, user, checkpoints) in [
-        (A, "wang1", 36),
-        (B, "wang1", 16),
-        (C, "wang1", 64),
-        (D, "wang2", 16),
-    ] {
+    for (thread, user, checkpoints) in
+        [(A, "wang1", 36), (B, "wang1", 16), (C, "wang1", 64), (D, "wang2", 16)]
+    {
         served.task(thread, user, checkpoints);
     }
     served
@@ -30,19 +27,13 @@ fn wangs() -> Served {
 fn direct_error(came: &Came) -> (u16, String) {
     let json = came.json();
     assert_eq!(json["code"], came.status.as_u16());
-    assert_eq!(
-        (&json["success"], &json["message"]),
-        (&json!(false), &json!("请求处理失败"))
-    );
+    assert_eq!((&json["success"], &json["message"]), (&json!(false), &json!("请求处理失败")));
     let data = json["data"].as_object().unwrap();
     let keys: Vec<&String> = data.keys().collect();
     assert_eq!(keys, ["error_type", "response", "timestamp"]);
     assert_eq!(data["timestamp"], "2025-01-31T10:30:00");
     assert!(!data["response"].as_str().unwrap().is_empty());
-    (
-        came.status.as_u16(),
-        data["error_type"].as_str().unwrap().to_owned(),
-    )
+    (came.status.as_u16(), data["error_type"].as_str().unwrap().to_owned())
 }
 
 fn envelope_error(came: &Came) -> (u16, String) {
@@ -51,10 +42,7 @@ fn envelope_error(came: &Came) -> (u16, String) {
     let error = &json["error"];
     assert_eq!(error["details"]["requestId"], came.header("x-request-id"));
     assert!(!error["message"].as_str().unwrap().is_empty());
-    (
-        came.status.as_u16(),
-        error["code"].as_str().unwrap().to_owned(),
-    )
+    (came.status.as_u16(), error["code"].as_str().unwrap().to_owned())
 }
 
 #[tokio::test]
@@ -136,31 +124,20 @@ async fn cleanups_are_as_the_seed_shows_them_for_all_a_user_and_a_thread() {
         },
     });
     assert_eq!(came.json(), expected);
-    let came = served
-        .post(CLEANUP, r#"{"user_id": "wang1", "keep_count": 5}"#)
-        .await;
+    let came = served.post(CLEANUP, r#"{"user_id": "wang1", "keep_count": 5}"#).await;
     let data = &came.json()["data"];
     assert_eq!(
         (&data["operation_type"], &data["target"]),
         (&json!("cleanup_user"), &json!("wang1"))
     );
     let details = json!({ A: detail(8, 3), B: detail(16, 11), C: detail(64, 59) });
-    assert_eq!(
-        (&data["details"], &data["total_deleted"]),
-        (&details, &json!(73))
-    );
+    assert_eq!((&data["details"], &data["total_deleted"]), (&details, &json!(73)));
     // The number that is configured, for all.
     let came = served.post(CLEANUP, "").await;
     let data = &came.json()["data"];
     let all = json!({ A: detail(5, 0), B: detail(5, 0), C: detail(5, 0), D: detail(16, 6) });
-    assert_eq!(
-        (&data["operation_type"], &data["target"]),
-        (&json!("cleanup_all"), &json!("all"))
-    );
-    assert_eq!(
-        (&data["keep_count"], &data["total_processed"]),
-        (&json!(10), &json!(4))
-    );
+    assert_eq!((&data["operation_type"], &data["target"]), (&json!("cleanup_all"), &json!("all")));
+    assert_eq!((&data["keep_count"], &data["total_processed"]), (&json!(10), &json!(4)));
     assert_eq!(data["details"], all);
     let came = served.get(STATS).await;
     assert_eq!(came.json()["data"]["total_checkpoints"], 25);
@@ -177,13 +154,8 @@ async fn how_many_stay_is_configured_and_pinned_ones_stay_too() {
     }
     let came = served.post(CLEANUP, r#"{"thread_id": "t"}"#).await;
     let detail = &came.json()["data"]["details"]["t"];
-    assert_eq!(
-        (&detail["original_count"], &detail["remaining_count"]),
-        (&json!(9), &json!(3))
-    );
-    let came = served
-        .post(CLEANUP, r#"{"thread_id": "t", "keep_count": 0}"#)
-        .await;
+    assert_eq!((&detail["original_count"], &detail["remaining_count"]), (&json!(9), &json!(3)));
+    let came = served.post(CLEANUP, r#"{"thread_id": "t", "keep_count": 0}"#).await;
     assert_eq!(came.json()["data"]["details"]["t"]["remaining_count"], 1);
 }
 
@@ -218,27 +190,12 @@ async fn what_goes_wrong_is_said_as_the_seeds_say_it() {
     let came = served.get("/api/v0/checkpoint").await;
     assert_eq!(direct_error(&came), (404, "NOT_FOUND".to_owned()));
     for limit in ["0", "101", "-1", "x", "20&more=1"] {
-        let came = served
-            .get(&format!("/api/v1/tasks/{A}/checkpoints?limit={limit}"))
-            .await;
-        assert_eq!(
-            envelope_error(&came),
-            (400, "VALIDATION_ERROR".to_owned()),
-            "{limit}"
-        );
+        let came = served.get(&format!("/api/v1/tasks/{A}/checkpoints?limit={limit}")).await;
+        assert_eq!(envelope_error(&came), (400, "VALIDATION_ERROR".to_owned()), "{limit}");
     }
-    for path in [
-        "tasks/nobody/checkpoints",
-        "checkpoints/00000000",
-        "nothing",
-        "",
-    ] {
+    for path in ["tasks/nobody/checkpoints", "checkpoints/00000000", "nothing", ""] {
         let came = served.get(&format!("/api/v1/{path}")).await;
-        assert_eq!(
-            envelope_error(&came),
-            (404, "NOT_FOUND".to_owned()),
-            "{path}"
-        );
+        assert_eq!(envelope_error(&came), (404, "NOT_FOUND".to_owned()), "{path}");
     }
     served.engine.clone().close().unwrap();
     let came = served.get(STATS).await;
@@ -252,8 +209,7 @@ async fn what_goes_wrong_is_said_as_the_seeds_say_it() {
 async fn a_checkpoint_has_the_fields_of_the_seed_as_they_were_at_its_point() {
     let served = Served::new();
     let task = served.task("essay", "ana", 0);
-    task.checkpoint(Mark::new().time_us(1_768_732_200_123_456))
-        .unwrap();
+    task.checkpoint(Mark::new().time_us(1_768_732_200_123_456)).unwrap();
     let prompt = "ü".repeat(250);
     task.append(PromptChanged { prompt }).unwrap();
     task.append(PhaseChanged {
@@ -262,20 +218,12 @@ async fn a_checkpoint_has_the_fields_of_the_seed_as_they_were_at_its_point() {
         ..PhaseChanged::default()
     })
     .unwrap();
-    task.append(GuidanceGiven {
-        text: "shorter".into(),
-        data: None,
-    })
-    .unwrap();
+    task.append(GuidanceGiven { text: "shorter".into(), data: None }).unwrap();
     let artifacts = [("draft".to_owned(), Json::string("text"))];
-    task.append(Append::from(ArtifactsEdited {
-        artifacts: artifacts.into_iter().collect(),
-    }))
-    .unwrap();
-    task.change_control(RunControl::Running, None).unwrap();
-    let marked = task
-        .checkpoint(Mark::new().label("x").time_us(1_768_732_200_123_456))
+    task.append(Append::from(ArtifactsEdited { artifacts: artifacts.into_iter().collect() }))
         .unwrap();
+    task.change_control(RunControl::Running, None).unwrap();
+    let marked = task.checkpoint(Mark::new().label("x").time_us(1_768_732_200_123_456)).unwrap();
     let first = marked.parent.unwrap();
     let expected = json!({
         "id": marked.id.to_string(),
@@ -300,32 +248,18 @@ async fn a_checkpoint_has_the_fields_of_the_seed_as_they_were_at_its_point() {
         assert_eq!(came.json(), json!({ "data": expected }));
     }
     let came = served.get("/api/v1/tasks/essay/checkpoints?limit=1").await;
-    assert_eq!(
-        came.json(),
-        json!({ "data": { "checkpoints": [expected], "total": 2 } })
-    );
+    assert_eq!(came.json(), json!({ "data": { "checkpoints": [expected], "total": 2 } }));
     let came = served.get("/api/v1/tasks/essay/checkpoints").await;
     let earlier = &came.json()["data"]["checkpoints"][1];
     assert_eq!(earlier["id"], first.to_string());
-    assert_eq!(
-        (&earlier["state"], &earlier["promptPreview"]),
-        (&json!(""), &json!(""))
-    );
-    assert_eq!(
-        (&earlier["parentId"], &earlier["hasArtifacts"]),
-        (&Value::Null, &json!(false))
-    );
-    let back = served
-        .engine
-        .restore(&served.engine.point("essay@1").unwrap(), Some("again"))
-        .unwrap();
+    assert_eq!((&earlier["state"], &earlier["promptPreview"]), (&json!(""), &json!("")));
+    assert_eq!((&earlier["parentId"], &earlier["hasArtifacts"]), (&Value::Null, &json!(false)));
+    let back =
+        served.engine.restore(&served.engine.point("essay@1").unwrap(), Some("again")).unwrap();
     back.checkpoint(Mark::new()).unwrap();
     let came = served.get("/api/v1/tasks/essay/checkpoints?limit=1").await;
     let newest = &came.json()["data"]["checkpoints"][0];
-    assert_eq!(
-        (&newest["branchId"], &newest["lineageType"]),
-        (&json!("1"), &json!("restore"))
-    );
+    assert_eq!((&newest["branchId"], &newest["lineageType"]), (&json!("1"), &json!("restore")));
     assert_eq!(newest["branchDescription"], "again");
 }
 

@@ -35,9 +35,7 @@ impl Came {
     }
 
     pub fn header(&self, name: &str) -> &str {
-        self.headers
-            .get(name)
-            .map_or("", |value| value.to_str().unwrap())
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 }
 
@@ -52,13 +50,7 @@ impl Served {
         let tokens = Tokens::of_store(dir.path());
         let clock = ManualClock::at(NOW_US);
         let server = Server::with_clock(&engine, tokens.clone(), options, clock).unwrap();
-        Self {
-            dir,
-            engine,
-            tokens,
-            router: server.router(),
-            server,
-        }
+        Self { dir, engine, tokens, router: server.router(), server }
     }
 
     /// A task with so many checkpoints.
@@ -71,21 +63,13 @@ impl Served {
     }
 
     pub fn token(&self, user: &str, admin: bool) -> String {
-        let new = NewToken {
-            user: user.into(),
-            admin,
-            ..NewToken::default()
-        };
+        let new = NewToken { user: user.into(), admin, ..NewToken::default() };
         self.tokens.create(&new, NOW_US).unwrap().1
     }
 
     /// A token of a user, with limits.
     pub fn limited(&self, user: &str, limits: milepost_server::TokenLimits) -> String {
-        let new = NewToken {
-            user: user.into(),
-            limits,
-            ..NewToken::default()
-        };
+        let new = NewToken { user: user.into(), limits, ..NewToken::default() };
         self.tokens.create(&new, NOW_US).unwrap().1
     }
 

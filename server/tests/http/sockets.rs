@@ -33,13 +33,9 @@ async fn a_socket_is_its_owners_and_goes_with_the_service() {
     let mut running = Running::of(served.server(), listening);
     let mut client = client(&path).await;
     // No name leads to a socket: what the client says of it counts for nothing.
-    client
-        .send("GET /v1/tasks/essay HTTP/1.1\r\nHost: evil.example\r\n\r\n")
-        .await;
+    client.send("GET /v1/tasks/essay HTTP/1.1\r\nHost: evil.example\r\n\r\n").await;
     assert_eq!(client.answer().await.status(), 200);
-    client
-        .send("GET /v1/tasks HTTP/1.1\r\nHost: x\r\nOrigin: http://x\r\n\r\n")
-        .await;
+    client.send("GET /v1/tasks HTTP/1.1\r\nHost: x\r\nOrigin: http://x\r\n\r\n").await;
     assert_eq!(client.answer().await.status(), 403);
     // Where tokens were made, one is needed here too.
     let token = served.token("root", true);

@@ -7,28 +7,16 @@ use crate::changing::{Three, problem};
 #[tokio::test]
 async fn a_task_is_started_for_oneself_and_answers_at_its_location() {
     let three = Three::new();
-    let came = three
-        .post(
-            "/v1/tasks",
-            r#"{"id": "a b/c", "initial": {"phase": "drafting"}}"#,
-        )
-        .await;
+    let came =
+        three.post("/v1/tasks", r#"{"id": "a b/c", "initial": {"phase": "drafting"}}"#).await;
     assert_eq!(came.status, 201, "{came:?}");
     assert_eq!(came.header("location"), "/v1/tasks/a%20b%2Fc");
     let form = came.json();
-    assert_eq!(
-        (&form["id"], &form["user"]),
-        (&json!("a b/c"), &json!("ana"))
-    );
+    assert_eq!((&form["id"], &form["user"]), (&json!("a b/c"), &json!("ana")));
     assert_eq!((&form["active"], &form["head"]), (&json!(0), &json!("1")));
-    let there = three
-        .ask("GET", "/v1/tasks/a%20b%2Fc", &three.ana, "")
-        .await;
+    let there = three.ask("GET", "/v1/tasks/a%20b%2Fc", &three.ana, "").await;
     assert_eq!(there.json(), form);
-    let state = three
-        .served
-        .engine
-        .run_state(&three.served.engine.point("a b%2Fc").unwrap());
+    let state = three.served.engine.run_state(&three.served.engine.point("a b%2Fc").unwrap());
     assert_eq!(state.unwrap().phase.as_deref(), Some("drafting"));
 }
 
@@ -40,13 +28,8 @@ async fn only_an_admin_starts_a_task_for_somebody_else() {
     assert_eq!(problem(&came), (403, "forbidden".into()));
     assert!(three.served.engine.task("new").is_err());
     let came = three.ask("POST", "/v1/tasks", &three.root, body).await;
-    assert_eq!(
-        (came.status.as_u16(), &came.json()["user"]),
-        (201, &json!("bob"))
-    );
-    let own = three
-        .post("/v1/tasks", r#"{"id": "own", "user": "ana"}"#)
-        .await;
+    assert_eq!((came.status.as_u16(), &came.json()["user"]), (201, &json!("bob")));
+    let own = three.post("/v1/tasks", r#"{"id": "own", "user": "ana"}"#).await;
     assert_eq!(own.status, 201);
 }
 
@@ -81,9 +64,7 @@ async fn what_is_no_task_is_refused() {
         let came = three.post("/v1/tasks", body).await;
         assert_eq!(problem(&came), (400, "invalid".into()), "{body}");
     }
-    let came = three
-        .with("POST", "/v1/tasks", &[("content-type", "text/plain")], "{}")
-        .await;
+    let came = three.with("POST", "/v1/tasks", &[("content-type", "text/plain")], "{}").await;
     assert_eq!(problem(&came), (415, "media_type".into()));
     let came = three.ask("PUT", "/v1/tasks", &three.ana, "").await;
     assert_eq!(problem(&came), (405, "method_not_allowed".into()));
@@ -100,13 +81,8 @@ async fn a_deleted_task_is_gone_and_somebody_elses_is_not_there() {
     let still = three.ask("DELETE", "/v1/tasks/hers", &three.bob, "").await;
     assert_eq!(still.status, 404);
     assert!(three.served.engine.task("hers").is_ok());
-    three
-        .hides("DELETE", "/v1/tasks/hers", "/v1/tasks/none", "")
-        .await;
-    assert!(
-        three.served.engine.task("hers").is_err(),
-        "an admin deleted it"
-    );
+    three.hides("DELETE", "/v1/tasks/hers", "/v1/tasks/none", "").await;
+    assert!(three.served.engine.task("hers").is_err(), "an admin deleted it");
 }
 
 #[tokio::test]
@@ -114,20 +90,15 @@ async fn conditions_that_are_not_looked_at_are_refused() {
     let three = Three::new();
     let conditions = [("if-match", "\"99\""), ("idempotency-key", "k")];
     for condition in conditions {
-        for (method, path, body) in [
-            ("DELETE", "/v1/tasks/hers", ""),
-            ("POST", "/v1/tasks", r#"{"id": "new"}"#),
-        ] {
+        for (method, path, body) in
+            [("DELETE", "/v1/tasks/hers", ""), ("POST", "/v1/tasks", r#"{"id": "new"}"#)]
+        {
             // A start is done once under a key.
             if (method, condition.0) == ("POST", "idempotency-key") {
                 continue;
             }
             let came = three.with(method, path, &[condition], body).await;
-            assert_eq!(
-                problem(&came),
-                (400, "invalid".into()),
-                "{method} {condition:?}"
-            );
+            assert_eq!(problem(&came), (400, "invalid".into()), "{method} {condition:?}");
         }
     }
     assert!(three.served.engine.task("hers").is_ok());

@@ -33,10 +33,7 @@ impl Frame {
     fn of(text: &str) -> Option<Self> {
         let field = |name: &str| {
             let lines = text.lines().filter_map(|line| line.strip_prefix(name));
-            lines
-                .map(|line| line.strip_prefix(": ").unwrap())
-                .collect::<Vec<_>>()
-                .join("\n")
+            lines.map(|line| line.strip_prefix(": ").unwrap()).collect::<Vec<_>>().join("\n")
         };
         // A comment is none.
         (!text.starts_with(':')).then(|| Self {
@@ -64,8 +61,7 @@ impl Reader {
             let piece = std::future::poll_fn(|context| {
                 std::pin::Pin::new(&mut self.body).poll_next(context)
             });
-            self.text
-                .push_str(std::str::from_utf8(&piece.await?.unwrap()).unwrap());
+            self.text.push_str(std::str::from_utf8(&piece.await?.unwrap()).unwrap());
             while let Some(end) = self.text.find("\n\n") {
                 let rest = self.text.split_off(end + 2);
                 let frame = std::mem::replace(&mut self.text, rest);
@@ -128,8 +124,7 @@ async fn stream(served: &Served, path: &str, last: Option<&str>) -> Reader {
 
 fn append(task: &Task, count: usize) -> u64 {
     for n in 0..count {
-        task.append(Message::text("user", &format!("message {n}")))
-            .unwrap();
+        task.append(Message::text("user", &format!("message {n}"))).unwrap();
     }
     task.head().unwrap().next
 }
@@ -160,8 +155,7 @@ async fn a_stream_sends_what_is_there_and_then_what_is_committed() {
     let head = append(&task, 5);
     reader.up_to(0, head).await;
     // A large event is read from the log by each.
-    task.append(Message::text("user", &"x".repeat(100_000)))
-        .unwrap();
+    task.append(Message::text("user", &"x".repeat(100_000))).unwrap();
     let head = append(&task, 5);
     reader.up_to(0, head).await;
     assert_eq!(shown(&reader.kept), history(&served).await);
@@ -205,10 +199,7 @@ async fn an_id_goes_on_behind_it_in_any_server_of_the_store() {
     let tokens = Tokens::of_store(dir.path());
     let server = Server::new(&engine, tokens, ServerOptions::default()).unwrap();
     let path = format!("{PATH}?follow=false");
-    let response = server
-        .router()
-        .oneshot(wanted(&path, last.as_deref()))
-        .await;
+    let response = server.router().oneshot(wanted(&path, last.as_deref())).await;
     let mut reader = Reader::new(response.unwrap().into_body());
     reader.kept = kept;
     while reader.take().await.is_some() {}
@@ -225,10 +216,7 @@ async fn a_restore_is_told_and_the_stream_goes_on_at_the_fork() {
     here.up_to(0, head).await;
     let behind = stream(&served, &format!("{PATH}?from=3"), Some("0:4")).await;
     drop(behind);
-    served
-        .engine
-        .restore(&task.point(5).unwrap(), None)
-        .unwrap();
+    served.engine.restore(&task.point(5).unwrap(), None).unwrap();
     let task = served.engine.task("essay").unwrap();
     assert_eq!(task.lineage().id(), LineageId(1));
     let head = append(&task, 3);
@@ -316,19 +304,13 @@ async fn what_cannot_be_streamed_is_refused_before_it_begins() {
     };
     let status = |came: Came| came.status.as_u16();
     assert_eq!(status(refused("/v1/tasks/nothing/events", None).await), 404);
-    assert_eq!(
-        status(refused("/v1/tasks/essay/events?from=99", None).await),
-        400
-    );
+    assert_eq!(status(refused("/v1/tasks/essay/events?from=99", None).await), 400);
     for last in ["x", "0", "0:", "0:x", "-1:0", "0:99"] {
         assert_eq!(status(refused(PATH, Some(last)).await), 400, "{last}");
     }
     let one = stream(&served, PATH, None).await;
     let came = refused(PATH, None).await;
-    assert_eq!(
-        (came.status.as_u16(), came.header("retry-after")),
-        (503, "1")
-    );
+    assert_eq!((came.status.as_u16(), came.header("retry-after")), (503, "1"));
     drop(one);
     let (ana, bob) = (served.token("ana", false), served.token("bob", false));
     let as_user = |token: &str| {

@@ -21,10 +21,7 @@ async fn tag(served: &Served, path: &str) -> String {
     let came = served.get(path).await;
     assert_eq!(came.status, StatusCode::OK, "{path}: {came:?}");
     let tag = came.header("etag").to_owned();
-    assert!(
-        tag.starts_with('"') && tag.ends_with('"') && tag.len() >= 66,
-        "{path}: {tag}"
-    );
+    assert!(tag.starts_with('"') && tag.ends_with('"') && tag.len() >= 66, "{path}: {tag}");
     tag
 }
 
@@ -63,28 +60,14 @@ async fn who_has_an_answer_already_is_told_so() {
             // Who has it packed is told so under the weak tag that it came with.
             let weak = format!("W/{tag}");
             let theirs = if tags.contains(&weak) { &weak } else { &tag };
-            assert_eq!(
-                (came.header("etag"), came.bytes.len()),
-                (&theirs[..], 0),
-                "{path}"
-            );
+            assert_eq!((came.header("etag"), came.bytes.len()), (&theirs[..], 0), "{path}");
         }
         let came = known(&served, path, "\"x\"").await;
-        assert_eq!(
-            (came.status, came.header("etag")),
-            (StatusCode::OK, &tag[..])
-        );
+        assert_eq!((came.status, came.header("etag")), (StatusCode::OK, &tag[..]));
     }
     // Nothing is there, whatever somebody has.
-    for path in [
-        "/v1/points/none",
-        "/v1/points/essay/event",
-        "/v1/tasks/none/events",
-    ] {
-        assert_eq!(
-            known(&served, path, "*").await.status,
-            StatusCode::NOT_FOUND
-        );
+    for path in ["/v1/points/none", "/v1/points/essay/event", "/v1/tasks/none/events"] {
+        assert_eq!(known(&served, path, "*").await.status, StatusCode::NOT_FOUND);
     }
     for path in ["/v1/tasks", "/v1/tasks/essay", "/v1/stats"] {
         assert_eq!(served.get(path).await.header("etag"), "");
@@ -96,10 +79,7 @@ async fn each_form_of_an_answer_has_its_own_tag() {
     let (served, ..) = essay();
     for (path, other) in [
         ("/v1/tasks/essay/events", "application/x-ndjson"),
-        (
-            "/v1/points/essay@1/diff/essay",
-            "application/json-patch+json",
-        ),
+        ("/v1/points/essay@1/diff/essay", "application/json-patch+json"),
     ] {
         let json = tag(&served, path).await;
         let came = with(&served, "GET", path, &[("accept", other)]).await;
@@ -111,21 +91,14 @@ async fn each_form_of_an_answer_has_its_own_tag() {
             (StatusCode::NOT_MODIFIED, "accept, accept-encoding")
         );
         let same = [("accept", other), ("if-none-match", &json[..])];
-        assert_eq!(
-            with(&served, "GET", path, &same).await.status,
-            StatusCode::OK
-        );
+        assert_eq!(with(&served, "GET", path, &same).await.status, StatusCode::OK);
     }
 }
 
 #[tokio::test]
 async fn what_changes_an_answer_changes_its_tag() {
     let (served, task, _folder) = essay();
-    let paths = [
-        "/v1/tasks/essay/events",
-        "/v1/points/essay",
-        "/v1/points/essay/state",
-    ];
+    let paths = ["/v1/tasks/essay/events", "/v1/points/essay", "/v1/points/essay/state"];
     for path in paths {
         let before = tag(&served, path).await;
         task.append(Message::text("user", "more")).unwrap();
@@ -160,11 +133,7 @@ async fn an_erased_event_is_not_kept_by_the_tag_of_what_it_was() {
     let same = tag(&served, point).await;
     let mut before = Vec::new();
     for path in paths {
-        before.push((
-            path,
-            tag(&served, path).await,
-            served.get(path).await.json(),
-        ));
+        before.push((path, tag(&served, path).await, served.get(path).await.json()));
     }
     let erased = served.engine.point("essay@1").unwrap();
     served.engine.erase(&erased, None).unwrap();
@@ -190,17 +159,10 @@ async fn a_head_is_what_stands_above_the_answer() {
     ] {
         let get = served.get(path).await;
         let head = with(&served, "HEAD", path, &[]).await;
-        assert_eq!(
-            (head.status, head.bytes.len()),
-            (StatusCode::OK, 0),
-            "{path}"
-        );
+        assert_eq!((head.status, head.bytes.len()), (StatusCode::OK, 0), "{path}");
         for name in ["etag", "content-type", "content-length", "vary"] {
             assert_eq!(head.header(name), get.header(name), "{path} {name}");
         }
     }
-    assert_eq!(
-        with(&served, "HEAD", "/v1/tasks/none", &[]).await.status,
-        404
-    );
+    assert_eq!(with(&served, "HEAD", "/v1/tasks/none", &[]).await.status, 404);
 }

@@ -31,11 +31,8 @@ async fn every_route_answers_another_user_as_if_nothing_were_there() {
     let served = Served::new();
     let id = hers(&served);
     served.task("his", "bob", 1);
-    let (ana, bob, admin) = (
-        served.token("ana", false),
-        served.token("bob", false),
-        served.token("root", true),
-    );
+    let (ana, bob, admin) =
+        (served.token("ana", false), served.token("bob", false), served.token("root", true));
     let none = "0".repeat(64);
     let json = "application/json";
     let routes = [
@@ -72,10 +69,7 @@ async fn every_route_answers_another_user_as_if_nothing_were_there() {
         let theirs = ask(&served, &bob, &path, accept).await;
         let nobodys = ask(&served, &bob, &nothing, accept).await;
         assert_eq!(theirs.status, StatusCode::NOT_FOUND, "{path}: {theirs:?}");
-        assert_eq!(
-            (theirs.status, &theirs.headers),
-            (nobodys.status, &nobodys.headers)
-        );
+        assert_eq!((theirs.status, &theirs.headers), (nobodys.status, &nobodys.headers));
         let plain = |came: &Came| {
             let text = String::from_utf8(came.bytes.clone()).unwrap();
             text.replace("hers", "NAME")
@@ -91,10 +85,7 @@ async fn every_route_answers_another_user_as_if_nothing_were_there() {
     for path in ["/v1/points/his/diff/hers", "/v1/points/hers/diff/his"] {
         let came = ask(&served, &bob, path, json).await;
         assert_eq!(came.status, StatusCode::NOT_FOUND, "{path}");
-        assert_eq!(
-            ask(&served, &admin, path, json).await.status,
-            StatusCode::OK
-        );
+        assert_eq!(ask(&served, &admin, path, json).await.status, StatusCode::OK);
     }
 }
 

@@ -23,9 +23,7 @@ struct Files {
 
 impl Files {
     fn new() -> Self {
-        Self {
-            dir: tempfile::tempdir().unwrap(),
-        }
+        Self { dir: tempfile::tempdir().unwrap() }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -56,14 +54,8 @@ async fn connect(
     roots.add(trusted.clone()).unwrap();
     let versions = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions();
-    let mut config = versions
-        .unwrap()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    config.alpn_protocols = protocols
-        .iter()
-        .map(|name| name.as_bytes().to_vec())
-        .collect();
+    let mut config = versions.unwrap().with_root_certificates(roots).with_no_client_auth();
+    config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
     let connector = TlsConnector::from(Arc::new(config));
     let stream = TcpStream::connect(at).await?;
     let name = ServerName::try_from("localhost").unwrap();
@@ -78,9 +70,7 @@ async fn it_answers_with_tls_and_offers_what_it_speaks() {
     let listening = Listening::tls(listener, files.read().unwrap());
     assert_eq!(listening.at().unwrap(), format!("https://{at}"));
     let mut running = Running::of(served.server(), listening);
-    let mut client = connect(at, made.cert.der(), &["h2", "http/1.1"])
-        .await
-        .unwrap();
+    let mut client = connect(at, made.cert.der(), &["h2", "http/1.1"]).await.unwrap();
     let spoken = client.0.get_ref().1.alpn_protocol().map(<[u8]>::to_vec);
     assert_eq!(spoken.as_deref(), Some(&b"http/1.1"[..]));
     assert_eq!(client.get("/healthz").await.status(), 200);
@@ -125,17 +115,9 @@ async fn files_that_are_none_or_do_not_fit_leave_what_was_there() {
     let spoil = |name: &str, text: &str| std::fs::write(files.path(name), text).unwrap();
     let said = |tls: &Tls| tls.reload().unwrap_err().to_string();
     spoil("key", &make().signing_key.serialize_pem());
-    assert!(
-        said(&tls).contains("cannot be used together"),
-        "{}",
-        said(&tls)
-    );
+    assert!(said(&tls).contains("cannot be used together"), "{}", said(&tls));
     let secret = "c2VjcmV0";
-    for text in [
-        "",
-        "no PEM",
-        &format!("-----BEGIN PRIVATE KEY-----\n{secret}"),
-    ] {
+    for text in ["", "no PEM", &format!("-----BEGIN PRIVATE KEY-----\n{secret}")] {
         for name in ["certificate", "key"] {
             files.write(&made);
             spoil(name, text);

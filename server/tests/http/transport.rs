@@ -119,10 +119,7 @@ async fn a_connection_on_which_nothing_is_asked_is_closed() {
     let mut idle = Client::to(at).await;
     assert_eq!(idle.get("/healthz").await.status(), 200);
     assert!(idle.is_closed().await);
-    assert!(
-        Client::to(at).await.is_closed().await,
-        "nothing was ever sent"
-    );
+    assert!(Client::to(at).await.is_closed().await, "nothing was ever sent");
 }
 
 #[tokio::test(start_paused = true)]
@@ -219,11 +216,7 @@ async fn a_stop_ends_event_streams_between_two_events() {
     let mut client = Client::to(at).await;
     let path = "/v1/tasks/essay/events";
     let accept = "Accept: text/event-stream";
-    client
-        .send(&format!(
-            "GET {path} HTTP/1.1\r\nHost: localhost\r\n{accept}\r\n\r\n"
-        ))
-        .await;
+    client.send(&format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{accept}\r\n\r\n")).await;
     let head = client.answer().await;
     assert_eq!(head.status(), 200);
     let mut came = String::new();
@@ -253,13 +246,7 @@ async fn a_request_without_a_host_or_with_two_is_refused() {
         ("1.1", "Host: localhost\r\n", 200),
     ] {
         let mut client = Client::to(at).await;
-        client
-            .send(&format!("GET /healthz HTTP/{version}\r\n{hosts}\r\n"))
-            .await;
-        assert_eq!(
-            client.answer().await.status(),
-            status,
-            "{version} {hosts:?}"
-        );
+        client.send(&format!("GET /healthz HTTP/{version}\r\n{hosts}\r\n")).await;
+        assert_eq!(client.answer().await.status(), status, "{version} {hosts:?}");
     }
 }

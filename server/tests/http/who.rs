@@ -10,21 +10,12 @@ async fn one_text_is_for_all_tokens_that_are_not_taken_and_two_headers_are_none(
     let served = Served::new();
     let token = served.token("ana", false);
     let mut texts = Vec::new();
-    for header in [
-        "",
-        "Bearer",
-        "Bearer x",
-        &format!("Basic {token}"),
-        &token,
-        &format!("Bearer {token}x"),
-    ] {
+    for header in
+        ["", "Bearer", "Bearer x", &format!("Basic {token}"), &token, &format!("Bearer {token}x")]
+    {
         let mut asked = request("GET", "/api/v1/tasks/t/checkpoints", None, "");
-        asked
-            .headers_mut()
-            .insert("authorization", header.parse().unwrap());
-        asked
-            .headers_mut()
-            .insert("x-request-id", "same".parse().unwrap());
+        asked.headers_mut().insert("authorization", header.parse().unwrap());
+        asked.headers_mut().insert("x-request-id", "same".parse().unwrap());
         let came = served.ask(asked).await;
         assert_eq!(came.status, 401, "{header}");
         texts.push(came.bytes);
@@ -32,15 +23,11 @@ async fn one_text_is_for_all_tokens_that_are_not_taken_and_two_headers_are_none(
     texts.dedup();
     assert_eq!(texts.len(), 1);
     let mut twice = request("GET", "/api/v1/tasks/t/checkpoints", Some(&token), "");
-    twice
-        .headers_mut()
-        .append("authorization", "Bearer x".parse().unwrap());
+    twice.headers_mut().append("authorization", "Bearer x".parse().unwrap());
     assert_eq!(served.ask(twice).await.status, 401);
     let lower = format!("bearer {token}");
     let mut asked = request("GET", "/api/v1/tasks/t/checkpoints", None, "");
-    asked
-        .headers_mut()
-        .insert("authorization", lower.parse().unwrap());
+    asked.headers_mut().insert("authorization", lower.parse().unwrap());
     assert_eq!(served.ask(asked).await.status, 404);
 }
 
@@ -67,17 +54,11 @@ async fn a_token_that_is_revoked_ends_with_the_next_request_and_a_damaged_list_l
 async fn a_request_keeps_its_id_where_that_is_one_and_gets_one_else() {
     let served = Served::new();
     let long = "x".repeat(129);
-    for (given, kept) in [
-        ("abc.DEF_1-2", true),
-        ("", false),
-        ("a b", false),
-        ("a/b", false),
-        (&long, false),
-    ] {
+    for (given, kept) in
+        [("abc.DEF_1-2", true), ("", false), ("a b", false), ("a/b", false), (&long, false)]
+    {
         let mut asked = request("GET", "/api/v1/nothing", None, "");
-        asked
-            .headers_mut()
-            .insert("x-request-id", given.parse().unwrap());
+        asked.headers_mut().insert("x-request-id", given.parse().unwrap());
         let came = served.ask(asked).await;
         let id = came.header("x-request-id").to_owned();
         assert_eq!(id == given, kept, "{given}: {id}");
@@ -105,15 +86,10 @@ async fn bodies_are_taken_up_to_the_limit_and_only_as_json() {
         }
     }
     let mut asked = request("POST", CLEANUP, None, "{}");
-    asked
-        .headers_mut()
-        .insert("content-type", "text/plain".parse().unwrap());
+    asked.headers_mut().insert("content-type", "text/plain".parse().unwrap());
     assert_eq!(served.ask(asked).await.status, 415);
     let mut asked = request("POST", CLEANUP, None, "{}");
-    asked.headers_mut().insert(
-        "content-type",
-        "application/json; charset=utf-8".parse().unwrap(),
-    );
+    asked.headers_mut().insert("content-type", "application/json; charset=utf-8".parse().unwrap());
     assert_eq!(served.ask(asked).await.status, 200);
 }
 

@@ -93,12 +93,7 @@ impl Fail {
             error => How::Error(ERRORS.iter().find(|(name, _)| *name == error)?.1),
         };
         let forever = parts.next()? == "forever";
-        Some(Self {
-            class,
-            n,
-            how,
-            forever,
-        })
+        Some(Self { class, n, how, forever })
     }
 }
 

@@ -76,11 +76,7 @@ fn path_of(fd: c_int, into: &mut [u8]) -> Option<&[u8]> {
             break;
         }
     }
-    for (to, digit) in name
-        .iter_mut()
-        .skip(14)
-        .zip(digits.iter().take(count).rev())
-    {
+    for (to, digit) in name.iter_mut().skip(14).zip(digits.iter().take(count).rev()) {
         *to = *digit;
     }
     sys::readlink(CStr::from_bytes_until_nul(&name).ok()?, into)

@@ -116,25 +116,13 @@ pub(crate) fn readlink<'a>(path: &CStr, into: &'a mut [u8]) -> Option<&'a [u8]> 
 pub(crate) fn map(fd: c_int, len: usize) -> Option<*mut c_void> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: the kernel chooses where; nothing that is mapped is replaced.
-    let at = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            len,
-            protection,
-            libc::MAP_SHARED,
-            fd,
-            0,
-        )
-    };
+    let at = unsafe { libc::mmap(std::ptr::null_mut(), len, protection, libc::MAP_SHARED, fd, 0) };
     (at != libc::MAP_FAILED).then_some(at)
 }
 
 /// Waits for a millisecond: whoever waits for a file to go looks again then.
 pub(crate) fn pause_a_little() {
-    let wait = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 1_000_000,
-    };
+    let wait = libc::timespec { tv_sec: 0, tv_nsec: 1_000_000 };
     // SAFETY: the time to wait is read, and what is left of it is not asked for.
     unsafe { libc::syscall(libc::SYS_nanosleep, &raw const wait, 0) };
 }

@@ -1,10 +1,5 @@
 //! One file of the disk: what is stored, and what was done since, by sectors.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,19 +29,12 @@ pub(super) struct FileNode {
 impl FileNode {
     /// A file that is stored.
     pub(super) fn stored(bytes: Vec<u8>) -> Self {
-        Self {
-            live: bytes.clone(),
-            stored: bytes,
-            ..Self::default()
-        }
+        Self { live: bytes.clone(), stored: bytes, ..Self::default() }
     }
 
     pub(super) fn write(&mut self, moment: u64, at: u64, data: &[u8]) {
         let at = at as usize;
-        let change = Change::Write {
-            at,
-            data: data.to_vec(),
-        };
+        let change = Change::Write { at, data: data.to_vec() };
         change.apply(&mut self.live);
         for sector in change.sectors(0) {
             self.forgotten.remove(&sector);

@@ -52,14 +52,7 @@ impl Disk {
             Variant::Files | Variant::Sectors => random.below(2) == 0,
         };
         let names = self.names.after(&mut |op| keep_name(op, random));
-        let mut build = Build {
-            disk: self,
-            names,
-            variant,
-            moment,
-            random,
-            built: HashMap::new(),
-        };
+        let mut build = Build { disk: self, names, variant, moment, random, built: HashMap::new() };
         build.folder(ROOT, to)
     }
 

@@ -1,10 +1,5 @@
 //! The folders of the disk: which names are stored, and what was done to them since.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -47,10 +42,7 @@ pub(super) struct Names {
 
 impl Names {
     pub(super) fn new() -> Self {
-        let mut names = Self {
-            count: ROOT + 1,
-            ..Self::default()
-        };
+        let mut names = Self { count: ROOT + 1, ..Self::default() };
         names.add_folder(ROOT);
         names
     }
@@ -91,9 +83,7 @@ impl Names {
 
     /// What a path stands for now.
     pub(super) fn find(&self, path: &str) -> Option<Node> {
-        let mut names = path
-            .split('/')
-            .filter(|name| !name.is_empty() && *name != ".");
+        let mut names = path.split('/').filter(|name| !name.is_empty() && *name != ".");
         names.try_fold(ROOT, |dir, name| self.live.get(&dir)?.get(name).copied())
     }
 
@@ -107,12 +97,7 @@ impl Names {
             place,
             after,
         });
-        let op = NameOp {
-            at,
-            changes: changes.collect(),
-            links: None,
-            empties: None,
-        };
+        let op = NameOp { at, changes: changes.collect(), links: None, empties: None };
         op.do_to(&mut self.live);
         self.ops.push(op);
         self.ops.last_mut().unwrap()
@@ -221,8 +206,7 @@ impl Needed {
     }
 
     fn add(&mut self, op: &NameOp) {
-        self.places
-            .extend(op.changes.iter().map(|c| c.place.clone()));
+        self.places.extend(op.changes.iter().map(|c| c.place.clone()));
         self.emptied.extend(op.empties);
         self.removed.extend(op.removed());
     }

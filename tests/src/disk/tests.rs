@@ -23,20 +23,12 @@ fn disk(ops: &[Op]) -> Disk {
 }
 
 fn create(inode: u64, path: &str) -> Op {
-    Op::Create {
-        inode,
-        mode: 0o644,
-        path: path.into(),
-    }
+    Op::Create { inode, mode: 0o644, path: path.into() }
 }
 
 fn write(inode: u64, offset: u64, data: &[u8]) -> Op {
     let data = data.to_vec();
-    Op::Write {
-        inode,
-        offset,
-        data,
-    }
+    Op::Write { inode, offset, data }
 }
 
 fn sync_dir(path: &str) -> Op {
@@ -62,8 +54,7 @@ fn a_name_without_a_sync_of_the_file_gives_an_empty_file() {
     for n in 0..50 {
         let dir = tempfile::tempdir().unwrap();
         let to = dir.path().join("image");
-        disk.image(Variant::Lengths, &mut Random::new(n), &to)
-            .unwrap();
+        disk.image(Variant::Lengths, &mut Random::new(n), &to).unwrap();
         seen.insert(fs::read(to.join("a")).unwrap());
     }
     let expected = [b"\0\0\0".to_vec(), b"one".to_vec()];
@@ -90,10 +81,7 @@ fn a_failed_sync_is_not_made_good_by_the_next() {
 fn a_renamed_file_is_at_one_of_its_names() {
     let ops = [create(7, "a"), sync_dir(""), create(8, "b")];
     let mut disk = disk(&ops);
-    disk.apply(&Op::Rename {
-        from: "b".into(),
-        to: "a".into(),
-    });
+    disk.apply(&Op::Rename { from: "b".into(), to: "a".into() });
     disk.apply(&write(8, 0, b"new"));
     disk.apply(&Op::Sync { inode: 8 });
     assert_eq!(read(&disk, Variant::None, "a").unwrap(), b"");
@@ -104,11 +92,7 @@ fn a_renamed_file_is_at_one_of_its_names() {
 }
 
 fn mkdir(inode: u64, path: &str) -> Op {
-    Op::Mkdir {
-        inode,
-        mode: 0o755,
-        path: path.into(),
-    }
+    Op::Mkdir { inode, mode: 0o755, path: path.into() }
 }
 
 fn rename(from: &str, to: &str) -> Op {
@@ -144,9 +128,7 @@ fn bits(path: &Path) -> u32 {
 
 /// Which of these are there.
 fn there(root: &Path, names: &[&str]) -> String {
-    let there = names
-        .iter()
-        .filter(|name| root.join(name).symlink_metadata().is_ok());
+    let there = names.iter().filter(|name| root.join(name).symlink_metadata().is_ok());
     there.copied().collect::<Vec<_>>().join(" ")
 }
 
@@ -182,21 +164,13 @@ fn a_rename_and_an_exchange_across_folders_are_stored_on_both_sides_or_on_neithe
         }
         disk.apply(&Op::SyncAll);
         disk.apply(&rename("x/moved", "y/moved"));
-        disk.apply(&Op::Exchange {
-            one: "x/a".into(),
-            other: "y/b".into(),
-        });
+        disk.apply(&Op::Exchange { one: "x/a".into(), other: "y/b".into() });
         let look = |root: PathBuf| {
             let moved = there(&root, &["x/moved", "y/moved"]);
             let read = |path: &str| fs::read_to_string(root.join(path)).unwrap();
             format!("{moved}, {} {}", read("x/a"), read("y/b"))
         };
-        let all = [
-            "x/moved, x/a y/b",
-            "x/moved, y/b x/a",
-            "y/moved, x/a y/b",
-            "y/moved, y/b x/a",
-        ];
+        let all = ["x/moved, x/a y/b", "x/moved, y/b x/a", "y/moved, x/a y/b", "y/moved, y/b x/a"];
         let all: BTreeSet<String> = all.map(str::to_owned).into();
         assert_eq!(seen(&disk, look), all);
         disk.apply(&sync_dir(folder));
@@ -207,10 +181,7 @@ fn a_rename_and_an_exchange_across_folders_are_stored_on_both_sides_or_on_neithe
 #[test]
 fn a_hard_link_is_the_same_file_and_the_first_name_does_not_go_before_it() {
     let mut disk = disk(&[mkdir(1, "x"), mkdir(2, "y"), create(3, "x/a"), Op::SyncAll]);
-    disk.apply(&Op::Link {
-        from: "x/a".into(),
-        to: "y/a".into(),
-    });
+    disk.apply(&Op::Link { from: "x/a".into(), to: "y/a".into() });
     let both = seen(&disk, |root| {
         let inode = |path| root.join(path).metadata().ok().map(|meta| meta.ino());
         inode("y/a").is_none_or(|other| inode("x/a") == Some(other))
@@ -227,10 +198,7 @@ fn a_hard_link_is_the_same_file_and_the_first_name_does_not_go_before_it() {
 
 #[test]
 fn a_symlink_has_its_target_where_its_name_is() {
-    let mut disk = disk(&[Op::Symlink {
-        path: "link".into(),
-        target: "nowhere".into(),
-    }]);
+    let mut disk = disk(&[Op::Symlink { path: "link".into(), target: "nowhere".into() }]);
     let target = |root: PathBuf| fs::read_link(root.join("link")).ok();
     let whole = Some(PathBuf::from("nowhere"));
     assert_eq!(seen(&disk, target), [None, whole.clone()].into());
@@ -318,14 +286,8 @@ fn what_is_loaded_is_built_again_with_its_links_and_bits() {
     assert_eq!(fs::read_to_string(to.join("link")).unwrap(), "a");
     let inode = |path| to.join(path).metadata().unwrap().ino();
     assert_eq!(inode("b"), inode("closed/a"));
-    assert_eq!(
-        fs::read_link(to.join("link")).unwrap(),
-        Path::new("closed/a")
-    );
-    assert_eq!(
-        (bits(&to.join("b")), bits(&to.join("closed"))),
-        (0o755, 0o555)
-    );
+    assert_eq!(fs::read_link(to.join("link")).unwrap(), Path::new("closed/a"));
+    assert_eq!((bits(&to.join("b")), bits(&to.join("closed"))), (0o755, 0o555));
     set("closed", 0o755);
     let closed = to.join("closed");
     fs::set_permissions(closed, Permissions::from_mode(0o755)).unwrap();

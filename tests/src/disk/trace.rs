@@ -105,11 +105,7 @@ fn next(rest: &mut &[u8]) -> Option<Op> {
     *rest = at;
     Some(match what {
         1 => Op::Create { inode, mode, path },
-        2 => Op::Write {
-            inode,
-            offset: number,
-            data: first.to_vec(),
-        },
+        2 => Op::Write { inode, offset: number, data: first.to_vec() },
         3 => Op::Truncate { inode, len: number },
         4 => Op::Sync { inode },
         5 => Op::SyncDir { path },
@@ -124,10 +120,7 @@ fn next(rest: &mut &[u8]) -> Option<Op> {
         14 => Op::Link { from: path, to },
         15 => Op::Symlink { path, target: to },
         16 => Op::Mode { inode, mode },
-        17 => Op::Exchange {
-            one: path,
-            other: to,
-        },
+        17 => Op::Exchange { one: path, other: to },
         other => panic!("a trace with a record of kind {other}"),
     })
 }

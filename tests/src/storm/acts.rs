@@ -57,11 +57,7 @@ const ANCHORS: usize = 4;
 
 /// Returns `true` if a call failed as it may where the disk does.
 pub fn is_of_disk(failed: &Failed) -> bool {
-    const ALL: [ErrorKind; 3] = [
-        ErrorKind::Poisoned,
-        ErrorKind::Unavailable,
-        ErrorKind::Corrupt,
-    ];
+    const ALL: [ErrorKind; 3] = [ErrorKind::Poisoned, ErrorKind::Unavailable, ErrorKind::Corrupt];
     ALL.iter().any(|kind| failed.is(*kind))
 }
 
@@ -252,10 +248,7 @@ impl Acts {
         if self.failed.load(Ordering::SeqCst) {
             return Ok(());
         }
-        let alone = matches!(
-            call,
-            Call::Start { .. } | Call::Delete { .. } | Call::Cleanup { .. }
-        );
+        let alone = matches!(call, Call::Start { .. } | Call::Delete { .. } | Call::Cleanup { .. });
         let _one = alone.then(|| lock(&self.names));
         let begun = self.begin(call);
         let got = match (&self.supervisor, call) {

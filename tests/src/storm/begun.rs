@@ -40,13 +40,7 @@ impl Begun {
             // Another task has its name by now.
             return Ok(());
         }
-        let answer = Answer {
-            call,
-            got,
-            crossed,
-            before: self.before,
-            counted,
-        };
+        let answer = Answer { call, got, crossed, before: self.before, counted };
         judge(model, &answer)
     }
 }

@@ -194,10 +194,7 @@ pub struct Failed {
 
 impl Failed {
     pub fn of(error: &milepost::Error) -> Self {
-        Self {
-            kind: format!("{:?}", error.kind()),
-            text: error.to_string(),
-        }
+        Self { kind: format!("{:?}", error.kind()), text: error.to_string() }
     }
 
     pub fn is(&self, kind: ErrorKind) -> bool {

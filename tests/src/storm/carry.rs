@@ -9,14 +9,13 @@ use super::check::verify;
 
 /// Gives a task of one store to an import.
 fn give(from: &Engine, task: &str, import: &mut Import, name: Option<&str>) -> Result<()> {
-    from.export(true)?
-        .task(task, &mut |carried| match (carried, name) {
-            (Carried::Task(task), None) => import.task(task),
-            (Carried::Task(task), Some(name)) => import.copy(name, task),
-            (Carried::Chunk(chunk), _) => import.chunk(chunk),
-            (Carried::Event(event), _) => import.event(event),
-            _ => Ok::<(), Error>(()),
-        })
+    from.export(true)?.task(task, &mut |carried| match (carried, name) {
+        (Carried::Task(task), None) => import.task(task),
+        (Carried::Task(task), Some(name)) => import.copy(name, task),
+        (Carried::Chunk(chunk), _) => import.chunk(chunk),
+        (Carried::Event(event), _) => import.event(event),
+        _ => Ok::<(), Error>(()),
+    })
 }
 
 /// All events that each lineage has.
@@ -43,10 +42,7 @@ pub fn carry(from: &Engine, task: &str, to: &Path, quiet: bool) -> std::result::
     verify(&engine).map_err(|e| format!("the store it was carried into: {e}"))?;
     if quiet {
         let (one, other) = (events(from, task), events(&engine, task));
-        let (one, other) = (
-            one.map_err(|e| e.to_string())?,
-            other.map_err(|e| e.to_string())?,
-        );
+        let (one, other) = (one.map_err(|e| e.to_string())?, other.map_err(|e| e.to_string())?);
         if one != other {
             return Err("a task that was carried is another one".into());
         }

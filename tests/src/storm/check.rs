@@ -12,13 +12,8 @@ use super::run::digest;
 use crate::seed::hash;
 
 /// Kinds that the engine appends of itself, and that cannot be erased.
-pub const OF_ENGINE: [&str; 5] = [
-    "lineage_opened",
-    "checkpoint_marked",
-    "restored",
-    "workspace_captured",
-    "control_changed",
-];
+pub const OF_ENGINE: [&str; 5] =
+    ["lineage_opened", "checkpoint_marked", "restored", "workspace_captured", "control_changed"];
 
 /// Looks whether a store has all that was acknowledged, and nothing else; learns states.
 pub fn check(engine: &Engine, model: &mut Model, count: Option<&Count>) -> Result<(), String> {
@@ -41,9 +36,7 @@ pub fn check(engine: &Engine, model: &mut Model, count: Option<&Count>) -> Resul
 
 /// Looks whether a store verifies.
 pub fn verify(engine: &Engine) -> Result<(), String> {
-    let report = engine
-        .verify(None, &mut |_, _| {})
-        .map_err(|e| format!("I3: verify: {e}"))?;
+    let report = engine.verify(None, &mut |_, _| {}).map_err(|e| format!("I3: verify: {e}"))?;
     let count = report.faults.len();
     match report.faults.first() {
         None => Ok(()),
@@ -106,12 +99,8 @@ fn check_lineage(
     }
     let state = lineage.point(head).and_then(|point| digest(engine, &point));
     let state = state.map_err(|e| format!("I5: state: {e}"))?;
-    let folded = fold(
-        &RunReducer,
-        RunReducer.initial(),
-        all.into_iter().map(Ok),
-        &MemoryChunks::default(),
-    );
+    let folded =
+        fold(&RunReducer, RunReducer.initial(), all.into_iter().map(Ok), &MemoryChunks::default());
     let folded = folded.and_then(|state| RunReducer.encode(&state));
     match folded.map_err(|e| format!("I5: fold: {e}")) {
         Ok(folded) if hash(&folded) == state => Ok(()),
@@ -135,9 +124,7 @@ fn check_counts(
         let found = found.map_err(|e| format!("I10: the count of lineage {id}: {e}"))?;
         let due = known.messages(id, head);
         if found != due {
-            return Err(format!(
-                "I5: lineage {id} counts {found} messages, not {due}"
-            ));
+            return Err(format!("I5: lineage {id} counts {found} messages, not {due}"));
         }
     }
     Ok(())
@@ -195,9 +182,8 @@ fn check_marks(engine: &Engine, name: &str, known: &mut TaskModel) -> Result<(),
         let lost = known.marks.keys().find(|id| !listed.contains(id));
         return Err(format!("I1, I10: checkpoint {lost:?} is not listed"));
     }
-    if let Some(other) = listed
-        .iter()
-        .find(|id| !known.marks.contains_key(*id) && !known.gone.contains_key(*id))
+    if let Some(other) =
+        listed.iter().find(|id| !known.marks.contains_key(*id) && !known.gone.contains_key(*id))
     {
         return Err(format!("I2: nobody marked checkpoint {other}"));
     }
@@ -209,9 +195,7 @@ fn check_marks(engine: &Engine, name: &str, known: &mut TaskModel) -> Result<(),
         return Err(format!("I10: {} pins, not {due}", pins.len()));
     }
     for (id, mark) in &mut known.marks {
-        let found = engine
-            .checkpoint(id)
-            .map_err(|e| format!("I1: {id}: {e}"))?;
+        let found = engine.checkpoint(id).map_err(|e| format!("I1: {id}: {e}"))?;
         if (found.lineage.0, found.mark, found.at) != (mark.lineage, mark.mark, mark.at) {
             return Err(format!("I1: checkpoint {id} is {found:?}, not {mark:?}"));
         }

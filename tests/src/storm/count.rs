@@ -32,10 +32,7 @@ impl Count {
     pub fn stop_next(&self) -> Stopped {
         let (begin, begun) = channel();
         let (go_on, wait) = channel();
-        let stop = Stop {
-            begun: begin,
-            go_on: wait,
-        };
+        let stop = Stop { begun: begin, go_on: wait };
         *self.lock() = Some(stop);
         Stopped { begun, go_on }
     }

@@ -90,21 +90,13 @@ fn life(random: &mut Random, mix: Mix) -> Life {
         _ => End::Kill,
     };
     let counted = mix.counts && random.below(3) > 0;
-    Life {
-        counted,
-        supervised: random.below(8) == 0,
-        steps,
-        end,
-    }
+    Life { counted, supervised: random.below(8) == 0, steps, end }
 }
 
 fn step(random: &mut Random, mix: Mix, outer: bool) -> Step {
     // Most of the work is on one task, so that it has a history.
     let task = random.below(TASKS + 3).saturating_sub(3) as u8;
-    Step {
-        task,
-        op: op(random, mix, outer),
-    }
+    Step { task, op: op(random, mix, outer) }
 }
 
 fn op(random: &mut Random, mix: Mix, outer: bool) -> Op {
@@ -114,10 +106,7 @@ fn op(random: &mut Random, mix: Mix, outer: bool) -> Op {
         return match random.below(62) {
             0..=11 => append(random, mix),
             12 if mix.keys => Op::Keys(2 + random.below(if outer { 60 } else { 4 }) as u16),
-            13..=18 => Op::Mark {
-                who: who(random),
-                at: (random.below(5) == 0).then_some(n16),
-            },
+            13..=18 => Op::Mark { who: who(random), at: (random.below(5) == 0).then_some(n16) },
             19..=21 => Op::Restore(to(random)),
             22 | 23 => Op::Branch(to(random)),
             24 => Op::Undo,
@@ -147,18 +136,13 @@ fn op(random: &mut Random, mix: Mix, outer: bool) -> Op {
                 from: n16,
                 how: [How::Subscription, How::Follower, How::Iterator][usize::from(n8 % 3)],
             },
-            50 if outer => Op::Carry {
-                copy: n8.is_multiple_of(2),
-            },
+            50 if outer => Op::Carry { copy: n8.is_multiple_of(2) },
             51 if outer => Op::Anchor,
             52 | 53 if mix.files => Op::Files(random.number() as u32),
             54 if mix.files => Op::Rollback(n16),
             55 if mix.runs => Op::Run(random.number() as u32),
             56 if mix.parts => Op::Hooked,
-            57 if mix.parts => Op::Part {
-                n: n16,
-                fails: n8.is_multiple_of(2),
-            },
+            57 if mix.parts => Op::Part { n: n16, fails: n8.is_multiple_of(2) },
             58..=61 if mix.secrets => Op::Secret(random.number() as u32),
             46..=49 if mix.watches => Op::Look(n8),
             _ => continue,
@@ -177,10 +161,7 @@ fn compact(random: &mut Random, mix: Mix) -> Op {
             marks_only: false,
             beside: Vec::new(),
         };
-        beside.push(Step {
-            task: 0,
-            op: cleanup,
-        });
+        beside.push(Step { task: 0, op: cleanup });
     }
     Op::Compact {
         at: match random.below(2) {
@@ -195,16 +176,11 @@ fn compact(random: &mut Random, mix: Mix) -> Op {
 fn while_folding(random: &mut Random, mix: Mix) -> Vec<Step> {
     let op = |random: &mut Random| match random.below(2) {
         0 => append(random, mix),
-        _ => Op::Mark {
-            who: Who::Named(random.number() as u8),
-            at: None,
-        },
+        _ => Op::Mark { who: Who::Named(random.number() as u8), at: None },
     };
     let count = random.below(4);
-    let steps = (0..count).map(|_| Step {
-        task: random.below(TASKS + 3).saturating_sub(3) as u8,
-        op: op(random),
-    });
+    let steps = (0..count)
+        .map(|_| Step { task: random.below(TASKS + 3).saturating_sub(3) as u8, op: op(random) });
     steps.collect()
 }
 

@@ -30,21 +30,14 @@ pub enum Fault {
     /// It is killed before the `n`-th call of a class.
     Kill { class: u8, n: u32 },
     /// The `n`-th call of a class fails.
-    Error {
-        class: u8,
-        n: u32,
-        how: u8,
-        forever: bool,
-    },
+    Error { class: u8, n: u32, how: u8, forever: bool },
     /// The power fails at some moment: what was not synced is lost in part.
     Power { at: u32, variant: u8 },
     /// It is stopped for a moment, a few times.
     Stop,
 }
 
-const CLASSES: [&str; 8] = [
-    "any", "write", "sync", "read", "rename", "open", "unlink", "truncate",
-];
+const CLASSES: [&str; 8] = ["any", "write", "sync", "read", "rename", "open", "unlink", "truncate"];
 
 const HOWS: [&str; 4] = ["EIO", "ENOSPC", "short", "torn"];
 
@@ -82,12 +75,7 @@ impl Fault {
     fn setting(self) -> Option<String> {
         match self {
             Self::Kill { class, n } => Some(format!("{}:{n}:kill:once", name(class))),
-            Self::Error {
-                class,
-                n,
-                how,
-                forever,
-            } => {
+            Self::Error { class, n, how, forever } => {
                 let how = match name(class) {
                     "read" | "write" => HOWS[usize::from(how) % 4],
                     _ => HOWS[usize::from(how) % 2],
@@ -120,11 +108,7 @@ pub fn child() {
         return;
     };
     let plan: Plan = serde_json::from_slice(&fs::read(plan).unwrap()).unwrap();
-    let file = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(plan.dir.join("acks"))
-        .unwrap();
+    let file = OpenOptions::new().create(true).append(true).open(plan.dir.join("acks")).unwrap();
     let mut acts = Acts {
         root: plan.dir.join("store"),
         tiny: plan.tiny,
@@ -212,10 +196,8 @@ impl Run<'_> {
     fn process(&self, faults: &Faults, dir: &Path, plan: &Path) -> Result<u64, String> {
         let (count, trace) = (self.within.join("count"), self.within.join("trace"));
         let setting = self.fault.setting();
-        let mut settings = vec![
-            (PLAN, plan.to_str().unwrap()),
-            (faults::COUNT, count.to_str().unwrap()),
-        ];
+        let mut settings =
+            vec![(PLAN, plan.to_str().unwrap()), (faults::COUNT, count.to_str().unwrap())];
         if let Some(setting) = &setting {
             settings.push((faults::FAIL, setting.as_str()));
         }
@@ -245,12 +227,10 @@ impl Run<'_> {
         let (mut inode, mut acks) = (None, Vec::new());
         for op in &ops[..until] {
             match op {
-                Op::Create {
-                    inode: node, path, ..
-                } if path == "acks" => inode = Some(*node),
-                Op::Write {
-                    inode: node, data, ..
-                } if Some(*node) == inode => acks.extend_from_slice(data),
+                Op::Create { inode: node, path, .. } if path == "acks" => inode = Some(*node),
+                Op::Write { inode: node, data, .. } if Some(*node) == inode => {
+                    acks.extend_from_slice(data)
+                }
                 op => disk.apply(op),
             }
         }

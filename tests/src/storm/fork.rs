@@ -49,13 +49,8 @@ pub fn branch(
 
 /// Takes a new lineage into the model; gives the epoch that the answer has.
 fn forked(model: &mut Model, task: &str, to: &Target, answer: &Answer<'_>) -> Result<u64, String> {
-    let Ok(Done::Forked {
-        lineage,
-        parent: Some((parent, offset)),
-        head,
-        epoch,
-        marks,
-    }) = answer.got
+    let Ok(Done::Forked { lineage, parent: Some((parent, offset)), head, epoch, marks }) =
+        answer.got
     else {
         return Err(answer.wrong("a point that is kept cannot be gone back to"));
     };
@@ -82,11 +77,8 @@ fn forked(model: &mut Model, task: &str, to: &Target, answer: &Answer<'_>) -> Re
     if owner.is_some_and(|owner| owner != *parent) && !is_base {
         return Err(answer.wrong("I7: a lineage parts from another one"));
     }
-    let made = LineageModel {
-        parent: Some((*parent, *offset)),
-        head: *head,
-        ..LineageModel::default()
-    };
+    let made =
+        LineageModel { parent: Some((*parent, *offset)), head: *head, ..LineageModel::default() };
     if known.lineages.insert(*lineage, made).is_some() {
         return Err(answer.wrong("a lineage has the number of another"));
     }
@@ -110,11 +102,8 @@ pub fn undo(model: &mut Model, task: &str, answer: &Answer<'_>) -> Result<(), St
             return Ok(());
         }
         // One with a participant is undone with it.
-        const ALL: [ErrorKind; 3] = [
-            ErrorKind::Invalid,
-            ErrorKind::NotFound,
-            ErrorKind::Unavailable,
-        ];
+        const ALL: [ErrorKind; 3] =
+            [ErrorKind::Invalid, ErrorKind::NotFound, ErrorKind::Unavailable];
         return match answer.failed(&ALL) {
             true => Ok(()),
             false => Err(answer.wrong("I7: an undo")),

@@ -76,11 +76,9 @@ pub fn judge(model: &mut Model, answer: &Answer<'_>) -> Result<(), String> {
         }
         Call::RemoveMark { task, mark } => keep::remove(model, task, mark, answer),
         Call::Cleanup { task, keep, .. } => keep::cleanup(model, task.as_deref(), *keep, answer),
-        Call::Erase {
-            task,
-            lineage,
-            offset,
-        } => keep::erase(model, task, *lineage, *offset, answer),
+        Call::Erase { task, lineage, offset } => {
+            keep::erase(model, task, *lineage, *offset, answer)
+        }
         Call::Delete { task } => keep::delete(model, task, answer),
         Call::State { task, to } => state(model, task, to, answer),
         Call::Drain => match answer.got {
@@ -91,10 +89,7 @@ pub fn judge(model: &mut Model, answer: &Answer<'_>) -> Result<(), String> {
 }
 
 fn started(generation: u32) -> TaskModel {
-    let root = LineageModel {
-        head: 1,
-        ..LineageModel::default()
-    };
+    let root = LineageModel { head: 1, ..LineageModel::default() };
     TaskModel {
         live: true,
         generation,
@@ -146,11 +141,7 @@ fn due(known: &TaskModel, adding: &Adding, on: u32, bodies: &[u64]) -> Due {
     };
     match seen {
         Seen::Part => Due::Conflict,
-        Seen::Whole {
-            lineage,
-            first,
-            bodies: before,
-        } => {
+        Seen::Whole { lineage, first, bodies: before } => {
             let offsets = first..first + before.len() as u64;
             let mut events = offsets.filter_map(|offset| known.event(lineage, offset));
             let is_erased = events.any(|event| event.erased);
@@ -179,9 +170,7 @@ fn append(model: &mut Model, adding: &Adding, answer: &Answer<'_>) -> Result<(),
     let due = due(known, adding, on, &bodies);
     let (lineage, first, head, mark) = match (answer.got, &due) {
         (
-            Ok(Done::Appended {
-                first, repeated, ..
-            }),
+            Ok(Done::Appended { first, repeated, .. }),
             Due::Repeated(before) | Due::Either(before),
         ) => {
             return match *repeated && first == before {
@@ -195,17 +184,7 @@ fn append(model: &mut Model, adding: &Adding, answer: &Answer<'_>) -> Result<(),
         (Ok(Done::Appended { repeated: true, .. }), Due::Fresh(_)) if !answer.crossed => {
             return Err(answer.wrong("I14: a key that is free was taken for used"));
         }
-        (
-            Ok(Done::Appended {
-                lineage,
-                first,
-                head,
-                repeated,
-                mark,
-                ..
-            }),
-            _,
-        ) => {
+        (Ok(Done::Appended { lineage, first, head, repeated, mark, .. }), _) => {
             if *repeated {
                 return Ok(());
             }

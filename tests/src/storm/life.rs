@@ -80,12 +80,7 @@ impl Storm {
                 return Ok(());
             }
         }
-        let last = Life {
-            counted: true,
-            supervised: false,
-            steps: Vec::new(),
-            end: End::Close,
-        };
+        let last = Life { counted: true, supervised: false, steps: Vec::new(), end: End::Close };
         self.open(&last)?;
         self.end(End::Close)
     }
@@ -108,16 +103,11 @@ impl Storm {
         if std::mem::take(&mut self.cut_short) {
             // Stored states are a cache: they may be lost.
             let mut model = lock(&self.acts.model);
-            model
-                .tasks
-                .values_mut()
-                .for_each(|task| task.counted.clear());
+            model.tasks.values_mut().for_each(|task| task.counted.clear());
         }
         let exactly = unknown.is_empty();
         self.acts.engine = Some(engine.clone());
-        self.acts
-            .adopt(exactly)
-            .map_err(|e| format!("opened: {e}"))?;
+        self.acts.adopt(exactly).map_err(|e| format!("opened: {e}"))?;
         let before = self.unknown_counted;
         let settled = settle(&engine, &mut lock(&self.acts.model), unknown, before);
         settled.map_err(|e| format!("opened: {e}"))?;

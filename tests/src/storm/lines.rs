@@ -16,18 +16,12 @@ fn line(file: &mut File, text: &str) {
 
 /// A call begins.
 pub fn begun(file: &mut File, id: u64, call: &Call) {
-    line(
-        file,
-        &format!("B {id} {}", serde_json::to_string(call).unwrap()),
-    );
+    line(file, &format!("B {id} {}", serde_json::to_string(call).unwrap()));
 }
 
 /// It got an answer.
 pub fn ended(file: &mut File, id: u64, got: &Result<Done, Failed>) {
-    line(
-        file,
-        &format!("E {id} {}", serde_json::to_string(got).unwrap()),
-    );
+    line(file, &format!("E {id} {}", serde_json::to_string(got).unwrap()));
 }
 
 /// Something is wrong, or was done.

@@ -17,9 +17,7 @@ pub fn copied(root: &Path, to: &Path, options: &Options, model: &Model) -> Resul
     let engine = engine.map_err(|e| format!("I1: open a repaired copy: {e}"))?;
     let looked = check(&engine, &mut model.clone(), None).and_then(|()| verify(&engine));
     looked.map_err(|e| format!("a repaired copy: {e}"))?;
-    engine
-        .close()
-        .map_err(|e| format!("close a repaired copy: {e}"))
+    engine.close().map_err(|e| format!("close a repaired copy: {e}"))
 }
 
 /// Flips one bit of one file that has another copy, and repairs the store.
@@ -28,10 +26,7 @@ pub fn flipped(root: &Path, at: u32, options: &Options) -> Result<(), String> {
     for (name, ending) in [("archive", ""), ("journal", ""), ("sled", "db")] {
         files.extend(folder::files(&root.join(name), ending).unwrap_or_default());
     }
-    files.retain(|path| {
-        path.metadata()
-            .is_ok_and(|meta| meta.len() > 0 && meta.is_file())
-    });
+    files.retain(|path| path.metadata().is_ok_and(|meta| meta.len() > 0 && meta.is_file()));
     let Some(path) = files.get(at as usize % files.len().max(1)) else {
         return Ok(());
     };

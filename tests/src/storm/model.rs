@@ -181,9 +181,7 @@ impl TaskModel {
     /// All keys that a lineage sees, or saw before it forked.
     pub fn keys(&self, lineage: u32) -> BTreeSet<String> {
         let spans = self.spans(lineage).into_iter();
-        spans
-            .flat_map(|(owner, ..)| self.lineages[&owner].keys.keys().cloned())
-            .collect()
+        spans.flat_map(|(owner, ..)| self.lineages[&owner].keys.keys().cloned()).collect()
     }
 
     /// Lineages that are there.
@@ -207,10 +205,7 @@ impl Model {
     /// The name is free for another task.
     pub fn forget(&mut self, name: &str) {
         let generation = self.tasks.get(name).map_or(0, |task| task.generation);
-        let gone = TaskModel {
-            generation: generation + 1,
-            ..TaskModel::default()
-        };
+        let gone = TaskModel { generation: generation + 1, ..TaskModel::default() };
         self.tasks.insert(name.to_owned(), gone);
     }
 

@@ -114,10 +114,7 @@ impl Acts {
                 continue;
             };
             let own = known.parent.map_or(0, |(_, offset)| offset).max(info.begin);
-            let next = known
-                .events
-                .last_key_value()
-                .map_or(own, |(last, _)| last + 1);
+            let next = known.events.last_key_value().map_or(own, |(last, _)| last + 1);
             for event in lineage.read(next.max(own)..).map_err(text)? {
                 let event = event.map_err(text)?;
                 let Some(body) = &event.body else { continue };
@@ -205,12 +202,8 @@ impl Acts {
             if run.safe_point().map_err(text)? != Turn::Go {
                 return Err("it is told to stop".into());
             }
-            let started = StepStarted {
-                step,
-                ..StepStarted::default()
-            };
-            run.start_step(started)
-                .map_err(|e| format!("a step: {e}"))?;
+            let started = StepStarted { step, ..StepStarted::default() };
+            run.start_step(started).map_err(|e| format!("a step: {e}"))?;
             if random.below(3) == 0 {
                 let text = bodies::text(random.number(), 30);
                 let guidance = GuidanceGiven { text, data: None };
@@ -224,12 +217,8 @@ impl Acts {
                 }
                 run.resume().map_err(|e| format!("a resumption: {e}"))?;
             }
-            let finished = StepFinished {
-                step,
-                ..StepFinished::default()
-            };
-            run.finish_step(finished)
-                .map_err(|e| format!("a step's end: {e}"))?;
+            let finished = StepFinished { step, ..StepFinished::default() };
+            run.finish_step(finished).map_err(|e| format!("a step's end: {e}"))?;
         }
         run.end().map_err(|e| format!("an end: {e}"))?;
         match run.state().map_err(text)?.control {
@@ -271,11 +260,7 @@ impl Acts {
         let epoch = task.epoch();
         let outside = Arc::clone(&lock(&self.more).outside);
         let before = *lock(&outside);
-        let part = Arc::new(Part {
-            outside: Arc::clone(&outside),
-            to: before + 1,
-            fails,
-        });
+        let part = Arc::new(Part { outside: Arc::clone(&outside), to: before + 1, fails });
         let to = task.point(at).map_err(text)?;
         let got = engine.restore_with(&to, Scope::All, None, &[part]);
         let now = *lock(&outside);
@@ -287,9 +272,7 @@ impl Acts {
             (Err(_), true) if now == before && stayed => Ok(()),
             (got, _) => {
                 let got = got.map(|task| task.epoch());
-                Err(format!(
-                    "I9: it came to {got:?}, outside is {now} after {before}"
-                ))
+                Err(format!("I9: it came to {got:?}, outside is {now} after {before}"))
             }
         }
     }
@@ -299,15 +282,9 @@ impl Acts {
         let word = format!("{:016x}{:016x}", random.number(), random.number());
         let task = self.engine().task(name).map_err(text)?;
         let data = Data::Bytes(word.clone().into_bytes());
-        let body = Application {
-            name: "test.secret".into(),
-            data,
-        };
+        let body = Application { name: "test.secret".into(), data };
         let done = task.append(Append::from(body)).map_err(text)?;
-        let generation = lock(&self.model)
-            .tasks
-            .get(name)
-            .map_or(0, |task| task.generation);
+        let generation = lock(&self.model).tasks.get(name).map_or(0, |task| task.generation);
         lock(&self.more).secrets.push(Secret {
             text: word,
             task: name.to_owned(),
@@ -339,9 +316,7 @@ impl Acts {
             return Ok(());
         }
         let found = search::holding(&self.root, withdrawn);
-        lock(&self.more)
-            .secrets
-            .retain(|secret| !withdrawn.contains(&secret.text));
+        lock(&self.more).secrets.retain(|secret| !withdrawn.contains(&secret.text));
         match found.first() {
             Some((path, n)) => Err(format!(
                 "I10: {} of {} is in {} behind a compaction",

@@ -34,14 +34,7 @@ pub fn resolve(step: &Step, model: &mut Model) -> Vec<Call> {
         | Op::Part { .. }
         | Op::Secret(_)
         | Op::Anchor => None,
-        Op::Append {
-            who,
-            bodies,
-            key,
-            expect,
-            mark,
-            submit,
-        } => {
+        Op::Append { who, bodies, key, expect, mark, submit } => {
             let lineage = lineage(known, *who);
             let on = lineage.unwrap_or_else(|| known.active());
             Some(Call::Append(Adding {
@@ -59,11 +52,7 @@ pub fn resolve(step: &Step, model: &mut Model) -> Vec<Call> {
                 Call::Append(Adding {
                     task: task.clone(),
                     lineage: None,
-                    bodies: vec![Spec {
-                        kind: 0,
-                        salt: (keys + n) as u32,
-                        size: 60,
-                    }],
+                    bodies: vec![Spec { kind: 0, salt: (keys + n) as u32, size: 60 }],
                     key: Some(format!("many-{}", keys + n)),
                     expect: None,
                     mark: false,
@@ -75,11 +64,7 @@ pub fn resolve(step: &Step, model: &mut Model) -> Vec<Call> {
             return calls;
         }
         Op::Snapshots => {
-            let bodies = (0..SNAPSHOT).map(|n| Spec {
-                kind: 11,
-                salt: 2 * n + 1,
-                size: 1000,
-            });
+            let bodies = (0..SNAPSHOT).map(|n| Spec { kind: 11, salt: 2 * n + 1, size: 1000 });
             Some(Call::Append(Adding {
                 task: task.clone(),
                 lineage: None,
@@ -99,41 +84,21 @@ pub fn resolve(step: &Step, model: &mut Model) -> Vec<Call> {
             let lineage = lineage(known, *who);
             let on = lineage.unwrap_or_else(|| known.active());
             let at = at.and_then(|at| offset(known, on, at));
-            Some(Call::Mark {
-                lineage,
-                at,
-                task: task.clone(),
-            })
+            Some(Call::Mark { lineage, at, task: task.clone() })
         }
-        Op::Restore(to) => target(known, *to).map(|to| Call::Restore {
-            to,
-            task: task.clone(),
-        }),
-        Op::Branch(to) => target(known, *to).map(|to| Call::Branch {
-            to,
-            task: task.clone(),
-        }),
-        Op::State(to) => target(known, *to).map(|to| Call::State {
-            to,
-            task: task.clone(),
-        }),
+        Op::Restore(to) => target(known, *to).map(|to| Call::Restore { to, task: task.clone() }),
+        Op::Branch(to) => target(known, *to).map(|to| Call::Branch { to, task: task.clone() }),
+        Op::State(to) => target(known, *to).map(|to| Call::State { to, task: task.clone() }),
         Op::Undo => Some(Call::Undo { task: task.clone() }),
         Op::Pin(n) => mark(known, *n).map(|mark| Call::Pin {
             pinned: !known.marks[&mark].pinned,
             mark,
             task: task.clone(),
         }),
-        Op::RemoveMark(n) => mark(known, *n).map(|mark| Call::RemoveMark {
-            mark,
-            task: task.clone(),
-        }),
-        Op::Cleanup {
-            all,
-            keep,
-            undo,
-            marks_only,
-            ..
-        } => Some(Call::Cleanup {
+        Op::RemoveMark(n) => {
+            mark(known, *n).map(|mark| Call::RemoveMark { mark, task: task.clone() })
+        }
+        Op::Cleanup { all, keep, undo, marks_only, .. } => Some(Call::Cleanup {
             task: (!all).then(|| task.clone()),
             keep: *keep,
             undo: *undo,
@@ -142,11 +107,7 @@ pub fn resolve(step: &Step, model: &mut Model) -> Vec<Call> {
         Op::Erase(n, at) => {
             let there = known.there();
             let lineage = there[usize::from(*n) % there.len()];
-            let erase = |offset| Call::Erase {
-                task: task.clone(),
-                lineage,
-                offset,
-            };
+            let erase = |offset| Call::Erase { task: task.clone(), lineage, offset };
             offset(known, lineage, *at).map(erase)
         }
         Op::Delete => Some(Call::Delete { task: task.clone() }),

@@ -41,10 +41,7 @@ pub fn perform(engine: &Engine, call: &Call) -> Result<Done> {
         }
         Call::Undo { task } => {
             let back = engine.undo(task)?;
-            Ok(Done::Activated {
-                lineage: back.lineage().id().0,
-                epoch: back.epoch(),
-            })
+            Ok(Done::Activated { lineage: back.lineage().id().0, epoch: back.epoch() })
         }
         Call::Pin { mark, pinned, .. } => {
             let id = engine.checkpoint(mark)?.id;
@@ -58,12 +55,7 @@ pub fn perform(engine: &Engine, call: &Call) -> Result<Done> {
             let id = engine.checkpoint(mark)?.id;
             engine.remove_checkpoints(&[id]).map(|()| Done::Unit)
         }
-        Call::Cleanup {
-            task,
-            keep,
-            undo,
-            marks_only,
-        } => {
+        Call::Cleanup { task, keep, undo, marks_only } => {
             let mut policy = Retention::new()
                 .keep(usize::from(*keep))
                 .undo(u32::from(*undo))
@@ -81,11 +73,7 @@ pub fn perform(engine: &Engine, call: &Call) -> Result<Done> {
             });
             Ok(Done::Cleaned(cleaned.collect()))
         }
-        Call::Erase {
-            task,
-            lineage,
-            offset,
-        } => {
+        Call::Erase { task, lineage, offset } => {
             let lineage = engine.task(task)?.lineage_named(LineageId(*lineage))?;
             engine.erase(&lineage.point(*offset)?, Some("storm"))?;
             Ok(Done::Unit)
@@ -203,16 +191,10 @@ fn said(text: &str) -> Body {
 
 /// An append that must be refused.
 fn refused(lineage: &Lineage, bad: Bad) -> Result<Done> {
-    let garbage = |kind| Body::Unknown {
-        kind,
-        payload: vec![0xff; 3],
-    };
+    let garbage = |kind| Body::Unknown { kind, payload: vec![0xff; 3] };
     let head = lineage.head()?.next;
     let label = |len: usize| Some("l".repeat(len));
-    let marked = |label| CheckpointMarked {
-        label,
-        ..CheckpointMarked::default()
-    };
+    let marked = |label| CheckpointMarked { label, ..CheckpointMarked::default() };
     let append = match bad {
         Bad::HalfUnknown => Append::batch([said("half"), garbage(17)]),
         Bad::Unknown => garbage(13).into(),

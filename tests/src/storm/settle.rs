@@ -63,9 +63,7 @@ fn found(engine: &Engine, model: &Model, call: &Call) -> milepost::Result<Option
         }
         Call::Branch { .. } => {
             let all = task.lineages()?;
-            let fresh = all
-                .iter()
-                .find(|info| !known.lineages.contains_key(&info.id.0));
+            let fresh = all.iter().find(|info| !known.lineages.contains_key(&info.id.0));
             match fresh {
                 Some(info) if info.id != task.lineage().id() => {
                     forked(engine, &task, &task.lineage_named(info.id)?).map(Some)
@@ -73,10 +71,9 @@ fn found(engine: &Engine, model: &Model, call: &Call) -> milepost::Result<Option
                 _ => Ok(None),
             }
         }
-        Call::Undo { .. } if task.epoch() > known.epoch() => Ok(Some(Done::Activated {
-            lineage: task.lineage().id().0,
-            epoch: task.epoch(),
-        })),
+        Call::Undo { .. } if task.epoch() > known.epoch() => {
+            Ok(Some(Done::Activated { lineage: task.lineage().id().0, epoch: task.epoch() }))
+        }
         Call::Pin { mark, pinned, .. } => {
             let pins = engine.pins(name)?;
             let now = pins.iter().any(|pin| pin.checkpoint.to_string() == *mark);
@@ -86,14 +83,10 @@ fn found(engine: &Engine, model: &Model, call: &Call) -> milepost::Result<Option
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Some(Done::Unit)),
             _ => Ok(None),
         },
-        Call::Erase {
-            lineage, offset, ..
-        } => {
+        Call::Erase { lineage, offset, .. } => {
             let lineage = task.lineage_named(LineageId(*lineage))?;
             let event = lineage.read(*offset..=*offset)?.next().transpose()?;
-            Ok(event
-                .is_some_and(|e| e.body.is_none())
-                .then_some(Done::Unit))
+            Ok(event.is_some_and(|e| e.body.is_none()).then_some(Done::Unit))
         }
         Call::Cleanup { .. } => cleaned(engine, model, call),
         _ => Ok(None),
@@ -181,9 +174,7 @@ fn cleaned(engine: &Engine, model: &Model, call: &Call) -> milepost::Result<Opti
             task: name.clone(),
             removed: known.marks.keys().filter(gone).count() as u64,
             trimmed: Vec::new(),
-            dropped: there
-                .filter(|id| !lineages.iter().any(|info| info.id.0 == *id))
-                .collect(),
+            dropped: there.filter(|id| !lineages.iter().any(|info| info.id.0 == *id)).collect(),
             error: None::<Failed>,
         };
         // Where the base lies shows in the first lineage that has it.

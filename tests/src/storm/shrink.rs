@@ -48,14 +48,9 @@ fn without(program: &Program, at: usize, count: usize) -> Program {
 pub fn kind(error: &str) -> String {
     let quoted = ["{", "[", "(", " came to ", "t0", "t1", "t2"];
     let words = error.split(": ").filter(|part| {
-        let place = [
-            "life ", "step ", "task ", "lineage ", "offset ", "opened", "check",
-        ];
+        let place = ["life ", "step ", "task ", "lineage ", "offset ", "opened", "check"];
         let aside = ["before the end", "beside a ", "fault "];
-        !place
-            .iter()
-            .chain(&aside)
-            .any(|place| part.starts_with(place))
+        !place.iter().chain(&aside).any(|place| part.starts_with(place))
     });
     let text = words.take(2).collect::<Vec<_>>().join(": ");
     let end = quoted.iter().filter_map(|quote| text.find(quote)).min();

@@ -66,12 +66,7 @@ impl Watch {
             How::Follower => Reader::Follower(Box::new(handle.follow_from(id, from)?)),
             How::Iterator => Reader::Iterator(Box::new(handle.lineage_named(id)?.read(from..)?)),
         };
-        Ok(Self {
-            task: task.to_owned(),
-            generation,
-            lineage,
-            reader,
-        })
+        Ok(Self { task: task.to_owned(), generation, lineage, reader })
     }
 
     /// Reads a few events, and compares them with the model of now.

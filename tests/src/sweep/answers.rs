@@ -36,10 +36,7 @@ pub struct Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self {
-            kind: error.kind(),
-            message: error.to_string(),
-        }
+        Self { kind: error.kind(), message: error.to_string() }
     }
 }
 
@@ -79,9 +76,7 @@ impl Questions {
         let mut answers = Asking::default();
         self.lists(engine, &mut answers);
         for (task, heads) in &self.tasks {
-            answers.text(&format!("owner of {task}"), || {
-                Ok(engine.task(task)?.user().to_owned())
-            });
+            answers.text(&format!("owner of {task}"), || Ok(engine.task(task)?.user().to_owned()));
             answers.text(&format!("active lineage of {task}"), || {
                 let task = engine.task(task)?;
                 Ok(format!("{} in {}", task.lineage().id(), task.epoch()))
@@ -113,10 +108,7 @@ impl Questions {
         let users = [None, Some("ana"), Some("ben")];
         for user in users.map(|user| user.map(str::to_owned)) {
             answers.list(&format!("tasks of {user:?}"), || {
-                let query = TaskQuery {
-                    user: user.clone(),
-                    ..TaskQuery::default()
-                };
+                let query = TaskQuery { user: user.clone(), ..TaskQuery::default() };
                 let tasks = engine.tasks(&query)?.items.into_iter();
                 let text = tasks.map(|t| format!("{} {} {} {}", t.id, t.user, t.no.0, t.active));
                 Ok(text.collect())
@@ -124,10 +116,7 @@ impl Questions {
         }
         let mut queries = vec![CheckpointQuery::default()];
         for status in [MarkStatus::Success, MarkStatus::Failure] {
-            queries.push(CheckpointQuery {
-                status: Some(status),
-                ..CheckpointQuery::default()
-            });
+            queries.push(CheckpointQuery { status: Some(status), ..CheckpointQuery::default() });
         }
         queries.extend(self.tasks.iter().map(|(task, _)| CheckpointQuery {
             task: Some(task.clone()),
@@ -138,19 +127,16 @@ impl Questions {
             ..CheckpointQuery::default()
         });
         for query in queries {
-            let name = format!(
-                "checkpoints of {:?} {:?} {:?}",
-                query.task, query.status, query.filter
-            );
+            let name =
+                format!("checkpoints of {:?} {:?} {:?}", query.task, query.status, query.filter);
             answers.list(&name, || {
                 let all = checkpoints(engine, query)?;
                 Ok(all.iter().map(|c| format!("{c:?}")).collect())
             });
         }
         for id in &self.checkpoints {
-            answers.text(&format!("checkpoint @{id}"), || {
-                Ok(format!("{:?}", engine.checkpoint(id)?))
-            });
+            answers
+                .text(&format!("checkpoint @{id}"), || Ok(format!("{:?}", engine.checkpoint(id)?)));
         }
         type Number = fn(&milepost::Stats) -> u64;
         let numbers: [(&str, Number); 4] = [
@@ -173,9 +159,7 @@ impl Questions {
         answers: &mut Asking,
     ) {
         let name = format!("{task}/{lineage}");
-        answers.count(&format!("head of {name}"), || {
-            Ok(engine.point(&name)?.offset)
-        });
+        answers.count(&format!("head of {name}"), || Ok(engine.point(&name)?.offset));
         answers.text(&format!("hash at {name}@{head}"), || {
             let point = engine.point(&format!("{name}@{head}"))?;
             Ok(engine.hash_at(&point)?.to_string())
@@ -330,11 +314,7 @@ pub fn compare(truth: &Answers, now: &Answers) -> Vec<Difference> {
             None => (How::Wrong, "not asked".to_owned()),
             Some(Ok(answer)) if answer == wanted => continue,
             Some(Ok(answer)) => {
-                let how = if lacks(answer, wanted) {
-                    How::Lost
-                } else {
-                    How::Wrong
-                };
+                let how = if lacks(answer, wanted) { How::Lost } else { How::Wrong };
                 (how, format!("{} for {}", short(answer), short(wanted)))
             }
             Some(Err(failure)) => {
@@ -346,11 +326,7 @@ pub fn compare(truth: &Answers, now: &Answers) -> Vec<Difference> {
                 (how, format!("{:?}: {}", failure.kind, failure.message))
             }
         };
-        found.push(Difference {
-            question: question.clone(),
-            how,
-            text,
-        });
+        found.push(Difference { question: question.clone(), how, text });
     }
     found
 }

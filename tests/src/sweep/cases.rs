@@ -93,38 +93,18 @@ impl Case {
         let bit = || number(1).and_then(|bit| u8::try_from(bit).ok());
         let damage = match *kind {
             "nothing" => Damage::Nothing,
-            "flip" => Damage::Flip {
-                at: number(0)?,
-                bit: bit()?,
-            },
-            "header" => Damage::Header {
-                at: number(0)?,
-                bit: bit()?,
-            },
+            "flip" => Damage::Flip { at: number(0)?, bit: bit()? },
+            "header" => Damage::Header { at: number(0)?, bit: bit()? },
             "cut" => Damage::Cut { len: number(0)? },
             "remove" => Damage::Remove,
-            "swap" => Damage::Swap {
-                with: (*rest.first()?).to_owned(),
-            },
-            "older" => Damage::Older {
-                copy: usize::try_from(number(0)?).ok()?,
-            },
+            "swap" => Damage::Swap { with: (*rest.first()?).to_owned() },
+            "older" => Damage::Older { copy: usize::try_from(number(0)?).ok()? },
             "zeros" => Damage::Zeros { at: number(0)? },
-            "noise" => Damage::Noise {
-                at: number(0)?,
-                seed: number(1)?,
-            },
-            "misdirected" => Damage::Misdirected {
-                from: number(0)?,
-                to: number(1)?,
-            },
+            "noise" => Damage::Noise { at: number(0)?, seed: number(1)? },
+            "misdirected" => Damage::Misdirected { from: number(0)?, to: number(1)? },
             _ => return None,
         };
-        Some(Self {
-            left: Left::named(left)?,
-            file: (*file).to_owned(),
-            damage,
-        })
+        Some(Self { left: Left::named(left)?, file: (*file).to_owned(), damage })
     }
 
     /// The row of the table.

@@ -59,12 +59,7 @@ pub struct Children {
 impl Children {
     /// `test` is the name of the test that calls [`work`].
     pub fn new(root: &Path, number: usize, test: &'static str) -> Self {
-        Self {
-            root: root.to_owned(),
-            number,
-            test,
-            running: None,
-        }
+        Self { root: root.to_owned(), number, test, running: None }
     }
 
     fn stderr(&self) -> PathBuf {
@@ -72,11 +67,7 @@ impl Children {
     }
 
     fn start(&self) -> Running {
-        let stderr = File::options()
-            .append(true)
-            .create(true)
-            .open(self.stderr())
-            .unwrap();
+        let stderr = File::options().append(true).create(true).open(self.stderr()).unwrap();
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", self.test, "--nocapture"])
             .env(STORES, &self.root)
@@ -96,12 +87,7 @@ impl Children {
                 }
             }
         });
-        Running {
-            child,
-            stdin,
-            lines,
-            done: 0,
-        }
+        Running { child, stdin, lines, done: 0 }
     }
 
     /// Has a child carry out a case.
@@ -154,9 +140,7 @@ impl Children {
 
 /// Lets a child finish, if it can.
 fn end(running: Running) {
-    let Running {
-        mut child, stdin, ..
-    } = running;
+    let Running { mut child, stdin, .. } = running;
     drop(stdin);
     child.wait().unwrap();
 }

@@ -125,22 +125,14 @@ impl Judge {
     /// `loud` prints what is seen.
     pub fn new(stores: Stores, work: &Path, loud: bool) -> Self {
         fs::create_dir_all(work).unwrap();
-        Self {
-            stores,
-            work: work.to_owned(),
-            known: HashMap::new(),
-            count: 0,
-            loud,
-        }
+        Self { stores, work: work.to_owned(), known: HashMap::new(), count: 0, loud }
     }
 
     /// Carries out a case.
     pub fn judge(&mut self, case: &Case) -> Verdict {
         let (stores, work) = (self.stores.clone(), self.work.clone());
-        let known = self
-            .known
-            .entry(case.left)
-            .or_insert_with(|| Known::of(&stores, case.left, &work));
+        let known =
+            self.known.entry(case.left).or_insert_with(|| Known::of(&stores, case.left, &work));
         self.count += 1;
         let dir = self.work.join(format!("case {}", self.count));
         folder::copy(&stores.store(case.left), &dir).unwrap();
@@ -192,11 +184,7 @@ impl Known {
         drop(engine);
         fs::remove_dir_all(&dir).unwrap();
         let only = OnlyCopies::of(stores, left);
-        Self {
-            questions,
-            truth,
-            only,
-        }
+        Self { questions, truth, only }
     }
 
     /// Opens the store, asks everything, and does so once more where that did not go well.
@@ -225,9 +213,7 @@ impl Known {
             match engine.verify(None, &mut |_, _| {}) {
                 Ok(report) => {
                     let faults = report.faults.iter();
-                    seen.faults = faults
-                        .map(|f| format!("{}: {}", f.place, f.message))
-                        .collect();
+                    seen.faults = faults.map(|f| format!("{}: {}", f.place, f.message)).collect();
                 }
                 Err(error) => {
                     if error.kind() != ErrorKind::Corrupt {
@@ -253,8 +239,7 @@ impl Known {
                 elsewhere(dir);
             }
             let failed = seen.differences.iter().filter(|d| d.how == How::Failed);
-            seen.odd
-                .extend(failed.map(|d| format!("{}: {}", d.question, d.text)));
+            seen.odd.extend(failed.map(|d| format!("{}: {}", d.question, d.text)));
             if seen.differences.is_empty() {
                 break;
             }
@@ -264,18 +249,10 @@ impl Known {
 
     fn verdict(&self, case: &Case, seen: &Seen) -> Verdict {
         let allowed = self.only.hit_by(case);
-        let copies = if allowed {
-            "the only copy"
-        } else {
-            "there is a second copy"
-        };
+        let copies = if allowed { "the only copy" } else { "there is a second copy" };
         // What is refused or missing may be, where it was the only copy.
         let told = |outcome, reason: String| {
-            let outcome = if allowed {
-                outcome
-            } else {
-                Outcome::BrokenPromise
-            };
+            let outcome = if allowed { outcome } else { Outcome::BrokenPromise };
             Verdict::new(outcome, format!("{reason}; {copies}"))
         };
         if let Some(error) = &seen.refused {
@@ -347,10 +324,7 @@ impl Known {
             (None, Some(d)) => format!("{}: {}", d.question, d.text),
             (None, None) => return None,
         };
-        Some(Verdict::new(
-            Outcome::Latent,
-            format!("without sled: {reason}"),
-        ))
+        Some(Verdict::new(Outcome::Latent, format!("without sled: {reason}")))
     }
 }
 

@@ -25,11 +25,7 @@ pub fn files(root: &Path) -> Vec<String> {
         for entry in fs::read_dir(root.join(under)).unwrap() {
             let entry = entry.unwrap();
             let name = entry.file_name().into_string().unwrap();
-            let path = if under.is_empty() {
-                name
-            } else {
-                format!("{under}/{name}")
-            };
+            let path = if under.is_empty() { name } else { format!("{under}/{name}") };
             if entry.file_type().unwrap().is_dir() {
                 walk(root, &path, found);
             } else {
@@ -50,9 +46,7 @@ pub fn all(stores: &Stores, left: Left, seed: u64) -> Vec<Case> {
     let mut cases = Vec::new();
     for file in &files {
         let bytes = fs::read(root.join(file)).unwrap();
-        let salt = file
-            .bytes()
-            .fold(seed, |n, b| n.rotate_left(7) ^ u64::from(b));
+        let salt = file.bytes().fold(seed, |n, b| n.rotate_left(7) ^ u64::from(b));
         let mut random = Random::new(salt);
         let mut damages = within(file, &bytes, &mut random);
         damages.push(Damage::Remove);
@@ -66,11 +60,7 @@ pub fn all(stores: &Stores, left: Left, seed: u64) -> Vec<Case> {
             }
         }
         for damage in damages {
-            let case = Case {
-                left,
-                file: file.clone(),
-                damage,
-            };
+            let case = Case { left, file: file.clone(), damage };
             // Zeros over zeros are no damage.
             if case.content(stores, &bytes).as_ref() != Some(&bytes) {
                 cases.push(case);

@@ -55,9 +55,7 @@ pub fn options() -> Options {
 impl Stores {
     /// Stores that were made already.
     pub fn at(root: &Path) -> Self {
-        Self {
-            root: root.to_owned(),
-        }
+        Self { root: root.to_owned() }
     }
 
     pub fn store(&self, left: Left) -> PathBuf {
@@ -66,9 +64,8 @@ impl Stores {
 
     /// Copies from earlier in a store's life, the newest first.
     pub fn older(&self, left: Left) -> Vec<PathBuf> {
-        let mut all: Vec<_> = (0..=GENERATIONS)
-            .map(|n| self.root.join(format!("generation {n}")))
-            .collect();
+        let mut all: Vec<_> =
+            (0..=GENERATIONS).map(|n| self.root.join(format!("generation {n}"))).collect();
         all.push(self.root.join(format!("before {}", left.name())));
         all.retain(|dir| dir.exists());
         all.reverse();
@@ -286,9 +283,7 @@ fn tail(engine: &Engine) {
     }
     append_keyed(engine, keyed("essay", 100));
     task.checkpoint(Mark::new().label("unapplied")).unwrap();
-    let large: Vec<Body> = (0..3)
-        .map(|i| bodies::bytes(6_000 + i, 200 << 10))
-        .collect();
+    let large: Vec<Body> = (0..3).map(|i| bodies::bytes(6_000 + i, 200 << 10)).collect();
     task.append(large).unwrap();
     let other = engine.task("essay").unwrap();
     let aside = other.lineage_named(LineageId(1)).unwrap();

@@ -38,9 +38,7 @@ impl Table {
     }
 
     pub fn is_bad(&self) -> bool {
-        Outcome::ALL
-            .into_iter()
-            .any(|outcome| outcome.is_bad() && self.count(outcome) > 0)
+        Outcome::ALL.into_iter().any(|outcome| outcome.is_bad() && self.count(outcome) > 0)
     }
 }
 

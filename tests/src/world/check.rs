@@ -11,17 +11,11 @@ impl World {
         let len = history.len() as u64 + 1;
         let (a, b) = (u64::from(from) % len, u64::from(to) % len);
         let (from, to) = (a.min(b), a.max(b));
-        let handle = self.handles[task][0]
-            .0
-            .lineage_named(LineageId(lineage as u32));
+        let handle = self.handles[task][0].0.lineage_named(LineageId(lineage as u32));
         let handle = handle.unwrap();
         let read: Vec<_> = handle.read(from..to).unwrap().map(|e| e.unwrap()).collect();
         assert_eq!(read, &history[from as usize..to as usize]);
-        assert_eq!(
-            handle.read(len..).unwrap_err().kind(),
-            ErrorKind::Invalid,
-            "past the head"
-        );
+        assert_eq!(handle.read(len..).unwrap_err().kind(), ErrorKind::Invalid, "past the head");
         if state {
             self.check_state(task, lineage, to);
         }
@@ -104,9 +98,7 @@ impl World {
         assert_eq!(more.unwrap_err().kind(), ErrorKind::NotFound);
         for label in 0..4 {
             let text = format!("label/{label}@");
-            let newest = marks
-                .iter()
-                .find(|m| m.body.label.as_deref() == Some(text.as_str()));
+            let newest = marks.iter().find(|m| m.body.label.as_deref() == Some(text.as_str()));
             let found = self.engine.point(&format!("{name}@label%2F{label}%40"));
             match newest {
                 Some(mark) => assert_eq!(found.unwrap().checkpoint, Some(mark.id)),
@@ -129,22 +121,13 @@ impl World {
         let all = CheckpointQuery::default;
         let mut queries = vec![all()];
         for status in [MarkStatus::Success, MarkStatus::Failure] {
-            queries.push(CheckpointQuery {
-                status: Some(status),
-                ..all()
-            });
+            queries.push(CheckpointQuery { status: Some(status), ..all() });
         }
         for n in 0..3 {
-            queries.push(CheckpointQuery {
-                filter: vec![("n".into(), n.into())],
-                ..all()
-            });
+            queries.push(CheckpointQuery { filter: vec![("n".into(), n.into())], ..all() });
         }
         for task in &self.model.tasks {
-            queries.push(CheckpointQuery {
-                task: Some(task.name.clone()),
-                ..all()
-            });
+            queries.push(CheckpointQuery { task: Some(task.name.clone()), ..all() });
             queries.push(CheckpointQuery {
                 task: Some(task.name.clone()),
                 lineage: Some(LineageId(0)),
@@ -161,10 +144,7 @@ impl World {
                 .map(|mark| mark.id)
                 .collect();
             for limit in [1, 3, 100] {
-                let limited = CheckpointQuery {
-                    limit: Some(limit),
-                    ..query.clone()
-                };
+                let limited = CheckpointQuery { limit: Some(limit), ..query.clone() };
                 assert_eq!(self.all_pages(limited, limit), wanted, "{query:?}");
             }
         }
@@ -188,14 +168,9 @@ impl World {
         let metadata = mark.body.metadata.as_ref().map(|m| m.value().unwrap());
         let metadata = metadata.unwrap_or_default();
         query.task.as_ref().is_none_or(|task| task == name)
-            && query
-                .lineage
-                .is_none_or(|only| only.0 as usize == mark.lineage)
+            && query.lineage.is_none_or(|only| only.0 as usize == mark.lineage)
             && query.status.is_none_or(|status| status == mark.body.status)
-            && query
-                .filter
-                .iter()
-                .all(|(name, value)| metadata.get(name) == Some(value))
+            && query.filter.iter().all(|(name, value)| metadata.get(name) == Some(value))
     }
 }
 

@@ -34,9 +34,7 @@ fn plain(said: &str) -> String {
     let said = said.replace(", again", "");
     let parts = said.split(|c: char| !c.is_ascii_hexdigit());
     let hashes: Vec<&str> = parts.filter(|part| part.len() == 64).collect();
-    hashes
-        .into_iter()
-        .fold(said.clone(), |said, hash| said.replace(hash, "#"))
+    hashes.into_iter().fold(said.clone(), |said, hash| said.replace(hash, "#"))
 }
 
 #[test]
@@ -80,10 +78,7 @@ fn a_copy_says_where_it_comes_from() {
     };
     let copied_from = opened.copied_from.unwrap();
     assert_eq!(copied_from.origin, tasks(&all)[0].origin);
-    assert_eq!(
-        (copied_from.offset, copied_from.hash),
-        (head.next, head.hash)
-    );
+    assert_eq!((copied_from.offset, copied_from.hash), (head.next, head.hash));
     assert_ne!(task.head().unwrap().hash, head.hash);
     let copies = given(&to, false);
     assert_ne!(tasks(&copies)[0].origin, tasks(&all)[0].origin);

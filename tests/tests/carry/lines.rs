@@ -77,10 +77,7 @@ pub fn read(engine: &Engine, bytes: &[u8]) -> Result<(), String> {
         };
         taken.map_err(|error| format!("line {}: {error}", reader.number()))?;
     }
-    import
-        .finish()
-        .map(|_| ())
-        .map_err(|error| error.to_string())
+    import.finish().map(|_| ()).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -116,10 +113,7 @@ fn mend(file: &mut Vec<u8>) {
 /// A file that was taken is what the store gives again.
 #[track_caller]
 fn assert_taken(given: &[u8], again: &[u8]) {
-    let (given, again) = (
-        String::from_utf8_lossy(given),
-        String::from_utf8_lossy(again),
-    );
+    let (given, again) = (String::from_utf8_lossy(given), String::from_utf8_lossy(again));
     for (given, again) in given.lines().zip(again.lines()) {
         assert_eq!(given, again);
     }

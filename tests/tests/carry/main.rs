@@ -7,12 +7,7 @@
 //! copies.rs   copies, which have hashes of their own
 //! refused.rs  what is refused
 //! ```
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 #[path = "../../../cli/src/bounded_lines.rs"]
 #[allow(dead_code, reason = "the command uses the rest")]
@@ -147,12 +142,7 @@ fn operate(world: &mut World, random: &mut Random) {
             let bodies = (0..count).map(body).collect();
             let key = None;
             let expect = Expect::Nothing;
-            let adding = Adding {
-                who,
-                bodies,
-                expect,
-                key,
-            };
+            let adding = Adding { who, bodies, expect, key };
             world.append(task, &[adding]);
         }
     }
@@ -178,9 +168,7 @@ fn let_go(engine: &Engine, random: &mut Random) {
         {
             engine.pin(&checkpoint.id, Some("to compare with")).unwrap();
         }
-        handle
-            .append(Append::from(Message::text("user", "gone")).key("gone"))
-            .unwrap();
+        handle.append(Append::from(Message::text("user", "gone")).key("gone")).unwrap();
         let last = handle.head().unwrap().next - 1;
         if random.below(2) == 0 {
             let point = handle.point(last).unwrap();

@@ -65,20 +65,14 @@ fn another_id_of_a_checkpoint_is_refused() {
     for other in [None, Some(milepost::CheckpointId([7; 32]))] {
         let error = refused(|all| event(all, 0, 2).checkpoint = other);
         let said = error.to_string();
-        assert!(
-            said.contains("the checkpoint that it marks has the id"),
-            "{said}"
-        );
+        assert!(said.contains("the checkpoint that it marks has the id"), "{said}");
     }
     let error = refused(|all| {
         let id = event(all, 0, 2).checkpoint;
         assert!(id.is_some());
         event(all, 0, 1).checkpoint = id;
     });
-    assert!(
-        error.to_string().contains("it marks no checkpoint"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("it marks no checkpoint"), "{error}");
 }
 
 #[test]

@@ -63,24 +63,16 @@ fn everything(engine: &Engine) {
     let said = essay.append(secret).unwrap();
     let point = essay.point(said.first).unwrap();
     engine.erase(&point, None).unwrap();
-    let back = engine
-        .restore(&engine.point("essay@draft").unwrap(), Some("again"))
-        .unwrap();
+    let back = engine.restore(&engine.point("essay@draft").unwrap(), Some("again")).unwrap();
     back.append(Message::text("assistant", "better")).unwrap();
-    engine
-        .branch(&engine.point("essay/0@2").unwrap(), Some("aside"))
-        .unwrap();
+    engine.branch(&engine.point("essay/0@2").unwrap(), Some("aside")).unwrap();
     engine.undo("essay").unwrap();
 
     let tuning = engine.start_task("tuning", "ben").unwrap();
     for step in 0..5 {
         let text = bodies::text(step, 50_000);
-        tuning
-            .append(Append::from(Message::text("user", &text)).key(format!("s{step}")))
-            .unwrap();
-        tuning
-            .checkpoint(Mark::new().label(format!("step-{step}")))
-            .unwrap();
+        tuning.append(Append::from(Message::text("user", &text)).key(format!("s{step}"))).unwrap();
+        tuning.checkpoint(Mark::new().label(format!("step-{step}"))).unwrap();
     }
     let policy = Retention::new().keep(2).task("tuning");
     let plan = engine.plan_retention(&policy).unwrap();

@@ -14,11 +14,7 @@ use super::{Listener, append, lines};
 const NOW: u64 = 1_700_000_000_000_000;
 
 /// Any state that is kept is an alert.
-const ALERTS: KeepStates = KeepStates {
-    count: 10,
-    bytes: 64 << 20,
-    alert_bytes: 1,
-};
+const ALERTS: KeepStates = KeepStates { count: 10, bytes: 64 << 20, alert_bytes: 1 };
 
 fn sh(script: &str) -> CommandHook {
     CommandHook::new("sh").args(["-c", script])
@@ -37,17 +33,12 @@ fn failing(file: &Path) -> CommandHook {
 fn with(hooks: impl IntoIterator<Item = CommandHook>) -> Options {
     let none = CommandHooks::default();
     let hooks = hooks.into_iter().fold(none, CommandHooks::with);
-    Options::default()
-        .clock(Arc::new(ManualClock::at(NOW)))
-        .command_hooks(hooks)
+    Options::default().clock(Arc::new(ManualClock::at(NOW))).command_hooks(hooks)
 }
 
 fn documents(file: &Path) -> Vec<Value> {
     let lines = lines(file);
-    lines
-        .iter()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+    lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 #[test]
@@ -66,11 +57,8 @@ fn each_hook_gets_its_document() {
     let engine = Engine::open(&store, with(hooks).keep_states(ALERTS)).unwrap();
     let task = engine.start_task("tuning", "ana").unwrap();
     let odd = Json::new("{\"n\": 1.50, \"big\": 18446744073709551615}").unwrap();
-    task.append(Message::text("user", "hel\nlo \"you\""))
-        .unwrap();
-    let mark = task
-        .checkpoint(Mark::new().label("good").metadata(odd))
-        .unwrap();
+    task.append(Message::text("user", "hel\nlo \"you\"")).unwrap();
+    let mark = task.checkpoint(Mark::new().label("good").metadata(odd)).unwrap();
     let point = engine.point("tuning@good").unwrap();
     engine.run_state(&point).unwrap();
     let back = engine.restore(&point, None).unwrap();
@@ -90,36 +78,21 @@ fn each_hook_gets_its_document() {
     };
     let (document, checkpoint) = of("bc", "checkpoint");
     assert_eq!(document, common("before_checkpoint", 0, "2"));
-    assert_eq!(
-        (&checkpoint["label"], &checkpoint["cause"]),
-        (&json!("good"), &json!("manual"))
-    );
+    assert_eq!((&checkpoint["label"], &checkpoint["cause"]), (&json!("good"), &json!("manual")));
     assert_eq!(checkpoint.get("id"), None);
     let text = std::fs::read_to_string(file("bc")).unwrap();
-    assert!(
-        text.contains("{\"n\": 1.50, \"big\": 18446744073709551615}"),
-        "{text}"
-    );
+    assert!(text.contains("{\"n\": 1.50, \"big\": 18446744073709551615}"), "{text}");
     let (document, checkpoint) = of("ac", "checkpoint");
     assert_eq!(document, common("after_checkpoint", 0, "2"));
     assert_eq!(checkpoint["id"], json!(mark.id.to_string()));
-    assert_eq!(
-        (&checkpoint["at"], &checkpoint["mark"]),
-        (&json!("2"), &json!("2"))
-    );
+    assert_eq!((&checkpoint["at"], &checkpoint["mark"]), (&json!("2"), &json!("2")));
     let (document, restore) = of("br", "restore");
     assert_eq!(document, common("before_restore", 0, "2"));
-    assert_eq!(
-        restore,
-        json!({"address": "tuning/0@2", "checkpoint": mark.id.to_string()})
-    );
+    assert_eq!(restore, json!({"address": "tuning/0@2", "checkpoint": mark.id.to_string()}));
     let (document, restore) = of("ar", "restore");
     let head = back.head().map_or(5, |head| head.next - 1);
     assert_eq!(document, common("after_restore", 1, &head.to_string()));
-    assert_eq!(
-        restore,
-        json!({"address": format!("tuning/1@{head}"), "epoch": "2"})
-    );
+    assert_eq!(restore, json!({"address": format!("tuning/1@{head}"), "epoch": "2"}));
     let events = documents(&file("ev"));
     assert_eq!(events.len(), 2, "messages only: {events:?}");
     assert_eq!(events[0]["offset"], "1");
@@ -131,48 +104,30 @@ fn each_hook_gets_its_document() {
     assert_eq!(events[1]["lineage"], 1);
     let alerts = documents(&file("al"));
     assert_eq!(alerts[0]["alert"]["kind"], "states_kept");
-    assert_eq!(
-        (&alerts[0]["task"], &alerts[0]["offset"]),
-        (&Value::Null, &Value::Null)
-    );
+    assert_eq!((&alerts[0]["task"], &alerts[0]["offset"]), (&Value::Null, &Value::Null));
 }
 
 #[test]
 fn a_command_with_a_veto_refuses_by_failing_and_says_why() {
     let no = sh("cat > /dev/null; printf 'not\\033 on a\\nFriday' >&2; exit 7");
-    let no = no
-        .on(HookPoint::BeforeCheckpoint)
-        .on(HookPoint::BeforeRestore)
-        .veto();
+    let no = no.on(HookPoint::BeforeCheckpoint).on(HookPoint::BeforeRestore).veto();
     let engine = Engine::in_memory(with([no])).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
     let refused = task.checkpoint(Mark::new()).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Invalid);
-    assert_eq!(
-        refused.detail(),
-        Some(&Detail::Refused { hook: "sh".into() })
-    );
-    assert!(
-        refused
-            .to_string()
-            .ends_with("by the hook sh: not on a Friday"),
-        "{refused}"
-    );
+    assert_eq!(refused.detail(), Some(&Detail::Refused { hook: "sh".into() }));
+    assert!(refused.to_string().ends_with("by the hook sh: not on a Friday"), "{refused}");
     let refused = engine.restore(&task.point(1).unwrap(), None).unwrap_err();
-    assert!(
-        refused.to_string().contains("a restore was refused"),
-        "{refused}"
-    );
+    assert!(refused.to_string().contains("a restore was refused"), "{refused}");
     assert_eq!(task.head().unwrap().next, 1);
 }
 
 #[test]
 fn with_a_veto_a_program_that_is_late_or_not_there_refuses_too() {
     let late = sh("sleep 600").timeout(std::time::Duration::from_millis(50));
-    for (hook, why) in [
-        (late, "took longer than 50 ms"),
-        (CommandHook::new("/no/such"), "cannot be started"),
-    ] {
+    for (hook, why) in
+        [(late, "took longer than 50 ms"), (CommandHook::new("/no/such"), "cannot be started")]
+    {
         let hook = hook.on(HookPoint::BeforeCheckpoint).veto();
         let engine = Engine::in_memory(with([hook])).unwrap();
         let task = engine.start_task("t", "ana").unwrap();
@@ -190,10 +145,7 @@ fn a_command_that_ends_well_or_has_no_veto_refuses_nothing_and_its_failure_is_to
     let task = engine.start_task("t", "ana").unwrap();
     task.checkpoint(Mark::new()).unwrap();
     let alert = heard.alerts.recv().unwrap();
-    assert_eq!(
-        (alert.kind, alert.task.as_deref()),
-        (AlertKind::HookFailed, Some("t"))
-    );
+    assert_eq!((alert.kind, alert.task.as_deref()), (AlertKind::HookFailed, Some("t")));
     let said = "the hook sh at before_checkpoint failed: ended with exit code 3: broken";
     assert_eq!(alert.message, said);
     engine.close().unwrap();
@@ -213,14 +165,7 @@ fn a_failure_after_something_or_at_an_event_is_told_and_fatal_to_nothing() {
     let alerts: Vec<_> = heard.alerts.try_iter().collect();
     let at = |point: &str| alerts.iter().filter(|a| a.message.contains(point)).count();
     // Opened, marked; opened and restored.
-    assert_eq!(
-        (
-            at("at after_checkpoint"),
-            at("at after_restore"),
-            at("at event")
-        ),
-        (1, 1, 4)
-    );
+    assert_eq!((at("at after_checkpoint"), at("at after_restore"), at("at event")), (1, 1, 4));
 }
 
 #[test]
@@ -251,10 +196,8 @@ fn commands_that_fail_at_hearing_of_failures_do_not_tell_each_other_for_ever() {
 fn calls_that_find_too_many_waiting_are_left_out_and_events_never_are() {
     let dir = tempfile::tempdir().unwrap();
     let (after, events) = (dir.path().join("after"), dir.path().join("events"));
-    let hooks = [
-        scribe(&after).on(HookPoint::AfterCheckpoint),
-        scribe(&events).on(HookPoint::Event),
-    ];
+    let hooks =
+        [scribe(&after).on(HookPoint::AfterCheckpoint), scribe(&events).on(HookPoint::Event)];
     let (listener, heard) = Listener::at_gate();
     let engine = Engine::in_memory(with(hooks).hook(listener)).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
@@ -265,9 +208,7 @@ fn calls_that_find_too_many_waiting_are_left_out_and_events_never_are() {
     heard.let_go();
     engine.close().unwrap();
     assert_eq!(lines(&after).len(), 64);
-    let offsets = documents(&events)
-        .into_iter()
-        .map(|event| event["offset"].clone());
+    let offsets = documents(&events).into_iter().map(|event| event["offset"].clone());
     assert!(offsets.eq((0..71).map(|offset| json!(offset.to_string()))));
 }
 
@@ -276,8 +217,5 @@ fn a_hook_that_cannot_be_is_refused_where_the_store_is_opened() {
     let hooks = [sh("true").on(HookPoint::Event), sh("true")];
     let error = Engine::in_memory(with(hooks)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
-    assert!(
-        error.to_string().contains("hooks[1]: `on` says nothing"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("hooks[1]: `on` says nothing"), "{error}");
 }

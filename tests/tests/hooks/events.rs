@@ -73,9 +73,8 @@ fn what_is_committed_is_told_before_close_returns() {
     let engine = Engine::in_memory(Options::default().hook(listener)).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
     append(&task, 500);
-    let tickets: Vec<_> = (0..50)
-        .map(|_| task.submit(Message::text("user", "queued")).unwrap())
-        .collect();
+    let tickets: Vec<_> =
+        (0..50).map(|_| task.submit(Message::text("user", "queued")).unwrap()).collect();
     heard.wait_at_gate();
     let closing = std::thread::spawn(move || engine.close());
     for ticket in tickets {
@@ -177,11 +176,7 @@ fn a_hook_that_hangs_does_not_hold_close_for_ever() {
     drop(task);
     heard.let_go();
     let told: Vec<_> = heard.told.iter().collect();
-    assert_eq!(
-        told,
-        [("t".into(), 0, 0)],
-        "what waited behind it is not told"
-    );
+    assert_eq!(told, [("t".into(), 0, 0)], "what waited behind it is not told");
 }
 
 /// Does something with an engine at the first event.
@@ -234,9 +229,7 @@ fn a_hook_may_close_the_store_it_is_told_by() {
     let (done, closed) = channel();
     let engine = at_a_step(move |engine| done.send(engine.close()).unwrap());
     closed.recv().unwrap().unwrap();
-    let error = engine
-        .task("t")
-        .and_then(|task| task.append(Message::text("user", "late")));
+    let error = engine.task("t").and_then(|task| task.append(Message::text("user", "late")));
     assert_eq!(error.unwrap_err().kind(), ErrorKind::Unavailable);
 }
 

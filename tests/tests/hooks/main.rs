@@ -1,10 +1,5 @@
 //! Hooks: told of events on a thread of their own, and external commands as hooks.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 mod commands;
 mod events;
@@ -39,17 +34,8 @@ impl Listener {
         let (alert, alerts) = channel();
         let (arrive, at_gate) = channel();
         let (leave, left) = channel();
-        let listener = Self {
-            told: tell,
-            alerts: alert,
-            gate: Mutex::new(Some((arrive, left))),
-        };
-        let heard = Heard {
-            told,
-            alerts,
-            at_gate,
-            leave,
-        };
+        let listener = Self { told: tell, alerts: alert, gate: Mutex::new(Some((arrive, left))) };
+        let heard = Heard { told, alerts, at_gate, leave };
         (Arc::new(listener), heard)
     }
 

@@ -16,10 +16,7 @@ fn with(hook: CommandHook) -> Options {
 /// Whether a process runs: a dead one that nobody has taken away does not.
 fn runs(pid: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let state = stat
-        .rsplit(')')
-        .next()
-        .and_then(|rest| rest.trim().chars().next());
+    let state = stat.rsplit(')').next().and_then(|rest| rest.trim().chars().next());
     !matches!(state, None | Some('Z' | 'X'))
 }
 
@@ -50,10 +47,7 @@ fn a_command_that_is_late_is_killed_with_all_it_started() {
     let engine = Engine::in_memory(with(hook)).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
     let refused = task.checkpoint(Mark::new()).unwrap_err();
-    assert!(
-        refused.to_string().contains("took longer than 500 ms"),
-        "{refused}"
-    );
+    assert!(refused.to_string().contains("took longer than 500 ms"), "{refused}");
     let pids = lines(&pids);
     assert_eq!(pids.len(), 3);
     for pid in &pids {
@@ -118,14 +112,11 @@ fn a_command_after_something_is_not_waited_for_by_whoever_did_it() {
 #[test]
 fn a_command_that_reads_nothing_and_prints_much_is_done_when_it_ends() {
     let script = "yes | head -c 5000000; yes | head -c 5000000 >&2";
-    let hook = CommandHook::new("sh")
-        .args(["-c", script])
-        .on(HookPoint::Event);
+    let hook = CommandHook::new("sh").args(["-c", script]).on(HookPoint::Event);
     let (listener, heard) = Listener::new();
     let engine = Engine::in_memory(with(hook).hook(listener)).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
-    task.append(Message::text("user", &"x".repeat(8 << 20)))
-        .unwrap();
+    task.append(Message::text("user", &"x".repeat(8 << 20))).unwrap();
     engine.close().unwrap();
     assert_eq!(heard.all().len(), 2);
     assert_eq!(heard.alerts.try_iter().count(), 0);

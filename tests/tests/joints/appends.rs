@@ -8,10 +8,7 @@ fn said(text: &str) -> Body {
 
 /// A body that says it is a mark and is none.
 fn no_mark() -> Body {
-    Body::Unknown {
-        kind: CheckpointMarked::KIND,
-        payload: vec![0xFF; 3],
-    }
+    Body::Unknown { kind: CheckpointMarked::KIND, payload: vec![0xFF; 3] }
 }
 
 #[test]
@@ -56,10 +53,7 @@ fn a_refused_append_does_not_keep_the_store_from_opening_after_a_kill() {
 fn a_body_of_a_known_kind_is_taken_as_its_structure_only() {
     let engine = Engine::in_memory(Options::default()).unwrap();
     let task = engine.start_task("essay", "ana").unwrap();
-    let long = CheckpointMarked {
-        label: Some("l".repeat(5000)),
-        ..CheckpointMarked::default()
-    };
+    let long = CheckpointMarked { label: Some("l".repeat(5000)), ..CheckpointMarked::default() };
     let (kind, payload) = Body::CheckpointMarked(long).encode();
     let mut refused = 0;
     for body in [Body::Unknown { kind, payload }, no_mark()] {

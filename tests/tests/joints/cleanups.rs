@@ -17,9 +17,7 @@ struct Waits {
 fn decode(bytes: &[u8]) -> Result<u64> {
     let len = bytes.len();
     let bytes = bytes.try_into();
-    bytes
-        .map(u64::from_le_bytes)
-        .map_err(|_| Error::corrupt("count", 8, len))
+    bytes.map(u64::from_le_bytes).map_err(|_| Error::corrupt("count", 8, len))
 }
 
 impl Reducer for Waits {
@@ -53,16 +51,12 @@ impl Reducer for Waits {
 fn a_checkpoint_that_is_marked_while_a_cleanup_runs_stays() {
     let dir = tempfile::tempdir().unwrap();
     let ((reached, is_reached), (go, goes)) = (channel(), channel());
-    let waits = Waits {
-        reached: Mutex::new(reached),
-        go: Mutex::new(goes),
-    };
+    let waits = Waits { reached: Mutex::new(reached), go: Mutex::new(goes) };
     let options = Options::default().snapshots(false).reducer(waits);
     let engine = Engine::open(dir.path().join("store"), options).unwrap();
     let task = engine.start_task("essay", "ana").unwrap();
     for n in 0..20 {
-        task.append(Message::text("user", &format!("m{n}")))
-            .unwrap();
+        task.append(Message::text("user", &format!("m{n}"))).unwrap();
     }
     let branch = engine.branch(&task.point(3).unwrap(), None).unwrap();
     for _ in 0..3 {
@@ -76,10 +70,7 @@ fn a_checkpoint_that_is_marked_while_a_cleanup_runs_stays() {
         let mark = branch.checkpoint(Mark::new().label("good")).unwrap();
         drop(go);
         let report = cleanup.join().unwrap();
-        assert!(
-            report.tasks.iter().all(|task| task.error.is_none()),
-            "{report:?}"
-        );
+        assert!(report.tasks.iter().all(|task| task.error.is_none()), "{report:?}");
         mark
     });
     let point = engine.point(&format!("@{}", mark.id)).unwrap();
@@ -153,22 +144,15 @@ fn a_lineage_that_forks_before_the_base_of_its_parent_keeps_all_of_its_own() {
     let engine = Engine::in_memory(Options::default()).unwrap();
     let task = engine.start_task("essay", "ana").unwrap();
     let branch = engine.branch(&task.point(0).unwrap(), None).unwrap();
-    branch
-        .append(Body::from(Message::text("user", "of the branch")))
-        .unwrap();
+    branch.append(Body::from(Message::text("user", "of the branch"))).unwrap();
     for n in 0..4 {
-        task.append(Message::text("user", &format!("m{n}")))
-            .unwrap();
+        task.append(Message::text("user", &format!("m{n}"))).unwrap();
         task.checkpoint(Mark::new()).unwrap();
     }
     let policy = Retention::new().keep(1).undo(0).keep_lineages(true);
     let report = engine.retain(&policy).unwrap();
     assert!(!report.tasks[0].trimmed.is_empty(), "{report:?}");
-    let read: Vec<_> = branch
-        .read(..)
-        .unwrap()
-        .map(|event| event.unwrap().offset)
-        .collect();
+    let read: Vec<_> = branch.read(..).unwrap().map(|event| event.unwrap().offset).collect();
     assert_eq!(read, [0, 1]);
     branch.checkpoint(Mark::new()).unwrap();
     let point = branch.point(2).unwrap();

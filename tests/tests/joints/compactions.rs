@@ -13,10 +13,7 @@ use crate::holding;
 
 fn blob(bytes: Vec<u8>) -> Body {
     let data = Data::Bytes(bytes);
-    Body::from(Application {
-        name: "s".into(),
-        data,
-    })
+    Body::from(Application { name: "s".into(), data })
 }
 
 /// A MiB of events that do not compress.
@@ -38,25 +35,18 @@ fn a_compaction_ends_beside_a_writer_that_never_pauses() {
     for n in 0..10 {
         task.append(megabyte(n)).unwrap();
     }
-    engine
-        .erase(&engine.point("essay@1").unwrap(), None)
-        .unwrap();
+    engine.erase(&engine.point("essay@1").unwrap(), None).unwrap();
     let ended = AtomicBool::new(false);
     let written = thread::scope(|scope| {
         let writer = scope.spawn(|| {
             let appends = (0..2000).map(|n| other.append(megabyte(n % 8)).unwrap());
-            appends
-                .take_while(|_| !ended.load(Ordering::Relaxed))
-                .count()
+            appends.take_while(|_| !ended.load(Ordering::Relaxed)).count()
         });
         engine.compact(&mut |_| {}).unwrap();
         ended.store(true, Ordering::Relaxed);
         writer.join().unwrap()
     });
-    assert!(
-        written < 1000,
-        "the compaction waited for {written} MiB of others"
-    );
+    assert!(written < 1000, "the compaction waited for {written} MiB of others");
 }
 
 #[test]
@@ -68,9 +58,7 @@ fn opening_reads_no_archive_because_an_event_was_erased_once() {
     for n in 0..10 {
         task.append(megabyte(n)).unwrap();
     }
-    engine
-        .erase(&engine.point("essay@1").unwrap(), None)
-        .unwrap();
+    engine.erase(&engine.point("essay@1").unwrap(), None).unwrap();
     engine.compact(&mut |_| {}).unwrap();
     drop(task);
     engine.close().unwrap();
@@ -103,14 +91,8 @@ fn what_was_set_aside_does_not_keep_what_was_erased() {
     // Nothing was withdrawn: what was set aside stays.
     engine.compact(&mut |_| {}).unwrap();
     let aside = root.join("damaged");
-    assert!(
-        holding(&root, needle)
-            .iter()
-            .any(|path| path.starts_with(&aside))
-    );
-    engine
-        .erase(&engine.point("essay@1").unwrap(), None)
-        .unwrap();
+    assert!(holding(&root, needle).iter().any(|path| path.starts_with(&aside)));
+    engine.erase(&engine.point("essay@1").unwrap(), None).unwrap();
     engine.compact(&mut |_| {}).unwrap();
     engine.close().unwrap();
     assert_eq!(holding(&root, needle), Vec::<PathBuf>::new());

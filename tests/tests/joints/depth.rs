@@ -19,10 +19,7 @@ fn a_lineage_of_many_short_forks_gets_snapshots() {
     }
     // A spacing is 64 KiB at least: not each lineage has one.
     let made = engine.stats().unwrap().snapshots;
-    assert!(
-        made < restores / 10,
-        "{made} snapshots of {restores} lineages"
-    );
+    assert!(made < restores / 10, "{made} snapshots of {restores} lineages");
     let state = engine.run_state(&engine.point("essay").unwrap()).unwrap();
     assert_eq!(state.messages.len(), restores);
 }
@@ -51,24 +48,12 @@ fn keys_labels_and_parents_are_found_through_a_thousand_restores() {
     assert_eq!(again.first, root.first);
     let other = Append::from(Message::text("user", "pay 18")).key("payment-18");
     assert!(!task.append(other).unwrap().repeated);
-    assert_eq!(
-        engine.point("essay@first").unwrap().checkpoint,
-        Some(first.id)
-    );
+    assert_eq!(engine.point("essay@first").unwrap().checkpoint, Some(first.id));
     let marked = task.checkpoint(Mark::new()).unwrap();
     assert_eq!(marked.parent, Some(second.id));
     // Before the payment its key is free, and after it is not.
-    let before = engine
-        .restore(&task.point(root.first).unwrap(), None)
-        .unwrap();
+    let before = engine.restore(&task.point(root.first).unwrap(), None).unwrap();
     assert!(!before.append(pay()).unwrap().repeated);
-    assert!(
-        engine
-            .undo("essay")
-            .unwrap()
-            .append(pay())
-            .unwrap()
-            .repeated
-    );
+    assert!(engine.undo("essay").unwrap().append(pay()).unwrap().repeated);
     assert_eq!(task.lineages().unwrap().len(), 1 + 1000 + 100 + 1);
 }

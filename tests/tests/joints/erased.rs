@@ -87,9 +87,7 @@ fn a_short_body_that_was_erased_cannot_be_guessed() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("store");
     let engine = store(&root);
-    engine
-        .erase(&engine.point("essay@11").unwrap(), None)
-        .unwrap();
+    engine.erase(&engine.point("essay@11").unwrap(), None).unwrap();
     // Both copies are the same before the compaction, between its steps, and after it.
     for _ in 0..2 {
         let report = engine.verify(None, &mut |_, _| {}).unwrap();
@@ -113,9 +111,7 @@ fn nor_where_the_first_sections_of_its_append_are_trimmed() {
     engine.retain(&Retention::new().keep(1).undo(0)).unwrap();
     engine.compact(&mut |_| {}).unwrap();
     assert!(task.read(..).unwrap().next().unwrap().unwrap().offset > 0);
-    engine
-        .erase(&engine.point("essay@11").unwrap(), None)
-        .unwrap();
+    engine.erase(&engine.point("essay@11").unwrap(), None).unwrap();
     engine.compact(&mut |_| {}).unwrap();
     let report = engine.verify(None, &mut |_, _| {}).unwrap();
     assert!(report.is_clean(), "{:?}", report.faults.first());
@@ -135,13 +131,10 @@ fn a_base_is_not_made_of_a_snapshot_with_what_was_erased() {
     task.checkpoint(Mark::new()).unwrap();
     // The snapshotter is another thread: more events until it made one.
     while engine.stats().unwrap().snapshots < 2 {
-        task.append(Message::text("user", &"word ".repeat(200)))
-            .unwrap();
+        task.append(Message::text("user", &"word ".repeat(200))).unwrap();
     }
     let head = task.head().unwrap().next;
-    engine
-        .erase(&engine.point("essay@1").unwrap(), None)
-        .unwrap();
+    engine.erase(&engine.point("essay@1").unwrap(), None).unwrap();
     // A base at every place at which that snapshot may be.
     for at in 2..=head {
         task.checkpoint(Mark::new().at(at)).unwrap();
@@ -153,9 +146,6 @@ fn a_base_is_not_made_of_a_snapshot_with_what_was_erased() {
         let chunks = engine.chunks();
         let state = state.to_json(chunks.as_ref(), MessageRange::All).unwrap();
         let text = state.to_string();
-        assert!(
-            !text.contains("my pin"),
-            "it is there with {keep} checkpoints"
-        );
+        assert!(!text.contains("my pin"), "it is there with {keep} checkpoints");
     }
 }

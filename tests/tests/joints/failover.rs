@@ -45,19 +45,13 @@ fn a_pending_restore_of_one_task_is_no_failure_of_the_disk() {
     task.append(Message::text("user", "one")).unwrap();
     let point = task.point(1).unwrap();
     let with: Vec<Arc<dyn Participant>> = vec![Arc::new(Stuck)];
-    assert!(
-        engine
-            .restore_with(&point, Scope::All, None, &with)
-            .is_err()
-    );
+    assert!(engine.restore_with(&point, Scope::All, None, &with).is_err());
     assert_eq!(engine.pending_restores().unwrap().len(), 1);
 
     let held = store.append("held", Message::text("user", "two"));
     assert_eq!(held.unwrap_err().kind(), ErrorKind::Unavailable);
     assert_eq!(store.health(), Health::Healthy);
-    let done = store
-        .append("free", Message::text("user", "three"))
-        .unwrap();
+    let done = store.append("free", Message::text("user", "three")).unwrap();
     assert!(matches!(done, Accepted::Appended(_)), "{done:?}");
     free.append(Message::text("user", "four")).unwrap();
     let stats = store.stats();

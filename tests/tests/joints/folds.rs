@@ -58,16 +58,11 @@ fn a_fold_that_is_under_way_does_not_bring_back_what_is_erased() {
     let name = "s".into();
     task.append(Body::from(Application { name, data })).unwrap();
     let ((reached, is_reached), (go, goes)) = (channel(), channel());
-    let slow = Slow {
-        reached: Mutex::new(reached),
-        go: Mutex::new(goes),
-    };
+    let slow = Slow { reached: Mutex::new(reached), go: Mutex::new(goes) };
     thread::scope(|scope| {
         scope.spawn(|| drop(engine.state(&slow, &engine.point("essay").unwrap())));
         is_reached.recv().unwrap();
-        engine
-            .erase(&engine.point("essay@1").unwrap(), None)
-            .unwrap();
+        engine.erase(&engine.point("essay@1").unwrap(), None).unwrap();
         go.send(()).unwrap();
     });
     assert!(!holding(&root, &secret[100..160]).is_empty());
@@ -84,8 +79,7 @@ fn a_state_that_is_kept_is_folded_on_by_descendants_up_to_their_fork_and_no_furt
     let mut random = Random::new(7);
     let mut points = Vec::new();
     for n in 0..60 {
-        task.append(Message::text("user", &format!("message {n}")))
-            .unwrap();
+        task.append(Message::text("user", &format!("message {n}"))).unwrap();
         let mark = task.checkpoint(Mark::new()).unwrap();
         let point = engine.point(&mark.id.to_string()).unwrap();
         engine.run_state(&point).unwrap();
@@ -100,10 +94,7 @@ fn a_state_that_is_kept_is_folded_on_by_descendants_up_to_their_fork_and_no_furt
     }
     drop(task);
     engine.close().unwrap();
-    let none = KeepStates {
-        count: 0,
-        ..KeepStates::default()
-    };
+    let none = KeepStates { count: 0, ..KeepStates::default() };
     let engine = Engine::open(&root, Options::default().keep_states(none)).unwrap();
     for (point, state) in points {
         assert_eq!(engine.run_state(&point).unwrap(), state, "{point:?}");

@@ -41,10 +41,7 @@ fn keys_stay_used_where_a_cleanup_runs_during_a_compaction() {
             done.set(true);
             let policy = Retention::new().keep(1).undo(0);
             let report = engine.retain(&policy).unwrap();
-            assert!(
-                report.tasks.iter().any(|task| !task.trimmed.is_empty()),
-                "{report:?}"
-            );
+            assert!(report.tasks.iter().any(|task| !task.trimmed.is_empty()), "{report:?}");
         }
     });
     compacted.unwrap();
@@ -60,10 +57,7 @@ fn trimmed_and_damaged(root: &Path) {
     paid(&engine, 20);
     engine.retain(&Retention::new().keep(1).undo(0)).unwrap();
     let task = engine.task("essay").unwrap();
-    assert!(
-        task.append(keyed(17)).unwrap().repeated,
-        "the base keeps the key"
-    );
+    assert!(task.append(keyed(17)).unwrap().repeated, "the base keeps the key");
     drop(task);
     engine.close().unwrap();
     for path in folder::files(&root.join("packs"), ".pack").unwrap() {
@@ -119,15 +113,10 @@ fn an_append_with_a_checkpoint_is_repeated_also_once_the_checkpoint_was_removed(
     let step = || keyed(1).mark(Mark::new().label("step-1"));
     let done = task.append(step()).unwrap();
     assert_eq!(task.append(step()).unwrap().checkpoint, done.checkpoint);
-    engine
-        .remove_checkpoints(&[done.checkpoint.unwrap()])
-        .unwrap();
+    engine.remove_checkpoints(&[done.checkpoint.unwrap()]).unwrap();
     let again = task.append(step()).unwrap();
     assert!(again.repeated);
-    assert_eq!(
-        (again.first, again.head, again.checkpoint),
-        (done.first, done.head, None)
-    );
+    assert_eq!((again.first, again.head, again.checkpoint), (done.first, done.head, None));
     for other in [Mark::new().label("step-2"), Mark::new()] {
         let error = task.append(keyed(1).mark(other)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Conflict);

@@ -20,11 +20,8 @@ pub struct Place {
 
 impl Place {
     pub fn begin() -> Self {
-        let mut place = Self {
-            dir: tempfile::tempdir().unwrap(),
-            engine: None,
-            victim: "t".into(),
-        };
+        let mut place =
+            Self { dir: tempfile::tempdir().unwrap(), engine: None, victim: "t".into() };
         place.reopen();
         place.engine().start_task("t", "ana").unwrap();
         let other = place.engine().start_task("other", "bob").unwrap();
@@ -71,9 +68,7 @@ impl Place {
 
     pub fn capture(&self, workspace: &Workspace, label: &str) {
         let mark = Some(Mark::new().label(label));
-        workspace
-            .capture(self.engine(), &self.task(), mark)
-            .unwrap();
+        workspace.capture(self.engine(), &self.task(), mark).unwrap();
     }
 }
 
@@ -143,17 +138,7 @@ pub fn based(place: &Place) -> u64 {
     let policy = Retention::new().keep(1).undo(0);
     place.engine().retain(&policy).unwrap();
     place.engine().compact(&mut |_| {}).unwrap();
-    assert!(
-        place
-            .task()
-            .read(..)
-            .unwrap()
-            .next()
-            .unwrap()
-            .unwrap()
-            .offset
-            > 0
-    );
+    assert!(place.task().read(..).unwrap().next().unwrap().unwrap().offset > 0);
     0
 }
 
@@ -195,10 +180,7 @@ impl Participant for Part {
             participant: "part".into(),
             place: Data::Json(json(&json!(text))),
             note: Some(json(&json!(text))),
-            plan: milepost_codec::ChunkList {
-                len: text.len() as u64,
-                chunks: plan,
-            },
+            plan: milepost_codec::ChunkList { len: text.len() as u64, chunks: plan },
             roots: Vec::new(),
         })
     }

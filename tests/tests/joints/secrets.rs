@@ -14,9 +14,7 @@ use crate::readers::{Readers, beside_a_fold};
 
 /// A text that nothing else has.
 fn secret(random: &mut Random) -> String {
-    (0..3)
-        .map(|_| format!("{:016x}", random.number()))
-        .collect()
+    (0..3).map(|_| format!("{:016x}", random.number())).collect()
 }
 
 /// Takes the secret away.

@@ -28,9 +28,7 @@ fn a_reader_that_is_behind_does_not_give_what_was_erased() {
     task.append(said("SECRET")).unwrap();
     let mut iterator = task.read(..).unwrap();
     iterator.next().unwrap().unwrap();
-    engine
-        .erase(&engine.point("essay@1").unwrap(), None)
-        .unwrap();
+    engine.erase(&engine.point("essay@1").unwrap(), None).unwrap();
     assert_eq!(subscribed.try_next().unwrap().unwrap().body, None);
     let Some(Followed::Event(event)) = follower.try_next().unwrap() else {
         panic!("an event is due")
@@ -89,9 +87,6 @@ fn a_follower_of_a_lineage_that_was_dropped_goes_on_with_the_active_one() {
     assert!(!report.tasks[0].dropped.is_empty(), "{report:?}");
     let moved = follower.try_next().unwrap();
     let active = task.lineage().id();
-    assert!(
-        matches!(moved, Some(Followed::Moved(moved)) if moved.to == active),
-        "{moved:?}"
-    );
+    assert!(matches!(moved, Some(Followed::Moved(moved)) if moved.to == active), "{moved:?}");
     while follower.try_next().unwrap().is_some() {}
 }

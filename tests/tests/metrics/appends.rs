@@ -30,10 +30,7 @@ fn every_append_is_counted_once_and_each_commit_is_one_sync() {
     assert_eq!(now.journal_syncs, now.commits);
     assert_eq!(now.events, engine.stats().unwrap().events);
     assert_eq!(now.commits, engine.stats().unwrap().seq, "a new store");
-    assert_eq!(
-        (now.appends_per_commit.max(), now.events_per_commit.max()),
-        (1, 3)
-    );
+    assert_eq!((now.appends_per_commit.max(), now.events_per_commit.max()), (1, 3));
     let bytes = now.journal_bytes - before.journal_bytes;
     assert!(bytes > engine.stats().unwrap().event_bytes / 2, "{bytes}");
     assert_eq!((now.append_errors, now.repeated), (0, 0));
@@ -74,9 +71,7 @@ fn tickets_are_timed_until_their_result_is_there_and_share_commits() {
     let engine = store(dir.path());
     let task = engine.task("t").unwrap();
     let before = engine.metrics();
-    let tickets: Vec<Ticket> = (0..2000)
-        .map(|n| task.submit(message(n)).unwrap())
-        .collect();
+    let tickets: Vec<Ticket> = (0..2000).map(|n| task.submit(message(n)).unwrap()).collect();
     for ticket in tickets {
         ticket.wait().unwrap();
     }
@@ -123,13 +118,7 @@ fn an_append_that_was_there_is_repeated_and_each_that_is_refused_is_an_error() {
     refused("head", append(behind.clone()), ErrorKind::Conflict);
     let none = Append::batch(Vec::<Body>::new());
     refused("empty", append(none), ErrorKind::Invalid);
-    let change = |from, to| {
-        Append::from(ControlChanged {
-            from,
-            to,
-            reason: None,
-        })
-    };
+    let change = |from, to| Append::from(ControlChanged { from, to, reason: None });
     let illegal = change(RunControl::Idle, RunControl::Paused);
     refused("control", append(illegal.clone()), ErrorKind::Invalid);
     let queued = task.submit(illegal).err().map(|e| e.kind());

@@ -25,16 +25,11 @@ fn work(engine: &Engine) {
     task.append(bodies::bytes(1, 1_000_000)).unwrap();
     task.append(Append::from(message(1)).key("k")).unwrap();
     task.append(Append::from(message(1)).key("k")).unwrap();
-    task.append(Append::from(message(1)).expect_head(1))
-        .unwrap_err();
+    task.append(Append::from(message(1)).expect_head(1)).unwrap_err();
     let point = engine.point("t@m3").unwrap();
     engine.restore(&point, None).unwrap();
     engine.drain().unwrap();
-    engine
-        .task("t")
-        .unwrap()
-        .append(bodies::bytes(2, 1000))
-        .unwrap();
+    engine.task("t").unwrap().append(bodies::bytes(2, 1000)).unwrap();
 }
 
 #[test]
@@ -54,10 +49,7 @@ fn a_recorder_is_told_the_same_numbers_and_is_asked_for_handles_once() {
     };
     assert_eq!(lag_commits, 1);
     assert_eq!(numbers.gauge("milepost_applier_lag_commits"), 1.0);
-    assert_eq!(
-        numbers.gauge("milepost_applier_lag_bytes"),
-        lag_bytes as f64
-    );
+    assert_eq!(numbers.gauge("milepost_applier_lag_bytes"), lag_bytes as f64);
     engine.close().unwrap();
     let now = rest.metrics();
     check(&now);

@@ -62,10 +62,7 @@ fn beside_a_writer_a_look_shows_all_that_was_acknowledged_before_and_nothing_els
             let engine = Engine::open(&root, to_read()).unwrap();
             let after = acked.load(Ordering::Acquire);
             seen = messages(&engine);
-            assert!(
-                before <= seen,
-                "look {look}: {before} were acknowledged, {seen} are seen"
-            );
+            assert!(before <= seen, "look {look}: {before} were acknowledged, {seen} are seen");
             assert!(seen <= after + 1, "look {look}");
             // It does not follow the writer.
             assert_eq!(messages(&engine), seen);
@@ -91,15 +88,11 @@ fn what_a_kill_left_is_looked_at_and_a_torn_end_is_the_end() {
     folder::copy_store(&root, &copy).unwrap();
     writer.close().unwrap();
     // Half of a frame behind the last one, as a write that was cut short leaves it.
-    let segment = folder::files(&copy.join("journal"), ".seg")
-        .unwrap()
-        .pop()
-        .unwrap();
+    let segment = folder::files(&copy.join("journal"), ".seg").unwrap().pop().unwrap();
     let bytes = std::fs::read(&segment).unwrap();
     let end = bytes.iter().rposition(|byte| *byte != 0).unwrap() + 1;
     let file = OpenOptions::new().write(true).open(&segment).unwrap();
-    file.write_all_at(b"half of a frame", (end as u64).next_multiple_of(8))
-        .unwrap();
+    file.write_all_at(b"half of a frame", (end as u64).next_multiple_of(8)).unwrap();
     let files = tree(&copy);
     let engine = Engine::open(&copy, to_read()).unwrap();
     assert_eq!(messages(&engine), 500);
@@ -137,20 +130,14 @@ fn a_compaction_during_a_look_gives_right_events_or_an_error_that_says_to_open_a
             Ok(event) => assert_eq!(&event, before),
             Err(error) => {
                 assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
-                assert!(
-                    error.to_string().contains("open the store again"),
-                    "{error}"
-                );
+                assert!(error.to_string().contains("open the store again"), "{error}");
                 refused += 1;
             }
         }
     }
     assert!(refused > 0, "the chunks of offset {last} are gone");
     let error = look.verify(None, &mut |_, _| {}).unwrap_err();
-    assert!(
-        error.to_string().contains("open the store again"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("open the store again"), "{error}");
     look.close().unwrap();
     let look = Engine::open(&root, to_read()).unwrap();
     assert_same(&answers(&look), &answers(&writer));
@@ -194,10 +181,7 @@ fn looks_beside_compactions_are_right_or_say_to_open_again() {
                 }
                 Err(error) => {
                     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
-                    assert!(
-                        error.to_string().contains("open the store again"),
-                        "{error}"
-                    );
+                    assert!(error.to_string().contains("open the store again"), "{error}");
                 }
             }
             if stop.load(Ordering::Acquire) && right > 0 {

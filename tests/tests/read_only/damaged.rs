@@ -38,10 +38,7 @@ fn damage_in_the_archive_is_not_believed_and_the_error_says_what_repairs_it() {
         let files = tree(&root);
         let error = Engine::open(&root, to_read()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Corrupt, "{at}: {error}");
-        assert!(
-            error.to_string().contains("open it for writing"),
-            "{at}: {error}"
-        );
+        assert!(error.to_string().contains("open it for writing"), "{at}: {error}");
         assert!(tree(&root) == files);
         folder::flip(file, at).unwrap();
     }
@@ -54,16 +51,10 @@ fn a_chunk_that_is_damaged_is_an_error_of_what_needs_it_and_no_other() {
     let root = dir.path().join("store");
     let engine = Engine::open(&root, Options::default()).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
-    let one = task
-        .append(milepost_tests::bodies::bytes(1, 300_000))
-        .unwrap();
-    let other = task
-        .append(milepost_tests::bodies::bytes(2, 300_000))
-        .unwrap();
+    let one = task.append(milepost_tests::bodies::bytes(1, 300_000)).unwrap();
+    let other = task.append(milepost_tests::bodies::bytes(2, 300_000)).unwrap();
     engine.close().unwrap();
-    let pack = folder::files(&root.join("packs"), ".pack")
-        .unwrap()
-        .remove(0);
+    let pack = folder::files(&root.join("packs"), ".pack").unwrap().remove(0);
     folder::flip(&pack, 1000).unwrap();
     let files = tree(&root);
     let engine = Engine::open(&root, to_read()).unwrap();
@@ -84,15 +75,11 @@ fn commits_that_were_acknowledged_and_are_gone_refuse_the_look() {
     let engine = Engine::open(&root, Options::default()).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
     for n in 0..50 {
-        task.append(milepost_tests::bodies::text_message(n))
-            .unwrap();
+        task.append(milepost_tests::bodies::text_message(n)).unwrap();
     }
     folder::copy_store(&root, &copy).unwrap();
     engine.close().unwrap();
-    let segment = folder::files(&copy.join("journal"), ".seg")
-        .unwrap()
-        .pop()
-        .unwrap();
+    let segment = folder::files(&copy.join("journal"), ".seg").unwrap().pop().unwrap();
     let bytes = std::fs::read(&segment).unwrap();
     let end = bytes.iter().rposition(|byte| *byte != 0).unwrap();
     folder::flip(&segment, end as u64 - 40).unwrap();

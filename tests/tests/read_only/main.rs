@@ -50,13 +50,7 @@ pub fn tree(root: &Path) -> BTreeMap<PathBuf, Seen> {
         } else {
             bytes = fs::read(&path).unwrap();
         }
-        let seen = (
-            meta.ino(),
-            meta.mode(),
-            meta.mtime_nsec(),
-            meta.ctime_nsec(),
-            bytes,
-        );
+        let seen = (meta.ino(), meta.mode(), meta.mtime_nsec(), meta.ctime_nsec(), bytes);
         tree.insert(path, seen);
     }
     tree
@@ -154,40 +148,28 @@ pub fn filled(root: &Path, options: Options) {
     for (n, id) in ["essay", "tuning", "gone"].into_iter().enumerate() {
         let task = engine.start_task(id, "ana").unwrap();
         for n in 0..200_u64 {
-            task.append(Message::text("user", &bodies::text(n, 600)))
-                .unwrap();
+            task.append(Message::text("user", &bodies::text(n, 600))).unwrap();
             if n % 50 == 10 {
-                task.checkpoint(Mark::new().label(format!("at-{n}")))
-                    .unwrap();
+                task.checkpoint(Mark::new().label(format!("at-{n}"))).unwrap();
             }
         }
         let long: Vec<Body> = vec![bodies::bytes(n as u64, 700_000)];
-        task.append(milepost::Append::batch(long).key("a-key"))
-            .unwrap();
+        task.append(milepost::Append::batch(long).key("a-key")).unwrap();
     }
     let point = engine.point("essay@at-60").unwrap();
     let task = engine.restore(&point, Some("again")).unwrap();
     task.append(Message::text("user", "another way")).unwrap();
-    let branch = engine
-        .branch(&engine.point("essay@30").unwrap(), None)
-        .unwrap();
+    let branch = engine.branch(&engine.point("essay@30").unwrap(), None).unwrap();
     branch.append(Message::text("user", "beside it")).unwrap();
     engine.undo("essay").unwrap();
-    let checkpoint = engine
-        .checkpoints(&CheckpointQuery::default())
-        .unwrap()
-        .items[0]
-        .id;
+    let checkpoint = engine.checkpoints(&CheckpointQuery::default()).unwrap().items[0].id;
     engine.pin(&checkpoint, Some("for ever")).unwrap();
-    engine
-        .erase(&engine.point("essay@7").unwrap(), None)
-        .unwrap();
+    engine.erase(&engine.point("essay@7").unwrap(), None).unwrap();
     let policy = milepost::Retention::new().task("tuning").keep(1).undo(0);
     engine.retain(&policy).unwrap();
     engine.delete_task("gone").unwrap();
     engine.compact(&mut |_| {}).unwrap();
     let task = engine.task("tuning").unwrap();
-    task.append(Message::text("user", "behind the compaction"))
-        .unwrap();
+    task.append(Message::text("user", "behind the compaction")).unwrap();
     engine.close().unwrap();
 }

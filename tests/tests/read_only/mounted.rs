@@ -45,10 +45,7 @@ fn a_store_on_a_read_only_mount_is_looked_at_and_its_index_goes_with_the_look() 
         let mut command = Command::new("unshare");
         command.args(["--mount", "--map-root-user", "sh", "-c", script]);
         command.arg(&root).args(then);
-        command
-            .env(STORE, &root)
-            .env(SAID, &said)
-            .env("TMPDIR", &tmp);
+        command.env(STORE, &root).env(SAID, &said).env("TMPDIR", &tmp);
         command.output()
     };
     if !mounts(&["true".as_ref()]).is_ok_and(|done| done.status.success()) {
@@ -58,11 +55,7 @@ fn a_store_on_a_read_only_mount_is_looked_at_and_its_index_goes_with_the_look() 
     let me = std::env::current_exe().unwrap();
     let name = "mounted::child_that_looks_at_a_store";
     let done = mounts(&[me.as_os_str(), "--exact".as_ref(), name.as_ref()]).unwrap();
-    assert!(
-        done.status.success(),
-        "{}",
-        String::from_utf8_lossy(&done.stdout)
-    );
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
     assert_eq!(fs::read_to_string(said).unwrap(), before.join("\n"));
     assert!(tree(&root) == files);
     assert_eq!(fs::read_dir(&tmp).unwrap().count(), 0, "the index is left");

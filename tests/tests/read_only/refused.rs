@@ -17,10 +17,7 @@ fn every_write_is_refused_says_why_and_changes_nothing() {
     let task = engine.task("essay").unwrap();
     let point = engine.point("essay@5").unwrap();
     let lineage = task.lineage_named(task.lineage().id()).unwrap();
-    let all = engine
-        .checkpoints(&CheckpointQuery::default())
-        .unwrap()
-        .items;
+    let all = engine.checkpoints(&CheckpointQuery::default()).unwrap().items;
     let (one, pinned) = (all[1].id, all[0].id);
     let message = || Message::text("user", "more");
     let long = || milepost_tests::bodies::bytes(1, 600_000);
@@ -33,10 +30,7 @@ fn every_write_is_refused_says_why_and_changes_nothing() {
         ("submit", task.submit(message()).unwrap_err()),
         ("try", task.try_submit(&message().into()).unwrap_err()),
         ("checkpoint", task.checkpoint(Mark::new()).unwrap_err()),
-        (
-            "pause",
-            task.change_control(RunControl::Running, None).unwrap_err(),
-        ),
+        ("pause", task.change_control(RunControl::Running, None).unwrap_err()),
         ("restore", engine.restore(&point, None).unwrap_err()),
         ("branch", engine.branch(&point, None).unwrap_err()),
         ("undo", engine.undo("tuning").unwrap_err()),
@@ -44,20 +38,11 @@ fn every_write_is_refused_says_why_and_changes_nothing() {
         ("unpin", engine.unpin(&pinned).unwrap_err()),
         ("erase", engine.erase(&point, None).unwrap_err()),
         ("remove", engine.remove_checkpoints(&[one]).unwrap_err()),
-        (
-            "retain",
-            engine.retain(&Retention::new().keep(1)).unwrap_err(),
-        ),
+        ("retain", engine.retain(&Retention::new().keep(1)).unwrap_err()),
         ("delete", engine.delete_task("essay").unwrap_err()),
-        (
-            "delete all",
-            engine.delete_user("ana", &mut |_, _| {}).unwrap_err(),
-        ),
+        ("delete all", engine.delete_user("ana", &mut |_, _| {}).unwrap_err()),
         ("compact", engine.compact(&mut |_| {}).unwrap_err()),
-        (
-            "chunks",
-            engine.chunk_store().put(&[b"content"]).unwrap_err(),
-        ),
+        ("chunks", engine.chunk_store().put(&[b"content"]).unwrap_err()),
     ];
     for (what, error) in refused {
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{what}: {error}");
@@ -79,8 +64,5 @@ fn a_supervisor_takes_no_store_that_it_cannot_write_to() {
     let root = dir.path().join("store");
     filled(&root, Options::default());
     let error = Supervisor::open(&root, to_read(), milepost::Degraded::default()).unwrap_err();
-    assert!(
-        matches!(error.detail(), Some(Detail::ReadOnly { .. })),
-        "{error}"
-    );
+    assert!(matches!(error.detail(), Some(Detail::ReadOnly { .. })), "{error}");
 }

@@ -72,10 +72,7 @@ fn a_store_that_is_not_there_or_has_another_key_is_refused_and_none_is_made() {
 fn a_store_in_which_nothing_was_committed_is_empty() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("store");
-    Engine::open(&root, Options::default())
-        .unwrap()
-        .close()
-        .unwrap();
+    Engine::open(&root, Options::default()).unwrap().close().unwrap();
     for name in ["journal", "archive"] {
         for file in std::fs::read_dir(root.join(name)).unwrap() {
             std::fs::remove_file(file.unwrap().path()).unwrap();
@@ -84,13 +81,7 @@ fn a_store_in_which_nothing_was_committed_is_empty() {
     std::fs::remove_file(root.join("acked")).unwrap();
     let files = tree(&root);
     let engine = Engine::open(&root, to_read()).unwrap();
-    assert!(
-        engine
-            .tasks(&milepost::TaskQuery::default())
-            .unwrap()
-            .items
-            .is_empty()
-    );
+    assert!(engine.tasks(&milepost::TaskQuery::default()).unwrap().items.is_empty());
     engine.close().unwrap();
     assert!(tree(&root) == files);
 }

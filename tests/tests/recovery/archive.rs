@@ -17,11 +17,7 @@ fn a_complete_archive_goes_on() {
     for store in ["closed", "killed", "held"] {
         let root = stores.copy(store, "store");
         let before = Whole::of_store(&root);
-        let archived: Vec<_> = archive(&root)
-            .iter()
-            .map(fs::read)
-            .map(Result::unwrap)
-            .collect();
+        let archived: Vec<_> = archive(&root).iter().map(fs::read).map(Result::unwrap).collect();
         opens(&root, &before, &[], store);
         let now = archive(&root).into_iter().take(archived.len());
         let now: Vec<_> = now.map(fs::read).map(Result::unwrap).collect();
@@ -57,9 +53,7 @@ fn an_archive_file_that_is_cut_or_has_a_damaged_beginning_or_end_is_written_agai
             cut(file, fs::read(file).unwrap().len() / 2);
         }),
         ("empty", |file| cut(file, 0)),
-        ("a bit of the header", |file| {
-            folder::flip(file, 20).unwrap()
-        }),
+        ("a bit of the header", |file| folder::flip(file, 20).unwrap()),
         ("a bit of the last block", |file| {
             folder::flip(file, fs::read(file).unwrap().len() as u64 - 20).unwrap();
         }),
@@ -100,13 +94,7 @@ fn an_archive_file_of_another_store_or_under_another_name_is_written_again_from_
     let root = stores.copy("closed", "store");
     let all = archive(&root);
     fs::copy(&all[0], &all[1]).unwrap();
-    repairs(
-        &root,
-        &before,
-        &expected,
-        &[&file],
-        "a copy of the one before",
-    );
+    repairs(&root, &before, &expected, &[&file], "a copy of the one before");
 }
 
 /// Flips a bit inside the first block of an archive file.

@@ -25,10 +25,7 @@ pub struct Whole {
 impl Whole {
     pub fn of(engine: &Engine) -> Self {
         let tasks = engine.tasks(&TaskQuery::default()).unwrap().items;
-        let query = CheckpointQuery {
-            limit: Some(1000),
-            ..CheckpointQuery::default()
-        };
+        let query = CheckpointQuery { limit: Some(1000), ..CheckpointQuery::default() };
         let mut whole = Self {
             tasks,
             lineages: Vec::new(),
@@ -93,12 +90,9 @@ pub type Found<'a> = (Outcome, &'a str);
 
 fn assert_findings(findings: &[Finding], expected: &[Found<'_>], how: &str) {
     let fits = findings.len() == expected.len()
-        && findings
-            .iter()
-            .zip(expected)
-            .all(|(found, (outcome, place))| {
-                found.outcome == *outcome && found.place.contains(place)
-            });
+        && findings.iter().zip(expected).all(|(found, (outcome, place))| {
+            found.outcome == *outcome && found.place.contains(place)
+        });
     assert!(fits, "{how}: expected {expected:?}, found {findings:#?}");
 }
 
@@ -126,10 +120,7 @@ pub fn goes_on(engine: Engine, root: &Path, how: &str) {
     let _ = fs::remove_dir_all(&killed);
     folder::copy_store(root, &killed).unwrap();
     engine.close().unwrap();
-    for (root, how) in [
-        (root, how),
-        (&killed, &*format!("{how}, killed after that")),
-    ] {
+    for (root, how) in [(root, how), (&killed, &*format!("{how}, killed after that"))] {
         let engine = Engine::open(root, options()).unwrap_or_else(|e| panic!("{how}: again: {e}"));
         let findings = &engine.opened().findings;
         assert!(findings.is_empty(), "{how}: again: {findings:#?}");
@@ -230,12 +221,7 @@ pub fn refuses(whole: &Path, before: &Whole, damage: impl FnOnce(&Path), place: 
     for _ in 0..2 {
         let error = Engine::open(&root, options()).expect_err(how);
         assert_eq!(error.kind(), ErrorKind::Corrupt, "{how}: {error}");
-        let Some(Detail::Corruption {
-            place: named,
-            expected,
-            found,
-        }) = error.detail()
-        else {
+        let Some(Detail::Corruption { place: named, expected, found }) = error.detail() else {
             panic!("I4: {how}: no place in {error}");
         };
         assert!(named.contains(place), "I4: {how}: {named} names no {place}");

@@ -15,8 +15,7 @@ pub fn killed(events: u64) -> (TempDir, PathBuf) {
     let engine = Engine::open(&root, Options::default()).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
     for n in 0..events {
-        task.append(Message::text("user", &format!("message {n}")))
-            .unwrap();
+        task.append(Message::text("user", &format!("message {n}"))).unwrap();
     }
     folder::copy_store(&root, &copy).unwrap();
     engine.close().unwrap();
@@ -106,8 +105,7 @@ fn a_journal_that_was_cut_short_gives_back_every_whole_commit_before_the_cut() {
             clean(&engine);
             // The store goes on from there, and what is appended now stays.
             let task = engine.task("t").unwrap();
-            task.append(Message::text("user", &format!("message {left}")))
-                .unwrap();
+            task.append(Message::text("user", &format!("message {left}"))).unwrap();
             engine.close().unwrap();
             let engine = Engine::open(&root, Options::default()).unwrap();
             assert_eq!(messages(&engine), left + 1, "I1");
@@ -179,12 +177,7 @@ fn a_flipped_bit_in_the_middle_of_the_journal_is_corrupt_and_says_where() {
         };
         refused += 1;
         assert_eq!(error.kind(), ErrorKind::Corrupt, "I4: byte {at}: {error}");
-        let Some(Detail::Corruption {
-            place,
-            expected,
-            found,
-        }) = error.detail()
-        else {
+        let Some(Detail::Corruption { place, expected, found }) = error.detail() else {
             panic!("I4: no place in {error}");
         };
         let name = segment.file_name().unwrap().to_str().unwrap();

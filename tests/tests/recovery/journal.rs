@@ -27,11 +27,7 @@ fn a_journal_that_was_closed_cleanly_goes_on_in_the_same_segment() {
     assert!(engine.opened().findings.is_empty());
     let task = engine.task("essay").unwrap();
     task.append(Message::text("user", "on")).unwrap();
-    assert_eq!(
-        segments(&root),
-        std::slice::from_ref(&segment),
-        "no other was begun"
-    );
+    assert_eq!(segments(&root), std::slice::from_ref(&segment), "no other was begun");
     assert_eq!(frames(&segment).len(), frames_before + 1);
     drop(task);
     engine.close().unwrap();

@@ -54,20 +54,11 @@ struct Whole {
 fn whole(engine: &Engine) -> Whole {
     let task = engine.task("t").unwrap();
     assert_eq!(messages(engine), 24);
-    let query = milepost::CheckpointQuery {
-        limit: Some(1000),
-        ..Default::default()
-    };
+    let query = milepost::CheckpointQuery { limit: Some(1000), ..Default::default() };
     Whole {
         events: task.read(..).unwrap().map(|e| e.unwrap()).collect(),
         head: task.head().unwrap(),
-        checkpoints: engine
-            .checkpoints(&query)
-            .unwrap()
-            .items
-            .iter()
-            .map(|c| c.id)
-            .collect(),
+        checkpoints: engine.checkpoints(&query).unwrap().items.iter().map(|c| c.id).collect(),
     }
 }
 
@@ -75,10 +66,7 @@ fn read_all(engine: &Engine) -> milepost::Result<()> {
     for event in engine.task("t")?.read(..)? {
         event?;
     }
-    let query = milepost::CheckpointQuery {
-        limit: Some(1000),
-        ..Default::default()
-    };
+    let query = milepost::CheckpointQuery { limit: Some(1000), ..Default::default() };
     engine.checkpoints(&query)?;
     Ok(())
 }
@@ -119,12 +107,7 @@ fn sled_is_rebuilt_from_journal_and_archive_whatever_happened_to_it() {
         Box::new(|sled| {
             let db = sled.join("db");
             let len = fs::metadata(&db).unwrap().len();
-            fs::File::options()
-                .write(true)
-                .open(&db)
-                .unwrap()
-                .set_len(len / 2)
-                .unwrap();
+            fs::File::options().write(true).open(&db).unwrap().set_len(len / 2).unwrap();
             "cut in half".into()
         }),
     ];
@@ -141,13 +124,7 @@ fn sled_is_rebuilt_from_journal_and_archive_whatever_happened_to_it() {
         damages.push(Box::new(move |sled| {
             for entry in fs::read_dir(sled).unwrap() {
                 let path = entry.unwrap().path();
-                if path
-                    .file_name()
-                    .unwrap()
-                    .to_str()
-                    .unwrap()
-                    .starts_with(name)
-                {
+                if path.file_name().unwrap().to_str().unwrap().starts_with(name) {
                     folder::flip(&path, 9).unwrap();
                 }
             }
@@ -168,10 +145,7 @@ fn sled_is_rebuilt_from_journal_and_archive_whatever_happened_to_it() {
         if let Err(error) = read_all(&engine) {
             println!("met when it was read: {error}");
             assert_eq!(error.kind(), ErrorKind::Corrupt, "I4");
-            assert!(
-                error.to_string().contains("open the store again"),
-                "{error}"
-            );
+            assert!(error.to_string().contains("open the store again"), "{error}");
             engine.close().unwrap();
             engine = open();
         }

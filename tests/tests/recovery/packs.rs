@@ -44,8 +44,7 @@ fn with_snapshots(dir: &Path) -> (PathBuf, milepost::RunState) {
     engine.start_task("tuning", "ben").unwrap();
     task.append(bodies::bytes(1, 300 << 10)).unwrap();
     for n in 0..600 {
-        task.append(Message::text("assistant", &bodies::text(n, 500)))
-            .unwrap();
+        task.append(Message::text("assistant", &bodies::text(n, 500))).unwrap();
     }
     let state = engine.run_state(&engine.point("essay").unwrap()).unwrap();
     drop(task);
@@ -121,8 +120,7 @@ fn a_snapshot_in_a_damaged_pack_is_made_again() {
     assert_eq!(engine.run_state(&point).unwrap(), state, "I5");
     let task = engine.task("essay").unwrap();
     for n in 0..800 {
-        task.append(Message::text("assistant", &bodies::text(n, 500)))
-            .unwrap();
+        task.append(Message::text("assistant", &bodies::text(n, 500))).unwrap();
     }
     let state = engine.run_state(&engine.point("essay").unwrap()).unwrap();
     drop(task);
@@ -193,11 +191,7 @@ fn damage_in_a_pack_takes_no_other_chunk_with_it() {
     folder::flip(&pack[0], 100_000).unwrap();
     fs::remove_dir_all(copy.join("sled")).unwrap();
     let engine = Engine::open(&copy, Options::default().snapshots(false)).unwrap();
-    assert_eq!(
-        fs::metadata(&pack[0]).unwrap().len(),
-        len,
-        "nothing was cut"
-    );
+    assert_eq!(fs::metadata(&pack[0]).unwrap().len(), len, "nothing was cut");
     let task = engine.task("t").unwrap();
     let first = task.read(1..2).unwrap().next().unwrap();
     assert_eq!(first.unwrap_err().kind(), ErrorKind::Corrupt, "I4");

@@ -116,14 +116,8 @@ fn making_a_store_that_was_interrupted_goes_on() {
     let made = dir.path().join("made");
     drop(Engine::open(&made, options()).unwrap());
     // In the order they are made; the first of the settings makes it a store.
-    let steps = [
-        "lock",
-        "journal/",
-        "archive/",
-        "packs/",
-        ".gitignore.0123456789abcdef.tmp",
-        ".gitignore",
-    ];
+    let steps =
+        ["lock", "journal/", "archive/", "packs/", ".gitignore.0123456789abcdef.tmp", ".gitignore"];
     for n in 0..=steps.len() {
         for tmp in [None, Some("store.copy.0123456789abcdef.tmp")] {
             let root = dir.path().join(format!("made to step {n} {tmp:?}"));
@@ -197,10 +191,7 @@ fn a_restore_that_was_interrupted_is_there_whole_or_not_at_all() {
     let segment = segments(&root)[2].clone();
     let all = frames(&segment);
     assert_eq!(all.len(), 1, "it is one commit");
-    for at in (SEGMENT_HEADER_LEN..=all[0].end)
-        .step_by(24)
-        .chain([all[0].end])
-    {
+    for at in (SEGMENT_HEADER_LEN..=all[0].end).step_by(24).chain([all[0].end]) {
         let torn = beside(&root);
         fs::copy(&older, torn.join("acked")).unwrap();
         zero_from(&torn.join("journal").join(name(&segment)), at);
@@ -226,11 +217,7 @@ fn archiving_that_was_interrupted_is_done_again() {
     let root = stores.copy("held", "store");
     let tmp = archive(&done)[3].with_extension("mpa.0123456789abcdef.tmp");
     let half = fs::read(&archive(&done)[3]).unwrap();
-    fs::write(
-        root.join("archive").join(name(&tmp)),
-        &half[..half.len() / 2],
-    )
-    .unwrap();
+    fs::write(root.join("archive").join(name(&tmp)), &half[..half.len() / 2]).unwrap();
     opens(&root, &before, &[], "beside its place");
     let root = stores.copy("held", "store");
     fs::copy(&archive(&done)[3], root.join("archive/0000000004.mpa")).unwrap();
@@ -307,9 +294,6 @@ fn the_lock_of_a_process_that_lives_is_unavailable_with_its_pid_and_since_when()
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     let pid = std::process::id().to_string();
     assert!(error.to_string().contains(&pid), "{error}");
-    assert!(
-        error.to_string().contains("since 2023-11-14 22:15:23 UTC"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("since 2023-11-14 22:15:23 UTC"), "{error}");
     engine.start_task("t", "ana").unwrap();
 }

@@ -103,24 +103,14 @@ fn a_segment_under_the_name_of_the_next_one_is_not_written_over() {
     fs::rename(&segment, segment.with_file_name("0000000005.seg")).unwrap();
     let engine = Engine::open(&root, options()).unwrap();
     let task = engine.task("essay").unwrap();
-    task.append(Message::text("user", "only in the journal"))
-        .unwrap();
-    task.append(vec![
-        bodies::bytes(1, 200 << 10),
-        bodies::bytes(2, 200 << 10),
-    ])
-    .unwrap();
+    task.append(Message::text("user", "only in the journal")).unwrap();
+    task.append(vec![bodies::bytes(1, 200 << 10), bodies::bytes(2, 200 << 10)]).unwrap();
     let before = Whole::of(&engine);
     let killed = stores.path("later");
     folder::copy_store(&root, &killed).unwrap();
     drop(task);
     drop(engine);
-    opens(
-        &killed,
-        &before,
-        &[],
-        "killed after the next segment was begun",
-    );
+    opens(&killed, &before, &[], "killed after the next segment was begun");
 }
 
 #[test]
@@ -190,12 +180,7 @@ fn a_segment_that_the_archive_has_all_of_says_nothing_about_the_end() {
         for n in gone {
             fs::remove_file(&all[*n]).unwrap();
         }
-        opens(
-            &root,
-            &before,
-            &[],
-            &format!("segments {gone:?} are removed"),
-        );
+        opens(&root, &before, &[], &format!("segments {gone:?} are removed"));
     }
     // It says that the store was closed, which it was long ago.
     let root = store();
@@ -223,8 +208,7 @@ fn old_frames_in_a_recycled_segment_are_not_believed() {
     // that all numbers in the others take the same room.
     let small = 0..300;
     for n in small.clone() {
-        task.append(Message::text("user", &format!("message {n}")))
-            .unwrap();
+        task.append(Message::text("user", &format!("message {n}"))).unwrap();
     }
     let mut n = small.end;
     let mut append = || {
@@ -271,8 +255,7 @@ fn old_frames_in_a_recycled_segment_are_not_believed() {
 /// A segment that is free to be used again and is not new.
 fn free_segment(root: &Path) -> Option<std::path::PathBuf> {
     let all = fs::read_dir(root.join("journal")).unwrap();
-    all.map(|entry| entry.unwrap().path())
-        .find(|path| name(path).starts_with("spare-0"))
+    all.map(|entry| entry.unwrap().path()).find(|path| name(path).starts_with("spare-0"))
 }
 
 #[test]
@@ -288,11 +271,7 @@ fn whatever_is_in_a_spare_segment_the_store_goes_on() {
     for (how, spare, content) in [
         ("zeros", "spare-new-0.seg", &zeros[..]),
         ("old frames", "spare-0000000002.seg", &frames[..]),
-        (
-            "garbage in a used one",
-            "spare-0000000002.seg",
-            &garbage[..],
-        ),
+        ("garbage in a used one", "spare-0000000002.seg", &garbage[..]),
         ("garbage in a new one", "spare-new-0.seg", &garbage[..]),
         ("a short one", "spare-new-0.seg", &garbage[..100]),
         ("an empty one", "spare-0000000002.seg", &[]),

@@ -103,11 +103,7 @@ fn a_sled_that_lost_entries_without_an_error_is_built_anew() {
         let before = Whole::of_store(&stores.path(store));
         // A block, a head, an activation, a lineage, a mark and a key: each by its kind.
         let all = store == "closed";
-        let kinds: &[u8] = if all {
-            &[1, 2, 20, 21, 30, 40]
-        } else {
-            &[1, 30]
-        };
+        let kinds: &[u8] = if all { &[1, 2, 20, 21, 30, 40] } else { &[1, 30] };
         for kind in kinds.iter().copied() {
             let root = stores.copy(store, "store");
             let db = open_sled(&root.join("sled")).unwrap();
@@ -146,11 +142,7 @@ fn lose_one_behind_a_clean_stop(root: &Path, prefix: &[u8]) {
         }
     }
     noted.sort_by_key(|file| file["name"].to_string());
-    fs::write(
-        root.join("sled-closed"),
-        serde_json::to_vec(&noted).unwrap(),
-    )
-    .unwrap();
+    fs::write(root.join("sled-closed"), serde_json::to_vec(&noted).unwrap()).unwrap();
 }
 
 #[test]
@@ -273,10 +265,7 @@ fn damage_is_met_while_reading() -> bool {
     let read = task.read(at..).unwrap().next().unwrap();
     let error = read.expect_err("I4");
     assert_eq!(error.kind(), ErrorKind::Corrupt, "I4: {error}");
-    assert!(
-        error.to_string().contains("open the store again"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("open the store again"), "{error}");
     assert!(error.detail().is_some(), "I4: it says where: {error}");
     assert!(root.join("sled-suspect").exists());
     drop(task);
@@ -348,14 +337,12 @@ fn interrupted(stores: &Stores, after: u64) -> (PathBuf, Whole) {
     let (from, to) = (root.clone(), stores.path("interrupted"));
     let taken = std::sync::Arc::new(AtomicBool::new(false));
     let (copy, done) = (to.clone(), std::sync::Arc::clone(&taken));
-    let told = options()
-        .backlog_bytes(1 << 20)
-        .on_progress(move |progress| {
-            assert!(progress.done <= progress.all);
-            if progress.done >= after && !done.swap(true, Ordering::Relaxed) {
-                folder::copy(&from, &copy).unwrap();
-            }
-        });
+    let told = options().backlog_bytes(1 << 20).on_progress(move |progress| {
+        assert!(progress.done <= progress.all);
+        if progress.done >= after && !done.swap(true, Ordering::Relaxed) {
+            folder::copy(&from, &copy).unwrap();
+        }
+    });
     let engine = Engine::open(&root, told).unwrap();
     assert!(taken.load(Ordering::Relaxed), "it was told on the way");
     clean(&engine, "not interrupted");

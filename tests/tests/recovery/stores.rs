@@ -60,11 +60,7 @@ impl Stores {
         let engine = Engine::open(&work, options()).unwrap();
         assert_eq!(engine.opened().recovered, 0);
         tail(&engine);
-        assert_eq!(
-            engine.stats().unwrap().applied,
-            applied + 1,
-            "the tail waits"
-        );
+        assert_eq!(engine.stats().unwrap().applied, applied + 1, "the tail waits");
         folder::copy_store(&work, &stores.path("killed")).unwrap();
         remove_spares(&stores.path("killed"));
         engine.close().unwrap();
@@ -128,8 +124,7 @@ fn write(engine: &Engine, n: u64) {
         }
         let keyed = Append::from(Message::text("user", "again")).key(format!("key {n}"));
         task.append(keyed.actor("ui")).unwrap();
-        task.checkpoint(Mark::new().label(format!("draft-{n}")))
-            .unwrap();
+        task.checkpoint(Mark::new().label(format!("draft-{n}"))).unwrap();
     }
     if n.is_multiple_of(2) {
         let task = engine.task("essay").unwrap();
@@ -205,12 +200,7 @@ pub fn frames(path: &Path) -> Vec<Frame> {
             break;
         }
         let end = at + frame.stride() as usize;
-        found.push(Frame {
-            seq: frame.seq,
-            at,
-            end,
-            payload: payload.len(),
-        });
+        found.push(Frame { seq: frame.seq, at, end, payload: payload.len() });
         at = end;
     }
     assert!(!found.is_empty(), "{}", path.display());
@@ -230,11 +220,7 @@ pub fn frame_of(path: &Path, seq: Seq) -> Frame {
 /// Flips a bit in the payload of a commit's frame.
 pub fn flip_commit(path: &Path, seq: Seq) {
     let frame = frame_of(path, seq);
-    folder::flip(
-        path,
-        (frame.at + FRAME_HEADER_LEN + frame.payload / 2) as u64,
-    )
-    .unwrap();
+    folder::flip(path, (frame.at + FRAME_HEADER_LEN + frame.payload / 2) as u64).unwrap();
 }
 
 /// Cuts a file.

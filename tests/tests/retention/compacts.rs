@@ -21,11 +21,8 @@ fn hide(task: &Task, n: u64) {
     let application = |len: usize| -> milepost::Body {
         let mut data = marker(n);
         data.extend(Random::new(n).bytes(len));
-        milepost::Application {
-            name: "test.secret".into(),
-            data: milepost::Data::Bytes(data),
-        }
-        .into()
+        milepost::Application { name: "test.secret".into(), data: milepost::Data::Bytes(data) }
+            .into()
     };
     task.append(application(0)).unwrap();
     task.append(application(400_000)).unwrap();
@@ -143,9 +140,7 @@ fn nothing_of_a_deleted_task_is_in_any_file_and_the_others_are_as_they_were() {
     let task = engine.task("kept").unwrap();
     task.append(message(1)).unwrap();
     assert_ne!(state(&engine, "kept"), before);
-    engine
-        .restore(&engine.point("kept@c-1").unwrap(), None)
-        .unwrap();
+    engine.restore(&engine.point("kept@c-1").unwrap(), None).unwrap();
     assert_eq!(state(&engine, "kept"), before);
 }
 
@@ -283,10 +278,7 @@ fn a_store_with_nothing_to_let_go_of_is_as_it_was() {
     assert!(!root.join("sled.next").exists() && !root.join("sled-now").exists());
     assert_eq!(state(&engine, "t"), before);
     assert_clean(&engine);
-    Engine::in_memory(Options::default())
-        .unwrap()
-        .compact(&mut |_| {})
-        .unwrap();
+    Engine::in_memory(Options::default()).unwrap().compact(&mut |_| {}).unwrap();
 }
 
 /// A store with a task that was deleted, one that was trimmed, a lineage that was dropped and a body that
@@ -297,9 +289,7 @@ fn compacted(root: &Path) -> Engine {
     hide(&gone, 1);
     let task = engine.start_task("t", "ana").unwrap();
     (0..4).for_each(|n| drop(step(&task, n)));
-    let task = engine
-        .restore(&engine.point("t@c-1").unwrap(), None)
-        .unwrap();
+    let task = engine.restore(&engine.point("t@c-1").unwrap(), None).unwrap();
     (4..8).for_each(|n| drop(step(&task, n)));
     hide(&task, 2);
     let anchor = engine.anchor().unwrap();
@@ -352,23 +342,13 @@ fn a_compacted_store_that_is_damaged_in_both_copies_keeps_what_is_left() {
         .or_else(|_| fs::remove_dir_all(root.join("sled.next")))
         .unwrap();
     let journal = root.join("journal");
-    let last = fs::read_dir(&journal)
-        .unwrap()
-        .map(|e| e.unwrap().path())
-        .max()
-        .unwrap();
+    let last = fs::read_dir(&journal).unwrap().map(|e| e.unwrap().path()).max().unwrap();
     let mut bytes = fs::read(&last).unwrap();
     bytes[4096 + 300] ^= 1;
     fs::write(&last, bytes).unwrap();
     assert!(Engine::open(&root, Options::default()).is_err());
     let report = milepost::repair(&root, &Options::default(), false).unwrap();
-    assert!(
-        report
-            .lost
-            .iter()
-            .all(|lost| lost.task.as_deref() != Some("t")),
-        "{report:?}"
-    );
+    assert!(report.lost.iter().all(|lost| lost.task.as_deref() != Some("t")), "{report:?}");
     let engine = Engine::open(&root, Options::default()).unwrap();
     assert_eq!(state(&engine, "t"), before);
     let task = engine.task("t").unwrap();

@@ -18,9 +18,7 @@ fn a_deleted_task_answers_like_one_that_was_never_there() {
     let task = engine.start_task("secret", "ana").unwrap();
     engine.start_task("other", "ana").unwrap();
     let mark = step(&task, 1);
-    let branch = engine
-        .branch(&engine.point("secret").unwrap(), None)
-        .unwrap();
+    let branch = engine.branch(&engine.point("secret").unwrap(), None).unwrap();
     let point = engine.point("secret@c-1").unwrap();
     let mut subscription = task.subscribe(0, SubscribeOptions::default()).unwrap();
     engine.delete_task("secret").unwrap();
@@ -32,11 +30,7 @@ fn a_deleted_task_answers_like_one_that_was_never_there() {
     assert_eq!(names(&engine), ["other"]);
     let kinds = [
         engine.point("secret@c-1").map(drop).unwrap_err().kind(),
-        engine
-            .checkpoint(&mark.id.to_string())
-            .map(drop)
-            .unwrap_err()
-            .kind(),
+        engine.checkpoint(&mark.id.to_string()).map(drop).unwrap_err().kind(),
         engine.run_state(&point).map(drop).unwrap_err().kind(),
         engine.restore(&point, None).map(drop).unwrap_err().kind(),
         engine.branch(&point, None).map(drop).unwrap_err().kind(),
@@ -44,12 +38,7 @@ fn a_deleted_task_answers_like_one_that_was_never_there() {
         engine.pin(&mark.id, None).unwrap_err().kind(),
         engine.delete_task("secret").unwrap_err().kind(),
         task.append(message(1)).map(drop).unwrap_err().kind(),
-        task.submit(message(1))
-            .unwrap()
-            .wait()
-            .map(drop)
-            .unwrap_err()
-            .kind(),
+        task.submit(message(1)).unwrap().wait().map(drop).unwrap_err().kind(),
         task.checkpoint(Mark::new()).map(drop).unwrap_err().kind(),
         task.head().map(drop).unwrap_err().kind(),
         task.read(..).map(drop).unwrap_err().kind(),
@@ -57,23 +46,10 @@ fn a_deleted_task_answers_like_one_that_was_never_there() {
     ];
     assert_eq!(kinds, [ErrorKind::NotFound; 14]);
     while let Ok(Some(_)) = subscription.try_next() {}
-    assert!(
-        engine
-            .checkpoints(&CheckpointQuery::default())
-            .unwrap()
-            .items
-            .is_empty()
-    );
+    assert!(engine.checkpoints(&CheckpointQuery::default()).unwrap().items.is_empty());
     let stats = engine.stats().unwrap();
     assert_eq!((stats.tasks, stats.checkpoints), (1, 0));
-    assert_eq!(
-        engine
-            .plan_retention(&Retention::new())
-            .unwrap()
-            .tasks
-            .len(),
-        1
-    );
+    assert_eq!(engine.plan_retention(&Retention::new()).unwrap().tasks.len(), 1);
     assert_clean(&engine);
 }
 
@@ -88,10 +64,7 @@ fn the_name_may_be_used_again_and_handles_of_before_do_not_write_into_it() {
     let new = engine.start_task("t", "bob").unwrap();
     assert_ne!(old.no(), new.no());
     step(&new, 2);
-    assert_eq!(
-        old.append(message(1)).unwrap_err().kind(),
-        ErrorKind::NotFound
-    );
+    assert_eq!(old.append(message(1)).unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!(labels(&engine, "t"), ["c-2"]);
     let before = state(&engine, "t");
     engine.delete_task("t").unwrap();
@@ -122,17 +95,12 @@ fn all_tasks_of_a_user_go_and_nobody_elses() {
     }
     engine.start_task("b", "bob").unwrap();
     let mut told = Vec::new();
-    let count = engine
-        .delete_user("ana", &mut |done, all| told.push((done, all)))
-        .unwrap();
+    let count = engine.delete_user("ana", &mut |done, all| told.push((done, all))).unwrap();
     assert_eq!(count, 5);
     assert_eq!(told.last(), Some(&(5, 5)));
     assert_eq!(names(&engine), ["b"]);
     let ana = engine.for_user("ana");
-    assert_eq!(
-        ana.delete_task("b").unwrap_err().kind(),
-        ErrorKind::NotFound
-    );
+    assert_eq!(ana.delete_task("b").unwrap_err().kind(), ErrorKind::NotFound);
     engine.for_user("bob").delete_task("b").unwrap();
     assert!(names(&engine).is_empty());
 }
@@ -152,12 +120,7 @@ fn statistics_are_of_the_store_of_a_user_and_of_each_task() {
     assert_eq!(numbers("b"), (2, 1, 6));
     assert_eq!(numbers("c"), (1, 0, 1));
     let ana: Vec<_> = engine.task_stats(Some("ana")).unwrap();
-    assert_eq!(
-        ana.iter()
-            .map(|task| task.task.as_str())
-            .collect::<Vec<_>>(),
-        ["a", "c"]
-    );
+    assert_eq!(ana.iter().map(|task| task.task.as_str()).collect::<Vec<_>>(), ["a", "c"]);
     let stats = engine.stats().unwrap();
     let sum = |of: fn(&milepost::TaskStats) -> u64| all.iter().map(of).sum::<u64>();
     assert_eq!(stats.events, sum(|task| task.events));

@@ -60,30 +60,17 @@ fn an_erased_body_cannot_be_read_and_everything_else_is_as_it_was() {
         assert_eq!((event.body, after), (None, hash));
         assert_eq!(event.header.kind, 13, "its header stays");
         assert_eq!(task.head().unwrap(), head);
-        let bodies = task
-            .read(..)
-            .unwrap()
-            .filter(|e| e.as_ref().unwrap().body.is_none());
+        let bodies = task.read(..).unwrap().filter(|e| e.as_ref().unwrap().body.is_none());
         assert_eq!(bodies.count(), 1);
         let branch = task.lineage_named(branch.id()).unwrap();
-        let erased = branch
-            .read(secret..=secret)
-            .unwrap()
-            .next()
-            .unwrap()
-            .unwrap();
+        let erased = branch.read(secret..=secret).unwrap().next().unwrap().unwrap();
         assert_eq!(erased.body, None, "nor is it there where it was inherited");
         let now = state(engine, "t@c-2");
         assert_ne!(now, before);
         let run = engine.run_state(&engine.point("t@c-2").unwrap()).unwrap();
         let chunks = engine.chunks();
         let entries = run.messages.iter(&*chunks).map(Result::unwrap);
-        assert_eq!(
-            entries
-                .filter(|e| matches!(e, Entry::Erased { .. }))
-                .count(),
-            1
-        );
+        assert_eq!(entries.filter(|e| matches!(e, Entry::Erased { .. })).count(), 1);
         assert_eq!(engine.checkpoint(&mark.id.to_string()).unwrap(), mark);
         assert_clean(engine);
         now
@@ -154,9 +141,7 @@ fn what_is_in_a_base_cannot_be_erased_and_the_error_names_the_lineage() {
     let secret = task.append(message(9)).unwrap().first;
     engine.pin(&step(&task, 2).id, None).unwrap();
     let branch = engine.branch(&engine.point("t").unwrap(), None).unwrap();
-    engine
-        .pin(&branch.checkpoint(Mark::new()).unwrap().id, None)
-        .unwrap();
+    engine.pin(&branch.checkpoint(Mark::new()).unwrap().id, None).unwrap();
     engine.retain(&Retention::new().keep(0)).unwrap();
     let trimmed = engine.erase(&task.point(secret).unwrap(), None);
     assert_eq!(trimmed.unwrap_err().kind(), ErrorKind::NotFound);
@@ -173,15 +158,9 @@ fn a_key_whose_event_was_erased_stays_taken() {
     let append = || Append::from(message(1)).key("once");
     let first = task.append(append()).unwrap().first;
     engine.erase(&task.point(first).unwrap(), None).unwrap();
-    assert_eq!(
-        task.append(append()).unwrap_err().kind(),
-        ErrorKind::Conflict
-    );
+    assert_eq!(task.append(append()).unwrap_err().kind(), ErrorKind::Conflict);
     (0..3).for_each(|n| drop(step(&task, n)));
     engine.retain(&Retention::new().keep(1)).unwrap();
-    assert_eq!(
-        task.append(append()).unwrap_err().kind(),
-        ErrorKind::Conflict
-    );
+    assert_eq!(task.append(append()).unwrap_err().kind(), ErrorKind::Conflict);
     assert_clean(&engine);
 }

@@ -8,12 +8,7 @@
 //! compacts.rs what leaves the disk
 //! model.rs   random runs against a plain model
 //! ```
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 mod compacts;
 mod deletes;
@@ -34,8 +29,7 @@ fn step(task: &Task, n: u64) -> Checkpoint {
     for k in 0..3 {
         task.append(message(n * 10 + k)).unwrap();
     }
-    task.checkpoint(Mark::new().label(format!("c-{n}")))
-        .unwrap()
+    task.checkpoint(Mark::new().label(format!("c-{n}"))).unwrap()
 }
 
 /// The labels of a task's checkpoints, newest first.

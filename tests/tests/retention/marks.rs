@@ -21,9 +21,7 @@ fn with_steps(task: &str, steps: u64) -> (Engine, milepost::Task) {
 fn the_newest_are_kept_and_a_plan_says_before_what_goes() {
     let (engine, _) = with_steps("t", 36);
     let plan = engine.plan_retention(&Retention::new()).unwrap();
-    let [task] = plan.tasks.as_slice() else {
-        panic!("one task")
-    };
+    let [task] = plan.tasks.as_slice() else { panic!("one task") };
     assert_eq!((task.task.as_str(), task.user.as_str()), ("t", "ana"));
     let counts = (task.checkpoints, task.removed.len(), task.remaining());
     assert_eq!(counts, (36, 26, 10));
@@ -31,14 +29,9 @@ fn the_newest_are_kept_and_a_plan_says_before_what_goes() {
     assert_eq!(labels(&engine, "t").len(), 36, "a plan changes nothing");
 
     let mut told = Vec::new();
-    let report = engine
-        .apply_retention(&plan, &mut |done, all| told.push((done, all)))
-        .unwrap();
+    let report = engine.apply_retention(&plan, &mut |done, all| told.push((done, all))).unwrap();
     assert_eq!(told, [(1, 1)]);
-    assert_eq!(
-        (report.tasks[0].checkpoints, report.tasks[0].removed),
-        (36, 26)
-    );
+    assert_eq!((report.tasks[0].checkpoints, report.tasks[0].removed), (36, 26));
     assert!(report.tasks[0].error.is_none());
     let expected: Vec<_> = (26..36).rev().map(|n| format!("c-{n}")).collect();
     assert_eq!(labels(&engine, "t"), expected);
@@ -82,9 +75,7 @@ fn what_is_younger_than_an_age_is_kept_and_the_newest_beside_it() {
         step(&task, n);
         clock.advance(60_000_000);
     }
-    let young = Retention::new()
-        .younger_than(Duration::from_secs(180))
-        .marks_only(true);
+    let young = Retention::new().younger_than(Duration::from_secs(180)).marks_only(true);
     let plan = |policy: &Retention| engine.plan_retention(policy).unwrap().tasks[0].remaining();
     // Those of minutes 7, 8 and 9: one that is as old as that stays.
     assert_eq!(plan(&young), 3);
@@ -110,10 +101,7 @@ fn pinned_checkpoints_stay_until_they_are_unpinned_and_so_does_what_they_need() 
     assert_eq!(state(&engine, "t@c-2"), before);
     let pins = engine.pins("t").unwrap();
     assert_eq!(pins.len(), 2);
-    assert!(
-        pins.iter()
-            .any(|pin| pin.reason.as_deref() == Some("the one in the paper"))
-    );
+    assert!(pins.iter().any(|pin| pin.reason.as_deref() == Some("the one in the paper")));
     let pinned = engine.remove_checkpoints(&[fifth]).unwrap_err();
     assert_eq!(pinned.kind(), ErrorKind::Conflict);
 
@@ -130,9 +118,7 @@ fn what_is_pinned_or_marked_between_plan_and_apply_is_not_lost() {
     let plan = engine.plan_retention(&Retention::new().keep(1)).unwrap();
     let pinned = engine.point("t@c-1").unwrap().checkpoint.unwrap();
     engine.pin(&pinned, None).unwrap();
-    let restored = engine
-        .restore(&engine.point("t@c-3").unwrap(), None)
-        .unwrap();
+    let restored = engine.restore(&engine.point("t@c-3").unwrap(), None).unwrap();
     step(&restored, 20);
     drop(task);
     let before = (state(&engine, "t@c-1"), state(&engine, "t"));
@@ -146,13 +132,7 @@ fn what_is_pinned_or_marked_between_plan_and_apply_is_not_lost() {
 fn single_checkpoints_are_removed_and_their_events_stay() {
     let (engine, task) = with_steps("t", 5);
     let ids: Vec<_> = ["c-1", "c-3"]
-        .map(|label| {
-            engine
-                .point(&format!("t@{label}"))
-                .unwrap()
-                .checkpoint
-                .unwrap()
-        })
+        .map(|label| engine.point(&format!("t@{label}")).unwrap().checkpoint.unwrap())
         .to_vec();
     let head = task.head().unwrap();
     engine.remove_checkpoints(&ids).unwrap();
@@ -162,9 +142,7 @@ fn single_checkpoints_are_removed_and_their_events_stay() {
     let again = engine.remove_checkpoints(&ids).unwrap_err();
     assert_eq!(again.kind(), ErrorKind::NotFound);
     // The next one is the child of one that is there.
-    engine
-        .remove_checkpoints(&[engine.point("t@c-4").unwrap().checkpoint.unwrap()])
-        .unwrap();
+    engine.remove_checkpoints(&[engine.point("t@c-4").unwrap().checkpoint.unwrap()]).unwrap();
     let next = task.checkpoint(Mark::new()).unwrap();
     assert_eq!(next.parent, engine.point("t@c-2").unwrap().checkpoint);
     assert_clean(&engine);
@@ -178,10 +156,7 @@ fn a_label_that_was_removed_names_the_one_before_it_again() {
         // Some are too large for an entry of the index.
         let metadata = format!(r#"{{"n":"{}"}}"#, "x".repeat(n as usize * 2000));
         let metadata = milepost::Json::new(&metadata).unwrap();
-        let mark = Mark::new()
-            .label("good")
-            .alias(format!("alias-{n}"))
-            .metadata(metadata);
+        let mark = Mark::new().label("good").alias(format!("alias-{n}")).metadata(metadata);
         task.checkpoint(mark).unwrap();
     }
     for n in (0..3).rev() {
@@ -211,10 +186,7 @@ fn what_was_removed_is_gone_after_a_kill_and_where_sled_is_built_anew() {
             std::fs::remove_dir_all(killed.join("sled")).unwrap();
         }
         let engine = Engine::open(&killed, Options::default()).unwrap();
-        assert_eq!(
-            labels(&engine, "t"),
-            ["c-30", "c-29", "c-28", "c-27", "c-26"]
-        );
+        assert_eq!(labels(&engine, "t"), ["c-30", "c-29", "c-28", "c-27", "c-26"]);
         assert_eq!(engine.stats().unwrap().checkpoints, 5);
         let found = ["t@c-26", "t@c-30", "t"].map(|address| state(&engine, address));
         assert_eq!(found, states);
@@ -230,8 +202,7 @@ fn all_checkpoints_of_a_run_are_removed_and_no_others() {
         let metadata = format!(r#"{{"run":"r-{}"}}"#, n % 3);
         let mark = Mark::new().label(format!("c-{n}"));
         let mark = mark.metadata(milepost::Json::new(&metadata).unwrap());
-        task.append(milepost::Append::from(message(n)).mark(mark))
-            .unwrap();
+        task.append(milepost::Append::from(message(n)).mark(mark)).unwrap();
     }
     let pinned = engine.point("t@c-4").unwrap().checkpoint.unwrap();
     engine.pin(&pinned, None).unwrap();
@@ -319,10 +290,7 @@ fn a_lineage_that_was_dropped_takes_no_more_appends() {
     let refused = [
         branch.append(message(2)).unwrap_err(),
         branch.checkpoint(Mark::new().label("m")).unwrap_err(),
-        branch
-            .submit(message(3))
-            .and_then(|t| t.wait())
-            .unwrap_err(),
+        branch.submit(message(3)).and_then(|t| t.wait()).unwrap_err(),
     ];
     for error in refused {
         assert_eq!(error.kind(), milepost::ErrorKind::NotFound, "{error}");

@@ -108,11 +108,7 @@ impl World {
 
     fn remember(&mut self, id: CheckpointId) {
         let state = self.state(&format!("@{id}"));
-        self.marks.push(Marked {
-            id,
-            state,
-            pinned: false,
-        });
+        self.marks.push(Marked { id, state, pinned: false });
     }
 
     fn some_mark(&self, random: &mut Random) -> Option<usize> {
@@ -152,9 +148,7 @@ impl World {
         let parent = found.parent.unwrap();
         let of_parent = self.keys.get(&parent.lineage).cloned().unwrap_or_default();
         // One that the fork kept a part of is taken, and nothing is the same.
-        let seen = of_parent
-            .into_iter()
-            .filter(|(_, at)| *at + 1 < parent.offset);
+        let seen = of_parent.into_iter().filter(|(_, at)| *at + 1 < parent.offset);
         self.keys.insert(lineage, seen.collect());
         let query = milepost::CheckpointQuery {
             task: Some("t".into()),

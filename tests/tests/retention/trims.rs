@@ -12,14 +12,8 @@ fn events_before_the_oldest_kept_checkpoint_are_gone_and_what_is_behind_it_is_as
     let marks: Vec<_> = (0..10).map(|n| step(&task, n)).collect();
     let oldest = &marks[7];
     let hash = engine.hash_at(&engine.point("t@c-8").unwrap()).unwrap();
-    let states: Vec<_> = (7..10)
-        .map(|n| state(&engine, &format!("t@c-{n}")))
-        .collect();
-    let events: Vec<Event> = task
-        .read(oldest.at..)
-        .unwrap()
-        .map(Result::unwrap)
-        .collect();
+    let states: Vec<_> = (7..10).map(|n| state(&engine, &format!("t@c-{n}"))).collect();
+    let events: Vec<Event> = task.read(oldest.at..).unwrap().map(Result::unwrap).collect();
 
     let report = engine.retain(&Retention::new().keep(3)).unwrap();
     assert_eq!(report.tasks[0].trimmed, [(oldest.lineage, oldest.at)]);
@@ -28,27 +22,16 @@ fn events_before_the_oldest_kept_checkpoint_are_gone_and_what_is_behind_it_is_as
     for n in 7..10 {
         assert_eq!(state(&engine, &format!("t@c-{n}")), states[n - 7]);
     }
-    assert_eq!(
-        engine.hash_at(&engine.point("t@c-8").unwrap()).unwrap(),
-        hash
-    );
+    assert_eq!(engine.hash_at(&engine.point("t@c-8").unwrap()).unwrap(), hash);
     for gone in [1, oldest.at - 1] {
         let error = task.read(gone..).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotFound);
-        assert!(
-            error
-                .to_string()
-                .contains(&format!("before offset {}", oldest.at))
-        );
+        assert!(error.to_string().contains(&format!("before offset {}", oldest.at)));
         let point = format!("t@{gone}");
-        let point = engine
-            .point(&point)
-            .and_then(|point| engine.run_state(&point));
+        let point = engine.point(&point).and_then(|point| engine.run_state(&point));
         assert_eq!(point.unwrap_err().kind(), ErrorKind::NotFound);
     }
-    let restored = engine
-        .restore(&engine.point("t@c-7").unwrap(), None)
-        .unwrap();
+    let restored = engine.restore(&engine.point("t@c-7").unwrap(), None).unwrap();
     assert_eq!(state(&engine, "t"), states[0]);
     step(&restored, 11);
     assert_clean(&engine);
@@ -60,9 +43,7 @@ fn marks_only_keeps_every_event() {
     let task = engine.start_task("t", "ana").unwrap();
     (0..10).for_each(|n| drop(step(&task, n)));
     let events = task.read(..).unwrap().count();
-    let report = engine
-        .retain(&Retention::new().keep(2).marks_only(true))
-        .unwrap();
+    let report = engine.retain(&Retention::new().keep(2).marks_only(true)).unwrap();
     assert!(report.tasks[0].trimmed.is_empty());
     assert_eq!(labels(&engine, "t").len(), 2);
     assert_eq!(task.read(..).unwrap().count(), events);
@@ -74,9 +55,7 @@ fn a_lineage_that_was_left_goes_once_it_cannot_be_undone_to() {
     let task = engine.start_task("t", "ana").unwrap();
     (0..4).for_each(|n| drop(step(&task, n)));
     let root = task.lineage().id();
-    let task = engine
-        .restore(&engine.point("t@c-1").unwrap(), None)
-        .unwrap();
+    let task = engine.restore(&engine.point("t@c-1").unwrap(), None).unwrap();
     let child = task.lineage().id();
     (4..8).for_each(|n| drop(step(&task, n)));
     // It can be undone to: it stays, whole.
@@ -88,10 +67,7 @@ fn a_lineage_that_was_left_goes_once_it_cannot_be_undone_to() {
     assert_eq!(state(&engine, "t"), before);
     let lineages: Vec<_> = task.lineages().unwrap().iter().map(|l| l.id).collect();
     assert_eq!(lineages, [child]);
-    assert_eq!(
-        task.lineage_named(root).unwrap_err().kind(),
-        ErrorKind::NotFound
-    );
+    assert_eq!(task.lineage_named(root).unwrap_err().kind(), ErrorKind::NotFound);
     let undone = engine.undo("t").unwrap_err();
     assert_eq!(undone.kind(), ErrorKind::NotFound, "{undone}");
     // Its number is not used again.
@@ -256,10 +232,7 @@ fn a_point_that_was_trimmed_cannot_be_marked_nor_looked_at() {
     let begin = task.lineages().unwrap()[0].begin;
     assert!(begin > 5);
     let kinds = [
-        task.checkpoint(milepost::Mark::new().at(5))
-            .map(drop)
-            .unwrap_err()
-            .kind(),
+        task.checkpoint(milepost::Mark::new().at(5)).map(drop).unwrap_err().kind(),
         engine.hash_at(&early).map(drop).unwrap_err().kind(),
         engine.event(&early).map(drop).unwrap_err().kind(),
         engine.event(&first).map(drop).unwrap_err().kind(),

@@ -86,9 +86,7 @@ fn brief(told: &[Fields]) -> Vec<String> {
 fn each_operation_is_told_with_its_states_and_whose_it_is() {
     let (engine, _) = crate::engine();
     let told = told(|| {
-        let options = RunOptions::default()
-            .correlation("req-7")
-            .autosave_after(None);
+        let options = RunOptions::default().correlation("req-7").autosave_after(None);
         let run = Run::of(engine.start_task("t", "ana").unwrap(), options).unwrap();
         run.begin().unwrap();
         run.enter_phase("search", 1).unwrap();
@@ -96,15 +94,11 @@ fn each_operation_is_told_with_its_states_and_whose_it_is() {
         let (text, data) = ("the secret word is plum".to_owned(), None);
         run.append(GuidanceGiven { text, data }).unwrap();
         run.pause("look").unwrap();
-        engine
-            .restore(&engine.point("t@good").unwrap(), None)
-            .unwrap();
+        engine.restore(&engine.point("t@good").unwrap(), None).unwrap();
         run.safe_point().unwrap();
         run.stop("enough").unwrap();
         engine.undo("t").unwrap();
-        engine
-            .branch(&engine.point("t@good").unwrap(), None)
-            .unwrap();
+        engine.branch(&engine.point("t@good").unwrap(), None).unwrap();
         // Control, phase and checkpoint in one append.
         let batch = Append::batch([milepost::Body::from(PhaseChanged {
             phase: "end".into(),
@@ -126,21 +120,12 @@ fn each_operation_is_told_with_its_states_and_whose_it_is() {
     ];
     assert_eq!(brief(&told), expected);
     for fields in &told {
-        assert_eq!(
-            (fields["task_id"].as_str(), fields["user_id"].as_str()),
-            ("t", "ana")
-        );
+        assert_eq!((fields["task_id"].as_str(), fields["user_id"].as_str()), ("t", "ana"));
         assert_eq!(fields["level"], "INFO");
         assert_eq!(fields["timestamp"], "1700000000000000");
-        assert!(
-            !format!("{fields:?}").contains("plum"),
-            "a payload: {fields:?}"
-        );
+        assert!(!format!("{fields:?}").contains("plum"), "a payload: {fields:?}");
     }
-    let runs: Vec<_> = told[1..4]
-        .iter()
-        .map(|fields| fields["correlation_id"].as_str())
-        .collect();
+    let runs: Vec<_> = told[1..4].iter().map(|fields| fields["correlation_id"].as_str()).collect();
     assert_eq!(runs, ["req-7"; 3]);
 }
 
@@ -150,24 +135,14 @@ fn what_is_done_on_somebodys_behalf_says_so_in_events_and_audit() {
     let (engine, _) = crate::engine();
     let task = engine.start_task("t", "ana").unwrap();
     for step in 0..4 {
-        task.append(StepFinished {
-            step,
-            ..Default::default()
-        })
-        .unwrap();
-        task.checkpoint(Mark::new().label(format!("c{step}")))
-            .unwrap();
+        task.append(StepFinished { step, ..Default::default() }).unwrap();
+        task.checkpoint(Mark::new().label(format!("c{step}"))).unwrap();
     }
     let told = told(|| {
         on_behalf_of("ben", "req-1", || {
-            let back = engine
-                .restore(&engine.point("t@c2").unwrap(), None)
-                .unwrap();
+            let back = engine.restore(&engine.point("t@c2").unwrap(), None).unwrap();
             // Who is named goes before.
-            let step = StepFinished {
-                step: 9,
-                ..Default::default()
-            };
+            let step = StepFinished { step: 9, ..Default::default() };
             let named = Append::from(step).user("eve").correlation("req-2");
             back.append(named).unwrap();
             back.checkpoint(Mark::new()).unwrap();
@@ -205,14 +180,9 @@ fn what_is_done_on_somebodys_behalf_says_so_in_events_and_audit() {
         engine.restore(&engine.point("t@c").unwrap(), None).unwrap()
     });
     let headers = back.read(2..).unwrap().map(|event| event.unwrap().header);
-    let whose: Vec<_> = headers
-        .map(|header| (header.user, header.correlation))
-        .collect();
+    let whose: Vec<_> = headers.map(|header| (header.user, header.correlation)).collect();
     let ben = (Some("ben".to_owned()), Some("req-6".to_owned()));
-    assert!(
-        whose.len() >= 2 && whose.iter().all(|whose| *whose == ben),
-        "{whose:?}"
-    );
+    assert!(whose.len() >= 2 && whose.iter().all(|whose| *whose == ben), "{whose:?}");
 }
 
 #[test]
@@ -225,10 +195,7 @@ fn one_append_may_change_control_and_phase_and_be_marked() {
             to: RunControl::Running,
             reason: None,
         };
-        let phase = PhaseChanged {
-            phase: "search".into(),
-            ..Default::default()
-        };
+        let phase = PhaseChanged { phase: "search".into(), ..Default::default() };
         let bodies: [milepost::Body; 2] = [change.into(), phase.into()];
         let append = Append::batch(bodies).mark(Mark::new()).user("bob");
         task.append(append).unwrap();

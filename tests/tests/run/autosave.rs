@@ -17,11 +17,7 @@ fn idle(engine: &Engine) -> Run {
 
 fn saved(run: &Run) -> bool {
     let saved = run.autosave().unwrap();
-    assert!(
-        saved
-            .as_ref()
-            .is_none_or(|mark| mark.cause == MarkCause::Idle)
-    );
+    assert!(saved.as_ref().is_none_or(|mark| mark.cause == MarkCause::Idle));
     saved.is_some()
 }
 
@@ -91,12 +87,7 @@ fn any_pause_resume_edit_or_change_starts_the_clock_again() {
 fn what_a_process_before_left_unsaved_is_saved_and_what_it_saved_is_not() {
     let dir = tempfile::tempdir().unwrap();
     let (_, clock) = engine();
-    let open = || {
-        Engine::open(
-            dir.path().join("store"),
-            Options::default().clock(clock.clone()),
-        )
-    };
+    let open = || Engine::open(dir.path().join("store"), Options::default().clock(clock.clone()));
     let engine = open().unwrap();
     let task = engine.start_task("t", "ana").unwrap();
     task.append(Message::text("user", "hello")).unwrap();
@@ -135,21 +126,12 @@ fn nothing_is_unsaved_in_a_task_that_was_only_started_restored_or_saved_by_anoth
     clock.advance(60 * MINUTE);
     assert!(!saved(&run), "only started");
     run.append(Message::text("user", "hello")).unwrap();
-    engine
-        .task("t")
-        .unwrap()
-        .checkpoint(Mark::new().label("good"))
-        .unwrap();
+    engine.task("t").unwrap().checkpoint(Mark::new().label("good")).unwrap();
     clock.advance(60 * MINUTE);
     assert!(!saved(&run), "saved by another handle");
     run.append(Message::text("user", "more")).unwrap();
-    engine
-        .restore(&engine.point("t@good").unwrap(), None)
-        .unwrap();
-    assert!(matches!(
-        run.safe_point().unwrap(),
-        milepost::Turn::Elsewhere(_)
-    ));
+    engine.restore(&engine.point("t@good").unwrap(), None).unwrap();
+    assert!(matches!(run.safe_point().unwrap(), milepost::Turn::Elsewhere(_)));
     clock.advance(60 * MINUTE);
     assert!(!saved(&run), "only restored");
     run.append(Message::text("user", "again")).unwrap();

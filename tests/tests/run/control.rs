@@ -10,12 +10,8 @@ use milepost_tests::folder;
 
 use crate::{engine, run};
 
-const ALL: [RunControl; 4] = [
-    RunControl::Idle,
-    RunControl::Running,
-    RunControl::Paused,
-    RunControl::Stopped,
-];
+const ALL: [RunControl; 4] =
+    [RunControl::Idle, RunControl::Running, RunControl::Paused, RunControl::Stopped];
 
 /// A task brought to a control by legal changes.
 fn at(engine: &Engine, name: &str, control: RunControl) -> Task {
@@ -55,11 +51,7 @@ fn each_change_of_control_is_legal_or_an_error_that_changes_nothing() {
             }
             let point = task.point(task.head().unwrap().next).unwrap();
             let state = engine.run_state(&point).unwrap();
-            assert_eq!(
-                state.control,
-                task.control().unwrap(),
-                "{name}: as the fold has it"
-            );
+            assert_eq!(state.control, task.control().unwrap(), "{name}: as the fold has it");
             assert_eq!(state.last_error, None, "{name}");
         }
     }
@@ -68,11 +60,7 @@ fn each_change_of_control_is_legal_or_an_error_that_changes_nothing() {
 #[test]
 fn a_plain_append_of_an_illegal_change_is_refused_like_any_other() {
     let (engine, _) = engine();
-    let change = |from, to| ControlChanged {
-        from,
-        to,
-        reason: None,
-    };
+    let change = |from, to| ControlChanged { from, to, reason: None };
     let task = at(&engine, "t", RunControl::Running);
     let head = task.head().unwrap();
     let illegal = [
@@ -110,11 +98,7 @@ fn of_two_that_pause_a_run_at_once_one_does() {
     let paused = std::thread::scope(|scope| {
         let pause = || task.change_control(RunControl::Paused, None).is_ok();
         let threads: Vec<_> = (0..8).map(|_| scope.spawn(pause)).collect();
-        threads
-            .into_iter()
-            .map(|t| t.join().unwrap())
-            .filter(|ok| *ok)
-            .count()
+        threads.into_iter().map(|t| t.join().unwrap()).filter(|ok| *ok).count()
     });
     assert_eq!(paused, 1);
     assert_eq!(task.control().unwrap(), RunControl::Paused);
@@ -127,9 +111,7 @@ fn a_paused_run_waits_at_its_safe_point_and_goes_on_with_what_was_given_meanwhil
     run.begin().unwrap();
     assert_eq!(run.safe_point().unwrap(), Turn::Go);
     let other = engine.task("t").unwrap();
-    other
-        .change_control(RunControl::Paused, Some("look"))
-        .unwrap();
+    other.change_control(RunControl::Paused, Some("look")).unwrap();
     std::thread::scope(|scope| {
         let (said, heard) = mpsc::channel();
         let run = &run;
@@ -137,10 +119,7 @@ fn a_paused_run_waits_at_its_safe_point_and_goes_on_with_what_was_given_meanwhil
             let turn = run.safe_point().unwrap();
             said.send((turn, run.state().unwrap())).unwrap();
         });
-        let guidance = GuidanceGiven {
-            text: "shorter".into(),
-            data: None,
-        };
+        let guidance = GuidanceGiven { text: "shorter".into(), data: None };
         other.append(guidance).unwrap();
         let artifacts = [("patterns".to_owned(), Json::new("[1]").unwrap())].into();
         other.append(ArtifactsEdited { artifacts }).unwrap();
@@ -173,10 +152,7 @@ fn a_run_that_waits_is_told_of_a_stop_of_a_restore_and_of_a_close() {
         })
     };
     run.pause("one").unwrap();
-    assert_eq!(
-        wait(&|| run.stop("never mind").unwrap()).unwrap(),
-        Turn::Stop(RunControl::Stopped)
-    );
+    assert_eq!(wait(&|| run.stop("never mind").unwrap()).unwrap(), Turn::Stop(RunControl::Stopped));
     run.begin().unwrap();
     run.pause("two").unwrap();
     let before = run.task();
@@ -189,10 +165,7 @@ fn a_run_that_waits_is_told_of_a_stop_of_a_restore_and_of_a_close() {
     assert_ne!(before.lineage().id(), run.task().lineage().id());
     assert_eq!(run.safe_point().unwrap(), Turn::Go, "as the point had it");
     run.append(StepStarted::default()).unwrap();
-    assert_eq!(
-        before.append(StepStarted::default()).unwrap_err().kind(),
-        ErrorKind::Conflict
-    );
+    assert_eq!(before.append(StepStarted::default()).unwrap_err().kind(), ErrorKind::Conflict);
     run.pause("three").unwrap();
     let closed = wait(&|| engine.clone().close().unwrap());
     assert_eq!(closed.unwrap_err().kind(), ErrorKind::Unavailable);
@@ -241,10 +214,7 @@ fn a_run_is_paused_and_stopped_where_its_task_is_also_before_it_has_looked() {
     let back = engine.restore(&point, None).unwrap();
     run.pause("the wrong way").unwrap();
     assert_eq!(back.control().unwrap(), RunControl::Paused);
-    assert_eq!(
-        run.safe_point().unwrap(),
-        Turn::Elsewhere(back.lineage().id())
-    );
+    assert_eq!(run.safe_point().unwrap(), Turn::Elsewhere(back.lineage().id()));
     run.stop("enough").unwrap();
     assert_eq!(run.safe_point().unwrap(), Turn::Stop(RunControl::Stopped));
 }

@@ -13,11 +13,7 @@ struct Scribe {
 
 impl Scribe {
     fn new(refuses: &'static str, panics: &'static str) -> Arc<Self> {
-        Arc::new(Self {
-            told: Mutex::default(),
-            refuses,
-            panics,
-        })
+        Arc::new(Self { told: Mutex::default(), refuses, panics })
     }
 
     fn told(&self) -> Vec<String> {
@@ -26,10 +22,7 @@ impl Scribe {
 
     fn tell(&self, what: String) -> Result<(), String> {
         self.told.lock().unwrap().push(what.clone());
-        assert!(
-            self.panics.is_empty() || !what.contains(self.panics),
-            "told to"
-        );
+        assert!(self.panics.is_empty() || !what.contains(self.panics), "told to");
         match !self.refuses.is_empty() && what.contains(self.refuses) {
             true => Err("not now".into()),
             false => Ok(()),
@@ -57,8 +50,7 @@ impl Hook for Scribe {
     }
 
     fn after_restore(&self, task: &Task) {
-        self.tell(format!("after going to lineage {}", task.lineage().id()))
-            .unwrap();
+        self.tell(format!("after going to lineage {}", task.lineage().id())).unwrap();
     }
 }
 
@@ -69,12 +61,8 @@ fn hooks_are_told_before_and_after_checkpoints_and_restores() {
     let task = engine.start_task("t", "ana").unwrap();
     task.checkpoint(Mark::new().label("one")).unwrap();
     engine.restore(&task.point(1).unwrap(), None).unwrap();
-    let expected = [
-        "before one of t",
-        "after one",
-        "before going to t/0@1",
-        "after going to lineage 1",
-    ];
+    let expected =
+        ["before one of t", "after one", "before going to t/0@1", "after going to lineage 1"];
     assert_eq!(scribe.told(), expected);
 }
 
@@ -91,11 +79,7 @@ fn a_hook_that_refuses_leaves_everything_as_it_was_and_is_named() {
     assert!(refused.to_string().contains("scribe: not now"), "{refused}");
     assert_eq!(task.head().unwrap(), head);
     assert_eq!(task.lineages().unwrap().len(), 1);
-    assert_eq!(
-        scribe.told().len(),
-        2,
-        "nobody is told after what did not happen"
-    );
+    assert_eq!(scribe.told().len(), 2, "nobody is told after what did not happen");
 }
 
 #[test]

@@ -13,8 +13,7 @@ fn marked(engine: &Engine, count: u64) -> (Task, Vec<Point>) {
     let mut points = Vec::new();
     for n in 0..count {
         for _ in 0..5 {
-            task.append(Message::text("user", &bodies::text(n, 300)))
-                .unwrap();
+            task.append(Message::text("user", &bodies::text(n, 300))).unwrap();
         }
         let id = task.checkpoint(Mark::new()).unwrap().id;
         points.push(engine.point(&format!("@{id}")).unwrap());
@@ -52,11 +51,7 @@ fn points_that_are_no_checkpoints_are_folded_from_the_nearest_kept_state() {
         look(&engine, &task.point(offset).unwrap());
     }
     let kept = engine.stats().unwrap().kept;
-    assert_eq!(
-        (kept.states, kept.hits, kept.misses),
-        (1, 0, 1),
-        "they are not kept"
-    );
+    assert_eq!((kept.states, kept.hits, kept.misses), (1, 0, 1), "they are not kept");
     // On another lineage the same offsets are other points.
     let back = engine.restore(&points[2], None).unwrap();
     for _ in 0..30 {
@@ -83,11 +78,7 @@ impl Hook for Alerts {
 #[test]
 fn bytes_are_bounded_and_over_a_threshold_an_alert_is_raised_once() {
     let alerts = Arc::new(Alerts::default());
-    let keep = KeepStates {
-        count: 1000,
-        bytes: 20_000,
-        alert_bytes: 12_000,
-    };
+    let keep = KeepStates { count: 1000, bytes: 20_000, alert_bytes: 12_000 };
     let options = Options::default().hook(alerts.clone()).keep_states(keep);
     let engine = Engine::in_memory(options).unwrap();
     let (_, points) = marked(&engine, 20);
@@ -98,10 +89,7 @@ fn bytes_are_bounded_and_over_a_threshold_an_alert_is_raised_once() {
     let alerts = alerts.0.lock().unwrap();
     assert_eq!(alerts.len(), 1, "{alerts:?}");
     assert_eq!(alerts[0].kind, AlertKind::StatesKept);
-    let none = KeepStates {
-        count: 0,
-        ..KeepStates::default()
-    };
+    let none = KeepStates { count: 0, ..KeepStates::default() };
     let engine = Engine::in_memory(Options::default().keep_states(none)).unwrap();
     let (_, points) = marked(&engine, 2);
     points.iter().for_each(|point| look(&engine, point));

@@ -1,12 +1,7 @@
 //! What an iteration engine gets around its log: control, checkpoints by themselves, autosave,
 //! durable steps, tools, hooks. The acceptance criteria of a checkpoint that saves itself are here
 //! by their sentences.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 mod audit;
 mod autosave;

@@ -28,11 +28,7 @@ fn work_that_was_done_is_not_done_again_also_by_the_process_after_a_kill() {
     let second = Run::of(engine.task("t").unwrap(), RunOptions::default()).unwrap();
     assert_eq!(second.once("mail", work).unwrap(), result);
     assert_eq!(done.get(), 1);
-    assert_eq!(
-        second.task().head().unwrap(),
-        head,
-        "nothing is recorded twice"
-    );
+    assert_eq!(second.task().head().unwrap(), head, "nothing is recorded twice");
     let other: Value = second.once("another mail", work).unwrap();
     assert_eq!((other, done.get()), (result, 2));
 }
@@ -50,14 +46,10 @@ fn after_a_restore_to_before_it_work_is_done_again_and_behind_it_it_is_not() {
     run.checkpoint(Mark::new().label("before")).unwrap();
     assert_eq!(run.once("k", work).unwrap(), 1);
     run.checkpoint(Mark::new().label("behind")).unwrap();
-    engine
-        .restore(&engine.point("t@behind").unwrap(), None)
-        .unwrap();
+    engine.restore(&engine.point("t@behind").unwrap(), None).unwrap();
     run.safe_point().unwrap();
     assert_eq!(run.once("k", work).unwrap(), 1, "an ancestor has it");
-    engine
-        .restore(&engine.point("t@before").unwrap(), None)
-        .unwrap();
+    engine.restore(&engine.point("t@before").unwrap(), None).unwrap();
     run.safe_point().unwrap();
     assert_eq!(run.once("k", work).unwrap(), 2, "it is free again");
     assert_eq!(run.once("k", work).unwrap(), 2);
@@ -123,12 +115,7 @@ fn what_comes_back_the_first_time_is_what_comes_back_later() {
     }
     let (engine, _) = engine();
     let run = run(&engine, RunOptions::default());
-    let work = || {
-        Ok::<_, Error>(Result {
-            kept: 1,
-            left_out: 2,
-        })
-    };
+    let work = || Ok::<_, Error>(Result { kept: 1, left_out: 2 });
     let first = run.once("k", work).unwrap();
     assert_eq!((first.kept, first.left_out), (1, 0));
     assert_eq!(run.once("k", work).unwrap(), first);

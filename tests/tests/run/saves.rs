@@ -13,61 +13,37 @@ use milepost::{
 use crate::{MINUTE, engine, run};
 
 fn finished(step: u64) -> StepFinished {
-    StepFinished {
-        step,
-        ..Default::default()
-    }
+    StepFinished { step, ..Default::default() }
 }
 
 #[test]
 fn each_finished_layer_is_a_checkpoint_with_everything_in_the_state_there() {
     let (engine, _) = engine();
-    let options = RunOptions::default()
-        .correlation("req-7")
-        .actor("optimizer");
+    let options = RunOptions::default().correlation("req-7").actor("optimizer");
     let run = run(&engine, options);
     run.begin().unwrap();
     let prompt = "Answer in one line.".to_owned();
     run.append(PromptChanged { prompt }).unwrap();
     let rules = Json::new(r#"{"style": "short"}"#).unwrap();
-    run.append(RulesChanged {
-        rules: rules.clone(),
-    })
-    .unwrap();
-    let artifacts = [
-        ("patterns", r#"["greeting"]"#),
-        ("candidate_prompts", r#"["Say hi."]"#),
-    ]
-    .map(|(name, json)| (name.to_owned(), Json::new(json).unwrap()));
-    let artifacts = ArtifactsEdited {
-        artifacts: artifacts.into(),
-    };
+    run.append(RulesChanged { rules: rules.clone() }).unwrap();
+    let artifacts = [("patterns", r#"["greeting"]"#), ("candidate_prompts", r#"["Say hi."]"#)]
+        .map(|(name, json)| (name.to_owned(), Json::new(json).unwrap()));
+    let artifacts = ArtifactsEdited { artifacts: artifacts.into() };
     run.append(artifacts).unwrap();
     let mut marks = Vec::new();
     for (layer, phase) in (1..).zip(["patterns", "candidates", "evaluation", "selection"]) {
         assert!(run.enter_phase(phase, 1).unwrap().is_none());
-        run.start_step(StepStarted {
-            step: layer,
-            ..Default::default()
-        })
-        .unwrap();
+        run.start_step(StepStarted { step: layer, ..Default::default() }).unwrap();
         if layer == 2 {
             let (text, data) = ("keep it short".to_owned(), None);
-            engine
-                .task("t")
-                .unwrap()
-                .append(GuidanceGiven { text, data })
-                .unwrap();
+            engine.task("t").unwrap().append(GuidanceGiven { text, data }).unwrap();
         }
         let commits = engine.stats().unwrap().seq;
         marks.push(run.finish_step(finished(layer)).unwrap().unwrap());
         assert_eq!(engine.stats().unwrap().seq, commits + 1, "one sync");
     }
     let last = marks.last().unwrap();
-    assert_eq!(
-        (last.cause, last.status),
-        (MarkCause::Step, MarkStatus::Success)
-    );
+    assert_eq!((last.cause, last.status), (MarkCause::Step, MarkStatus::Success));
     let point = engine.point(&format!("@{}", last.id)).unwrap();
     let state = engine.run_state(&point).unwrap();
     assert_eq!(state.control, RunControl::Running);
@@ -89,11 +65,7 @@ fn each_finished_layer_is_a_checkpoint_with_everything_in_the_state_there() {
     assert_eq!(listed, marks.iter().map(|mark| mark.id).collect::<Vec<_>>());
     assert!(engine.verify(None, &mut |_, _| {}).unwrap().is_clean());
     // The run's correlation id and actor are on each event that has none of its own.
-    let events = run
-        .task()
-        .read(1..)
-        .unwrap()
-        .map(|event| event.unwrap().header);
+    let events = run.task().read(1..).unwrap().map(|event| event.unwrap().header);
     let strange = events.filter(|header| header.correlation.as_deref() != Some("req-7"));
     assert_eq!(strange.count(), 1, "the guidance came from elsewhere");
 }
@@ -105,10 +77,7 @@ fn every_n_steps_a_checkpoint_is_marked_failed_steps_count() {
     let mut marks = Vec::new();
     for step in 1..=7 {
         let marked = match step {
-            6 => run.fail_step(StepFailed {
-                step,
-                error: "no".into(),
-            }),
+            6 => run.fail_step(StepFailed { step, error: "no".into() }),
             _ => run.finish_step(finished(step)),
         };
         marks.push(marked.unwrap().map(|mark| mark.status));
@@ -127,29 +96,14 @@ fn by_risk_two_reasons_mark_a_checkpoint_and_it_takes_them_back() {
     let run = run(&engine, RunOptions::default().policy(Risk::default()));
     run.checkpoint(Mark::new()).unwrap();
     run.touched(6, false);
-    assert!(
-        run.finish_step(finished(1)).unwrap().is_none(),
-        "files alone"
-    );
+    assert!(run.finish_step(finished(1)).unwrap().is_none(), "files alone");
     run.ask_for_checkpoint();
-    assert!(
-        run.finish_step(finished(2)).unwrap().is_some(),
-        "and asked for"
-    );
+    assert!(run.finish_step(finished(2)).unwrap().is_some(), "and asked for");
     run.touched(0, true);
-    assert!(
-        run.finish_step(finished(3)).unwrap().is_none(),
-        "destructive alone"
-    );
+    assert!(run.finish_step(finished(3)).unwrap().is_none(), "destructive alone");
     clock.advance(5 * MINUTE + 1);
-    assert!(
-        run.finish_step(finished(4)).unwrap().is_some(),
-        "and a long time"
-    );
-    assert!(
-        run.finish_step(finished(5)).unwrap().is_none(),
-        "all is taken back"
-    );
+    assert!(run.finish_step(finished(4)).unwrap().is_some(), "and a long time");
+    assert!(run.finish_step(finished(5)).unwrap().is_none(), "all is taken back");
 }
 
 #[test]
@@ -164,11 +118,7 @@ fn a_policy_of_the_embedder_sees_what_happened() {
     let run = run(&engine, RunOptions::default().policy(policy));
     run.touched(2, true);
     run.finish_step(finished(1)).unwrap();
-    run.fail_step(StepFailed {
-        step: 2,
-        error: "no".into(),
-    })
-    .unwrap();
+    run.fail_step(StepFailed { step: 2, error: "no".into() }).unwrap();
     clock.advance(7);
     run.enter_phase("next", 1).unwrap();
     let seen = seen.lock().unwrap();
@@ -215,11 +165,7 @@ fn a_failed_save_comes_back_or_is_alerted_and_the_run_goes_on() {
         let hook = Arc::new(Refusing::default());
         let options = Options::default().hook(hook.clone());
         let engine = Engine::in_memory(options).unwrap();
-        let failed_save = if go_on {
-            FailedSave::GoOn
-        } else {
-            FailedSave::Stop
-        };
+        let failed_save = if go_on { FailedSave::GoOn } else { FailedSave::Stop };
         let run = run(&engine, RunOptions::default().failed_save(failed_save));
         hook.refuse.store(true, Ordering::Relaxed);
         let saved = run.finish_step(finished(1));
@@ -246,14 +192,9 @@ fn what_was_gathered_before_a_restore_counts_no_more() {
     let good = run.checkpoint(Mark::new().label("good")).unwrap();
     run.begin().unwrap();
     run.finish_step(finished(1)).unwrap();
-    engine
-        .restore(&engine.point("t@good").unwrap(), None)
-        .unwrap();
+    engine.restore(&engine.point("t@good").unwrap(), None).unwrap();
     run.safe_point().unwrap();
-    assert!(
-        run.finish_step(finished(1)).unwrap().is_none(),
-        "the first one here"
-    );
+    assert!(run.finish_step(finished(1)).unwrap().is_none(), "the first one here");
     let second = run.finish_step(finished(2)).unwrap().unwrap();
     assert_eq!(second.parent, Some(good.id));
     assert_eq!(run.stats().saved, 2, "counts go on");
@@ -266,17 +207,12 @@ fn a_checkpoint_of_another_handle_counts_like_one_of_the_run() {
     run.finish_step(finished(1)).unwrap();
     clock.advance(MINUTE);
     engine.task("t").unwrap().checkpoint(Mark::new()).unwrap();
-    assert!(
-        run.finish_step(finished(2)).unwrap().is_none(),
-        "the first behind it"
-    );
+    assert!(run.finish_step(finished(2)).unwrap().is_none(), "the first behind it");
     let mark = run.finish_step(finished(3)).unwrap().unwrap();
     assert_eq!(run.stats().saved, 1);
     // Lists can be filtered by the step.
-    let query = CheckpointQuery {
-        filter: vec![("step".into(), 3.into())],
-        ..CheckpointQuery::default()
-    };
+    let query =
+        CheckpointQuery { filter: vec![("step".into(), 3.into())], ..CheckpointQuery::default() };
     let found = engine.checkpoints(&query).unwrap().items;
     assert_eq!(found.iter().map(|m| m.id).collect::<Vec<_>>(), [mark.id]);
 }
@@ -288,8 +224,5 @@ fn each_change_of_phase_is_a_checkpoint_where_layers_are_phases() {
     assert!(run.finish_step(finished(1)).unwrap().is_none());
     let mark = run.enter_phase("next", 4).unwrap().unwrap();
     let metadata = mark.metadata.unwrap().value().unwrap();
-    assert_eq!(
-        (&metadata["phase"], &metadata["iteration"]),
-        (&"next".into(), &4.into())
-    );
+    assert_eq!((&metadata["phase"], &metadata["iteration"]), (&"next".into(), &4.into()));
 }

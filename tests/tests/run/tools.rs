@@ -11,17 +11,10 @@ use milepost::{
 use crate::{engine, run};
 
 fn call(id: &str) -> ToolCalled {
-    ToolCalled {
-        call: id.to_owned(),
-        tool: "edit".into(),
-        arguments: Json::null(),
-    }
+    ToolCalled { call: id.to_owned(), tool: "edit".into(), arguments: Json::null() }
 }
 
-const CHANGES: Access = Access::Changes(Touches {
-    files: 1,
-    destructive: false,
-});
+const CHANGES: Access = Access::Changes(Touches { files: 1, destructive: false });
 
 #[test]
 fn calls_that_read_run_side_by_side_and_those_that_change_something_alone() {
@@ -38,8 +31,7 @@ fn calls_that_read_run_side_by_side_and_those_that_change_something_alone() {
                     together.wait();
                     Ok::<_, Error>(Json::null())
                 };
-                run.tool(call(&format!("read {n}")), Access::Reads, work)
-                    .unwrap();
+                run.tool(call(&format!("read {n}")), Access::Reads, work).unwrap();
             });
         }
     });
@@ -54,8 +46,7 @@ fn calls_that_read_run_side_by_side_and_those_that_change_something_alone() {
                     under_way.fetch_sub(1, Ordering::SeqCst);
                     Ok::<_, Error>(Json::null())
                 };
-                run.tool(call(&format!("change {n}")), CHANGES, work)
-                    .unwrap();
+                run.tool(call(&format!("change {n}")), CHANGES, work).unwrap();
             });
         }
     });
@@ -72,17 +63,12 @@ fn before_a_risky_call_a_checkpoint_is_marked_and_the_call_is_behind_it() {
     let ok = || Ok::<_, Error>(Json::null());
     run.tool(call("few"), CHANGES, ok).unwrap();
     assert_eq!(run.stats().saved, 1);
-    let many = Touches {
-        files: 6,
-        destructive: true,
-    };
+    let many = Touches { files: 6, destructive: true };
     run.tool(call("many"), Access::Changes(many), ok).unwrap();
     assert_eq!(run.stats().saved, 2);
     let mark = run.task().last_successful().unwrap().unwrap();
     assert_eq!(mark.cause, MarkCause::BeforeTool);
-    let state = engine
-        .run_state(&run.task().point(mark.at).unwrap())
-        .unwrap();
+    let state = engine.run_state(&run.task().point(mark.at).unwrap()).unwrap();
     assert_eq!(state.finished_calls, 1, "the risky one is not in it");
     // What it did counts towards the next.
     run.ask_for_checkpoint();
@@ -101,12 +87,5 @@ fn a_tool_that_fails_is_recorded_as_such_and_its_error_comes_back() {
         panic!("no return");
     };
     assert!(!returned.ok);
-    assert!(
-        returned
-            .output
-            .as_ref()
-            .unwrap()
-            .text()
-            .contains("no such file")
-    );
+    assert!(returned.output.as_ref().unwrap().text().contains("no such file"));
 }

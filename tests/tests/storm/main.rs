@@ -2,12 +2,7 @@
 //!
 //! `MILEPOST_STORM_SECONDS` sets the time, `MILEPOST_SEED` the first seed. A program that fails is
 //! printed with its seed, and shrunk.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -58,12 +53,7 @@ fn what_was_acknowledged_is_there_whatever_happens() {
         println!("\nseed {seed}: {error}\n{enough} of {all} steps: {said}\n{shorter:#?}");
     }
     let kinds: Vec<_> = failures.iter().collect();
-    let told = kinds
-        .iter()
-        .map(|(kind, (program, _))| format!("seed {}: {kind}", program.seed));
+    let told = kinds.iter().map(|(kind, (program, _))| format!("seed {}: {kind}", program.seed));
     let told = told.collect::<Vec<_>>().join("\n");
-    assert!(
-        failures.is_empty(),
-        "MILEPOST_SEED of each kind of failure:\n{told}"
-    );
+    assert!(failures.is_empty(), "MILEPOST_SEED of each kind of failure:\n{told}");
 }

@@ -52,10 +52,7 @@ fn an_anchor_of_another_store_is_invalid() {
     let engine = store.open(&root).unwrap();
     let error = engine.verify_anchor(&other.anchor).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
-    assert!(
-        error.to_string().contains(&other.anchor.store.to_string()),
-        "{error}"
-    );
+    assert!(error.to_string().contains(&other.anchor.store.to_string()), "{error}");
     engine.close().unwrap();
     let error = open_anchored(&store, &root, &other.anchor).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
@@ -80,10 +77,7 @@ fn a_damaged_anchor_is_corrupt_and_the_store_does_not_open_with_it() {
         ("a hash", text.replace(&hash, &other)),
         ("an offset", text.replacen(&next, "\"next\": \"1\"", 1)),
         ("a task", text.replacen(task, "\"task\": 2", 1)),
-        (
-            "a lineage",
-            text.replacen("\"lineage\": 0", "\"lineage\": 1", 1),
-        ),
+        ("a lineage", text.replacen("\"lineage\": 0", "\"lineage\": 1", 1)),
         ("a log left out", {
             let mut anchor: serde_json::Value = serde_json::from_str(&text).unwrap();
             anchor["logs"].as_array_mut().unwrap().pop();

@@ -48,17 +48,13 @@ fn a_text_changed_in_a_file_is_never_read_and_always_told() {
         let store = Store::make(key);
         let right = said(&store.open(&store.copy("right")).unwrap(), "essay").unwrap();
         let root = store.copy("edited");
-        let segment = folder::files(&root.join("journal"), ".seg")
-            .unwrap()
-            .remove(0);
+        let segment = folder::files(&root.join("journal"), ".seg").unwrap().remove(0);
         let found = edit(&segment, b"said in essay: 1 4", b"nobody said it 1 4");
         assert_eq!(found, 1, "it is in the journal");
         assert!(told(&store, &root, &right), "in the journal");
         // Without sled there is one copy: it is refused.
         let root = store.copy("edited");
-        let segment = folder::files(&root.join("journal"), ".seg")
-            .unwrap()
-            .remove(0);
+        let segment = folder::files(&root.join("journal"), ".seg").unwrap().remove(0);
         edit(&segment, b"said in essay: 1 4", b"nobody said it 1 4");
         fs::remove_dir_all(root.join("sled")).unwrap();
         assert!(store.open(&root).is_err(), "the only copy");
@@ -92,9 +88,7 @@ fn a_store_with_an_anchor_tells_of_a_tail_that_was_cut_though_the_witness_is_gon
     // Neither the journal's end, nor sled, nor the witness.
     fs::remove_dir_all(root.join("sled")).unwrap();
     fs::remove_file(root.join("acked")).unwrap();
-    let segment = folder::files(&root.join("journal"), ".seg")
-        .unwrap()
-        .remove(0);
+    let segment = folder::files(&root.join("journal"), ".seg").unwrap().remove(0);
     let mut bytes = fs::read(&segment).unwrap();
     let end = bytes.iter().rposition(|byte| *byte != 0).unwrap();
     bytes[end - 1500..].fill(0);

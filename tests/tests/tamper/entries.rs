@@ -28,16 +28,10 @@ fn only_verify_finds(how: &str, edit: impl Fn(&Entries), check: impl Fn(&Engine)
         entries.close();
         let engine = store.open(&root).unwrap();
         let findings = &engine.opened().findings;
-        assert!(
-            findings.is_empty(),
-            "{how}: not found by opening: {findings:?}"
-        );
+        assert!(findings.is_empty(), "{how}: not found by opening: {findings:?}");
         check(&engine);
         let found = engine.verify_anchor(&store.anchor).unwrap();
-        assert!(
-            found.is_empty(),
-            "{how}: not found by the anchor: {found:?}"
-        );
+        assert!(found.is_empty(), "{how}: not found by the anchor: {found:?}");
         assert!(!faults(&engine).is_empty(), "{how}: found by verify");
         engine.close().unwrap();
         // What the entries follow from is there still: built anew, they are right again.
@@ -245,37 +239,25 @@ fn an_event_changed_in_sled_without_the_key_cannot_be_read() {
 
 /// Puts the state of another task into the snapshot of one, in a pack and in sled, with right checks.
 fn forge_snapshot(root: &Path) -> bool {
-    let pack = folder::files(&root.join("packs"), ".pack")
-        .unwrap()
-        .remove(0);
+    let pack = folder::files(&root.join("packs"), ".pack").unwrap().remove(0);
     let mut bytes = fs::read(&pack).unwrap();
     let entries = Entries::open(root);
     let notes = entries.all(50);
     let of = |task: u64| {
         let mut notes = notes.iter().rev();
-        notes
-            .find(|(key, _)| key[1..9] == task.to_be_bytes())
-            .unwrap()
+        notes.find(|(key, _)| key[1..9] == task.to_be_bytes()).unwrap()
     };
     let read = |note: &[u8]| {
         let id = ChunkId(note[..32].try_into().unwrap());
         let mut key = vec![4];
         key.extend_from_slice(&id.0);
-        let place = entries
-            .all(4)
-            .into_iter()
-            .find(|(k, _)| *k == key)
-            .unwrap()
-            .1;
+        let place = entries.all(4).into_iter().find(|(k, _)| *k == key).unwrap().1;
         let at = u64::from_le_bytes(place[4..12].try_into().unwrap()) as usize;
         let len = u32::from_le_bytes(place[12..16].try_into().unwrap()) as usize;
         Snapshot::decode(&ChunkEntry::decode(&bytes[at..at + len]).unwrap().1).unwrap()
     };
     let (essay, tuning) = (of(1), of(2));
-    let forged = Snapshot {
-        head: read(&essay.1).head,
-        ..read(&tuning.1)
-    };
+    let forged = Snapshot { head: read(&essay.1).head, ..read(&tuning.1) };
     let at = bytes.len() as u64;
     let mut entry = Vec::new();
     let id = ChunkEntry::encode(&forged.encode(), false, &mut entry).unwrap();
@@ -329,30 +311,15 @@ fn a_snapshot_replaced_with_care_shows_to_a_fold_and_is_not_believed_where_there
         assert!(engine.opened().findings.len() <= 1);
         assert!(engine.verify_anchor(&anchor).unwrap().is_empty());
         let forged = engine.run_state(&point).unwrap() != right;
-        assert_eq!(
-            forged,
-            key.is_none(),
-            "what has no key gives the forged state"
-        );
-        assert_eq!(
-            faults(&engine).is_empty(),
-            key.is_none(),
-            "and verify sees it with a key only"
-        );
-        assert!(
-            !engine.verify_states(None).unwrap().is_empty(),
-            "a fold finds it"
-        );
+        assert_eq!(forged, key.is_none(), "what has no key gives the forged state");
+        assert_eq!(faults(&engine).is_empty(), key.is_none(), "and verify sees it with a key only");
+        assert!(!engine.verify_states(None).unwrap().is_empty(), "a fold finds it");
         assert!(engine.verify_states(Some("tuning")).unwrap().is_empty());
         engine.close().unwrap();
         let report = milepost::repair(&root, &options(key), false).unwrap();
         assert!(report.verified.is_clean() && report.lost.is_empty());
         let engine = milepost::Engine::open(&root, options(key)).unwrap();
-        assert_eq!(
-            engine.run_state(&point).unwrap() == right,
-            key.is_some(),
-            "I5"
-        );
+        assert_eq!(engine.run_state(&point).unwrap() == right, key.is_some(), "I5");
     }
 }
 
@@ -411,16 +378,12 @@ fn what_retention_did_taken_back_or_feigned_in_the_index_shows_to_verify() {
     // A deleted task is there again: its tombstone is the entry of another.
     retention_shows("tombstone", |entries| {
         let tasks = entries.all(17);
-        let [(_, kept), (deleted, _)] = tasks.as_slice() else {
-            panic!("two tasks")
-        };
+        let [(_, kept), (deleted, _)] = tasks.as_slice() else { panic!("two tasks") };
         entries.put(deleted, Some(kept));
     });
     retention_shows("deleted again", |entries| {
         let tasks = entries.all(17);
-        let [(kept, _), (_, deleted)] = tasks.as_slice() else {
-            panic!("two tasks")
-        };
+        let [(kept, _), (_, deleted)] = tasks.as_slice() else { panic!("two tasks") };
         entries.put(kept, Some(deleted));
     });
     retention_shows("a tally", |entries| {

@@ -74,10 +74,7 @@ fn frames(bytes: &[u8], epoch: Option<u64>, commits: &mut BTreeMap<Seq, Vec<Grou
                     salt: group.section.salt(n),
                 }
             });
-            Group {
-                log: group.log,
-                records: records.collect(),
-            }
+            Group { log: group.log, records: records.collect() }
         });
         commits.insert(seq, groups.collect());
         let end = (FRAME_HEADER_LEN + len).next_multiple_of(8).min(rest.len());
@@ -106,23 +103,15 @@ impl History {
             let rest = &bytes[SEGMENT_HEADER_LEN..];
             frames(rest, Some(header.epoch), &mut commits);
         }
-        let store = Acked::decode(&fs::read(root.join("acked")).unwrap())
-            .unwrap()
-            .store;
+        let store = Acked::decode(&fs::read(root.join("acked")).unwrap()).unwrap().store;
         assert!(commits.keys().copied().eq(1..=commits.len() as u64));
-        Self {
-            store,
-            commits: commits.into_values().collect(),
-        }
+        Self { store, commits: commits.into_values().collect() }
     }
 
     /// The records of a log, in order.
     pub fn log(&mut self, log: LogId) -> Vec<&mut Record> {
         let groups = self.commits.iter_mut().flatten();
-        groups
-            .filter(|group| group.log == log)
-            .flat_map(|group| &mut group.records)
-            .collect()
+        groups.filter(|group| group.log == log).flat_map(|group| &mut group.records).collect()
     }
 
     /// The commit and group that hold a record of a log, and its place in the group.
@@ -173,14 +162,8 @@ impl History {
         }
         let _ = fs::remove_file(root.join("sled-closed"));
         let (store, epoch) = (self.store, 77);
-        let header = SegmentHeader {
-            store,
-            number: 1,
-            epoch,
-            first: 1,
-            recycled: false,
-            prev: [0; 16],
-        };
+        let header =
+            SegmentHeader { store, number: 1, epoch, first: 1, recycled: false, prev: [0; 16] };
         let mut out = header.encode();
         let (mut prev, mut logs) = ([0; 16], Logs::of(store));
         let count = self.commits.len() as u64;
@@ -207,10 +190,7 @@ struct Logs {
 
 impl Logs {
     fn of(store: StoreId) -> Self {
-        Self {
-            origins: HashMap::from([(TaskNo::STORE, Origin(store.0))]),
-            chains: HashMap::new(),
-        }
+        Self { origins: HashMap::from([(TaskNo::STORE, Origin(store.0))]), chains: HashMap::new() }
     }
 
     fn hash(&self, task: TaskNo, lineage: LineageId, offset: Offset) -> Hash {

@@ -131,15 +131,8 @@ fn a_history_that_was_forged_with_care_shows_against_an_anchor_only() {
         engine.close().unwrap();
         settle(&root);
         let engine = store.open(&root).unwrap();
-        assert!(
-            engine.opened().findings.is_empty(),
-            "{how}: not found by opening"
-        );
-        assert!(
-            faults(&engine).is_empty(),
-            "{how}: not found by verify: {:?}",
-            faults(&engine)
-        );
+        assert!(engine.opened().findings.is_empty(), "{how}: not found by opening");
+        assert!(faults(&engine).is_empty(), "{how}: not found by verify: {:?}", faults(&engine));
         let found = engine.verify_anchor(&store.anchor).unwrap();
         assert!(!found.is_empty(), "{how}: found by the anchor");
         engine.close().unwrap();
@@ -163,10 +156,7 @@ fn the_anchor_names_the_log_that_is_not_as_it_was() {
         history.write(&root);
         let engine = store.open(&root).unwrap();
         let found = engine.verify_anchor(&store.anchor).unwrap();
-        found
-            .into_iter()
-            .map(|fault| fault.place)
-            .collect::<Vec<_>>()
+        found.into_iter().map(|fault| fault.place).collect::<Vec<_>>()
     };
     let only = |log: LogId| vec![log.to_string()];
     assert_eq!(places("two events swapped"), only(TUNING));
@@ -218,11 +208,7 @@ fn a_task_taken_away_shows_against_an_anchor_only() {
     let found = engine.verify_anchor(&store.anchor).unwrap();
     // The store's log, and all of the task's.
     assert_eq!(found.len(), 3, "{found:?}");
-    assert!(
-        found
-            .iter()
-            .any(|fault| fault.message.contains("taken away"))
-    );
+    assert!(found.iter().any(|fault| fault.message.contains("taken away")));
 }
 
 #[test]
@@ -234,10 +220,7 @@ fn an_old_version_of_the_whole_store_shows_against_an_anchor_only() {
         assert!(engine.opened().findings.is_empty());
         assert!(faults(&engine).is_empty());
         let found = engine.verify_anchor(&store.anchor).unwrap();
-        assert!(
-            found.iter().any(|f| f.message.contains("put back")),
-            "{found:?}"
-        );
+        assert!(found.iter().any(|f| f.message.contains("put back")), "{found:?}");
         engine.close().unwrap();
         let error = open_anchored(&store, &older, &store.anchor).unwrap_err();
         assert_corrupt(&error, "older");
@@ -278,14 +261,8 @@ fn a_history_that_was_forged_without_the_key_does_not_open() {
             Err(error) => assert_corrupt(&error, how),
             Ok(engine) => {
                 // No frame is believed: an empty store, which an anchor tells from the real one.
-                assert!(
-                    engine.task("essay").is_err(),
-                    "{how}: nothing forged is there"
-                );
-                assert!(
-                    !engine.verify_anchor(&store.anchor).unwrap().is_empty(),
-                    "{how}"
-                );
+                assert!(engine.task("essay").is_err(), "{how}: nothing forged is there");
+                assert!(!engine.verify_anchor(&store.anchor).unwrap().is_empty(), "{how}");
             }
         }
     }
@@ -336,9 +313,6 @@ fn a_tail_cut_off_between_two_frames_shows_against_an_anchor_only_key_or_not() {
         assert!(engine.opened().findings.is_empty());
         assert!(faults(&engine).is_empty(), "{:?}", faults(&engine));
         let found = engine.verify_anchor(&store.anchor).unwrap();
-        assert!(
-            found.iter().any(|f| f.message.contains("cut off")),
-            "{found:?}"
-        );
+        assert!(found.iter().any(|f| f.message.contains("cut off")), "{found:?}");
     }
 }

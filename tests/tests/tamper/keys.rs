@@ -26,10 +26,7 @@ fn a_keyed_store_is_refused_without_its_key_and_with_another_and_the_error_shows
     let before = said(&store.open(&store.copy("before")).unwrap(), "essay").unwrap();
     for (options, says) in [
         (Options::default(), "has a key"),
-        (
-            Options::default().key(StoreKey::new(&other)),
-            "has another key",
-        ),
+        (Options::default().key(StoreKey::new(&other)), "has another key"),
     ] {
         let error = Engine::open(&root, options).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
@@ -57,23 +54,13 @@ fn a_store_that_was_made_without_a_key_takes_none_later() {
 
 #[test]
 fn a_text_that_is_no_key_is_invalid_and_not_repeated() {
-    for text in [
-        "",
-        "not a key",
-        &hex(&SECRET)[..62],
-        &format!("{}00", hex(&SECRET)),
-    ] {
+    for text in ["", "not a key", &hex(&SECRET)[..62], &format!("{}00", hex(&SECRET))] {
         let error = text.parse::<StoreKey>().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
         assert_hides(&error.to_string(), &SECRET);
-        assert!(
-            text.is_empty() || !error.to_string().contains(text),
-            "{error}"
-        );
+        assert!(text.is_empty() || !error.to_string().contains(text), "{error}");
     }
-    let key: StoreKey = format!(" {}\n", hex(&SECRET).to_uppercase())
-        .parse()
-        .unwrap();
+    let key: StoreKey = format!(" {}\n", hex(&SECRET).to_uppercase()).parse().unwrap();
     assert_eq!(key, StoreKey::new(&SECRET));
     assert_hides(&format!("{key:?} {:?}", options(Some(key))), &SECRET);
 }

@@ -10,12 +10,7 @@
 //! keys.rs      keyed stores, and what of the key can be found
 //! anchors.rs   anchors themselves
 //! ```
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 mod anchors;
 mod careless;

@@ -12,16 +12,12 @@ use milepost_tests::{bodies, folder};
 use tempfile::TempDir;
 
 /// The root of the first task.
-pub const ESSAY: LogId = LogId {
-    task: TaskNo(1),
-    kind: milepost_codec::LogKind::Lineage(LineageId(0)),
-};
+pub const ESSAY: LogId =
+    LogId { task: TaskNo(1), kind: milepost_codec::LogKind::Lineage(LineageId(0)) };
 
 /// The root of the second.
-pub const TUNING: LogId = LogId {
-    task: TaskNo(2),
-    kind: milepost_codec::LogKind::Lineage(LineageId(0)),
-};
+pub const TUNING: LogId =
+    LogId { task: TaskNo(2), kind: milepost_codec::LogKind::Lineage(LineageId(0)) };
 
 pub const SECRET: [u8; 32] = *b"thirty-two bytes that are secret";
 
@@ -94,8 +90,7 @@ fn write(engine: &Engine, n: u64) {
         let task = engine.task(name).unwrap();
         for i in 0..10 {
             let text = format!("said in {name}: {n} {i}");
-            task.append(Append::from(message(&text)).time_us(1_000 + i))
-                .unwrap();
+            task.append(Append::from(message(&text)).time_us(1_000 + i)).unwrap();
             task.append(bodies::body(2, n * 10 + i, 0)).unwrap();
         }
         let mark = Mark::new().label(format!("draft-{n}"));
@@ -103,8 +98,7 @@ fn write(engine: &Engine, n: u64) {
     }
     for i in 0..3 {
         let task = engine.task("tuning").unwrap();
-        task.append(message(&format!("after the mark: {n} {i}")))
-            .unwrap();
+        task.append(message(&format!("after the mark: {n} {i}"))).unwrap();
     }
 }
 
@@ -124,9 +118,7 @@ pub fn said(engine: &Engine, task: &str) -> Result<Vec<String>> {
 pub fn faults(engine: &Engine) -> Vec<String> {
     let report = engine.verify(None, &mut |_, _| {}).unwrap();
     let faults = report.faults.into_iter();
-    faults
-        .map(|f| format!("{}: {}", f.place, f.message))
-        .collect()
+    faults.map(|f| format!("{}: {}", f.place, f.message)).collect()
 }
 
 /// Opens as an anchored store.

@@ -30,10 +30,7 @@ pub fn compare(list: &Path, found: Vec<Violation>) {
     let (new, gone) = differences(&allowed, &counts);
     let mut said = String::new();
     for (rule, place) in &new {
-        for one in found
-            .iter()
-            .filter(|one| one.rule == rule && one.place == *place)
-        {
+        for one in found.iter().filter(|one| one.rule == rule && one.place == *place) {
             writeln!(said, "{one}").unwrap();
         }
     }
@@ -49,9 +46,7 @@ pub fn compare(list: &Path, found: Vec<Violation>) {
 pub fn count(found: &[Violation]) -> Counts {
     let mut counts = Counts::new();
     for one in found {
-        *counts
-            .entry((one.rule.to_owned(), one.place.clone()))
-            .or_default() += 1;
+        *counts.entry((one.rule.to_owned(), one.place.clone())).or_default() += 1;
     }
     counts
 }
@@ -61,10 +56,7 @@ pub fn differences(allowed: &Counts, found: &Counts) -> (Vec<Key>, Vec<Key>) {
     let over = |more: &Counts, than: &Counts| {
         let is_over =
             |(key, count): &(&Key, &usize)| **count > than.get(*key).copied().unwrap_or(0);
-        more.iter()
-            .filter(is_over)
-            .map(|(key, _)| key.clone())
-            .collect()
+        more.iter().filter(is_over).map(|(key, _)| key.clone()).collect()
     };
     (over(found, allowed), over(allowed, found))
 }

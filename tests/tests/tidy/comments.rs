@@ -19,11 +19,7 @@ pub fn of(source: &str) -> Vec<Comment> {
             let is_doc =
                 (text.starts_with("///") && !text.starts_with("////")) || text.starts_with("//!");
             let text = text.trim_start_matches(['/', '!']).trim().to_owned();
-            found.push(Comment {
-                line: n + 1,
-                text,
-                is_doc,
-            });
+            found.push(Comment { line: n + 1, text, is_doc });
         }
     }
     found

@@ -22,22 +22,14 @@ pub fn below(dir: &Path, end: &str) -> Vec<PathBuf> {
 }
 
 fn violation(rule: &'static str, place: &str, text: String) -> Violation {
-    Violation {
-        rule,
-        place: place.to_owned(),
-        line: 1,
-        text,
-    }
+    Violation { rule, place: place.to_owned(), line: 1, text }
 }
 
 /// A file has 40 to 500 lines, or says why not; a module of tests is named so.
 pub fn check(source: &Source) -> Vec<Violation> {
     let mut found = Vec::new();
     let lines = source.text.lines().count();
-    let says = source
-        .text
-        .lines()
-        .any(|line| line.trim_start().starts_with("// tidy: "));
+    let says = source.text.lines().any(|line| line.trim_start().starts_with("// tidy: "));
     if !(40..=500).contains(&lines) && !says {
         let text = format!("{lines} lines, and no `// tidy:` with a reason");
         found.push(violation("size", &source.path, text));
@@ -77,13 +69,7 @@ pub fn module_style(src: &Path, root: &Path) -> Vec<Violation> {
     let beside = files.filter(|file| file.with_extension("").is_dir());
     let place = |file: PathBuf| file.strip_prefix(root).unwrap().display().to_string();
     beside
-        .map(|file| {
-            violation(
-                "mod-style",
-                &place(file),
-                "belongs to its folder, as mod.rs".into(),
-            )
-        })
+        .map(|file| violation("mod-style", &place(file), "belongs to its folder, as mod.rs".into()))
         .collect()
 }
 
@@ -91,10 +77,7 @@ pub fn module_style(src: &Path, root: &Path) -> Vec<Violation> {
 pub fn budget(name: &str, most: usize, sources: &[Source]) -> Vec<Violation> {
     let lines: usize = sources.iter().map(product_lines).sum();
     let text = format!("{lines} lines, more than {most}");
-    (lines > most)
-        .then(|| violation("budget", name, text))
-        .into_iter()
-        .collect()
+    (lines > most).then(|| violation("budget", name, text)).into_iter().collect()
 }
 
 /// Non-blank lines that are no tests.
@@ -107,9 +90,7 @@ pub fn product_lines(source: &Source) -> usize {
     tests.visit_file(&source.syntax);
     let is_test = |n: usize| tests.0.iter().any(|(from, to)| (*from..=*to).contains(&n));
     let lines = source.text.lines().enumerate();
-    lines
-        .filter(|(n, line)| !line.trim().is_empty() && !is_test(n + 1))
-        .count()
+    lines.filter(|(n, line)| !line.trim().is_empty() && !is_test(n + 1)).count()
 }
 
 /// First and last lines of modules of tests.

@@ -40,12 +40,7 @@ struct Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            rule,
-            place,
-            line,
-            text,
-        } = self;
+        let Self { rule, place, line, text } = self;
         write!(f, "{rule}: {place}:{line}: {text}")
     }
 }
@@ -71,15 +66,9 @@ impl Source {
     /// The modules that the file is in, from the root of its crate.
     fn modules(&self) -> Vec<String> {
         let (_, below) = self.path.split_once("/src/").unwrap();
-        let mut parts: Vec<String> = below
-            .trim_end_matches(".rs")
-            .split('/')
-            .map(str::to_owned)
-            .collect();
-        if matches!(
-            parts.last().map(String::as_str),
-            Some("mod" | "lib" | "main")
-        ) {
+        let mut parts: Vec<String> =
+            below.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
+        if matches!(parts.last().map(String::as_str), Some("mod" | "lib" | "main")) {
             parts.pop();
         }
         parts
@@ -87,10 +76,7 @@ impl Source {
 }
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .unwrap()
-        .to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
 /// The sources of a crate.

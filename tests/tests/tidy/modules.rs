@@ -37,9 +37,8 @@ pub fn cycles(name: &str, sources: &[Source]) -> Vec<Violation> {
 
 /// The top-level modules that each top-level module names, tests left out.
 fn edges(sources: &[Source]) -> BTreeMap<String, BTreeSet<String>> {
-    let tops: BTreeSet<String> = (sources.iter())
-        .filter_map(|source| source.modules().into_iter().next())
-        .collect();
+    let tops: BTreeSet<String> =
+        (sources.iter()).filter_map(|source| source.modules().into_iter().next()).collect();
     let mut exported = BTreeMap::new();
     for source in sources.iter().filter(|source| source.modules().is_empty()) {
         let mut paths = Paths::new(Vec::new());
@@ -136,16 +135,9 @@ impl<'a> Visit<'a> for Paths {
     }
 
     fn visit_path(&mut self, path: &'a syn::Path) {
-        let parts: Vec<_> = path
-            .segments
-            .iter()
-            .map(|part| part.ident.to_string())
-            .collect();
+        let parts: Vec<_> = path.segments.iter().map(|part| part.ident.to_string()).collect();
         // A path without a prefix names what a `use` has named already.
-        if matches!(
-            parts.first().map(String::as_str),
-            Some("crate" | "self" | "super")
-        ) {
+        if matches!(parts.first().map(String::as_str), Some("crate" | "self" | "super")) {
             self.take(&parts);
         }
         visit::visit_path(self, path);

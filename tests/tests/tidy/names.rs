@@ -26,12 +26,7 @@ pub fn walls(source: &Source) -> Vec<Violation> {
     let mut found = Vec::new();
     for (line, call) in calls.0 {
         let mut violation = |rule, text| {
-            found.push(Violation {
-                rule,
-                place: source.path.clone(),
-                line,
-                text,
-            });
+            found.push(Violation { rule, place: source.path.clone(), line, text });
         };
         if call == "unwrap_or_default" && source.path.starts_with("engine/") {
             violation("default", "`expect` says why it is there".to_owned());
@@ -57,22 +52,14 @@ impl<'a> Visit<'a> for Calls {
     }
 
     fn visit_path(&mut self, path: &'a syn::Path) {
-        let parts: Vec<_> = path
-            .segments
-            .iter()
-            .map(|part| part.ident.to_string())
-            .collect();
-        let line = path
-            .segments
-            .first()
-            .map_or(1, |part| part.ident.span().start().line);
+        let parts: Vec<_> = path.segments.iter().map(|part| part.ident.to_string()).collect();
+        let line = path.segments.first().map_or(1, |part| part.ident.span().start().line);
         self.0.push((line, parts.join("::")));
         visit::visit_path(self, path);
     }
 
     fn visit_expr_method_call(&mut self, call: &'a syn::ExprMethodCall) {
-        self.0
-            .push((call.method.span().start().line, call.method.to_string()));
+        self.0.push((call.method.span().start().line, call.method.to_string()));
         visit::visit_expr_method_call(self, call);
     }
 }
@@ -116,10 +103,7 @@ fn type_of_crate(item: &syn::Item) -> Option<String> {
 
 /// The names at the root of `milepost` are those of `engine/public-names.txt`.
 pub fn public(sources: &[Source], root: &Path) -> Vec<Violation> {
-    let Some(lib) = sources
-        .iter()
-        .find(|source| source.path.ends_with("/lib.rs"))
-    else {
+    let Some(lib) = sources.iter().find(|source| source.path.ends_with("/lib.rs")) else {
         return Vec::new();
     };
     let names = public_names(&lib.syntax);

@@ -6,21 +6,12 @@ use crate::comments;
 use crate::{Violation, files};
 
 /// A doc comment begins with a noun or a verb in the third person, not with one of these.
-const OPENINGS: [&str; 9] = [
-    "What", "Whether", "Who", "Whose", "How", "Where", "Which", "Of", "It",
-];
+const OPENINGS: [&str; 9] =
+    ["What", "Whether", "Who", "Whose", "How", "Where", "Which", "Of", "It"];
 
 /// Words that have a plainer one.
-const WORDS: [&str; 8] = [
-    "whoever",
-    "somebody",
-    "nobody",
-    "lets go",
-    "goes on",
-    "meanwhile",
-    "beside",
-    "stands",
-];
+const WORDS: [&str; 8] =
+    ["whoever", "somebody", "nobody", "lets go", "goes on", "meanwhile", "beside", "stands"];
 
 /// The words of a source's comments.
 pub fn source(path: &str, text: &str) -> Vec<Violation> {
@@ -78,10 +69,7 @@ pub fn documents(root: &Path) -> Vec<Violation> {
 
 /// The forbidden words of a text.
 pub fn forbidden(text: &str) -> Vec<&'static str> {
-    let plain: String = text
-        .chars()
-        .map(|c| if c.is_alphanumeric() { c } else { ' ' })
-        .collect();
+    let plain: String = text.chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
     let plain = format!(" {} ", plain.to_lowercase());
     let has = |word: &&str| plain.contains(&format!(" {word} "));
     WORDS.into_iter().filter(has).collect()

@@ -33,10 +33,7 @@ fn sizes_and_places_of_files_are_checked() {
     let long = |text: &str| Source::new("x/src/a.rs", &format!("{text}\n").repeat(501));
     assert_eq!(rules(&files::check(&long(""))), ["size"]);
     assert!(files::check(&long("// tidy: one table")).is_empty());
-    assert_eq!(
-        rules(&files::check(&Source::new("x/src/a.rs", "mod b;"))),
-        ["size"]
-    );
+    assert_eq!(rules(&files::check(&Source::new("x/src/a.rs", "mod b;"))), ["size"]);
     let tests = source("x/src/a.rs", "#[cfg(all(test, not(shuttle)))] mod crash;");
     assert_eq!(rules(&files::check(&tests)), ["test-file"]);
     let tests = source("x/src/a.rs", "#[cfg(test)] mod tests;");
@@ -44,10 +41,7 @@ fn sizes_and_places_of_files_are_checked() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir(dir.path().join("a")).unwrap();
     std::fs::write(dir.path().join("a.rs"), "").unwrap();
-    assert_eq!(
-        rules(&files::module_style(dir.path(), dir.path())),
-        ["mod-style"]
-    );
+    assert_eq!(rules(&files::module_style(dir.path(), dir.path())), ["mod-style"]);
 }
 
 #[test]
@@ -61,15 +55,9 @@ fn lines_of_tests_and_blank_ones_are_not_counted() {
 
 #[test]
 fn openings_words_and_widths_are_checked() {
-    let found = prose::source(
-        "x",
-        "/// What a thing is.\n/// Where it is, too.\nfn a() {}",
-    );
+    let found = prose::source("x", "/// What a thing is.\n/// Where it is, too.\nfn a() {}");
     assert_eq!(rules(&found), ["opening"]);
-    let found = prose::source(
-        "x",
-        "//! Goes on, and nobody: lets go.\n// Beside. Standstill.",
-    );
+    let found = prose::source("x", "//! Goes on, and nobody: lets go.\n// Beside. Standstill.");
     let words: Vec<_> = found.iter().map(|one| one.text.as_str()).collect();
     assert_eq!(words, ["nobody", "lets go", "goes on", "beside"]);
     let wide = format!("fn a() {{ /* {} */ }}", "x".repeat(100));
@@ -89,10 +77,7 @@ fn calls_have_their_place() {
     let text = "fn a() { std::thread::Builder::new(); sled::open(\"\"); b.unwrap_or_default(); }";
     let found = names::walls(&source("engine/src/a.rs", text));
     assert_eq!(rules(&found), ["wall", "wall", "default"]);
-    assert_eq!(
-        rules(&names::walls(&source("engine/src/kv.rs", "use sled::Db;"))),
-        [""; 0]
-    );
+    assert_eq!(rules(&names::walls(&source("engine/src/kv.rs", "use sled::Db;"))), [""; 0]);
 }
 
 #[test]

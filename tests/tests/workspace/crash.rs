@@ -110,10 +110,7 @@ fn check(dir: &Path, first: &Content, second: &Content, kept: bool) -> Result<bo
     let expected = if done { first } else { second };
     for (path, wanted) in expected {
         if now.get(path) != Some(wanted) {
-            return Err(format!(
-                "{}: is not as it has to be, done {done}",
-                path.display()
-            ));
+            return Err(format!("{}: is not as it has to be, done {done}", path.display()));
         }
     }
     let is_kept = |path: &Path| {
@@ -146,16 +143,9 @@ fn check(dir: &Path, first: &Content, second: &Content, kept: bool) -> Result<bo
 }
 
 fn copy(from: &Path, to: &Path) {
-    let _ = std::process::Command::new("chmod")
-        .args(["-R", "u+rwX"])
-        .arg(to)
-        .output();
+    let _ = std::process::Command::new("chmod").args(["-R", "u+rwX"]).arg(to).output();
     let _ = std::fs::remove_dir_all(to);
-    let done = std::process::Command::new("cp")
-        .arg("-a")
-        .args([from, to])
-        .status()
-        .unwrap();
+    let done = std::process::Command::new("cp").arg("-a").args([from, to]).status().unwrap();
     assert!(done.success());
 }
 
@@ -178,14 +168,7 @@ impl Cases {
         let (first, second) = prepare(&dir);
         assert_ne!(first, second);
         copy(&dir, &base);
-        Self {
-            faults,
-            temp,
-            dir,
-            base,
-            first,
-            second,
-        }
+        Self { faults, temp, dir, base, first, second }
     }
 
     fn begin(&self) {
@@ -250,10 +233,7 @@ fn a_call_that_fails_leaves_a_restore_that_is_done_or_taken_back() {
         };
         failures.extend(wrong.map(|text| format!("{fail}: {text} [{}]", ended.stderr)));
     }
-    println!(
-        "{done} done, {undone} taken back, {told} told, {} wrong",
-        failures.len()
-    );
+    println!("{done} done, {undone} taken back, {told} told, {} wrong", failures.len());
     assert!(failures.is_empty(), "I8: {failures:#?}");
     assert!(done > 0 && undone > 0 && told > 0);
 }

@@ -92,11 +92,7 @@ fn neighbours_of_the_workspace_are_never_touched() {
     let other = Workspace::open(&elsewhere, WorkspaceOptions::default()).unwrap();
     let to = scene.point("first");
     let plan = other.plan(&scene.engine, &to, &none()).unwrap();
-    assert!(
-        plan.conflicts
-            .iter()
-            .any(|c| c.why == ConflictWhy::OtherFolder)
-    );
+    assert!(plan.conflicts.iter().any(|c| c.why == ConflictWhy::OtherFolder));
     let error = other.go_back(&scene.engine, &to, Scope::All, None, &none());
     assert_eq!(error.unwrap_err().kind(), ErrorKind::Conflict);
     assert_eq!(content(&elsewhere).len(), 1);
@@ -142,10 +138,7 @@ fn nested_repositories_submodules_and_worktrees_stay_as_they_are() {
     go_back(&scene, "first").unwrap();
     assert_eq!(scene.read("vendor/lib/code.c"), "one");
     assert_eq!(scene.read("sub/code.c"), "one");
-    assert_eq!(
-        scene.read("vendor/lib/.git/HEAD"),
-        "ref: refs/heads/other\n"
-    );
+    assert_eq!(scene.read("vendor/lib/.git/HEAD"), "ref: refs/heads/other\n");
     assert_eq!(scene.read("sub/.git"), "gitdir: ../.git/modules/sub\n");
     assert_eq!(scene.read(".git/index"), "index");
     assert_eq!(scene.read("bare.git/refs/x"), "y");
@@ -220,9 +213,7 @@ fn what_a_shell_command_changed_is_captured() {
     assert!(done.success());
     scene.capture("second");
     let second = Snapshot::at(&scene.engine, &scene.point("second")).unwrap();
-    let paths = second
-        .entries()
-        .map(|entry| entry.unwrap().path.to_string());
+    let paths = second.entries().map(|entry| entry.unwrap().path.to_string());
     assert_eq!(paths.collect::<Vec<_>>(), ["b", "c", "d"]);
     go_back(&scene, "first").unwrap();
     assert_eq!(content(&scene.folder()).len(), 1);
@@ -243,9 +234,7 @@ fn a_plan_touches_nothing_and_says_all() {
     let to = scene.point("first");
     let plan = scene.workspace.plan(&scene.engine, &to, &none()).unwrap();
     let paths = |list: &[milepost_workspace::PlannedPath]| -> Vec<String> {
-        list.iter()
-            .map(|planned| planned.path.to_string())
-            .collect()
+        list.iter().map(|planned| planned.path.to_string()).collect()
     };
     assert_eq!(paths(&plan.creates), ["gone"]);
     assert_eq!(paths(&plan.changes), ["changed"]);
@@ -267,9 +256,7 @@ fn a_plan_touches_nothing_and_says_all() {
         assert_eq!(content(&scene.folder()), before);
     }
     let choices = none().theirs(at("changed")).keep_mine(at("gone"));
-    (scene.workspace)
-        .go_back(&scene.engine, &to, Scope::All, None, &choices)
-        .unwrap();
+    (scene.workspace).go_back(&scene.engine, &to, Scope::All, None, &choices).unwrap();
     assert_eq!(scene.read("changed"), "one");
     assert_eq!(scene.read("gone"), "made again by somebody");
     scene.assert_clean();
@@ -359,16 +346,9 @@ fn files_go_back_to_a_lineage_that_was_left_where_a_cleanup_trimmed_the_present_
     let report = scene.engine.retain(&policy).unwrap();
     assert_eq!(report.tasks[0].removed, 1, "{report:?}");
     let second = scene.engine.point(&format!("@{second}")).unwrap();
-    let here = scene
-        .engine
-        .task("t")
-        .unwrap()
-        .point(second.offset)
-        .unwrap();
+    let here = scene.engine.task("t").unwrap().point(second.offset).unwrap();
     scene.engine.hash_at(&here).unwrap_err();
-    (scene.workspace)
-        .go_back(&scene.engine, &second, Scope::All, None, &none())
-        .unwrap();
+    (scene.workspace).go_back(&scene.engine, &second, Scope::All, None, &none()).unwrap();
     assert_eq!(scene.read("a"), "two");
     scene.workspace.undo(&scene.engine, "t", &none()).unwrap();
     assert_eq!(scene.read("a"), "three");

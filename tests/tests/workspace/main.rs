@@ -1,10 +1,5 @@
 //! The workspace goes back too: `docs/WORKSPACE.md`.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 mod crash;
 mod failures;
@@ -39,12 +34,7 @@ impl Scene {
         let task = engine.start_task("t", "ana").unwrap();
         let workspace =
             Workspace::open(dir.path().join("work"), WorkspaceOptions::default()).unwrap();
-        Self {
-            dir,
-            engine,
-            task,
-            workspace,
-        }
+        Self { dir, engine, task, workspace }
     }
 
     pub fn folder(&self) -> PathBuf {

@@ -109,9 +109,7 @@ fn taken(now: &Content, last: &Content) -> Content {
         false
     };
     let taken = now.iter().filter(|(path, _)| !ignored(path));
-    taken
-        .map(|(path, thing)| (path.clone(), thing.clone()))
-        .collect()
+    taken.map(|(path, thing)| (path.clone(), thing.clone())).collect()
 }
 
 #[test]
@@ -148,10 +146,7 @@ fn run(random: &mut Random, case: u64) -> (u64, u64) {
         let to = random.below(captures.len() as u64) as usize;
         let ((id, target), before) = (&captures[to], content(&folder));
         let point = scene.engine.point(id).unwrap();
-        let plan = scene
-            .workspace
-            .plan(&scene.engine, &point, &none())
-            .unwrap();
+        let plan = scene.workspace.plan(&scene.engine, &point, &none()).unwrap();
         assert_eq!(content(&folder), before);
         let done = (scene.workspace).go_back(&scene.engine, &point, Scope::All, None, &none());
         let now = content(&folder);
@@ -177,9 +172,7 @@ fn run(random: &mut Random, case: u64) -> (u64, u64) {
             if last.contains_key(path) {
                 // A folder stays for what is in it that nobody recorded.
                 let below = |other: &PathBuf| other != path && other.starts_with(path);
-                let stays = before
-                    .keys()
-                    .any(|other| below(other) && !last.contains_key(other));
+                let stays = before.keys().any(|other| below(other) && !last.contains_key(other));
                 assert!(stays || !now.contains_key(path), "{what}: {path:?} goes");
             } else {
                 let below = |all: &Content| -> Vec<PathBuf> {
@@ -187,18 +180,11 @@ fn run(random: &mut Random, case: u64) -> (u64, u64) {
                     below.cloned().collect()
                 };
                 let said = (below(&before), below(&last), below(target), below(&now));
-                assert_eq!(
-                    now.get(path),
-                    Some(thing),
-                    "{what}: {path:?} is not ours: {said:?}"
-                );
+                assert_eq!(now.get(path), Some(thing), "{what}: {path:?} is not ours: {said:?}");
             }
         }
         let known = |path: &&PathBuf| target.contains_key(*path) || before.contains_key(*path);
-        assert!(
-            now.keys().all(|path| known(&path)),
-            "{what}: nothing else is there"
-        );
+        assert!(now.keys().all(|path| known(&path)), "{what}: nothing else is there");
         if random.below(2) == 0 {
             scene.workspace.undo(&scene.engine, "t", &none()).unwrap();
             assert_eq!(content(&folder), before, "{what}: undone");

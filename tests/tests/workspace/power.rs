@@ -124,10 +124,7 @@ fn cut(
             for variant in variants {
                 base.put(&disk, variant, random);
                 let of = ops.len();
-                look(
-                    random,
-                    &format!("{variant:?} before operation {at} of {of}"),
-                );
+                look(random, &format!("{variant:?} before operation {at} of {of}"));
             }
         }
         if let Some(op) = ops.get(at) {
@@ -144,10 +141,7 @@ fn a_power_cut_at_any_moment_leaves_a_restore_that_is_done_or_taken_back() {
     let mut random = Random::new(seed());
     let few = Base::new(faults, 0);
     let many = Base::new(faults, 70);
-    let large = Sampling {
-        others: Some(if nightly() { 60 } else { 4 }),
-        ..Sampling::new(5, 0, 1)
-    };
+    let large = Sampling { others: Some(if nightly() { 60 } else { 4 }), ..Sampling::new(5, 0, 1) };
     // Where names cannot be exchanged, or not be moved without overwriting, there are other calls.
     for (base, moves, sampling) in [
         (&few, "all", Sampling::new(20, 24, 1)),
@@ -238,10 +232,7 @@ fn what_a_killed_recovery_took_back_and_did_not_sync_is_synced_by_the_next_one()
     let from = ops.len();
     ops.extend(base.go(&[(ONLY, "1")]));
     let mut seen = Seen::default();
-    let sampling = Sampling {
-        from,
-        ..Sampling::new(5, 5, 1)
-    };
+    let sampling = Sampling { from, ..Sampling::new(5, 5, 1) };
     cut(&base, disk, &ops, sampling, &mut random, &mut |_, place| {
         seen.check(&base, place);
     });
@@ -270,20 +261,13 @@ fn a_power_cut_while_one_is_recovered_from_leaves_a_restore_that_is_done_or_take
         ..firsts
     };
     let mut seen = Seen::default();
-    cut(
-        &base,
-        disk,
-        &ops,
-        firsts,
-        &mut random,
-        &mut |random, first| {
-            let disk = Disk::load(&base.dir).unwrap();
-            let ops = base.go(&[]);
-            cut(&base, disk, &ops, seconds, random, &mut |_, second| {
-                seen.check(&base, &format!("{first}, then {second}"));
-            });
-        },
-    );
+    cut(&base, disk, &ops, firsts, &mut random, &mut |random, first| {
+        let disk = Disk::load(&base.dir).unwrap();
+        let ops = base.go(&[]);
+        cut(&base, disk, &ops, seconds, random, &mut |_, second| {
+            seen.check(&base, &format!("{first}, then {second}"));
+        });
+    });
     seen.passes("two power cuts");
 }
 
@@ -297,12 +281,7 @@ fn without_syncs_the_simulated_power_cuts_find_restores_that_are_neither_done_no
     let disk = base.begin();
     let ops = base.go(&[(faults::NOSYNC, "1")]);
     // The later, the more is missing.
-    let sampling = Sampling {
-        from: ops.len() / 2,
-        syncs: Some(0),
-        others: Some(10),
-        variants: 2,
-    };
+    let sampling = Sampling { from: ops.len() / 2, syncs: Some(0), others: Some(10), variants: 2 };
     let mut seen = Seen::default();
     cut(&base, disk, &ops, sampling, &mut random, &mut |_, place| {
         seen.check(&base, place);

@@ -18,10 +18,7 @@ fn files_only_leaves_the_conversation_and_state_only_leaves_the_files() {
     scene.write("a", "two");
     scene.capture("second");
     let to = scene.point("first");
-    let went = scene
-        .workspace
-        .go_back(&scene.engine, &to, Scope::Files, None, &none())
-        .unwrap();
+    let went = scene.workspace.go_back(&scene.engine, &to, Scope::Files, None, &none()).unwrap();
     assert_eq!(scene.read("a"), "one");
     let messages = || {
         let point = scene.engine.point("t").unwrap();
@@ -34,10 +31,8 @@ fn files_only_leaves_the_conversation_and_state_only_leaves_the_files() {
     // The state only: the log says that the folder holds what it held.
     scene.engine.restore(&to, None).unwrap();
     assert_eq!((scene.read("a"), messages()), ("two".into(), 0));
-    let report = scene
-        .workspace
-        .capture(&scene.engine, &scene.engine.task("t").unwrap(), None)
-        .unwrap();
+    let report =
+        scene.workspace.capture(&scene.engine, &scene.engine.task("t").unwrap(), None).unwrap();
     assert_eq!(report.appended, None, "nothing changed");
     scene.assert_clean();
 }
@@ -73,10 +68,7 @@ fn what_no_kept_capture_needs_leaves_the_disk_and_the_rest_stays() {
     }
     // A base names the last capture before it, and its chunks stay.
     let to = scene.point("c-2");
-    scene
-        .workspace
-        .go_back(&scene.engine, &to, Scope::All, None, &none())
-        .unwrap();
+    scene.workspace.go_back(&scene.engine, &to, Scope::All, None, &none()).unwrap();
     assert_eq!(scene.read("new"), "version 2");
     scene.engine.compact(&mut |_| {}).unwrap();
     scene.assert_clean();
@@ -98,10 +90,7 @@ fn a_capture_that_only_a_base_names_keeps_what_it_needs() {
     scene.write("a", "changed");
     scene.capture("changed");
     let to = scene.point("later-4");
-    scene
-        .workspace
-        .go_back(&scene.engine, &to, Scope::All, None, &none())
-        .unwrap();
+    scene.workspace.go_back(&scene.engine, &to, Scope::All, None, &none()).unwrap();
     assert_eq!(scene.read("a"), "captured once");
 }
 
@@ -141,9 +130,7 @@ fn two_tasks_with_the_same_files_store_them_once() {
 #[test]
 fn a_workspace_that_joined_can_be_captured_by_hand_and_says_so_once() {
     let scene = Scene::begin();
-    let joined = scene
-        .engine
-        .join(&scene.task, scene.workspace.participant());
+    let joined = scene.engine.join(&scene.task, scene.workspace.participant());
     let _joined = joined.unwrap();
     let captures = || {
         let events = scene.task.read(..).unwrap();
@@ -186,20 +173,12 @@ fn hooks_are_told_what_a_workspace_does_and_captures_are_counted() {
     let states = || {
         let mut told = told.0.lock().unwrap();
         let folder = scene.workspace.folder();
-        assert!(
-            told.iter()
-                .all(|change| (&*change.task, &*change.folder) == ("t", folder))
-        );
-        let changes = told
-            .drain(..)
-            .map(|change| (change.before, change.state, change));
+        assert!(told.iter().all(|change| (&*change.task, &*change.folder) == ("t", folder)));
+        let changes = told.drain(..).map(|change| (change.before, change.state, change));
         changes.collect::<Vec<_>>()
     };
     let of = |changes: &[(WorkspaceState, WorkspaceState, WorkspaceChange)]| {
-        changes
-            .iter()
-            .map(|(from, to, _)| (*from, *to))
-            .collect::<Vec<_>>()
+        changes.iter().map(|(from, to, _)| (*from, *to)).collect::<Vec<_>>()
     };
     scene.write("a", "one");
     scene.write("b", "three");

@@ -112,8 +112,7 @@ impl<'a> Back<'a> {
 
     fn stop(&mut self, path: &'a TreePath, why: ConflictWhy, text: String) {
         self.left.insert(path);
-        self.stopped
-            .push(PathConflict::saying(Some(path), why, text));
+        self.stopped.push(PathConflict::saying(Some(path), why, text));
     }
 
     /// Whether no path shows that the restore was there.
@@ -187,11 +186,7 @@ impl<'a> Back<'a> {
             let (before, after) = (action.before.as_ref(), action.after.as_ref());
             self.mover.find.found(place, path, before, after)
         };
-        let at = |place| {
-            self.staging
-                .as_ref()
-                .and_then(|staging| staging.place(place))
-        };
+        let at = |place| self.staging.as_ref().and_then(|staging| staging.place(place));
         let found = match action.verb {
             Verb::Mode | Verb::MakeRoom => self.folder(action, here, theirs)?,
             _ => look(here)?,
@@ -209,12 +204,7 @@ impl<'a> Back<'a> {
         let own = ino(here.0, here.1);
         let same = |place| at(place).and_then(|dir| ino(dir, &slot)) == own;
         let linked = found == Found::After && own.is_some() && Place::ALL.into_iter().any(same);
-        Ok(Sight {
-            path: found,
-            new: in_place(Place::New)?,
-            old: in_place(Place::Old)?,
-            linked,
-        })
+        Ok(Sight { path: found, new: in_place(Place::New)?, old: in_place(Place::Old)?, linked })
     }
 
     /// What is found of a folder that is opened up, or removed when it is empty. What is in it has its
@@ -238,9 +228,7 @@ impl<'a> Back<'a> {
             Step::Swap(place) => {
                 let dir = self.place(place)?;
                 let there = (dir, slot.as_slice());
-                open_up(hands, there)
-                    .and_then(|()| open_up(hands, here))
-                    .map_err(failed)?;
+                open_up(hands, there).and_then(|()| open_up(hands, here)).map_err(failed)?;
                 if !hands.exchange(here, there).map_err(failed)? {
                     // Aside to the other place, from where the next look goes on.
                     let other = match place {

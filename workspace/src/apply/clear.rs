@@ -24,15 +24,8 @@ pub(super) fn clear(restore: &Restore<'_>) -> Result<Vec<Kept>> {
         return staging::kept(restore);
     };
     let hands = restore.hands();
-    let find = Find {
-        contents: restore.contents,
-        stamps: restore.stamps,
-    };
-    let clear = Clear {
-        restore,
-        hands: &hands,
-        find,
-    };
+    let find = Find { contents: restore.contents, stamps: restore.stamps };
+    let clear = Clear { restore, hands: &hands, find };
     let (root, name) = (restore.folder.root(), staging::name(&restore.id));
     for n in 0..TIMES {
         clear.staging(&staging)?;
@@ -78,10 +71,7 @@ impl Clear<'_> {
         }
         for name in own.names(usize::MAX).map_err(failed)? {
             let ours = Place::ALL.into_iter().any(|place| place.name() == &*name);
-            let is_folder = || {
-                own.look(&name)
-                    .is_ok_and(|found| found.kind == Kind::Directory)
-            };
+            let is_folder = || own.look(&name).is_ok_and(|found| found.kind == Kind::Directory);
             if !ours || !is_folder() {
                 keep(self.restore, self.hands, (own, &name), &name)?;
             }
@@ -142,11 +132,7 @@ impl Clear<'_> {
                     EntryKind::Directory { id } => Some(id),
                     _ => None,
                 };
-                match items
-                    .iter()
-                    .find_map(tree)
-                    .map(|id| entries(self.restore.contents, &id))
-                {
+                match items.iter().find_map(tree).map(|id| entries(self.restore.contents, &id)) {
                     Some(Ok(list)) => return self.folder((dir, name), path, slot, &list),
                     Some(Err(error)) if !is_lost(&error) => return Err(error),
                     _ => false,

@@ -20,11 +20,7 @@ fn a_restore_that_nobody_disturbs_leaves_the_tree_to_come_and_what_is_not_record
             done.expect(&context);
             let (done, _) =
                 scene.recover(&place, system, At::Never, Stand::Done, &Choices::default());
-            assert_eq!(
-                done.unwrap().unwrap(),
-                Recovered::Whole(Vec::new()),
-                "{context}"
-            );
+            assert_eq!(done.unwrap().unwrap(), Recovered::Whole(Vec::new()), "{context}");
             assert_eq!(place.things(), scene.after, "{context}");
             place.outside_is_as_it_was(&context);
         }
@@ -78,11 +74,7 @@ fn a_kill_after_the_commit_only_clears() {
     for (name, scene) in scenes(12) {
         for again in 0.. {
             let place = scene.folder();
-            scene
-                .apply(&place, System::All, At::Never)
-                .0
-                .unwrap()
-                .unwrap();
+            scene.apply(&place, System::All, At::Never).0.unwrap().unwrap();
             let killed = scene.recover_twice(&place, System::All, again, Stand::Done);
             assert_eq!(place.things(), scene.after, "{name} killed at {again}");
             place.outside_is_as_it_was(&name);
@@ -105,11 +97,7 @@ fn a_call_that_fails_is_an_error_and_all_is_taken_back_at_once() {
                 let (done, _) = scene.apply(&place, system, At::Fail(stop, error));
                 let Failed { error, recovered } = done.unwrap().expect_err(&context);
                 assert_eq!(error.kind(), ErrorKind::Unavailable, "{context}: {error}");
-                assert_eq!(
-                    recovered.unwrap(),
-                    Recovered::Whole(Vec::new()),
-                    "{context}"
-                );
+                assert_eq!(recovered.unwrap(), Recovered::Whole(Vec::new()), "{context}");
                 place.is_as_before(&context);
             }
         }

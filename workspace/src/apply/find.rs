@@ -127,11 +127,7 @@ impl Find<'_> {
                 };
                 let mut names = inner.names(list.len())?;
                 names.sort();
-                if !names
-                    .iter()
-                    .map(|n| &**n)
-                    .eq(list.iter().map(|e| e.name.as_bytes()))
-                {
+                if !names.iter().map(|n| &**n).eq(list.iter().map(|e| e.name.as_bytes())) {
                     return Ok(Ok(false));
                 }
                 for entry in &list {

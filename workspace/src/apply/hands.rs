@@ -35,11 +35,7 @@ type Done<T = ()> = Result<T, Errno>;
 
 impl<'a> Hands<'a> {
     pub(super) fn new(before: &'a (dyn Fn(Call) -> Result<(), Errno> + Sync)) -> Self {
-        Self {
-            before,
-            no_exchange: Cell::new(false),
-            no_move: Cell::new(false),
-        }
+        Self { before, no_exchange: Cell::new(false), no_move: Cell::new(false) }
     }
 
     pub(super) fn make_directory(&self, dir: &Dir, name: &[u8]) -> Done<Dir> {
@@ -132,8 +128,7 @@ impl<'a> Hands<'a> {
 
     pub(super) fn sync_file(&self, file: &File) -> Done {
         (self.before)(Call::Sync)?;
-        file.sync_all()
-            .map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO))
+        file.sync_all().map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO))
     }
 
     pub(super) fn sync_file_system(&self, dir: &Dir) -> Done {

@@ -177,12 +177,7 @@ mod tests {
                     [false, true].into_iter().filter_map(move |linked| {
                         // Two names of one inode hold the same.
                         let can = path == After && (new == After || old == After);
-                        let sight = Sight {
-                            path,
-                            new,
-                            old,
-                            linked,
-                        };
+                        let sight = Sight { path, new, old, linked };
                         (!linked || can).then_some(sight)
                     })
                 })
@@ -194,12 +189,7 @@ mod tests {
     /// function.
     fn page(verb: Verb, sight: Sight) -> &'static [Step] {
         use Place::{New, Old};
-        let Sight {
-            path,
-            new,
-            old,
-            linked,
-        } = sight;
+        let Sight { path, new, old, linked } = sight;
         match verb {
             Verb::MakeRoom => match path {
                 Nothing => &[Step::Make],
@@ -235,19 +225,10 @@ mod tests {
 
     #[test]
     fn every_sight_asks_for_what_the_page_says() {
-        for verb in [
-            Verb::Create,
-            Verb::Replace,
-            Verb::Remove,
-            Verb::MakeRoom,
-            Verb::Mode,
-        ] {
+        for verb in [Verb::Create, Verb::Replace, Verb::Remove, Verb::MakeRoom, Verb::Mode] {
             for sight in sights() {
                 let step = judge(verb, sight, false);
-                assert!(
-                    page(verb, sight).contains(&step),
-                    "{verb:?} {sight:?}: {step:?}"
-                );
+                assert!(page(verb, sight).contains(&step), "{verb:?} {sight:?}: {step:?}");
             }
         }
     }
@@ -255,13 +236,7 @@ mod tests {
     #[test]
     fn taking_back_comes_to_an_end_overwrites_nothing_and_loses_nothing_of_somebody() {
         for theirs in [false, true] {
-            for verb in [
-                Verb::Create,
-                Verb::Replace,
-                Verb::Remove,
-                Verb::MakeRoom,
-                Verb::Mode,
-            ] {
+            for verb in [Verb::Create, Verb::Replace, Verb::Remove, Verb::MakeRoom, Verb::Mode] {
                 for first in sights() {
                     let (mut sight, mut kept) = (first, Vec::new());
                     let mut last = judge(verb, sight, theirs);

@@ -35,11 +35,7 @@ fn a_plan_that_no_version_writes_is_refused_before_anything_is_done() {
     let mut scene = Scene::fixed();
     scene.plan.actions[1].slot = 0;
     let place = scene.folder();
-    let error = scene
-        .apply(&place, System::All, At::Never)
-        .0
-        .unwrap()
-        .unwrap_err();
+    let error = scene.apply(&place, System::All, At::Never).0.unwrap().unwrap_err();
     assert_eq!(error.error.kind(), ErrorKind::Corrupt);
     place.is_as_before("");
 }
@@ -50,11 +46,7 @@ fn contents_that_are_lost_end_a_restore_before_the_first_move() {
     let id = ChunkEntry::id_of(b"n");
     scene.chunks.all.lock().insert(id, b"d".to_vec().into());
     let place = scene.folder();
-    let error = scene
-        .apply(&place, System::All, At::Never)
-        .0
-        .unwrap()
-        .unwrap_err();
+    let error = scene.apply(&place, System::All, At::Never).0.unwrap().unwrap_err();
     assert_eq!(error.error.kind(), ErrorKind::Corrupt);
     assert!(error.error.to_string().contains("new"), "{error:?}");
     place.is_as_before("");
@@ -62,12 +54,8 @@ fn contents_that_are_lost_end_a_restore_before_the_first_move() {
 
 #[test]
 fn the_folder_of_the_store_is_never_entered() {
-    let last: Things = [
-        (path("d"), Thing::Dir(0o755)),
-        (path("d/x"), text("a")),
-        (path("y"), text("a")),
-    ]
-    .into();
+    let last: Things =
+        [(path("d"), Thing::Dir(0o755)), (path("d/x"), text("a")), (path("y"), text("a"))].into();
     let mut target = last.clone();
     target.insert(path("d/x"), text("b"));
     target.remove(&path("y"));
@@ -94,17 +82,9 @@ fn the_folder_of_the_store_is_never_entered() {
 fn a_restore_that_was_begun_is_not_begun_again() {
     let scene = Scene::fixed();
     let place = scene.folder();
-    scene
-        .apply(&place, System::All, At::Kill(45))
-        .0
-        .ok_or(())
-        .unwrap_err();
+    scene.apply(&place, System::All, At::Kill(45)).0.ok_or(()).unwrap_err();
     let now = place.now();
-    let failed = scene
-        .apply(&place, System::All, At::Never)
-        .0
-        .unwrap()
-        .unwrap_err();
+    let failed = scene.apply(&place, System::All, At::Never).0.unwrap().unwrap_err();
     assert_eq!(failed.error.kind(), ErrorKind::Conflict);
     assert!(failed.recovered.is_err());
     assert_eq!(place.now(), now);
@@ -125,10 +105,7 @@ fn what_has_its_stamp_still_is_not_read() {
         let (same, x): (Stamp, Stamp) = (look(b"same"), look(b"x"));
         // Other bytes under the same stamp: only who reads sees them. What is displaced has to be as before; what
         // stays where it is is not looked at.
-        let file = std::fs::File::options()
-            .write(true)
-            .open(place.work().join("x"))
-            .unwrap();
+        let file = std::fs::File::options().write(true).open(place.work().join("x")).unwrap();
         let time = file.metadata().unwrap().modified().unwrap();
         std::os::unix::fs::FileExt::write_all_at(&file, b"z", 0).unwrap();
         file.set_modified(time).unwrap();
@@ -159,30 +136,14 @@ fn many_files_are_read_ahead_and_end_with_the_first_that_is_lost() {
     }
     let scene = Scene::of(&Things::new(), &target, Things::new());
     let place = scene.folder();
-    scene
-        .apply(&place, System::All, At::Never)
-        .0
-        .unwrap()
-        .unwrap();
+    scene.apply(&place, System::All, At::Never).0.unwrap().unwrap();
     scene.recover_twice(&place, System::All, usize::MAX, Stand::Done);
     assert_eq!(place.things(), target);
 
     for lost in ["0000", "top 7"] {
-        let (scene, place) = (
-            Scene::of(&Things::new(), &target, Things::new()),
-            scene.folder(),
-        );
-        scene
-            .chunks
-            .all
-            .lock()
-            .remove(&ChunkEntry::id_of(lost.as_bytes()))
-            .unwrap();
-        let failed = scene
-            .apply(&place, System::All, At::Never)
-            .0
-            .unwrap()
-            .unwrap_err();
+        let (scene, place) = (Scene::of(&Things::new(), &target, Things::new()), scene.folder());
+        scene.chunks.all.lock().remove(&ChunkEntry::id_of(lost.as_bytes())).unwrap();
+        let failed = scene.apply(&place, System::All, At::Never).0.unwrap().unwrap_err();
         assert_eq!(failed.error.kind(), ErrorKind::NotFound, "{}", failed.error);
         assert_eq!(failed.recovered.unwrap(), Recovered::Whole(Vec::new()));
         place.is_as_before(lost);

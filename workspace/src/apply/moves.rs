@@ -51,10 +51,7 @@ pub(super) struct Mover<'a> {
 
 impl<'a> Mover<'a> {
     pub(super) fn new(restore: &'a Restore<'a>, hands: &'a Hands<'a>) -> Self {
-        let find = Find {
-            contents: restore.contents,
-            stamps: restore.stamps,
-        };
+        let find = Find { contents: restore.contents, stamps: restore.stamps };
         Self {
             restore,
             hands,
@@ -250,9 +247,7 @@ impl<'a> Mover<'a> {
 
 /// The bits of a directory: `ENOTDIR` where it is none.
 pub(super) fn bits_of((dir, name): (&Dir, &[u8])) -> Result<u16, Errno> {
-    dir.directory(name)?
-        .itself()
-        .map(|found| found.stamp.bits())
+    dir.directory(name)?.itself().map(|found| found.stamp.bits())
 }
 
 /// The error of a move: what somebody's change may cause is a conflict.

@@ -34,13 +34,8 @@ const MINE: &[u8] = b"written since, by somebody";
 fn a_path_that_was_changed_since_the_crash_is_not_overwritten() {
     for (name, scene) in scenes(10) {
         let moved = |verb| matches!(verb, Verb::Create | Verb::Replace | Verb::Remove);
-        let paths: Vec<_> = scene
-            .plan
-            .actions
-            .iter()
-            .filter(|a| moved(a.verb))
-            .map(|a| &a.path)
-            .collect();
+        let paths: Vec<_> =
+            scene.plan.actions.iter().filter(|a| moved(a.verb)).map(|a| &a.path).collect();
         for stop in (0..).step_by(2) {
             let mut random = Random::new(stop as u64 + 1);
             let system = random.of(&SYSTEMS);
@@ -51,9 +46,8 @@ fn a_path_that_was_changed_since_the_crash_is_not_overwritten() {
             }
             scene.apply(&other, system, At::Kill(stop));
             let path = random.of(&paths);
-            let parent = path
-                .parent()
-                .map_or_else(|| place.work(), |p| at(&place.work(), p.as_bytes()));
+            let parent =
+                path.parent().map_or_else(|| place.work(), |p| at(&place.work(), p.as_bytes()));
             if !parent.is_dir() {
                 continue;
             }
@@ -68,10 +62,7 @@ fn a_path_that_was_changed_since_the_crash_is_not_overwritten() {
                 // It was killed before it did anything: it has nothing to ask.
                 let done = recover(&place, &Choices::default());
                 assert_eq!(done, Recovered::Whole(Vec::new()), "{context}");
-                assert_eq!(
-                    std::fs::read(at(&place.work(), path.as_bytes())).unwrap(),
-                    MINE
-                );
+                assert_eq!(std::fs::read(at(&place.work(), path.as_bytes())).unwrap(), MINE);
                 continue;
             }
             let Recovered::Stopped(stopped) = recover(&place, &Choices::default()) else {
@@ -88,30 +79,18 @@ fn a_path_that_was_changed_since_the_crash_is_not_overwritten() {
             now.retain(|path, _| !staged(path));
             assert_eq!(now, expected, "all others are taken back: {context}");
             // It stays pending, and stays the same, until somebody decides.
-            assert_eq!(
-                recover(&place, &Choices::default()),
-                Recovered::Stopped(stopped)
-            );
+            assert_eq!(recover(&place, &Choices::default()), Recovered::Stopped(stopped));
             let keep = Choices::default().keep_mine(path.clone());
-            assert_eq!(
-                recover(&place, &keep),
-                Recovered::Whole(Vec::new()),
-                "{context}"
-            );
+            assert_eq!(recover(&place, &keep), Recovered::Whole(Vec::new()), "{context}");
             assert_eq!(place.things(), expected, "{context}");
 
             let theirs = Choices::default().theirs(path.clone());
-            let Recovered::Whole(named) = recover(&other, &theirs) else {
-                panic!("{context}")
-            };
+            let Recovered::Whole(named) = recover(&other, &theirs) else { panic!("{context}") };
             assert_eq!(named.len(), 1, "{context}");
             assert_eq!(named[0].path.as_ref(), Some(path), "{context}");
             let mut now = other.things();
-            let kept: Vec<_> = now
-                .iter()
-                .filter(|(path, _)| staged(path))
-                .map(|(_, t)| t.clone())
-                .collect();
+            let kept: Vec<_> =
+                now.iter().filter(|(path, _)| staged(path)).map(|(_, t)| t.clone()).collect();
             assert!(kept.contains(&mine), "{context}");
             now.retain(|path, _| !staged(path));
             assert_eq!(now, scene.before, "{context}");
@@ -179,17 +158,11 @@ fn what_is_written_while_a_restore_goes_on_is_never_lost() {
                     assert_eq!(action.verb, Verb::Remove, "{context}");
                     let now = place.things();
                     let mine = now.get(path);
-                    assert!(
-                        matches!(mine, Some(Thing::File(b, _)) if b == MINE),
-                        "{context}"
-                    );
+                    assert!(matches!(mine, Some(Thing::File(b, _)) if b == MINE), "{context}");
                     let choices = Choices::default();
                     let (done, _) =
                         scene.recover(&place, System::All, At::Never, Stand::Done, &choices);
-                    assert!(
-                        matches!(done.unwrap().unwrap(), Recovered::Whole(_)),
-                        "{context}"
-                    );
+                    assert!(matches!(done.unwrap().unwrap(), Recovered::Whole(_)), "{context}");
                 }
                 let mine = |(_, (thing, _)): (&Vec<u8>, &(Thing, u64))| matches!(thing, Thing::File(bytes, _) if bytes == MINE);
                 assert!(place.now().iter().any(mine), "{context}: {:?}", place.now());
@@ -206,51 +179,23 @@ fn what_is_written_through_an_open_handle_is_kept_and_named() {
     let scene = Scene::fixed();
     let place = scene.folder();
     let changed = place.work().join("changed");
-    let mut handle = std::fs::OpenOptions::new()
-        .append(true)
-        .open(changed)
-        .unwrap();
-    scene
-        .apply(&place, System::All, At::Never)
-        .0
-        .unwrap()
-        .unwrap();
+    let mut handle = std::fs::OpenOptions::new().append(true).open(changed).unwrap();
+    scene.apply(&place, System::All, At::Never).0.unwrap().unwrap();
     handle.write_all(b" and more").unwrap();
-    let (done, _) = scene.recover(
-        &place,
-        System::All,
-        At::Never,
-        Stand::Done,
-        &Choices::default(),
-    );
-    let Recovered::Whole(kept) = done.unwrap().unwrap() else {
-        panic!("stopped")
-    };
-    let [kept] = kept.as_slice() else {
-        panic!("{kept:?}")
-    };
+    let (done, _) = scene.recover(&place, System::All, At::Never, Stand::Done, &Choices::default());
+    let Recovered::Whole(kept) = done.unwrap().unwrap() else { panic!("stopped") };
+    let [kept] = kept.as_slice() else { panic!("{kept:?}") };
     assert_eq!(kept.path, Some(path("changed")));
-    assert_eq!(
-        std::fs::read(at(&place.work(), kept.kept.as_bytes())).unwrap(),
-        b"a and more"
-    );
+    assert_eq!(std::fs::read(at(&place.work(), kept.kept.as_bytes())).unwrap(), b"a and more");
 }
 
 #[test]
 fn a_link_that_is_swapped_in_leads_nowhere() {
     let text = |bytes: &str| Thing::File(bytes.into(), 0o644);
-    let last: Things = [
-        (path("d"), Thing::Dir(0o755)),
-        (path("d/x"), text("a")),
-        (path("d/y"), text("a")),
-    ]
-    .into();
-    let target: Things = [
-        (path("d"), Thing::Dir(0o755)),
-        (path("d/x"), text("b")),
-        (path("d/z"), text("b")),
-    ]
-    .into();
+    let last: Things =
+        [(path("d"), Thing::Dir(0o755)), (path("d/x"), text("a")), (path("d/y"), text("a"))].into();
+    let target: Things =
+        [(path("d"), Thing::Dir(0o755)), (path("d/x"), text("b")), (path("d/z"), text("b"))].into();
     let scene = Scene::of(&last, &target, last.clone());
     for stop in 0.. {
         let place = scene.folder();
@@ -270,10 +215,7 @@ fn a_link_that_is_swapped_in_leads_nowhere() {
         assert!(done.unwrap().is_err(), "{stop}");
         let found = read(&victim);
         assert_eq!(found.len(), 2, "{stop}");
-        assert!(
-            found.values().all(|(thing, _)| *thing == text("theirs")),
-            "{stop}"
-        );
+        assert!(found.values().all(|(thing, _)| *thing == text("theirs")), "{stop}");
     }
 }
 
@@ -291,24 +233,16 @@ fn what_somebody_put_into_staging_is_kept_and_named() {
             let at = staging.join(at);
             // Into what is a folder there; a slot that is one has it among what was to come.
             if at.is_dir() {
-                in_open(&at.join("x"), || {
-                    std::fs::write(at.join("somebody's"), MINE)
-                })
-                .unwrap();
+                in_open(&at.join("x"), || std::fs::write(at.join("somebody's"), MINE)).unwrap();
                 put += 1;
             }
         }
         let choices = Choices::default();
         let (done, _) = scene.recover(&place, System::All, At::Never, Stand::Open, &choices);
-        let Recovered::Whole(kept) = done.unwrap().unwrap() else {
-            panic!("{stop}")
-        };
+        let Recovered::Whole(kept) = done.unwrap().unwrap() else { panic!("{stop}") };
         assert_eq!(kept.len(), put, "{stop}: {kept:?}");
         for kept in &kept {
-            assert_eq!(
-                std::fs::read(at(&place.work(), kept.kept.as_bytes())).unwrap(),
-                MINE
-            );
+            assert_eq!(std::fs::read(at(&place.work(), kept.kept.as_bytes())).unwrap(), MINE);
         }
         let mut now = place.things();
         now.retain(|path, _| !path.as_bytes().starts_with(b".milepost-kept-"));
@@ -328,9 +262,7 @@ fn a_folder_into_which_somebody_put_a_file_is_left() {
     in_open(&own, || std::fs::write(&own, MINE)).unwrap();
     let choices = Choices::default();
     let (done, _) = scene.recover(&place, System::All, At::Never, Stand::Open, &choices);
-    let Recovered::Stopped(stopped) = done.unwrap().unwrap() else {
-        panic!("it was taken away")
-    };
+    let Recovered::Stopped(stopped) = done.unwrap().unwrap() else { panic!("it was taken away") };
     assert_eq!(stopped.len(), 1);
     assert_eq!(stopped[0].path, Some(path("file to folder")));
     assert_eq!(std::fs::read(&own).unwrap(), MINE);
@@ -341,10 +273,7 @@ fn a_folder_into_which_somebody_put_a_file_is_left() {
         let place = scene.folder();
         let own = place.work().join("folder to link/own");
         let put = || {
-            if own
-                .parent()
-                .is_some_and(|dir| dir.is_dir() && !dir.is_symlink())
-            {
+            if own.parent().is_some_and(|dir| dir.is_dir() && !dir.is_symlink()) {
                 in_open(&own, || std::fs::write(&own, MINE)).unwrap();
             }
         };
@@ -384,19 +313,12 @@ fn what_was_changed_before_its_move_is_left_and_all_else_is_taken_back() {
             let Failed { error, recovered } = done.unwrap().unwrap_err();
             let context = format!("{system:?} {path}: {error}");
             assert_eq!(error.kind(), ErrorKind::Conflict, "{context}");
-            assert_eq!(
-                recovered.unwrap(),
-                Recovered::Whole(Vec::new()),
-                "{context}"
-            );
+            assert_eq!(recovered.unwrap(), Recovered::Whole(Vec::new()), "{context}");
             let mut expected = scene.before.clone();
             let mine = Thing::File(MINE.to_vec(), 0o644);
             match action.verb {
                 Verb::MakeRoom => {
-                    expected.insert(
-                        crate::scene::path([path.as_bytes(), b"/own"].concat()),
-                        mine,
-                    );
+                    expected.insert(crate::scene::path([path.as_bytes(), b"/own"].concat()), mine);
                 }
                 Verb::Mode => {
                     expected.insert(path.clone(), Thing::Dir(0o711));

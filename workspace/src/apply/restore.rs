@@ -32,18 +32,11 @@ impl<'a> Restore<'a> {
     /// Checks what a plan of this version always has. One that was forged may not.
     pub(super) fn check(&self) -> Result<()> {
         for (n, action) in self.plan.actions.iter().enumerate() {
-            let of_a_file = action
-                .before
-                .as_ref()
-                .is_some_and(|item| !item.kind.is_directory());
+            let of_a_file = action.before.as_ref().is_some_and(|item| !item.kind.is_directory());
             let mode_of_a_file = action.verb == Verb::Mode && of_a_file;
             if action.slot as usize != n || mode_of_a_file {
                 let found = format!("{} of `{}`", action.verb.name(), action.path);
-                return Err(Error::corrupt(
-                    "restore plan",
-                    "an action of its own slot",
-                    found,
-                ));
+                return Err(Error::corrupt("restore plan", "an action of its own slot", found));
             }
         }
         Ok(())
@@ -69,11 +62,7 @@ pub(crate) struct Folder {
 impl Folder {
     pub(crate) fn new(root: Dir, store: Option<(u64, u64)>) -> Result<Self> {
         let found = root.itself().map_err(|e| error::below("look at", b"", e))?;
-        Ok(Self {
-            root: Arc::new(root),
-            device: found.device,
-            store,
-        })
+        Ok(Self { root: Arc::new(root), device: found.device, store })
     }
 
     pub(crate) fn root(&self) -> &Dir {
@@ -119,9 +108,7 @@ impl<'a> Way<'a> {
 
     fn open(&mut self, names: &[&[u8]]) -> Result<Arc<Dir>, Errno> {
         let shared = self.open.iter().zip(names);
-        let shared = shared
-            .take_while(|((open, _), name)| **open == ***name)
-            .count();
+        let shared = shared.take_while(|((open, _), name)| **open == ***name).count();
         self.open.truncate(shared);
         for name in names.get(shared..).unwrap_or_default() {
             let last = self.open.last().map_or(&self.folder.root, |(_, dir)| dir);

@@ -74,14 +74,7 @@ impl Scene {
         let plan = RestorePlan::decode(&made.actions.encode()).unwrap();
         let after = follow(&chunks, &plan, &before);
         let (present, tree) = (trees.present, made.tree);
-        Self {
-            chunks,
-            before,
-            after,
-            plan,
-            present,
-            tree,
-        }
+        Self { chunks, before, after, plan, present, tree }
     }
 
     pub(super) fn random(seed: u64) -> Self {
@@ -102,9 +95,7 @@ impl Scene {
     pub(super) fn fixed() -> Self {
         let text = |bytes: &str| Thing::File(bytes.into(), 0o644);
         let of = |list: Vec<(&str, Thing)>| -> Things {
-            list.into_iter()
-                .map(|(at, thing)| (path(at), thing))
-                .collect()
+            list.into_iter().map(|(at, thing)| (path(at), thing)).collect()
         };
         let last = of(vec![
             ("changed", text("a")),
@@ -154,11 +145,7 @@ impl Scene {
         }
         let found = read(&folder);
         let outside = self.before.values().cloned().enumerate().collect();
-        Place {
-            dir,
-            found,
-            outside,
-        }
+        Place { dir, found, outside }
     }
 
     /// Runs something with a restore; nothing where it was killed. Gives how many calls there were.
@@ -212,9 +199,7 @@ impl Scene {
         system: System,
         when: At<'_>,
     ) -> (Option<Result<(), Failed>>, usize) {
-        self.run(place, system, when, |restore| {
-            apply(restore, self.present, self.tree)
-        })
+        self.run(place, system, when, |restore| apply(restore, self.present, self.tree))
     }
 
     pub(super) fn recover(
@@ -225,9 +210,7 @@ impl Scene {
         stand: Stand,
         choices: &Choices,
     ) -> (Option<Result<Recovered>>, usize) {
-        self.run(place, system, when, |restore| {
-            recover(restore, stand, choices)
-        })
+        self.run(place, system, when, |restore| recover(restore, stand, choices))
     }
 
     /// Recovers, killed in front of the `stop`th call and begun again where there is one.
@@ -243,10 +226,7 @@ impl Scene {
         let killed = done.is_none();
         let done = match done {
             Some(done) => done,
-            None => self
-                .recover(place, system, At::Never, stand, &choices)
-                .0
-                .unwrap(),
+            None => self.recover(place, system, At::Never, stand, &choices).0.unwrap(),
         };
         assert_eq!(done.unwrap(), Recovered::Whole(Vec::new()));
         killed
@@ -283,9 +263,7 @@ impl Place {
                 Thing::Dir(_) => (thing.clone(), 0),
                 _ => (thing.clone(), *ino),
             };
-            read.iter()
-                .map(|(path, found)| (path.clone(), inode(found)))
-                .collect()
+            read.iter().map(|(path, found)| (path.clone(), inode(found))).collect()
         };
         assert_eq!(files(&self.now()), files(&self.found), "{context}");
         self.outside_is_as_it_was(context);
@@ -311,11 +289,7 @@ impl Drop for Place {
 
 pub(super) fn scenes(count: u64) -> impl Iterator<Item = (String, Scene)> {
     // Beside the first ones, those that found something once.
-    let found = if std::env::var("MILEPOST_SEED").is_ok() {
-        None
-    } else {
-        Some(1022)
-    };
+    let found = if std::env::var("MILEPOST_SEED").is_ok() { None } else { Some(1022) };
     let random = seeds(count).into_iter().chain(found);
     let random = random.map(|seed| (format!("MILEPOST_SEED={seed}"), Scene::random(seed)));
     std::iter::once(("fixed".to_owned(), Scene::fixed())).chain(random)

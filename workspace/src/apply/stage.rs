@@ -24,28 +24,15 @@ const HOLE: usize = 4 << 10;
 /// Stages what every action of a plan brings.
 pub(super) fn stage(restore: &Restore<'_>, hands: &Hands<'_>, part: &Dir) -> Result<()> {
     let brings = |verb| matches!(verb, Verb::Create | Verb::Replace);
-    let actions = || {
-        restore
-            .plan
-            .actions
-            .iter()
-            .filter(|action| brings(action.verb))
-    };
-    let items: Vec<_> = actions()
-        .filter_map(|action| action.after.as_ref())
-        .collect();
+    let actions = || restore.plan.actions.iter().filter(|action| brings(action.verb));
+    let items: Vec<_> = actions().filter_map(|action| action.after.as_ref()).collect();
     let mut left = ONE_BY_ONE;
     let mut few = true;
     for item in &items {
         few = few && count(restore, item, &mut left)?;
     }
     feed(restore.contents, &items, !few, |feed| {
-        let stage = Stage {
-            restore,
-            hands,
-            feed,
-            few,
-        };
+        let stage = Stage { restore, hands, feed, few };
         for action in actions() {
             if let Some(item) = &action.after {
                 stage.item(part, &slot(action.slot), &action.path, item, true)?;
@@ -70,12 +57,7 @@ pub(super) fn stage_one(
 ) -> Result<()> {
     let few = count(restore, item, &mut { ONE_BY_ONE })?;
     feed(restore.contents, &[item], !few, |feed| {
-        let stage = Stage {
-            restore,
-            hands,
-            feed,
-            few,
-        };
+        let stage = Stage { restore, hands, feed, few };
         stage.item(place.0, place.1, path, item, true)
     })?;
     let synced = match few {
@@ -145,11 +127,7 @@ impl Stage<'_> {
     fn write(&self, file: &File, path: &TreePath, item: &Item) -> Result<()> {
         let contents = self.restore.contents;
         let failed = |e: &std::io::Error| {
-            error::below(
-                "write",
-                path.as_bytes(),
-                Errno::from_io_error(e).unwrap_or(Errno::IO),
-            )
+            error::below("write", path.as_bytes(), Errno::from_io_error(e).unwrap_or(Errno::IO))
         };
         let (mut at, mut hasher) = (0_u64, blake3::Hasher::new());
         let is_listed = matches!(item.kind, EntryKind::Listed { .. });

@@ -173,11 +173,7 @@ pub(super) fn keep(
     let kept = kept.map_err(failed)?;
     open_up(hands, from).map_err(failed)?;
     for n in 0..TRIES {
-        let more = if n == 0 {
-            String::new()
-        } else {
-            format!("~{n}")
-        };
+        let more = if n == 0 { String::new() } else { format!("~{n}") };
         let room = 255 - more.len();
         let front = wish.get(..room).unwrap_or(wish);
         let to = [front, more.as_bytes()].concat();

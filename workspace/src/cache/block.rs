@@ -49,10 +49,7 @@ impl Block {
     }
 
     pub(super) fn files(&self) -> Files<'_> {
-        Files {
-            reader: Reader::new(&self.bytes, "stat cache"),
-            left: self.count,
-        }
+        Files { reader: Reader::new(&self.bytes, "stat cache"), left: self.count }
     }
 }
 
@@ -81,13 +78,7 @@ fn read_front<'a>(reader: &mut Reader<'a>) -> Option<(&'a [u8], Stamp)> {
         Some(Moment { s, ns })
     };
     let (mtime, ctime) = (moment()?, moment()?);
-    let stamp = Stamp {
-        ino,
-        size,
-        mode,
-        mtime,
-        ctime,
-    };
+    let stamp = Stamp { ino, size, mode, mtime, ctime };
     Some((name, stamp))
 }
 

@@ -156,22 +156,10 @@ impl Taken {
 
 /// Looks at a folder and stores what it holds.
 pub(crate) fn store(storage: &Storage<'_>) -> Result<(Taken, Looked)> {
-    let Storage {
-        folder,
-        options,
-        states,
-        chunks,
-        beside,
-        known,
-        before,
-        moved,
-        kept,
-    } = *storage;
+    let Storage { folder, options, states, chunks, beside, known, before, moved, kept } = *storage;
     let root = at_root(folder).map_err(|e| error::io("open", folder, &e.into()))?;
     let itself = root.itself();
-    let identity = itself
-        .map_err(|e| error::io("look at", folder, &e.into()))?
-        .identity();
+    let identity = itself.map_err(|e| error::io("look at", folder, &e.into()))?.identity();
     let store_dir = match chunks.folder().map(|dir| (dir, at_root(dir))) {
         Some((dir, opened)) => {
             let listed = opened.and_then(|opened| opened.itself());
@@ -209,9 +197,7 @@ pub(crate) fn store(storage: &Storage<'_>) -> Result<(Taken, Looked)> {
         Some(cache) => cache,
         None => {
             let path = cache_path.as_ref();
-            let mut cache = path
-                .and_then(|path| Cache::read(path, identity))
-                .unwrap_or_default();
+            let mut cache = path.and_then(|path| Cache::read(path, identity)).unwrap_or_default();
             cache.rely_on(known, chunks)?;
             Arc::new(cache)
         }
@@ -229,9 +215,7 @@ pub(crate) fn store(storage: &Storage<'_>) -> Result<(Taken, Looked)> {
         store: store_dir.map(|dir| dir.identity()),
         states,
         watch: watching.as_ref().map(|watching| &watching.watch),
-        since: watching
-            .as_ref()
-            .and_then(|watching| watching.since.as_ref()),
+        since: watching.as_ref().and_then(|watching| watching.since.as_ref()),
     })?;
     let mut storing = Storing::new(chunks, true);
     let capture = Capture {
@@ -251,13 +235,8 @@ pub(crate) fn store(storage: &Storage<'_>) -> Result<(Taken, Looked)> {
         milepost::Error::corrupt("the store's answer", "the id of a capture", "none")
     })?;
     looked.stored += storing.stored;
-    let taken = Taken {
-        root,
-        last,
-        cache,
-        watching,
-        place: cache_path.map(|path| (path, identity)),
-    };
+    let taken =
+        Taken { root, last, cache, watching, place: cache_path.map(|path| (path, identity)) };
     Ok((taken, looked))
 }
 

@@ -40,12 +40,7 @@ pub(super) struct NewFile {
 
 impl NewFile {
     pub(super) fn new(place: &Arc<Place>, name: Name, path: TreePath, item: Item) -> Self {
-        Self {
-            place: place.one_more(),
-            name,
-            path,
-            item,
-        }
+        Self { place: place.one_more(), name, path, item }
     }
 
     fn write(&self, chunks: &Arc<dyn Chunks>) -> Result<()> {
@@ -96,15 +91,7 @@ impl<'scope, 'env> Jobs<'scope, 'env> {
         chunks: &'env Arc<dyn Chunks>,
         writers: usize,
     ) -> Self {
-        Self {
-            scope,
-            chunks,
-            writers,
-            others: None,
-            files: Vec::new(),
-            bytes: 0,
-            places: 0,
-        }
+        Self { scope, chunks, writers, others: None, files: Vec::new(), bytes: 0, places: 0 }
     }
 
     /// Takes a file. The error is one of any file that was taken.
@@ -133,11 +120,7 @@ impl<'scope, 'env> Jobs<'scope, 'env> {
         // They end when there are no more jobs.
         drop(jobs);
         let written = write(&last, self.chunks)
-            .and_then(|()| {
-                queue
-                    .try_iter()
-                    .try_for_each(|job| write(&job, self.chunks))
-            })
+            .and_then(|()| queue.try_iter().try_for_each(|job| write(&job, self.chunks)))
             .and_then(|()| done.iter().collect());
         if written.is_err() {
             queue.try_iter().for_each(drop);

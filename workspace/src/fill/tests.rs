@@ -56,11 +56,7 @@ fn any_tree_is_written_as_it_is_by_one_thread_and_by_four() {
                 2 => Thing::Link(b"some/where".to_vec()),
                 kind => {
                     // One in a while is larger than a job.
-                    let most = if kind == 3 && n % 40 == 0 {
-                        700_000
-                    } else {
-                        9000
-                    };
+                    let most = if kind == 3 && n % 40 == 0 { 700_000 } else { 9000 };
                     let (len, byte) = (random.below(most), random.below(256) as u8);
                     let content = (0..len).map(|at| (at / 300) as u8 ^ byte).collect();
                     Thing::File(content, random.of(&[0o644, 0o755, 0o400, 0o600]))
@@ -118,18 +114,11 @@ fn damage_in_the_middle_ends_it_and_is_told_with_its_path() {
         let chunks: Arc<dyn Chunks> = chunks;
         let dir = at_root(folder.path()).unwrap();
         let error = fill(&chunks, (&tree, Budget::unbounded()), dir, writers).unwrap_err();
-        let kind = if gone {
-            ErrorKind::NotFound
-        } else {
-            ErrorKind::Corrupt
-        };
+        let kind = if gone { ErrorKind::NotFound } else { ErrorKind::Corrupt };
         assert_eq!(error.kind(), kind, "{error}");
         assert!(error.to_string().contains("d-37/inner/file"), "{error}");
         let first = std::fs::read(folder.path().join("d-0/file")).unwrap();
         assert_eq!(first, b"of 0 ", "what was written stays");
-        assert!(
-            !folder.path().join("d-59").exists() || writers > 1,
-            "it ended"
-        );
+        assert!(!folder.path().join("d-59").exists() || writers > 1, "it ended");
     }
 }

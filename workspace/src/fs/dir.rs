@@ -44,12 +44,7 @@ impl Listed {
             FileType::Directory => Kind::Directory,
             _ => Kind::Special,
         };
-        Self {
-            kind,
-            device: device_of(stat),
-            stamp: stamp_of(stat),
-            linked: stat.st_nlink > 1,
-        }
+        Self { kind, device: device_of(stat), stamp: stamp_of(stat), linked: stat.st_nlink > 1 }
     }
 
     /// Device and inode: what tells one file from all others.
@@ -63,10 +58,7 @@ pub(super) fn device_of(stat: &Stat) -> u64 {
 }
 
 pub(super) fn stamp_of(stat: &Stat) -> Stamp {
-    let moment = |s, ns| Moment {
-        s,
-        ns: u32::try_from(ns).unwrap_or_default(),
-    };
+    let moment = |s, ns| Moment { s, ns: u32::try_from(ns).unwrap_or_default() };
     Stamp {
         ino: stat.st_ino,
         size: u64::try_from(stat.st_size).unwrap_or_default(),
@@ -80,10 +72,8 @@ pub(super) fn stamp_of(stat: &Stat) -> Stamp {
 #[derive(Debug)]
 pub(crate) struct Dir(pub(super) OwnedFd);
 
-const DIRECTORY: OFlags = OFlags::RDONLY
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
+const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// Opens the directory that a path names; only here may the way to it have links.
 pub(crate) fn at_root(path: &Path) -> Done<Dir> {

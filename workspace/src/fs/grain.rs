@@ -34,11 +34,7 @@ pub(crate) struct Grain {
 
 impl Grain {
     pub(crate) fn new(one_device: bool) -> Self {
-        Self {
-            one_device,
-            tick_ns: tick_ns(),
-            seen: AtomicU8::new(SECONDS),
-        }
+        Self { one_device, tick_ns: tick_ns(), seen: AtomicU8::new(SECONDS) }
     }
 
     /// Takes note of how fine a stamp is.
@@ -86,11 +82,7 @@ mod tests {
 
     fn stamp(mtime: u32, ctime: u32) -> Stamp {
         let at = |ns| Moment { s: 1, ns };
-        Stamp {
-            mtime: at(mtime),
-            ctime: at(ctime),
-            ..Stamp::default()
-        }
+        Stamp { mtime: at(mtime), ctime: at(ctime), ..Stamp::default() }
     }
 
     #[test]

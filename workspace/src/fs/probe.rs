@@ -37,10 +37,7 @@ impl Probe {
             .open(&path)
             .map_err(|e| error::io("open", &path, &e))?;
         let stat = fstat(&file).map_err(|e| error::io("look at", &path, &e.into()))?;
-        Ok(Self {
-            file,
-            device: Some(device_of(&stat)),
-        })
+        Ok(Self { file, device: Some(device_of(&stat)) })
     }
 
     /// Without a folder: its clock is the kernel's, and nothing is on its device.
@@ -49,10 +46,7 @@ impl Probe {
             let message = format!("cannot make a file in memory: {e}");
             Error::new(ErrorKind::Unavailable, message)
         })?;
-        Ok(Self {
-            file: file.into(),
-            device: None,
-        })
+        Ok(Self { file: file.into(), device: None })
     }
 
     /// Whether it is on this device.

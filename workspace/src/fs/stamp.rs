@@ -86,11 +86,8 @@ mod tests {
             ];
             for (m, m_old) in ages {
                 for (c, c_old) in ages {
-                    let stamp = Stamp {
-                        mtime: at(now - m),
-                        ctime: at(now - c),
-                        ..Stamp::default()
-                    };
+                    let stamp =
+                        Stamp { mtime: at(now - m), ctime: at(now - c), ..Stamp::default() };
                     assert_eq!(stamp.settled(at(now), grain), m_old && c_old, "{m} {c}");
                     assert_eq!(stamp.racy(at(now), grain), c.abs() <= grain, "{m} {c}");
                 }
@@ -103,13 +100,7 @@ mod tests {
         let ends = [i64::MIN, -1, 0, 1, i64::MAX];
         for a in ends {
             for b in ends {
-                let (x, y) = (
-                    Moment { s: a, ns: 0 },
-                    Moment {
-                        s: b,
-                        ns: 999_999_999,
-                    },
-                );
+                let (x, y) = (Moment { s: a, ns: 0 }, Moment { s: b, ns: 999_999_999 });
                 assert_eq!(x.behind(y) >= 0, x <= y);
             }
         }

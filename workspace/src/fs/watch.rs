@@ -72,12 +72,7 @@ impl Watch {
             return None;
         }
         let inotify = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok()?;
-        Some(Self {
-            inotify,
-            paths: Mutex::default(),
-            moved: Mutex::default(),
-            lost: false.into(),
-        })
+        Some(Self { inotify, paths: Mutex::default(), moved: Mutex::default(), lost: false.into() })
     }
 
     /// Watches a folder, at its path.
@@ -113,10 +108,7 @@ impl Watch {
     /// What happened since it was asked last. Where something happened to a name that `reaches` further than its folder, not
     /// all is said.
     pub(crate) fn happened(&self, reaches: fn(&[u8]) -> bool) -> Happened {
-        let mut happened = Happened {
-            lost: !self.is_whole(),
-            ..Happened::default()
-        };
+        let mut happened = Happened { lost: !self.is_whole(), ..Happened::default() };
         happened.changed.extend(self.moved.lock().drain(..));
         let mut paths = self.paths.lock();
         let mut room = vec![MaybeUninit::uninit(); READ_AT_ONCE];
@@ -189,15 +181,9 @@ mod tests {
         for path in ["", "a", "a/b"] {
             watch.add(&at_root(&root.join(path)).unwrap(), path.as_bytes());
         }
-        assert_eq!(
-            (watch.folders(), watch.happened(no)),
-            (3, Happened::default())
-        );
+        assert_eq!((watch.folders(), watch.happened(no)), (3, Happened::default()));
         let told = |changed: &[&str]| {
-            let expected = Happened {
-                changed: paths(changed),
-                lost: false,
-            };
+            let expected = Happened { changed: paths(changed), lost: false };
             assert_eq!(watch.happened(no), expected);
             assert_eq!(watch.happened(no), Happened::default());
         };

@@ -44,12 +44,7 @@ impl Walk<'_, '_, '_> {
                 },
             };
             let len = dir.look(name).map_or(0, |found| found.stamp.size);
-            let file = JobFile {
-                ticket,
-                dir: SharedDir::clone(&dir),
-                name: name.into(),
-                turn,
-            };
+            let file = JobFile { ticket, dir: SharedDir::clone(&dir), name: name.into(), turn };
             opened = Some((ticket.0, dir));
             self.jobs.take(file, len, self.now, &mut done)?;
         }
@@ -91,10 +86,7 @@ impl Walk<'_, '_, '_> {
     /// Opens a folder of the workspace, one name below the other.
     fn open(&self, path: &[u8]) -> Result<Dir, Errno> {
         let mut dir = self.looking.root.again()?;
-        for name in path
-            .split(|byte| *byte == b'/')
-            .filter(|name| !name.is_empty())
-        {
+        for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
             dir = dir.directory(name)?;
         }
         Ok(dir)
@@ -102,10 +94,7 @@ impl Walk<'_, '_, '_> {
 }
 
 fn is_gone(error: Errno) -> bool {
-    matches!(
-        error,
-        Errno::NOENT | Errno::STALE | Errno::NOTDIR | Errno::LOOP | Errno::INVAL
-    )
+    matches!(error, Errno::NOENT | Errno::STALE | Errno::NOTDIR | Errno::LOOP | Errno::INVAL)
 }
 
 /// The folder and the name of a path.

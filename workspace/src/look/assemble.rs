@@ -117,10 +117,7 @@ impl<'a> Assembly<'a> {
         for (n, (path, seen)) in last.folders_of(path).enumerate() {
             if n == 0 {
                 let (name, mode) = (now.0.clone(), now.1);
-                let item = Item {
-                    mode,
-                    kind: EntryKind::Directory { id: seen.id },
-                };
+                let item = Item { mode, kind: EntryKind::Directory { id: seen.id } };
                 self.add(folder, Entry { name, item }, None);
             }
             self.counts.add_all(&seen.counts);
@@ -163,13 +160,7 @@ impl<'a> Assembly<'a> {
             && let Slot::Waiting(name) = slot
         {
             *slot = match item {
-                Some(item) => Slot::There(
-                    Entry {
-                        name: Name::new(name)?,
-                        item,
-                    },
-                    known,
-                ),
+                Some(item) => Slot::There(Entry { name: Name::new(name)?, item }, known),
                 None => Slot::Nothing,
             };
             of.waiting -= 1;
@@ -202,10 +193,7 @@ impl<'a> Assembly<'a> {
                 self.root = Some(id);
                 return Ok(());
             };
-            let item = Item {
-                mode: bits,
-                kind: EntryKind::Directory { id },
-            };
+            let item = Item { mode: bits, kind: EntryKind::Directory { id } };
             if let Some(of) = self.folders.get_mut(&above)
                 && let Some(slot) = of.slots.get_mut(at as usize)
             {
@@ -238,12 +226,7 @@ impl<'a> Assembly<'a> {
             nodes.push(node);
         });
         self.counts.add_all(&counts);
-        let seen = SeenFolder {
-            identity: folder.identity,
-            id,
-            counts,
-            marks: folder.marks,
-        };
+        let seen = SeenFolder { identity: folder.identity, id, counts, marks: folder.marks };
         self.seen.insert(folder.path, seen);
         if self.node_bytes > NODES {
             self.flush()?;

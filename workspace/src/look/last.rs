@@ -54,10 +54,7 @@ struct Level {
 
 impl Last {
     fn new(root: ChunkId) -> Self {
-        Self {
-            root,
-            levels: vec![Level::default()],
-        }
+        Self { root, levels: vec![Level::default()] }
     }
 
     fn enter(&mut self, name: Box<[u8]>) {

@@ -88,10 +88,7 @@ impl Ground {
             }
         }
         hasher.update(&Rules::digest_above(folder));
-        Some(Self {
-            identity,
-            digest: *hasher.finalize().as_bytes(),
-        })
+        Some(Self { identity, digest: *hasher.finalize().as_bytes() })
     }
 }
 
@@ -161,11 +158,7 @@ impl Kept {
                 let folders = inner.last.folders.iter();
                 let restless = folders.filter(|(_, seen)| seen.marks.restless);
                 let restless = restless.map(|(path, _)| path.clone()).collect();
-                let since = Since {
-                    last: inner.last,
-                    happened,
-                    restless,
-                };
+                let since = Since { last: inner.last, happened, restless };
                 return Some(Watching {
                     watch: inner.watch,
                     since: Some(since),
@@ -175,12 +168,7 @@ impl Kept {
             }
         }
         let watch = Watch::begin(asked.root);
-        watch.map(|watch| Watching {
-            watch,
-            since: None,
-            ground,
-            left: LOOKS,
-        })
+        watch.map(|watch| Watching { watch, since: None, ground, left: LOOKS })
     }
 
     /// Keeps what a look saw, which has led to a capture.
@@ -228,10 +216,7 @@ impl Inner {
         if any(|marks| marks.ignored) && !asked.recorded.contains(&self.last.tree) {
             return false;
         }
-        let mut others = asked
-            .recorded
-            .iter()
-            .filter(|tree| **tree != self.last.tree);
+        let mut others = asked.recorded.iter().filter(|tree| **tree != self.last.tree);
         !others.any(|tree| any(|marks| marks.ignored) || self.may_have_skipped(tree, asked))
     }
 
@@ -285,8 +270,7 @@ impl LastLook {
         let (path, folder) = (PathBytes::from(path), path.to_vec());
         let from = self.skips.partition_point(|skip| skip.path < path);
         let rest = self.skips.get(from..).unwrap_or_default();
-        rest.iter()
-            .take_while(move |skip| is_below(&folder, skip.path.as_bytes()))
+        rest.iter().take_while(move |skip| is_below(&folder, skip.path.as_bytes()))
     }
 }
 

@@ -25,22 +25,14 @@ impl Walk<'_, '_, '_> {
             Outcome::Gone => self.assembly.place(ticket, None, None)?,
             Outcome::Denied => self.skip_ticket(ticket, SkipReason::Denied, 0)?,
             Outcome::Other => self.something_else(ticket, turn)?,
-            Outcome::Read {
-                content,
-                stamp,
-                settled,
-                unstable,
-            } => {
+            Outcome::Read { content, stamp, settled, unstable } => {
                 self.read += 1;
                 if unstable {
                     let path = self.assembly.path_of(ticket);
                     let path = PathBytes::from(path.as_slice());
                     self.skip_path(ticket.0, path, SkipReason::Unstable, content.len);
                 }
-                let item = Item {
-                    mode: stamp.bits(),
-                    kind: content.kind(unstable),
-                };
+                let item = Item { mode: stamp.bits(), kind: content.kind(unstable) };
                 let known = settled.then(|| Box::new((stamp, content)));
                 self.assembly.place(ticket, Some(item), known)?;
             }

@@ -45,17 +45,8 @@ pub(crate) struct Content {
 impl Content {
     pub(crate) fn kind(&self, unstable: bool) -> EntryKind {
         match self.list {
-            None => EntryKind::File {
-                len: self.len,
-                id: ChunkId(self.hash.0),
-                unstable,
-            },
-            Some(list) => EntryKind::Listed {
-                len: self.len,
-                hash: self.hash,
-                list,
-                unstable,
-            },
+            None => EntryKind::File { len: self.len, id: ChunkId(self.hash.0), unstable },
+            Some(list) => EntryKind::Listed { len: self.len, hash: self.hash, list, unstable },
         }
     }
 
@@ -180,10 +171,7 @@ pub(super) fn content_of(
             needs: Box::default(),
         });
     }
-    let parts = pieces.iter().map(|(id, len)| FilePart {
-        id: *id,
-        len: *len as u64,
-    });
+    let parts = pieces.iter().map(|(id, len)| FilePart { id: *id, len: *len as u64 });
     let parts: Vec<_> = parts.collect();
     Content::listed(&parts, Hash(*blake3::hash(bytes).as_bytes()), storing)
 }
@@ -223,10 +211,7 @@ pub(super) fn large(
             pieces.push(window.get(cut.offset..taken).unwrap_or_default());
         }
         let ids = storing.put(&pieces)?;
-        let part = |(id, piece): (ChunkId, &&[u8])| FilePart {
-            id,
-            len: piece.len() as u64,
-        };
+        let part = |(id, piece): (ChunkId, &&[u8])| FilePart { id, len: piece.len() as u64 };
         parts.extend(ids.into_iter().zip(&pieces).map(part));
         if ended {
             break;

@@ -40,10 +40,7 @@ pub(crate) struct Rules {
 impl Rules {
     /// The rules above a workspace.
     pub(crate) fn above(folder: &Path) -> Self {
-        let mut rules = Self {
-            levels: Vec::new(),
-            base: Vec::new(),
-        };
+        let mut rules = Self { levels: Vec::new(), base: Vec::new() };
         let (Some(top), above) = above(folder) else {
             return rules;
         };
@@ -146,35 +143,22 @@ struct Known {
 impl<'a> TreeRules<'a> {
     pub(crate) fn of(contents: &'a dyn Contents, tree: ChunkId) -> Self {
         let known = HashMap::new();
-        Self {
-            contents,
-            tree,
-            known,
-        }
+        Self { contents, tree, known }
     }
 
     /// Returns `true` if they ignore a path, or a folder above it.
     pub(crate) fn ignore(&mut self, path: &TreePath, is_directory: bool) -> bool {
-        let mut rules = Rules {
-            levels: Vec::new(),
-            base: Vec::new(),
-        };
+        let mut rules = Rules { levels: Vec::new(), base: Vec::new() };
         let (full, mut folder, mut at) = (path.as_bytes(), Some(self.tree), 0);
         for name in path.names() {
             let known = folder.map(|id| self.known(id));
             if let Some(own) = known.and_then(|known| known.rules.as_ref()) {
                 let rules_here = Arc::clone(own);
-                rules.levels.push(Level {
-                    rules: rules_here,
-                    at,
-                });
+                rules.levels.push(Level { rules: rules_here, at });
             }
             let end = at + name.len();
             let is_last = end == full.len();
-            if rules.ignores(
-                full.get(..end).unwrap_or_default(),
-                !is_last || is_directory,
-            ) {
+            if rules.ignores(full.get(..end).unwrap_or_default(), !is_last || is_directory) {
                 return true;
             }
             folder = known.and_then(|known| known.folders.get(name)).copied();
@@ -192,10 +176,7 @@ impl<'a> TreeRules<'a> {
                 let tree = tree_of(Some(&entry.item))?;
                 Some((Box::from(entry.name.as_bytes()), tree))
             });
-            Known {
-                rules: built(&texts).map(Arc::new),
-                folders: folders.collect(),
-            }
+            Known { rules: built(&texts).map(Arc::new), folders: folders.collect() }
         })
     }
 }
@@ -204,9 +185,8 @@ impl<'a> TreeRules<'a> {
 fn above(folder: &Path) -> (Option<&Path>, Vec<&Path>) {
     let top = repository_of(folder).filter(|top| *top != folder);
     let above = folder.ancestors().skip(1);
-    let mut above: Vec<&Path> = above
-        .take_while(|above| top.is_some_and(|top| above.starts_with(top)))
-        .collect();
+    let mut above: Vec<&Path> =
+        above.take_while(|above| top.is_some_and(|top| above.starts_with(top))).collect();
     above.reverse();
     (top, above)
 }
@@ -233,9 +213,7 @@ fn stored(contents: &dyn Contents, folder: &[Entry], name: &[u8]) -> Option<Stri
 /// The text of a file with rules; as git, none that is a link.
 fn read(dir: &Dir, name: &[u8]) -> Option<String> {
     let file = dir.file(name).ok()?;
-    look_at(&file)
-        .ok()
-        .filter(|found| found.kind == Kind::File)?;
+    look_at(&file).ok().filter(|found| found.kind == Kind::File)?;
     let mut bytes = Vec::new();
     file.take(LEN_MAX).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
@@ -280,11 +258,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let top = dir.path();
         fs::create_dir_all(top.join("sub")).unwrap();
-        fs::write(
-            top.join(".gitignore"),
-            "*.log\n/out/\nsub/x\n# no\n!keep.log\n[\n",
-        )
-        .unwrap();
+        fs::write(top.join(".gitignore"), "*.log\n/out/\nsub/x\n# no\n!keep.log\n[\n").unwrap();
         fs::write(top.join(".milepostignore"), "!build.log\nsecret\n").unwrap();
         fs::write(top.join("sub/.gitignore"), "!a.log\nkeep.log\n").unwrap();
         let paths = [
@@ -302,15 +276,8 @@ mod tests {
             "sub/keep.log",
             "sub/secret",
         ];
-        let expected = [
-            "a.log",
-            "secret",
-            "out/",
-            "sub/x",
-            "sub/b.log",
-            "sub/keep.log",
-            "sub/secret",
-        ];
+        let expected =
+            ["a.log", "secret", "out/", "sub/x", "sub/b.log", "sub/keep.log", "sub/secret"];
         assert_eq!(ignored(top, "", &paths), expected);
     }
 
@@ -322,16 +289,7 @@ mod tests {
         fs::write(top.join(".gitignore"), "outside\n").unwrap();
         fs::write(top.join("mono/.gitignore"), "*.o\n/part/job/gen\n").unwrap();
         fs::write(top.join("mono/part/.gitignore"), "!special.o\njob/y\n").unwrap();
-        let paths = [
-            "outside",
-            "a.o",
-            "d/a.o",
-            "special.o",
-            "gen",
-            "d/gen",
-            "y",
-            "d/y",
-        ];
+        let paths = ["outside", "a.o", "d/a.o", "special.o", "gen", "d/gen", "y", "d/y"];
         // Without a repository around it, nothing above counts.
         assert_eq!(ignored(top, "mono/part/job", &paths), [""; 0]);
         fs::create_dir(top.join("mono/.git")).unwrap();

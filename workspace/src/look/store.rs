@@ -16,11 +16,7 @@ pub(crate) struct Storing<'a> {
 
 impl<'a> Storing<'a> {
     pub(crate) fn new(chunks: &'a dyn Chunks, ask: bool) -> Self {
-        Self {
-            chunks,
-            ask,
-            stored: 0,
-        }
+        Self { chunks, ask, stored: 0 }
     }
 
     /// Stores contents; gives their ids.

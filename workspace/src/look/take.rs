@@ -51,10 +51,7 @@ impl<'a> Walk<'a, '_, '_> {
             self.known += 1;
             let entry = Entry {
                 name: name.clone(),
-                item: Item {
-                    mode: stamp.bits(),
-                    kind: known.content.kind(false),
-                },
+                item: Item { mode: stamp.bits(), kind: known.content.kind(false) },
             };
             let known = Some(Box::new((known.stamp, known.content)));
             self.assembly.add(at.number, entry, known);
@@ -129,8 +126,7 @@ impl<'a> Walk<'a, '_, '_> {
         self.total = total;
         self.looking.states.count(counts.files, counts.bytes);
         let known = self.assembly.cache.files();
-        self.assembly
-            .reuse(at.number, (name, found.stamp.bits()), path, &since.last);
+        self.assembly.reuse(at.number, (name, found.stamp.bits()), path, &since.last);
         self.known += self.assembly.cache.files() - known;
         self.skips.extend(since.last.skips_of(path).cloned());
         true
@@ -182,12 +178,6 @@ impl<'a> Walk<'a, '_, '_> {
         let foreign = at.foreign || self.looking.since.is_some_and(is_foreign);
         // What was recorded in there was recorded although a rule ignores the folder.
         let ignored = at.ignored || self.rules.ignores(&self.path, true);
-        Ok(Seen::Folder(Inside {
-            dir: SharedDir::new(dir),
-            number,
-            names,
-            ignored,
-            foreign,
-        }))
+        Ok(Seen::Folder(Inside { dir: SharedDir::new(dir), number, names, ignored, foreign }))
     }
 }

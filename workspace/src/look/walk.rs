@@ -122,11 +122,7 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
 
     /// Looks at all of it.
     pub(super) fn all(mut self) -> Result<Option<Looked>> {
-        let root = self
-            .looking
-            .root
-            .again()
-            .map_err(|e| error::below("open", b"", e))?;
+        let root = self.looking.root.again().map_err(|e| error::below("open", b"", e))?;
         self.watch(&root);
         let names = names_of(&root).map_err(|e| error::below("list", b"", e))?;
         let inside = Inside {
@@ -193,13 +189,7 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
 
     /// Goes into a folder whose path is where the walk is.
     fn enter(&mut self, inside: Inside) {
-        let Inside {
-            dir,
-            number,
-            names,
-            ignored,
-            foreign,
-        } = inside;
+        let Inside { dir, number, names, ignored, foreign } = inside;
         let known = self.looking.cache.folder(self.below());
         if !self.stack.is_empty() {
             self.path.push(b'/');
@@ -295,11 +285,7 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
     /// Whether something is left out for what it is, or by a rule; then it is listed.
     fn is_left_out(&mut self, at: &At<'_>, name: &[u8], found: &Listed) -> Result<bool> {
         let is_directory = found.kind == Kind::Directory;
-        let size = if found.kind == Kind::File {
-            found.stamp.size
-        } else {
-            0
-        };
+        let size = if found.kind == Kind::File { found.stamp.size } else { 0 };
         let reason = if found.kind == Kind::Special {
             Some(SkipReason::Special)
         } else if is_directory && self.looking.store == Some(found.identity()) {
@@ -310,8 +296,7 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
         } else if at.ignored || self.rules.ignores(&self.path, is_directory) {
             let forget = self.looking.options.forget_ignored;
             let recorded = !forget && self.last.has(name, self.looking.chunks)?;
-            self.assembly
-                .mark(at.number, |marks| marks.ignored |= recorded);
+            self.assembly.mark(at.number, |marks| marks.ignored |= recorded);
             (!recorded).then_some(SkipReason::Ignored)
         } else {
             None
@@ -326,9 +311,7 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
 /// A symlink as it is stored; nothing where its target is none.
 pub(super) fn link_item(target: Vec<u8>, bits: u16) -> Option<Item> {
     let fits = !target.is_empty() && target.len() <= EntryKind::TARGET_MAX;
-    let kind = EntryKind::Link {
-        target: target.into(),
-    };
+    let kind = EntryKind::Link { target: target.into() };
     fits.then_some(Item { mode: bits, kind })
 }
 

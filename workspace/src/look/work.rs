@@ -71,20 +71,13 @@ pub(super) fn run(
     ask: bool,
     grain: &Grain,
 ) {
-    let mut worker = Worker {
-        storing: Storing::new(chunks, ask),
-        grain,
-        small: Vec::new(),
-        window: Vec::new(),
-    };
+    let mut worker =
+        Worker { storing: Storing::new(chunks, ask), grain, small: Vec::new(), window: Vec::new() };
     for job in jobs {
         worker.storing.stored = 0;
         let result = worker.job(job);
         let stored = worker.storing.stored;
-        if done
-            .send(result.map(|outcomes| (outcomes, stored)))
-            .is_err()
-        {
+        if done.send(result.map(|outcomes| (outcomes, stored))).is_err() {
             return;
         }
     }

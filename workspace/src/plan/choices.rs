@@ -59,11 +59,7 @@ impl Choices {
 
     /// `Invalid` where both were chosen for one path.
     pub(crate) fn check(&self) -> Result<()> {
-        match self
-            .theirs
-            .iter()
-            .find(|path| self.keep_mine.contains(path))
-        {
+        match self.theirs.iter().find(|path| self.keep_mine.contains(path)) {
             None => Ok(()),
             Some(path) => Err(Error::invalid(format!(
                 "both --theirs and --keep-mine were given for `{path}`: choose one"

@@ -47,10 +47,7 @@ impl Maker<'_> {
         for entry in list {
             if let Some(item) = self.new_tree(&path.join(&entry.name)?, &entry.item)? {
                 other |= item != entry.item;
-                to.push(Entry {
-                    name: entry.name,
-                    item,
-                });
+                to.push(Entry { name: entry.name, item });
             }
         }
         if !other && to.len() == count {
@@ -58,10 +55,7 @@ impl Maker<'_> {
         }
         let id = encode_directory(&to, self.put);
         let kind = EntryKind::Directory { id };
-        Ok(Some(Item {
-            mode: item.mode,
-            kind,
-        }))
+        Ok(Some(Item { mode: item.mode, kind }))
     }
 
     fn new_file(&mut self, path: &TreePath, item: &Item, choice: Option<Choice>) -> Result<()> {
@@ -88,17 +82,10 @@ impl Maker<'_> {
     /// Asks whether the chunks of the files to come are there.
     pub(super) fn look_for_wanted(&mut self) -> Result<()> {
         let wanted = std::mem::take(&mut self.wanted);
-        let ids: Vec<_> = wanted
-            .iter()
-            .flat_map(|(_, ids)| ids.iter().copied())
-            .collect();
+        let ids: Vec<_> = wanted.iter().flat_map(|(_, ids)| ids.iter().copied()).collect();
         let mut found = self.trees.contents.has(&ids)?.into_iter();
         for (path, ids) in wanted {
-            let gone = found
-                .by_ref()
-                .take(ids.len())
-                .filter(|found| !found)
-                .count();
+            let gone = found.by_ref().take(ids.len()).filter(|found| !found).count();
             if gone > 0 {
                 self.missing(&path, &format!("{gone} of {} chunks", ids.len()));
             }
@@ -128,10 +115,8 @@ impl Maker<'_> {
         }
         let contents = self.trees.contents;
         let known = last.map_or(Ok(Vec::new()), |id| recorded(contents, &id))?;
-        let known: BTreeMap<Name, Item> = known
-            .into_iter()
-            .map(|entry| (entry.name, entry.item))
-            .collect();
+        let known: BTreeMap<Name, Item> =
+            known.into_iter().map(|entry| (entry.name, entry.item)).collect();
         let mut foreign = false;
         for entry in entries(contents, &now)? {
             let path = path.join(&entry.name)?;
@@ -171,9 +156,7 @@ impl Maker<'_> {
         };
         for entry in entries(self.trees.contents, &id)? {
             let path = path.join(&entry.name)?;
-            self.shown
-                .deletes
-                .push(PlannedPath::new(&path, &entry.item));
+            self.shown.deletes.push(PlannedPath::new(&path, &entry.item));
             self.list_removed(&path, &entry.item)?;
         }
         Ok(())

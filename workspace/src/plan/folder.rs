@@ -28,17 +28,12 @@ pub(crate) fn look_at_folder(
     shown.free =
         (folder.root().free()).map_err(|e| error::below("ask how much is free in", b"", e))?;
     if shown.free < shown.needs {
-        let text = format!(
-            "{} bytes have to be free, {} are: make room",
-            shown.needs, shown.free
-        );
+        let text = format!("{} bytes have to be free, {} are: make room", shown.needs, shown.free);
         let conflict = PathConflict::saying(None, ConflictWhy::Space, text);
         shown.conflicts.push(conflict);
     }
     let closed = |action: &&Action| matches!(action.verb, Verb::Mode | Verb::MakeRoom);
-    let opened: BTreeSet<_> = (actions.iter().filter(closed))
-        .map(|action| &action.path)
-        .collect();
+    let opened: BTreeSet<_> = (actions.iter().filter(closed)).map(|action| &action.path).collect();
     // What is new in one directory, by its name without case.
     let mut new: BTreeMap<Option<TreePath>, BTreeMap<String, &TreePath>> = BTreeMap::new();
     let mut asked: BTreeSet<Option<TreePath>> = BTreeSet::new();
@@ -65,9 +60,7 @@ pub(crate) fn look_at_folder(
                 if let Some(other) = same_but_case(&parent, &action.path, names) {
                     let text = format!("the file system takes it for {other}");
                     let why = ConflictWhy::Case;
-                    shown
-                        .conflicts
-                        .push(PathConflict::saying(Some(&action.path), why, text));
+                    shown.conflicts.push(PathConflict::saying(Some(&action.path), why, text));
                 }
             }
             Verb::Replace | Verb::Remove => notes(&parent, &action.path, &mut shown.notes),
@@ -108,18 +101,12 @@ fn notes(parent: &Dir, path: &TreePath, notes: &mut Vec<PlanNote>) {
     };
     let links = parent.links(path.name().as_bytes()).unwrap_or(1);
     if found.kind == Kind::File && links > 1 {
-        let text = format!(
-            "it has {} other names, which keep what they have",
-            links - 1
-        );
+        let text = format!("it has {} other names, which keep what they have", links - 1);
         note(NoteWhat::Links, text);
     }
     if found.kind == Kind::File && found.stamp.mode & OTHER_BITS != 0 {
         let bits = found.stamp.mode & OTHER_BITS;
-        note(
-            NoteWhat::Bits,
-            format!("its bits {bits:o} are not captured, and go"),
-        );
+        note(NoteWhat::Bits, format!("its bits {bits:o} are not captured, and go"));
     }
 }
 
@@ -132,10 +119,7 @@ fn same_but_case<'a>(
     let name = path.name();
     let folded = String::from_utf8_lossy(name.as_bytes()).to_lowercase();
     let before = names.insert(folded.clone(), path);
-    let found = parent
-        .look(name.as_bytes())
-        .ok()
-        .filter(|_| before.is_none());
+    let found = parent.look(name.as_bytes()).ok().filter(|_| before.is_none());
     if found.is_some() {
         // There is something, and the tree of the present has nothing of this name: under which does it
         // stand in the list of names? Where it is its own name, somebody made it since the look.
@@ -216,28 +200,16 @@ mod tests {
         assert_eq!(shown.conflicts, []);
         assert_eq!(shown.needs, BESIDE);
         assert!(shown.free > BESIDE);
-        let notes: Vec<_> = shown
-            .notes
-            .iter()
-            .map(|n| (n.what, n.path.to_string()))
-            .collect();
-        assert!(
-            notes.contains(&(NoteWhat::Links, "d/x".to_owned())),
-            "{notes:?}"
-        );
-        assert!(
-            notes.contains(&(NoteWhat::Bits, "e/y".to_owned())),
-            "{notes:?}"
-        );
+        let notes: Vec<_> = shown.notes.iter().map(|n| (n.what, n.path.to_string())).collect();
+        assert!(notes.contains(&(NoteWhat::Links, "d/x".to_owned())), "{notes:?}");
+        assert!(notes.contains(&(NoteWhat::Bits, "e/y".to_owned())), "{notes:?}");
         assert_eq!(notes.len(), 2);
     }
 
     #[test]
     fn a_disk_without_room_is_in_the_way() {
         let shown = seen(1 << 60, false);
-        let [conflict] = shown.conflicts.as_slice() else {
-            panic!("{shown:?}")
-        };
+        let [conflict] = shown.conflicts.as_slice() else { panic!("{shown:?}") };
         assert_eq!((conflict.why, &conflict.path), (ConflictWhy::Space, &None));
     }
 }

@@ -32,9 +32,7 @@ impl Maker<'_> {
                 target.mode
             }
         };
-        let kind = EntryKind::Directory {
-            id: inside.to.unwrap_or(to),
-        };
+        let kind = EntryKind::Directory { id: inside.to.unwrap_or(to) };
         let after = Item { mode, kind };
         if mode != present.mode {
             self.shown.modes.push(PlannedPath::new(path, &after));
@@ -80,10 +78,7 @@ impl Maker<'_> {
                 }
                 to => to,
             };
-            let to = to.map(|id| Item {
-                mode: present.mode,
-                kind: EntryKind::Directory { id },
-            });
+            let to = to.map(|id| Item { mode: present.mode, kind: EntryKind::Directory { id } });
             if to.is_none() && self.shown.conflicts.len() == conflicts {
                 let text = "the folder stays: it has something in it that was never captured";
                 self.note(path, NoteWhat::FolderStays, text);

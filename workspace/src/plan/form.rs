@@ -124,11 +124,7 @@ impl Plan {
 
 impl PlannedPath {
     pub(crate) fn new(path: &TreePath, item: &Item) -> Self {
-        Self {
-            path: path.clone(),
-            kind: kind_of(item).to_owned(),
-            bytes: item.kind.file_len(),
-        }
+        Self { path: path.clone(), kind: kind_of(item).to_owned(), bytes: item.kind.file_len() }
     }
 }
 
@@ -157,11 +153,7 @@ impl PathConflict {
     }
 
     pub(crate) fn saying(path: Option<&TreePath>, why: ConflictWhy, text: String) -> Self {
-        Self {
-            path: path.cloned(),
-            why,
-            text,
-        }
+        Self { path: path.cloned(), why, text }
     }
 }
 
@@ -175,12 +167,8 @@ pub(crate) fn kind_of(item: &Item) -> &'static str {
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let signs = [
-            ("+", &self.creates),
-            ("~", &self.changes),
-            ("~", &self.modes),
-            ("-", &self.deletes),
-        ];
+        let signs =
+            [("+", &self.creates), ("~", &self.changes), ("~", &self.modes), ("-", &self.deletes)];
         for (sign, list) in signs {
             for planned in list {
                 let slash = if planned.kind == "folder" { "/" } else { "" };

@@ -56,38 +56,19 @@ pub(crate) fn make(trees: &Trees<'_>, put: Put<'_>) -> Result<Made> {
         maker.shown.conflicts.push(conflict);
     }
     // What makes room goes first, bits last and from the bottom up.
-    let Maker {
-        mut removes,
-        moves,
-        modes,
-        mut shown,
-        ..
-    } = maker;
+    let Maker { mut removes, moves, modes, mut shown, .. } = maker;
     removes.extend(moves);
     removes.extend(modes);
     let mut actions = removes;
     for (slot, action) in (0_u32..).zip(&mut actions) {
         action.slot = slot;
     }
-    shown
-        .conflicts
-        .sort_by(|a, b| (&a.path, a.why).cmp(&(&b.path, b.why)));
-    shown
-        .notes
-        .sort_by(|a, b| (&a.path, a.what).cmp(&(&b.path, b.what)));
-    for list in [
-        &mut shown.creates,
-        &mut shown.changes,
-        &mut shown.deletes,
-        &mut shown.modes,
-    ] {
+    shown.conflicts.sort_by(|a, b| (&a.path, a.why).cmp(&(&b.path, b.why)));
+    shown.notes.sort_by(|a, b| (&a.path, a.what).cmp(&(&b.path, b.what)));
+    for list in [&mut shown.creates, &mut shown.changes, &mut shown.deletes, &mut shown.modes] {
         list.sort_by(|a, b| a.path.cmp(&b.path));
     }
-    Ok(Made {
-        actions: RestorePlan { actions },
-        tree: root.to.unwrap_or(trees.target),
-        shown,
-    })
+    Ok(Made { actions: RestorePlan { actions }, tree: root.to.unwrap_or(trees.target), shown })
 }
 
 pub(super) struct Maker<'a> {
@@ -152,11 +133,7 @@ impl Maker<'_> {
         let as_is = target == Some(present) && (last == target || !skipped);
         if as_is || (target.is_none() && last.is_none()) {
             let stays = !here.is_empty() || skipped;
-            return Ok(Inside {
-                to: target,
-                stays,
-                written: false,
-            });
+            return Ok(Inside { to: target, stays, written: false });
         }
         let there = target.map_or(Ok(Vec::new()), |id| entries(contents, &id))?;
         for entry in &there {
@@ -266,11 +243,7 @@ impl Maker<'_> {
                         return Ok(Fate::new(None, false));
                     };
                     if last.is_some() {
-                        self.note(
-                            path,
-                            NoteWhat::Deleted,
-                            "it was removed since it was captured",
-                        );
+                        self.note(path, NoteWhat::Deleted, "it was removed since it was captured");
                     }
                     self.act(Verb::Create, path, None, &to);
                     Ok(Fate::new(Some(&to), true))
@@ -317,11 +290,7 @@ impl Maker<'_> {
             return Ok(Fate::new(Some(present), true));
         };
         // The path itself is changed and not made.
-        let at = self
-            .shown
-            .creates
-            .iter()
-            .rposition(|planned| planned.path == *path);
+        let at = self.shown.creates.iter().rposition(|planned| planned.path == *path);
         if let Some(at) = at {
             let planned = self.shown.creates.remove(at);
             self.shown.changes.push(planned);
@@ -400,20 +369,13 @@ impl Maker<'_> {
     pub(super) fn bits(&mut self, path: &TreePath, present: &Item, after: &Item, written: bool) {
         let closed = written && present.mode & CHANGE != CHANGE;
         if after.mode != present.mode || closed {
-            self.modes
-                .push(action(Verb::Mode, path, Some(present), Some(after)));
+            self.modes.push(action(Verb::Mode, path, Some(present), Some(after)));
         }
     }
 }
 
 fn action(verb: Verb, path: &TreePath, before: Option<&Item>, after: Option<&Item>) -> Action {
-    Action {
-        verb,
-        path: path.clone(),
-        slot: 0,
-        before: before.cloned(),
-        after: after.cloned(),
-    }
+    Action { verb, path: path.clone(), slot: 0, before: before.cloned(), after: after.cloned() }
 }
 
 /// The entries of a folder of the last tree. What was lost of it counts as never recorded: nothing of it

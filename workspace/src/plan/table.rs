@@ -37,9 +37,7 @@ fn below<'a>(
     things: &'a Things,
     at: &'a TreePath,
 ) -> impl Iterator<Item = (&'a TreePath, &'a Thing)> {
-    things
-        .iter()
-        .filter(move |(path, _)| *path != at && path.is_in(at))
+    things.iter().filter(move |(path, _)| *path != at && path.is_in(at))
 }
 
 /// Whether a path is below one at which the target has a file and the folder has a folder: what is there
@@ -107,19 +105,14 @@ fn said_above([last, target, present]: [&Things; 3], at: &TreePath) -> bool {
 
 pub(super) fn shown(made: &Made) -> BTreeSet<(TreePath, ConflictWhy)> {
     let conflicts = made.shown.conflicts.iter();
-    conflicts
-        .map(|conflict| (conflict.path.clone().unwrap(), conflict.why))
-        .collect()
+    conflicts.map(|conflict| (conflict.path.clone().unwrap(), conflict.why)).collect()
 }
 
 /// All that is promised of one comparison.
 fn holds(chunks: &MemoryChunks, all: [&Things; 3], context: &str) {
     let [last, target, present] = all;
     let made = plan_of(chunks, all, &Choices::default(), &[]);
-    let context = format!(
-        "{context}\nL {last:?}\nT {target:?}\nP {present:?}\n{:#?}",
-        made.shown
-    );
+    let context = format!("{context}\nL {last:?}\nT {target:?}\nP {present:?}\n{:#?}", made.shown);
     assert_eq!(shown(&made), conflicts(all), "{context}");
     if made.shown.conflicts.is_empty() {
         let after = follow(chunks, &made.actions, present);
@@ -142,23 +135,15 @@ fn holds(chunks: &MemoryChunks, all: [&Things; 3], context: &str) {
             let for_it = below(&after, at).any(|(path, _)| foreign(path));
             assert!(foreign(at) || for_it, "{at} stayed: {context}");
         }
-        let touched: BTreeSet<_> = [
-            &made.shown.creates,
-            &made.shown.changes,
-            &made.shown.deletes,
-            &made.shown.modes,
-        ]
-        .into_iter()
-        .flatten()
-        .map(|planned| planned.path.clone())
-        .collect();
+        let touched: BTreeSet<_> =
+            [&made.shown.creates, &made.shown.changes, &made.shown.deletes, &made.shown.modes]
+                .into_iter()
+                .flatten()
+                .map(|planned| planned.path.clone())
+                .collect();
         let differs = |at: &&TreePath| present.get(*at) != after.get(*at);
-        let all: BTreeSet<_> = present
-            .keys()
-            .chain(after.keys())
-            .filter(differs)
-            .cloned()
-            .collect();
+        let all: BTreeSet<_> =
+            present.keys().chain(after.keys()).filter(differs).cloned().collect();
         assert_eq!(touched, all, "the plan says all that is done: {context}");
     }
 
@@ -169,31 +154,22 @@ fn holds(chunks: &MemoryChunks, all: [&Things; 3], context: &str) {
         .filter(|path| path.parent().is_none())
         .cloned()
         .collect();
-    let mine = roots
-        .iter()
-        .fold(Choices::default(), |c, path| c.keep_mine(path.clone()));
+    let mine = roots.iter().fold(Choices::default(), |c, path| c.keep_mine(path.clone()));
     let made = plan_of(chunks, all, &mine, &[]);
     assert_eq!(shown(&made), BTreeSet::new(), "{context}");
-    assert_eq!(
-        follow(chunks, &made.actions, present),
-        *present,
-        "{context}"
-    );
+    assert_eq!(follow(chunks, &made.actions, present), *present, "{context}");
     let kept = chunks.things(&made.tree);
     for (at, thing) in &kept {
         assert_eq!(present.get(at), Some(thing), "{at} {context}");
     }
-    for (at, thing) in present
-        .iter()
-        .filter(|(at, _)| last.contains_key(*at) || target.contains_key(*at))
+    for (at, thing) in
+        present.iter().filter(|(at, _)| last.contains_key(*at) || target.contains_key(*at))
     {
         assert_eq!(kept.get(at), Some(thing), "{at} {context}");
     }
 
     // The snapshot's is taken, and what neither has stays.
-    let theirs = roots
-        .iter()
-        .fold(Choices::default(), |c, path| c.theirs(path.clone()));
+    let theirs = roots.iter().fold(Choices::default(), |c, path| c.theirs(path.clone()));
     let made = plan_of(chunks, all, &theirs, &[]);
     assert_eq!(shown(&made), BTreeSet::new(), "{context}");
     let after = follow(chunks, &made.actions, present);
@@ -217,9 +193,7 @@ fn under_file(last: &Things, at: &TreePath) -> bool {
 fn kinds() -> Vec<Things> {
     let file = |bytes: &str, mode| Thing::File(bytes.into(), mode);
     let of = |list: &[(&str, Thing)]| -> Things {
-        list.iter()
-            .map(|(at, thing)| (path(at), thing.clone()))
-            .collect()
+        list.iter().map(|(at, thing)| (path(at), thing.clone())).collect()
     };
     let dir = |mode| ("x", Thing::Dir(mode));
     vec![
@@ -232,16 +206,8 @@ fn kinds() -> Vec<Things> {
         of(&[dir(0o555)]),
         of(&[dir(0o755), ("x/f", file("a", 0o644))]),
         of(&[dir(0o755), ("x/f", file("b", 0o644))]),
-        of(&[
-            dir(0o755),
-            ("x/f", file("a", 0o644)),
-            ("x/own", file("mine", 0o600)),
-        ]),
-        of(&[
-            dir(0o755),
-            ("x/f", Thing::Dir(0o755)),
-            ("x/f/own", file("mine", 0o600)),
-        ]),
+        of(&[dir(0o755), ("x/f", file("a", 0o644)), ("x/own", file("mine", 0o600))]),
+        of(&[dir(0o755), ("x/f", Thing::Dir(0o755)), ("x/f/own", file("mine", 0o600))]),
     ]
 }
 
@@ -274,10 +240,6 @@ fn random_folders_are_planned_by_the_rules() {
         for _ in 0..random.below(4) {
             edit(&mut random, &mut present, false);
         }
-        holds(
-            &chunks,
-            [&last, &target, &present],
-            &format!("MILEPOST_SEED={seed}"),
-        );
+        holds(&chunks, [&last, &target, &present], &format!("MILEPOST_SEED={seed}"));
     }
 }

@@ -23,9 +23,7 @@ pub(super) fn by_hand(engine: &Engine, task: &Task, to: &Point) -> Result<BTreeS
         match event?.body {
             Some(Body::WorkspaceCaptured(captured)) => {
                 let before = now.replace(captured.root);
-                outside = before
-                    .filter(|_| !ran)
-                    .map(|before| (before, captured.root));
+                outside = before.filter(|_| !ran).map(|before| (before, captured.root));
                 ran = false;
             }
             Some(Body::CheckpointMarked(mark)) => {
@@ -75,9 +73,7 @@ fn changed(
     };
     let added = changes.added.into_iter();
     let renamed = changes.renamed.into_iter().map(|renamed| renamed.to);
-    let files = added
-        .chain(renamed)
-        .filter(|entry| !entry.item.kind.is_directory());
+    let files = added.chain(renamed).filter(|entry| !entry.item.kind.is_directory());
     found.extend(files.map(|entry| entry.path));
     found.extend(changes.changed.into_iter().map(|change| change.path));
     Ok(())

@@ -18,10 +18,7 @@ pub(crate) struct Dry<'a> {
 
 impl<'a> Dry<'a> {
     pub(crate) fn over(stored: &'a dyn Chunks) -> Self {
-        Self {
-            stored,
-            nodes: Mutex::default(),
-        }
+        Self { stored, nodes: Mutex::default() }
     }
 }
 

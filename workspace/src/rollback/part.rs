@@ -101,11 +101,7 @@ impl Workspace {
 
 impl Part {
     pub(super) fn new(workspace: &Workspace, choices: &Choices) -> Self {
-        Self {
-            workspace: workspace.clone(),
-            choices: choices.clone(),
-            under_way: Mutex::default(),
-        }
+        Self { workspace: workspace.clone(), choices: choices.clone(), under_way: Mutex::default() }
     }
 
     pub(super) fn went_back(&self, task: Task) -> WentBack {
@@ -306,11 +302,7 @@ impl Part {
         let mut under_way = self.under_way.lock();
         if under_way.lock.is_none() {
             let beside = capture::beside(&engine.chunk_store())?;
-            under_way.lock = Some(Lock::take(
-                self.workspace.folder(),
-                beside.as_deref(),
-                wait,
-            )?);
+            under_way.lock = Some(Lock::take(self.workspace.folder(), beside.as_deref(), wait)?);
         }
         Ok(())
     }
@@ -428,8 +420,5 @@ fn in_the_way(conflicts: &[PathConflict]) -> Error {
     if conflicts.len() > PATHS_MAX {
         text.push(format!("and {} more", conflicts.len() - PATHS_MAX));
     }
-    Error::new(
-        ErrorKind::Conflict,
-        format!("something stands in the way: {}", text.join("; ")),
-    )
+    Error::new(ErrorKind::Conflict, format!("something stands in the way: {}", text.join("; ")))
 }

@@ -31,10 +31,7 @@ impl Record {
     /// Stores it. It is not synced yet.
     pub(super) fn store(&self, chunks: &dyn Chunks, folder: &Path) -> Result<RestorePart> {
         let bytes = self.plan.encode();
-        let mut list = ChunkList {
-            len: bytes.len() as u64,
-            chunks: Vec::new(),
-        };
+        let mut list = ChunkList { len: bytes.len() as u64, chunks: Vec::new() };
         for part in bytes.chunks(CHUNK) {
             list.chunks.extend(chunks.put(&[part])?);
         }

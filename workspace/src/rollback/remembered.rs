@@ -40,11 +40,7 @@ impl Remembered {
         let kept = workspace.kept().zip(present_of(begun));
         let kept = kept.and_then(|(kept, present)| kept.cache(present));
         let cache = kept.or_else(read);
-        let mut remembered = Self {
-            cache,
-            place,
-            folder: Mutex::default(),
-        };
+        let mut remembered = Self { cache, place, folder: Mutex::default() };
         *remembered.folder.get_mut() = remembered.folder(b"");
         Ok(remembered)
     }

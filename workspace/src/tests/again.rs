@@ -28,10 +28,7 @@ fn an_unchanged_tree_reads_no_file_and_appends_nothing() {
     let head = scene.task.head().unwrap();
     let second = scene.capture();
     assert_eq!((second.read, second.stored, second.appended), (0, 0, None));
-    assert_eq!(
-        (second.root, second.files, second.bytes),
-        (first.root, first.files, first.bytes)
-    );
+    assert_eq!((second.root, second.files, second.bytes), (first.root, first.files, first.bytes));
     assert_eq!(scene.task.head().unwrap(), head);
 }
 
@@ -100,12 +97,8 @@ fn a_stamp_that_is_not_settled_is_not_trusted_whatever_the_cache_says() {
         while seconds == 1 && !stamp.settled(probe.now().unwrap(), 20_000_000) {
             std::thread::yield_now();
         }
-        let content = crate::look::Content {
-            len: 5,
-            hash: Hash(lie.0),
-            list: None,
-            needs: Box::default(),
-        };
+        let content =
+            crate::look::Content { len: 5, hash: Hash(lie.0), list: None, needs: Box::default() };
         let mut cache = Cache::default();
         cache.add(b"", [(&b"f"[..], &stamp, &content)].into_iter());
         let identity = root.itself().unwrap().identity();
@@ -113,14 +106,9 @@ fn a_stamp_that_is_not_settled_is_not_trusted_whatever_the_cache_says() {
         cache.belongs_to(lie);
         cache.write(&path, identity).unwrap();
         let options = WorkspaceOptions::default();
-        let (_, looked) = capture::store(&Storage::of(
-            &folder,
-            &options,
-            &states,
-            &chunks,
-            Some(&beside),
-        ))
-        .unwrap();
+        let (_, looked) =
+            capture::store(&Storage::of(&folder, &options, &states, &chunks, Some(&beside)))
+                .unwrap();
         assert_eq!(looked.read, read);
     }
 }
@@ -131,16 +119,10 @@ fn a_time_that_was_set_back_deceives_nobody() {
     let old =
         FileTimes::new().set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000));
     scene.write("f", "before");
-    fs::File::open(scene.path("f"))
-        .unwrap()
-        .set_times(old)
-        .unwrap();
+    fs::File::open(scene.path("f")).unwrap().set_times(old).unwrap();
     let before = scene.capture();
     scene.write("f", "behind");
-    fs::File::open(scene.path("f"))
-        .unwrap()
-        .set_times(old)
-        .unwrap();
+    fs::File::open(scene.path("f")).unwrap().set_times(old).unwrap();
     let after = scene.capture();
     assert_ne!(before.root, after.root);
     assert_eq!(after.read, 1);
@@ -152,10 +134,7 @@ fn a_time_in_the_future_is_never_trusted_and_never_waited_for() {
     let ahead =
         FileTimes::new().set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1 << 33));
     scene.write("f", "x");
-    fs::File::open(scene.path("f"))
-        .unwrap()
-        .set_times(ahead)
-        .unwrap();
+    fs::File::open(scene.path("f")).unwrap().set_times(ahead).unwrap();
     let first = scene.capture();
     for _ in 0..3 {
         let again = scene.capture();
@@ -178,10 +157,7 @@ fn a_cache_that_is_damaged_missing_or_of_another_folder_costs_a_look_and_nothing
     for cache in [bad, of_another, good[..100].to_vec(), Vec::new()] {
         fs::write(scene.cache(), cache).unwrap();
         let again = scene.capture();
-        assert_eq!(
-            (again.root, again.read, again.appended),
-            (first.root, 41, None)
-        );
+        assert_eq!((again.root, again.read, again.appended), (first.root, 41, None));
         // Everything is in the store: nothing is stored again.
         assert_eq!(again.stored, 0);
         assert_eq!(scene.capture().read, 0);
@@ -197,20 +173,11 @@ fn another_task_of_the_store_uses_the_cache_by_asking_for_each_chunk() {
     many(&scene);
     let first = scene.capture();
     let other = scene.engine.start_task("other", "ana").unwrap();
-    let report = scene
-        .workspace
-        .capture(&scene.engine, &other, None)
-        .unwrap();
-    assert_eq!(
-        (report.root, report.read, report.stored),
-        (first.root, 0, 0)
-    );
+    let report = scene.workspace.capture(&scene.engine, &other, None).unwrap();
+    assert_eq!((report.root, report.read, report.stored), (first.root, 0, 0));
     assert!(report.appended.is_some());
     // Events in between change nothing.
-    scene
-        .task
-        .append(Append::from(Message::text("user", "hello")))
-        .unwrap();
+    scene.task.append(Append::from(Message::text("user", "hello"))).unwrap();
     assert_eq!(scene.capture().read, 0);
 }
 
@@ -224,10 +191,7 @@ fn a_cache_of_another_store_says_nothing_about_this_one() {
     let name = scene.cache().file_name().unwrap().to_owned();
     let there = other.dir.path().join("store/workspace").join(name);
     fs::copy(scene.cache(), there).unwrap();
-    let report = scene
-        .workspace
-        .capture(&other.engine, &other.task, None)
-        .unwrap();
+    let report = scene.workspace.capture(&other.engine, &other.task, None).unwrap();
     assert_eq!(report.read, 41);
     let snapshot = Snapshot::of(&other.engine, report.root).unwrap();
     let empty = tempfile::tempdir().unwrap();

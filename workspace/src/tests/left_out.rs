@@ -24,27 +24,13 @@ fn git_is_left_out_in_any_writing_as_folder_file_and_bare_repository() {
         scene.write(name, "x");
     }
     // What has the names only is none.
-    for name in [
-        "like/HEAD/x",
-        "like/objects",
-        "like/refs/x",
-        ".gitmodules",
-        "git",
-        ".git2/x",
-    ] {
+    for name in ["like/HEAD/x", "like/objects", "like/refs/x", ".gitmodules", "git", ".git2/x"] {
         scene.write(name, "x");
     }
     let out = [".git", "bare", "sub/.GIT", "work/.Git"].map(|path| (path.into(), SkipReason::Git));
     assert_eq!(scene.skips(), out);
     let paths = scene.paths();
-    for there in [
-        "sub/code.c",
-        "like/objects",
-        ".gitmodules",
-        "git",
-        ".git2/x",
-        "work",
-    ] {
+    for there in ["sub/code.c", "like/objects", ".gitmodules", "git", ".git2/x", "work"] {
         assert!(paths.iter().any(|path| path == there), "{there}");
     }
 }
@@ -68,10 +54,7 @@ fn the_store_is_left_out_wherever_it_lies() {
     assert_eq!((report.files, report.skips), (1, 1));
     // The cache and all else that a capture writes changes nothing for the next.
     let again = scene.workspace.capture(&engine, &task, None).unwrap();
-    assert_eq!(
-        (again.root, again.appended, again.read),
-        (report.root, None, 0)
-    );
+    assert_eq!((again.root, again.appended, again.read), (report.root, None, 0));
     // A folder in the store is no workspace.
     let in_store = Workspace::open(inside.join("packs"), WorkspaceOptions::default()).unwrap();
     let error = in_store.capture(&engine, &task, None).unwrap_err();
@@ -93,42 +76,25 @@ fn devices_sockets_and_pipes_are_listed_and_nobody_waits_for_them() {
 fn limits_are_kept_and_what_is_over_them_is_listed_with_its_size() {
     let options = WorkspaceOptions::default().max_file(1000).max_total(2500);
     let scene = Scene::with(options);
-    for (name, len) in [
-        ("a", 1000),
-        ("b", 1001),
-        ("c", 1000),
-        ("d", 501),
-        ("e", 1),
-        ("f", 5000),
-    ] {
+    for (name, len) in [("a", 1000), ("b", 1001), ("c", 1000), ("d", 501), ("e", 1), ("f", 5000)] {
         scene.write(name, vec![b'x'; len]);
     }
     let skips: Vec<_> = scene.snapshot().skips().map(Result::unwrap).collect();
-    let skips: Vec<_> = skips
-        .iter()
-        .map(|s| (s.path.to_string(), s.reason, s.size))
-        .collect();
+    let skips: Vec<_> = skips.iter().map(|s| (s.path.to_string(), s.reason, s.size)).collect();
     let expected = [
         ("b", SkipReason::Large, 1001),
         ("d", SkipReason::Limit, 501),
         ("e", SkipReason::Limit, 1),
         ("f", SkipReason::Large, 5000),
     ];
-    assert_eq!(
-        skips,
-        expected.map(|(path, reason, size)| (path.to_owned(), reason, size))
-    );
+    assert_eq!(skips, expected.map(|(path, reason, size)| (path.to_owned(), reason, size)));
     assert_eq!(scene.capture().bytes, 2000);
 }
 
 #[test]
 fn staging_is_left_out_in_the_root_only() {
     let scene = Scene::new();
-    for name in [
-        ".milepost-restore-00ff/x",
-        ".milepost-kept-1/x",
-        "d/.milepost-kept-1/x",
-    ] {
+    for name in [".milepost-restore-00ff/x", ".milepost-kept-1/x", "d/.milepost-kept-1/x"] {
         scene.write(name, "x");
     }
     let out = reasons(&scene, SkipReason::Staging);
@@ -190,15 +156,9 @@ fn what_is_recorded_stays_recorded_though_a_rule_ignores_it_now() {
     assert!(matches!(&back[&b"out/old"[..]], Thing::File(content, _) if content == b"another"));
     // Until it is let go of; it stays in the folder, and out of the captures to come.
     scene.looked_at(WorkspaceOptions::default().forget_ignored(true));
-    assert_eq!(
-        reasons(&scene, SkipReason::Ignored),
-        ["a.log", "b.log", "out"]
-    );
+    assert_eq!(reasons(&scene, SkipReason::Ignored), ["a.log", "b.log", "out"]);
     scene.looked_at(WorkspaceOptions::default());
-    assert_eq!(
-        reasons(&scene, SkipReason::Ignored),
-        ["a.log", "b.log", "out"]
-    );
+    assert_eq!(reasons(&scene, SkipReason::Ignored), ["a.log", "b.log", "out"]);
     assert!(scene.path("out/sub/old").exists());
 }
 
@@ -222,11 +182,7 @@ fn what_cannot_be_read_is_listed() {
 fn a_part_of_a_repository_ignores_what_the_whole_does() {
     let scene = Scene::new();
     std::fs::create_dir(scene.dir.path().join(".git")).unwrap();
-    std::fs::write(
-        scene.dir.path().join(".gitignore"),
-        "*.o\nwork/gen\nstore\n",
-    )
-    .unwrap();
+    std::fs::write(scene.dir.path().join(".gitignore"), "*.o\nwork/gen\nstore\n").unwrap();
     for name in ["a.o", "a.c", "gen/x", "sub/gen/x"] {
         scene.write(name, "x");
     }

@@ -84,12 +84,7 @@ impl Scene {
         let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();
         let task = engine.start_task("t", "ana").unwrap();
         let workspace = Workspace::open(dir.path().join("work"), options).unwrap();
-        Self {
-            dir,
-            engine,
-            task,
-            workspace,
-        }
+        Self { dir, engine, task, workspace }
     }
 
     /// The same folder, looked at otherwise.
@@ -117,9 +112,7 @@ impl Scene {
     }
 
     pub(super) fn capture(&self) -> CaptureReport {
-        self.workspace
-            .capture(&self.engine, &self.task, None)
-            .unwrap()
+        self.workspace.capture(&self.engine, &self.task, None).unwrap()
     }
 
     pub(super) fn snapshot(&self) -> Snapshot {
@@ -129,29 +122,20 @@ impl Scene {
     /// The paths that a capture has now.
     pub(super) fn paths(&self) -> Vec<String> {
         let entries = self.snapshot().entries();
-        entries
-            .map(|entry| entry.unwrap().path.to_string())
-            .collect()
+        entries.map(|entry| entry.unwrap().path.to_string()).collect()
     }
 
     /// What a capture leaves out now.
     pub(super) fn skips(&self) -> Vec<(String, SkipReason)> {
         let skips = self.snapshot().skips();
-        skips
-            .map(Result::unwrap)
-            .map(|skip| (skip.path.to_string(), skip.reason))
-            .collect()
+        skips.map(Result::unwrap).map(|skip| (skip.path.to_string(), skip.reason)).collect()
     }
 
     /// Where the folder's cache is.
     pub(super) fn cache(&self) -> PathBuf {
         let beside = self.dir.path().join("store/workspace");
-        let mut caches = fs::read_dir(beside)
-            .unwrap()
-            .map(|entry| entry.unwrap().path());
-        caches
-            .find(|path| path.extension() == Some(OsStr::new("stat")))
-            .unwrap()
+        let mut caches = fs::read_dir(beside).unwrap().map(|entry| entry.unwrap().path());
+        caches.find(|path| path.extension() == Some(OsStr::new("stat"))).unwrap()
     }
 
     /// Captures, and puts it back into an empty folder: gives what is there then.

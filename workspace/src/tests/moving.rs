@@ -110,9 +110,7 @@ fn a_file_that_is_exchanged_whole_is_whole() {
     meanwhile(exchange, || {
         for _ in 0..5 {
             for (path, thing) in scene.put_back() {
-                let Thing::File(content, _) = thing else {
-                    panic!("{path:?}")
-                };
+                let Thing::File(content, _) = thing else { panic!("{path:?}") };
                 assert!(is_whole(&content) && content.len() == 100 << 10);
             }
         }
@@ -167,20 +165,11 @@ fn a_folder_that_is_swapped_for_a_link_leads_nowhere() {
     let options = WorkspaceOptions::default();
     meanwhile(swap, || {
         for _ in 0..300 {
-            capture::store(&Storage::of(
-                &folder,
-                &options,
-                &states,
-                &chunks,
-                Some(&beside),
-            ))
-            .unwrap();
+            capture::store(&Storage::of(&folder, &options, &states, &chunks, Some(&beside)))
+                .unwrap();
         }
     });
     let all = chunks.all.lock();
     assert!(all.values().any(|content| **content == *b"x"));
-    assert!(
-        !all.values()
-            .any(|content| content.starts_with(b"the secret"))
-    );
+    assert!(!all.values().any(|content| content.starts_with(b"the secret")));
 }

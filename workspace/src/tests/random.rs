@@ -32,11 +32,8 @@ enum Made {
 
 fn made() -> impl Strategy<Value = Made> {
     let short = proptest::collection::vec(any::<u8>(), 0..200);
-    let long = (any::<u8>(), 1_usize..400_000).prop_map(|(seed, len)| {
-        (0..len)
-            .map(|n| (n * n / 97 + usize::from(seed)) as u8)
-            .collect()
-    });
+    let long = (any::<u8>(), 1_usize..400_000)
+        .prop_map(|(seed, len)| (0..len).map(|n| (n * n / 97 + usize::from(seed)) as u8).collect());
     let modes = proptest::sample::select(vec![0o644, 0o600, 0o755, 0o444, 0o777]);
     let folders = proptest::sample::select(vec![0o755, 0o700, 0o555]);
     let target = proptest::collection::vec(1_u8.., 1..40);
@@ -100,12 +97,7 @@ fn close(folders: &[(PathBuf, u32)]) {
 }
 
 fn open(folders: &[(PathBuf, u32)]) {
-    close(
-        &folders
-            .iter()
-            .map(|(path, _)| (path.clone(), 0o755))
-            .collect::<Vec<_>>(),
-    );
+    close(&folders.iter().map(|(path, _)| (path.clone(), 0o755)).collect::<Vec<_>>());
 }
 
 proptest! {

@@ -23,32 +23,19 @@ fn a_capture_is_one_event_with_its_mark_in_the_same_commit() {
         panic!("{:?}", events[0].body)
     };
     assert_eq!(captured.root, report.root);
-    assert_eq!(
-        (captured.files, captured.bytes, captured.skipped),
-        (1, 1, 0)
-    );
-    assert_eq!(
-        task.last_successful().unwrap().unwrap().id,
-        report.checkpoint.unwrap()
-    );
+    assert_eq!((captured.files, captured.bytes, captured.skipped), (1, 1, 0));
+    assert_eq!(task.last_successful().unwrap().unwrap().id, report.checkpoint.unwrap());
 
     // Nothing changed: the checkpoint alone. And without one nothing.
     let mark = Mark::new().label("second");
     let again = scene.workspace.capture(engine, task, Some(mark)).unwrap();
     assert_eq!((again.root, again.appended), (report.root, None));
-    assert!(
-        again
-            .checkpoint
-            .is_some_and(|id| Some(id) != report.checkpoint)
-    );
+    assert!(again.checkpoint.is_some_and(|id| Some(id) != report.checkpoint));
     let head = task.head().unwrap();
     assert_eq!(scene.capture().checkpoint, None);
     assert_eq!(task.head().unwrap(), head);
     let there = engine.point("t@second").unwrap();
-    assert_eq!(
-        Snapshot::at(engine, &there).unwrap().info().root,
-        report.root
-    );
+    assert_eq!(Snapshot::at(engine, &there).unwrap().info().root, report.root);
 }
 
 #[test]
@@ -57,12 +44,7 @@ fn a_capture_is_there_after_the_store_was_opened_again() {
     scene.write("a/f", "x".repeat(300_000));
     scene.write("b", "y");
     let report = scene.capture();
-    let Scene {
-        dir,
-        engine,
-        workspace,
-        task,
-    } = scene;
+    let Scene { dir, engine, workspace, task } = scene;
     drop(task);
     engine.close().unwrap();
     let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();
@@ -70,10 +52,7 @@ fn a_capture_is_there_after_the_store_was_opened_again() {
     let again = workspace.capture(&engine, &task, None).unwrap();
     assert_eq!((again.root, again.read, again.stored), (report.root, 0, 0));
     let empty = tempfile::tempdir().unwrap();
-    Snapshot::of(&engine, again.root)
-        .unwrap()
-        .restore_into(empty.path())
-        .unwrap();
+    Snapshot::of(&engine, again.root).unwrap().restore_into(empty.path()).unwrap();
     assert_eq!(things(empty.path()), things(workspace.folder()));
 }
 
@@ -96,10 +75,7 @@ fn who_holds_the_folder_is_waited_for_and_named() {
     scene.looked_at(options.clone());
     let lock = crate::lock::Lock::take(&scene.folder(), None, Duration::ZERO).unwrap();
     let mut feed = scene.workspace.statuses();
-    let error = scene
-        .workspace
-        .capture(&scene.engine, &scene.task, None)
-        .unwrap_err();
+    let error = scene.workspace.capture(&scene.engine, &scene.task, None).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable);
     let me = std::process::id().to_string();
     assert!(error.to_string().contains(&me), "{error}");
@@ -109,10 +85,7 @@ fn who_holds_the_folder_is_waited_for_and_named() {
     drop(lock);
     scene.capture();
     let status = scene.workspace.status();
-    assert_eq!(
-        (status.state, status.files, status.error),
-        (WorkspaceState::Idle, 1, None)
-    );
+    assert_eq!((status.state, status.files, status.error), (WorkspaceState::Idle, 1, None));
 }
 
 #[test]
@@ -123,10 +96,7 @@ fn a_handle_from_before_a_restore_captures_nothing() {
     let point = scene.engine.point("t@0").unwrap();
     scene.engine.restore(&point, None).unwrap();
     scene.write("f", "y");
-    let error = scene
-        .workspace
-        .capture(&scene.engine, &scene.task, None)
-        .unwrap_err();
+    let error = scene.workspace.capture(&scene.engine, &scene.task, None).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
 }
 
@@ -134,9 +104,6 @@ fn a_handle_from_before_a_restore_captures_nothing() {
 fn a_folder_that_is_gone_is_an_error_and_no_capture_of_nothing() {
     let scene = Scene::new();
     std::fs::remove_dir(scene.folder()).unwrap();
-    let error = scene
-        .workspace
-        .capture(&scene.engine, &scene.task, None)
-        .unwrap_err();
+    let error = scene.workspace.capture(&scene.engine, &scene.task, None).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
 }

@@ -21,13 +21,9 @@ fn path(name: &str) -> TreePath {
 fn a_diff_lists_what_came_went_changed_and_moved() {
     let scene = Scene::new();
     let large = |seed: u64| -> Vec<u8> {
-        (0..120_000_u64)
-            .flat_map(|n| (n * n * seed).to_le_bytes())
-            .collect()
+        (0..120_000_u64).flat_map(|n| (n * n * seed).to_le_bytes()).collect()
     };
-    for name in [
-        "same", "changed", "gone", "bits", "moved", "d/x", "turns", "empty",
-    ] {
+    for name in ["same", "changed", "gone", "bits", "moved", "d/x", "turns", "empty"] {
         scene.write(name, format!("content of {name}"));
     }
     scene.write("empty", "");
@@ -53,28 +49,18 @@ fn a_diff_lists_what_came_went_changed_and_moved() {
     let names = |entries: &[crate::SnapshotEntry]| -> Vec<String> {
         entries.iter().map(|entry| entry.path.to_string()).collect()
     };
-    assert_eq!(
-        names(&changes.added),
-        ["e", "new", "new empty", "turns/into a folder"]
-    );
+    assert_eq!(names(&changes.added), ["e", "new", "new empty", "turns/into a folder"]);
     assert_eq!(names(&changes.removed), ["empty", "gone"]);
     let of = |changes: &[crate::FileChange]| -> Vec<String> {
-        changes
-            .iter()
-            .map(|change| change.path.to_string())
-            .collect()
+        changes.iter().map(|change| change.path.to_string()).collect()
     };
     assert_eq!(of(&changes.changed), ["changed", "turns"]);
     assert_eq!(of(&changes.modes), ["bits"]);
     let renamed = changes.renamed.iter();
-    let renamed: Vec<_> = renamed
-        .map(|r| (r.from.path.to_string(), r.to.path.to_string()))
-        .collect();
+    let renamed: Vec<_> =
+        renamed.map(|r| (r.from.path.to_string(), r.to.path.to_string())).collect();
     let expected = [("moved", "d/there"), ("old/large", "e/large")];
-    assert_eq!(
-        renamed,
-        expected.map(|(from, to)| (from.to_owned(), to.to_owned()))
-    );
+    assert_eq!(renamed, expected.map(|(from, to)| (from.to_owned(), to.to_owned())));
     // The other way round it is the other way round.
     let back = after.diff(&before).unwrap();
     assert_eq!(names(&back.removed), names(&changes.added));
@@ -87,11 +73,7 @@ fn what_is_no_file_cannot_be_read_and_a_full_folder_is_not_written_to() {
     scene.write("d/f", "text");
     let snapshot = scene.snapshot();
     let mut text = String::new();
-    snapshot
-        .read(&path("d/f"))
-        .unwrap()
-        .read_to_string(&mut text)
-        .unwrap();
+    snapshot.read(&path("d/f")).unwrap().read_to_string(&mut text).unwrap();
     assert_eq!(text, "text");
     for (name, kind) in [
         ("d", ErrorKind::Invalid),
@@ -99,21 +81,14 @@ fn what_is_no_file_cannot_be_read_and_a_full_folder_is_not_written_to() {
         ("d/f/x", ErrorKind::NotFound),
         ("d/g", ErrorKind::NotFound),
     ] {
-        assert_eq!(
-            snapshot.read(&path(name)).unwrap_err().kind(),
-            kind,
-            "{name}"
-        );
+        assert_eq!(snapshot.read(&path(name)).unwrap_err().kind(), kind, "{name}");
     }
     let error = snapshot.restore_into(scene.folder()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     let no_capture = Snapshot::of(&scene.engine, Hash([7; 32])).unwrap_err();
     assert_eq!(no_capture.kind(), ErrorKind::NotFound);
     let point = scene.engine.point("t@0").unwrap();
-    assert_eq!(
-        Snapshot::at(&scene.engine, &point).unwrap_err().kind(),
-        ErrorKind::NotFound
-    );
+    assert_eq!(Snapshot::at(&scene.engine, &point).unwrap_err().kind(), ErrorKind::NotFound);
 }
 
 /// A capture of one entry that somebody made up.
@@ -152,12 +127,8 @@ fn lists_that_lie_are_found_out() {
         chunks.put(&[&node]).unwrap()[0]
     };
     let good = list_of(vec![part(ids[0], 3), part(ids[1], 3)]);
-    let listed = |len, hash, list| EntryKind::Listed {
-        len,
-        hash: Hash(hash),
-        list,
-        unstable: false,
-    };
+    let listed =
+        |len, hash, list| EntryKind::Listed { len, hash: Hash(hash), list, unstable: false };
     let read = |kind: EntryKind| {
         let mut content = Vec::new();
         let snapshot = forged(&chunks, kind);
@@ -175,11 +146,7 @@ fn lists_that_lie_are_found_out() {
         listed(6, all, list_of(vec![part(ids[0], 2), part(ids[1], 4)])),
         listed(8, all, list_of(vec![part(ids[0], 3), part(ids[2], 5)])),
         listed(6, all, ids[0]),
-        EntryKind::File {
-            len: 4,
-            id: ids[0],
-            unstable: false,
-        },
+        EntryKind::File { len: 4, id: ids[0], unstable: false },
     ];
     for lie in lies {
         let error = read(lie.clone()).unwrap_err();

@@ -60,21 +60,13 @@ fn links_are_taken_as_links_wherever_they_lead() {
     let entry = snapshot.entry(&outside).unwrap().unwrap();
     assert!(matches!(entry.item.kind, EntryKind::Link { target } if *target == *b"/etc/passwd"));
     // Nothing is behind a link.
-    assert_eq!(
-        snapshot
-            .entry(&TreePath::new(b"to d/file").unwrap())
-            .unwrap(),
-        None
-    );
+    assert_eq!(snapshot.entry(&TreePath::new(b"to d/file").unwrap()).unwrap(), None);
 }
 
 #[test]
 fn bits_come_back_also_of_folders_that_cannot_be_written_to() {
     let scene = Scene::new();
-    for (n, mode) in [0o644, 0o755, 0o600, 0o444, 0o777, 0o4755]
-        .into_iter()
-        .enumerate()
-    {
+    for (n, mode) in [0o644, 0o755, 0o600, 0o444, 0o777, 0o4755].into_iter().enumerate() {
         scene.write(format!("f{n}"), "x");
         scene.mode(format!("f{n}"), mode);
     }
@@ -125,16 +117,7 @@ fn files_of_any_length_come_back_byte_by_byte() {
         next.take(len).collect()
     };
     let k = 1 << 10;
-    for len in [
-        1,
-        16 * k,
-        64 * k,
-        64 * k + 1,
-        100 * k,
-        256 * k,
-        256 * k + 1,
-        300 * k,
-    ] {
+    for len in [1, 16 * k, 64 * k, 64 * k + 1, 100 * k, 256 * k, 256 * k + 1, 300 * k] {
         scene.write(format!("n{len}"), noise(len));
     }
     for len in [1 << 20, (1 << 20) + 1, (3 << 20) + 17] {
@@ -211,8 +194,5 @@ fn deep_folders_are_taken_up_to_the_limit() {
     }
     let skips = scene.skips();
     assert_eq!(skips.len(), 2);
-    assert_eq!(
-        skips[1],
-        (vec![name.as_str(); 17].join("/"), SkipReason::Deep)
-    );
+    assert_eq!(skips[1], (vec![name.as_str(); 17].join("/"), SkipReason::Deep));
 }

@@ -23,16 +23,8 @@ impl Scene {
         let skips = Snapshot::of(&self.engine, report.root).unwrap().skips();
         let skips: Vec<_> = skips.map(Result::unwrap).collect();
         assert_eq!(skips, looked.skips);
-        assert_eq!(
-            (report.files, report.bytes),
-            (looked.counts.files, looked.counts.bytes)
-        );
-        assert_eq!(
-            report.root.0,
-            root,
-            "{:?}",
-            self.snapshot().entries().collect::<Vec<_>>()
-        );
+        assert_eq!((report.files, report.bytes), (looked.counts.files, looked.counts.bytes));
+        assert_eq!(report.root.0, root, "{:?}", self.snapshot().entries().collect::<Vec<_>>());
         report
     }
 
@@ -73,10 +65,7 @@ fn a_second_capture_looks_only_where_something_happened() {
     scene.is_whole(true);
     assert_eq!(scene.workspace.watching(), Some(5));
     let (first, again) = (scene.capture(), scene.capture());
-    assert_eq!(
-        (first.whole, first.root, first.read),
-        (false, again.root, 0)
-    );
+    assert_eq!((first.whole, first.root, first.read), (false, again.root, 0));
     scene.write("d1/f1", "other");
     scene.write("new/deep/er/f", "new");
     let report = scene.captures_as_a_whole_look();
@@ -99,11 +88,7 @@ fn every_64th_look_is_a_whole_one() {
     let scene = Scene::with(watched());
     scene.write("f", "x");
     let whole = (0..130).map(|_| scene.capture().whole);
-    let at: Vec<usize> = whole
-        .enumerate()
-        .filter(|(_, whole)| *whole)
-        .map(|(n, _)| n)
-        .collect();
+    let at: Vec<usize> = whole.enumerate().filter(|(_, whole)| *whole).map(|(n, _)| n).collect();
     assert_eq!(at, [0, 64, 128]);
 }
 
@@ -190,10 +175,7 @@ fn a_file_that_is_written_to_when_its_name_went_is_seen_by_its_other_name() {
     use std::io::Write as _;
     let scene = Scene::with(watched());
     scene.write("a/f", "one");
-    let mut open = fs::File::options()
-        .append(true)
-        .open(scene.path("a/f"))
-        .unwrap();
+    let mut open = fs::File::options().append(true).open(scene.path("a/f")).unwrap();
     fs::hard_link(scene.path("a/f"), scene.path("a/g")).unwrap();
     fs::remove_file(scene.path("a/f")).unwrap();
     scene.is_whole(true);
@@ -285,27 +267,19 @@ fn a_lineage_that_names_another_capture_makes_a_whole_look_as_a_restore_does() {
     scene.write("a/f", "good");
     scene.write("b/g", "stays");
     let mark = |label: &str| Some(Mark::new().label(label));
-    scene
-        .workspace
-        .capture(&scene.engine, &scene.task, mark("good"))
-        .unwrap();
+    scene.workspace.capture(&scene.engine, &scene.task, mark("good")).unwrap();
     scene.write("a/f", "worse");
     scene.write("a/new", "new");
     assert!(!scene.capture().whole);
     let to = scene.engine.point("t@good").unwrap();
     let choices = Choices::default();
-    let back = scene
-        .workspace
-        .go_back(&scene.engine, &to, Scope::All, None, &choices);
+    let back = scene.workspace.go_back(&scene.engine, &to, Scope::All, None, &choices);
     let task = back.unwrap().task;
     let scene = Scene { task, ..scene };
     assert_eq!(fs::read(scene.path("a/f")).unwrap(), b"good");
     scene.is_whole(true);
     let undone = scene.workspace.undo(&scene.engine, "t", &choices).unwrap();
-    let scene = Scene {
-        task: undone.task,
-        ..scene
-    };
+    let scene = Scene { task: undone.task, ..scene };
     assert_eq!(fs::read(scene.path("a/new")).unwrap(), b"new");
     scene.is_whole(true);
     // Another handle, and with it another look, captures in between.
@@ -320,9 +294,7 @@ fn what_was_left_out_and_is_in_the_way_of_a_restore_is_saved_first() {
     let scene = Scene::with(watched());
     scene.write("d/f.log", "recorded");
     let first =
-        scene
-            .workspace
-            .capture(&scene.engine, &scene.task, Some(Mark::new().label("first")));
+        scene.workspace.capture(&scene.engine, &scene.task, Some(Mark::new().label("first")));
     assert!(first.unwrap().whole);
     fs::remove_file(scene.path("d/f.log")).unwrap();
     scene.is_whole(false);
@@ -334,15 +306,9 @@ fn what_was_left_out_and_is_in_the_way_of_a_restore_is_saved_first() {
     assert_eq!(scene.skips(), [("d/f.log".to_owned(), SkipReason::Ignored)]);
     let to = scene.engine.point("t@first").unwrap();
     let choices = Choices::default().theirs(crate::TreePath::new(b"d/f.log").unwrap());
-    scene
-        .workspace
-        .go_back(&scene.engine, &to, Scope::All, None, &choices)
-        .unwrap();
+    scene.workspace.go_back(&scene.engine, &to, Scope::All, None, &choices).unwrap();
     assert_eq!(fs::read(scene.path("d/f.log")).unwrap(), b"recorded");
-    scene
-        .workspace
-        .undo(&scene.engine, "t", &Choices::default())
-        .unwrap();
+    scene.workspace.undo(&scene.engine, "t", &Choices::default()).unwrap();
     assert_eq!(fs::read(scene.path("d/f.log")).unwrap(), b"mine");
 }
 

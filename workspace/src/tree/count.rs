@@ -82,12 +82,7 @@ impl Budget {
             left.bytes = bytes;
             return Ok(());
         }
-        let Counts {
-            files,
-            directories,
-            links,
-            bytes,
-        } = self.says;
+        let Counts { files, directories, links, bytes } = self.says;
         Err(Error::corrupt(
             "the tree of a capture",
             format!(
@@ -127,18 +122,9 @@ mod tests {
     fn a_tree_that_is_larger_than_its_capture_says_is_refused() {
         let file = Item {
             mode: 0o644,
-            kind: EntryKind::File {
-                len: 3,
-                id: ChunkId([1; 32]),
-                unstable: false,
-            },
+            kind: EntryKind::File { len: 3, id: ChunkId([1; 32]), unstable: false },
         };
-        let says = Counts {
-            files: 2,
-            directories: 1,
-            links: 0,
-            bytes: 5,
-        };
+        let says = Counts { files: 2, directories: 1, links: 0, bytes: 5 };
         let mut budget = Budget::new(says);
         budget.take(&file).unwrap();
         budget.take(&folder(ChunkId([2; 32]))).unwrap();
@@ -158,10 +144,7 @@ mod tests {
         };
         let mut id = put(Node::Directory(Vec::new()).encode());
         for _ in 0..60 {
-            let entry = |name: &[u8]| Entry {
-                name: Name::new(name).unwrap(),
-                item: folder(id),
-            };
+            let entry = |name: &[u8]| Entry { name: Name::new(name).unwrap(), item: folder(id) };
             id = put(Node::Directory(vec![entry(b"a"), entry(b"b")]).encode());
         }
         let capture = Capture {
@@ -182,9 +165,6 @@ mod tests {
         assert_eq!(last.unwrap_err().kind(), ErrorKind::Corrupt);
         assert_eq!(snapshot.entries().count(), 1001);
         let into = tempfile::tempdir().unwrap();
-        assert_eq!(
-            snapshot.restore_into(into.path()).unwrap_err().kind(),
-            ErrorKind::Corrupt
-        );
+        assert_eq!(snapshot.restore_into(into.path()).unwrap_err().kind(), ErrorKind::Corrupt);
     }
 }

@@ -32,9 +32,7 @@ impl Parts {
             EntryKind::Listed { list, .. } => Part::List(FilePart { id: *list, len }, Expect::List),
             _ => return Self::default(),
         };
-        Self {
-            left: VecDeque::from([first]),
-        }
+        Self { left: VecDeque::from([first]) }
     }
 
     /// The next one.

@@ -16,11 +16,7 @@ pub(crate) fn capture(contents: &dyn Contents, root: &ChunkId) -> Result<Capture
     let content = contents.get(root)?;
     match Node::decode(&content).map_err(|e| e.at(format!("chunk {root}")))? {
         Node::Capture(capture) => Ok(capture),
-        _ => Err(Error::corrupt(
-            format!("chunk {root}"),
-            "a capture",
-            "another node",
-        )),
+        _ => Err(Error::corrupt(format!("chunk {root}"), "a capture", "another node")),
     }
 }
 
@@ -124,9 +120,7 @@ fn find_in(contents: &dyn Contents, id: &ChunkId, name: &[u8]) -> Result<Option<
         }
         _ => Vec::new(),
     };
-    Ok(entries
-        .into_iter()
-        .find(|entry| entry.name.as_bytes() == name))
+    Ok(entries.into_iter().find(|entry| entry.name.as_bytes() == name))
 }
 
 /// The entry of a path below a tree.

@@ -24,12 +24,7 @@ impl Ours {
     pub(super) fn begin(dir: &Path, tree: Tree) -> Self {
         let (engine, task) = store(dir);
         let workspace = Workspace::open(tree.folder(), options()).unwrap();
-        Self {
-            tree,
-            engine,
-            task,
-            workspace,
-        }
+        Self { tree, engine, task, workspace }
     }
 
     pub(super) fn capture(&self) -> CaptureReport {
@@ -55,9 +50,7 @@ impl Ours {
 
     pub(super) fn go_back(&mut self, to: &Point) {
         let none = Choices::default();
-        let went = self
-            .workspace
-            .go_back(&self.engine, to, Scope::All, None, &none);
+        let went = self.workspace.go_back(&self.engine, to, Scope::All, None, &none);
         let went = went.unwrap();
         assert!(!went.plan.changes.is_empty());
         self.task = went.task;
@@ -84,12 +77,7 @@ impl Both {
         let ours = Ours::begin(&our_place, make(&our_place));
         let theirs = make(&their_place);
         let git = Git::init(their_place.join("shadow"), theirs.folder());
-        Self {
-            dir,
-            ours,
-            git,
-            theirs,
-        }
+        Self { dir, ours, git, theirs }
     }
 
     pub(super) fn change(&mut self, files: usize) {

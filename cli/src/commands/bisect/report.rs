@@ -9,10 +9,7 @@ use crate::output::{Look, Out, big, count, printable};
 use crate::source::{Here, Source as _};
 
 /// How many changes are printed.
-const CHANGES: ChangesMax = ChangesMax {
-    changes: 20,
-    bytes: 1 << 20,
-};
+const CHANGES: ChangesMax = ChangesMax { changes: 20, bytes: 1 << 20 };
 
 /// Prints the event that a search found.
 pub fn print(engine: &Engine, bisect: &Bisect, looked: Option<u64>, out: &mut Out) -> Result<()> {
@@ -37,10 +34,7 @@ pub fn print(engine: &Engine, bisect: &Bisect, looked: Option<u64>, out: &mut Ou
             "states": looked.map_or(Value::Null, big),
         }))?);
     }
-    let title = format!(
-        "{} is the first event after which it is so",
-        printable(&place)
-    );
+    let title = format!("{} is the first event after which it is so", printable(&place));
     out.line(out.look(Look::Bold, &title))?;
     show::print(&form, &show::event(&source, &form)?, out)?;
     if let Some(step) = &after.step {
@@ -65,10 +59,7 @@ pub fn print(engine: &Engine, bisect: &Bisect, looked: Option<u64>, out: &mut Ou
 
 fn step(state: &RunState) -> Value {
     let step = state.step.as_ref();
-    step.map_or(
-        Value::Null,
-        |step| json!({"number": big(step.number), "name": step.name}),
-    )
+    step.map_or(Value::Null, |step| json!({"number": big(step.number), "name": step.name}))
 }
 
 /// The address of a point of a history.

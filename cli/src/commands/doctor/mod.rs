@@ -41,36 +41,22 @@ struct Check {
 
 impl Check {
     fn fine(name: &'static str, said: impl Into<String>) -> Self {
-        Self {
-            name,
-            state: State::Fine,
-            said: said.into(),
-            advice: None,
-        }
+        Self { name, state: State::Fine, said: said.into(), advice: None }
     }
 
     fn look(name: &'static str, said: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self {
-            state: State::Look,
-            advice: Some(advice.into()),
-            ..Self::fine(name, said)
-        }
+        Self { state: State::Look, advice: Some(advice.into()), ..Self::fine(name, said) }
     }
 
     fn wrong(name: &'static str, said: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self {
-            state: State::Wrong,
-            ..Self::look(name, said, advice)
-        }
+        Self { state: State::Wrong, ..Self::look(name, said, advice) }
     }
 }
 
 pub fn run(store: &Choice, out: &mut Out) -> Result<()> {
     let folder = store.folder()?;
-    let mut checks = vec![Check::fine(
-        "version",
-        format!("milepost {}", env!("CARGO_PKG_VERSION")),
-    )];
+    let mut checks =
+        vec![Check::fine("version", format!("milepost {}", env!("CARGO_PKG_VERSION")))];
     checks.extend(place::checks(&folder));
     match store.find_at(&folder) {
         Ok(found) => {

@@ -13,12 +13,8 @@ const FREE_LEAST: u64 = 1 << 30;
 
 /// File systems by the numbers that Linux has for them (linux/magic.h).
 const TMPFS: i64 = 0x0102_1994;
-const ELSEWHERE: [(i64, &str); 4] = [
-    (0x6969, "NFS"),
-    (0xff53_4d42, "CIFS"),
-    (0xfe53_4d42, "SMB"),
-    (0x6573_5546, "FUSE"),
-];
+const ELSEWHERE: [(i64, &str); 4] =
+    [(0x6969, "NFS"), (0xff53_4d42, "CIFS"), (0xfe53_4d42, "SMB"), (0x6573_5546, "FUSE")];
 
 pub fn checks(folder: &Path) -> Vec<Check> {
     vec![owner(folder), disk(folder), room(folder)]
@@ -37,25 +33,17 @@ fn owner(folder: &Path) -> Check {
             format!("{shown}, mode {:04o}", metadata.mode() & 0o7777),
             format!("others of this machine may read it: `chmod go= {shown}` keeps them out"),
         ),
-        Ok(metadata) => Check::fine(
-            "folder",
-            format!("{shown}, mode {:04o}", metadata.mode() & 0o7777),
-        ),
+        Ok(metadata) => {
+            Check::fine("folder", format!("{shown}, mode {:04o}", metadata.mode() & 0o7777))
+        }
     }
 }
 
 fn disk(folder: &Path) -> Check {
     let Ok(found) = statfs(folder) else {
-        return Check::look(
-            "disk",
-            "what disk it is on is not known",
-            "look at it with `df`",
-        );
+        return Check::look("disk", "what disk it is on is not known", "look at it with `df`");
     };
-    #[allow(
-        clippy::unnecessary_cast,
-        reason = "its type is another one on other machines"
-    )]
+    #[allow(clippy::unnecessary_cast, reason = "its type is another one on other machines")]
     let kind = found.f_type as i64;
     if kind == TMPFS {
         return Check::look(
@@ -76,11 +64,7 @@ fn disk(folder: &Path) -> Check {
 
 fn room(folder: &Path) -> Check {
     let Ok(found) = statvfs(folder) else {
-        return Check::look(
-            "room",
-            "how much is free is not known",
-            "look at it with `df`",
-        );
+        return Check::look("room", "how much is free is not known", "look at it with `df`");
     };
     let free = found.f_bavail.saturating_mul(found.f_frsize);
     let said = format!("{} free on its disk", size(free));

@@ -17,14 +17,12 @@ const LAG: u64 = 100_000;
 
 pub fn checks(found: &Found, folder: &Path) -> Result<Vec<Check>> {
     let (opened, stats) = match found {
-        Found::Here(engine) => (
-            vec![lock("nobody had it open".into()), opened(engine)],
-            Here(engine).stats()?,
-        ),
-        Found::There(there) => (
-            vec![lock(format!("it is open: {} has it", there.place()))],
-            there.stats()?,
-        ),
+        Found::Here(engine) => {
+            (vec![lock("nobody had it open".into()), opened(engine)], Here(engine).stats()?)
+        }
+        Found::There(there) => {
+            (vec![lock(format!("it is open: {} has it", there.place()))], there.stats()?)
+        }
     };
     let mut checks = opened;
     checks.push(sizes(&stats));
@@ -45,10 +43,7 @@ fn opened(engine: &Engine) -> Check {
     match report.findings.as_slice() {
         [] => Check::fine(
             "opening",
-            format!(
-                "{} came back from the journal",
-                count(report.recovered, "commit")
-            ),
+            format!("{} came back from the journal", count(report.recovered, "commit")),
         ),
         [first, ..] => Check::look(
             "opening",
@@ -103,10 +98,7 @@ fn pending(engine: &Engine) -> Result<Check> {
                 count(pending.len() as u64, "restore"),
                 first.task
             ),
-            format!(
-                "`milepost recover {}` takes it back",
-                super::super::encode(&first.task)
-            ),
+            format!("`milepost recover {}` takes it back", super::super::encode(&first.task)),
         ),
     })
 }

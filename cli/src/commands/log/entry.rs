@@ -18,11 +18,7 @@ pub struct Entry<'a> {
 
 impl<'a> Entry<'a> {
     pub fn new(point: &'a PointForm, full: bool) -> Self {
-        Self {
-            point,
-            full,
-            width: point.offset.to_string().len() + 1,
-        }
+        Self { point, full, width: point.offset.to_string().len() + 1 }
     }
 
     pub fn print(&self, event: &EventForm, out: &mut Out) -> Result<()> {
@@ -43,10 +39,7 @@ impl<'a> Entry<'a> {
         let offset = format!("@{}", event.offset);
         let time = out.look(Look::Dim, &time_short(event.time_us.0));
         let summary = words::summary(event.body.as_ref());
-        let line = format!(
-            "{offset:>width$}  {time}  {kind}  {summary}",
-            width = self.width
-        );
+        let line = format!("{offset:>width$}  {time}  {kind}  {summary}", width = self.width);
         line.trim_end().to_owned()
     }
 }

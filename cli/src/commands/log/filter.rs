@@ -15,11 +15,7 @@ pub struct Filter<'a> {
 
 impl<'a> Filter<'a> {
     pub fn new(asked: &'a args::Filter) -> Self {
-        Self {
-            asked,
-            grep: asked.grep.as_ref().map(|text| text.to_lowercase()),
-            in_step: false,
-        }
+        Self { asked, grep: asked.grep.as_ref().map(|text| text.to_lowercase()), in_step: false }
     }
 
     /// Whether this event is printed. For a step all events have to be looked at, oldest first.

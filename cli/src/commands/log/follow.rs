@@ -25,16 +25,15 @@ pub fn run(log: &Log<'_>, entry: &Entry<'_>, out: &mut Out) -> Result<()> {
     log.last(&mut |event| entry.print(&event, out), false)?;
     out.flush()?;
     let mut filter = Filter::new(log.filter);
-    log.source
-        .follow(&point.task, point.offset.0, &mut |followed| {
-            match followed {
-                Followed::Event(event) if filter.takes(&event) => entry.print(&event, out)?,
-                Followed::Event(_) => {}
-                Followed::Moved(moved) => print_moved(&moved, out)?,
-            }
-            // Somebody waits for it.
-            Ok(out.flush()?)
-        })
+    log.source.follow(&point.task, point.offset.0, &mut |followed| {
+        match followed {
+            Followed::Event(event) if filter.takes(&event) => entry.print(&event, out)?,
+            Followed::Event(_) => {}
+            Followed::Moved(moved) => print_moved(&moved, out)?,
+        }
+        // Somebody waits for it.
+        Ok(out.flush()?)
+    })
 }
 
 fn source_task(log: &Log<'_>) -> Result<milepost_forms::TaskForm> {

@@ -36,10 +36,7 @@ pub fn run(source: &dyn Source, point: &PointForm, args: &args::Log, out: &mut O
             parent_track.held.push((lineage.id, parent.offset.0));
         }
     }
-    let mut graph = Graph {
-        tracks,
-        columns: Vec::new(),
-    };
+    let mut graph = Graph { tracks, columns: Vec::new() };
     let widest = ends.iter().max_by_key(|end| end.offset.0).unwrap_or(point);
     let entry = Entry::new(widest, false);
     let mut filter = Filter::new(&args.filter);
@@ -191,10 +188,7 @@ impl Graph<'_> {
             return String::new();
         }
         let active = if track.active { ", active" } else { "" };
-        format!(
-            "  {}",
-            out.look(Look::Good, &format!("(lineage {id}{active})"))
-        )
+        format!("  {}", out.look(Look::Good, &format!("(lineage {id}{active})")))
     }
 
     /// An event went by that is not printed: its lineage has a column all the same.
@@ -228,11 +222,7 @@ impl Graph<'_> {
         let parting: Vec<_> = parting.map(|(child, _)| child).collect();
         let mut rows = Vec::new();
         for child in parting {
-            let has = |wanted| {
-                self.columns
-                    .iter()
-                    .position(|column| *column == Some(wanted))
-            };
+            let has = |wanted| self.columns.iter().position(|column| *column == Some(wanted));
             match (has(child), has(id)) {
                 // It goes on in the left one of both.
                 (Some(one), Some(other)) => {

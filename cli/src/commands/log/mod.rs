@@ -88,11 +88,10 @@ impl Log<'_> {
     fn oldest_first(&self, each: Each<'_>) -> Result<()> {
         let mut filter = Filter::new(self.filter);
         let range = self.begin..self.point.offset.0;
-        self.source
-            .events(self.point, range, &mut |event| match filter.takes(&event) {
-                true => each(event),
-                false => Ok(()),
-            })
+        self.source.events(self.point, range, &mut |event| match filter.takes(&event) {
+            true => each(event),
+            false => Ok(()),
+        })
     }
 
     /// The last of those that the filter takes. Which step an event is of is known from the beginning on.

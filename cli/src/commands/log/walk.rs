@@ -22,13 +22,7 @@ pub struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     pub fn new(source: &'a dyn Source, point: &'a PointForm, range: Range<u64>) -> Self {
-        Self {
-            source,
-            point,
-            range,
-            window: 0,
-            read: Vec::new(),
-        }
+        Self { source, point, range, window: 0, read: Vec::new() }
     }
 
     /// The next event before the last one. `wanted`: how many more it may be asked for.

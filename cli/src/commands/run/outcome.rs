@@ -75,14 +75,7 @@ impl Outcome {
             How::Signal(signal) => (None, Some(signal), None),
             How::NotStarted(code, error) => (Some(code), None, Some(error)),
         };
-        Self {
-            exit,
-            signal,
-            error,
-            timed_out: ended.timed_out,
-            ms: ended.ms,
-            output,
-        }
+        Self { exit, signal, error, timed_out: ended.timed_out, ms: ended.ms, output }
     }
 
     pub fn is_good(&self) -> bool {
@@ -150,9 +143,6 @@ pub fn save(store: &Path, before: CheckpointId, returned: ToolReturned) -> Resul
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(0o600);
     let mut written = options.open(&file).map_err(failed)?;
-    written
-        .write_all(line.as_bytes())
-        .and_then(|()| written.sync_all())
-        .map_err(failed)?;
+    written.write_all(line.as_bytes()).and_then(|()| written.sync_all()).map_err(failed)?;
     Ok(file)
 }

@@ -69,10 +69,7 @@ impl Half {
         self.bytes.extend(bytes);
         match self.stretches.back_mut() {
             Some(last) if last.stream == stream => last.len += bytes.len(),
-            _ => self.stretches.push_back(Stretch {
-                stream,
-                len: bytes.len(),
-            }),
+            _ => self.stretches.push_back(Stretch { stream, len: bytes.len() }),
         }
     }
 
@@ -160,10 +157,7 @@ impl Recorder {
         let (out, err) = (out.end(), err.end());
         self.keep(Stream::Out, &out);
         self.keep(Stream::Err, &err);
-        let mut pieces = Pieces {
-            list: Vec::new(),
-            room: PIECES,
-        };
+        let mut pieces = Pieces { list: Vec::new(), room: PIECES };
         if self.left_out == 0 {
             // Nothing is between the halves.
             for (stream, bytes) in self.tail.stretches() {
@@ -176,11 +170,7 @@ impl Recorder {
             pieces.list.push(json!({"left_out": self.left_out}));
         }
         pieces.add_all(&mut self.tail);
-        Output {
-            bytes: self.bytes,
-            left_out: self.left_out,
-            pieces: pieces.list,
-        }
+        Output { bytes: self.bytes, left_out: self.left_out, pieces: pieces.list }
     }
 }
 
@@ -261,9 +251,7 @@ mod tests {
             let values = piece.as_object().unwrap().values();
             let decoded = values.map(|value| match value {
                 Value::String(text) => text.clone().into_bytes(),
-                other => BASE64
-                    .decode(other["base64"].as_str().unwrap().as_bytes())
-                    .unwrap(),
+                other => BASE64.decode(other["base64"].as_str().unwrap().as_bytes()).unwrap(),
             });
             decoded.flatten().collect()
         };
@@ -273,13 +261,8 @@ mod tests {
     #[test]
     fn streams_stand_in_the_order_in_which_they_came() {
         use Stream::{Err, Out};
-        let printed: [(Stream, &[u8]); 5] = [
-            (Out, b"a"),
-            (Out, b"b"),
-            (Err, b"c"),
-            (Out, b""),
-            (Err, b"d"),
-        ];
+        let printed: [(Stream, &[u8]); 5] =
+            [(Out, b"a"), (Out, b"b"), (Err, b"c"), (Out, b""), (Err, b"d")];
         let expected = json!([{"stdout": "ab"}, {"stderr": "cd"}]);
         assert_eq!(pieces(of(100, &printed)), expected);
         assert_eq!(pieces(of(4, &printed)), expected);
@@ -297,16 +280,9 @@ mod tests {
                     recorder.push(Stream::Out, part);
                 }
                 let output = recorder.finish();
-                assert_eq!(
-                    (output.bytes, output.left_out),
-                    (100, 100_u64.saturating_sub(max))
-                );
-                let kept: Vec<Value> = output
-                    .pieces
-                    .iter()
-                    .filter(|p| p["left_out"].is_null())
-                    .cloned()
-                    .collect();
+                assert_eq!((output.bytes, output.left_out), (100, 100_u64.saturating_sub(max)));
+                let kept: Vec<Value> =
+                    output.pieces.iter().filter(|p| p["left_out"].is_null()).cloned().collect();
                 let (head, tail) = (max.div_ceil(2) as usize, (max / 2) as usize);
                 let expected = match max < 100 {
                     true => [&all[..head], &all[100 - tail..]].concat(),
@@ -328,9 +304,8 @@ mod tests {
             ])
         );
         // Too much of it is kept as a whole.
-        let noise: Vec<u8> = (0..100_000_u32)
-            .map(|n| (n.wrapping_mul(40_503) >> 7) as u8)
-            .collect();
+        let noise: Vec<u8> =
+            (0..100_000_u32).map(|n| (n.wrapping_mul(40_503) >> 7) as u8).collect();
         let output = of(1 << 20, &[(Stream::Out, &noise)]).finish();
         assert_eq!(output.pieces.len(), 1);
         assert_eq!(bytes(&output.pieces), noise);

@@ -60,10 +60,7 @@ pub struct Ended {
 
 /// Runs it to its end.
 pub fn run(asked: &Asked<'_>, signals: &Taken, recorder: &mut Recorder) -> Ended {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "how long something takes decides nothing"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "how long something takes decides nothing")]
     let begun = Instant::now();
     let mut ended = match start(asked) {
         Ok(child) => follow(child, asked, signals, recorder),
@@ -106,12 +103,7 @@ impl Ended {
         let program = argv.first().map(|name| name.to_string_lossy());
         let program = program.unwrap_or_default();
         let message = format!("{program} cannot be started: {error}");
-        Self {
-            how: How::NotStarted(code, message),
-            timed_out: false,
-            ms: 0,
-            not_passed: None,
-        }
+        Self { how: How::NotStarted(code, message), timed_out: false, ms: 0, not_passed: None }
     }
 }
 
@@ -146,12 +138,7 @@ fn follow(mut child: Child, asked: &Asked<'_>, signals: &Taken, recorder: &mut R
         },
         Err(error) => How::NotStarted(126, format!("its end cannot be waited for: {error}")),
     };
-    Ended {
-        how,
-        timed_out,
-        ms: 0,
-        not_passed,
-    }
+    Ended { how, timed_out, ms: 0, not_passed }
 }
 
 /// Passes its output through until it has ended. Gives why that did not go to the end, and whether the time

@@ -55,10 +55,7 @@ impl Pump {
             });
             source.transpose()
         };
-        Ok(Self {
-            sources: [source(out)?, source(err)?],
-            not_passed: None,
-        })
+        Ok(Self { sources: [source(out)?, source(err)?], not_passed: None })
     }
 
     /// Until the other end of `over` is dropped, and what is in the pipes then is read.

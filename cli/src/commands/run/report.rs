@@ -101,9 +101,7 @@ pub fn tell(begun: &Begun, outcome: &Outcome, done: &Done, out: &mut Out) -> Res
     };
     let after = done.after.as_ref().map(place);
     let after = after.map_or_else(String::new, |after| format!(", after {after}"));
-    note(&format!(
-        "before {before}{after}; `milepost {back} {before}` goes back"
-    ));
+    note(&format!("before {before}{after}; `milepost {back} {before}` goes back"));
     Ok(())
 }
 

@@ -52,11 +52,7 @@ impl Taken {
                 told.state().tell(signal);
             }
         })?;
-        Ok(Self {
-            shared,
-            handle,
-            thread: Some(thread),
-        })
+        Ok(Self { shared, handle, thread: Some(thread) })
     }
 
     /// Who is told from now on, and of what came before. It has to be somebody who is not waited for yet.

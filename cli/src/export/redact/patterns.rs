@@ -9,31 +9,19 @@ pub const PATTERNS: [Pattern; 13] = [
         "[redacted:private-key]",
     ),
     (r"\bsk-[A-Za-z0-9_-]{16,}", "[redacted:api-key]"),
-    (
-        r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})",
-        "[redacted:github]",
-    ),
+    (r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})", "[redacted:github]"),
     (r"\bglpat-[A-Za-z0-9_-]{16,}", "[redacted:gitlab]"),
     (r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b", "[redacted:aws]"),
     (r"\bxox[abeprs]-[A-Za-z0-9-]{10,}", "[redacted:slack]"),
     (r"\bAIza[0-9A-Za-z_-]{35}", "[redacted:google]"),
-    (
-        r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+",
-        "[redacted:jwt]",
-    ),
-    (
-        r"(?i)(\bbearer\s+)[A-Za-z0-9._~+/=-]{8,}",
-        "${1}[redacted:bearer]",
-    ),
+    (r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+", "[redacted:jwt]"),
+    (r"(?i)(\bbearer\s+)[A-Za-z0-9._~+/=-]{8,}", "${1}[redacted:bearer]"),
     (
         r#"(?i)(\bauthorization\\*["']?\s*[:=]\s*\\*["']?basic\s+)[A-Za-z0-9+/=]+"#,
         "${1}[redacted:basic]",
     ),
     // A password may have an `@` in it: the last one is that before the host.
-    (
-        r#"([A-Za-z][A-Za-z0-9+.-]*://[^\s/:@]*:)[^\s/"'`<>]+@"#,
-        "${1}[redacted:url]@",
-    ),
+    (r#"([A-Za-z][A-Za-z0-9+.-]*://[^\s/:@]*:)[^\s/"'`<>]+@"#, "${1}[redacted:url]@"),
     // `name: value`, `"name" => "value"`, `x['name'] = b'value'`, `\"name\": \"value\"`
     (
         r#"(?ix)

@@ -35,14 +35,8 @@ fn each_pattern_is_found_wherever_it_stands() {
 fn what_a_secret_was_for_stays() {
     for (text, expected) in [
         ("Bearer abcdefgh1234", "Bearer [redacted:bearer]"),
-        (
-            "Authorization: Basic YTpi",
-            "Authorization: Basic [redacted:basic]",
-        ),
-        (
-            "https://ana:hunter2@host/",
-            "https://ana:[redacted:url]@host/",
-        ),
+        ("Authorization: Basic YTpi", "Authorization: Basic [redacted:basic]"),
+        ("https://ana:hunter2@host/", "https://ana:[redacted:url]@host/"),
         ("password=hunter2&x=1", "password=[redacted:pair]&x=1"),
         ("DB_PASSWORD='a b', y", "DB_PASSWORD=[redacted:pair], y"),
         ("api-key: 1234", "api-key: [redacted:pair]"),
@@ -85,10 +79,7 @@ fn a_patch_is_a_field_that_is_named_by_its_path() {
             r#"{"key":"x-token","n":1,"value":"hunter2"}"#,
             r#"{"key":"x-token","n":1,"value":"[redacted:field]"}"#,
         ),
-        (
-            r#"{"name":"city","value":"Rome"}"#,
-            r#"{"name":"city","value":"Rome"}"#,
-        ),
+        (r#"{"name":"city","value":"Rome"}"#, r#"{"name":"city","value":"Rome"}"#),
         (r#"{"path":"/","value":"a"}"#, r#"{"path":"/","value":"a"}"#),
     ] {
         assert_eq!(redacted(given), expected);
@@ -127,10 +118,7 @@ fn no_way_to_write_a_secret_down_hides_it() {
         format!(r#"{{"a":"\udc00{escapes}\ud800"}}"#),
         format!(r#"{{"a":"\ud83d\ude00{escapes}"}}"#),
         format!(r#"["{{\"b\":\"{{\\\"c\\\":\\\"{secret}\\\"}}\"}}"]"#),
-        format!(
-            r#"["{{\"b\":\"\\{}\"}}"]"#,
-            &escapes.replace('\\', "\\\\")[2..]
-        ),
+        format!(r#"["{{\"b\":\"\\{}\"}}"]"#, &escapes.replace('\\', "\\\\")[2..]),
     ] {
         let found = redacted(&given);
         serde_json::from_str::<serde::de::IgnoredAny>(&found).expect(&found);
@@ -185,17 +173,11 @@ fn what_is_brief_is_never_longer() {
         "--token a",
     ] {
         let found = patterns.text(text, true);
-        assert!(
-            found.len() <= text.len() && found.contains('*'),
-            "{text}: {found}"
-        );
+        assert!(found.len() <= text.len() && found.contains('*'), "{text}: {found}");
     }
     for json in [r#"{"token":"a"}"#, r#"{"a":{"base64":"cGFzc3dvcmQ9YQ=="}}"#] {
         let found = patterns.json(json, true);
-        assert!(
-            found.len() <= json.len() && found != json,
-            "{json}: {found}"
-        );
+        assert!(found.len() <= json.len() && found != json, "{json}: {found}");
     }
 }
 
@@ -205,10 +187,7 @@ fn bytes_with_a_secret_are_replaced() {
     let bytes = [b"\xff ", secret.as_bytes()].concat();
     let json = format!(r#"{{"data":{{"base64":"{}"}}}}"#, BASE64.encode(&bytes));
     let instead = BASE64.encode(b"[redacted:bytes]");
-    assert_eq!(
-        redacted(&json),
-        format!(r#"{{"data":{{"base64":"{instead}"}}}}"#)
-    );
+    assert_eq!(redacted(&json), format!(r#"{{"data":{{"base64":"{instead}"}}}}"#));
 }
 
 #[test]

@@ -44,13 +44,8 @@ struct Member {
 impl<'a> Walk<'a> {
     /// JSON with other strings.
     pub fn json(strings: &'a dyn Strings, json: &'a str) -> String {
-        let mut walk = Self {
-            strings,
-            json,
-            at: 0,
-            out: String::with_capacity(json.len()),
-            numbers: false,
-        };
+        let mut walk =
+            Self { strings, json, at: 0, out: String::with_capacity(json.len()), numbers: false };
         walk.value(None);
         walk.copy_to(json.len());
         walk.out
@@ -170,10 +165,7 @@ impl<'a> Walk<'a> {
     }
 
     fn spot(&self) -> Spot {
-        Spot {
-            at: self.at,
-            out: self.out.len(),
-        }
+        Spot { at: self.at, out: self.out.len() }
     }
 
     fn back_to(&mut self, spot: Spot) {
@@ -200,8 +192,7 @@ impl<'a> Walk<'a> {
 
     fn copy_to(&mut self, end: usize) {
         let end = end.min(self.json.len());
-        self.out
-            .push_str(self.json.get(self.at..end).unwrap_or_default());
+        self.out.push_str(self.json.get(self.at..end).unwrap_or_default());
         self.at = end;
     }
 }

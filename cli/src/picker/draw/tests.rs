@@ -68,10 +68,7 @@ fn model() -> Model {
 
 fn drawn(model: &mut Model, width: u16, height: u16, color: bool) -> Buffer {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    let looks = Looks {
-        color,
-        now_us: NOW_US,
-    };
+    let looks = Looks { color, now_us: NOW_US };
     terminal.draw(|frame| draw(frame, model, looks)).unwrap();
     terminal.backend().buffer().clone()
 }
@@ -193,23 +190,15 @@ fn columns_begin_at_the_same_place_however_wide_the_characters_are() {
             (1..width).find(digits)
         };
         let all: Vec<_> = [4, 5, 6, 8].map(begins).into();
-        assert!(
-            all[0].is_some() && all.iter().all(|x| *x == all[0]),
-            "{width}: {all:?}"
-        );
+        assert!(all[0].is_some() && all.iter().all(|x| *x == all[0]), "{width}: {all:?}");
     }
 }
 
 #[test]
 fn without_colours_the_chosen_row_is_reversed_and_nothing_is_coloured() {
     let plain = drawn(&mut chosen(), 80, 24, false);
-    let coloured = |buffer: &Buffer| {
-        buffer
-            .content()
-            .iter()
-            .filter(|cell| cell.fg != Color::Reset)
-            .count()
-    };
+    let coloured =
+        |buffer: &Buffer| buffer.content().iter().filter(|cell| cell.fg != Color::Reset).count();
     assert_eq!(coloured(&plain), 0);
     assert!(coloured(&drawn(&mut chosen(), 80, 24, true)) > 0);
     let reversed = |y: u16| plain[(0, y)].modifier.contains(Modifier::REVERSED);
@@ -234,10 +223,7 @@ fn no_control_character_reaches_the_screen() {
     let mut bad = checkpoint("a\u{1b}[2J\nb", 7);
     bad.label = Some("\u{7}\u{202e}l\u{1b}[31mabel".into());
     let mut list = List::of_store();
-    list.add_store_page(Listed {
-        items: vec![bad],
-        next: None,
-    });
+    list.add_store_page(Listed { items: vec![bad], next: None });
     let mut model = Model::new(list, false, true);
     model.press(Key::Text("\u{1b}[31m".into()));
     model.press(Key::Clear);
@@ -245,11 +231,7 @@ fn no_control_character_reaches_the_screen() {
         model.press(key);
         let buffer = drawn(&mut model, 120, 40, true);
         for cell in buffer.content() {
-            assert!(
-                !cell
-                    .symbol()
-                    .contains(|c: char| c.is_control() || c == '\u{202e}')
-            );
+            assert!(!cell.symbol().contains(|c: char| c.is_control() || c == '\u{202e}'));
         }
         let lines = lines(&buffer);
         assert!(lines[3].starts_with("a\\u{1b}[2J b"), "{}", lines[3]);
@@ -265,10 +247,7 @@ fn every_size_is_drawn_and_the_end_of_the_question_is_seen() {
             drawn(&mut model, width, height, true);
             model.press(Key::Enter);
             let text = text(&mut model, width, height);
-            assert!(
-                width < 30 || text.ends_with(']'),
-                "{width}x{height}: {text}"
-            );
+            assert!(width < 30 || text.ends_with(']'), "{width}x{height}: {text}");
             model.press(Key::Back);
             model.press(Key::Char('?'));
             drawn(&mut model, width, height, true);

@@ -84,10 +84,7 @@ fn files_are_offered_where_some_were_captured_and_the_store_is_here() {
         model.press(Key::Enter);
         // What is not known yet is not offered.
         assert_eq!(model.press(Key::Char('f')), None);
-        let preview = Preview {
-            has_files,
-            ..Preview::default()
-        };
+        let preview = Preview { has_files, ..Preview::default() };
         model.previews.put(model.chosen().unwrap().id, preview);
         let expected = restore(&model, true).filter(|_| has_files && can_files);
         assert_eq!(model.press(Key::Char('f')), expected);
@@ -139,18 +136,13 @@ fn the_end_of_a_task_on_the_screen_is_loaded_before_what_it_says() {
     let mut model = model();
     model.set_room(3, true);
     assert_eq!(model.next_job(), Some(Job::TaskPage(0)));
-    model
-        .list
-        .add_task_page(0, page([checkpoint("a", 7)], None));
+    model.list.add_task_page(0, page([checkpoint("a", 7)], None));
     model.renew();
     assert_eq!(model.next_job(), Some(Job::About(0)));
     // Far from the end nothing else is loaded.
     let older: Vec<_> = (10..99).map(|at| checkpoint("a", at)).collect();
     let mut list = List::of_store();
-    list.add_store_page(milepost_forms::Listed {
-        items: older,
-        next: Some("more".into()),
-    });
+    list.add_store_page(milepost_forms::Listed { items: older, next: Some("more".into()) });
     model.list = list;
     model.renew();
     assert_eq!(model.next_job(), Some(Job::About(0)));

@@ -86,9 +86,7 @@ pub fn read(text: &str) -> Result<Line, String> {
     })?;
     let mut line = Line {
         uuid: fields.text("uuid"),
-        parent: fields
-            .text("parentUuid")
-            .or_else(|| fields.text("logicalParentUuid")),
+        parent: fields.text("parentUuid").or_else(|| fields.text("logicalParentUuid")),
         side: fields.is_true("isSidechain"),
         time_us: fields.text("timestamp").as_deref().and_then(time),
         ..Line::default()
@@ -250,12 +248,7 @@ impl Parts {
     }
 
     fn said(&mut self, content: Option<Json>) {
-        let message = Message {
-            role: self.role.clone(),
-            content,
-            name: None,
-            extra: None,
-        };
+        let message = Message { role: self.role.clone(), content, name: None, extra: None };
         self.events.push(message.into());
     }
 
@@ -268,11 +261,7 @@ impl Parts {
                 let arguments = block.take("input").unwrap_or_else(Json::null);
                 self.talk.called.push((key(&id), asked(&tool, &arguments)));
                 let call = id.clone();
-                let called = ToolCalled {
-                    call,
-                    tool,
-                    arguments,
-                };
+                let called = ToolCalled { call, tool, arguments };
                 (id, Body::from(called))
             }
             "tool_result" => {
@@ -348,11 +337,7 @@ fn beginning(text: &str) -> String {
         if !words.is_empty() {
             words.push(' ');
         }
-        words.extend(
-            word.chars()
-                .take(PROMPT_MAX + 1)
-                .filter(|c| !c.is_control()),
-        );
+        words.extend(word.chars().take(PROMPT_MAX + 1).filter(|c| !c.is_control()));
     }
     if words.chars().count() <= PROMPT_MAX {
         return words;

@@ -63,12 +63,8 @@ fn a_result_is_no_prompt_and_what_it_has_beside_is_an_event() {
         r#"{"type":"user","uuid":"u","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","is_error":true,"content":"no"},{"type":"text","text":"stop"}]},"toolUseResult":{"a":1}}"#,
     )
     .unwrap();
-    let returned = ToolReturned {
-        call: "t1".into(),
-        tool: None,
-        ok: false,
-        output: Some(json(r#""no""#)),
-    };
+    let returned =
+        ToolReturned { call: "t1".into(), tool: None, ok: false, output: Some(json(r#""no""#)) };
     assert_eq!(line.events[0], returned.into());
     assert_eq!(talk(&line).returned, [key("t1")]);
     assert_eq!(line.prompt(), None);
@@ -78,9 +74,7 @@ fn a_result_is_no_prompt_and_what_it_has_beside_is_an_event() {
     .unwrap();
     let kept = Application {
         name: NAME.into(),
-        data: Data::Json(json(
-            r#"{"type":"user","uuid":"u","toolUseResult":{"a":1}}"#,
-        )),
+        data: Data::Json(json(r#"{"type":"user","uuid":"u","toolUseResult":{"a":1}}"#)),
     };
     assert_eq!(alone.events[1..], [kept.into()]);
 }
@@ -95,10 +89,7 @@ fn what_is_no_message_is_kept_word_for_word() {
     ] {
         let line = read(text).unwrap();
         assert_eq!(line.said, Said::Nothing, "{text}");
-        let kept = Application {
-            name: NAME.into(),
-            data: Data::Json(json(text)),
-        };
+        let kept = Application { name: NAME.into(), data: Data::Json(json(text)) };
         assert_eq!(line.events, [kept.into()]);
     }
 }
@@ -117,8 +108,5 @@ fn a_long_prompt_is_told_by_its_beginning() {
     let long = beginning(&"ü".repeat(500));
     assert_eq!(long.chars().count(), PROMPT_MAX + 1);
     let words = beginning(&"four ".repeat(500));
-    assert!(
-        words.ends_with("four…") && words.chars().count() <= PROMPT_MAX + 1,
-        "{words}"
-    );
+    assert!(words.ends_with("four…") && words.chars().count() <= PROMPT_MAX + 1, "{words}");
 }

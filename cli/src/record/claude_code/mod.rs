@@ -30,9 +30,7 @@ const LONG: u64 = 8 << 20;
 
 /// Records a session. What was recorded of it before is not recorded again.
 pub fn record(input: &Input<'_>, mut reader: Reader, out: &mut Out) -> Result<Outcome> {
-    let start = reader
-        .fill_buf()
-        .map_err(|error| Failure::from(error).at(&input.name))?;
+    let start = reader.fill_buf().map_err(|error| Failure::from(error).at(&input.name))?;
     let id = task_id(input, start);
     let event_max = input.args.event_max;
     let lines = Lines::new(reader, event_max.saturating_add(LINE_SLACK), event_max);
@@ -119,8 +117,7 @@ impl<'a> Recorder<'a> {
 
     fn bad(&mut self, line: u64, why: &str) {
         self.bad_lines += 1;
-        self.bar
-            .suspend(|| say_bad_line(&self.input.name, line, why));
+        self.bar.suspend(|| say_bad_line(&self.input.name, line, why));
     }
 
     fn line(&mut self, number: u64, text: &str, mut line: Line, out: &mut Out) -> Result<()> {
@@ -183,10 +180,7 @@ impl<'a> Recorder<'a> {
             None => 0,
         };
         self.say_refused();
-        let mut outcome = Outcome {
-            bad_lines: self.bad_lines,
-            ..Outcome::default()
-        };
+        let mut outcome = Outcome { bad_lines: self.bad_lines, ..Outcome::default() };
         let Some(session) = &self.session else {
             if self.bad_lines == 0 {
                 let name = &self.input.name;

@@ -95,12 +95,7 @@ impl<'a> Session<'a> {
 
     /// Writes a line, on its way at least. Nothing where it was refused.
     pub fn write(&mut self, written: Written<'_>) -> Result<()> {
-        let Written {
-            mut line,
-            name,
-            number,
-            heard,
-        } = written;
+        let Written { mut line, name, number, heard } = written;
         self.time_us = line.time_us.or(self.time_us);
         let (spot, place) = self.tree.place(&line);
         let branch = self.branch(spot, &line, &name)?;
@@ -113,10 +108,7 @@ impl<'a> Session<'a> {
                 true => self.mark_beginning(branch, mark, &name)?,
                 false => self.before(branch, step, mark, (&name, number))?,
             }
-            bodies.push(Body::from(StepStarted {
-                step,
-                ..StepStarted::default()
-            }));
+            bodies.push(Body::from(StepStarted { step, ..StepStarted::default() }));
         }
         bodies.append(&mut line.events);
         let append = self.append(bodies).key(key(&name));
@@ -172,12 +164,7 @@ impl<'a> Session<'a> {
         line: u64,
     ) -> Result<()> {
         match self.on(branch)?.submit(append) {
-            Ok(ticket) => self.under_way.push_back(UnderWay {
-                ticket,
-                branch,
-                place,
-                line,
-            }),
+            Ok(ticket) => self.under_way.push_back(UnderWay { ticket, branch, place, line }),
             Err(error) if error.kind() == ErrorKind::Invalid => {
                 self.settle_all()?;
                 self.refuse(branch, place, line, &error);
@@ -265,11 +252,7 @@ impl<'a> Session<'a> {
     fn branch(&mut self, spot: Spot, line: &Line, name: &str) -> Result<BranchNo> {
         let (branch, end) = match spot {
             Spot::End(branch) => return Ok(branch),
-            Spot::Fork {
-                branch,
-                behind,
-                side,
-            } => (branch, self.fork(behind, side, line, name)?),
+            Spot::Fork { branch, behind, side } => (branch, self.fork(behind, side, line, name)?),
             Spot::Alone(branch) => {
                 self.alone += 1;
                 self.branches.beside(&format!("side-{}", self.alone))?;
@@ -324,19 +307,11 @@ impl<'a> Session<'a> {
         if !growing && self.on(branch)?.lineage().appended_under(&key)?.is_some() {
             return Ok(());
         }
-        let finished = StepFinished {
-            step: step - 1,
-            ..StepFinished::default()
-        };
+        let finished = StepFinished { step: step - 1, ..StepFinished::default() };
         let append = self.append(vec![finished.into()]).mark(mark);
         let append = append.key(key);
         let ticket = self.on(branch)?.submit(append)?;
-        self.under_way.push_back(UnderWay {
-            ticket,
-            branch,
-            place: None,
-            line,
-        });
+        self.under_way.push_back(UnderWay { ticket, branch, place: None, line });
         Ok(())
     }
 

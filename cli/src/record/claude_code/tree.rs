@@ -27,11 +27,7 @@ pub enum Spot {
     /// To the end of a branch.
     End(BranchNo),
     /// Into a new branch that begins behind a line. `side` where the session does not go on with it.
-    Fork {
-        branch: BranchNo,
-        behind: Place,
-        side: bool,
-    },
+    Fork { branch: BranchNo, behind: Place, side: bool },
     /// Into a conversation of its own, which nothing is known to have begun.
     Alone(BranchNo),
 }
@@ -75,16 +71,8 @@ pub struct Tree {
 impl Tree {
     /// An empty session, whose events begin at `start`.
     pub fn new(start: Offset) -> Self {
-        let placed = Placed {
-            branch: 0,
-            step: 0,
-            offset: Some(start),
-        };
-        let tip = Tip {
-            place: 0,
-            step: 0,
-            side: false,
-        };
+        let placed = Placed { branch: 0, step: 0, offset: Some(start) };
+        let tip = Tip { place: 0, step: 0, side: false };
         Self {
             lines: HashMap::new(),
             placed: vec![placed],
@@ -151,20 +139,12 @@ impl Tree {
     }
 
     fn placed(&self, place: Place) -> Placed {
-        let nowhere = Placed {
-            branch: 0,
-            step: 0,
-            offset: None,
-        };
+        let nowhere = Placed { branch: 0, step: 0, offset: None };
         self.placed.get(place as usize).copied().unwrap_or(nowhere)
     }
 
     fn tip(&self, branch: BranchNo) -> Tip {
-        let none = Tip {
-            place: 0,
-            step: 0,
-            side: false,
-        };
+        let none = Tip { place: 0, step: 0, side: false };
         self.tips.get(branch as usize).copied().unwrap_or(none)
     }
 
@@ -196,11 +176,7 @@ impl Tree {
 
     fn fork(&self, behind: Place, side: bool) -> Spot {
         let branch = self.next_branch();
-        Spot::Fork {
-            branch,
-            behind,
-            side,
-        }
+        Spot::Fork { branch, behind, side }
     }
 
     fn next_branch(&self) -> BranchNo {
@@ -222,19 +198,11 @@ impl Tree {
         let place = Place::try_from(self.placed.len()).unwrap_or(Place::MAX);
         let (branch, side, mut step) = match spot {
             Spot::End(branch) => (branch, self.tip(branch).side, self.tip(branch).step),
-            Spot::Fork {
-                branch,
-                behind,
-                side,
-            } => (branch, side, self.placed(behind).step),
+            Spot::Fork { branch, behind, side } => (branch, side, self.placed(behind).step),
             Spot::Alone(branch) => (branch, true, 0),
         };
         step += u32::from(talk.prompt.is_some());
-        self.placed.push(Placed {
-            branch,
-            step,
-            offset: None,
-        });
+        self.placed.push(Placed { branch, step, offset: None });
         if let Some(uuid) = &line.uuid {
             self.lines.insert(key(uuid), place);
         }

@@ -20,11 +20,7 @@ fn spots(lines: &[Line]) -> Vec<Spot> {
 }
 
 fn fork(branch: BranchNo, behind: Place, side: bool) -> Spot {
-    Spot::Fork {
-        branch,
-        behind,
-        side,
-    }
+    Spot::Fork { branch, behind, side }
 }
 
 #[test]
@@ -50,14 +46,8 @@ fn a_line_behind_one_that_is_not_the_last_begins_a_branch() {
 
 #[test]
 fn results_of_calls_made_together_stay_on_the_branch_of_the_calls() {
-    let call = |id: &str| Talk {
-        called: vec![(key(id), None)],
-        ..Talk::default()
-    };
-    let result = |id: &str| Talk {
-        returned: vec![key(id)],
-        ..Talk::default()
-    };
+    let call = |id: &str| Talk { called: vec![(key(id), None)], ..Talk::default() };
+    let result = |id: &str| Talk { returned: vec![key(id)], ..Talk::default() };
     let lines = [
         line("a", "", call("1")),
         line("b", "a", call("2")),
@@ -73,10 +63,7 @@ fn results_of_calls_made_together_stay_on_the_branch_of_the_calls() {
 
 #[test]
 fn what_says_nothing_begins_no_branch() {
-    let nothing = |uuid: &str, parent: &str| Line {
-        said: Said::Nothing,
-        ..said(uuid, parent)
-    };
+    let nothing = |uuid: &str, parent: &str| Line { said: Said::Nothing, ..said(uuid, parent) };
     let lines = [
         said("a", ""),
         nothing("n", "a"),
@@ -92,40 +79,21 @@ fn what_says_nothing_begins_no_branch() {
 
 #[test]
 fn another_conversation_begins_behind_the_call_that_asks_for_it() {
-    let call = Talk {
-        called: vec![(key("1"), Some(key("look")))],
-        ..Talk::default()
-    };
+    let call = Talk { called: vec![(key("1"), Some(key("look")))], ..Talk::default() };
     let side = |uuid: &str, text: &str| Line {
         side: true,
-        ..line(
-            uuid,
-            "",
-            Talk {
-                text: Some(key(text)),
-                ..Talk::default()
-            },
-        )
+        ..line(uuid, "", Talk { text: Some(key(text)), ..Talk::default() })
     };
     let lines = [
         said("a", ""),
         line("b", "a", call),
         side("s", "look"),
-        Line {
-            side: true,
-            ..said("s2", "s")
-        },
+        Line { side: true, ..said("s2", "s") },
         side("t", "what nobody asked for"),
         said("c", "b"),
     ];
-    let expected = [
-        Spot::End(0),
-        Spot::End(0),
-        fork(1, 2, true),
-        Spot::End(1),
-        Spot::Alone(2),
-        Spot::End(0),
-    ];
+    let expected =
+        [Spot::End(0), Spot::End(0), fork(1, 2, true), Spot::End(1), Spot::Alone(2), Spot::End(0)];
     assert_eq!(spots(&lines), expected);
 }
 

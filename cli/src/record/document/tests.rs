@@ -9,9 +9,7 @@ use super::super::plan::{Item, Run};
 use super::*;
 
 fn fixture(name: &str) -> String {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/fixtures")
-        .join(name);
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
     std::fs::read_to_string(path).unwrap()
 }
 
@@ -26,9 +24,7 @@ fn real_runs(folder: &str, ending: &str) -> Vec<PathBuf> {
         return Vec::new();
     };
     let paths = dir.map(|entry| entry.unwrap().path());
-    paths
-        .filter(|path| path.extension().is_some_and(|found| found == ending))
-        .collect()
+    paths.filter(|path| path.extension().is_some_and(|found| found == ending)).collect()
 }
 
 fn value(json: &Json) -> Value {
@@ -80,13 +76,10 @@ impl Rebuilt {
                 let arguments = text.as_str().map_or(called.arguments.text(), |text| text);
                 let call = json!({"id": called.call, "type": "function",
                     "function": {"name": called.tool, "arguments": arguments}});
-                let follows = self
-                    .open
-                    .last()
-                    .is_some_and(|message| message["role"] == "assistant");
+                let follows =
+                    self.open.last().is_some_and(|message| message["role"] == "assistant");
                 if !follows {
-                    self.open
-                        .push(json!({"role": "assistant", "content": null}));
+                    self.open.push(json!({"role": "assistant", "content": null}));
                 }
                 let message = self.open.last_mut().unwrap();
                 match message.get_mut("tool_calls") {
@@ -103,9 +96,7 @@ impl Rebuilt {
                 self.open.push(message);
             }
             Body::Application(application) => {
-                let Data::Json(json) = &application.data else {
-                    panic!("{application:?}")
-                };
+                let Data::Json(json) = &application.data else { panic!("{application:?}") };
                 assert_eq!(application.name, "message_fields");
                 put_back(&mut self.open, json.value().unwrap());
             }
@@ -125,11 +116,9 @@ impl Rebuilt {
         if step.remove("history").is_some() {
             self.without_history(step);
         } else if let Some(answer) = self.open.first() {
-            for (name, from) in [
-                ("response", "content"),
-                ("thought", "thought"),
-                ("action", "action"),
-            ] {
+            for (name, from) in
+                [("response", "content"), ("thought", "thought"), ("action", "action")]
+            {
                 if let Some(value) = answer.get(from) {
                     step.entry(name).or_insert_with(|| value.clone());
                 }
@@ -150,10 +139,7 @@ impl Rebuilt {
                 continue;
             }
             step.insert("response".into(), message["content"].clone());
-            step.insert(
-                "action".into(),
-                message["tool_calls"][0]["function"]["arguments"].clone(),
-            );
+            step.insert("action".into(), message["tool_calls"][0]["function"]["arguments"].clone());
             if let Some(thought) = message.get("thought") {
                 step.insert("thought".into(), thought.clone());
             }
@@ -192,17 +178,9 @@ fn plain(mut message: Value) -> Value {
         fields.insert("id".into(), ids[0].clone());
     }
     fields.entry("content").or_insert(Value::Null);
-    for call in fields
-        .get_mut("tool_calls")
-        .and_then(Value::as_array_mut)
-        .into_iter()
-        .flatten()
-    {
+    for call in fields.get_mut("tool_calls").and_then(Value::as_array_mut).into_iter().flatten() {
         let arguments = &mut call["function"]["arguments"];
-        if let Some(json) = arguments
-            .as_str()
-            .and_then(|text| serde_json::from_str(text).ok())
-        {
+        if let Some(json) = arguments.as_str().and_then(|text| serde_json::from_str(text).ok()) {
             *arguments = json;
         }
     }
@@ -210,13 +188,7 @@ fn plain(mut message: Value) -> Value {
 }
 
 fn plain_all(messages: &Value) -> Vec<Value> {
-    messages
-        .as_array()
-        .cloned()
-        .unwrap_or_default()
-        .into_iter()
-        .map(plain)
-        .collect()
+    messages.as_array().cloned().unwrap_or_default().into_iter().map(plain).collect()
 }
 
 /// The messages that a list of ranges of the history stands for.
@@ -228,13 +200,7 @@ fn sent(list: &Value, history: &Value) -> Value {
     list.as_array()
         .unwrap()
         .iter()
-        .flat_map(|item| {
-            if item.is_array() {
-                range(item)
-            } else {
-                vec![item.clone()]
-            }
-        })
+        .flat_map(|item| if item.is_array() { range(item) } else { vec![item.clone()] })
         .collect()
 }
 
@@ -246,11 +212,7 @@ fn check_trajectory(name: &str, text: &str) {
     let history = file.get("history").unwrap_or(&null);
     let built_history: Vec<Value> = built.history.into_iter().map(plain).collect();
     assert_eq!(built_history, plain_all(history), "{name}");
-    let steps = file
-        .get("trajectory")
-        .and_then(Value::as_array)
-        .cloned()
-        .unwrap_or_default();
+    let steps = file.get("trajectory").and_then(Value::as_array).cloned().unwrap_or_default();
     if !steps.is_empty() {
         assert_eq!(built.marks, steps.len(), "{name}");
         for (number, (mut found, step)) in built.steps.into_iter().zip(steps).enumerate() {
@@ -272,36 +234,18 @@ fn check_trajectory(name: &str, text: &str) {
 fn check_results(name: &str, text: &str) -> Vec<Plan> {
     let plans = plans(Format::TauBench, text).unwrap_or_else(|why| panic!("{name}{why}"));
     let entries: Vec<Map<String, Value>> = serde_json::from_str(text).unwrap();
-    assert_eq!(
-        plans.iter().map(|plan| plan.runs.len()).sum::<usize>(),
-        entries.len()
-    );
+    assert_eq!(plans.iter().map(|plan| plan.runs.len()).sum::<usize>(), entries.len());
     for entry in &entries {
         let id = &entry["task_id"];
         let id = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
-        let plan = plans
-            .iter()
-            .find(|plan| plan.suffix.as_ref() == Some(&id))
-            .unwrap();
+        let plan = plans.iter().find(|plan| plan.suffix.as_ref() == Some(&id)).unwrap();
         let trial = format!("trial {}", entry["trial"]);
-        let run = plan
-            .runs
-            .iter()
-            .find(|run| run.description.as_ref() == Some(&trial))
-            .unwrap();
+        let run = plan.runs.iter().find(|run| run.description.as_ref() == Some(&trial)).unwrap();
         let built = Rebuilt::of(run);
         let history: Vec<Value> = built.history.into_iter().map(plain).collect();
-        assert_eq!(
-            history,
-            plain_all(&entry["traj"]),
-            "{name}, task {id}, {trial}"
-        );
+        assert_eq!(history, plain_all(&entry["traj"]), "{name}, task {id}, {trial}");
         for (field, value) in entry.iter().filter(|(field, _)| *field != "traj") {
-            assert_eq!(
-                built.file.get(field),
-                Some(value),
-                "{name}, task {id}, {trial}"
-            );
+            assert_eq!(built.file.get(field), Some(value), "{name}, task {id}, {trial}");
         }
     }
     plans
@@ -313,10 +257,7 @@ fn a_trajectory_can_be_built_again_from_its_plan() {
         check_trajectory(name, &fixture(name));
     }
     for path in real_runs("swe-agent", "traj") {
-        check_trajectory(
-            &path.display().to_string(),
-            &std::fs::read_to_string(&path).unwrap(),
-        );
+        check_trajectory(&path.display().to_string(), &std::fs::read_to_string(&path).unwrap());
     }
 }
 
@@ -326,10 +267,7 @@ fn results_can_be_built_again_from_their_plans() {
     assert_eq!(plans.len(), 2, "two tasks");
     assert_eq!(plans[0].runs.len(), 4, "four trials");
     for path in real_runs("tau-bench", "json") {
-        check_results(
-            &path.display().to_string(),
-            &std::fs::read_to_string(&path).unwrap(),
-        );
+        check_results(&path.display().to_string(), &std::fs::read_to_string(&path).unwrap());
     }
 }
 

@@ -62,9 +62,8 @@ pub fn content(stored: &Stored) -> Result<Content, String> {
     let json = stored.json()?;
     let mut rest: Object =
         serde_json::from_str(json.text()).map_err(|_| "no object of a checkpoint".to_owned())?;
-    let values = rest
-        .take("channel_values")
-        .ok_or_else(|| "it has no `channel_values`".to_owned())?;
+    let values =
+        rest.take("channel_values").ok_or_else(|| "it has no `channel_values`".to_owned())?;
     let values: Object =
         serde_json::from_str(values.text()).map_err(|_| "`channel_values` is no object")?;
     let stamp = rest.text("ts").and_then(|ts| ts.parse::<Timestamp>().ok());
@@ -83,10 +82,7 @@ pub fn metadata(bytes: Vec<u8>) -> Result<Json, String> {
         None => "null",
         Some(_) => "msgpack",
     };
-    let mut stored = Stored {
-        kind: Some(kind.to_owned()),
-        bytes,
-    };
+    let mut stored = Stored { kind: Some(kind.to_owned()), bytes };
     stored.json().or_else(|_| {
         stored.kind = Some("bytes".to_owned());
         stored.json()
@@ -131,10 +127,7 @@ mod tests {
     use super::*;
 
     fn stored(kind: &str, bytes: &[u8]) -> Stored {
-        Stored {
-            kind: Some(kind.into()),
-            bytes: bytes.into(),
-        }
+        Stored { kind: Some(kind.into()), bytes: bytes.into() }
     }
 
     #[test]
@@ -144,15 +137,9 @@ mod tests {
         assert_eq!(json("null", b"").as_deref(), Ok("null"));
         assert_eq!(json("msgpack", &[0x91, 1]).as_deref(), Ok("[1]"));
         assert_eq!(json("bytes", &[0]).as_deref(), Ok(r#"{"base64":"AA=="}"#));
-        assert_eq!(
-            json("json", b"{\"a\": 1.50}").as_deref(),
-            Ok(r#"{"a":1.50}"#)
-        );
+        assert_eq!(json("json", b"{\"a\": 1.50}").as_deref(), Ok(r#"{"a":1.50}"#));
         let message = br#"[{"lc":2,"type":"constructor","id":["langchain_core","HumanMessage"],"kwargs":{"content":"hi","set":{"lc":2,"type":"constructor","id":["builtins","set"],"args":[[1]]}}}]"#;
-        assert_eq!(
-            json("json", message).as_deref(),
-            Ok(r#"[{"content":"hi","set":[[1]]}]"#)
-        );
+        assert_eq!(json("json", message).as_deref(), Ok(r#"[{"content":"hi","set":[[1]]}]"#));
         let error = json("pickle", b"x").unwrap_err();
         assert_eq!(error, "it is written as `pickle`, which is not read");
     }

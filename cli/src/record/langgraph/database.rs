@@ -184,11 +184,9 @@ impl Database {
 }
 
 fn failed(name: &str, error: &rusqlite::Error) -> Failure {
-    Failure::new(format!("{name}: {error}"))
-        .code_of(CORRUPT)
-        .hint(
-            "see that it is a whole database of LangGraph's SqliteSaver; nothing of it was changed",
-        )
+    Failure::new(format!("{name}: {error}")).code_of(CORRUPT).hint(
+        "see that it is a whole database of LangGraph's SqliteSaver; nothing of it was changed",
+    )
 }
 
 fn text(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
@@ -227,11 +225,8 @@ struct Link {
 fn ordered(mut links: Vec<Link>) -> Vec<Entry> {
     links.sort_by(|a, b| (&a.id, a.row).cmp(&(&b.id, b.row)));
     links.dedup_by(|later, first| later.id == first.id);
-    let known: HashMap<&str, usize> = links
-        .iter()
-        .enumerate()
-        .map(|(at, link)| (link.id.as_str(), at))
-        .collect();
+    let known: HashMap<&str, usize> =
+        links.iter().enumerate().map(|(at, link)| (link.id.as_str(), at)).collect();
     let parent_of = |link: &Link| known.get(link.parent.as_deref()?).copied();
     let parents: Vec<Option<usize>> = links.iter().map(parent_of).collect();
     // Where each goes in the list; nothing where it has no place yet.
@@ -243,9 +238,7 @@ fn ordered(mut links: Vec<Link>) -> Vec<Entry> {
         let mut next = Some(first);
         while let Some(at) = next {
             let placed = places.get(at).copied().flatten().is_some();
-            let Some(visited) = on_the_way
-                .get_mut(at)
-                .filter(|visited| !placed && !**visited)
+            let Some(visited) = on_the_way.get_mut(at).filter(|visited| !placed && !**visited)
             else {
                 break;
             };
@@ -282,10 +275,7 @@ mod tests {
             parent: Some((*parent).to_owned()).filter(|parent| !parent.is_empty()),
         };
         let entries = ordered(links.iter().enumerate().map(link).collect());
-        entries
-            .into_iter()
-            .map(|entry| (entry.id, entry.parent))
-            .collect()
+        entries.into_iter().map(|entry| (entry.id, entry.parent)).collect()
     }
 
     fn entry(id: &str, parent: Option<usize>) -> (String, Option<usize>) {
@@ -309,12 +299,8 @@ mod tests {
     #[test]
     fn circles_end() {
         let circle = order(&[("1", "3"), ("2", "1"), ("3", "2"), ("4", "4"), ("2", "1")]);
-        let expected = [
-            entry("2", None),
-            entry("3", Some(0)),
-            entry("1", Some(1)),
-            entry("4", None),
-        ];
+        let expected =
+            [entry("2", None), entry("3", Some(0)), entry("1", Some(1)), entry("4", None)];
         assert_eq!(circle, expected);
     }
 }

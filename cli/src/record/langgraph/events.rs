@@ -95,10 +95,7 @@ pub fn bodies(content: &Content, before: &[(String, Json)], metadata: &Json) -> 
     }
     bodies.push(application(REST, &rest)?);
     if let Some(step) = number {
-        let step = StepFinished {
-            step,
-            ..StepFinished::default()
-        };
+        let step = StepFinished { step, ..StepFinished::default() };
         bodies.push(step.into());
     }
     Ok(bodies)

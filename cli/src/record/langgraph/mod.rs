@@ -38,10 +38,8 @@ const LONG: u64 = 500;
 /// Records the threads of a database. What was recorded of them before is not recorded again.
 pub fn record(input: &Input<'_>, path: &Path, out: &mut Out) -> Result<Outcome> {
     if input.stem.is_none() {
-        return Err(
-            Failure::new("a database is read from a file, not from standard input")
-                .hint("name the file"),
-        );
+        return Err(Failure::new("a database is read from a file, not from standard input")
+            .hint("name the file"));
     }
     let database = Database::open(path)?;
     let threads = database.threads()?;

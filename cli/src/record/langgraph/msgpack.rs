@@ -217,9 +217,7 @@ fn object(from: &mut &[u8], json: &mut String, depth: u32) -> Result<(), String>
     let parts = match read_marker(from).map_err(cut_off)? {
         Marker::FixArray(parts) if parts >= 3 => parts,
         other => {
-            return Err(format!(
-                "an object that is no list of its parts, but {other:?}"
-            ));
+            return Err(format!("an object that is no list of its parts, but {other:?}"));
         }
     };
     let start = json.len();
@@ -271,10 +269,7 @@ mod tests {
             (&[0xcb, 0x3f, 0xf8, 0, 0, 0, 0, 0, 0], "1.5"),
             (&[0xcb, 0x7f, 0xf8, 0, 0, 0, 0, 0, 0], "\"NaN\""),
             (&[0xc4, 2, 0, 0xff], r#"{"base64":"AP8="}"#),
-            (
-                &[0x82, 1, 0xa1, b'a', 0xa1, b'"', 0x90],
-                r#"{"1":"a","\"":[]}"#,
-            ),
+            (&[0x82, 1, 0xa1, b'a', 0xa1, b'"', 0x90], r#"{"1":"a","\"":[]}"#),
             (&[0xa1, 0xff], "\"\u{fffd}\""),
             (&[0xd4, 9, 1], r#"{"extension":9,"base64":"AQ=="}"#),
             // (module, class, what it holds, how), of which the third is left.
@@ -290,10 +285,7 @@ mod tests {
             (&[][..], "cut off"),
             (&[0xdf, 0xff, 0xff, 0xff, 0xff], "cut off"),
             (&[0xdd, 0xff, 0xff, 0xff, 0xff, 1], "cut off"),
-            (
-                &[0xdb, 0xff, 0xff, 0xff, 0xff, b'a'],
-                "4294967295 bytes are claimed",
-            ),
+            (&[0xdb, 0xff, 0xff, 0xff, 0xff, b'a'], "4294967295 bytes are claimed"),
             (&[0xc6, 0xff, 0xff], "cut off"),
             (&[0xc1], "begins no value"),
             (&[1, 2], "1 bytes behind"),

@@ -89,10 +89,7 @@ impl<'a> Thread<'a> {
             }
         }
         for (id, count) in self.database.lost_writes(self.id)? {
-            skip(
-                &id,
-                &format!("it is not there, and {count} writes of it are"),
-            );
+            skip(&id, &format!("it is not there, and {count} writes of it are"));
         }
         Ok(())
     }
@@ -125,10 +122,8 @@ impl<'a> Thread<'a> {
         if any || empty || self.has_a_write()? {
             return Ok(());
         }
-        Err(
-            Failure::conflict("the task exists already, and has the checkpoints of another thread")
-                .hint("import it under another name with --as"),
-        )
+        Err(Failure::conflict("the task exists already, and has the checkpoints of another thread")
+            .hint("import it under another name with --as"))
     }
 
     /// Where a checkpoint is that an earlier run wrote.
@@ -181,10 +176,7 @@ impl<'a> Thread<'a> {
 
     /// Where a checkpoint goes on from, on a branch of its own where another one did before.
     fn from(&mut self, at: usize, entry: &Entry) -> Result<Placed> {
-        let beginning = Placed {
-            branch: 0,
-            offset: START,
-        };
+        let beginning = Placed { branch: 0, offset: START };
         let parent = match (entry.parent, &entry.gone) {
             (Some(parent), _) => self.placed.get(parent).copied().flatten(),
             (None, Some(gone)) => self.found(&checkpoint_key(gone))?,
@@ -199,9 +191,7 @@ impl<'a> Thread<'a> {
             false => format!("checkpoint {at}"),
         };
         let leads = self.leads.get(at).copied().unwrap_or_default();
-        let branch = self
-            .branches
-            .fork(from.branch, from.offset, &called, leads)?;
+        let branch = self.branches.fork(from.branch, from.offset, &called, leads)?;
         self.tips.resize(branch, START);
         self.tips.push(from.offset);
         Ok(Placed { branch, ..from })
@@ -224,13 +214,8 @@ impl<'a> Thread<'a> {
             Ok(bodies) => bodies,
             Err(why) => return Ok(Err(why)),
         };
-        let mut mark = Mark::new()
-            .cause(MarkCause::Imported)
-            .alias(entry.id.as_str())
-            .actor(ACTOR);
-        let mut append = Append::batch(bodies)
-            .key(checkpoint_key(&entry.id))
-            .actor(ACTOR);
+        let mut mark = Mark::new().cause(MarkCause::Imported).alias(entry.id.as_str()).actor(ACTOR);
+        let mut append = Append::batch(bodies).key(checkpoint_key(&entry.id)).actor(ACTOR);
         if checkpoint::is_of_a_mark(&metadata) {
             mark = mark.metadata(metadata);
         }
@@ -273,11 +258,7 @@ impl<'a> Thread<'a> {
             Failure::conflict("the variables of the task are no object any more")
                 .hint("import it under another name with --as")
         })?;
-        Ok(Known {
-            branch,
-            end,
-            values,
-        })
+        Ok(Known { branch, end, values })
     }
 
     /// Writes what was written behind a checkpoint, as far as it is not there.

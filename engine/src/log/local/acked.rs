@@ -35,10 +35,7 @@ impl Witness {
 
     /// Takes note of a commit that is durable. A failure costs a witness, not the commit.
     pub(crate) fn note(&self, seq: Seq) {
-        let acked = Acked {
-            store: self.store,
-            seq,
-        };
+        let acked = Acked { store: self.store, seq };
         let _ = self.file.write_all_at(&acked.encode(), 0);
     }
 }

@@ -95,11 +95,7 @@ impl Applied {
         })?;
         if applied.store != store {
             let found = format!("those of store {}", applied.store);
-            return Err(Error::corrupt(
-                "sled",
-                format!("entries of store {store}"),
-                found,
-            ));
+            return Err(Error::corrupt("sled", format!("entries of store {store}"), found));
         }
         Ok(applied)
     }

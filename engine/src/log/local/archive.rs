@@ -96,9 +96,7 @@ impl Writer {
             self.raw.clear();
             self.frames = 0;
         }
-        self.out
-            .write_all(&self.buf)
-            .map_err(|e| files::io("write", &self.beside, &e))?;
+        self.out.write_all(&self.buf).map_err(|e| files::io("write", &self.beside, &e))?;
         self.written += self.buf.len() as u64;
         self.buf.clear();
         Ok(())
@@ -135,10 +133,7 @@ pub(crate) struct Reader<'a> {
 impl<'a> Reader<'a> {
     pub(crate) fn open(path: &Path, store: StoreId, key: Option<&'a StoreKey>) -> Result<Self> {
         let file = files::open_read(path)?;
-        let len = file
-            .metadata()
-            .map_err(|e| files::io("read", path, &e))?
-            .len();
+        let len = file.metadata().map_err(|e| files::io("read", path, &e))?.len();
         let mut file = BufReader::with_capacity(256 << 10, file);
         let mut header = [0; ArchiveHeader::LEN];
         file.read_exact(&mut header).map_err(|_| short(path))?;
@@ -167,9 +162,7 @@ impl<'a> Reader<'a> {
 
     fn read_block(&mut self) -> Result<Option<Vec<u8>>> {
         let mut head = [0; ArchiveBlock::HEADER_LEN];
-        self.file
-            .read_exact(&mut head)
-            .map_err(|_| short(&self.path))?;
+        self.file.read_exact(&mut head).map_err(|_| short(&self.path))?;
         let block = ArchiveBlock::decode_header(&head)?;
         self.left = self.left.saturating_sub(head.len() as u64);
         if block.stored_len() as u64 > self.left {
@@ -177,9 +170,7 @@ impl<'a> Reader<'a> {
         }
         self.left -= block.stored_len() as u64;
         let mut payload = vec![0; block.stored_len()];
-        self.file
-            .read_exact(&mut payload)
-            .map_err(|_| short(&self.path))?;
+        self.file.read_exact(&mut payload).map_err(|_| short(&self.path))?;
         let frames = block.decode(&head, &payload)?;
         if block.first != self.next {
             return Err(Error::corrupt("archive block", self.next, block.first));
@@ -206,11 +197,7 @@ impl<'a> Reader<'a> {
             rest = rest.get(frame.stride() as usize..).unwrap_or_default();
         }
         if !rest.is_empty() {
-            return Err(Error::corrupt(
-                "archive block",
-                "no bytes after its frames",
-                rest.len(),
-            ));
+            return Err(Error::corrupt("archive block", "no bytes after its frames", rest.len()));
         }
         Ok(())
     }
@@ -318,14 +305,9 @@ fn look(path: &Path, store: StoreId, number: u64) -> Result<Archived> {
             format!("file {}", header.number),
         ));
     }
-    let len = file
-        .metadata()
-        .map_err(|e| files::io("read", path, &e))?
-        .len();
+    let len = file.metadata().map_err(|e| files::io("read", path, &e))?.len();
     let mut end = [0; ArchiveBlock::HEADER_LEN];
-    let at = len
-        .checked_sub(end.len() as u64)
-        .ok_or_else(|| short(path))?;
+    let at = len.checked_sub(end.len() as u64).ok_or_else(|| short(path))?;
     file.read_exact_at(&mut end, at).map_err(|_| short(path))?;
     let block = ArchiveBlock::decode_header(&end).map_err(|_| short(path))?;
     if block.frames != 0 || block.first < header.first || block.decode(&end, &[]).is_err() {
@@ -341,9 +323,7 @@ fn look(path: &Path, store: StoreId, number: u64) -> Result<Archived> {
 }
 
 fn decode_header(path: &Path, bytes: &[u8], store: StoreId) -> Result<SegmentHeader> {
-    let header = ArchiveHeader::decode(bytes)
-        .map_err(|e| e.at(path.display()))?
-        .0;
+    let header = ArchiveHeader::decode(bytes).map_err(|e| e.at(path.display()))?.0;
     if header.store == store {
         return Ok(header);
     }
@@ -355,9 +335,5 @@ fn decode_header(path: &Path, bytes: &[u8], store: StoreId) -> Result<SegmentHea
 }
 
 fn short(path: &Path) -> Error {
-    Error::corrupt(
-        path.display().to_string(),
-        "a whole archive file",
-        "one that ends too early",
-    )
+    Error::corrupt(path.display().to_string(), "a whole archive file", "one that ends too early")
 }

@@ -19,11 +19,7 @@ pub(super) struct Audited {
 impl Audited {
     pub(super) fn new(all: bool) -> Self {
         let part = || AtomicBool::new(all);
-        Self {
-            index: part(),
-            keys: part(),
-            blocks: part(),
-        }
+        Self { index: part(), keys: part(), blocks: part() }
     }
 
     fn of(&self, part: Part) -> &AtomicBool {

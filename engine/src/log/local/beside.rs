@@ -28,24 +28,16 @@ impl Beside {
         let processors = available_parallelism().map_or(1, usize::from);
         let work = move || {
             for until in given {
-                let round = catch_unwind(AssertUnwindSafe(|| {
-                    applier::round(shared, until, processors)
-                }));
-                if tell
-                    .send(round.unwrap_or_else(|_| Err(panicked())))
-                    .is_err()
-                {
+                let round =
+                    catch_unwind(AssertUnwindSafe(|| applier::round(shared, until, processors)));
+                if tell.send(round.unwrap_or_else(|_| Err(panicked()))).is_err() {
                     return;
                 }
             }
         };
         let thread = Builder::new().name("milepost-applier".into());
         thread.spawn_scoped(scope, work).ok()?;
-        Some(Self {
-            rounds,
-            done,
-            busy: false,
-        })
+        Some(Self { rounds, done, busy: false })
     }
 
     /// Whether it has nothing to do. An error is that of its last round.

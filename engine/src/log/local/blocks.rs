@@ -91,9 +91,7 @@ fn read_once(
         return Ok(None);
     };
     let first = keys::block_first(&found);
-    let part = found
-        .last_chunk::<2>()
-        .map_or(0, |b| u16::from_be_bytes(*b));
+    let part = found.last_chunk::<2>().map_or(0, |b| u16::from_be_bytes(*b));
     let mut bytes = Vec::new();
     for n in 0..part {
         bytes.extend(kv.get(&keys::block(log, first, n))?.unwrap_or_default());
@@ -116,10 +114,7 @@ pub(crate) fn append(
     let Some(front) = stretches.first() else {
         return Ok(());
     };
-    let last = match end
-        .filter(|end| *end == front.first)
-        .and_then(|end| end.checked_sub(1))
-    {
+    let last = match end.filter(|end| *end == front.first).and_then(|end| end.checked_sub(1)) {
         Some(offset) => read(&shared.kv, shared.key.as_ref(), log, offset)?,
         None => None,
     };
@@ -190,15 +185,9 @@ mod tests {
 
     /// A block with one record in place of which these bytes stand.
     fn put(kv: &Kv, sections: &[u8]) {
-        let block = Block {
-            first: 0,
-            count: 1,
-            prev: Hash::ZERO,
-            sections: sections.to_vec(),
-        };
+        let block = Block { first: 0, count: 1, prev: Hash::ZERO, sections: sections.to_vec() };
         let bytes = block.encode(log(), None);
-        kv.apply(vec![(keys::block(log(), 0, 0), Some(bytes))])
-            .unwrap();
+        kv.apply(vec![(keys::block(log(), 0, 0), Some(bytes))]).unwrap();
     }
 
     #[test]
@@ -212,10 +201,7 @@ mod tests {
         let first = read();
         assert!(Arc::ptr_eq(&first, &read()), "it is kept");
         put(&kv, b"two");
-        assert_eq!(
-            (first.as_slice(), read().as_slice()),
-            (&b"one"[..], &b"two"[..])
-        );
+        assert_eq!((first.as_slice(), read().as_slice()), (&b"one"[..], &b"two"[..]));
         let second = read();
         kept.forget();
         assert!(!Arc::ptr_eq(&second, &read()));

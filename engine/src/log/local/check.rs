@@ -38,11 +38,7 @@ pub(crate) fn check(shared: &Shared, storage: &mut StorageCheck) -> Result<()> {
 fn check_packs(shared: &Shared, storage: &mut StorageCheck) -> Result<()> {
     for pack in shared.packs.numbers() {
         let path = shared.packs.path_of(pack);
-        let whole = if path.exists() {
-            packs::whole_in(&path, pack)?
-        } else {
-            Vec::new()
-        };
+        let whole = if path.exists() { packs::whole_in(&path, pack)? } else { Vec::new() };
         shared.kv.walk(&keys::all(Kind::Chunk), &mut |key, value| {
             let place = Place::decode(value).unwrap_or_default();
             if place.pack != pack {
@@ -53,12 +49,7 @@ fn check_packs(shared: &Shared, storage: &mut StorageCheck) -> Result<()> {
             let is_whole =
                 whole.binary_search(&place.at).is_ok() || shared.packs.is_whole(&id, place);
             // One that a compaction has moved since is counted, and checked where it was moved to.
-            let moved = || {
-                shared
-                    .kv
-                    .get(key)
-                    .is_ok_and(|now| now.as_deref() != Some(value))
-            };
+            let moved = || shared.kv.get(key).is_ok_and(|now| now.as_deref() != Some(value));
             if is_whole || moved() {
                 storage.chunks += 1;
                 return;

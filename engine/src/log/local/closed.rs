@@ -48,10 +48,8 @@ fn state(sled: &Path) -> Vec<FileState> {
         return Vec::new();
     };
     let files = entries.flatten().map(|entry| entry.path());
-    let mut states: Vec<FileState> = files
-        .filter(|path| path.is_file())
-        .filter_map(|path| state_of(&path))
-        .collect();
+    let mut states: Vec<FileState> =
+        files.filter(|path| path.is_file()).filter_map(|path| state_of(&path)).collect();
     states.sort_by(|a, b| a.name.cmp(&b.name));
     states
 }

@@ -36,11 +36,7 @@ pub(super) fn heal(
         return Ok(None);
     }
     let archived = survey.archive.end();
-    let free = survey
-        .archive
-        .files
-        .last()
-        .map_or(1, |file| file.number + 1);
+    let free = survey.archive.files.last().map_or(1, |file| file.number + 1);
     let last_number = rewrite::range(shared, archived + 1, end.seq, free..)?;
     // The frames of the new file have other checks: what follows is told by its number.
     shared.move_applied(end.seq, UNKNOWN)?;
@@ -81,12 +77,7 @@ pub(super) fn mend_archive(shared: &Shared) -> Result<Vec<Finding>> {
                 shared.kv.sync()?;
                 shared.audit_all()?;
                 layout::set_aside(&shared.layout, &file.path)?;
-                rewrite::range(
-                    shared,
-                    file.first,
-                    file.next - 1,
-                    std::iter::once(file.number),
-                )?;
+                rewrite::range(shared, file.first, file.next - 1, std::iter::once(file.number))?;
                 findings.push(Finding::repaired("archive", &error));
             }
             Err(error) => return Err(error),

@@ -211,13 +211,7 @@ impl Journal {
         self.next_size = next_size;
         shelf.meters.segments.add(1);
         shelf.meters.segments_recycled.add(u64::from(spare.used));
-        let active = Active {
-            header,
-            path,
-            file,
-            at: SEGMENT_HEADER_LEN as u64,
-            size: spare.size,
-        };
+        let active = Active { header, path, file, at: SEGMENT_HEADER_LEN as u64, size: spare.size };
         if let Some(before) = self.active.replace(active) {
             shelf.sealed.lock().push_back(Sealed {
                 header: before.header,
@@ -239,12 +233,7 @@ impl Journal {
 
 impl Shelf {
     pub(crate) fn new(meters: Arc<Meters>) -> Self {
-        Self {
-            sealed: Mutex::default(),
-            spare: Mutex::default(),
-            made: AtomicU64::new(0),
-            meters,
-        }
+        Self { sealed: Mutex::default(), spare: Mutex::default(), made: AtomicU64::new(0), meters }
     }
 
     /// Takes a segment of at least `size` that is free, and makes one where none is; opened. One
@@ -327,10 +316,7 @@ impl Shelf {
 
     /// Takes in what is left of spares from before, and removes all but one of the largest size.
     pub(crate) fn adopt(&self, dir: &Path) -> Result<()> {
-        for entry in fs::read_dir(dir)
-            .map_err(|e| files::io("list", dir, &e))?
-            .flatten()
-        {
+        for entry in fs::read_dir(dir).map_err(|e| files::io("list", dir, &e))?.flatten() {
             let path = entry.path();
             let name = entry.file_name();
             if !name.to_string_lossy().starts_with("spare-") {
@@ -373,9 +359,7 @@ fn fill_with_zeros(file: &File, size: u64) -> std::io::Result<()> {
     let zeros = vec![0_u8; 256 << 10];
     let mut at = 0;
     while at < size {
-        let len = usize::try_from(size - at)
-            .unwrap_or(usize::MAX)
-            .min(zeros.len());
+        let len = usize::try_from(size - at).unwrap_or(usize::MAX).min(zeros.len());
         file.write_all_at(zeros.split_at(len).0, at)?;
         at += len as u64;
     }

@@ -118,9 +118,7 @@ fn fits(pattern: &str, path: &str) -> bool {
     let Some((begin, end)) = pattern.split_once('*') else {
         return pattern == path;
     };
-    let middle = path
-        .strip_prefix(begin)
-        .and_then(|rest| rest.strip_suffix(end));
+    let middle = path.strip_prefix(begin).and_then(|rest| rest.strip_suffix(end));
     middle.is_some_and(|middle| !middle.contains('/'))
 }
 

@@ -78,10 +78,7 @@ impl Kv {
             let _ = sender.send(Self::open_here(&path, cache_bytes, segment_size));
         });
         spawned.map_err(|e| {
-            Error::new(
-                ErrorKind::Unavailable,
-                format!("cannot start a thread: {e}"),
-            )
+            Error::new(ErrorKind::Unavailable, format!("cannot start a thread: {e}"))
         })?;
         opened.recv_timeout(limit).unwrap_or_else(|_| {
             let found = format!("one that is not open after {} s", limit.as_secs());
@@ -115,15 +112,8 @@ impl Kv {
                 return Err(files::io("open", dir, &e));
             }
         };
-        let opened = Opened {
-            db,
-            dir: dir.to_owned(),
-            file: Arc::new(file),
-        };
-        let kv = Self {
-            open: RwLock::new(Some(opened)),
-            packed: AtomicU64::new(0),
-        };
+        let opened = Opened { db, dir: dir.to_owned(), file: Arc::new(file) };
+        let kv = Self { open: RwLock::new(Some(opened)), packed: AtomicU64::new(0) };
         if fresh {
             kv.sync()?;
             files::sync_dir(dir)?;
@@ -174,8 +164,7 @@ impl Kv {
     }
 
     pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        self.with("get", |db| db.get(key))
-            .map(|value| value.map(|v| v.to_vec()))
+        self.with("get", |db| db.get(key)).map(|value| value.map(|v| v.to_vec()))
     }
 
     /// Entries of a range in order of keys, from the end where `backwards`.
@@ -281,12 +270,8 @@ fn flush(db: sled::Db) -> Result<()> {
         drop_caught(db);
         let _ = sender.send(done);
     });
-    spawned.map_err(|e| {
-        Error::new(
-            ErrorKind::Unavailable,
-            format!("cannot start a thread: {e}"),
-        )
-    })?;
+    spawned
+        .map_err(|e| Error::new(ErrorKind::Unavailable, format!("cannot start a thread: {e}")))?;
     flushed.recv_timeout(FLUSH_PATIENCE).unwrap_or_else(|_| {
         Err(Error::new(
             ErrorKind::Unavailable,
@@ -297,17 +282,12 @@ fn flush(db: sled::Db) -> Result<()> {
 
 /// Pages over 128 KiB would go to files that sled never syncs: none may be there.
 fn check_blobs(dir: &Path) -> Result<()> {
-    let blob = fs::read_dir(dir.join("blobs"))
-        .ok()
-        .and_then(|mut all| all.next());
+    let blob = fs::read_dir(dir.join("blobs")).ok().and_then(|mut all| all.next());
     match blob {
         None => Ok(()),
         Some(_) => Err(Error::new(
             ErrorKind::Unavailable,
-            format!(
-                "sled wrote a blob in {}, which it does not sync",
-                dir.display()
-            ),
+            format!("sled wrote a blob in {}, which it does not sync", dir.display()),
         )),
     }
 }
@@ -355,11 +335,7 @@ fn caught<T>(what: &str, call: impl FnOnce() -> sled::Result<T>) -> Result<T> {
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-            Err(Error::corrupt(
-                "sled",
-                "a store it can read",
-                text.unwrap_or("a panic"),
-            ))
+            Err(Error::corrupt("sled", "a store it can read", text.unwrap_or("a panic")))
         }
     }
 }

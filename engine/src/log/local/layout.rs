@@ -41,9 +41,7 @@ pub(crate) struct Layout {
 
 impl Layout {
     pub(crate) fn new(root: &Path) -> Self {
-        Self {
-            root: root.to_owned(),
-        }
+        Self { root: root.to_owned() }
     }
     pub(crate) fn journal(&self) -> PathBuf {
         self.root.join("journal")
@@ -153,20 +151,12 @@ impl Layout {
 
     /// Makes the folders of a new store. Its `store` file, written last, makes it one.
     pub(crate) fn create(&self, config: &StoreConfig) -> Result<()> {
-        for dir in [
-            self.root.clone(),
-            self.journal(),
-            self.archive(),
-            self.packs(),
-        ] {
+        for dir in [self.root.clone(), self.journal(), self.archive(), self.packs()] {
             files::make_dir(&dir)?;
         }
         files::write_whole(&self.root.join(".gitignore"), b"*\n")?;
         files::sync_dir(
-            self.root
-                .parent()
-                .filter(|p| !p.as_os_str().is_empty())
-                .unwrap_or(Path::new(".")),
+            self.root.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new(".")),
         )?;
         config.write(self)
     }
@@ -191,9 +181,7 @@ pub(crate) fn set_aside(layout: &Layout, path: &Path) -> Result<PathBuf> {
         aside = dir.join("sled");
         moved = fs::remove_dir_all(&aside);
     }
-    moved
-        .and_then(|()| fs::rename(path, &aside))
-        .map_err(|e| files::io("set aside", path, &e))?;
+    moved.and_then(|()| fs::rename(path, &aside)).map_err(|e| files::io("set aside", path, &e))?;
     files::sync_dir(&dir)?;
     files::sync_dir(path.parent().unwrap_or(path))?;
     files::sync_dir(&layout.root)?;

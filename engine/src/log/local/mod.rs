@@ -139,35 +139,21 @@ impl LocalLog {
         let mut findings = Vec::new();
         let config = open::settings(&layout, options, &mut findings)?;
         let (shared, end) = open::bring_back(&layout, &config, options, &mut findings)?;
-        for Finding {
-            place,
-            message,
-            outcome,
-        } in &findings
-        {
+        for Finding { place, message, outcome } in &findings {
             tracing::warn!("{}: {place}: {message} ({outcome})", root.display());
         }
         let witness = Witness::open(&layout.acked(), config.store, end.acked())?;
         shared.seq.store(end.last, Ordering::Release);
-        let closed_at = end
-            .active
-            .is_some()
-            .then_some(end.last)
-            .filter(|last| *last > 0);
+        let closed_at = end.active.is_some().then_some(end.last).filter(|last| *last > 0);
         let journal = Journal::new(&shared.layout.journal(), shared.config.store, end);
         *shared.journal.lock() = Some(journal);
         let (wakes, woken) = crossbeam_channel::unbounded();
         let applier = {
             let shared = Arc::clone(&shared);
             let thread = std::thread::Builder::new().name("milepost-applier".into());
-            thread
-                .spawn(move || applier::run(&shared, &woken))
-                .map_err(|e| {
-                    Error::new(
-                        ErrorKind::Unavailable,
-                        format!("cannot start a thread: {e}"),
-                    )
-                })?
+            thread.spawn(move || applier::run(&shared, &woken)).map_err(|e| {
+                Error::new(ErrorKind::Unavailable, format!("cannot start a thread: {e}"))
+            })?
         };
         let _ = wakes.send(Wake::Look);
         let mut log = Self::over(shared, entropy, wakes, findings);
@@ -220,10 +206,7 @@ impl LocalLog {
     /// Commits that opening found in the journal and not in sled, and whether a torn frame
     /// followed them.
     pub(crate) fn recovered(&self) -> (u64, bool) {
-        (
-            self.shared.recovered.load(Ordering::Relaxed),
-            self.shared.torn.load(Ordering::Relaxed),
-        )
+        (self.shared.recovered.load(Ordering::Relaxed), self.shared.torn.load(Ordering::Relaxed))
     }
 
     /// What is measured of the store.
@@ -243,10 +226,7 @@ impl LocalLog {
 
     /// What opening found.
     pub(crate) fn opened(&self) -> OpenReport {
-        OpenReport {
-            recovered: self.recovered().0,
-            findings: self.findings.clone(),
-        }
+        OpenReport { recovered: self.recovered().0, findings: self.findings.clone() }
     }
 
     /// Waits while the tail is over its limit.
@@ -347,10 +327,7 @@ impl Log for LocalLog {
     }
 
     fn check_unmoved(&self) -> Result<()> {
-        self.shared
-            .look
-            .as_ref()
-            .map_or(Ok(()), Look::check_unmoved)
+        self.shared.look.as_ref().map_or(Ok(()), Look::check_unmoved)
     }
 
     fn append(&self, mut batch: Batch) -> Result<()> {
@@ -386,9 +363,7 @@ impl Log for LocalLog {
     }
 
     fn head(&self, log: LogId) -> Result<Option<LogHead>> {
-        self.get(&keys::head(log))?
-            .map(|bytes| LogHead::decode(&bytes))
-            .transpose()
+        self.get(&keys::head(log))?.map(|bytes| LogHead::decode(&bytes)).transpose()
     }
 
     fn stretch(&self, log: LogId, offset: Offset) -> Result<Option<Stretch>> {
@@ -429,10 +404,7 @@ impl Log for LocalLog {
         self.shared.check_open()?;
         let waiting = self.shared.tail.read().scan(from, to, backwards, limit);
         let removals = waiting.iter().filter(|(_, value)| value.is_none()).count();
-        let stored = self
-            .shared
-            .kv
-            .scan(from, to, backwards, limit.saturating_add(removals));
+        let stored = self.shared.kv.scan(from, to, backwards, limit.saturating_add(removals));
         let stored = self.shared.sled(stored)?;
         if stored.is_empty() && from.first() == Some(&(Kind::Key as u8)) {
             self.shared.sled(self.shared.audit(Part::Keys))?;

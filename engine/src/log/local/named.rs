@@ -32,8 +32,7 @@ impl Named {
     ) -> Result<()> {
         match (log, record.form) {
             (_, BodyForm::Chunked) => {
-                self.chunks
-                    .extend(ChunkList::decode(record.payload)?.chunks);
+                self.chunks.extend(ChunkList::decode(record.payload)?.chunks);
             }
             (LogKind::Lineage(_), BodyForm::Inline) if header.kind == WorkspaceCaptured::KIND => {
                 if let Body::WorkspaceCaptured(captured) =

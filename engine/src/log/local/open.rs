@@ -33,10 +33,7 @@ pub(super) fn prepare(layout: &Layout, options: &Options, entropy: &Entropy) -> 
     check_store(root)?;
     if !layout.exists() {
         if root.exists() && !root.is_dir() {
-            return Err(Error::invalid(format!(
-                "{} is not a folder",
-                root.display()
-            )));
+            return Err(Error::invalid(format!("{} is not a folder", root.display())));
         }
         layout.check_free()?;
         if !options.create {
@@ -136,11 +133,7 @@ impl Opening<'_> {
     fn reason_to_rebuild(&self) -> Option<Error> {
         let expected = "a folder it can read";
         if self.layout.suspect().exists() {
-            return Some(Error::corrupt(
-                "sled",
-                expected,
-                "damage, when it was read before",
-            ));
+            return Some(Error::corrupt("sled", expected, "damage, when it was read before"));
         }
         if self.survey.is_empty() {
             return None;
@@ -163,28 +156,14 @@ impl Opening<'_> {
         let (layout, options) = (self.layout, self.options);
         // From here on its files are others. Where opening fails, the next one reads all of sled.
         closed::forget(layout)?;
-        let kv = Kv::open(
-            &layout.sled(),
-            options.cache_bytes,
-            self.config.sled_segment,
-        )?;
+        let kv = Kv::open(&layout.sled(), options.cache_bytes, self.config.sled_segment)?;
         let applied = Applied::read(&kv, self.config.store)?;
         *reached = applied.seq;
         let meters = Arc::new(Meters::new(self.config.store.to_string()));
-        let (packs, chunks) = Packs::open(
-            layout,
-            applied.packs,
-            applied.synced,
-            findings,
-            Arc::clone(&meters),
-        )
-        .map_err(Refusal::Other)?;
-        kv.apply(
-            chunks
-                .iter()
-                .map(|(id, at)| (keys::chunk(id), Some(at.encode())))
-                .collect(),
-        )?;
+        let (packs, chunks) =
+            Packs::open(layout, applied.packs, applied.synced, findings, Arc::clone(&meters))
+                .map_err(Refusal::Other)?;
+        kv.apply(chunks.iter().map(|(id, at)| (keys::chunk(id), Some(at.encode()))).collect())?;
         // Where it is built anew, the packs were read whole just now.
         if sled == Sled::Kept && !self.closed_cleanly {
             unsynced::forget_lost(&kv, &packs, &applied)?;
@@ -207,10 +186,7 @@ impl Opening<'_> {
             true => shared.audit(Part::Index)?,
             false => shared.audit_all()?,
         }
-        let progress = options
-            .progress
-            .as_deref()
-            .map(|told| told as &dyn Fn(Progress));
+        let progress = options.progress.as_deref().map(|told| told as &dyn Fn(Progress));
         let end = recovery::recover(&shared, self.survey, findings, progress)?;
         Ok((shared, end))
     }
@@ -276,10 +252,6 @@ impl Finding {
             Some(milepost_codec::Detail::Corruption { place, .. }) => place.clone(),
             _ => what.to_owned(),
         };
-        Self {
-            place,
-            message: error.to_string(),
-            outcome: Outcome::Repaired,
-        }
+        Self { place, message: error.to_string(), outcome: Outcome::Repaired }
     }
 }

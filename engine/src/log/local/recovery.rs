@@ -66,11 +66,7 @@ impl Survey {
             segments.push(Segment::survey(&path, config.store, key)?.0);
         }
         in_order(&mut segments);
-        Ok(Self {
-            archive,
-            segments,
-            acked: Witness::read(&layout.acked(), config.store),
-        })
+        Ok(Self { archive, segments, acked: Witness::read(&layout.acked(), config.store) })
     }
 
     /// Whether nothing was ever committed, as far as can be seen.
@@ -87,10 +83,7 @@ impl Survey {
 
     /// Whether the journal says that the store was closed.
     pub(super) fn closed(&self) -> bool {
-        let mut mine = self
-            .segments
-            .iter()
-            .filter(|s| !s.foreign && !self.outlived(s));
+        let mut mine = self.segments.iter().filter(|s| !s.foreign && !self.outlived(s));
         mine.next_back().is_some_and(Segment::closed)
     }
 
@@ -119,11 +112,7 @@ impl Survey {
             if files::number_of(&segment.path) != Some(header.number) {
                 let place = segment.path.display().to_string();
                 let expected = "the segment of that number";
-                faults.push(Error::corrupt(
-                    place,
-                    expected,
-                    format!("segment {}", header.number),
-                ));
+                faults.push(Error::corrupt(place, expected, format!("segment {}", header.number)));
             }
             if let Some((last, check)) = before
                 && (header.first, header.prev) != (last + 1, check)
@@ -361,10 +350,7 @@ fn next<'a>(
 }
 
 fn seal(shared: &Shared, survey: &Survey, segment: &Segment) -> Result<()> {
-    if segment
-        .last()
-        .is_some_and(|last| last <= survey.archive.end())
-    {
+    if segment.last().is_some_and(|last| last <= survey.archive.end()) {
         return fs::remove_file(&segment.path).map_err(|e| files::io("remove", &segment.path, &e));
     }
     if let (Some(header), Some(last)) = (segment.header, segment.last()) {
@@ -416,13 +402,7 @@ fn end_at(shared: &Shared, survey: &Survey, end: Position) -> Result<JournalEnd>
         let path = segment.path.clone();
         // What the archive has of the frame before may have been written again.
         journal.check = segment.check().unwrap_or(end.check);
-        journal.active = Some(Active {
-            header,
-            path,
-            file,
-            at,
-            size,
-        });
+        journal.active = Some(Active { header, path, file, at, size });
     } else {
         seal(shared, survey, segment)?;
     }

@@ -105,11 +105,7 @@ impl<'a> Replay<'a> {
             return Ok(());
         }
         let expected = format!("commit {seq}, which follows commit {}", self.at.seq);
-        Err(Error::corrupt(
-            "journal",
-            expected,
-            "one that follows another",
-        ))
+        Err(Error::corrupt("journal", expected, "one that follows another"))
     }
 
     /// Takes one frame into the tail, and makes room in it where it is full.
@@ -132,12 +128,7 @@ impl<'a> Replay<'a> {
         batch.buf.extend_from_slice(payload);
         for group in Groups::new(payload) {
             let group = group.map_err(|e| e.at(format!("commit {seq}")))?;
-            let GroupRef {
-                log,
-                first,
-                section,
-                span,
-            } = group;
+            let GroupRef { log, first, section, span } = group;
             match self.live.part(log, first, &section)? {
                 Part::Whole => {
                     let span = at + span.0..at + span.1;
@@ -224,10 +215,8 @@ impl<'a> Replay<'a> {
                 header: &header,
                 payload,
             };
-            let mut before = Before {
-                entry: &|key| self.shared.entry(key),
-                tallies: &mut self.tallies,
-            };
+            let mut before =
+                Before { entry: &|key| self.shared.entry(key), tallies: &mut self.tallies };
             index_record(&indexed, &mut before, &mut batch.index)?;
             self.learn(log, &header, payload)?;
             self.named.take(log.kind, &header, &record)?;
@@ -236,21 +225,10 @@ impl<'a> Replay<'a> {
             head.next += 1;
         }
         let bytes = before.bytes + records.records.len() as u64;
-        let after = LogHead {
-            head,
-            bytes,
-            start: before.start,
-        };
+        let after = LogHead { head, bytes, start: before.start };
         self.heads.insert(log, after);
         let (count, prev) = (records.count, before.head.hash);
-        batch.groups.push(GroupMeta {
-            log,
-            first,
-            count,
-            prev,
-            head: after,
-            section,
-        });
+        batch.groups.push(GroupMeta { log, first, count, prev, head: after, section });
         Ok(())
     }
 
@@ -284,11 +262,7 @@ impl<'a> Replay<'a> {
                 hash = parent.hash;
             }
         }
-        Ok(LogHead {
-            head: Head { next: first, hash },
-            bytes: 0,
-            start: first,
-        })
+        Ok(LogHead { head: Head { next: first, hash }, bytes: 0, start: first })
     }
 
     fn origin(&mut self, log: LogId) -> Result<Origin> {
@@ -299,11 +273,7 @@ impl<'a> Replay<'a> {
             return Ok(*origin);
         }
         let entry = self.shared.kv.get(&keys::task(log.task))?.ok_or_else(|| {
-            Error::corrupt(
-                log.to_string(),
-                "a task that was opened",
-                "none of this number",
-            )
+            Error::corrupt(log.to_string(), "a task that was opened", "none of this number")
         })?;
         let origin = TaskEntry::decode(&entry)?.origin;
         self.origins.insert(log.task, origin);

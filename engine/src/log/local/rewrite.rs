@@ -38,14 +38,8 @@ pub(super) fn range(
 ) -> Result<u64> {
     let key = shared.key.as_ref();
     let mut commits = Commits::of(&shared.kv, key, first)?;
-    let files = Files {
-        dir: &shared.layout.archive(),
-        store: shared.config.store,
-        key,
-    };
-    files.write(first, last, numbers, |seq, frame| {
-        commits.payload(seq, frame)
-    })
+    let files = Files { dir: &shared.layout.archive(), store: shared.config.store, key };
+    files.write(first, last, numbers, |seq, frame| commits.payload(seq, frame))
 }
 
 /// Archive files that are written again.
@@ -162,32 +156,13 @@ impl<'a> Commits<'a> {
     }
 
     fn new(kv: &'a Kv, key: Option<&'a StoreKey>, tolerant: bool) -> Self {
-        Self {
-            kv,
-            key,
-            tolerant,
-            heap: BinaryHeap::new(),
-            cursors: HashMap::new(),
-            held: 0,
-        }
+        Self { kv, key, tolerant, heap: BinaryHeap::new(), cursors: HashMap::new(), held: 0 }
     }
 
     fn add(&mut self, log: LogId, at: Offset, end: Offset) -> Order {
-        let order = (
-            log.task.0,
-            matches!(log.kind, LogKind::Lineage(_)),
-            log.kind.number(),
-        );
+        let order = (log.task.0, matches!(log.kind, LogKind::Lineage(_)), log.kind.number());
         let block = None;
-        self.cursors.insert(
-            order,
-            Cursor {
-                log,
-                end,
-                at,
-                block,
-            },
-        );
+        self.cursors.insert(order, Cursor { log, end, at, block });
         order
     }
 
@@ -199,11 +174,7 @@ impl<'a> Commits<'a> {
             let (name, _) = self.kv.scan(&from, &to, true, 1).ok()?.pop()?;
             let first = keys::block_first(&name);
             let (block, _) = blocks::read(self.kv, self.key, cursor.log, first).ok()??;
-            block
-                .sections()
-                .filter_map(Result::ok)
-                .map(|s| s.seq)
-                .last()
+            block.sections().filter_map(Result::ok).map(|s| s.seq).last()
         };
         self.cursors.values().filter_map(last).max().unwrap_or(0)
     }
@@ -298,11 +269,7 @@ impl Cursor {
         let bytes = block.sections.get(*from..).unwrap_or_default();
         let mut sections = milepost_codec::Sections::new(bytes);
         let section = sections.next().ok_or_else(|| self.nothing())??;
-        Ok((
-            section.seq,
-            section.count,
-            bytes.len() - sections.rest().len(),
-        ))
+        Ok((section.seq, section.count, bytes.len() - sections.rest().len()))
     }
 
     /// Goes on with the next block that is there.

@@ -44,12 +44,7 @@ struct Stored {
 
 impl StoreConfig {
     pub(crate) fn new(store: StoreId, key: Option<String>) -> Self {
-        Self {
-            milepost: LAYOUT_VERSION,
-            store,
-            key,
-            sled_segment: super::kv::SEGMENT,
-        }
+        Self { milepost: LAYOUT_VERSION, store, key, sled_segment: super::kv::SEGMENT }
     }
 
     /// Writes both files. The second makes the folder a store.
@@ -112,9 +107,7 @@ impl StoreConfig {
     fn wrong(&self) -> Option<String> {
         let hex = |digit: u8| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
         if (self.key.as_ref()).is_some_and(|key| key.len() != KEY_DIGITS || !key.bytes().all(hex)) {
-            return Some(format!(
-                "a key id that is not {KEY_DIGITS} hexadecimal digits"
-            ));
+            return Some(format!("a key id that is not {KEY_DIGITS} hexadecimal digits"));
         }
         if self.milepost != LAYOUT_VERSION {
             return Some(format!("version {}", self.milepost));
@@ -130,10 +123,7 @@ impl StoreConfig {
     }
 
     fn encode(&self) -> Result<Vec<u8>> {
-        let stored = Stored {
-            config: self.clone(),
-            check: self.check()?,
-        };
+        let stored = Stored { config: self.clone(), check: self.check()? };
         let mut text =
             serde_json::to_vec_pretty(&stored).map_err(|e| Error::invalid(e.to_string()))?;
         text.push(b'\n');
@@ -191,9 +181,6 @@ fn read_one(path: &Path) -> Result<StoreConfig> {
 /// Whether these are settings of this version but for their number: with it, they pass their check.
 fn is_flipped(stored: &serde_json::Result<Stored>) -> bool {
     let Ok(stored) = stored else { return false };
-    let config = StoreConfig {
-        milepost: LAYOUT_VERSION,
-        ..stored.config.clone()
-    };
+    let config = StoreConfig { milepost: LAYOUT_VERSION, ..stored.config.clone() };
     config.check().is_ok_and(|check| check == stored.check)
 }

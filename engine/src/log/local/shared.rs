@@ -115,10 +115,7 @@ impl UnderWay {
         if let Some(count) = inner.under_way.get_mut(turn) {
             *count += 1;
         }
-        Self {
-            shared: Arc::clone(shared),
-            turn,
-        }
+        Self { shared: Arc::clone(shared), turn }
     }
 }
 
@@ -260,13 +257,7 @@ impl Shared {
             self.packs.end()
         };
         let mut position = self.position.lock();
-        let mut next = Applied {
-            seq,
-            check,
-            packs,
-            synced: self.packs.synced(),
-            ..*position
-        };
+        let mut next = Applied { seq, check, packs, synced: self.packs.synced(), ..*position };
         let mut digests = position.digests;
         self.kv.apply_counted(puts, &mut digests, |digests| {
             next.digests = digests;
@@ -307,16 +298,11 @@ impl Shared {
     }
 
     pub(super) fn stored_head(&self, log: LogId) -> Result<Option<LogHead>> {
-        self.kv
-            .get(&keys::head(log))?
-            .map(|bytes| LogHead::decode(&bytes))
-            .transpose()
+        self.kv.get(&keys::head(log))?.map(|bytes| LogHead::decode(&bytes)).transpose()
     }
 
     pub(super) fn journal_wants_spare(&self) -> Option<u64> {
-        self.journal
-            .try_lock()
-            .and_then(|journal| journal.as_ref().and_then(Journal::wants_spare))
+        self.journal.try_lock().and_then(|journal| journal.as_ref().and_then(Journal::wants_spare))
     }
 
     pub(super) fn poison(&self, error: &Error) {

@@ -115,9 +115,7 @@ impl Segment {
 
     /// Where the next frame would begin.
     pub(crate) fn end(&self) -> u64 {
-        self.frames
-            .last()
-            .map_or(SEGMENT_HEADER_LEN as u64, |frame| frame.end)
+        self.frames.last().map_or(SEGMENT_HEADER_LEN as u64, |frame| frame.end)
     }
 
     /// How many bytes after the last frame are what is left of another: in a fresh file all that are
@@ -163,25 +161,13 @@ impl Segment {
     /// between them, from the first on.
     pub(crate) fn sound(&self) -> Result<&SegmentHeader> {
         let Some(header) = &self.header else {
-            let found = if self.foreign {
-                "another store's"
-            } else {
-                "other bytes"
-            };
+            let found = if self.foreign { "another store's" } else { "other bytes" };
             let place = self.path.display().to_string();
-            return Err(Error::corrupt(
-                place,
-                "the header of a segment of this store",
-                found,
-            ));
+            return Err(Error::corrupt(place, "the header of a segment of this store", found));
         };
         if let Some(at) = self.given_up {
             let place = format!("{} at byte {at}", self.path.display());
-            return Err(Error::corrupt(
-                place,
-                "frames",
-                "much that looks like one and is none",
-            ));
+            return Err(Error::corrupt(place, "frames", "much that looks like one and is none"));
         }
         let (mut at, mut seq, mut check) = (SEGMENT_HEADER_LEN as u64, header.first, header.prev);
         for frame in &self.frames {
@@ -217,10 +203,7 @@ impl Segment {
 /// The payload of a frame that was surveyed.
 pub(crate) fn payload<'a>(bytes: &'a [u8], frame: &FrameAt) -> Result<&'a [u8]> {
     let start = frame.at as usize + FRAME_HEADER_LEN;
-    let len = bytes
-        .get(frame.at as usize..)
-        .and_then(FrameHeader::payload_len)
-        .unwrap_or_default();
+    let len = bytes.get(frame.at as usize..).and_then(FrameHeader::payload_len).unwrap_or_default();
     bytes.get(start..start + len).ok_or_else(|| {
         Error::corrupt(
             format!("commit {}", frame.seq),
@@ -231,10 +214,7 @@ pub(crate) fn payload<'a>(bytes: &'a [u8], frame: &FrameAt) -> Result<&'a [u8]> 
 }
 
 fn from(bytes: &[u8], at: u64) -> &[u8] {
-    usize::try_from(at)
-        .ok()
-        .and_then(|at| bytes.get(at..))
-        .unwrap_or_default()
+    usize::try_from(at).ok().and_then(|at| bytes.get(at..)).unwrap_or_default()
 }
 
 #[cfg(test)]

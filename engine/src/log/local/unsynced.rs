@@ -15,9 +15,7 @@ use crate::log::IndexPut;
 pub(super) fn forget_lost(kv: &Kv, packs: &Packs, applied: &Applied) -> Result<()> {
     let mut gone: Vec<IndexPut> = Vec::new();
     kv.walk(&keys::all(Kind::Chunk), &mut |key, value| {
-        let place = Place::decode(value)
-            .ok()
-            .filter(|place| *place >= applied.synced);
+        let place = Place::decode(value).ok().filter(|place| *place >= applied.synced);
         if let (Some(place), Some(id)) = (place, keys::chunk_id(key))
             && packs.read(&id, place).is_err()
         {

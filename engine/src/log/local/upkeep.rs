@@ -56,10 +56,7 @@ fn at(dir: &Path) -> Result<Layout> {
     let layout = Layout::new(dir);
     match layout.exists() {
         true => Ok(layout),
-        false => Err(Error::not_found(format!(
-            "there is no Milepost store in {}",
-            dir.display()
-        ))),
+        false => Err(Error::not_found(format!("there is no Milepost store in {}", dir.display()))),
     }
 }
 

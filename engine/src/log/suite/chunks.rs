@@ -51,10 +51,7 @@ fn chunks_that_are_put_together_are_stored_once_and_read_one_by_one() {
         assert_eq!(ids, expected, "in their order");
         assert_eq!(ids[7], alone);
         let size = subject.log.disk_bytes().unwrap().packs;
-        assert_eq!(
-            subject.log.put_chunks(&slices(&contents)).unwrap(),
-            ids[..200]
-        );
+        assert_eq!(subject.log.put_chunks(&slices(&contents)).unwrap(), ids[..200]);
         assert_eq!(subject.log.put_chunk(&contents[9], false).unwrap(), ids[9]);
         subject.log.sync_chunks().unwrap();
         subject.append(&names(0..1, 10), &[]);
@@ -62,10 +59,7 @@ fn chunks_that_are_put_together_are_stored_once_and_read_one_by_one() {
         for (id, content) in ids.iter().zip(&contents).rev() {
             assert_eq!(subject.log.get_chunk(id).unwrap().as_ref(), Some(content));
         }
-        assert_eq!(
-            subject.log.put_chunks(&slices(&contents)).unwrap(),
-            ids[..200]
-        );
+        assert_eq!(subject.log.put_chunks(&slices(&contents)).unwrap(), ids[..200]);
         assert_eq!(subject.log.disk_bytes().unwrap().packs, size, "once");
         assert_eq!(subject.log.damaged_chunks(), (0, 0));
         assert_eq!(subject.log.put_chunks(&[]).unwrap(), []);

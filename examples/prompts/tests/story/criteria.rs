@@ -26,11 +26,7 @@ fn criterion_1_each_finished_layer_is_a_checkpoint_that_a_kill_leaves() {
         killed(&store, 1);
         let engine = Engine::open(&store, Options::default()).unwrap();
         let newest = checkpoints(&engine, 1000);
-        let state = |mark| {
-            at(&engine, mark)
-                .step
-                .map(|step| (step.number, step.status))
-        };
+        let state = |mark| at(&engine, mark).step.map(|step| (step.number, step.status));
         let ends = newest.iter().filter_map(state);
         let ends = ends.filter(|(_, status)| *status == StepStatus::Finished);
         let mut ends: Vec<_> = ends.map(|(step, _)| step).collect();
@@ -56,10 +52,7 @@ fn criterion_2_a_checkpoint_has_the_whole_state_and_its_id_verifies() {
     assert_eq!(state.previous_phase.as_deref(), Some("generating"));
     assert_eq!(state.control, RunControl::Running);
     let view = View::at(&engine, state.clone()).unwrap();
-    assert!(
-        view.prompt.starts_with("Help the customer. "),
-        "a better one"
-    );
+    assert!(view.prompt.starts_with("Help the customer. "), "a better one");
     assert_eq!(view.rules.learned.len(), 1, "of round 1");
     assert_eq!((view.patterns.len(), view.candidates.len()), (3, 4));
     let names: Vec<_> = state.artifacts.keys().map(String::as_str).collect();
@@ -67,10 +60,7 @@ fn criterion_2_a_checkpoint_has_the_whole_state_and_its_id_verifies() {
     assert!(view.guidance.is_empty());
 
     // Task, branch, parent, lineage type, time and checksum are the checkpoint's own.
-    assert_eq!(
-        (mark.task.as_str(), mark.lineage),
-        ("prompts", LineageId(0))
-    );
+    assert_eq!((mark.task.as_str(), mark.lineage), ("prompts", LineageId(0)));
     let before = checkpoints(&engine, 1000);
     let before = before.iter().find(|other| other.mark < mark.mark).unwrap();
     assert_eq!(mark.parent, Some(before.id), "the one of the layer before");
@@ -97,10 +87,7 @@ fn criterion_3_of_more_than_ten_states_the_old_ones_are_let_go_of_and_are_there_
     assert_eq!(marks.len() as u64, ROUNDS * LAYERS);
     for mark in marks.iter().rev().chain(&marks) {
         let point = engine.point(&format!("@{}", mark.id)).unwrap();
-        assert_eq!(
-            at(&engine, mark),
-            engine.state(&RunReducer, &point).unwrap()
-        );
+        assert_eq!(at(&engine, mark), engine.state(&RunReducer, &point).unwrap());
         assert!(engine.stats().unwrap().kept.states <= 10);
     }
     let kept = engine.stats().unwrap().kept;
@@ -138,10 +125,7 @@ fn criterion_4_five_minutes_after_the_last_pause_resume_or_edit_an_idle_run_is_s
     assert_eq!(saved(), None, "nothing is unsaved");
     // What was saved is what the person did.
     let view = View::at(&engine, at(&engine, &checkpoints(&engine, 1)[0])).unwrap();
-    assert_eq!(
-        (view.candidates, view.guidance),
-        (vec!["By hand.".into()], vec!["shorter".into()])
-    );
+    assert_eq!((view.candidates, view.guidance), (vec!["By hand.".into()], vec!["shorter".into()]));
 }
 
 /// Refuses each checkpoint, and counts alerts.

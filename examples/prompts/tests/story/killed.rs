@@ -44,10 +44,7 @@ fn a_process_that_is_killed_after_any_number_of_layers_ends_as_one_that_is_not()
         let engine = Engine::open(&store, Options::default()).unwrap();
         assert_eq!(end(&engine), expected, "killed after {layers}");
         // The model was asked for each answer once, whichever process it was.
-        let mut asked: Vec<_> = said
-            .lines()
-            .filter(|line| line.contains("asks: "))
-            .collect();
+        let mut asked: Vec<_> = said.lines().filter(|line| line.contains("asks: ")).collect();
         assert_eq!(asked.len() as u64, count, "killed after {layers}");
         asked.sort_unstable();
         asked.dedup();
@@ -94,9 +91,7 @@ fn what_is_done_stays_done_when_it_is_run_again() {
     let run = new_run(&engine);
     go(&engine, &run);
     let head = run.task().head().unwrap();
-    let mut again = Optimizer::take_up(&engine, &run)
-        .unwrap()
-        .tell(|told| panic!("{told:?}"));
+    let mut again = Optimizer::take_up(&engine, &run).unwrap().tell(|told| panic!("{told:?}"));
     assert_eq!(again.go().unwrap(), End::Done);
     drop(again);
     assert_eq!(run.task().head().unwrap(), head);

@@ -5,12 +5,7 @@
 //! people.rs    pauses, guidance, edits, going back
 //! killed.rs    kills, and what is asked twice
 //! ```
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 mod criteria;
 mod killed;
@@ -29,11 +24,7 @@ const LAYERS: u64 = 4;
 
 /// As the program has it.
 fn brief() -> Brief {
-    Brief {
-        prompt: "Help the customer.".into(),
-        rounds: ROUNDS,
-        seed: 7,
-    }
+    Brief { prompt: "Help the customer.".into(), rounds: ROUNDS, seed: 7 }
 }
 
 /// An engine in memory whose clock the test moves.
@@ -60,10 +51,7 @@ fn run_again(engine: &Engine) -> Run {
 fn go(engine: &Engine, run: &Run) -> Vec<(Place, Checkpoint)> {
     let mut ends = Vec::new();
     let mut optimizer = Optimizer::take_up(engine, run).unwrap().tell(|told| {
-        if let Told::Finished {
-            place, checkpoint, ..
-        } = told
-        {
+        if let Told::Finished { place, checkpoint, .. } = told {
             ends.push((*place, checkpoint.unwrap().clone()));
         }
         Ok(())

@@ -22,8 +22,7 @@ fn pause_behind(engine: &Engine, run: &Run, behind: Place, act: impl Fn(&Task) +
         scope.spawn(move || {
             at_place.recv().unwrap();
             let task = engine.task("prompts").unwrap();
-            task.change_control(RunControl::Paused, Some("let me look"))
-                .unwrap();
+            task.change_control(RunControl::Paused, Some("let me look")).unwrap();
             paused.send(()).unwrap();
             let head = task.head().unwrap();
             std::thread::sleep(Duration::from_millis(20));
@@ -55,14 +54,8 @@ fn criterion_8_guidance_and_edits_of_a_pause_are_in_the_next_checkpoint_and_back
     });
     let (mark, view) = at_the_end_of(&engine, 2);
     assert_eq!(view.guidance, ["shorter"]);
-    assert_eq!(
-        view.candidates[0], BY_HAND,
-        "and behind it those of the model"
-    );
-    let longest = view.candidates[1..]
-        .iter()
-        .map(|p| p.split(' ').count())
-        .max();
+    assert_eq!(view.candidates[0], BY_HAND, "and behind it those of the model");
+    let longest = view.candidates[1..].iter().map(|p| p.split(' ').count()).max();
     assert!(longest.unwrap() < 13, "{:?}", view.candidates);
     assert_eq!(at(&engine, &mark).control, RunControl::Running);
     let (_, chosen) = at_the_end_of(&engine, 4);
@@ -144,16 +137,10 @@ fn a_rollback_with_other_guidance_goes_another_way_and_can_be_undone() {
     let task = engine.restore(&point, Some("shorter")).unwrap();
     guide(&task, "shorter").unwrap();
     let second = run_again(&engine);
-    assert_eq!(
-        View::of(&engine, &second).unwrap().prompt,
-        of_round_1.prompt
-    );
+    assert_eq!(View::of(&engine, &second).unwrap().prompt, of_round_1.prompt);
     go(&engine, &second);
     let (short, better) = end(&engine);
-    assert!(
-        short.starts_with(&of_round_1.prompt) && short.len() < long.len(),
-        "{short}"
-    );
+    assert!(short.starts_with(&of_round_1.prompt) && short.len() < long.len(), "{short}");
     assert!(better > points, "{better:?} {points:?}");
     let lineages = task.lineages().unwrap();
     let types: BTreeMap<_, _> = lineages.iter().map(|l| (l.id.0, l.lineage_type)).collect();
@@ -174,9 +161,9 @@ fn somebody_who_goes_back_in_the_middle_of_a_layer_takes_the_optimizer_along() {
     let (mut back, mut went) = (None, Vec::new());
     let mut optimizer = Optimizer::take_up(&engine, &run).unwrap().tell(|told| {
         match told {
-            Told::Finished {
-                place, checkpoint, ..
-            } if *place == Place::of_step(4) => back = checkpoint.map(|mark| mark.id),
+            Told::Finished { place, checkpoint, .. } if *place == Place::of_step(4) => {
+                back = checkpoint.map(|mark| mark.id)
+            }
             Told::Answered(place) if *place == Place::of_step(7) => {
                 if let Some(id) = back.take() {
                     engine.restore(&engine.point(&format!("@{id}"))?, None)?;
@@ -207,10 +194,7 @@ fn an_artifact_that_was_edited_into_something_else_is_an_error_that_says_what_to
     let error = Optimizer::take_up(&engine, &run).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     let said = error.to_string();
-    assert!(
-        said.contains("`candidate_prompts`") && said.contains("edit it again"),
-        "{said}"
-    );
+    assert!(said.contains("`candidate_prompts`") && said.contains("edit it again"), "{said}");
     let task = engine.start_task("other", "ana").unwrap();
     let other = Run::of(task, options().autosave_after(None)).unwrap();
     let error = Optimizer::take_up(&engine, &other).unwrap_err();

@@ -9,23 +9,12 @@ use crate::reducer::fold;
 use crate::run::MessageRange;
 
 fn event(offset: Offset, body: Body) -> Event {
-    let header = Header {
-        kind: body.kind(),
-        ..Header::default()
-    };
-    Event {
-        lineage: LineageId(0),
-        offset,
-        header,
-        body: Some(body),
-    }
+    let header = Header { kind: body.kind(), ..Header::default() };
+    Event { lineage: LineageId(0), offset, header, body: Some(body) }
 }
 
 fn erased(offset: Offset, line: Value) -> Event {
-    Event {
-        body: None,
-        ..event(offset, Body::from_json(&line.to_string()).unwrap())
-    }
+    Event { body: None, ..event(offset, Body::from_json(&line.to_string()).unwrap()) }
 }
 
 /// The state after JSON lines, at offsets from 0.
@@ -34,13 +23,7 @@ fn after(lines: &[Value]) -> RunState {
         .iter()
         .zip(0..)
         .map(|(line, offset)| Body::from_json(&line.to_string()).map(|body| event(offset, body)));
-    fold(
-        &RunReducer,
-        RunReducer.initial(),
-        events,
-        &MemoryChunks::default(),
-    )
-    .unwrap()
+    fold(&RunReducer, RunReducer.initial(), events, &MemoryChunks::default()).unwrap()
 }
 
 fn control(from: &str, to: &str) -> Value {
@@ -50,12 +33,10 @@ fn control(from: &str, to: &str) -> Value {
 #[test]
 fn a_root_sets_what_its_initial_object_says() {
     let root = "11".repeat(32);
-    let state = after(&[
-        json!({"kind": "lineage_opened", "lineage_type": "root", "initial": {
-            "prompt": "p", "rules": ["r"], "artifacts": {"a": 1, "gone": null}, "variables": {"v": 1},
-            "context": {"c": 1}, "phase": "draft", "iteration": 3, "workspace": root, "mine": true,
-        }}),
-    ]);
+    let state = after(&[json!({"kind": "lineage_opened", "lineage_type": "root", "initial": {
+        "prompt": "p", "rules": ["r"], "artifacts": {"a": 1, "gone": null}, "variables": {"v": 1},
+        "context": {"c": 1}, "phase": "draft", "iteration": 3, "workspace": root, "mine": true,
+    }})]);
     assert_eq!(state.prompt.as_deref(), Some("p"));
     assert_eq!(state.rules, Some(Json::new(r#"["r"]"#).unwrap()));
     assert_eq!(state.artifacts.keys().collect::<Vec<_>>(), ["a"]);
@@ -63,10 +44,7 @@ fn a_root_sets_what_its_initial_object_says() {
         (state.variables.text(), state.context.text()),
         (r#"{"v":1}"#.into(), r#"{"c":1}"#.into())
     );
-    assert_eq!(
-        (state.phase.as_deref(), state.iteration),
-        (Some("draft"), 3)
-    );
+    assert_eq!((state.phase.as_deref(), state.iteration), (Some("draft"), 3));
     assert_eq!(state.workspace, Some(Hash([0x11; 32])));
     assert_eq!(state.last_error, None);
 }
@@ -96,16 +74,8 @@ fn a_fork_a_mark_a_restore_and_what_is_unknown_change_nothing() {
     ]);
     assert_eq!(state, RunState::default());
     let mut state = RunState::default();
-    let unknown = event(
-        0,
-        Body::Unknown {
-            kind: 9999,
-            payload: vec![1],
-        },
-    );
-    RunReducer
-        .apply(&mut state, &unknown, &MemoryChunks::default())
-        .unwrap();
+    let unknown = event(0, Body::Unknown { kind: 9999, payload: vec![1] });
+    RunReducer.apply(&mut state, &unknown, &MemoryChunks::default()).unwrap();
     assert_eq!(state, RunState::default());
 }
 
@@ -122,13 +92,7 @@ fn an_illegal_change_of_control_changes_nothing_but_the_last_error() {
         let error = state.last_error.clone().unwrap();
         assert_eq!(error.offset, 0);
         assert!(error.message.contains(named), "{}", error.message);
-        assert_eq!(
-            RunState {
-                last_error: None,
-                ..state
-            },
-            RunState::default()
-        );
+        assert_eq!(RunState { last_error: None, ..state }, RunState::default());
     }
 }
 
@@ -157,10 +121,7 @@ fn phases_and_steps_follow_their_events() {
         json!({"kind": "step_finished", "step": 1, "metrics": {"loss": "NaN"}}),
         json!({"kind": "step_started", "step": 2, "name": "m", "iteration": 5}),
     ]);
-    assert_eq!(
-        (state.phase.as_deref(), state.previous_phase.as_deref()),
-        (Some("b"), Some("a"))
-    );
+    assert_eq!((state.phase.as_deref(), state.previous_phase.as_deref()), (Some("b"), Some("a")));
     assert_eq!(state.iteration, 5);
     let step = state.step.clone().unwrap();
     assert_eq!((step.number, step.status), (2, StepStatus::Running));
@@ -176,24 +137,10 @@ fn phases_and_steps_follow_their_events() {
 fn calls_are_open_until_they_are_answered() {
     let call = |id: &str| json!({"kind": "tool_called", "call": id, "tool": "t", "arguments": {}});
     let answer = |id: &str| json!({"kind": "tool_returned", "call": id});
-    let state = after(&[
-        call("1"),
-        call("2"),
-        answer("1"),
-        answer("1"),
-        answer("x"),
-        call("2"),
-    ]);
+    let state = after(&[call("1"), call("2"), answer("1"), answer("1"), answer("x"), call("2")]);
     assert_eq!(state.open_calls.keys().collect::<Vec<_>>(), ["2"]);
     assert_eq!(state.open_calls["2"].offset, 5);
-    assert_eq!(
-        (
-            state.finished_calls,
-            state.abandoned_calls,
-            state.messages.len()
-        ),
-        (1, 1, 6)
-    );
+    assert_eq!((state.finished_calls, state.abandoned_calls, state.messages.len()), (1, 1, 6));
 }
 
 #[test]
@@ -203,23 +150,11 @@ fn calls_that_nobody_answers_do_not_pile_up() {
     let arguments = Json::string(&"x".repeat(ARGUMENTS_MAX));
     for offset in 0..5_000 {
         let (call, tool) = (format!("{offset}"), "t".into());
-        let body = ToolCalled {
-            call,
-            tool,
-            arguments: arguments.clone(),
-        };
-        RunReducer
-            .apply(&mut state, &event(offset, body.into()), &chunks)
-            .unwrap();
+        let body = ToolCalled { call, tool, arguments: arguments.clone() };
+        RunReducer.apply(&mut state, &event(offset, body.into()), &chunks).unwrap();
     }
-    let long = ToolCalled {
-        call: "c".repeat(2_000),
-        tool: "t".into(),
-        arguments: Json::null(),
-    };
-    RunReducer
-        .apply(&mut state, &event(5_000, long.into()), &chunks)
-        .unwrap();
+    let long = ToolCalled { call: "c".repeat(2_000), tool: "t".into(), arguments: Json::null() };
+    RunReducer.apply(&mut state, &event(5_000, long.into()), &chunks).unwrap();
     assert!(state.open_calls.len() <= OPEN_CALLS_MAX);
     assert_eq!(state.open_calls.len() as u64 + state.abandoned_calls, 5_001);
     assert!(state.open_calls["4999"].arguments.is_none());
@@ -238,19 +173,9 @@ fn an_erased_body_leaves_what_its_kind_allows() {
     ] {
         RunReducer.apply(&mut state, &event, &chunks).unwrap();
     }
-    assert_eq!(
-        (
-            state.messages.len(),
-            state.guidance.len(),
-            state.prompt.clone()
-        ),
-        (2, 0, None)
-    );
+    assert_eq!((state.messages.len(), state.guidance.len(), state.prompt.clone()), (2, 0, None));
     let shown = state.to_json(&chunks, MessageRange::All).unwrap();
-    assert_eq!(
-        shown["messages"][0],
-        json!({"kind": "message", "erased": true, "offset": 0})
-    );
+    assert_eq!(shown["messages"][0], json!({"kind": "message", "erased": true, "offset": 0}));
     assert_eq!(shown["messages"][1]["kind"], "tool_returned");
 }
 
@@ -260,18 +185,13 @@ fn json_shows_the_messages_that_were_asked_for() {
     let mut state = RunState::default();
     for offset in 0..5 {
         let body = Message::text("user", &format!("m{offset}")).into();
-        RunReducer
-            .apply(&mut state, &event(offset, body), &chunks)
-            .unwrap();
+        RunReducer.apply(&mut state, &event(offset, body), &chunks).unwrap();
     }
     let shown = |range| {
         let shown = state.to_json(&chunks, range).unwrap();
         assert_eq!(shown["message_count"], 5);
         let messages = shown["messages"].as_array().unwrap();
-        messages
-            .iter()
-            .map(|m| m["content"].as_str().unwrap().to_owned())
-            .collect::<Vec<_>>()
+        messages.iter().map(|m| m["content"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(shown(MessageRange::None), [""; 0]);
     assert_eq!(shown(MessageRange::Last(2)), ["m3", "m4"]);
@@ -283,17 +203,10 @@ fn json_shows_the_messages_that_were_asked_for() {
 fn a_message_that_nests_as_deep_as_may_be_is_shown() {
     let deep = format!("{}1e400{}", "[".repeat(100), "]".repeat(100));
     let content = Some(Json::new(deep).unwrap());
-    let message = Message {
-        role: "user".into(),
-        content,
-        name: None,
-        extra: None,
-    };
+    let message = Message { role: "user".into(), content, name: None, extra: None };
     let chunks = MemoryChunks::default();
     let mut state = RunState::default();
-    RunReducer
-        .apply(&mut state, &event(0, message.into()), &chunks)
-        .unwrap();
+    RunReducer.apply(&mut state, &event(0, message.into()), &chunks).unwrap();
     let shown = state.to_json(&chunks, MessageRange::All).unwrap();
     let mut content = &shown["messages"][0]["content"];
     while let Value::Array(items) = content {
@@ -345,10 +258,7 @@ fn a_damaged_state_is_an_error_and_no_panic() {
     ]);
     let good = state.encode();
     for len in 0..good.len() {
-        assert_eq!(
-            RunState::decode(&good[..len]).unwrap_err().kind(),
-            ErrorKind::Corrupt
-        );
+        assert_eq!(RunState::decode(&good[..len]).unwrap_err().kind(), ErrorKind::Corrupt);
     }
     for at in 0..good.len() {
         for bit in 0..8 {

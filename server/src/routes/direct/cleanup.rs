@@ -130,9 +130,7 @@ fn clean(
     let plan = engine.plan_retention(&policy)?;
     let others = |task: &milepost::TaskPlan| who.sees().is_some_and(|own| own != task.user);
     if plan.tasks.iter().any(others) {
-        return Err(no_thread(milepost::Error::not_found(format!(
-            "there is no task `{target}`"
-        ))));
+        return Err(no_thread(milepost::Error::not_found(format!("there is no task `{target}`"))));
     }
     let RetentionReport { tasks, .. } = engine.apply_retention(&plan, &mut |_, _| {})?;
     let failed = tasks.iter().filter(|task| task.error.is_some()).count();

@@ -103,11 +103,7 @@ pub(super) async fn stats(
     // Those with most of them first.
     let most = |thread: &Thread| std::cmp::Reverse(thread.checkpoint_count);
     user.threads.sort_by_key(most);
-    let stats = Stats::User {
-        operation_type: "user_stats",
-        user,
-        timestamp,
-    };
+    let stats = Stats::User { operation_type: "user_stats", user, timestamp };
     Ok(Json(Answer::well(message, stats)))
 }
 
@@ -115,10 +111,10 @@ pub(super) async fn stats(
 fn of(tasks: Vec<TaskStats>) -> Vec<User> {
     let mut users: BTreeMap<String, Vec<Thread>> = BTreeMap::new();
     for task in tasks {
-        users.entry(task.user).or_default().push(Thread {
-            thread_id: task.task,
-            checkpoint_count: task.checkpoints,
-        });
+        users
+            .entry(task.user)
+            .or_default()
+            .push(Thread { thread_id: task.task, checkpoint_count: task.checkpoints });
     }
     let users = users.into_iter().map(|(user_id, mut threads)| {
         threads.sort_by(|a, b| a.thread_id.cmp(&b.thread_id));

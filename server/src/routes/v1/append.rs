@@ -73,9 +73,7 @@ fn lines(bytes: &[u8]) -> Result<Append, String> {
     let (mut bodies, mut mark) = (Vec::new(), None);
     for (number, line) in lines {
         if mark.is_some() {
-            return Err(format!(
-                "line {number} is behind the mark, which is the last"
-            ));
+            return Err(format!("line {number} is behind the mark, which is the last"));
         }
         let line = object(line).and_then(LineGiven::read);
         match line.map_err(|why| format!("line {number}: {why}"))? {

@@ -73,11 +73,7 @@ async fn blame(
         let tag = seen.tag.clone().erased(view.erased(&seen.point)?);
         Tagged::unless(&known, tag, || {
             let blamed = view.blame(&seen.point, &query.pointer, query.history)?;
-            Ok(Json(BlamedForm::of(
-                &seen.point.task,
-                &query.pointer,
-                blamed,
-            )))
+            Ok(Json(BlamedForm::of(&seen.point.task, &query.pointer, blamed)))
         })
     })
     .await

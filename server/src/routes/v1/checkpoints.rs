@@ -19,10 +19,7 @@ use crate::who::Who;
 use crate::wrong::Wrong;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(list))
-        .routes(routes!(all))
-        .routes(routes!(one))
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(all)).routes(routes!(one))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -169,9 +166,7 @@ async fn one(
 ) -> Result<Tagged<Json<CheckpointForm>>, Wrong> {
     app.work(move |engine| {
         let checkpoint = View::of(engine, &who).checkpoint(&id)?;
-        Tagged::unless(&known, Tag::new(checkpoint.id), || {
-            Ok(Json(checkpoint.into()))
-        })
+        Tagged::unless(&known, Tag::new(checkpoint.id), || Ok(Json(checkpoint.into())))
     })
     .await
 }

@@ -87,11 +87,7 @@ async fn control(
     let changed = app.work(move |engine| change(&by, &View::of(engine, &by.who)));
     let changed = changed.await?;
     let repeated = changed.repeated;
-    Ok(answer(
-        StatusCode::OK,
-        &changed,
-        ControlForm { control, repeated },
-    ))
+    Ok(answer(StatusCode::OK, &changed, ControlForm { control, repeated }))
 }
 
 /// Changes the control from what it is; or finds the change that the key was used for.
@@ -118,9 +114,7 @@ fn change(task: &Task, by: &By, given: &ControlAsked) -> Result<Appended, Wrong>
             done => return done.map_err(refused),
         }
     }
-    Err(Wrong::conflict(
-        "others change the control all the time: ask again",
-    ))
+    Err(Wrong::conflict("others change the control all the time: ask again"))
 }
 
 /// Whether something was appended under the request's key.
@@ -223,9 +217,7 @@ async fn artifacts(
     if artifacts.is_empty() {
         return Err(Wrong::Invalid("no artifact is named".into()));
     }
-    let size = artifacts
-        .iter()
-        .map(|(name, value)| name.len() + value.text().len());
+    let size = artifacts.iter().map(|(name, value)| name.len() + value.text().len());
     let size = size.sum();
     let edited = move || Ok(ArtifactsEdited { artifacts }.into());
     let appended = appending::append(&app, by, Target::of(task), size, edited).await?;

@@ -163,19 +163,9 @@ async fn lines(
     });
     let answer = match found.await? {
         Tagged::Same(tag) => Tagged::Same(tag),
-        Tagged::New(
-            tag,
-            Range {
-                lineage, from, to, ..
-            },
-        ) => {
+        Tagged::New(tag, Range { lineage, from, to, .. }) => {
             let to = most.map_or(to, |most| to.min(from.saturating_add(most)));
-            let lines = Lines {
-                lineage,
-                next: from,
-                to,
-                before: from,
-            };
+            let lines = Lines { lineage, next: from, to, before: from };
             let body = streamed::body(app, &who, id, lines).await?;
             Tagged::New(tag, ([(header::CONTENT_TYPE, JSON_LINES)], body))
         }
@@ -249,18 +239,8 @@ struct Written {
 
 impl Page {
     fn of(range: Range, limit: usize) -> Self {
-        let now = Written {
-            next: range.from,
-            events: 0,
-            bytes: 0,
-            ended: false,
-        };
-        Self {
-            range,
-            limit,
-            now,
-            before: now,
-        }
+        let now = Written { next: range.from, events: 0, bytes: 0, ended: false };
+        Self { range, limit, now, before: now }
     }
 
     /// Writes one more event; false where the page is full.

@@ -23,9 +23,7 @@ use crate::who::Who;
 use crate::wrong::Wrong;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
-    let mut routes = OpenApiRouter::new()
-        .routes(routes!(list))
-        .routes(routes!(one));
+    let mut routes = OpenApiRouter::new().routes(routes!(list)).routes(routes!(one));
     // A description has no sign for the rest of a path.
     let described = &mut routes.get_openapi_mut().paths.paths;
     if let Some(file) = described.remove("/v1/points/{address}/files/{*path}") {
@@ -165,10 +163,7 @@ struct FileList {
 
 impl FileList {
     fn new(entries: Entries) -> Self {
-        Self {
-            entries: Some(entries),
-            any: false,
-        }
+        Self { entries: Some(entries), any: false }
     }
 }
 
@@ -209,9 +204,7 @@ impl<S: Sync> FromRequestParts<S> for FileAt {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Wrong> {
         let segments = parts.uri.path().strip_prefix("/v1/points/");
-        let (address, rest) = segments
-            .and_then(|path| path.split_once('/'))
-            .ok_or(Wrong::Bug)?;
+        let (address, rest) = segments.and_then(|path| path.split_once('/')).ok_or(Wrong::Bug)?;
         let path = rest.strip_prefix("files/").ok_or(Wrong::Bug)?;
         let address = String::from_utf8(decoded(address));
         Ok(Self {

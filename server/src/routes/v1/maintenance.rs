@@ -106,13 +106,9 @@ async fn verify(
         let (task, anchor) = (asked.task.as_deref(), asked.anchor.as_ref());
         let anchor = anchor.map(|anchor| anchor.text().parse::<Anchor>());
         // What is wrong with it is the sender's, and no damage of the store.
-        let anchor = anchor
-            .transpose()
-            .map_err(|error| Wrong::Invalid(error.to_string()))?;
+        let anchor = anchor.transpose().map_err(|error| Wrong::Invalid(error.to_string()))?;
         if task.is_some() && anchor.is_some() {
-            return Err(Wrong::Invalid(
-                "an anchor is of the whole store, not of a task".into(),
-            ));
+            return Err(Wrong::Invalid("an anchor is of the whole store, not of a task".into()));
         }
         let mut report = engine.verify(task, &mut |_, _| {})?;
         if let Some(anchor) = &anchor {
@@ -123,8 +119,7 @@ async fn verify(
         }
         Ok(Json(report.into()))
     };
-    app.work(move |engine| verify(&View::of(engine, &who)))
-        .await
+    app.work(move |engine| verify(&View::of(engine, &who))).await
 }
 
 /// Which checkpoints are kept, of which tasks.
@@ -161,9 +156,8 @@ impl RetentionAsked {
                         {\"keep_count\": 10}";
             return Err(Wrong::Invalid(text.into()));
         }
-        let mut policy = Retention::new()
-            .marks_only(self.marks_only)
-            .keep_lineages(!self.drop_lineages);
+        let mut policy =
+            Retention::new().marks_only(self.marks_only).keep_lineages(!self.drop_lineages);
         if let Some(Big(seconds)) = self.younger_than_seconds {
             policy = policy.younger_than(Duration::from_secs(seconds));
         }
@@ -256,6 +250,5 @@ async fn retain(
         let report = engine.apply_retention(&plan, &mut |_, _| {})?;
         Ok(Json(RetentionForm::done(plan, report)))
     };
-    app.work(move |engine| retain(&View::of(engine, &who)))
-        .await
+    app.work(move |engine| retain(&View::of(engine, &who))).await
 }

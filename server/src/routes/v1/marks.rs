@@ -18,9 +18,7 @@ use crate::view::View;
 use crate::wrong::Wrong;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(mark))
-        .routes(routes!(unmark))
+    OpenApiRouter::new().routes(routes!(mark)).routes(routes!(unmark))
 }
 
 /// A checkpoint to be marked.
@@ -130,7 +128,6 @@ async fn mark(
 )]
 async fn unmark(State(app): State<App>, by: By, Named(id): Named) -> Result<StatusCode, Wrong> {
     let by = by.unconditional()?;
-    app.work(move |engine| Ok(View::of(engine, &by.who).remove_checkpoint(&id)?))
-        .await?;
+    app.work(move |engine| Ok(View::of(engine, &by.who).remove_checkpoint(&id)?)).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -17,9 +17,7 @@ use crate::who::Who;
 use crate::wrong::Wrong;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(pins))
-        .routes(routes!(pin, unpin))
+    OpenApiRouter::new().routes(routes!(pins)).routes(routes!(pin, unpin))
 }
 
 /// The pinned checkpoints of a task: all of them.
@@ -107,7 +105,6 @@ async fn pin(
 )]
 async fn unpin(State(app): State<App>, by: By, Named(id): Named) -> Result<StatusCode, Wrong> {
     let by = by.unconditional()?;
-    app.work(move |engine| Ok(View::of(engine, &by.who).unpin(&id)?))
-        .await?;
+    app.work(move |engine| Ok(View::of(engine, &by.who).unpin(&id)?)).await?;
     Ok(StatusCode::NO_CONTENT)
 }

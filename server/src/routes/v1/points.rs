@@ -18,9 +18,7 @@ use crate::who::Who;
 use crate::wrong::Wrong;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(one))
-        .routes(routes!(event))
+    OpenApiRouter::new().routes(routes!(one)).routes(routes!(event))
 }
 
 /// A point that somebody may see.
@@ -120,10 +118,7 @@ async fn event(
         let tag = named(&point, Tag::new(hash)).erased(erased);
         Tagged::unless(&known, tag, || {
             let text = serde_json::to_vec(&EventAt::of(point, event, hash));
-            Ok((
-                [(header::CONTENT_TYPE, JSON)],
-                text.map_err(|_| Wrong::Bug)?,
-            ))
+            Ok(([(header::CONTENT_TYPE, JSON)], text.map_err(|_| Wrong::Bug)?))
         })
     })
     .await

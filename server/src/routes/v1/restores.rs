@@ -24,10 +24,7 @@ use crate::who::Who;
 use crate::wrong::Wrong;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(plan))
-        .routes(routes!(restore))
-        .routes(routes!(undo))
+    OpenApiRouter::new().routes(routes!(plan)).routes(routes!(restore)).routes(routes!(undo))
 }
 
 /// A restore.
@@ -156,8 +153,7 @@ async fn plan(
         drop(app.two(&shares, &who, points).await?);
     }
     let token = who.of_token().to_owned();
-    app.long_work(&token, move |engine| plan(&View::of(engine, &who)))
-        .await
+    app.long_work(&token, move |engine| plan(&View::of(engine, &who))).await
 }
 
 /// A task goes back to a point: it goes on with a new lineage there.
@@ -210,8 +206,7 @@ async fn restore(
         };
         Ok((StatusCode::CREATED, Json(form)))
     };
-    app.work(move |engine| by.during(|| restore(&View::of(engine, &by.who))))
-        .await
+    app.work(move |engine| by.during(|| restore(&View::of(engine, &by.who)))).await
 }
 
 /// Takes the last restore of a task back: it goes on with the lineage before.
@@ -253,6 +248,5 @@ async fn undo(
         });
         Ok(Json(RestoredForm::of(&done?)?))
     };
-    app.work(move |engine| by.during(|| undo(&View::of(engine, &by.who))))
-        .await
+    app.work(move |engine| by.during(|| undo(&View::of(engine, &by.who)))).await
 }

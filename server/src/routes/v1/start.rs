@@ -19,9 +19,7 @@ use crate::who::Who;
 use crate::wrong::Wrong;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(start))
-        .routes(routes!(delete))
+    OpenApiRouter::new().routes(routes!(start)).routes(routes!(delete))
 }
 
 /// A task to be started.
@@ -104,11 +102,7 @@ impl CountedStart {
     /// have. Admins start as many as they like, for themselves and for others.
     async fn count(app: &App, who: &Who, user: &str) -> Result<Option<Self>, Wrong> {
         let limited = who.sees().is_some();
-        let most = if limited {
-            app.options().tasks
-        } else {
-            u64::MAX
-        };
+        let most = if limited { app.options().tasks } else { u64::MAX };
         let mut fits = app.quotas().starts(user, most);
         if fits.is_none() && limited {
             let of_user = user.to_owned();

@@ -25,9 +25,7 @@ use crate::who::Who;
 use crate::wrong::Wrong;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(state))
-        .routes(routes!(diff))
+    OpenApiRouter::new().routes(routes!(state)).routes(routes!(diff))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]

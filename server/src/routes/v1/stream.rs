@@ -44,12 +44,7 @@ pub(super) async fn stream(
         Ok((task, place))
     });
     let (task, place) = found.await?;
-    let wanted = Wanted {
-        task,
-        place,
-        follow,
-        id,
-    };
+    let wanted = Wanted { task, place, follow, id };
     let body: Body = streams::open(app, &who, wanted).await?;
     let kind = HeaderValue::from_static("text/event-stream");
     let now = HeaderValue::from_static("no-store");
@@ -66,8 +61,5 @@ fn place(task: &Task, last: Option<Place>, from: Option<u64>) -> milepost::Resul
         Some(from) => from,
         None => lineage.info()?.begin,
     };
-    Ok(Place {
-        lineage: lineage.id(),
-        next,
-    })
+    Ok(Place { lineage: lineage.id(), next })
 }

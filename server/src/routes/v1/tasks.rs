@@ -17,10 +17,7 @@ use crate::who::Who;
 use crate::wrong::Wrong;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(list))
-        .routes(routes!(one))
-        .routes(routes!(lineages))
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(one)).routes(routes!(lineages))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -89,9 +86,7 @@ async fn one(
     Given(Nothing {}): Given<Nothing>,
 ) -> Result<Json<TaskForm>, Wrong> {
     let one = move |view: &View<'_>| Ok(TaskForm::from(view.task(&task)?.info()?));
-    app.work(move |engine| one(&View::of(engine, &who)))
-        .await
-        .map(Json)
+    app.work(move |engine| one(&View::of(engine, &who))).await.map(Json)
 }
 
 /// The lineages of a task, in the order in which they were opened.

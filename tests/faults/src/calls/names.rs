@@ -187,11 +187,7 @@ pub unsafe extern "C" fn rename(from: *const c_char, to: *const c_char) -> c_int
 pub unsafe extern "C" fn unlinkat(dir: c_int, path: *const c_char, flags: c_int) -> c_int {
     // SAFETY: the caller gives a path that ends in a zero byte.
     let name = unsafe { CStr::from_ptr(path) };
-    let what = if flags & libc::AT_REMOVEDIR == 0 {
-        What::Unlink
-    } else {
-        What::Rmdir
-    };
+    let what = if flags & libc::AT_REMOVEDIR == 0 { What::Unlink } else { What::Rmdir };
     name_by(dir, name, Class::Unlink, what, || {
         // SAFETY: as the caller has it.
         unsafe { libc::syscall(libc::SYS_unlinkat, dir, path, flags) }

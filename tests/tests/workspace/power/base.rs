@@ -18,13 +18,8 @@ use crate::{content, none};
 type Content = BTreeMap<PathBuf, (u32, Vec<u8>)>;
 
 /// Paths that no capture has when the restore begins: they stay as they are, whatever becomes of it.
-const NOT_RECORDED: [&str; 5] = [
-    "own",
-    "new/deep/own",
-    "closed/ignored.tmp",
-    "ignored.tmp",
-    "same folder/own",
-];
+const NOT_RECORDED: [&str; 5] =
+    ["own", "new/deep/own", "closed/ignored.tmp", "ignored.tmp", "same folder/own"];
 
 /// Files that have another name outside of the folder, which keeps what it has.
 const LINKED: [&str; 3] = ["changed", "run.sh", "goes"];
@@ -117,15 +112,7 @@ impl Base {
         }
         let disk = Disk::load(&dir).unwrap();
         let outside = content(&outside);
-        Self {
-            faults,
-            temp,
-            dir,
-            disk,
-            before,
-            after,
-            outside,
-        }
+        Self { faults, temp, dir, disk, before, after, outside }
     }
 
     /// Builds an image where the restore was begun.
@@ -148,10 +135,8 @@ impl Base {
     /// Goes back, or goes on with that, and gives what was done.
     pub(super) fn go(&self, more: &[(&str, &str)]) -> Vec<Op> {
         let trace = self.temp.path().join("trace");
-        let mut settings = vec![
-            (DIR, self.dir.to_str().unwrap()),
-            (faults::RECORD, trace.to_str().unwrap()),
-        ];
+        let mut settings =
+            vec![(DIR, self.dir.to_str().unwrap()), (faults::RECORD, trace.to_str().unwrap())];
         settings.extend_from_slice(more);
         let ended = faults::run(self.faults, CHILD, &self.dir, &settings);
         let killed = |(name, what): &(&str, &str)| *name == faults::FAIL && what.contains("kill");
@@ -183,8 +168,7 @@ impl Base {
             false => (&self.before, &self.after),
         };
         let as_expected = |what: &str, expected: &Content| {
-            self.compare(expected)
-                .map_err(|e| format!("I8, {what}: {e}, done {done}"))
+            self.compare(expected).map_err(|e| format!("I8, {what}: {e}, done {done}"))
         };
         as_expected("recovered", expected)?;
         let inode = |path: PathBuf| self.dir.join(path).metadata().unwrap().ino();
@@ -279,12 +263,7 @@ fn second_files(work: &Folder, random: &mut Random, many: usize) {
     work.bits("closed/inner", 0o755);
     work.write("changed", "two");
     work.write("large", random.bytes(90_000));
-    for path in [
-        "comes back",
-        "folder comes back",
-        "becomes folder",
-        "becomes file",
-    ] {
+    for path in ["comes back", "folder comes back", "becomes folder", "becomes file"] {
         work.remove(path);
     }
     for path in ["becomes link", "link", "was link", "empty"] {

@@ -8,44 +8,23 @@ use crate::scene::{Thing, Things, path};
 type Case<'a> = (Marks, Vec<Skip>, &'a [ChunkId], bool, bool);
 
 fn folder(marks: Marks) -> SeenFolder {
-    SeenFolder {
-        identity: (1, 1),
-        id: ChunkId([1; 32]),
-        counts: Counts::default(),
-        marks,
-    }
+    SeenFolder { identity: (1, 1), id: ChunkId([1; 32]), counts: Counts::default(), marks }
 }
 
 #[test]
 fn a_look_relies_on_the_last_one_only_where_that_would_be_decided_as_it_was() {
     let dir = tempfile::tempdir().unwrap();
-    let chunks = MemoryChunks {
-        quiet: true,
-        ..MemoryChunks::default()
-    };
+    let chunks = MemoryChunks { quiet: true, ..MemoryChunks::default() };
     let file = |name| Things::from([(path(name), Thing::File(Vec::new(), 0o644))]);
     let (seen, other) = (chunks.tree(&file("f")), chunks.tree(&file("left out")));
     let lost = ChunkId([7; 32]);
     let capture = ChunkId([9; 32]);
-    let skip = |reason| Skip {
-        path: PathBytes::from(&b"left out"[..]),
-        reason,
-        size: 0,
-    };
+    let skip = |reason| Skip { path: PathBytes::from(&b"left out"[..]), reason, size: 0 };
     let none = Marks::default();
     let [restless, ignored, limits] = [
-        Marks {
-            restless: true,
-            ..none
-        },
-        Marks {
-            ignored: true,
-            ..none
-        },
-        Marks {
-            limits: true,
-            ..none
-        },
+        Marks { restless: true, ..none },
+        Marks { ignored: true, ..none },
+        Marks { limits: true, ..none },
     ];
     use SkipReason::{Git, Ignored, Large, Limit};
     let cases: [Case<'_>; 20] = [
@@ -90,11 +69,7 @@ fn a_look_relies_on_the_last_one_only_where_that_would_be_decided_as_it_was() {
         };
         kept.end(watching, last, capture);
         let begun = kept.begin(asked).unwrap();
-        assert_eq!(
-            kept.folders(),
-            None,
-            "nothing is kept of a look that does not end"
-        );
+        assert_eq!(kept.folders(), None, "nothing is kept of a look that does not end");
         begun.since.map(|_| begun.left)
     };
     let asked = |recorded, without_limits| Asked {
@@ -113,28 +88,16 @@ fn a_look_relies_on_the_last_one_only_where_that_would_be_decided_as_it_was() {
         assert_eq!(left, enough.then_some(4), "case {n}");
     }
     let many = vec![skip(Ignored); SKIPS_MAX + 1];
-    assert_eq!(
-        begin(none, many[1..].to_vec(), &asked(&others, false), 1),
-        Some(0)
-    );
+    assert_eq!(begin(none, many[1..].to_vec(), &asked(&others, false), 1), Some(0));
     assert_eq!(begin(none, many, &asked(&others, false), 5), None);
     assert_eq!(begin(none, vec![], &asked(&usual, false), 0), None);
-    let known = |known| Asked {
-        known,
-        ..asked(&usual, false)
-    };
+    let known = |known| Asked { known, ..asked(&usual, false) };
     assert_eq!(begin(none, vec![], &known(Some(seen)), 5), None);
     assert_eq!(begin(none, vec![], &known(None), 5), None);
     let noting = MemoryChunks::default();
-    let noted = Asked {
-        chunks: &noting,
-        ..asked(&usual, false)
-    };
+    let noted = Asked { chunks: &noting, ..asked(&usual, false) };
     assert_eq!(begin(none, vec![], &noted, 5), None);
-    let elsewhere = Asked {
-        identity: (identity.0, identity.1 + 1),
-        ..asked(&usual, false)
-    };
+    let elsewhere = Asked { identity: (identity.0, identity.1 + 1), ..asked(&usual, false) };
     assert_eq!(begin(none, vec![], &elsewhere, 5), None);
 }
 

@@ -63,13 +63,7 @@ impl<'a> Build<'a> {
             meters,
             look: None,
         });
-        let build = Self {
-            shared,
-            live,
-            next: Arc::new(next),
-            before,
-            named: Named::default(),
-        };
+        let build = Self { shared, live, next: Arc::new(next), before, named: Named::default() };
         build.copy_chunk_places()?;
         Ok(build)
     }
@@ -133,14 +127,12 @@ impl<'a> Build<'a> {
         let mut puts: Vec<IndexPut> = Vec::new();
         let mut failed = Ok(());
         let kv = &self.next.kv;
-        self.shared
-            .kv
-            .walk(&keys::all(Kind::Chunk), &mut |key, value| {
-                puts.push((key.to_vec(), Some(value.to_vec())));
-                if puts.len() >= COPIED && failed.is_ok() {
-                    failed = kv.apply(std::mem::take(&mut puts));
-                }
-            })?;
+        self.shared.kv.walk(&keys::all(Kind::Chunk), &mut |key, value| {
+            puts.push((key.to_vec(), Some(value.to_vec())));
+            if puts.len() >= COPIED && failed.is_ok() {
+                failed = kv.apply(std::mem::take(&mut puts));
+            }
+        })?;
         failed?;
         kv.apply(puts)
     }
@@ -151,11 +143,9 @@ impl<'a> Build<'a> {
         let (shared, next) = (self.shared, &self.next);
         let mut lost: HashMap<LogId, u64> = HashMap::new();
         let mut notes = Vec::new();
-        shared
-            .kv
-            .walk(&keys::all(Kind::Snapshot), &mut |key, value| {
-                notes.push((key.to_vec(), value.to_vec()));
-            })?;
+        shared.kv.walk(&keys::all(Kind::Snapshot), &mut |key, value| {
+            notes.push((key.to_vec(), value.to_vec()));
+        })?;
         let mut puts: Vec<IndexPut> = Vec::new();
         for (key, value) in notes {
             let (log, at) = (keys::log_of(&key), keys::tail_u64(&key));
@@ -181,10 +171,7 @@ impl<'a> Build<'a> {
                     *lost.entry(log).or_insert(before.saturating_sub(now))
                 }
             };
-            let note = SnapshotNote {
-                log_bytes: note.log_bytes.saturating_sub(lost),
-                ..note
-            };
+            let note = SnapshotNote { log_bytes: note.log_bytes.saturating_sub(lost), ..note };
             let note = note.sealed(&key, shared.key.as_ref());
             puts.push((key, Some(note.encode())));
         }

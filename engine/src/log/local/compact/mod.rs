@@ -86,10 +86,7 @@ impl LocalLog {
         shared.check_open()?;
         self.check_writable()?;
         let Some(_one) = shared.compacting.try_lock() else {
-            return Err(Error::new(
-                ErrorKind::Conflict,
-                "a compaction is under way already",
-            ));
+            return Err(Error::new(ErrorKind::Conflict, "a compaction is under way already"));
         };
         let first_pack = shared.packs.begin_another()?;
         shared.fresh.begin();
@@ -168,9 +165,7 @@ impl LocalLog {
         let _ = self.wakes.send(Wake::Look);
         let waits = || {
             let sealed = shared.shelf.sealed.lock();
-            sealed
-                .front()
-                .is_some_and(|first| Some(first.last) <= until)
+            sealed.front().is_some_and(|first| Some(first.last) <= until)
         };
         let mut guard = shared.waiting.lock();
         while waits() {

@@ -71,9 +71,8 @@ impl<'a> Moving<'a> {
         if is_small(members.len(), bytes) {
             return self.gather(members);
         }
-        let members: Vec<_> = (members.iter())
-            .map(|member| (member.id, member.content.as_slice()))
-            .collect();
+        let members: Vec<_> =
+            (members.iter()).map(|member| (member.id, member.content.as_slice())).collect();
         let moved = append_group(self.shared, &members)?;
         self.moved(moved)
     }
@@ -112,9 +111,8 @@ impl<'a> Moving<'a> {
         let mut gathered = std::mem::take(&mut self.gathered);
         self.gathered_bytes = 0;
         let shared = self.shared;
-        let contents: Vec<_> = (gathered.iter())
-            .map(|member| (member.id, member.content.as_slice()))
-            .collect();
+        let contents: Vec<_> =
+            (gathered.iter()).map(|member| (member.id, member.content.as_slice())).collect();
         let groups: Vec<_> = group_up(&contents, GATHERED_RAW).collect();
         let whole = groups.len().saturating_sub(usize::from(!all));
         let mut done = 0;
@@ -166,9 +164,7 @@ impl<'a> Moving<'a> {
             return Ok(());
         }
         self.shared.kv.sync()?;
-        self.left
-            .drain(..)
-            .try_for_each(|pack| self.shared.packs.empty(pack))
+        self.left.drain(..).try_for_each(|pack| self.shared.packs.empty(pack))
     }
 }
 
@@ -181,11 +177,7 @@ fn members(group: &GroupContents, kept: &[(ChunkId, Place)]) -> Result<Vec<Membe
             let what = format!("pack {} at byte {}", place.pack, place.at);
             return Err(Error::corrupt(what, format!("chunk {id}"), found));
         }
-        members.push(Member {
-            id: *id,
-            place: *place,
-            content: content.to_vec(),
-        });
+        members.push(Member { id: *id, place: *place, content: content.to_vec() });
     }
     Ok(members)
 }

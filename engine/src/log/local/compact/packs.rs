@@ -79,11 +79,7 @@ fn compact_one(
     for entry in entries(chunks) {
         if entry.iter().all(|(id, _)| is_live(id)) && is_all(shared, entry) {
             live += length(entry);
-            small += if is_small(shared, entry) {
-                length(entry)
-            } else {
-                0
-            };
+            small += if is_small(shared, entry) { length(entry) } else { 0 };
         }
     }
     let len = shared.packs.length_of(pack)?;
@@ -139,11 +135,9 @@ pub(super) fn is_all(shared: &Shared, entry: &[(ChunkId, Place)]) -> bool {
 /// Chunks that snapshots need. One that cannot be read keeps nothing.
 fn of_snapshots(shared: &Shared, named: &mut HashSet<ChunkId>) -> Result<()> {
     let mut notes = Vec::new();
-    shared
-        .kv
-        .walk(&keys::all(Kind::Snapshot), &mut |_, value| {
-            notes.extend(SnapshotNote::decode(value).ok());
-        })?;
+    shared.kv.walk(&keys::all(Kind::Snapshot), &mut |_, value| {
+        notes.extend(SnapshotNote::decode(value).ok());
+    })?;
     for note in notes {
         named.insert(note.chunk);
         let snapshot = shared.chunk(&note.chunk).ok().flatten();

@@ -20,9 +20,7 @@ pub(super) fn write_now(layout: &Layout, dir: &Path) -> Result<()> {
 pub(crate) fn finish_switch(layout: &Layout) -> Result<()> {
     let (first, second, now) = (layout.sled(), layout.sled_next(), layout.sled_now());
     let said = fs::read(&now).unwrap_or_default();
-    let is_second = second
-        .file_name()
-        .is_some_and(|name| name.as_encoded_bytes() == said);
+    let is_second = second.file_name().is_some_and(|name| name.as_encoded_bytes() == said);
     if is_second && second.exists() {
         remove(&first)?;
         fs::rename(&second, &first).map_err(|e| files::io("rename", &second, &e))?;

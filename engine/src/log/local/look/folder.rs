@@ -28,10 +28,8 @@ impl Folder {
         let tmp = std::env::temp_dir();
         remove_left(&tmp);
         let digits = files::digits()?;
-        let (new, path) = (
-            tmp.join(format!("{NEW}-{digits}")),
-            tmp.join(format!("{NAME}-{digits}")),
-        );
+        let (new, path) =
+            (tmp.join(format!("{NEW}-{digits}")), tmp.join(format!("{NAME}-{digits}")));
         let failed = |e: std::io::Error| {
             let kind = files::io("create", &path, &e).kind();
             let message = format!(

@@ -171,11 +171,7 @@ fn fill(
     stamps: Stamps,
 ) -> Result<Arc<Shared>> {
     let folder = Folder::make()?;
-    let kv = Kv::open(
-        &folder.path().join("sled"),
-        options.cache_bytes,
-        config.sled_segment,
-    )?;
+    let kv = Kv::open(&folder.path().join("sled"), options.cache_bytes, config.sled_segment)?;
     let meters = Arc::new(Meters::new(config.store.to_string()));
     // A chunk is stored before a commit names it, so behind the look at the journal all are there.
     let packs = Packs::look(
@@ -184,9 +180,7 @@ fn fill(
         Arc::clone(&meters),
         &mut |found| {
             for some in found.chunks(PLACES) {
-                let puts = some
-                    .iter()
-                    .map(|(id, at)| (keys::chunk(id), Some(at.encode())));
+                let puts = some.iter().map(|(id, at)| (keys::chunk(id), Some(at.encode())));
                 kv.apply(puts.collect())?;
             }
             Ok(())
@@ -204,11 +198,7 @@ fn fill(
         // It is made here, and is nobody else's.
         audited: true,
         meters,
-        look: Some(Look {
-            root: layout.root.clone(),
-            stamps,
-            folder,
-        }),
+        look: Some(Look { root: layout.root.clone(), stamps, folder }),
     }));
     let last = replay(&shared, seen, options)?;
     shared.set_applied(last);
@@ -227,10 +217,7 @@ fn replay(shared: &Shared, seen: &Seen, options: &Options) -> Result<Seq> {
     };
     let bytes_of = |segment: &_| seen.bytes_of(segment);
     let live = recovery::live(shared, &seen.survey, 0, &bytes_of)?;
-    let begin = Position {
-        seq: 0,
-        check: UNKNOWN,
-    };
+    let begin = Position { seq: 0, check: UNKNOWN };
     let (lost, end) = std::thread::scope(|scope| -> Result<_> {
         let beside = Beside::start(scope, shared);
         let mut replay = Replay::new(shared, beside, begin, &tell, &live);

@@ -74,10 +74,7 @@ impl Seen {
         let damaged = archive.damaged.iter().map(|(path, _)| path.clone());
         let files = archive.files.iter().map(|file| file.path.clone());
         let packs = files::numbered(&layout.packs(), "pack")?;
-        for path in files
-            .chain(damaged)
-            .chain(packs.into_iter().map(|(_, path)| path))
-        {
+        for path in files.chain(damaged).chain(packs.into_iter().map(|(_, path)| path)) {
             let meta = fs::metadata(&path).map_err(|e| files::io("look at", &path, &e))?;
             stamps.push(Stamp::of(path, &meta));
         }
@@ -107,11 +104,7 @@ struct Stamp {
 
 impl Stamp {
     fn of(path: PathBuf, meta: &Metadata) -> Self {
-        Self {
-            path,
-            place: (meta.dev(), meta.ino()),
-            len: meta.len(),
-        }
+        Self { path, place: (meta.dev(), meta.ino()), len: meta.len() }
     }
 
     /// Whether it is the same file, and not shorter. Packs grow.

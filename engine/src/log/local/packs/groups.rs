@@ -142,24 +142,15 @@ mod tests {
 
     #[test]
     fn contents_are_grouped_up_to_a_limit_in_their_order() {
-        let sizes = [
-            200_000, 200_000, 200_000, 600_000, 1, 524_288, 5, 524_283, 1,
-        ];
+        let sizes = [200_000, 200_000, 200_000, 600_000, 1, 524_288, 5, 524_283, 1];
         let contents: Vec<Vec<u8>> = sizes.iter().map(|len| vec![7; *len]).collect();
-        let members: Vec<_> = (contents.iter())
-            .map(|c| (ChunkEntry::id_of(c), c.as_slice()))
-            .collect();
+        let members: Vec<_> =
+            (contents.iter()).map(|c| (ChunkEntry::id_of(c), c.as_slice())).collect();
         let groups: Vec<Vec<usize>> = group_up(&members, GROUP_RAW)
             .map(|group| group.iter().map(|(_, c)| c.len()).collect())
             .collect();
-        let expected: [&[usize]; 6] = [
-            &[200_000, 200_000],
-            &[200_000],
-            &[600_000],
-            &[1],
-            &[524_288],
-            &[5, 524_283],
-        ];
+        let expected: [&[usize]; 6] =
+            [&[200_000, 200_000], &[200_000], &[600_000], &[1], &[524_288], &[5, 524_283]];
         assert_eq!(groups[..6], expected);
         assert_eq!(groups[6..], [[1]]);
         let many = vec![(ChunkEntry::id_of(b""), &b""[..]); 5000];
@@ -177,12 +168,7 @@ mod tests {
         let unpacked = Unpacked::default();
         let reads = std::cell::Cell::new(0);
         let get = |at: u64, pack| {
-            let place = Place {
-                pack,
-                at,
-                len: 1,
-                member: Some(9),
-            };
+            let place = Place { pack, at, len: 1, member: Some(9) };
             let read = || {
                 reads.set(reads.get() + 1);
                 ChunkGroup::decode(&entry)

@@ -139,9 +139,8 @@ impl Packs {
                 state.open = Some((number, Arc::new(file), end));
             }
         }
-        let named: Vec<u64> = (files::numbered(dir, "pack")?.iter())
-            .map(|(number, _)| *number)
-            .collect();
+        let named: Vec<u64> =
+            (files::numbered(dir, "pack")?.iter()).map(|(number, _)| *number).collect();
         for number in (1..known.pack).map(u64::from) {
             if !named.contains(&number) {
                 findings.push(missing(&files::numbered_path(dir, number, "pack")));
@@ -292,12 +291,7 @@ impl Packs {
         let Some((pack, file, at)) = state.open.as_mut() else {
             return Err(Error::invalid("no pack is open"));
         };
-        let place = Place {
-            pack: *pack,
-            at: *at,
-            len: entry.len() as u32,
-            member: None,
-        };
+        let place = Place { pack: *pack, at: *at, len: entry.len() as u32, member: None };
         let written = file.write_all_at(entry, *at);
         let written = written.map_err(|e| files::io("write", &self.dir, &e));
         if written.is_ok() {
@@ -414,9 +408,7 @@ impl Packs {
         let file = files::open_rw(&path)?;
         self.state.lock().readers.remove(&pack);
         self.unpacked.forget(pack);
-        file.set_len(0)
-            .and_then(|()| file.sync_all())
-            .map_err(|e| files::io("empty", &path, &e))
+        file.set_len(0).and_then(|()| file.sync_all()).map_err(|e| files::io("empty", &path, &e))
     }
 
     /// The bytes of the entry that a chunk is in.

@@ -16,10 +16,7 @@ pub(crate) struct Place {
 impl Place {
     /// The entry that it is in, whatever it is in there.
     pub(crate) fn entry(&self) -> Self {
-        Self {
-            member: None,
-            ..*self
-        }
+        Self { member: None, ..*self }
     }
 
     /// 16 bytes, and two more of a member.
@@ -62,12 +59,7 @@ mod tests {
     #[test]
     fn a_place_comes_back_with_its_member_or_without() {
         for member in [None, Some(0), Some(4095)] {
-            let place = Place {
-                pack: 7,
-                at: 1 << 40,
-                len: 300,
-                member,
-            };
+            let place = Place { pack: 7, at: 1 << 40, len: 300, member };
             let bytes = place.encode();
             assert_eq!(bytes.len(), if member.is_some() { 18 } else { 16 });
             assert_eq!(Place::decode(&bytes).unwrap(), place);

@@ -33,11 +33,7 @@ pub(super) fn cut_end(
     file.set_len(end).map_err(io)?;
     Ok(Finding {
         place: format!("{} at byte {end}", path.display()),
-        message: format!(
-            "{} bytes that are no whole chunk, now in {}",
-            len - end,
-            kept.display()
-        ),
+        message: format!("{} bytes that are no whole chunk, now in {}", len - end, kept.display()),
         outcome: Outcome::Dropped,
     })
 }
@@ -108,12 +104,7 @@ impl Whole {
     /// The chunks in it, with their places.
     fn places(self, pack: u32, at: u64) -> impl Iterator<Item = (ChunkId, Place)> {
         let Self { len, is_group, .. } = self;
-        let place = move |n: u16| Place {
-            pack,
-            at,
-            len,
-            member: is_group.then_some(n),
-        };
+        let place = move |n: u16| Place { pack, at, len, member: is_group.then_some(n) };
         (self.ids.into_iter().zip(0_u16..)).map(move |(id, n)| (id, place(n)))
     }
 }
@@ -128,11 +119,7 @@ fn whole_at(file: &File, at: u64) -> Option<Whole> {
         entry.resize(header.entry_len(), 0);
         file.read_exact_at(&mut entry, at).ok()?;
         let ids = header.is_whole(&entry).then(|| ChunkGroup::ids(&entry))?;
-        return Some(Whole {
-            len: entry.len() as u32,
-            ids: ids.ok()?,
-            is_group: true,
-        });
+        return Some(Whole { len: entry.len() as u32, ids: ids.ok()?, is_group: true });
     }
     let header = ChunkEntry::decode_header(&entry).ok()?;
     entry.resize(ChunkEntry::HEADER_LEN + header.stored_len(), 0);
@@ -150,9 +137,7 @@ fn next_whole(path: &Path, file: &File, mut at: u64) -> Result<Option<u64>> {
     let begins = |four: &[u8]| four == ChunkEntry::MAGIC || four == ChunkGroup::MAGIC;
     let mut window = vec![0; 1 << 20];
     loop {
-        let read = file
-            .read_at(&mut window, at)
-            .map_err(|e| files::io("read", path, &e))?;
+        let read = file.read_at(&mut window, at).map_err(|e| files::io("read", path, &e))?;
         let bytes = window.get(..read).unwrap_or_default();
         for (place, four) in (at..).zip(bytes.windows(MAGIC_LEN)) {
             if begins(four) && whole_at(file, place).is_some() {
@@ -191,15 +176,13 @@ pub(crate) fn whole_in(path: &Path, pack: u32) -> Result<Vec<u64>> {
 fn holds(entry: &[u8], chunks: &[(ChunkId, Place)]) -> bool {
     let group = entry.starts_with(ChunkGroup::MAGIC);
     let group = group.then(|| ChunkGroup::decode(entry));
-    chunks
-        .iter()
-        .all(|(id, place)| match (&group, place.member) {
-            (Some(Ok(contents)), Some(n)) => {
-                contents.get(n.into()).is_ok_and(|(found, _)| found == *id)
-            }
-            (None, None) => ChunkEntry::decode(entry).is_ok_and(|(header, _)| header.id == *id),
-            _ => false,
-        })
+    chunks.iter().all(|(id, place)| match (&group, place.member) {
+        (Some(Ok(contents)), Some(n)) => {
+            contents.get(n.into()).is_ok_and(|(found, _)| found == *id)
+        }
+        (None, None) => ChunkEntry::decode(entry).is_ok_and(|(header, _)| header.id == *id),
+        _ => false,
+    })
 }
 
 /// Writes the bytes from one place to another again, as they are.

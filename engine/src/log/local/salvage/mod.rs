@@ -66,11 +66,7 @@ pub(crate) fn salvage(
     }
     let mut sources = Sources::of(layout, config.store, key, kv.as_ref())?;
     let mut weave = Weave::new(&orphans, live)?;
-    let files = Files {
-        dir: &beside,
-        store: config.store,
-        key,
-    };
+    let files = Files { dir: &beside, store: config.store, key };
     files.write(1, last, 1.., |seq, frame| {
         if let Some(told) = options.progress.as_deref()
             && seq.is_multiple_of(TELL_EVERY)

@@ -133,9 +133,8 @@ impl<'a> Sources<'a> {
         if self.open.0 != *first {
             let bytes = fs::read(&place.path).map_err(|e| files::io("read", &place.path, &e))?;
             let rest = bytes.get(place.at..).unwrap_or_default();
-            let (header, rest) = rest
-                .split_at_checked(ArchiveBlock::HEADER_LEN)
-                .unwrap_or_default();
+            let (header, rest) =
+                rest.split_at_checked(ArchiveBlock::HEADER_LEN).unwrap_or_default();
             let block = ArchiveBlock::decode_header(header)?;
             let raw = block.decode(header, rest.get(..block.stored_len()).unwrap_or_default())?;
             let (mut held, mut rest) = (BTreeMap::new(), raw.as_slice());

@@ -67,11 +67,8 @@ impl Weave {
     pub(super) fn commit(&mut self, seq: Seq, payload: &[u8], out: &mut Vec<u8>) -> Result<()> {
         // A group that cannot be decoded ends the payload: the others passed the same check.
         let groups: Vec<GroupRef<'_>> = Groups::new(payload).map_while(Result::ok).collect();
-        let opened: HashSet<LogId> = groups
-            .iter()
-            .filter(|group| self.opens(group))
-            .map(|group| group.log)
-            .collect();
+        let opened: HashSet<LogId> =
+            groups.iter().filter(|group| self.opens(group)).map(|group| group.log).collect();
         for group in &groups {
             if group.log.kind == LogKind::Control {
                 if !self.live.is_gone(group.log) {
@@ -85,11 +82,7 @@ impl Weave {
                 Part::Whole => self.lineage(seq, group, section, &opened, out)?,
                 Part::Other(first, bytes) => {
                     if let Some(section) = Sections::new(&bytes).next() {
-                        let group = GroupRef {
-                            first,
-                            section: section?,
-                            ..*group
-                        };
+                        let group = GroupRef { first, section: section?, ..*group };
                         self.lineage(seq, &group, &bytes, &opened, out)?;
                     }
                 }
@@ -106,9 +99,7 @@ impl Weave {
         let Some(Ok(record)) = group.section.iter().next() else {
             return false;
         };
-        let body = record
-            .header()
-            .and_then(|h| Body::decode(h.kind, record.payload));
+        let body = record.header().and_then(|h| Body::decode(h.kind, record.payload));
         let Ok(Body::LineageOpened(opened)) = body else {
             return false;
         };
@@ -149,21 +140,14 @@ impl Weave {
             if end > left.next || left.ended {
                 self.lose(group.log, left.next.min(group.first), end);
                 self.write_down(seq, group)?;
-                let ended = Left {
-                    ended: true,
-                    ..left
-                };
+                let ended = Left { ended: true, ..left };
                 self.logs.insert(group.log, ended);
             }
             return Ok(());
         }
         begin_group(out, group.log, group.first);
         out.extend_from_slice(section);
-        let left = Left {
-            next: end,
-            now: end,
-            ended: false,
-        };
+        let left = Left { next: end, now: end, ended: false };
         self.logs.insert(group.log, left);
         Ok(())
     }
@@ -195,17 +179,8 @@ impl Weave {
         if count > 0 {
             begin_group(out, group.log, left.now);
             let all = count == group.section.count;
-            let salts = if all {
-                group.section.salts
-            } else {
-                Salts::Explicit(&salts)
-            };
-            let section = SectionRef {
-                seq: group.section.seq,
-                salts,
-                count,
-                records: &records,
-            };
+            let salts = if all { group.section.salts } else { Salts::Explicit(&salts) };
+            let section = SectionRef { seq: group.section.seq, salts, count, records: &records };
             section.encode(out);
             left.now += u64::from(count);
         }
@@ -216,10 +191,9 @@ impl Weave {
     /// Whether what a control event names is still there.
     fn fits(&mut self, task: TaskNo, record: &RecordRef<'_>, opened: &HashSet<LogId>) -> bool {
         let decoded = match record.form {
-            BodyForm::Inline => record
-                .header()
-                .and_then(|header| Control::decode(header.kind, record.payload))
-                .ok(),
+            BodyForm::Inline => {
+                record.header().and_then(|header| Control::decode(header.kind, record.payload)).ok()
+            }
             _ => None,
         };
         let there = |this: &Self, lineage: LineageId| {
@@ -241,16 +215,13 @@ impl Weave {
 
     fn lose(&mut self, log: LogId, from: Offset, to: Offset) {
         let name = self.names.get(&log.task).cloned();
-        let lost = self
-            .lost
-            .entry((log.task.0, log.kind.number()))
-            .or_insert(LostRange {
-                log,
-                name,
-                from,
-                to,
-                kept: 0,
-            });
+        let lost = self.lost.entry((log.task.0, log.kind.number())).or_insert(LostRange {
+            log,
+            name,
+            from,
+            to,
+            kept: 0,
+        });
         lost.from = lost.from.min(from);
         lost.to = lost.to.max(to);
     }
@@ -299,11 +270,8 @@ impl Weave {
     /// What is lost.
     pub(super) fn finish(self) -> Result<Vec<LostRange>> {
         if let Some(out) = self.orphans {
-            let file = out
-                .into_inner()
-                .map_err(|e| files::io("write", &self.path, e.error()))?;
-            file.sync_all()
-                .map_err(|e| files::io("sync", &self.path, &e))?;
+            let file = out.into_inner().map_err(|e| files::io("write", &self.path, e.error()))?;
+            file.sync_all().map_err(|e| files::io("sync", &self.path, &e))?;
         }
         Ok(self.lost.into_values().collect())
     }
