@@ -3,10 +3,14 @@
 # Format everything.
 fmt:
     cargo fmt --all
+    cargo fmt --manifest-path benches/Cargo.toml --all
+    cargo fmt --manifest-path fuzz/Cargo.toml
+    cargo fmt --manifest-path tests/faults/Cargo.toml
 
 # Lints, warnings denied.
 lint:
     cargo clippy --workspace --all-targets -- --deny warnings
+    cargo clippy --manifest-path benches/Cargo.toml --target-dir target --workspace --all-targets -- --deny warnings
 
 # All tests.
 test:
@@ -17,7 +21,8 @@ nightly:
     MILEPOST_NIGHTLY=1 MILEPOST_CASES=20000 cargo test --package milepost-tests --release
     MILEPOST_NIGHTLY=1 cargo test --package milepost-server
     MILEPOST_HOSTILE_SECONDS=600 cargo test --package milepost-cli --release --test survives -- --nocapture
-    cargo build --release -p milepost-cli -p milepost-benches
+    cargo build --release -p milepost-cli
+    cargo build --manifest-path benches/Cargo.toml --target-dir target --release
     MILEPOST=target/release/milepost server/tests/schemathesis/run 250
     target/release/served lasting streams
 
@@ -29,7 +34,8 @@ storm SECONDS="3600":
 
 # The service under load, beside the engine called directly (needs wrk): a quarter of an hour.
 served *ROWS:
-    cargo build --release -p milepost-cli -p milepost-benches
+    cargo build --release -p milepost-cli
+    cargo build --manifest-path benches/Cargo.toml --target-dir target --release
     target/release/served {{ROWS}}
 
 # What the service answers, beside what its description says (needs Python).
@@ -62,20 +68,21 @@ fuzz-smoke:
 
 # Criterion benches.
 bench:
-    cargo bench --workspace --exclude milepost-instructions
+    cargo bench --manifest-path benches/Cargo.toml --target-dir target
 
 # How many instructions the hot paths take, against their limits (needs valgrind).
 instructions:
     cargo install gungraun-runner --version =0.20.0 --locked --debug --root target/tools
-    PATH="$PWD/target/tools/bin:$PATH" cargo bench --profile instructions --package milepost-instructions
+    PATH="$PWD/target/tools/bin:$PATH" cargo bench --manifest-path benches/Cargo.toml --target-dir target --profile instructions \
+        --package milepost-instructions
 
 # The table of targets, each beside its peers.
 targets *ROWS:
-    cargo run --release -p milepost-benches --bin targets -- {{ROWS}}
+    cargo run --manifest-path benches/Cargo.toml --target-dir target --release --bin targets -- {{ROWS}}
 
 # Milepost beside what its users would use instead: half an hour, `just compare quick` five minutes.
 compare *WORK:
-    cargo run --release -p milepost-benches --bin compare -- {{WORK}}
+    cargo run --manifest-path benches/Cargo.toml --target-dir target --release --bin compare -- {{WORK}}
 
 # What has to pass before anything lands.
 ci:

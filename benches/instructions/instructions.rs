@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! cargo install gungraun-runner --version =0.20.0    # and valgrind, from the system
-//! cargo bench --profile instructions -p milepost-instructions
+//! just instructions
 //! ```
 //!
 //! A limit is some 5 % above what was counted when it was set. A change that goes over it either costs what it should not, or

@@ -1,6 +1,6 @@
 //! Writes sessions as Claude Code does, for `milepost import` to be measured with.
 //!
-//! `cargo run --release -p milepost-benches --bin sessions -- DIR [MB]` writes files of about 20 MB, 400 MB in all unless told
+//! `cargo run --manifest-path benches/Cargo.toml --release --bin sessions -- DIR [MB]` writes files of about 20 MB, 400 MB in all unless told
 //! otherwise: prompts, answers in several lines, tools called one by one and together, snapshots, and now and then somebody goes
 //! back to an earlier prompt. The text is made up, the sizes are those of real sessions.
 

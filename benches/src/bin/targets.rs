@@ -1,6 +1,6 @@
 //! Measures the design's targets, each beside its peers, and says how far each is.
 //!
-//! `cargo run --release -p milepost-benches --bin targets [-- [quick] [ROW...]]` with rows
+//! `just targets [quick] [ROW...]` with rows
 //! `one`, `many`, `batches`, `load`, `memory`, `marks`, `state`, `open`, `guards`, `verify`, `rebuild`, `list`, `cleanup`, `commands` and `sessions` (they need the command built beside this),
 //! and of workspaces beside a shadow git repository `files` (3,000 files, 32 MB; with `quick` 1,000), `files-large`
 //! (50,000 files, 1 GB) and `one-file` (100 MB). `quick` leaves the last two out where they are not named.
