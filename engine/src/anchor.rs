@@ -19,7 +19,7 @@ use crate::files;
 use crate::index::LogHead;
 use crate::index::keys::{self, Kind};
 use crate::live::Live;
-use crate::verify::Fault;
+use crate::log::Fault;
 
 /// The version of the form.
 const VERSION: u32 = 1;

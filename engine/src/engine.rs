@@ -29,7 +29,7 @@ use crate::kept::Kept;
 use crate::lineage::Lineage;
 use crate::log::local::LocalLog;
 use crate::log::{Log, MemoryLog};
-use crate::metrics::Meters;
+use crate::meters::Meters;
 use crate::opened::OpenReport;
 use crate::options::Options;
 use crate::point::Point;
@@ -106,7 +106,7 @@ impl Engine {
     /// were replaced by a compaction or a repair of that process while they were read.
     pub fn open(dir: impl AsRef<Path>, options: Options) -> Result<Self> {
         let entropy = Arc::new(Entropy::from_system()?);
-        let local = Arc::new(LocalLog::open(dir.as_ref(), &options, Arc::clone(&entropy))?);
+        let local = Arc::new(LocalLog::open(dir.as_ref(), &options.log, Arc::clone(&entropy))?);
         let store = Origin(local.store().0);
         let log: Arc<dyn Log> = Arc::clone(&local) as Arc<dyn Log>;
         Self::start(log, Some(local), store, options, entropy)
@@ -137,7 +137,7 @@ impl Engine {
             Some(local) => Arc::clone(local.meters()),
             None => Arc::new(Meters::new(store.to_string())),
         };
-        let catalog = Catalog::new(log, options.key, options.key_window);
+        let catalog = Catalog::new(log, options.log.key, options.key_window);
         catalog.load_erased()?;
         let (errands, received) = crate::sync::channel::bounded(256);
         let committer = Committer::start(catalog.clone(), errands.clone(), Arc::clone(&meters))?;
@@ -206,7 +206,7 @@ impl Engine {
     fn start_anchoring(&self) -> Result<()> {
         let inner = &self.inner;
         if let Some(path) = inner.options.anchor.clone() {
-            let (catalog, clock) = (inner.catalog.clone(), Arc::clone(&inner.options.clock));
+            let (catalog, clock) = (inner.catalog.clone(), Arc::clone(&inner.options.log.clock));
             let (keeper, stop, thread) = Keeper::start(path, catalog, inner.store, clock)?;
             *inner.anchor.lock() = Some(Anchoring { keeper, stop, thread });
         }
@@ -222,7 +222,7 @@ impl Engine {
         let mut part = inner.part(LogId::STORE, inner.store).open(Head { next: 0, hash });
         let created = StoreCreated {
             store: milepost_codec::StoreId(inner.store.0),
-            keyed: inner.options.key.is_some(),
+            keyed: inner.options.log.key.is_some(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
         part.control(&created.into(), inner.now_us())?;
@@ -246,7 +246,7 @@ impl Engine {
 
     /// What tells its key from others, where it is a keyed store: a digest of the key.
     pub fn key_id(&self) -> Option<[u8; 16]> {
-        self.inner.options.key.map(|key| key.id())
+        self.inner.options.log.key.map(|key| key.id())
     }
 
     /// Starts a task for a user.
@@ -459,7 +459,8 @@ impl Engine {
         stats.seq = log.seq();
         stats.applied = log.applied();
         stats.disk = log.disk_bytes()?;
-        self.inner.meters.disk(&stats.disk);
+        let disk = &stats.disk;
+        self.inner.meters.disk([disk.journal, disk.archive, disk.sled, disk.packs]);
         stats.kept = self.inner.kept.counts();
         if let Some(local) = &self.inner.local {
             (stats.recovered, stats.torn) = local.recovered();
@@ -500,7 +501,7 @@ impl Inner {
     }
 
     pub(crate) fn now_us(&self) -> u64 {
-        self.options.clock.now_us()
+        self.options.log.clock.now_us()
     }
 
     pub(crate) fn part(&self, log: LogId, origin: Origin) -> PartBuilder {

@@ -16,7 +16,7 @@
 //! given_up.rs                          reads that nobody waits for
 //! conditions.rs                       done once under a key, onto an expected head
 //! behalf.rs  audit.rs                 for whom something is done; who did what, for those who listen
-//! metrics/                            how much was done, and how long it took
+//! meters/  metrics.rs                 how much was done, and how long it took
 //! query.rs  catalog.rs  index/        finding things
 //! address.rs  point.rs                naming them
 //! scoped.rs                           what one user sees of them
@@ -86,6 +86,7 @@ mod kept;
 mod lineage;
 mod live;
 mod log;
+mod meters;
 mod metrics;
 mod opened;
 mod options;
@@ -141,8 +142,9 @@ pub use hook::{
 pub use joined::Joined;
 pub use kept::{KeepStates, KeptStates};
 pub use lineage::{Lineage, LineageInfo};
-pub use log::CompactionStep;
-pub use metrics::{Histogram, Metrics};
+pub use log::{CompactionStep, DiskBytes, EventPlace, Fault};
+pub use meters::Histogram;
+pub use metrics::Metrics;
 pub use opened::{Finding, OpenReport, Outcome, Progress};
 pub use options::Options;
 pub use participant::{Capturing, Going, Participant, Stand};
@@ -160,12 +162,12 @@ pub use run::{
     RunOptions, RunStats, Touches, Turn,
 };
 pub use scoped::Scoped;
-pub use stats::{DiskBytes, Stats, TaskStats};
+pub use stats::{Stats, TaskStats};
 pub use subscribe::{SubscribeOptions, Subscription};
 pub use supervisor::{Accepted, Degraded, DegradedStats, Health, Supervisor};
 pub use task::Task;
 pub use ticket::Ticket;
-pub use verify::{EventPlace, Fault, VerifyReport};
+pub use verify::VerifyReport;
 
 pub use milepost_codec::{
     Application, ArtifactsEdited, Body, CheckpointAttached, CheckpointId, CheckpointMarked,

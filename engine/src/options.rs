@@ -7,25 +7,21 @@ use std::time::Duration;
 use milepost_codec::StoreKey;
 use milepost_replay::{Reducer, RunReducer};
 
-use crate::clock::{Clock, SystemClock};
+use crate::clock::Clock;
 use crate::hook::{CommandHooks, Hook, Hooks};
 use crate::kept::KeepStates;
+use crate::log::OpenOptions;
 use crate::opened::Progress;
 use crate::state::{DynReducer, Registered};
 
 /// How a store is opened. Every limit is in bytes.
 #[derive(Clone)]
 pub struct Options {
-    pub(crate) create: bool,
-    pub(crate) read_only: bool,
+    /// The part that the log is opened with.
+    pub(crate) log: OpenOptions,
     pub(crate) event_max: usize,
-    pub(crate) backlog_bytes: usize,
-    pub(crate) cache_bytes: usize,
-    pub(crate) clock: Arc<dyn Clock>,
     pub(crate) snapshots: bool,
-    pub(crate) key: Option<StoreKey>,
     pub(crate) anchor: Option<PathBuf>,
-    pub(crate) progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
     pub(crate) reducers: Vec<Arc<dyn DynReducer>>,
     pub(crate) hooks: Hooks,
     pub(crate) commands: CommandHooks,
@@ -37,16 +33,10 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            create: true,
-            read_only: false,
+            log: OpenOptions::default(),
             event_max: 64 << 20,
-            backlog_bytes: 16 << 20,
-            cache_bytes: 32 << 20,
-            clock: Arc::new(SystemClock),
             snapshots: true,
-            key: None,
             anchor: None,
-            progress: None,
             reducers: vec![Arc::new(Registered(RunReducer))],
             hooks: Hooks::default(),
             commands: CommandHooks::default(),
@@ -60,11 +50,8 @@ impl Default for Options {
 impl std::fmt::Debug for Options {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Options")
-            .field("create", &self.create)
-            .field("read_only", &self.read_only)
+            .field("log", &self.log)
             .field("event_max", &self.event_max)
-            .field("backlog_bytes", &self.backlog_bytes)
-            .field("cache_bytes", &self.cache_bytes)
             .field("snapshots", &self.snapshots)
             .finish_non_exhaustive()
     }
@@ -74,7 +61,7 @@ impl Options {
     /// Whether a store is made where there is none. Default: yes.
     #[must_use]
     pub fn create(mut self, create: bool) -> Self {
-        self.create = create;
+        self.log.create = create;
         self
     }
 
@@ -89,7 +76,7 @@ impl Options {
     /// could repair is `Corrupt`: open it for writing, or a copy of it.
     #[must_use]
     pub fn read_only(mut self, read_only: bool) -> Self {
-        self.read_only = read_only;
+        self.log.read_only = read_only;
         self
     }
 
@@ -104,21 +91,21 @@ impl Options {
     /// wait. Default: 16 MiB.
     #[must_use]
     pub fn backlog_bytes(mut self, bytes: usize) -> Self {
-        self.backlog_bytes = bytes.max(1 << 20);
+        self.log.backlog_bytes = bytes.max(1 << 20);
         self
     }
 
     /// How much sled may cache. Default: 32 MiB.
     #[must_use]
     pub fn cache_bytes(mut self, bytes: usize) -> Self {
-        self.cache_bytes = bytes.max(1 << 20);
+        self.log.cache_bytes = bytes.max(1 << 20);
         self
     }
 
     /// Where the times of events come from. Default: the system's clock.
     #[must_use]
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
-        self.clock = clock;
+        self.log.clock = clock;
         self
     }
 
@@ -134,7 +121,7 @@ impl Options {
     /// and opens with that key only. It is not stored: who loses it has to do without the store.
     #[must_use]
     pub fn key(mut self, key: StoreKey) -> Self {
-        self.key = Some(key);
+        self.log.key = Some(key);
         self
     }
 
@@ -151,7 +138,7 @@ impl Options {
     /// called on the thread that opens the store.
     #[must_use]
     pub fn on_progress(mut self, told: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        self.progress = Some(Arc::new(told));
+        self.log.progress = Some(Arc::new(told));
         self
     }
 

@@ -4,7 +4,8 @@ use milepost_codec::Result;
 
 use crate::anchor::Anchor;
 use crate::engine::Engine;
-use crate::verify::{Fault, VerifyReport, verify};
+use crate::log::Fault;
+use crate::verify::{VerifyReport, verify};
 
 impl Engine {
     /// Verifies a task, or everything: computes every chain and every checkpoint's digest again,

@@ -15,9 +15,10 @@ use crate::engine::Engine;
 use crate::files;
 use crate::index::keys::{self, Kind};
 use crate::log::local::{LostRange, Salvaged, salvage_store, with_lock_unwritten};
+use crate::log::{Fault, Remedy};
 use crate::opened::{Finding, Outcome};
 use crate::options::Options;
-use crate::verify::{Fault, Remedy, VerifyReport};
+use crate::verify::VerifyReport;
 
 /// What a repair did, or would do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -142,7 +143,7 @@ fn mend(dir: &Path, options: &Options) -> Result<RepairReport> {
             Ok(engine) => engine,
             Err(error) if error.kind() == ErrorKind::Corrupt && !salvaged => {
                 salvaged = true;
-                let Salvaged { lost, kept } = salvage_store(dir, options, &error)?;
+                let Salvaged { lost, kept } = salvage_store(dir, &options.log, &error)?;
                 report.kept.extend(kept);
                 let engine = Engine::open(dir, options.clone())?;
                 engine.reattach(&lost)?;

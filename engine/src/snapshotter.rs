@@ -7,7 +7,7 @@ use crate::sync::channel::Receiver;
 
 use crate::catalog::Catalog;
 use crate::committer::Errand;
-use crate::metrics::Meters;
+use crate::meters::Meters;
 use crate::state::DynReducer;
 
 /// With so many errands waiting it does not give way to the applier any more.

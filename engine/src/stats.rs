@@ -9,22 +9,7 @@ use crate::engine::Engine;
 use crate::index::keys::{self, Kind};
 use crate::index::{BaseEntry, LineageEntry, LogHead, Tally, TaskEntry};
 use crate::kept::KeptStates;
-
-/// What a store takes on disk, in bytes of blocks as `du` counts them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct DiskBytes {
-    /// The journal's segments, free ones included.
-    pub journal: u64,
-    /// The archive.
-    pub archive: u64,
-    /// sled's folder.
-    pub sled: u64,
-    /// The packs.
-    pub packs: u64,
-    /// Everything.
-    pub total: u64,
-}
+use crate::log::DiskBytes;
 
 /// What a store holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use shuttle::thread;
 use super::{Committer, PartBuilder, Request};
 use crate::catalog::Catalog;
 use crate::log::{Log, MemoryLog};
-use crate::metrics::Meters;
+use crate::meters::Meters;
 use crate::sync::channel::unbounded;
 
 const LOG: LogId = LogId { task: TaskNo(1), kind: milepost_codec::LogKind::Lineage(LineageId(0)) };

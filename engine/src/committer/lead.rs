@@ -18,7 +18,7 @@ use smallvec::SmallVec;
 use crate::catalog::Catalog;
 use crate::index::{LogHead, PendingEntry, Tally};
 use crate::log::Batch;
-use crate::metrics::Meters;
+use crate::meters::Meters;
 
 /// A snapshot of a lineage is due at an offset.
 #[derive(Debug, Clone, Copy)]

@@ -40,7 +40,7 @@ use crate::catalog::Catalog;
 use crate::clock::Stopwatch;
 use crate::hook::Feed;
 use crate::log::Log;
-use crate::metrics::Meters;
+use crate::meters::Meters;
 
 /// What may wait in the queue, in bytes, before callers wait too.
 const QUEUE_BYTES: usize = 16 << 20;

@@ -14,11 +14,11 @@ use proptest::prelude::*;
 use super::Request;
 use crate::behalf;
 use crate::index::LogHead;
+use crate::log::DiskBytes;
+use crate::log::StorageCheck;
 use crate::log::{Batch, Entry, Log, MemoryLog, Stretch};
 use crate::process::Owner;
 use crate::retention::Retention;
-use crate::stats::DiskBytes;
-use crate::verify::StorageCheck;
 use crate::{Append, CheckpointQuery, Engine, Mark, Options, Task};
 
 /// A log in memory of which one read fails, the one that a countdown reaches.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use crate::clock::Stopwatch;
-use crate::metrics::Meters;
+use crate::meters::Meters;
 use crate::sync::{Condvar, Mutex};
 use milepost_codec::{CheckpointId, CheckpointMarked, Error, ErrorKind, Head, Offset, Result, Seq};
 use smallvec::SmallVec;

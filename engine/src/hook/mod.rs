@@ -192,7 +192,7 @@ pub(crate) fn start(
     }
     for command in commands {
         let place = options.hooks.0.len();
-        let (store, clock) = (store.clone(), Arc::clone(&options.clock));
+        let (store, clock) = (store.clone(), Arc::clone(&options.log.clock));
         let bound = bound::Bound::new(command, place, store, clock, Arc::clone(&feed));
         options.hooks.add(Arc::new(bound));
     }

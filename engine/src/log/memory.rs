@@ -9,9 +9,9 @@ use milepost_codec::{ChunkEntry, ChunkId, Error, ErrorKind, LogId, Offset, Resul
 use super::tail::merge;
 use super::{Batch, Entry, Log, Stretch, Tail};
 use crate::index::{LogHead, keys};
+use crate::log::DiskBytes;
+use crate::log::StorageCheck;
 use crate::process::Owner;
-use crate::stats::DiskBytes;
-use crate::verify::StorageCheck;
 
 /// A log in memory.
 #[derive(Default)]

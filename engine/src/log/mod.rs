@@ -6,6 +6,8 @@
 //! tail.rs     what is committed but not applied yet; all there is in memory
 //! memory.rs   a log that forgets, for tests and trials
 //! local/      a log in a folder: journal, sled, archive, packs
+//! check.rs    the check of its files, and the faults it finds
+//! options.rs  how it is opened
 //! suite.rs    what every implementation must do, run on each
 //! ```
 //!
@@ -13,8 +15,10 @@
 //! either: it stores, orders and gives back.
 
 mod batch;
+mod check;
 pub(crate) mod local;
 mod memory;
+mod options;
 mod stretch;
 #[cfg(test)]
 mod suite;
@@ -22,17 +26,18 @@ mod tail;
 
 use milepost_codec::{ChunkId, LogId, Offset, Result, Seq};
 
+pub use check::{EventPlace, Fault};
 pub use local::CompactionStep;
 
 pub(crate) use batch::{Batch, GroupMeta, IndexPut};
+pub(crate) use check::{Remedy, Sections, StorageCheck, place};
 pub(crate) use memory::MemoryLog;
+pub(crate) use options::OpenOptions;
 pub(crate) use stretch::Stretch;
 pub(crate) use tail::Tail;
 
 use crate::index::{LogHead, keys};
 use crate::process::Owner;
-use crate::stats::DiskBytes;
-use crate::verify::StorageCheck;
 
 /// A pair of the index.
 pub(crate) type Entry = (Vec<u8>, Vec<u8>);
@@ -72,6 +77,22 @@ impl dyn Log {
     pub(crate) fn walk(&self, prefix: &[u8], show: &mut Shown<'_>) -> Result<()> {
         walk(prefix, &|from, to, limit| self.scan(from, to, false, limit), show)
     }
+}
+
+/// Disk usage of a store, in bytes of blocks as `du` counts them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DiskBytes {
+    /// The journal's segments, free ones included.
+    pub journal: u64,
+    /// The archive.
+    pub archive: u64,
+    /// sled's folder.
+    pub sled: u64,
+    /// The packs.
+    pub packs: u64,
+    /// Everything.
+    pub total: u64,
 }
 
 /// Where logs are kept: lineages and control logs, the index over them, and chunks.

@@ -15,7 +15,7 @@ use super::local::LocalLog;
 use super::{Batch, Entry, GroupMeta, Log, MemoryLog};
 use crate::entropy::Entropy;
 use crate::index::{LogHead, keys};
-use crate::options::Options;
+use crate::log::OpenOptions;
 
 /// A log, and how far it is on its way to where it stays.
 struct Subject {
@@ -70,7 +70,7 @@ impl Subject {
 
 fn open(dir: &tempfile::TempDir) -> LocalLog {
     let entropy = Arc::new(Entropy::from_system().unwrap());
-    LocalLog::open(&dir.path().join("store"), &Options::default(), entropy).unwrap()
+    LocalLog::open(&dir.path().join("store"), &OpenOptions::default(), entropy).unwrap()
 }
 
 /// Runs a test at each stage.

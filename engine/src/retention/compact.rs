@@ -10,8 +10,8 @@ use crate::engine::{Engine, Inner};
 use crate::index::SnapshotNote;
 use crate::index::keys;
 use crate::log::CompactionStep;
+use crate::log::DiskBytes;
 use crate::log::local::{Above, Compacted};
-use crate::stats::DiskBytes;
 
 /// What a compaction takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -18,7 +18,7 @@ pub use self::health::{Accepted, Degraded, DegradedStats, Health};
 use crate::append::Append;
 use crate::engine::Engine;
 use crate::entropy::Entropy;
-use crate::metrics::DegradedMeters;
+use crate::meters::DegradedMeters;
 use crate::options::Options;
 use crate::pending::is_of_the_store;
 use crate::process::Owner;
@@ -319,7 +319,7 @@ impl Inner {
 
     fn failed(&self, state: &mut State, error: &Error) {
         if state.failed.is_none() {
-            state.failed_us = self.options.clock.now_us();
+            state.failed_us = self.options.log.clock.now_us();
             state.stats.degraded += 1;
             self.meters.began();
         }
@@ -328,7 +328,7 @@ impl Inner {
 
     /// Microseconds since the store failed. A clock that was set back counts none.
     fn degraded_for(&self, state: &State) -> u64 {
-        self.options.clock.now_us().saturating_sub(state.failed_us)
+        self.options.log.clock.now_us().saturating_sub(state.failed_us)
     }
 
     fn wake(&self) {

@@ -163,7 +163,7 @@ impl Range<'_> {
                 break;
             }
             if section.seq <= self.until {
-                let place = super::copies::place;
+                let place = crate::log::place;
                 match self.live.part(self.id, first, &section)? {
                     Part::Nothing => {}
                     Part::Whole => ranged.sections.add(&place(first), bytes),

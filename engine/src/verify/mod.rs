@@ -22,14 +22,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use milepost_codec::{Error, Head, LogId, LogKind, Offset, Origin, Result, Seq, Snapshot, TaskNo};
 
 use self::chain::{Range, Ranged};
-pub(crate) use self::copies::StorageCheck;
-pub(crate) use self::report::Remedy;
-pub use self::report::{EventPlace, Fault, VerifyReport};
+pub use self::report::VerifyReport;
 use crate::catalog::Catalog;
 use crate::digest::Digest;
 use crate::index::keys::{self, Kind};
 use crate::index::{LogHead, MarkPlace, SnapshotNote};
 use crate::live::Live;
+use crate::log::{Fault, Remedy, StorageCheck};
 use crate::state::DynReducer;
 
 /// Events of one log that are verified together, so that the parts of a long log are verified side

@@ -135,7 +135,7 @@ pub(crate) fn round(shared: &Shared, until: Seq, processors: usize) -> Result<()
     {
         let mut tail = shared.tail.write();
         tail.release(until);
-        shared.meters.lag(&tail);
+        shared.meters.lag(tail.commits(), tail.bytes());
     }
     shared.set_applied(until);
     Ok(())

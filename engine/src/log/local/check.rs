@@ -11,7 +11,7 @@ use super::replay::frames;
 use super::survey::{Segment, payload};
 use crate::files;
 use crate::index::keys::{self, Kind};
-use crate::verify::StorageCheck;
+use crate::log::StorageCheck;
 
 /// Reads and checks every file but sled's, whose blocks are checked with the chains.
 pub(crate) fn check(shared: &Shared, storage: &mut StorageCheck) -> Result<()> {

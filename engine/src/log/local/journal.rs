@@ -25,7 +25,7 @@ use milepost_codec::{
 use parking_lot::Mutex;
 
 use crate::files;
-use crate::metrics::Meters;
+use crate::meters::Meters;
 
 /// Segments start at this size, so that a small store is small, and grow to the largest.
 const SEGMENT_MIN: u64 = 256 << 10;

@@ -88,12 +88,12 @@ use crate::entropy::Entropy;
 use crate::files;
 use crate::index::LogHead;
 use crate::index::keys::{self, Kind};
-use crate::metrics::Meters;
+use crate::log::DiskBytes;
+use crate::log::OpenOptions;
+use crate::log::StorageCheck;
+use crate::meters::Meters;
 use crate::opened::{Finding, OpenReport};
-use crate::options::Options;
 use crate::process::Owner;
-use crate::stats::DiskBytes;
-use crate::verify::StorageCheck;
 
 /// What may wait to be applied while the snapshotter works: more than makes a round due, or it would
 /// wait for ever.
@@ -130,7 +130,7 @@ const WHOLE_MAX: usize = 1 << 16;
 
 impl LocalLog {
     /// Opens the store in a folder, or makes one.
-    pub(crate) fn open(root: &Path, options: &Options, entropy: Arc<Entropy>) -> Result<Self> {
+    pub(crate) fn open(root: &Path, options: &OpenOptions, entropy: Arc<Entropy>) -> Result<Self> {
         if options.read_only {
             return Self::open_to_read(root, options, entropy);
         }
@@ -165,7 +165,7 @@ impl LocalLog {
     }
 
     /// Opens a store for reading only: nothing in its folder is changed, and no lock is taken.
-    fn open_to_read(root: &Path, options: &Options, entropy: Arc<Entropy>) -> Result<Self> {
+    fn open_to_read(root: &Path, options: &OpenOptions, entropy: Arc<Entropy>) -> Result<Self> {
         let (shared, findings) = look::open(&Layout::new(root), options)?;
         let (wakes, _) = crossbeam_channel::unbounded();
         Ok(Self::over(shared, entropy, wakes, findings))
@@ -343,7 +343,7 @@ impl Log for LocalLog {
         {
             let mut tail = self.shared.tail.write();
             tail.push(batch);
-            self.shared.meters.lag(&tail);
+            self.shared.meters.lag(tail.commits(), tail.bytes());
         }
         self.shared.seq.store(seq, Ordering::Release);
         let since = self.since_look.fetch_add(size as u64, Ordering::Relaxed) + size as u64;

@@ -22,13 +22,17 @@ use crate::digest::Part;
 use crate::entropy::Entropy;
 use crate::files::{self, own::check_store};
 use crate::index::keys;
-use crate::metrics::Meters;
+use crate::log::OpenOptions;
+use crate::meters::Meters;
 use crate::opened::{Finding, Outcome, Progress};
-use crate::options::Options;
 
 /// Takes the lock of a store, and makes it where there is none and the options allow it. Every name
 /// in the folder is looked at before the first write, and the settings before the second.
-pub(super) fn prepare(layout: &Layout, options: &Options, entropy: &Entropy) -> Result<StoreLock> {
+pub(super) fn prepare(
+    layout: &Layout,
+    options: &OpenOptions,
+    entropy: &Entropy,
+) -> Result<StoreLock> {
     let root = &layout.root;
     check_store(root)?;
     if !layout.exists() {
@@ -65,7 +69,7 @@ pub(super) fn key_id(key: &StoreKey) -> String {
 /// Reads the settings, and refuses a key that is not the store's, or none where it has one.
 pub(super) fn settings(
     layout: &Layout,
-    options: &Options,
+    options: &OpenOptions,
     findings: &mut Vec<Finding>,
 ) -> Result<StoreConfig> {
     let given = options.key.as_ref().map(key_id);
@@ -90,7 +94,7 @@ enum Sled {
 pub(super) fn bring_back(
     layout: &Layout,
     config: &StoreConfig,
-    options: &Options,
+    options: &OpenOptions,
     findings: &mut Vec<Finding>,
 ) -> Result<(Arc<Shared>, JournalEnd)> {
     let survey = Survey::take(layout, config, options.key.as_ref())?;
@@ -122,7 +126,7 @@ pub(super) fn bring_back(
 struct Opening<'a> {
     layout: &'a Layout,
     config: &'a StoreConfig,
-    options: &'a Options,
+    options: &'a OpenOptions,
     survey: &'a Survey,
     /// Whether the store was closed, and sled's files are what they were then.
     closed_cleanly: bool,

@@ -18,7 +18,7 @@ use super::settings::StoreConfig;
 use crate::files;
 use crate::index::{LogHead, keys};
 use crate::log::{IndexPut, Tail};
-use crate::metrics::Meters;
+use crate::meters::Meters;
 use crate::process::Owner;
 
 /// What the writer, the readers and the applier share.

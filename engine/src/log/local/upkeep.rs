@@ -13,8 +13,8 @@ use super::{LocalLog, heal, open};
 use super::{archive, survey};
 use crate::files::{self, own::check_store};
 use crate::log::Log;
+use crate::log::OpenOptions;
 use crate::opened::Finding;
-use crate::options::Options;
 
 impl LocalLog {
     /// Reads all of the archive, and writes again from sled what is damaged.
@@ -73,14 +73,18 @@ pub(crate) fn with_lock_unwritten<T>(dir: &Path, work: impl FnOnce() -> Result<T
 }
 
 /// Does something while no other process can have the store open.
-fn with_lock<T>(dir: &Path, options: &Options, work: impl FnOnce() -> Result<T>) -> Result<T> {
+fn with_lock<T>(dir: &Path, options: &OpenOptions, work: impl FnOnce() -> Result<T>) -> Result<T> {
     let layout = at(dir)?;
     let _lock = StoreLock::take(&layout.lock(), options.clock.now_us())?;
     work()
 }
 
 /// Salvages a store that opening refuses because of `refused`.
-pub(crate) fn salvage_store(dir: &Path, options: &Options, refused: &Error) -> Result<Salvaged> {
+pub(crate) fn salvage_store(
+    dir: &Path,
+    options: &OpenOptions,
+    refused: &Error,
+) -> Result<Salvaged> {
     let layout = Layout::new(dir);
     with_lock(dir, options, || {
         let config = open::settings(&layout, options, &mut Vec::new())?;

@@ -21,7 +21,7 @@ use crate::log::local::named::Named;
 use crate::log::local::packs::Place;
 use crate::log::local::replay::{Position, Replay};
 use crate::log::local::shared::{Ground, Shared};
-use crate::metrics::Meters;
+use crate::meters::Meters;
 
 /// Entries that are copied together.
 const COPIED: usize = 512;

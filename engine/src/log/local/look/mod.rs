@@ -38,9 +38,9 @@ use super::settings::StoreConfig;
 use super::shared::{Ground, Shared};
 use crate::files::own::check_store;
 use crate::index::keys;
-use crate::metrics::Meters;
+use crate::log::OpenOptions;
+use crate::meters::Meters;
 use crate::opened::{Finding, Outcome, Progress};
-use crate::options::Options;
 
 /// How often an index is begun again, where files were replaced while it was built.
 const TRIES: usize = 3;
@@ -102,7 +102,7 @@ fn moved(root: &std::path::Path, path: &std::path::Path) -> Error {
 }
 
 /// Opens a store for reading.
-pub(super) fn open(layout: &Layout, options: &Options) -> Result<(Arc<Shared>, Vec<Finding>)> {
+pub(super) fn open(layout: &Layout, options: &OpenOptions) -> Result<(Arc<Shared>, Vec<Finding>)> {
     let root = &layout.root;
     check_store(root)?;
     if !layout.exists() {
@@ -147,7 +147,7 @@ enum Failed {
 fn build(
     layout: &Layout,
     config: &StoreConfig,
-    options: &Options,
+    options: &OpenOptions,
 ) -> std::result::Result<Arc<Shared>, Failed> {
     let seen = Seen::take(layout, config, options.key.as_ref()).map_err(Failed::Other)?;
     let stamps = seen.stamps(layout).map_err(Failed::Other)?;
@@ -166,7 +166,7 @@ fn build(
 fn fill(
     layout: &Layout,
     config: &StoreConfig,
-    options: &Options,
+    options: &OpenOptions,
     seen: &Seen,
     stamps: Stamps,
 ) -> Result<Arc<Shared>> {
@@ -207,7 +207,7 @@ fn fill(
 }
 
 /// Takes every commit into the index; gives the last.
-fn replay(shared: &Shared, seen: &Seen, options: &Options) -> Result<Seq> {
+fn replay(shared: &Shared, seen: &Seen, options: &OpenOptions) -> Result<Seq> {
     let all = seen.survey.last_seen();
     let tell = |done: Seq| {
         if let Some(progress) = &options.progress {

@@ -27,7 +27,7 @@ use self::groups::Unpacked;
 use self::scan::{cut, cut_end, length, missing, scan, write_again};
 use super::layout::Layout;
 use crate::files;
-use crate::metrics::Meters;
+use crate::meters::Meters;
 use crate::opened::Finding;
 
 /// A pack is followed by another when it has grown to this.

@@ -28,8 +28,8 @@ use super::rewrite::Files;
 use super::settings::StoreConfig;
 use crate::files;
 use crate::live::Live;
+use crate::log::OpenOptions;
 use crate::opened::Progress;
-use crate::options::Options;
 
 /// What a salvage brought back, and what it did not.
 #[derive(Debug, Default)]
@@ -44,7 +44,7 @@ pub(crate) struct Salvaged {
 pub(crate) fn salvage(
     layout: &Layout,
     config: &StoreConfig,
-    options: &Options,
+    options: &OpenOptions,
 ) -> Result<Salvaged> {
     let beside = layout.archive_new();
     if beside.exists() {

@@ -17,7 +17,7 @@ const CONFIG: Config = match Config::new(5, 40) {
 /// The largest value that has a bucket: a larger one is counted there.
 const LAST: u64 = (1 << 40) - 1;
 
-/// How values are spread, as they were when it was asked for.
+/// Distribution of values at the time of the call.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Histogram {
     buckets: histogram::Histogram,
@@ -27,7 +27,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// How many values there were.
+    /// Returns the number of values.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -47,8 +47,9 @@ impl Histogram {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
-    /// The value that a share of all values, from 0 to 1, is at or below: 0.5 is the median. It is up
-    /// to about 3 % too large. Nothing where there was no value, or the share is none.
+    /// Returns the value that a share of all values, from 0 to 1, is at or below: 0.5 is the
+    /// median. It is up to about 3 % too large. `None` if there was no value, or the share is no
+    /// share.
     ///
     /// ```
     /// # let engine = milepost::Engine::in_memory(milepost::Options::default())?;
@@ -88,7 +89,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    pub(super) fn new(told: facade::Histogram) -> Self {
+    pub(crate) fn new(told: facade::Histogram) -> Self {
         Self {
             buckets: AtomicHistogram::with_config(&CONFIG),
             sum: AtomicU64::new(0),
@@ -108,7 +109,7 @@ impl Spread {
         self.told.record(value);
     }
 
-    pub(super) fn now(&self) -> Histogram {
+    pub(crate) fn now(&self) -> Histogram {
         let buckets = self.buckets.load();
         Histogram {
             count: buckets.as_slice().iter().sum(),

@@ -1,5 +1,5 @@
-//! What is told to the recorder of the `metrics` facade. A handle is taken once, so telling it is a
-//! call and no look-up.
+//! Handles of the recorder of the `metrics` facade. A handle is taken once, so telling it is a call
+//! and no look-up.
 
 use metrics::Unit;
 
@@ -32,14 +32,14 @@ impl Facade {
         Gauge(metrics::gauge!(name, "store" => self.store.clone(), "part" => part))
     }
 
-    /// Of numbers of things.
+    /// Takes a histogram of numbers of things.
     pub(crate) fn sizes(&self, name: &'static str, what: &'static str) -> Histogram {
         metrics::describe_histogram!(name, Unit::Count, what);
         let histogram = metrics::histogram!(name, "store" => self.store.clone());
         Histogram(histogram, 1.0)
     }
 
-    /// Of durations: what is recorded in microseconds is told in seconds, as its readers expect.
+    /// Takes a histogram of durations: recorded in microseconds, told in seconds.
     pub(crate) fn seconds(&self, name: &'static str, what: &'static str) -> Histogram {
         metrics::describe_histogram!(name, Unit::Seconds, what);
         let histogram = metrics::histogram!(name, "store" => self.store.clone());

@@ -1,4 +1,4 @@
-//! In place of `facade.rs` where the feature `metrics` is off: nobody is told, and nothing is kept.
+//! In place of `facade.rs` where the feature `metrics` is off: nothing is told or kept.
 
 #[derive(Debug, Clone)]
 pub(crate) struct Facade;

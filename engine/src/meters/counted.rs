@@ -6,8 +6,6 @@ use milepost_codec::Result;
 
 use super::facade::{self, Facade};
 use super::histogram::Spread;
-use crate::log::Tail;
-use crate::stats::DiskBytes;
 
 /// Something that is counted.
 #[derive(Debug)]
@@ -170,13 +168,13 @@ impl Meters {
         done.inspect_err(|_| self.append_errors.add(1))
     }
 
-    /// How far the applier is behind. Told under the lock of the tail, so that no older one follows.
-    pub(crate) fn lag(&self, tail: &Tail) {
-        self.lag_commits.set(tail.commits() as u64);
-        self.lag_bytes.set(tail.bytes() as u64);
+    /// Sets the lag of the applier. Called under the lock of the tail: no older one follows.
+    pub(crate) fn lag(&self, commits: usize, bytes: usize) {
+        self.lag_commits.set(commits as u64);
+        self.lag_bytes.set(bytes as u64);
     }
 
-    /// How many states are kept. Told under their lock.
+    /// Sets the number of kept states. Called under their lock.
     pub(crate) fn kept(&self, states: u64, bytes: u64) {
         self.kept_states.set(states);
         self.kept_bytes.set(bytes);
@@ -186,15 +184,15 @@ impl Meters {
         self.poisoned.set(1);
     }
 
-    pub(crate) fn disk(&self, disk: &DiskBytes) {
-        let parts = [disk.journal, disk.archive, disk.sled, disk.packs];
+    /// Sets the disk usage of journal, archive, sled and packs, in bytes.
+    pub(crate) fn disk(&self, parts: [u64; 4]) {
         for (gauge, bytes) in self.disk.iter().zip(parts) {
             gauge.set(bytes);
         }
     }
 }
 
-/// What a supervisor tells the facade of how its store is.
+/// Health of a supervised store, for the facade.
 #[derive(Debug)]
 pub(crate) struct DegradedMeters {
     failures: facade::Counter,

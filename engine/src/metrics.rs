@@ -1,33 +1,13 @@
-//! Metrics: what an open store has done, in numbers.
-//!
-//! ```text
-//! meters.rs      what is counted, where it happens
-//! histogram.rs   how values are spread
-//! facade.rs      what is told to the recorder of the `metrics` facade
-//! no_facade.rs   nobody, where that feature is off
-//! ```
-//!
-//! A meter is an atomic number: an append takes no lock for it, looks nothing up and allocates
-//! nothing.
-
-#[cfg(feature = "metrics")]
-mod facade;
-#[cfg(not(feature = "metrics"))]
-#[path = "no_facade.rs"]
-mod facade;
-mod histogram;
-mod meters;
-
-pub use self::histogram::Histogram;
-pub(crate) use self::meters::{DegradedMeters, Meters};
+//! Metrics of an open store.
 
 use crate::engine::Engine;
 use crate::kept::KeptStates;
+use crate::meters::Histogram;
 
-/// What an open store has done, in numbers: since it was opened, each engine for itself.
+/// Counts, levels and durations of an open store, since it was opened, of this engine alone.
 ///
 /// Names with `_us` are durations in microseconds, by the system's monotonic clock; names with
-/// `bytes` are bytes; all others are counts. Numbers of what goes on meanwhile may be of slightly
+/// `bytes` are bytes; all others are counts. Numbers of concurrent operations may be of slightly
 /// different moments.
 ///
 /// With the feature `metrics` the same numbers go to the recorder of the `metrics` facade, as
@@ -84,29 +64,29 @@ pub struct Metrics {
     pub appends_per_commit: Histogram,
     /// Events of each commit: their sum is `events`.
     pub events_per_commit: Histogram,
-    /// How long each append took, as its caller sees it: from before its events are encoded until the
-    /// caller goes on, or until a ticket has its result. With repeated ones, and without those that
-    /// failed.
+    /// Duration of each append, as its caller sees it: from before its events are encoded until
+    /// the call returns, or until a ticket has its result. With repeated ones, and without those
+    /// that failed.
     pub append_us: Histogram,
-    /// How long writing each commit to the journal and syncing it took, with beginning a new
-    /// segment where it has to.
+    /// Duration of writing each commit to the journal and syncing it, with beginning a new segment
+    /// where it has to.
     pub commit_us: Histogram,
-    /// How long each round of the applier took.
+    /// Duration of each round of the applier.
     pub apply_us: Histogram,
-    /// How long archiving each segment took.
+    /// Duration of archiving each segment.
     pub archive_us: Histogram,
-    /// How long folding each state took that was asked for.
+    /// Duration of folding each state that was asked for.
     pub fold_us: Histogram,
-    /// How long each capture of a workspace took, its lock and its event included.
+    /// Duration of each capture of a workspace, its lock and its event included.
     pub capture_us: Histogram,
     /// States of checkpoints that are kept in memory.
     pub kept: KeptStates,
-    /// Whether a write failed, so that the store has to be reopened.
+    /// `true` once a write failed, so that the store has to be reopened.
     pub poisoned: bool,
 }
 
 impl Engine {
-    /// What the open store has done so far, in numbers. Nothing is read from disk.
+    /// Returns the counts, levels and durations so far. Reads nothing from disk.
     ///
     /// ```
     /// use milepost::{Append, Engine, Message, Options};
