@@ -11,15 +11,15 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use milepost_codec::{
     Error, ErrorKind, Hash, LineageId, LogId, LogKind, Offset, Origin, Result, Seq, StoreId, TaskNo,
 };
+use milepost_store::clock::Clock;
+use milepost_store::files;
+use milepost_store::index::LogHead;
+use milepost_store::index::keys::{self, Kind};
+use milepost_store::live::Live;
+use milepost_store::log::Fault;
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::Catalog;
-use crate::clock::Clock;
-use crate::files;
-use crate::index::LogHead;
-use crate::index::keys::{self, Kind};
-use crate::live::Live;
-use crate::log::Fault;
 
 /// The version of the form.
 const VERSION: u32 = 1;

@@ -9,15 +9,15 @@ use milepost_codec::{
     PhaseChanged, PromptChanged, Result, RulesChanged, Seq, StepFailed, StepFinished, StepStarted,
     TEXT_MAX, ToolCalled, ToolReturned, VariablesPatched, WorkspaceCaptured,
 };
+use milepost_store::index::is_indexed;
+use milepost_store::log::Log;
+use milepost_store::trees;
 use smallvec::{SmallVec, smallvec};
 
 use crate::behalf;
 use crate::checkpoint::Mark;
 use crate::committer::{Done, Marked, PartBuilder};
 use crate::conditions;
-use crate::index::is_indexed;
-use crate::log::Log;
-use crate::trees;
 
 /// A body over this many bytes is stored in chunks.
 pub(crate) const INLINE_MAX: usize = 256 << 10;

@@ -3,19 +3,21 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::sync::Mutex;
-use crate::sync::atomic::{AtomicU64, Ordering};
 use milepost_codec::{
     Body, Chain, CheckpointId, CheckpointMarked, Epoch, Error, Head, LineageId, LogId, Offset,
     Origin, Result, StoreKey, TaskNo,
 };
+use milepost_store::index::keys::{self, Kind};
+use milepost_store::index::{
+    ActivationEntry, BaseEntry, LineageEntry, MarkEntry, Tally, TaskEntry,
+};
+use milepost_store::log::Log;
+use milepost_store::sync::Mutex;
+use milepost_store::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::RwLock;
 
 use crate::base::KnownKeys;
 use crate::hashes::Walked;
-use crate::index::keys::{self, Kind};
-use crate::index::{ActivationEntry, BaseEntry, LineageEntry, MarkEntry, Tally, TaskEntry};
-use crate::log::Log;
 use crate::pieces::Pieces;
 use crate::read::{Ancestry, Cursor, Inherited, LineageTrees};
 use crate::retention::ErasedEvents;

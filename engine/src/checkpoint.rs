@@ -4,13 +4,13 @@ use milepost_codec::{
     CheckpointId, CheckpointMarked, Error, Hash, Head, Header, Json, LineageId, LogId, MarkCause,
     MarkStatus, Offset, Result, TaskNo,
 };
+use milepost_store::index::keys::{self, Kind};
+use milepost_store::index::{MarkEntry, MarkPlace};
 
 use crate::address::ID_PREFIX_MIN;
 use crate::behalf;
 use crate::catalog::{Catalog, Viewer};
 use crate::committer::Draft;
-use crate::index::keys::{self, Kind};
-use crate::index::{MarkEntry, MarkPlace};
 
 /// A checkpoint to be marked.
 ///

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use milepost_codec::{CHUNK_RAW_MAX, ChunkId, Error, Result};
+use milepost_store::log::Log;
+use milepost_store::log::local::LocalLog;
 
 use crate::engine::Engine;
-use crate::log::Log;
-use crate::log::local::LocalLog;
 
 /// The chunks of a store: pieces of up to 1 MiB, each known by the BLAKE3 hash of its content and stored
 /// once. Small ones are compressed together. Cheap to clone, `Send` and `Sync`.

@@ -7,10 +7,10 @@ use milepost_codec::{
     ActivationCause, Body, Control, Error, ErrorKind, Header, LineageId, LogId, Offset, Result,
     TEXT_MAX, TaskNo, check_size,
 };
+use milepost_store::index::{KeyEntry, keys};
 
 use crate::catalog::Catalog;
 use crate::committer::Draft;
-use crate::index::{KeyEntry, keys};
 use crate::point::Point;
 use crate::read::{Ancestry, Cursor, event};
 

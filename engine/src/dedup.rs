@@ -6,13 +6,13 @@ use milepost_codec::{
     BaseKey, Body, BodyForm, CheckpointMarked, Error, ErrorKind, Head, LineageId, LogId, Offset,
     Result, Seq, TaskNo,
 };
+use milepost_store::index::keys;
+use milepost_store::index::{BaseEntry, KeyEntry, MarkEntry};
 use smallvec::smallvec;
 
 use crate::base::{self, BaseKeys, KeyDigest};
 use crate::catalog::Catalog;
 use crate::committer::{Done, Draft, Part};
-use crate::index::keys;
-use crate::index::{BaseEntry, KeyEntry, MarkEntry};
 use crate::read::{Ancestry, Cursor};
 
 /// An append that a key was used for.

@@ -4,33 +4,33 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use crate::sync::channel::Sender;
 use milepost_codec::{
     Activated, ActivationCause, Body, Control, Error, ErrorKind, Hash, Head, Json, LineageId,
     LineageOpened, LineageRegistered, LineageType, LogId, Offset, Origin, Result, StoreCreated,
     TaskNo, TaskOpened,
 };
 use milepost_replay::{Chunks, Event, Reducer, RunReducer, RunState};
+use milepost_store::clock::Stopwatch;
+use milepost_store::entropy::Entropy;
+use milepost_store::index::TaskEntry;
+use milepost_store::log::local::LocalLog;
+use milepost_store::log::{Log, MemoryLog};
+use milepost_store::meters::Meters;
+use milepost_store::opened::OpenReport;
+use milepost_store::sync::channel::Sender;
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::anchor::Keeper;
 use crate::catalog::Catalog;
 use crate::checkpoint::Checkpoint;
-use crate::clock::Stopwatch;
 use crate::committer::{Activate, Committer, Done, Errand, PartBuilder, Request};
 use crate::conditions;
 use crate::control::Controls;
-use crate::entropy::Entropy;
 use crate::hashes::Hashes;
 use crate::hook::{self, Alert, AlertKind};
-use crate::index::TaskEntry;
 use crate::joined::Participants;
 use crate::kept::Kept;
 use crate::lineage::Lineage;
-use crate::log::local::LocalLog;
-use crate::log::{Log, MemoryLog};
-use crate::meters::Meters;
-use crate::opened::OpenReport;
 use crate::options::Options;
 use crate::point::Point;
 use crate::state::{LogChunks, state_from};
@@ -139,7 +139,7 @@ impl Engine {
         };
         let catalog = Catalog::new(log, options.log.key, options.key_window);
         catalog.load_erased()?;
-        let (errands, received) = crate::sync::channel::bounded(256);
+        let (errands, received) = milepost_store::sync::channel::bounded(256);
         let committer = Committer::start(catalog.clone(), errands.clone(), Arc::clone(&meters))?;
         let dir = local.as_ref().map(|local| local.root());
         // Where nothing is written, hooks are not told of anything and no snapshot is due.

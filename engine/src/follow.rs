@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use milepost_codec::{Error, ErrorKind, LineageId, LogId, Offset, Result, TaskNo};
 use milepost_replay::Event;
+use milepost_store::sync::channel::RecvTimeoutError;
 
 use crate::catalog::Catalog;
 use crate::committer::Watch;
 use crate::engine::Engine;
 use crate::read::{Ancestry, Events};
-use crate::sync::channel::RecvTimeoutError;
 use crate::task::Task;
 
 /// Events that are read before it is looked again whether the task goes on with another lineage.

@@ -6,9 +6,8 @@ use std::sync::Arc;
 
 use milepost_codec::{LineageId, Offset, TaskNo};
 use milepost_replay::{Reducer, RunReducer, RunState};
+use milepost_store::meters::Meters;
 use parking_lot::Mutex;
-
-use crate::meters::Meters;
 
 /// A state is folded on from a kept one where that is at most so many events before it. From
 /// further back a snapshot is nearer, or as good.

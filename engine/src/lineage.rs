@@ -5,6 +5,7 @@ use std::ops::RangeBounds;
 use milepost_codec::{
     Epoch, Error, Head, LineageId, LineageType, LogId, Offset, Origin, Parent, Result, TaskNo,
 };
+use milepost_store::index::{LineageEntry, TaskEntry};
 
 use crate::append::{Append, Appended, Committed};
 use crate::audit::Done;
@@ -12,7 +13,6 @@ use crate::checkpoint::{Checkpoint, Mark};
 use crate::committer::{Marked, Request};
 use crate::conditions;
 use crate::engine::{Engine, Inner};
-use crate::index::{LineageEntry, TaskEntry};
 use crate::point::Point;
 use crate::read::Events;
 use crate::subscribe::{SubscribeOptions, Subscription};

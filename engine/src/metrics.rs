@@ -1,8 +1,9 @@
 //! Metrics of an open store.
 
+use milepost_store::meters::Histogram;
+
 use crate::engine::Engine;
 use crate::kept::KeptStates;
-use crate::meters::Histogram;
 
 /// Counts, levels and durations of an open store, since it was opened, of this engine alone.
 ///

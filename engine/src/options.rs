@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use milepost_codec::StoreKey;
 use milepost_replay::{Reducer, RunReducer};
+use milepost_store::clock::Clock;
+use milepost_store::log::OpenOptions;
+use milepost_store::opened::Progress;
 
-use crate::clock::Clock;
 use crate::hook::{CommandHooks, Hook, Hooks};
 use crate::kept::KeepStates;
-use crate::log::OpenOptions;
-use crate::opened::Progress;
 use crate::state::{DynReducer, Registered};
 
 /// How a store is opened. Every limit is in bytes.

@@ -5,11 +5,11 @@ use milepost_codec::{
     BodyForm, Control, Data, Detail, Error, ErrorKind, LogId, Offset, RestoreBegun, RestoreEnded,
     RestoreId, RestorePart, Result, TaskNo, printable,
 };
+use milepost_store::index::PendingEntry;
+use milepost_store::index::keys::{self, Kind};
 
 use crate::catalog::Catalog;
 use crate::engine::Engine;
-use crate::index::PendingEntry;
-use crate::index::keys::{self, Kind};
 use crate::read::Cursor;
 
 /// A restore that began and has not ended.

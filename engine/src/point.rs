@@ -3,11 +3,11 @@
 use std::fmt;
 
 use milepost_codec::{CheckpointId, Error, LineageId, LogId, Offset, Result, TaskNo};
+use milepost_store::index::keys::{self, Kind};
 
 use crate::address::{Address, Place};
 use crate::catalog::{Catalog, Viewer};
 use crate::engine::Engine;
-use crate::index::keys::{self, Kind};
 use crate::read::{Ancestry, Inherited};
 
 /// A point of a lineage: before the event at an offset.

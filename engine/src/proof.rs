@@ -1,10 +1,10 @@
 //! What proves a store: verification and anchors.
 
 use milepost_codec::Result;
+use milepost_store::log::Fault;
 
 use crate::anchor::Anchor;
 use crate::engine::Engine;
-use crate::log::Fault;
 use crate::verify::{VerifyReport, verify};
 
 impl Engine {

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use milepost_codec::{Epoch, Error, LineageId, LogId, MarkStatus, Offset, Result, TaskNo};
+use milepost_store::index::keys::{self, Kind};
+use milepost_store::index::{LogHead, MarkEntry, TaskEntry};
 
 use crate::catalog::{Catalog, Viewer};
 use crate::checkpoint::Checkpoint;
 use crate::engine::Engine;
-use crate::index::keys::{self, Kind};
-use crate::index::{LogHead, MarkEntry, TaskEntry};
 
 /// Items of a page where no limit is given.
 const LIMIT_DEFAULT: usize = 20;

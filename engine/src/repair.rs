@@ -9,14 +9,14 @@ use milepost_codec::{
     Activated, ActivationCause, Body, Control, Error, ErrorKind, LineageId, LineageRegistered,
     LogId, LogKind, Lost, Offset, Result, TaskNo,
 };
+use milepost_store::files;
+use milepost_store::index::keys::{self, Kind};
+use milepost_store::log::local::{LostRange, Salvaged, salvage_store, with_lock_unwritten};
+use milepost_store::log::{Fault, Remedy};
+use milepost_store::opened::{Finding, Outcome};
 
 use crate::committer::Request;
 use crate::engine::Engine;
-use crate::files;
-use crate::index::keys::{self, Kind};
-use crate::log::local::{LostRange, Salvaged, salvage_store, with_lock_unwritten};
-use crate::log::{Fault, Remedy};
-use crate::opened::{Finding, Outcome};
 use crate::options::Options;
 use crate::verify::VerifyReport;
 
@@ -216,14 +216,11 @@ fn forget_stats(dir: &Path) -> Result<Option<Finding>> {
         1 => "1 stat cache of a captured folder is".to_owned(),
         _ => format!("{removed} stat caches of captured folders are"),
     };
-    Ok(Some(Finding {
-        place: STATS.to_owned(),
-        message: format!(
-            "{what} let go of, as chunks are lost: the next capture reads every file, and stores again what \
-             is still there"
-        ),
-        outcome: Outcome::Repaired,
-    }))
+    let message = format!(
+        "{what} let go of, as chunks are lost: the next capture reads every file, and stores again what \
+         is still there"
+    );
+    Ok(Some(Finding::new(STATS, message, Outcome::Repaired)))
 }
 
 /// Gives the names of the tasks whose events are lost in packs.

@@ -5,6 +5,7 @@ use milepost_codec::{
     LineageOpened, LineageType, LogId, Offset, Origin, Parent, RestoreEnded, Restored, Result,
     Scope, TEXT_MAX, TaskNo, check_size,
 };
+use milepost_store::index::{MarkEntry, keys};
 
 use crate::audit::{self, Done};
 use crate::catalog::Viewer;
@@ -13,7 +14,6 @@ use crate::committer::{Activate, Part, Request};
 use crate::conditions;
 use crate::control;
 use crate::engine::{Engine, Inner, registered};
-use crate::index::{MarkEntry, keys};
 use crate::lineage::Lineage;
 use crate::point::Point;
 use crate::read::Ancestry;

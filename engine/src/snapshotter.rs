@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use crate::sync::channel::Receiver;
+use milepost_store::meters::Meters;
+use milepost_store::sync::channel::Receiver;
 
 use crate::catalog::Catalog;
 use crate::committer::Errand;
-use crate::meters::Meters;
 use crate::state::DynReducer;
 
 /// With so many errands waiting it does not give way to the applier any more.

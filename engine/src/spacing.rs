@@ -2,10 +2,10 @@
 
 use milepost_codec::{LineageId, LogId, LogKind, Offset, Result, TaskNo};
 use milepost_replay::{Reducer, RunReducer};
+use milepost_store::index::SnapshotNote;
+use milepost_store::index::keys::{self, Kind};
 
 use crate::catalog::Catalog;
-use crate::index::SnapshotNote;
-use crate::index::keys::{self, Kind};
 use crate::read::{Ancestry, Inherited};
 
 /// A snapshot is due when the log has grown by the spacing of the last one and this much, in bytes.

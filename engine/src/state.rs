@@ -8,13 +8,13 @@ use milepost_codec::{
     Snapshot, TaskNo,
 };
 use milepost_replay::{Chunks, Reducer, fold};
+use milepost_store::index::SnapshotNote;
+use milepost_store::index::keys::{self, Kind};
+use milepost_store::log::Log;
 
 use crate::append::put_chunks;
 use crate::base;
 use crate::catalog::Catalog;
-use crate::index::SnapshotNote;
-use crate::index::keys::{self, Kind};
-use crate::log::Log;
 use crate::pieces::Folding;
 use crate::read::{Ancestry, Events, Inherited, read_chunks};
 

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 
 use milepost_codec::{LogId, LogKind, Offset, Result, Seq, TaskNo};
+use milepost_store::index::keys::{self, Kind};
+use milepost_store::index::{BaseEntry, LineageEntry, LogHead, Tally, TaskEntry};
+use milepost_store::log::DiskBytes;
 
 use crate::catalog::Catalog;
 use crate::engine::Engine;
-use crate::index::keys::{self, Kind};
-use crate::index::{BaseEntry, LineageEntry, LogHead, Tally, TaskEntry};
 use crate::kept::KeptStates;
-use crate::log::DiskBytes;
 
 /// What a store holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

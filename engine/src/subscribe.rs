@@ -6,9 +6,9 @@
 
 use std::time::Duration;
 
-use crate::sync::channel::RecvTimeoutError;
 use milepost_codec::{Detail, Error, ErrorKind, Head, LogId, Offset, Result};
 use milepost_replay::Event;
+use milepost_store::sync::channel::RecvTimeoutError;
 
 use crate::catalog::Catalog;
 use crate::committer::Watch;

@@ -3,12 +3,12 @@
 use std::ops::RangeBounds;
 
 use milepost_codec::{Epoch, Error, Head, LineageId, Offset, Result, TaskNo};
+use milepost_store::index::TaskEntry;
 
 use crate::TaskInfo;
 use crate::append::{Append, Appended, Committed};
 use crate::checkpoint::{Checkpoint, Mark};
 use crate::engine::Engine;
-use crate::index::TaskEntry;
 use crate::joined::Captured;
 use crate::lineage::{Lineage, LineageInfo, info};
 use crate::point::Point;

@@ -6,14 +6,14 @@ use milepost_codec::{
     BaseKey, BodyForm, ChunkId, ChunkList, Hash, LineageId, LogId, Offset, RecordRef, Result,
     TaskNo,
 };
+use milepost_store::entropy::Entropy;
+use milepost_store::index::KeyEntry;
+use milepost_store::index::keys::{self, Kind};
+use milepost_store::log::Log;
 
 use super::keys::BaseKeys;
 use crate::append::CHUNK;
 use crate::catalog::Catalog;
-use crate::entropy::Entropy;
-use crate::index::KeyEntry;
-use crate::index::keys::{self, Kind};
-use crate::log::Log;
 use crate::read::{Ancestry, Cursor};
 use crate::retention::ErasedEvents;
 

@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use milepost_codec::{BaseKey, ChunkId, ChunkList, Result};
+use milepost_store::log::Log;
 use parking_lot::Mutex;
 
-use crate::log::Log;
 use crate::read::read_chunk;
 
 /// Keys in all tables together. With more all tables are dropped: they can be read again.
@@ -177,7 +177,7 @@ mod tests {
 
     use super::*;
     use crate::append::put_chunks;
-    use crate::log::MemoryLog;
+    use milepost_store::log::MemoryLog;
 
     fn keys(numbers: std::ops::Range<u64>) -> Vec<BaseKey> {
         let key = |first| BaseKey {

@@ -15,12 +15,12 @@ use milepost_codec::{
     Base, ChunkId, Error, ErrorKind, Head, LogId, Offset, Result, Snapshot, TaskNo,
 };
 use milepost_replay::{Reducer, RunReducer};
+use milepost_store::entropy::Entropy;
+use milepost_store::index::keys::{self as names, Kind};
+use milepost_store::index::{BaseEntry, SnapshotNote};
 
 use crate::append::put_chunks;
 use crate::catalog::Catalog;
-use crate::entropy::Entropy;
-use crate::index::keys::{self as names, Kind};
-use crate::index::{BaseEntry, SnapshotNote};
 use crate::read::{Ancestry, read_chunks};
 use crate::state::{DynReducer, Place};
 pub(crate) use gather::KeyDigest;

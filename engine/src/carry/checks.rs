@@ -7,12 +7,12 @@ use milepost_codec::{
     Body, BodyForm, ChunkId, ChunkList, Control, Error, Head, Header, LineageId, LogKind,
     RecordRef, Result, TEXT_MAX, TaskNo, check_size,
 };
+use milepost_store::trees;
 
 use super::CarriedEvent;
 use super::needs::captured;
 use crate::base;
 use crate::engine::Engine;
-use crate::trees;
 
 /// The longest header, in bytes: its four texts, and what a later version may add.
 const HEADER_MAX: usize = 16 << 10;

@@ -11,15 +11,15 @@ use milepost_codec::{
     Head, LineageBegin, LogId, LogKind, Offset, RecordRef, Result, Sections, Seq, TaskNo,
     checkpoint_id,
 };
+use milepost_store::index::keys::{self, Kind};
+use milepost_store::index::{LogHead, TaskEntry};
+use milepost_store::live::{Live, LiveSection};
+use milepost_store::log::Stretch;
 
 use super::{Carried, CarriedBody, CarriedEvent, CarriedTask};
 use crate::append::CHUNK;
 use crate::catalog::Catalog;
 use crate::engine::Engine;
-use crate::index::keys::{self, Kind};
-use crate::index::{LogHead, TaskEntry};
-use crate::live::{Live, Part};
-use crate::log::Stretch;
 use crate::read::read_chunks;
 
 /// Tasks of a store on their way out. What each of them needs is given once.
@@ -261,12 +261,12 @@ impl Source {
             self.section.clear();
             self.seq = section.seq;
             let begins = match live.part(self.id, from, &section)? {
-                Part::Nothing => continue,
-                Part::Whole => {
+                LiveSection::Nothing => continue,
+                LiveSection::Whole => {
                     self.section.extend(bytes.get(..len).unwrap_or_default());
                     from
                 }
-                Part::Other(begins, part) => {
+                LiveSection::Other(begins, part) => {
                     self.section = part;
                     begins
                 }

@@ -7,10 +7,10 @@ use milepost_codec::{
     Base, Body, ChunkId, ChunkList, Error, Header, LineageId, LogKind, Piece, Result, TaskNo,
     WorkspaceCaptured,
 };
+use milepost_store::trees;
 
 use super::{Carried, CarriedBody, CarriedChunk, CarriedEvent, Export};
 use crate::base;
-use crate::trees;
 
 type Give<'a, E> = dyn FnMut(Carried<'_>) -> Result<(), E> + 'a;
 

@@ -8,13 +8,13 @@ use milepost_codec::{
     ErrorKind, Hash, Head, Header, Json, LineageId, LogKind, Offset, Parent, Result, Seed,
     checkpoint_id, salt,
 };
+use milepost_store::trees;
 
 use super::taking::{Taking, log_id};
 use super::{CarriedBody, CarriedEvent, CarriedTask};
 use crate::append::INLINE_MAX;
 use crate::engine::Engine;
 use crate::read::Ancestry;
-use crate::trees;
 
 /// What a captured folder is called in a copy that does without.
 const CAPTURED: &str = "workspace_captured";

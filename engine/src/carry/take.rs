@@ -8,6 +8,8 @@ use milepost_codec::{
     BodyForm, Control, Deleted, Epoch, Error, ErrorKind, LineageId, LogId, Offset, Origin, Result,
     TaskNo, TaskOpened, TaskPrepared,
 };
+use milepost_store::index::TaskEntry;
+use milepost_store::index::keys::{self, Kind};
 
 use super::renew::Renewal;
 use super::taking::Taking;
@@ -16,8 +18,6 @@ use crate::ChunkHold;
 use crate::audit::Done;
 use crate::committer::Request;
 use crate::engine::{Engine, check_name};
-use crate::index::TaskEntry;
-use crate::index::keys::{self, Kind};
 use crate::read::Cursor;
 use crate::task::Task;
 

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use milepost_codec::{Body, Message};
 use milepost_codec::{ErrorKind, Head, LineageId, LogId, Origin, Result, Seed, TaskNo};
+use milepost_store::log::{Log, MemoryLog};
+use milepost_store::meters::Meters;
+use milepost_store::sync::channel::unbounded;
 use shuttle::thread;
 
 use super::{Committer, PartBuilder, Request};
 use crate::catalog::Catalog;
-use crate::log::{Log, MemoryLog};
-use crate::meters::Meters;
-use crate::sync::channel::unbounded;
 
 const LOG: LogId = LogId { task: TaskNo(1), kind: milepost_codec::LogKind::Lineage(LineageId(0)) };
 const ORIGIN: Origin = Origin([7; 16]);

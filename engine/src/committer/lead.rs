@@ -13,12 +13,12 @@ use milepost_codec::{
 use super::plan::Plan;
 use super::request::{Part, Request};
 use super::ticket::{Answer, Done, Results};
+use milepost_store::index::{LogHead, PendingEntry, Tally};
+use milepost_store::log::Batch;
+use milepost_store::meters::Meters;
 use smallvec::SmallVec;
 
 use crate::catalog::Catalog;
-use crate::index::{LogHead, PendingEntry, Tally};
-use crate::log::Batch;
-use crate::meters::Meters;
 
 /// A snapshot of a lineage is due at an offset.
 #[derive(Debug, Clone, Copy)]

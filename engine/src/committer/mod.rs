@@ -26,21 +26,21 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use crate::sync::channel::{Receiver, Sender};
-use crate::sync::{Condvar, Mutex};
 use milepost_codec::{Error, ErrorKind, LogId, Result, TaskNo};
 
 pub(crate) use lead::{Errand, Lead};
+use milepost_store::clock::Stopwatch;
+use milepost_store::log::Log;
+use milepost_store::meters::Meters;
+use milepost_store::sync::channel::{Receiver, Sender};
+use milepost_store::sync::{Condvar, Mutex};
 pub(crate) use request::{Activate, Draft, Part, PartBuilder, Request};
 use ticket::{Answer, Gate, Results, hand_out};
 pub(crate) use ticket::{Done, Marked, Slot};
 pub(crate) use watch::{Watch, Watchers};
 
 use crate::catalog::Catalog;
-use crate::clock::Stopwatch;
 use crate::hook::Feed;
-use crate::log::Log;
-use crate::meters::Meters;
 
 /// What may wait in the queue, in bytes, before callers wait too.
 const QUEUE_BYTES: usize = 16 << 20;
@@ -77,7 +77,7 @@ impl Committer {
         errands: Sender<Errand>,
         meters: Arc<Meters>,
     ) -> Result<Arc<Self>> {
-        let (wake, woken) = crate::sync::channel::bounded(1);
+        let (wake, woken) = milepost_store::sync::channel::bounded(1);
         let committer = Arc::new(Self {
             log: Arc::clone(catalog.log()),
             lead: Mutex::new(Lead::new(catalog, Arc::clone(&meters))),
@@ -90,9 +90,11 @@ impl Committer {
         });
         let thread = {
             let committer = Arc::downgrade(&committer);
-            crate::sync::thread::Builder::new().name("milepost-committer".into()).spawn(move || {
-                run(&woken, &committer);
-            })
+            milepost_store::sync::thread::Builder::new().name("milepost-committer".into()).spawn(
+                move || {
+                    run(&woken, &committer);
+                },
+            )
         };
         match thread {
             Ok(_) => Ok(committer),

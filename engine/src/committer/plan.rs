@@ -12,13 +12,13 @@ use milepost_codec::{
     Body, BodyForm, Chain, CheckpointId, Error, Hash, Head, Header, LogId, LogKind, Offset, Result,
     SECTION_RAW_TARGET, SectionRef, Seed, Seq, TaskNo, begin_group, checkpoint_id,
 };
+use milepost_store::index::{Before, ENTRY_MAX, Indexed, LogHead, Tallies, Tally, index_record};
+use milepost_store::log::{Batch, GroupMeta, IndexPut};
 use smallvec::SmallVec;
 
 use super::lead::{Lead, LogState};
 use super::request::{Draft, Part, PartBuilder, Request};
 use super::ticket::{Done, Marked};
-use crate::index::{Before, ENTRY_MAX, Indexed, LogHead, Tallies, Tally, index_record};
-use crate::log::{Batch, GroupMeta, IndexPut};
 
 /// Bytes of a group at most, its records and explicit salts not counted: six numbers of up to nine
 /// bytes, a seed and a flag.

@@ -9,15 +9,15 @@ use milepost_codec::{
     Body, BodyForm, CheckpointMarked, ChunkId, Error, ErrorKind, LogId, Message, Offset, Origin,
     Result, Seq,
 };
+use milepost_store::index::LogHead;
+use milepost_store::log::DiskBytes;
+use milepost_store::log::StorageCheck;
+use milepost_store::log::{Batch, Entry, Log, MemoryLog, Stretch};
+use milepost_store::process::Owner;
 use proptest::prelude::*;
 
 use super::Request;
 use crate::behalf;
-use crate::index::LogHead;
-use crate::log::DiskBytes;
-use crate::log::StorageCheck;
-use crate::log::{Batch, Entry, Log, MemoryLog, Stretch};
-use crate::process::Owner;
 use crate::retention::Retention;
 use crate::{Append, CheckpointQuery, Engine, Mark, Options, Task};
 

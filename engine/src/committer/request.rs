@@ -8,12 +8,12 @@ use milepost_codec::{
     LineageId, LogId, Offset, Origin, RecordRef, RestoreId, Result, Salts, Seed, TaskNo, body_hash,
     encode_record, salt,
 };
+use milepost_store::clock::Stopwatch;
+use milepost_store::index::is_indexed;
 use smallvec::{SmallVec, smallvec};
 
 use crate::behalf;
-use crate::clock::Stopwatch;
 use crate::conditions;
-use crate::index::is_indexed;
 
 /// All parts of a request are committed, or none.
 #[derive(Debug)]

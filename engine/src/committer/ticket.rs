@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use crate::clock::Stopwatch;
-use crate::meters::Meters;
-use crate::sync::{Condvar, Mutex};
 use milepost_codec::{CheckpointId, CheckpointMarked, Error, ErrorKind, Head, Offset, Result, Seq};
+use milepost_store::clock::Stopwatch;
+use milepost_store::meters::Meters;
+use milepost_store::sync::{Condvar, Mutex};
 use smallvec::SmallVec;
 
 /// What came of a request.

@@ -1,14 +1,14 @@
 //! Who wants to know that a log has grown.
 
-use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use crate::hook::Feed;
-use crate::sync::Mutex;
-use crate::sync::channel::{Receiver, Sender, TrySendError};
 use milepost_codec::{LogId, Offset, TaskNo};
+use milepost_store::sync::Mutex;
+use milepost_store::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use milepost_store::sync::channel::{Receiver, Sender, TrySendError};
 
 /// A watch on one log: a signal that is up where the log has grown since it was last taken.
 pub(crate) type Watch = Receiver<()>;
@@ -34,7 +34,7 @@ impl Watchers {
 
     /// A signal that is up where one of these logs has grown.
     pub(crate) fn watch_all(&self, of: &[LogId]) -> Watch {
-        let (sender, watch) = crate::sync::channel::bounded(1);
+        let (sender, watch) = milepost_store::sync::channel::bounded(1);
         let mut logs = self.logs.lock();
         if !self.closed.load(Ordering::Acquire) {
             for log in of {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use milepost_replay::Event;
+use milepost_store::clock::Clock;
 
 use super::command::{CommandHook, HookPoint};
 use super::document::{About, Document, RestoreForm, Where};
@@ -10,7 +11,6 @@ use super::feed::Feed;
 use super::process::{self, Failed};
 use super::{Alert, AlertKind, Hook, TaskId, WorkspaceChange};
 use crate::checkpoint::{Checkpoint, Mark};
-use crate::clock::Clock;
 use crate::point::Point;
 use crate::task::Task;
 

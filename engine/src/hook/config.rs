@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use milepost_codec::{Error, ErrorKind, Result};
+use milepost_store::files;
 use serde::Deserialize;
 
 use super::command::CommandHook;
 use super::{process, trust};
-use crate::files;
 
 /// The name of the file, in the user's own configuration and in a store.
 pub(super) const FILE: &str = "hooks.json";

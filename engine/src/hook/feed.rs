@@ -6,9 +6,9 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
 use milepost_codec::{LogId, LogKind, Offset};
+use milepost_store::sync::{Condvar, Mutex};
 
 use super::Hooks;
-use crate::sync::{Condvar, Mutex};
 
 /// How many calls wait at most; those that come then are left out.
 pub(super) const CALLS_MAX: usize = 64;

@@ -6,11 +6,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use milepost_codec::{Result, StoreId};
+use milepost_store::files;
+use milepost_store::log::local::store_id;
 
 use super::config::Places;
 use super::trust::{Remembered, change, name_of};
-use crate::files;
-use crate::log::local::store_id;
 
 /// The file of trusted stores.
 const STORES: &str = "stores.json";

@@ -16,11 +16,11 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use milepost_codec::{Error, ErrorKind, Hash, Result};
+use milepost_store::files;
 use serde::{Deserialize, Serialize};
 
 use super::command::CommandHook;
 use super::config::{self, FILE, Places};
-use crate::files;
 
 /// The version of what is remembered.
 const VERSION: u32 = 1;

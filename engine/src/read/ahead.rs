@@ -9,8 +9,7 @@ use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, bounded};
 use milepost_codec::{LogId, Offset, Result};
-
-use crate::log::{Log, Stretch};
+use milepost_store::log::{Log, Stretch};
 
 /// So many stretches, one behind the other, make a reader one who reads on. A thread is dearer than a few of them.
 const LONG: u32 = 16;

@@ -10,10 +10,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use milepost_codec::{Error, LineageId, Offset, Result, TaskNo};
+use milepost_store::index::BaseEntry;
+use milepost_store::sync::Mutex;
 
 use crate::catalog::Catalog;
-use crate::index::BaseEntry;
-use crate::sync::Mutex;
 
 /// A lineage that one owns, and the offsets of it that are inherited: from, to.
 pub(crate) type Span = (LineageId, Offset, Offset);

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use milepost_codec::{Error, LogId, Offset, RecordRef, Records, Result};
-
-use crate::log::{Log, Stretch};
+use milepost_store::log::{Log, Stretch};
 
 /// Walks through the records of one log.
 pub(crate) struct Cursor<'a> {

@@ -7,10 +7,10 @@
 //! that are there and not from the depth of the lineage.
 
 use milepost_codec::{LineageId, Offset, Result};
+use milepost_store::index::keys;
+use milepost_store::log::Log;
 
 use super::ancestry::{Ancestry, Span};
-use crate::index::keys;
-use crate::log::Log;
 
 /// Entries of a page.
 const PAGE: usize = 8;

@@ -21,14 +21,14 @@ use milepost_codec::{
 use milepost_replay::Event;
 
 use crate::catalog::Catalog;
-use crate::live::Live;
-use crate::log::Log;
 use crate::retention::ErasedEvents;
 use ahead::Ahead;
 pub(crate) use ancestry::{Ancestry, LineageTrees};
 pub(crate) use cursor::Cursor;
 use cursor::{StretchCursor, step};
 pub(crate) use inherited::Inherited;
+use milepost_store::live::Live;
+use milepost_store::log::Log;
 
 /// An event of a record: its body read from chunks where it is not inline. One that was erased has none,
 /// though its bytes may be there until the store is compacted.

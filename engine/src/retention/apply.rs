@@ -8,6 +8,8 @@ use milepost_codec::{
     ChunkId, Control, Dropped, Error, ErrorKind, Json, LineageId, LogId, LogKind, Offset,
     RemovedMark, Result, Retained, TaskNo, Trimmed,
 };
+use milepost_store::index::MarkEntry;
+use milepost_store::index::keys;
 
 use super::plan::{RetentionPlan, TaskPlan, fates};
 use super::policy::Retention;
@@ -15,8 +17,6 @@ use crate::audit;
 use crate::base;
 use crate::committer::Slot;
 use crate::engine::Engine;
-use crate::index::MarkEntry;
-use crate::index::keys;
 use crate::pending::is_of_the_store;
 
 /// Marks that one commit removes: appends wait for it.

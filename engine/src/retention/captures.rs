@@ -9,13 +9,13 @@ use std::collections::{HashMap, HashSet};
 use milepost_codec::{
     Body, BodyForm, ChunkId, LineageId, LogId, Result, TaskNo, WorkspaceCaptured,
 };
+use milepost_store::trees;
 
 use super::plan::{RetentionPlan, TaskPlan, each_task};
 use crate::base;
 use crate::engine::Engine;
 use crate::lineage::Lineage;
 use crate::read::Cursor;
-use crate::trees;
 
 /// What a cleanup lets go of with captures. It leaves the disk at the next compaction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -4,14 +4,14 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use milepost_codec::{ChunkId, LogKind, Result};
+use milepost_store::index::SnapshotNote;
+use milepost_store::index::keys;
+use milepost_store::log::CompactionStep;
+use milepost_store::log::DiskBytes;
+use milepost_store::log::local::{Above, Compacted};
 
 use crate::base;
 use crate::engine::{Engine, Inner};
-use crate::index::SnapshotNote;
-use crate::index::keys;
-use crate::log::CompactionStep;
-use crate::log::DiskBytes;
-use crate::log::local::{Above, Compacted};
 
 /// What a compaction takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

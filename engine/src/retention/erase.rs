@@ -8,11 +8,11 @@ use milepost_codec::{
     ErrorKind, Hash, LineageId, LineageOpened, LogId, Offset, Restored, Result, TEXT_MAX, TaskNo,
     WorkspaceCaptured, check_size,
 };
+use milepost_store::index::keys::{self, Kind};
 
 use crate::audit;
 use crate::catalog::Catalog;
 use crate::engine::Engine;
-use crate::index::keys::{self, Kind};
 use crate::point::Point;
 use crate::read::Ancestry;
 

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use milepost_codec::{
     CheckpointId, Control, LogId, Pinned, Result, TEXT_MAX, TaskNo, Unpinned, check_size,
 };
+use milepost_store::index::PinEntry;
+use milepost_store::index::keys::{self, Kind};
 
 use crate::catalog::Catalog;
 use crate::checkpoint::Checkpoint;
 use crate::committer::{Request, Slot};
 use crate::engine::Engine;
-use crate::index::PinEntry;
-use crate::index::keys::{self, Kind};
 
 /// A checkpoint that is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,13 +5,13 @@ use std::collections::{BTreeSet, HashSet};
 use milepost_codec::{
     CheckpointId, Error, ErrorKind, LineageId, LogId, Offset, RemovedMark, Result, TaskNo,
 };
+use milepost_store::index::keys::{self, Kind};
+use milepost_store::index::{MarkEntry, TaskEntry};
 
 use super::needs::{Beginning, Fates, KeptMark, Lineages};
 use super::policy::{Retention, Scope};
 use crate::catalog::Catalog;
 use crate::engine::Engine;
-use crate::index::keys::{self, Kind};
-use crate::index::{MarkEntry, TaskEntry};
 use crate::pending::is_of_the_store;
 
 /// Entries that are looked at together.

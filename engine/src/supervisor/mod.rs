@@ -12,16 +12,16 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError};
 use milepost_codec::{Detail, Error, ErrorKind, Result};
+use milepost_store::entropy::Entropy;
+use milepost_store::meters::DegradedMeters;
+use milepost_store::process::Owner;
 use parking_lot::{Condvar, Mutex};
 
 pub use self::health::{Accepted, Degraded, DegradedStats, Health};
 use crate::append::Append;
 use crate::engine::Engine;
-use crate::entropy::Entropy;
-use crate::meters::DegradedMeters;
 use crate::options::Options;
 use crate::pending::is_of_the_store;
-use crate::process::Owner;
 
 struct Held {
     task: String,

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use milepost_codec::{ChunkId, Error, LogId, Offset, Result, TaskNo};
+use milepost_store::trees;
 
 use super::Fault;
 use crate::base;
 use crate::catalog::Catalog;
-use crate::trees;
 
 /// A captured workspace: the event that names it, or the base whose state does, and its root.
 #[derive(Debug, Clone, Copy)]

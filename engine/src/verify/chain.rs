@@ -8,15 +8,15 @@ use milepost_codec::{
     Origin, RecordRef, Result, Seq, checkpoint_id,
 };
 use milepost_replay::Verifier;
+use milepost_store::digest::Digest;
+use milepost_store::index::keys::Kind;
+use milepost_store::index::{Before, Indexed, index_record};
+use milepost_store::live::{Live, LiveSection};
+use milepost_store::log::{IndexPut, Stretch};
 
 use super::Fault;
 use super::captures::Named;
 use crate::catalog::Catalog;
-use crate::digest::Digest;
-use crate::index::keys::Kind;
-use crate::index::{Before, Indexed, index_record};
-use crate::live::{Live, Part};
-use crate::log::{IndexPut, Stretch};
 
 /// Records of a log, from the first stretch that begins in them to the last.
 pub(super) struct Range<'a> {
@@ -163,11 +163,11 @@ impl Range<'_> {
                 break;
             }
             if section.seq <= self.until {
-                let place = crate::log::place;
+                let place = milepost_store::log::place;
                 match self.live.part(self.id, first, &section)? {
-                    Part::Nothing => {}
-                    Part::Whole => ranged.sections.add(&place(first), bytes),
-                    Part::Other(first, bytes) => ranged.sections.add(&place(first), &bytes),
+                    LiveSection::Nothing => {}
+                    LiveSection::Whole => ranged.sections.add(&place(first), bytes),
+                    LiveSection::Other(first, bytes) => ranged.sections.add(&place(first), &bytes),
                 }
             }
             ranged.events += u64::from(section.count);

@@ -7,13 +7,15 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use milepost_codec::{
     BodyForm, Control, Error, Hash, LineageId, LogId, LogKind, Offset, Origin, Result, Seq, TaskNo,
 };
+use milepost_store::index::keys::{self, Kind};
+use milepost_store::index::{
+    BaseEntry, Before, Indexed, KeyEntry, LineageEntry, Tally, index_record,
+};
 
 use super::Fault;
 use super::chain::Ranged;
 use crate::base;
 use crate::catalog::Catalog;
-use crate::index::keys::{self, Kind};
-use crate::index::{BaseEntry, Before, Indexed, KeyEntry, LineageEntry, Tally, index_record};
 use crate::read::Cursor;
 
 /// How often a control log is read again that has grown meanwhile.

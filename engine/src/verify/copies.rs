@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use milepost_codec::{LogId, Result, Seq};
+use milepost_store::live::{Live, LiveSection};
+use milepost_store::log::{Fault, Remedy, Sections, StorageCheck};
 
 use crate::catalog::Catalog;
-use crate::live::{Live, Part};
-use crate::log::{Fault, Remedy, Sections, StorageCheck};
 
 /// Reads logs in which the copies differ again, and says where they do.
 pub(super) fn locate(
@@ -39,9 +39,9 @@ pub(super) fn locate(
                 if section.seq <= until {
                     let hashed = |bytes: &[u8]| (section.seq, blake3::hash(bytes));
                     match live.part(*id, first, &section)? {
-                        Part::Nothing => {}
-                        Part::Whole => drop(mine.insert(first, hashed(bytes))),
-                        Part::Other(at, bytes) => drop(mine.insert(at, hashed(&bytes))),
+                        LiveSection::Nothing => {}
+                        LiveSection::Whole => drop(mine.insert(first, hashed(bytes))),
+                        LiveSection::Other(at, bytes) => drop(mine.insert(at, hashed(&bytes))),
                     }
                 }
                 first += u64::from(section.count);
@@ -53,15 +53,11 @@ pub(super) fn locate(
             (!same).then_some((*offset, found.0))
         });
         if let Some((offset, seq)) = first.min() {
-            faults.push(Fault {
-                place: format!("{id} at offset {offset}"),
-                event: None,
-                remedy: Remedy::Archive,
-                message: format!(
-                    "the two copies differ from offset {offset} on: what archive and journal have of \
-                     commit {seq} is not what the blocks have"
-                ),
-            });
+            let message = format!(
+                "the two copies differ from offset {offset} on: what archive and journal have of \
+                 commit {seq} is not what the blocks have"
+            );
+            faults.push(Fault::new(format!("{id} at offset {offset}"), message, Remedy::Archive));
         }
     }
     Ok(())

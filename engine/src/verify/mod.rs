@@ -20,15 +20,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use milepost_codec::{Error, Head, LogId, LogKind, Offset, Origin, Result, Seq, Snapshot, TaskNo};
+use milepost_store::digest::Digest;
+use milepost_store::index::keys::{self, Kind};
+use milepost_store::index::{LogHead, MarkPlace, SnapshotNote};
+use milepost_store::live::Live;
+use milepost_store::log::{Fault, Remedy, StorageCheck};
 
 use self::chain::{Range, Ranged};
 pub use self::report::VerifyReport;
 use crate::catalog::Catalog;
-use crate::digest::Digest;
-use crate::index::keys::{self, Kind};
-use crate::index::{LogHead, MarkPlace, SnapshotNote};
-use crate::live::Live;
-use crate::log::{Fault, Remedy, StorageCheck};
 use crate::state::DynReducer;
 
 /// Events of one log that are verified together, so that the parts of a long log are verified side

@@ -1,6 +1,6 @@
 //! The report of a verification.
 
-use crate::log::Fault;
+use milepost_store::log::Fault;
 
 /// What a verification saw.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

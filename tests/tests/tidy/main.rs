@@ -17,10 +17,11 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// The crates that are the product, and the most non-blank lines of each that are no tests.
-const CRATES: [(&str, usize); 8] = [
+const CRATES: [(&str, usize); 9] = [
     ("codec", 7_000),
     ("replay", 5_100),
-    ("engine", 34_500),
+    ("store", 13_500),
+    ("engine", 19_500),
     ("workspace", 16_500),
     ("forms", 2_000),
     ("server", 11_500),

@@ -28,7 +28,8 @@ pub fn walls(source: &Source) -> Vec<Violation> {
         let mut violation = |rule, text| {
             found.push(Violation { rule, place: source.path.clone(), line, text });
         };
-        if call == "unwrap_or_default" && source.path.starts_with("engine/") {
+        let own = ["engine/", "store/"].iter().any(|it| source.path.starts_with(it));
+        if call == "unwrap_or_default" && own {
             violation("default", "`expect` says why it is there".to_owned());
         }
         for (path, place) in WALLS {

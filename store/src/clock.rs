@@ -1,0 +1,61 @@
+//! The clock: the one file that asks the system for the time.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// Where the times of events come from. Order never depends on it.
+pub trait Clock: Send + Sync {
+    /// Microseconds since the Unix epoch.
+    fn now_us(&self) -> u64;
+}
+
+/// The system's clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the injected clock")]
+    fn now_us(&self) -> u64 {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
+    }
+}
+
+/// A clock that stands still until it is moved: for tests.
+#[derive(Debug, Default)]
+pub struct ManualClock(AtomicU64);
+
+impl ManualClock {
+    /// A clock that shows `now_us`, in microseconds since the Unix epoch.
+    pub fn at(now_us: u64) -> Self {
+        Self(AtomicU64::new(now_us))
+    }
+
+    /// Moves it on by `us` microseconds.
+    pub fn advance(&self, us: u64) {
+        self.0.fetch_add(us, Ordering::Relaxed);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now_us(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Says how long something takes. No time of an event comes from it.
+#[derive(Debug, Clone, Copy)]
+pub struct Stopwatch(Instant);
+
+impl Stopwatch {
+    /// Starts to measure.
+    #[expect(clippy::disallowed_methods, reason = "how long something takes decides nothing")]
+    pub fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    /// Microseconds since it was started.
+    pub fn us(self) -> u64 {
+        u64::try_from(self.0.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+}

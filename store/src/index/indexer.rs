@@ -1,0 +1,336 @@
+//! Records to entries: one function, used when a record is committed and when the index is built
+//! anew, so that both give the same.
+
+use std::collections::HashMap;
+
+use milepost_codec::{
+    Body, CheckpointMarked, Control, Deleted, Hash, Head, Header, LineageId, LogId, LogKind,
+    Offset, Origin, RemovedMark, Result, Seq, TaskNo, WorkspaceCaptured, checkpoint_id,
+};
+
+use super::keys::{self, Kind};
+use super::{
+    ActivationEntry, BaseEntry, KeyEntry, LineageEntry, MarkEntry, MarkPlace, PendingEntry,
+    PinEntry, Tally, TaskEntry,
+};
+use crate::log::IndexPut;
+
+/// A mark larger than this is read from the log when it is listed: an entry has to stay small.
+const MARK_INLINE_MAX: usize = 1024;
+
+/// Whether events of a kind have entries in the index though they have no key.
+pub fn is_indexed(kind: u16) -> bool {
+    matches!(kind, WorkspaceCaptured::KIND | CheckpointMarked::KIND)
+}
+
+/// A record to be indexed, and where it is.
+pub struct Indexed<'a> {
+    /// The log.
+    pub log: LogId,
+    /// The task's origin.
+    pub origin: Origin,
+    /// The offset in the log.
+    pub offset: Offset,
+    /// The chain hash before it.
+    pub before: Hash,
+    /// The commit.
+    pub seq: Seq,
+    /// The header.
+    pub header: &'a Header,
+    /// The inline payload; nothing where the body is in chunks or erased.
+    pub payload: Option<&'a [u8]>,
+}
+
+/// Reads an entry of the index.
+pub type Lookup<'a> = dyn Fn(&[u8]) -> Result<Option<Vec<u8>>> + 'a;
+
+/// What is there before a record is indexed: some records change what others gave.
+pub struct Before<'a> {
+    /// An entry of an earlier commit.
+    pub entry: &'a Lookup<'a>,
+    /// What is counted of tasks, of this commit and earlier ones, as far as it was asked for.
+    pub tallies: &'a mut dyn Tallies,
+}
+
+/// Tallies of tasks that are known without a read of the index.
+pub trait Tallies {
+    /// Returns a task's tally, if it is known.
+    fn tally(&self, task: TaskNo) -> Option<Tally>;
+    /// Sets a task's tally.
+    fn put(&mut self, task: TaskNo, tally: Tally);
+}
+
+impl Tallies for HashMap<TaskNo, Tally> {
+    fn tally(&self, task: TaskNo) -> Option<Tally> {
+        self.get(&task).copied()
+    }
+
+    fn put(&mut self, task: TaskNo, tally: Tally) {
+        self.insert(task, tally);
+    }
+}
+
+impl Before<'_> {
+    /// Counts what comes and goes.
+    fn count(
+        &mut self,
+        task: TaskNo,
+        change: impl FnOnce(&mut Tally),
+        puts: &mut Vec<IndexPut>,
+    ) -> Result<()> {
+        let key = keys::tally(task);
+        let mut tally = match self.tallies.tally(task) {
+            Some(known) => known,
+            None => match (self.entry)(&key)? {
+                Some(entry) => Tally::decode(&entry)?,
+                None => Tally::default(),
+            },
+        };
+        change(&mut tally);
+        self.tallies.put(task, tally);
+        puts.push((key, Some(tally.encode())));
+        Ok(())
+    }
+}
+
+/// The entries that follow from a record.
+pub fn index_record(
+    record: &Indexed<'_>,
+    before: &mut Before<'_>,
+    puts: &mut Vec<IndexPut>,
+) -> Result<()> {
+    match record.log.kind {
+        LogKind::Control => index_control(record, before, puts),
+        LogKind::Lineage(lineage) => {
+            let task = record.log.task;
+            if let Some(key) = &record.header.key {
+                let entry =
+                    KeyEntry { first: record.offset, count: record.header.batch, seq: record.seq };
+                puts.push((keys::idempotency(task, lineage, key), Some(entry.encode())));
+            }
+            let Some(payload) = record.payload else {
+                return Ok(());
+            };
+            if record.header.kind == WorkspaceCaptured::KIND {
+                return before.count(task, |tally| tally.captured = true, puts);
+            }
+            if record.header.kind != CheckpointMarked::KIND {
+                return Ok(());
+            }
+            if let Body::CheckpointMarked(mark) = Body::decode(record.header.kind, payload)? {
+                index_mark(record, mark, payload.len(), puts);
+                before.count(task, |tally| tally.marks += 1, puts)?;
+            }
+            Ok(())
+        }
+    }
+}
+
+fn index_mark(
+    record: &Indexed<'_>,
+    mut mark: CheckpointMarked,
+    size: usize,
+    puts: &mut Vec<IndexPut>,
+) {
+    let LogKind::Lineage(lineage) = record.log.kind else {
+        return;
+    };
+    let head = Head { next: record.offset, hash: record.before };
+    let id = checkpoint_id(record.origin, lineage, head, record.header.time_us, &mark);
+    let elided = size > MARK_INLINE_MAX;
+    if elided {
+        mark.metadata = None;
+    }
+    let entry = MarkEntry {
+        id,
+        time_us: record.header.time_us,
+        seq: record.seq,
+        hash: record.before,
+        body: mark,
+        elided,
+    };
+    let place = MarkPlace { task: record.log.task, lineage, offset: record.offset };
+    puts.extend(mark_puts(place, &entry));
+}
+
+/// The entries of a checkpoint.
+fn mark_puts(place: MarkPlace, entry: &MarkEntry) -> Vec<IndexPut> {
+    let MarkPlace { task, lineage, offset } = place;
+    let named = |kind, name: &String| keys::named_mark(kind, task, name, lineage, offset);
+    let label = entry.body.label.iter().map(|l| named(Kind::MarkLabel, l));
+    let aliases = entry.body.aliases.iter();
+    let names = label.chain(aliases.map(|alias| named(Kind::MarkAlias, alias)));
+    let mut puts: Vec<IndexPut> = names.map(|key| (key, Some(Vec::new()))).collect();
+    puts.push((keys::mark(task, lineage, offset), Some(entry.encode())));
+    let by_commit = [
+        keys::task_mark(task, entry.seq, lineage, offset),
+        keys::store_mark(entry.seq, task, lineage, offset),
+    ];
+    puts.extend(by_commit.map(|key| (key, Some(Vec::new()))));
+    puts.push((keys::mark_id(&entry.id), Some(place.encode())));
+    puts
+}
+
+fn index_control(
+    record: &Indexed<'_>,
+    before: &mut Before<'_>,
+    puts: &mut Vec<IndexPut>,
+) -> Result<()> {
+    let Some(payload) = record.payload else {
+        return Ok(());
+    };
+    let (task, time_us) = (record.log.task, record.header.time_us);
+    let mut put = |key: Vec<u8>, value: Vec<u8>| puts.push((key, Some(value)));
+    match Control::decode(record.header.kind, payload)? {
+        Control::TaskOpened(opened) if task == TaskNo::STORE => {
+            let number = opened.task.0.to_be_bytes().to_vec();
+            put(keys::task_name(&opened.name), number);
+            let entry = TaskEntry {
+                name: opened.name,
+                user: opened.user,
+                origin: opened.origin,
+                created_us: time_us,
+                opened: record.offset,
+                deleted_us: None,
+            };
+            put(keys::task(opened.task), entry.encode());
+            // Where it was imported, it is there now.
+            if (before.entry)(&keys::prepared(opened.task))?.is_some() {
+                puts.push((keys::prepared(opened.task), None));
+            }
+        }
+        Control::TaskPrepared(prepared) if task == TaskNo::STORE => {
+            let entry = TaskEntry {
+                name: String::new(),
+                user: String::new(),
+                origin: prepared.origin,
+                created_us: time_us,
+                opened: record.offset,
+                deleted_us: Some(TaskEntry::NOT_YET),
+            };
+            put(keys::task(prepared.task), entry.encode());
+            let offset = record.offset.to_be_bytes().to_vec();
+            put(keys::prepared(prepared.task), offset);
+        }
+        Control::Deleted(deleted) if task == TaskNo::STORE => {
+            bury(&deleted, time_us, before, puts)?;
+        }
+        Control::LineageRegistered(opened) => {
+            let entry = LineageEntry {
+                lineage_type: opened.lineage_type,
+                description: opened.description,
+                parent: opened.parent,
+                opened_us: time_us,
+                dropped: false,
+            };
+            put(keys::lineage(task, opened.lineage), entry.encode());
+        }
+        Control::Activated(activated) => {
+            let entry =
+                ActivationEntry { lineage: activated.lineage, back: activated.back, time_us };
+            put(keys::activation(task, activated.epoch), entry.encode());
+        }
+        Control::Pinned(pinned) => {
+            let reason = pinned.reason;
+            let entry = PinEntry { time_us, reason };
+            put(keys::pin(task, &pinned.checkpoint), entry.encode());
+        }
+        Control::Unpinned(unpinned) => puts.push((keys::pin(task, &unpinned.checkpoint), None)),
+        Control::Retained(retained) => remove_marks(task, &retained.removed, before, puts)?,
+        Control::Trimmed(trimmed) => {
+            let entry = BaseEntry {
+                head: Head { next: trimmed.offset, hash: trimmed.hash },
+                chunk: trimmed.base,
+            };
+            put(keys::base(task, trimmed.lineage), entry.encode());
+        }
+        Control::Dropped(dropped) => drop_lineage(task, dropped.lineage, before, puts)?,
+        Control::RestoreBegun(begun) => {
+            let entry = PendingEntry { restore: begun.restore, begun: record.offset, time_us };
+            put(keys::pending(task), entry.encode());
+        }
+        Control::RestoreEnded(_) => puts.push((keys::pending(task), None)),
+        Control::Erased(erased) => {
+            put(keys::erased(task, erased.lineage, erased.offset), erased.body_hash.0.to_vec())
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// A task is deleted: what stays is a tombstone without names.
+fn bury(
+    deleted: &Deleted,
+    time_us: u64,
+    before: &Before<'_>,
+    puts: &mut Vec<IndexPut>,
+) -> Result<()> {
+    let key = keys::task(deleted.task);
+    let mut created_us = 0;
+    if let Some(entry) = (before.entry)(&key)? {
+        let entry = TaskEntry::decode(&entry)?;
+        if entry.is_prepared() {
+            created_us = TaskEntry::NOT_YET;
+        }
+        let name = keys::task_name(&entry.name);
+        // The name may belong to a later incarnation.
+        let number = deleted.task.0.to_be_bytes();
+        if (before.entry)(&name)?.is_some_and(|found| found == number) {
+            puts.push((name, None));
+        }
+    }
+    let tombstone = TaskEntry {
+        name: String::new(),
+        user: String::new(),
+        origin: deleted.origin,
+        created_us,
+        opened: deleted.opened,
+        deleted_us: Some(time_us),
+    };
+    puts.push((key, Some(tombstone.encode())));
+    if (before.entry)(&keys::prepared(deleted.task))?.is_some() {
+        puts.push((keys::prepared(deleted.task), None));
+    }
+    Ok(())
+}
+
+fn remove_marks(
+    task: TaskNo,
+    removed: &[RemovedMark],
+    before: &mut Before<'_>,
+    puts: &mut Vec<IndexPut>,
+) -> Result<()> {
+    let mut gone = 0;
+    for mark in removed {
+        let place = MarkPlace { task, lineage: mark.lineage, offset: mark.offset };
+        let key = keys::mark(task, mark.lineage, mark.offset);
+        // What was trimmed and compacted away has no entry any more.
+        if let Some(entry) = (before.entry)(&key)? {
+            let entry = MarkEntry::decode(&entry)?;
+            puts.extend(mark_puts(place, &entry).into_iter().map(|(key, _)| (key, None)));
+            gone += 1;
+        }
+    }
+    let remove = |tally: &mut Tally| {
+        tally.marks = tally.marks.saturating_sub(gone);
+        tally.retained = true;
+    };
+    before.count(task, remove, puts)
+}
+
+fn drop_lineage(
+    task: TaskNo,
+    lineage: LineageId,
+    before: &mut Before<'_>,
+    puts: &mut Vec<IndexPut>,
+) -> Result<()> {
+    before.count(task, |tally| tally.dropped += 1, puts)?;
+    puts.push((keys::base(task, lineage), None));
+    let key = keys::lineage(task, lineage);
+    if let Some(entry) = (before.entry)(&key)? {
+        let dropped =
+            LineageEntry { dropped: true, description: None, ..LineageEntry::decode(&entry)? };
+        puts.push((key, Some(dropped.encode())));
+    }
+    Ok(())
+}

@@ -1,0 +1,76 @@
+//! Handles of the recorder of the `metrics` facade. A handle is taken once, so telling it is a call
+//! and no look-up.
+
+use metrics::Unit;
+
+/// Hands out handles whose label `store` is the store's id.
+#[derive(Debug, Clone)]
+pub struct Facade {
+    store: String,
+}
+
+impl Facade {
+    pub fn new(store: String) -> Self {
+        Self { store }
+    }
+
+    pub fn counter(&self, name: &'static str, what: &'static str) -> Counter {
+        let unit = if name.contains("_bytes_") { Unit::Bytes } else { Unit::Count };
+        metrics::describe_counter!(name, unit, what);
+        Counter(metrics::counter!(name, "store" => self.store.clone()))
+    }
+
+    pub fn gauge(&self, name: &'static str, what: &'static str) -> Gauge {
+        let unit = if name.ends_with("_bytes") { Unit::Bytes } else { Unit::Count };
+        metrics::describe_gauge!(name, unit, what);
+        Gauge(metrics::gauge!(name, "store" => self.store.clone()))
+    }
+
+    /// Bytes of one part of the store.
+    pub fn part(&self, name: &'static str, part: &'static str, what: &'static str) -> Gauge {
+        metrics::describe_gauge!(name, Unit::Bytes, what);
+        Gauge(metrics::gauge!(name, "store" => self.store.clone(), "part" => part))
+    }
+
+    /// Takes a histogram of numbers of things.
+    pub fn sizes(&self, name: &'static str, what: &'static str) -> Histogram {
+        metrics::describe_histogram!(name, Unit::Count, what);
+        let histogram = metrics::histogram!(name, "store" => self.store.clone());
+        Histogram(histogram, 1.0)
+    }
+
+    /// Takes a histogram of durations: recorded in microseconds, told in seconds.
+    pub fn seconds(&self, name: &'static str, what: &'static str) -> Histogram {
+        metrics::describe_histogram!(name, Unit::Seconds, what);
+        let histogram = metrics::histogram!(name, "store" => self.store.clone());
+        Histogram(histogram, 1e6)
+    }
+}
+
+#[derive(Debug)]
+pub struct Counter(metrics::Counter);
+
+impl Counter {
+    pub fn add(&self, more: u64) {
+        self.0.increment(more);
+    }
+}
+
+#[derive(Debug)]
+pub struct Gauge(metrics::Gauge);
+
+impl Gauge {
+    pub fn set(&self, now: u64) {
+        self.0.set(now as f64);
+    }
+}
+
+/// The handle, and by what a value is divided.
+#[derive(Debug)]
+pub struct Histogram(metrics::Histogram, f64);
+
+impl Histogram {
+    pub fn record(&self, value: u64) {
+        self.0.record(value as f64 / self.1);
+    }
+}

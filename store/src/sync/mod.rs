@@ -1,0 +1,19 @@
+//! What threads meet at: locks and channels. With `--cfg shuttle` they are those of a scheduler that
+//! tries interleavings, for the tests in `committer/interleavings.rs`.
+
+#[cfg(shuttle)]
+mod scheduled;
+
+#[cfg(not(shuttle))]
+pub use crossbeam_channel as channel;
+#[cfg(not(shuttle))]
+pub use parking_lot::{Condvar, Mutex, RwLock};
+#[cfg(not(shuttle))]
+pub use std::sync::atomic;
+#[cfg(not(shuttle))]
+pub use std::thread;
+
+#[cfg(shuttle)]
+pub use scheduled::{Condvar, Mutex, RwLock, channel};
+#[cfg(shuttle)]
+pub use shuttle::{sync::atomic, thread};

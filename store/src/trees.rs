@@ -1,0 +1,151 @@
+//! What captured workspaces need: from the root of a capture down to the chunks of its files. The engine
+//! knows no files; it knows how what names them is stored.
+
+use std::collections::HashSet;
+
+use milepost_codec::{
+    ChunkId, Entry, EntryKind, Error, Expect, Leaf, Name, Node, Result, TreePath,
+};
+
+/// Reads a chunk.
+pub type Get<'a> = dyn Fn(&ChunkId) -> Result<Option<Vec<u8>>> + 'a;
+
+/// Paths that are told of what is damaged, at most.
+const PATHS_MAX: usize = 20;
+
+/// Adds all chunks that captures need to `named`. Each node is read once, contents are not. Gives the nodes
+/// that cannot be read: what they need is not known.
+pub fn follow(
+    roots: impl IntoIterator<Item = ChunkId>,
+    get: &Get<'_>,
+    named: &mut HashSet<ChunkId>,
+) -> Vec<(ChunkId, Error)> {
+    follow_beyond(roots, get, &HashSet::new(), named)
+}
+
+/// The same without what is `known`, and what that needs.
+pub fn follow_beyond(
+    roots: impl IntoIterator<Item = ChunkId>,
+    get: &Get<'_>,
+    known: &HashSet<ChunkId>,
+    named: &mut HashSet<ChunkId>,
+) -> Vec<(ChunkId, Error)> {
+    let mut left: Vec<(ChunkId, Expect)> = roots.into_iter().map(|id| (id, ROOT)).collect();
+    // Something else may have named a node already, which says nothing of what it needs.
+    let mut seen: HashSet<ChunkId> = HashSet::new();
+    let mut unread = Vec::new();
+    while let Some((id, expect)) = left.pop() {
+        if known.contains(&id) {
+            continue;
+        }
+        named.insert(id);
+        if expect == Expect::Content || !seen.insert(id) {
+            continue;
+        }
+        match node(id, expect, get) {
+            Ok(node) => node.names(&mut |id, expect| left.push((id, expect))),
+            Err(error) => unread.push((id, error)),
+        }
+    }
+    unread
+}
+
+/// A root may be a present, which nothing but an event names: so it is looked at as whatever it is.
+const ROOT: Expect = Expect::Capture;
+
+fn node(id: ChunkId, expect: Expect, get: &Get<'_>) -> Result<Node> {
+    let missing =
+        || Error::corrupt(format!("chunk {id}"), "a node of a workspace's tree", "nothing");
+    let bytes = get(&id)?.ok_or_else(missing)?;
+    let read = match expect {
+        ROOT => Node::decode(&bytes).and_then(|node| match node {
+            Node::Capture(_) => Ok(node),
+            _ => Err(Error::corrupt("the root", "a capture", "another node")),
+        }),
+        expect => Node::decode_as(&bytes, expect),
+    };
+    read.map_err(|e| e.at(format!("chunk {id}")))
+}
+
+/// Checks that a root is that of a stored capture, before an event names it.
+///
+/// # Errors
+///
+/// `Invalid` where it is none: what the event would need could not be kept.
+pub fn check_root(root: ChunkId, get: &Get<'_>) -> Result<()> {
+    node(root, ROOT, get).map(|_| ()).map_err(|error| {
+        Error::invalid(format!("{root} is the root of no stored capture: {error}"))
+    })
+}
+
+/// The paths of a capture whose content or node is among `bad`: the first few, and whether there are more.
+pub fn paths_to(root: ChunkId, bad: &HashSet<ChunkId>, get: &Get<'_>) -> (Vec<String>, bool) {
+    let mut found = Vec::new();
+    let mut left: Vec<(ChunkId, Option<TreePath>)> = Vec::new();
+    match node(root, ROOT, get) {
+        Ok(Node::Capture(capture)) => left.push((capture.tree, None)),
+        _ => found.push("all of it".to_owned()),
+    }
+    // A directory that stands in many places is told of in one: a hostile tree has no end of paths.
+    let mut seen: HashSet<ChunkId> = HashSet::new();
+    while let Some((id, path)) = left.pop() {
+        if !seen.insert(id) {
+            continue;
+        }
+        if found.len() > PATHS_MAX {
+            found.truncate(PATHS_MAX);
+            return (found, true);
+        }
+        let entries: Vec<Entry> = match node(id, Expect::Tree, get) {
+            Ok(Node::Directory(entries)) => entries,
+            Ok(Node::Leaves(leaves)) => {
+                left.extend(leaves.iter().map(|leaf: &Leaf| (leaf.id, path.clone())));
+                continue;
+            }
+            // All that is below it is hit.
+            _ => {
+                found.push(path.map_or_else(|| "all of it".to_owned(), |path| format!("{path}/")));
+                continue;
+            }
+        };
+        for entry in entries {
+            let Ok(at) = below(path.as_ref(), &entry.name) else {
+                continue;
+            };
+            match &entry.item.kind {
+                EntryKind::Directory { id } => left.push((*id, Some(at))),
+                EntryKind::Link { .. } => {}
+                EntryKind::File { id, .. } if bad.contains(id) => found.push(at.to_string()),
+                EntryKind::File { .. } => {}
+                EntryKind::Listed { list, .. } => {
+                    let mut named = HashSet::new();
+                    let whole = of_list(*list, get, &mut named).is_ok();
+                    if !whole || named.iter().any(|id| bad.contains(id)) {
+                        found.push(at.to_string());
+                    }
+                }
+            }
+        }
+    }
+    let more = found.len() > PATHS_MAX;
+    found.truncate(PATHS_MAX);
+    (found, more)
+}
+
+fn below(path: Option<&TreePath>, name: &Name) -> Result<TreePath> {
+    match path {
+        Some(path) => path.join(name),
+        None => TreePath::new(name.as_bytes()),
+    }
+}
+
+/// The chunks of a file that has several.
+fn of_list(list: ChunkId, get: &Get<'_>, named: &mut HashSet<ChunkId>) -> Result<()> {
+    let mut left = vec![(list, Expect::List)];
+    while let Some((id, expect)) = left.pop() {
+        if named.insert(id) && expect != Expect::Content {
+            node(id, expect, get)?.names(&mut |id, expect| left.push((id, expect)));
+        }
+    }
+    Ok(())
+}
