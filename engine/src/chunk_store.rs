@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use milepost_codec::{CHUNK_RAW_MAX, ChunkId, Error, Result};
 use milepost_store::log::Log;
-use milepost_store::log::local::LocalLog;
 
 use crate::engine::Engine;
 
@@ -36,7 +35,6 @@ use crate::engine::Engine;
 #[derive(Clone)]
 pub struct ChunkStore {
     log: Arc<dyn Log>,
-    local: Option<Arc<LocalLog>>,
 }
 
 /// While it is there, a compaction takes away no chunk that was stored, or asked for, since it is: one that
@@ -49,7 +47,7 @@ pub struct ChunkHold {
 impl Engine {
     /// The chunks of the store.
     pub fn chunk_store(&self) -> ChunkStore {
-        ChunkStore { log: Arc::clone(self.inner.catalog.log()), local: self.local_log() }
+        ChunkStore { log: Arc::clone(self.inner.catalog.log()) }
     }
 }
 
@@ -144,7 +142,7 @@ impl ChunkStore {
 
     /// The folder of the store; nothing where it is in memory.
     pub fn folder(&self) -> Option<&Path> {
-        self.local.as_ref().map(|local| local.root())
+        self.log.folder()
     }
 }
 

@@ -66,7 +66,6 @@ pub(crate) struct Inner {
     pub(crate) committer: Arc<Committer>,
     pub(crate) options: Options,
     pub(crate) entropy: Arc<Entropy>,
-    local: Option<Arc<LocalLog>>,
     opened: OpenReport,
     pub(crate) store: Origin,
     /// Held while tasks and lineages are opened and activated, so that numbers are given once.
@@ -108,44 +107,39 @@ impl Engine {
         let entropy = Arc::new(Entropy::from_system()?);
         let local = Arc::new(LocalLog::open(dir.as_ref(), &options.log, Arc::clone(&entropy))?);
         let store = Origin(local.store().0);
-        let log: Arc<dyn Log> = Arc::clone(&local) as Arc<dyn Log>;
-        Self::start(log, Some(local), store, options, entropy)
+        Self::start(local, store, options, entropy)
     }
 
     /// A store that is kept in memory and forgotten when it is closed.
     pub fn in_memory(options: Options) -> Result<Self> {
         let entropy = Arc::new(Entropy::from_system()?);
         let store = Origin(entropy.bytes16());
-        Self::start(Arc::new(MemoryLog::default()), None, store, options, entropy)
+        Self::start(Arc::new(MemoryLog::default()), store, options, entropy)
     }
 
     /// A store over a log that a test brings.
     #[cfg(all(test, not(shuttle)))]
     pub(crate) fn over(log: Arc<dyn Log>, store: Origin, options: Options) -> Result<Self> {
         let entropy = Arc::new(Entropy::from_system()?);
-        Self::start(log, None, store, options, entropy)
+        Self::start(log, store, options, entropy)
     }
 
     fn start(
         log: Arc<dyn Log>,
-        local: Option<Arc<LocalLog>>,
         store: Origin,
         mut options: Options,
         entropy: Arc<Entropy>,
     ) -> Result<Self> {
-        let meters = match &local {
-            Some(local) => Arc::clone(local.meters()),
-            None => Arc::new(Meters::new(store.to_string())),
-        };
+        let meters = log.meters().map(Arc::clone);
+        let meters = meters.unwrap_or_else(|| Arc::new(Meters::new(store.to_string())));
         let catalog = Catalog::new(log, options.log.key, options.key_window);
         catalog.load_erased()?;
         let (errands, received) = milepost_store::sync::channel::bounded(256);
         let committer = Committer::start(catalog.clone(), errands.clone(), Arc::clone(&meters))?;
-        let dir = local.as_ref().map(|local| local.root());
         // Where nothing is written, hooks are not told of anything and no snapshot is due.
         let writes = catalog.log().check_writable().is_ok();
         let hooks = match writes {
-            true => hook::start(&mut options, &catalog, dir)?,
+            true => hook::start(&mut options, &catalog, catalog.log().folder())?,
             false => None,
         };
         if let Some(feed) = hooks.as_ref().and_then(|hooks| hooks.of_events()) {
@@ -162,15 +156,14 @@ impl Engine {
                 Error::new(ErrorKind::Unavailable, format!("cannot start a thread: {e}"))
             })?);
         }
-        let opened = local.as_ref().map(|local| local.opened());
+        let opened = catalog.log().opened();
         let kept = Kept::new(options.keep_states, Arc::clone(&meters));
         let inner = Inner {
             catalog,
             committer,
             options,
             entropy,
-            opened: opened.unwrap_or_default(),
-            local,
+            opened,
             store,
             structure: Mutex::new(()),
             controls: Controls::default(),
@@ -191,16 +184,6 @@ impl Engine {
             Keeper::compare(path, &engine.inner.catalog, store)?;
         }
         Ok(engine)
-    }
-
-    /// The log in a folder, where it is one.
-    pub(crate) fn local(&self) -> Option<&LocalLog> {
-        self.inner.local.as_deref()
-    }
-
-    /// The same, to keep.
-    pub(crate) fn local_log(&self) -> Option<Arc<LocalLog>> {
-        self.inner.local.clone()
     }
 
     fn start_anchoring(&self) -> Result<()> {
@@ -462,9 +445,7 @@ impl Engine {
         let disk = &stats.disk;
         self.inner.meters.disk([disk.journal, disk.archive, disk.sled, disk.packs]);
         stats.kept = self.inner.kept.counts();
-        if let Some(local) = &self.inner.local {
-            (stats.recovered, stats.torn) = local.recovered();
-        }
+        (stats.recovered, stats.torn) = (self.inner.opened.recovered, log.was_torn());
         if let Some(anchoring) = self.inner.anchor.lock().as_ref() {
             stats.anchored = anchoring.keeper.anchored();
         }

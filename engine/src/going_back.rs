@@ -150,7 +150,7 @@ impl Engine {
         error: Error,
     ) -> Error {
         // Whether the commit is there is known only when the store is opened again (I11).
-        if self.local().is_some_and(|local| local.is_poisoned()) {
+        if self.inner.catalog.log().is_poisoned() {
             return error;
         }
         match self.take_back(pending, with, &error.to_string()) {

@@ -108,7 +108,8 @@ impl Engine {
     /// ```
     pub fn metrics(&self) -> Metrics {
         let meters = &self.inner.meters;
-        let (lag_commits, lag_bytes) = self.local().map_or((0, 0), |local| local.lag());
+        let log = self.inner.catalog.log();
+        let (lag_commits, lag_bytes) = log.lag();
         Metrics {
             appends: meters.appends.get(),
             repeated: meters.repeated.get(),
@@ -141,7 +142,7 @@ impl Engine {
             capture_us: meters.capture_us.now(),
             fold_us: meters.fold_us.now(),
             kept: self.inner.kept.counts(),
-            poisoned: self.local().is_some_and(|local| local.is_poisoned()),
+            poisoned: log.is_poisoned(),
         }
     }
 }

@@ -261,9 +261,7 @@ impl Engine {
     /// Mends what a verification found, as far as it can be; says whether the store is to be opened and
     /// verified again.
     fn mend_faults(&self, report: &mut RepairReport) -> Result<bool> {
-        let (log, Some(local)) = (self.inner.catalog.log(), self.local()) else {
-            return Ok(false);
-        };
+        let log = self.inner.catalog.log();
         let (mut archive, mut sled, mut again) = (false, false, false);
         for fault in &report.verified.faults {
             match &fault.remedy {
@@ -277,11 +275,11 @@ impl Engine {
             }
         }
         if sled {
-            local.distrust_sled()?;
+            log.distrust_index()?;
             return Ok(true);
         }
         if archive {
-            let mended = local.mend_archive()?;
+            let mended = log.mend_archive()?;
             again |= !mended.is_empty();
             report.mended.extend(mended);
         }

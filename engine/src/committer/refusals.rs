@@ -10,9 +10,10 @@ use milepost_codec::{
     Result, Seq,
 };
 use milepost_store::index::LogHead;
-use milepost_store::log::DiskBytes;
-use milepost_store::log::StorageCheck;
-use milepost_store::log::{Batch, Entry, Log, MemoryLog, Stretch};
+use milepost_store::log::{
+    Batch, ChunkStore, CommitLog, DiskBytes, Entry, Index, Log, Maintenance, MemoryLog,
+    StorageCheck, Stretch,
+};
 use milepost_store::process::Owner;
 use proptest::prelude::*;
 
@@ -40,7 +41,7 @@ impl FailingReads {
     }
 }
 
-impl Log for FailingReads {
+impl CommitLog for FailingReads {
     fn owner(&self) -> &Owner {
         self.log.owner()
     }
@@ -50,6 +51,32 @@ impl Log for FailingReads {
     fn seq(&self) -> Seq {
         self.log.seq()
     }
+}
+
+impl ChunkStore for FailingReads {
+    fn put_chunk(&self, content: &[u8], pieces: bool) -> Result<ChunkId> {
+        self.log.put_chunk(content, pieces)
+    }
+    fn get_chunk(&self, id: &ChunkId) -> Result<Option<Vec<u8>>> {
+        self.read()?;
+        self.log.get_chunk(id)
+    }
+    fn lists_pieces(&self, id: &ChunkId) -> Result<bool> {
+        self.read()?;
+        self.log.lists_pieces(id)
+    }
+    fn damaged_chunks(&self) -> (u64, usize) {
+        self.log.damaged_chunks()
+    }
+    fn storing(&self) -> Option<Box<dyn Any + Send>> {
+        self.log.storing()
+    }
+    fn sync_chunks(&self) -> Result<()> {
+        self.log.sync_chunks()
+    }
+}
+
+impl Index for FailingReads {
     fn head(&self, log: LogId) -> Result<Option<LogHead>> {
         self.read()?;
         self.log.head(log)
@@ -72,26 +99,9 @@ impl Log for FailingReads {
     fn drop_note(&self, key: Vec<u8>) -> Result<()> {
         self.log.drop_note(key)
     }
-    fn put_chunk(&self, content: &[u8], pieces: bool) -> Result<ChunkId> {
-        self.log.put_chunk(content, pieces)
-    }
-    fn get_chunk(&self, id: &ChunkId) -> Result<Option<Vec<u8>>> {
-        self.read()?;
-        self.log.get_chunk(id)
-    }
-    fn lists_pieces(&self, id: &ChunkId) -> Result<bool> {
-        self.read()?;
-        self.log.lists_pieces(id)
-    }
-    fn damaged_chunks(&self) -> (u64, usize) {
-        self.log.damaged_chunks()
-    }
-    fn storing(&self) -> Option<Box<dyn Any + Send>> {
-        self.log.storing()
-    }
-    fn sync_chunks(&self) -> Result<()> {
-        self.log.sync_chunks()
-    }
+}
+
+impl Maintenance for FailingReads {
     fn applied(&self) -> Seq {
         self.log.applied()
     }

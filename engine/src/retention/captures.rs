@@ -85,10 +85,7 @@ impl Engine {
         Ok(CapturesPlan {
             captures,
             chunks: gone.len() as u64,
-            bytes: match self.local() {
-                Some(local) => local.packed_bytes(&gone)?,
-                None => 0,
-            },
+            bytes: catalog.log().packed_bytes(&gone)?,
         })
     }
 

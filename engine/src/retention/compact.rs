@@ -78,10 +78,8 @@ impl Engine {
     ///
     /// `Unavailable` where the store is closed.
     pub fn plan_compaction(&self) -> Result<CompactionPlan> {
-        Ok(CompactionPlan {
-            disk: self.inner.catalog.log().disk_bytes()?,
-            needs: self.local().map_or(0, |local| local.compaction_needs()),
-        })
+        let log = self.inner.catalog.log();
+        Ok(CompactionPlan { disk: log.disk_bytes()?, needs: log.compaction_needs() })
     }
 
     /// Takes off the disk what retention let go of: from sled, which is built anew in a fresh
@@ -103,10 +101,7 @@ impl Engine {
         let inner = &self.inner;
         let log = inner.catalog.log();
         let before = log.disk_bytes()?;
-        let Compacted { left, untouched } = match self.local() {
-            Some(local) => local.compact(inner.as_ref(), tell)?,
-            None => Compacted::default(),
-        };
+        let Compacted { left, untouched } = log.compact(inner.as_ref(), tell)?;
         if let Some(error) = &left {
             tracing::warn!("packs are left as they are: {error}");
         }

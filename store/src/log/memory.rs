@@ -7,9 +7,8 @@ use crate::sync::{Mutex, RwLock};
 use milepost_codec::{ChunkEntry, ChunkId, Error, ErrorKind, LogId, Offset, Result, Seq};
 
 use super::tail::merge;
-use super::{Batch, Entry, Log, Stretch, Tail};
+use super::{Batch, ChunkStore, CommitLog, DiskBytes, Entry, Index, Maintenance, Stretch, Tail};
 use crate::index::{LogHead, keys};
-use crate::log::DiskBytes;
 use crate::log::StorageCheck;
 use crate::process::Owner;
 
@@ -36,7 +35,7 @@ impl MemoryLog {
     }
 }
 
-impl Log for MemoryLog {
+impl CommitLog for MemoryLog {
     fn owner(&self) -> &Owner {
         &self.owner
     }
@@ -53,7 +52,39 @@ impl Log for MemoryLog {
     fn seq(&self) -> Seq {
         *self.seq.lock()
     }
+}
 
+impl ChunkStore for MemoryLog {
+    fn put_chunk(&self, content: &[u8], pieces: bool) -> Result<ChunkId> {
+        self.check_open()?;
+        let id = ChunkEntry::id_of(content);
+        if pieces {
+            self.lists.write().insert(id);
+        }
+        self.chunks.write().entry(id).or_insert_with(|| content.to_vec());
+        Ok(id)
+    }
+
+    fn get_chunk(&self, id: &ChunkId) -> Result<Option<Vec<u8>>> {
+        self.check_open()?;
+        Ok(self.chunks.read().get(id).cloned())
+    }
+
+    fn lists_pieces(&self, id: &ChunkId) -> Result<bool> {
+        self.check_open()?;
+        Ok(self.lists.read().contains(id))
+    }
+
+    fn damaged_chunks(&self) -> (u64, usize) {
+        (0, 0)
+    }
+
+    fn sync_chunks(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Index for MemoryLog {
     fn head(&self, log: LogId) -> Result<Option<LogHead>> {
         self.get(&keys::head(log))?.map(|bytes| LogHead::decode(&bytes)).transpose()
     }
@@ -92,35 +123,9 @@ impl Log for MemoryLog {
         self.notes.write().remove(&key);
         Ok(())
     }
+}
 
-    fn put_chunk(&self, content: &[u8], pieces: bool) -> Result<ChunkId> {
-        self.check_open()?;
-        let id = ChunkEntry::id_of(content);
-        if pieces {
-            self.lists.write().insert(id);
-        }
-        self.chunks.write().entry(id).or_insert_with(|| content.to_vec());
-        Ok(id)
-    }
-
-    fn get_chunk(&self, id: &ChunkId) -> Result<Option<Vec<u8>>> {
-        self.check_open()?;
-        Ok(self.chunks.read().get(id).cloned())
-    }
-
-    fn lists_pieces(&self, id: &ChunkId) -> Result<bool> {
-        self.check_open()?;
-        Ok(self.lists.read().contains(id))
-    }
-
-    fn damaged_chunks(&self) -> (u64, usize) {
-        (0, 0)
-    }
-
-    fn sync_chunks(&self) -> Result<()> {
-        Ok(())
-    }
-
+impl Maintenance for MemoryLog {
     fn applied(&self) -> Seq {
         self.seq()
     }

@@ -256,7 +256,7 @@ impl Tail {
 }
 
 /// Merges entries of the tail over stored ones: the tail wins, removals take away.
-pub fn merge(
+pub(crate) fn merge(
     tail: Vec<(Vec<u8>, Option<Vec<u8>>)>,
     stored: impl IntoIterator<Item = Entry>,
     backwards: bool,

@@ -6,30 +6,13 @@ use milepost_codec::{Error, Result, StoreId};
 
 use super::layout::Layout;
 use super::lock::StoreLock;
+use super::open;
 use super::salvage::{self, Salvaged};
 use super::settings::StoreConfig;
-use super::{LocalLog, heal, open};
 #[cfg(feature = "fuzzing")]
 use super::{archive, survey};
-use crate::files::{self, own::check_store};
-use crate::log::Log;
+use crate::files::own::check_store;
 use crate::log::OpenOptions;
-use crate::opened::Finding;
-
-impl LocalLog {
-    /// Reads all of the archive, and writes again from sled what is damaged.
-    pub fn mend_archive(&self) -> Result<Vec<Finding>> {
-        self.check_writable()?;
-        self.drain()?;
-        heal::mend_archive(&self.shared)
-    }
-
-    /// Has sled built anew at the next opening.
-    pub fn distrust_sled(&self) -> Result<()> {
-        self.check_writable()?;
-        files::write_whole(&self.shared.layout.suspect(), b"")
-    }
-}
 
 /// Finds the frames of a segment, for fuzz targets.
 #[cfg(feature = "fuzzing")]

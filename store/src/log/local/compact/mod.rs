@@ -27,10 +27,11 @@ use self::build::Build;
 use super::LocalLog;
 use super::applier::Wake;
 use super::layout::Layout;
+use super::shared::Shared;
 use crate::files;
 use crate::index::SnapshotNote;
 use crate::live::Live;
-use crate::log::Log;
+use crate::log::{CommitLog, Maintenance};
 use crate::trees;
 
 /// What a compaction asks of whoever has the log.
@@ -75,26 +76,26 @@ pub enum CompactionStep {
     Packs(u64, u64),
 }
 
-impl LocalLog {
-    /// Takes off the disk what retention let go of.
-    pub fn compact(
-        &self,
-        above: &dyn Above,
-        tell: &mut dyn FnMut(CompactionStep),
-    ) -> Result<Compacted> {
-        let shared = &self.shared;
-        shared.check_open()?;
-        self.check_writable()?;
-        let Some(_one) = shared.compacting.try_lock() else {
-            return Err(Error::new(ErrorKind::Conflict, "a compaction is under way already"));
-        };
-        let first_pack = shared.packs.begin_another()?;
-        shared.fresh.begin();
-        let done = self.compact_noted(above, tell, first_pack);
-        shared.fresh.end();
-        done
-    }
+/// Takes off the disk what retention let go of.
+pub(super) fn compact(
+    log: &LocalLog,
+    above: &dyn Above,
+    tell: &mut dyn FnMut(CompactionStep),
+) -> Result<Compacted> {
+    let shared = &log.shared;
+    shared.check_open()?;
+    log.check_writable()?;
+    let Some(_one) = shared.compacting.try_lock() else {
+        return Err(Error::new(ErrorKind::Conflict, "a compaction is under way already"));
+    };
+    let first_pack = shared.packs.begin_another()?;
+    shared.fresh.begin();
+    let done = log.compact_noted(above, tell, first_pack);
+    shared.fresh.end();
+    done
+}
 
+impl LocalLog {
     fn compact_noted(
         &self,
         above: &dyn Above,
@@ -181,19 +182,16 @@ impl LocalLog {
     }
 }
 
-impl LocalLog {
-    /// The bytes that a compaction needs beside what is there, at most: another sled folder, what is live
-    /// in packs, an archive file and a segment.
-    pub fn compaction_needs(&self) -> u64 {
-        let shared = &self.shared;
-        let sled = shared.kv.dir().map_or(0, |dir| files::disk_bytes(&dir));
-        sled + files::disk_bytes(&shared.layout.packs()) + (16 << 20)
-    }
+/// Returns the most bytes that a compaction needs: another sled folder, what is live in packs, an
+/// archive file and a segment.
+pub(super) fn needs(shared: &Shared) -> u64 {
+    let sled = shared.kv.dir().map_or(0, |dir| files::disk_bytes(&dir));
+    sled + files::disk_bytes(&shared.layout.packs()) + (16 << 20)
+}
 
-    /// About how many bytes of packs chunks take: of a group of chunks its part by their number.
-    pub fn packed_bytes(&self, ids: &HashSet<ChunkId>) -> Result<u64> {
-        packs::bytes_of(&self.shared, ids)
-    }
+/// Returns about how many bytes of packs chunks take: of a group of chunks its part by their number.
+pub(super) fn packed_bytes(shared: &Shared, ids: &HashSet<ChunkId>) -> Result<u64> {
+    packs::bytes_of(shared, ids)
 }
 
 /// Removes copies of content that no compaction writes anew, where content was withdrawn since they

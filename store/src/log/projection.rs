@@ -1,0 +1,188 @@
+//! The projection of commits that is read: records, index, and the upkeep of both.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use milepost_codec::{ChunkId, LogId, Offset, Result, Seq};
+
+use super::local::{Above, Compacted, CompactionStep};
+use super::{StorageCheck, Stretch};
+use crate::index::{LogHead, keys};
+use crate::meters::Meters;
+use crate::opened::{Finding, OpenReport};
+
+/// A pair of the index.
+pub type Entry = (Vec<u8>, Vec<u8>);
+
+/// Scans entries of an index in order of keys, at most so many.
+pub type Scan<'a> = dyn Fn(&[u8], &[u8], usize) -> Result<Vec<Entry>> + 'a;
+
+/// A function that takes an entry: its key and value.
+pub type Shown<'a> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'a;
+
+/// Entries that a walk holds at once.
+const WALK: usize = 1024;
+
+/// Shows all entries whose keys begin with `prefix`, in order of keys, by whatever scans them.
+pub fn walk(prefix: &[u8], scan: &Scan<'_>, show: &mut Shown<'_>) -> Result<()> {
+    let mut from = prefix.to_vec();
+    let end = match prefix {
+        // No key is as long as this.
+        [] => vec![0xFF; 64],
+        prefix => keys::after_prefix(prefix),
+    };
+    loop {
+        let page = scan(&from, &end, WALK)?;
+        for (key, value) in &page {
+            show(key, value)?;
+        }
+        let Some((last, _)) = page.into_iter().next_back() else {
+            return Ok(());
+        };
+        from = last;
+        from.push(0);
+    }
+}
+
+/// Disk usage of a store, in bytes of blocks as `du` counts them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DiskBytes {
+    /// The journal's segments, free ones included.
+    pub journal: u64,
+    /// The archive.
+    pub archive: u64,
+    /// sled's folder.
+    pub sled: u64,
+    /// The packs.
+    pub packs: u64,
+    /// Everything.
+    pub total: u64,
+}
+
+/// The readable form of the commits: heads, stretches of records, and the index over them.
+///
+/// Any thread reads at any time.
+pub trait Index: Send + Sync {
+    /// Returns the head of a log; `None` if there is no such log.
+    fn head(&self, log: LogId) -> Result<Option<LogHead>>;
+
+    /// A stretch that holds the record at `offset` of `log` itself, ancestors not included; nothing
+    /// where it has no such record.
+    fn stretch(&self, log: LogId, offset: Offset) -> Result<Option<Stretch>>;
+
+    /// Drops the cache of unpacked blocks: the next read comes from the disk.
+    fn forget_unpacked(&self) {}
+
+    /// One entry of the index.
+    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>>;
+
+    /// Entries of the index from `from` to before `to`, in order of keys, at most `limit`;
+    /// from the end where `backwards`.
+    fn scan(&self, from: &[u8], to: &[u8], backwards: bool, limit: usize) -> Result<Vec<Entry>>;
+
+    /// Puts an entry that no record accounts for: what may be lost. It is kept as soon as
+    /// possible.
+    fn put_note(&self, key: Vec<u8>, value: Vec<u8>) -> Result<()>;
+
+    /// Removes an entry that was put so.
+    fn drop_note(&self, key: Vec<u8>) -> Result<()>;
+}
+
+/// Upkeep of the projection and of the files under it. A store without files has none.
+pub trait Maintenance: Send + Sync {
+    /// Returns the last commit that is applied, and needs no tail.
+    fn applied(&self) -> Seq;
+
+    /// Waits until all commits made so far are applied.
+    fn drain(&self) -> Result<()>;
+
+    /// Waits while much waits to be applied, so that what is less urgent does not stand in its way.
+    fn settle(&self);
+
+    /// Returns the disk usage.
+    fn disk_bytes(&self) -> Result<DiskBytes>;
+
+    /// Reads and checks what only this log knows: files, frames, chunks.
+    fn check_storage(&self, check: &mut StorageCheck) -> Result<()>;
+
+    /// Ends all work. Later calls fail with `Unavailable`.
+    fn close(&self) -> Result<()>;
+
+    /// Returns the folder of the store, if it has one.
+    fn folder(&self) -> Option<&Path> {
+        None
+    }
+
+    /// Returns the report of the opening.
+    fn opened(&self) -> OpenReport {
+        OpenReport::default()
+    }
+
+    /// Returns `true` if opening found a torn frame behind the last commit.
+    fn was_torn(&self) -> bool {
+        false
+    }
+
+    /// Returns the meters of the store, unless it leaves them to the engine.
+    fn meters(&self) -> Option<&Arc<Meters>> {
+        None
+    }
+
+    /// Returns the number of commits that wait to be applied, and their bytes.
+    fn lag(&self) -> (u64, u64) {
+        (0, 0)
+    }
+
+    /// Returns `true` after a write whose outcome is unknown: the store has to be opened again.
+    fn is_poisoned(&self) -> bool {
+        false
+    }
+
+    /// Removes from the disk what is not live. Returns a report of what is left.
+    ///
+    /// # Errors
+    ///
+    /// `Conflict` if one is under way. `Unavailable` if the disk is full. `Corrupt` if live content
+    /// cannot be read.
+    fn compact(
+        &self,
+        _above: &dyn Above,
+        _tell: &mut dyn FnMut(CompactionStep),
+    ) -> Result<Compacted> {
+        Ok(Compacted::default())
+    }
+
+    /// Returns the free bytes that a compaction needs.
+    fn compaction_needs(&self) -> u64 {
+        0
+    }
+
+    /// Returns the bytes that chunks take on disk.
+    ///
+    /// # Errors
+    ///
+    /// Those of reading the index.
+    fn packed_bytes(&self, _ids: &HashSet<ChunkId>) -> Result<u64> {
+        Ok(0)
+    }
+
+    /// Writes damaged archive files again. Returns what was mended.
+    ///
+    /// # Errors
+    ///
+    /// Those of the disk.
+    fn mend_archive(&self) -> Result<Vec<Finding>> {
+        Ok(Vec::new())
+    }
+
+    /// Makes the next opening build the index anew.
+    ///
+    /// # Errors
+    ///
+    /// Those of the disk.
+    fn distrust_index(&self) -> Result<()> {
+        Ok(())
+    }
+}
