@@ -5,28 +5,19 @@
 //! lineage at an offset, so that even going back can be undone.
 //!
 //! ```text
-//! engine.rs  task.rs  lineage.rs      the handles users work with
-//! append.rs  checkpoint.rs  ticket.rs what goes in
-//! read/  subscribe.rs    state.rs     what comes out
-//! restore.rs                          going back
-//! blame.rs  bisect.rs                 which event it was
-//! retention/  base.rs  live.rs        what is kept, and what goes
-//! carry/                              tasks from one store into another
-//! control.rs  run/  hook/             what an iteration engine needs around its log
-//! given_up.rs                          reads that nobody waits for
-//! conditions.rs                       done once under a key, onto an expected head
-//! behalf.rs  audit.rs                 for whom something is done; who did what, for those who listen
-//! meters/  metrics.rs                 how much was done, and how long it took
-//! query.rs  catalog.rs  index/        finding things
-//! address.rs  point.rs                naming them
-//! scoped.rs                           what one user sees of them
-//! committer/                          many callers, one order, one sync
-//! log/                                where it is kept: the seam, in memory, in a folder
-//! snapshotter.rs  kept.rs  pieces.rs  states that are nearer: on disk, in memory
-//! hashes.rs  whole.rs                 the chain at a point, and whether a checkpoint fits it
-//! proof.rs  verify/  anchor.rs        what proves a store
-//! opened.rs  repair.rs  supervisor/   what was damaged, and what to do when the disk fails
+//! supervisor/  run/                   an engine that lives through failures; a run of an iteration
+//! repair.rs                           mending a store
+//! restore/  retention/  transfer/  query/
+//!                                     forks, removal, tasks between stores, blame and bisect
+//! handles/                            the engine, tasks, lineages, views, hooks
+//! integrity/                          verification and anchors
+//! commit/                             appends, the committer, watches
+//! history/                            tasks, lineages, events, states, checkpoints, as they are read
+//! behalf.rs  given_up.rs              the context of a call
+//! milepost-store                      logs of records on disk
 //! ```
+//!
+//! A module imports those below it and none above.
 //!
 //! # Example
 //!
@@ -49,86 +40,57 @@
 //! # Ok::<(), milepost::Error>(())
 //! ```
 
-mod address;
-mod anchor;
-mod append;
-mod audit;
-mod base;
 mod behalf;
-mod bisect;
-mod blame;
-mod carry;
-mod catalog;
-mod checkpoint;
-mod chunk_store;
-mod committer;
-mod conditions;
-mod control;
-mod dedup;
-mod engine;
-mod follow;
-#[cfg(not(shuttle))]
-mod followers;
+mod commit;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
 mod given_up;
-mod going_back;
-mod hashes;
-mod hook;
-mod joined;
-mod kept;
-mod lineage;
-mod metrics;
-mod options;
-mod participant;
-mod pending;
-mod pieces;
-mod point;
-mod proof;
+mod handles;
+mod history;
+mod integrity;
 mod query;
-mod read;
 mod repair;
 mod restore;
 mod retention;
 mod run;
-mod scoped;
-mod snapshotter;
-mod spacing;
-mod state;
-mod stats;
-mod subscribe;
 mod supervisor;
-mod task;
 #[cfg(all(test, not(shuttle)))]
 mod tests;
-mod ticket;
-mod verify;
-mod whole;
+mod transfer;
 
-pub use address::{Address, Place};
-pub use anchor::{Anchor, AnchoredLog};
-pub use append::{Append, Appended};
 pub use behalf::on_behalf_of;
-pub use bisect::{Bisect, Verdict};
-pub use blame::{Blame, Blamed};
-pub use carry::{Carried, CarriedBody, CarriedChunk, CarriedEvent, CarriedTask, Export, Import};
-pub use checkpoint::{Checkpoint, Mark};
-pub use chunk_store::{ChunkHold, ChunkStore};
-pub use conditions::Conditions;
-pub use engine::Engine;
-pub use follow::{Followed, Follower, Moved};
-#[cfg(not(shuttle))]
-pub use followers::Followers;
+pub use commit::append::{Append, Appended};
+pub use commit::conditions::Conditions;
+pub use commit::subscribe::{SubscribeOptions, Subscription};
 pub use given_up::unless_given_up;
-pub use hook::{
+pub use handles::chunk_store::{ChunkHold, ChunkStore};
+pub use handles::engine::Engine;
+pub use handles::follow::{Followed, Follower, Moved};
+#[cfg(not(shuttle))]
+pub use handles::followers::Followers;
+pub use handles::hook::{
     Alert, AlertKind, CommandHook, CommandHooks, Hook, HookPoint, StoreHooks, StoreTrust, TaskId,
     WorkspaceChange, WorkspaceState,
 };
-pub use joined::Joined;
-pub use kept::{KeepStates, KeptStates};
-pub use lineage::{Lineage, LineageInfo};
-pub use metrics::Metrics;
+pub use handles::joined::Joined;
+pub use handles::lineage::{Lineage, LineageInfo};
+pub use handles::metrics::Metrics;
+pub use handles::options::Options;
+pub use handles::participant::{Capturing, Going, Participant, Stand};
+pub use handles::scoped::Scoped;
+pub use handles::task::Task;
+pub use handles::ticket::Ticket;
+pub use history::address::{Address, Place};
+pub use history::checkpoint::{Checkpoint, Mark};
+pub use history::kept::{KeepStates, KeptStates};
+pub use history::lists::{CheckpointQuery, Page, TaskInfo, TaskQuery};
+pub use history::pending::{PastRestore, PendingRestore};
+pub use history::point::Point;
+pub use history::read::Events;
+pub use history::stats::{Stats, TaskStats};
+pub use integrity::anchor::{Anchor, AnchoredLog};
+pub use integrity::verify::VerifyReport;
 pub use milepost_store::clock::{Clock, ManualClock, SystemClock};
 pub use milepost_store::entropy::new_secret;
 pub use milepost_store::files::own::check_store;
@@ -136,12 +98,8 @@ pub use milepost_store::files::replace as replace_file;
 pub use milepost_store::log::{CompactionStep, DiskBytes, EventPlace, Fault};
 pub use milepost_store::meters::Histogram;
 pub use milepost_store::opened::{Finding, OpenReport, Outcome, Progress};
-pub use options::Options;
-pub use participant::{Capturing, Going, Participant, Stand};
-pub use pending::{PastRestore, PendingRestore};
-pub use point::Point;
-pub use query::{CheckpointQuery, Page, TaskInfo, TaskQuery};
-pub use read::Events;
+pub use query::bisect::{Bisect, Verdict};
+pub use query::blame::{Blame, Blamed};
 pub use repair::{LostEvents, RepairReport, repair};
 pub use retention::{
     CapturesPlan, CompactionPlan, CompactionReport, Pin, Retention, RetentionPlan, RetentionReport,
@@ -151,13 +109,8 @@ pub use run::{
     Access, EveryPhase, EverySteps, FailedSave, Moment, Never, Occasion, Policy, Risk, Run,
     RunOptions, RunStats, Touches, Turn,
 };
-pub use scoped::Scoped;
-pub use stats::{Stats, TaskStats};
-pub use subscribe::{SubscribeOptions, Subscription};
 pub use supervisor::{Accepted, Degraded, DegradedStats, Health, Supervisor};
-pub use task::Task;
-pub use ticket::Ticket;
-pub use verify::VerifyReport;
+pub use transfer::{Carried, CarriedBody, CarriedChunk, CarriedEvent, CarriedTask, Export, Import};
 
 pub use milepost_codec::{
     Application, ArtifactsEdited, Body, CheckpointAttached, CheckpointId, CheckpointMarked,

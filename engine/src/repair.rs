@@ -15,10 +15,10 @@ use milepost_store::log::local::{LostRange, Salvaged, salvage_store, with_lock_u
 use milepost_store::log::{Fault, Remedy};
 use milepost_store::opened::{Finding, Outcome};
 
-use crate::committer::Request;
-use crate::engine::Engine;
-use crate::options::Options;
-use crate::verify::VerifyReport;
+use crate::commit::committer::Request;
+use crate::handles::engine::Engine;
+use crate::handles::options::Options;
+use crate::integrity::verify::VerifyReport;
 
 /// What a repair did, or would do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -337,7 +337,7 @@ impl Engine {
             }
             let id = LogId::lineage(task, lineage);
             let start = inner.catalog.log().head(id)?.map_or(0, |head| head.start);
-            let mut cursor = crate::read::Cursor::new(inner.catalog.log(), id, start);
+            let mut cursor = crate::history::read::Cursor::new(inner.catalog.log(), id, start);
             let opened = cursor
                 .next_record(|_, record| Body::decode(record.header()?.kind, record.payload))?;
             if let Some(Body::LineageOpened(opened)) = opened {

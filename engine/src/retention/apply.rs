@@ -13,11 +13,11 @@ use milepost_store::index::keys;
 
 use super::plan::{RetentionPlan, TaskPlan, fates};
 use super::policy::Retention;
-use crate::audit;
-use crate::base;
-use crate::committer::Slot;
-use crate::engine::Engine;
-use crate::pending::is_of_the_store;
+use crate::commit::committer::Slot;
+use crate::handles::audit;
+use crate::handles::engine::Engine;
+use crate::history::base;
+use crate::history::pending::is_of_the_store;
 
 /// Marks that one commit removes: appends wait for it.
 pub(super) const MARKS_EACH: usize = 100;

@@ -12,10 +12,10 @@ use milepost_codec::{
 use milepost_store::trees;
 
 use super::plan::{RetentionPlan, TaskPlan, each_task};
-use crate::base;
-use crate::engine::Engine;
-use crate::lineage::Lineage;
-use crate::read::Cursor;
+use crate::handles::engine::Engine;
+use crate::handles::lineage::Lineage;
+use crate::history::base;
+use crate::history::read::Cursor;
 
 /// What a cleanup lets go of with captures. It leaves the disk at the next compaction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use milepost_store::log::CompactionStep;
 use milepost_store::log::DiskBytes;
 use milepost_store::log::local::{Above, Compacted};
 
-use crate::base;
-use crate::engine::{Engine, Inner};
+use crate::handles::engine::{Engine, Inner};
+use crate::history::base;
 
 /// What a compaction takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 use milepost_codec::{Deleted, LineageId, LogId, Result};
 
 use super::plan::each_task;
-use crate::audit;
-use crate::catalog::Viewer;
-use crate::committer::Request;
-use crate::engine::Engine;
+use crate::commit::committer::Request;
+use crate::handles::audit;
+use crate::handles::engine::Engine;
+use crate::history::catalog::Viewer;
 
 impl Engine {
     /// Deletes a task: from now on it answers like one that was never there, and another may have its

@@ -1,20 +1,16 @@
 //! Bodies that are erased.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
 use milepost_codec::{
     CheckpointAttached, CheckpointMarked, CheckpointUnmarked, ControlChanged, Erased, Error,
     ErrorKind, Hash, LineageId, LineageOpened, LogId, Offset, Restored, Result, TEXT_MAX, TaskNo,
     WorkspaceCaptured, check_size,
 };
-use milepost_store::index::keys::{self, Kind};
 
-use crate::audit;
-use crate::catalog::Catalog;
-use crate::engine::Engine;
-use crate::point::Point;
-use crate::read::Ancestry;
+use crate::handles::audit;
+use crate::handles::engine::Engine;
+use crate::history::catalog::Catalog;
+use crate::history::point::Point;
+use crate::history::read::Ancestry;
 
 /// Kinds that others build on: lineages opened, changes of control, captured workspaces, checkpoints and
 /// what was done to them, restores.
@@ -27,22 +23,6 @@ const NEEDED: [u16; 7] = [
     CheckpointAttached::KIND,
     Restored::KIND,
 ];
-
-/// The erased events of one task, as of a moment.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct ErasedEvents(Arc<BTreeSet<(LineageId, Offset)>>);
-
-impl ErasedEvents {
-    /// Whether the event that a lineage has at an offset was erased.
-    pub(crate) fn has(&self, lineage: LineageId, offset: Offset) -> bool {
-        self.0.contains(&(lineage, offset))
-    }
-
-    /// How many there are.
-    pub(crate) fn count(&self) -> u64 {
-        self.0.len() as u64
-    }
-}
 
 impl Engine {
     /// Erases the body of the event at a point, for good: its header and the hash of its body stay, so
@@ -118,33 +98,6 @@ fn body_of(
 }
 
 impl Catalog {
-    /// Reads which events were erased, when the store is opened.
-    pub(crate) fn load_erased(&self) -> Result<()> {
-        self.log().walk(&keys::all(Kind::Erased), &mut |key, _| {
-            let (lineage, offset) = keys::mark_place(key);
-            self.now_erased(TaskNo(keys::first_u64(key)), lineage, offset);
-            Ok(())
-        })
-    }
-
-    /// Remembers that an event was erased.
-    pub(crate) fn now_erased(&self, task: TaskNo, lineage: LineageId, offset: Offset) {
-        let mut all = self.erased.write();
-        let of_task = all.entry(task).or_default();
-        Arc::make_mut(&mut of_task.0).insert((lineage, offset));
-    }
-
-    /// The erased events of a task.
-    pub(crate) fn erased_of(&self, task: TaskNo) -> ErasedEvents {
-        self.erased.read().get(&task).cloned().unwrap_or_default()
-    }
-
-    /// The number of erased events of a task. A snapshot that was made with another number may hold
-    /// one of them: it only grows, also where what was erased is trimmed.
-    pub(crate) fn erased_count(&self, task: TaskNo) -> u64 {
-        self.erased_of(task).count()
-    }
-
     /// A lineage that begins with a base behind an event that it inherited before, and where.
     fn based_on(
         &self,

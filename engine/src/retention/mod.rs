@@ -26,7 +26,6 @@ mod remove;
 pub use apply::{RetentionReport, TaskRetained};
 pub use captures::CapturesPlan;
 pub use compact::{CompactionPlan, CompactionReport};
-pub(crate) use erase::ErasedEvents;
 pub use pins::Pin;
 pub use plan::{RetentionPlan, TaskPlan};
 pub use policy::Retention;

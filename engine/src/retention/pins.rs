@@ -8,10 +8,10 @@ use milepost_codec::{
 use milepost_store::index::PinEntry;
 use milepost_store::index::keys::{self, Kind};
 
-use crate::catalog::Catalog;
-use crate::checkpoint::Checkpoint;
-use crate::committer::{Request, Slot};
-use crate::engine::Engine;
+use crate::commit::committer::{Request, Slot};
+use crate::handles::engine::Engine;
+use crate::history::catalog::Catalog;
+use crate::history::checkpoint::Checkpoint;
 
 /// A checkpoint that is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,9 +10,9 @@ use milepost_store::index::{MarkEntry, TaskEntry};
 
 use super::needs::{Beginning, Fates, KeptMark, Lineages};
 use super::policy::{Retention, Scope};
-use crate::catalog::Catalog;
-use crate::engine::Engine;
-use crate::pending::is_of_the_store;
+use crate::handles::engine::Engine;
+use crate::history::catalog::Catalog;
+use crate::history::pending::is_of_the_store;
 
 /// Entries that are looked at together.
 const STRIDE: usize = 1024;

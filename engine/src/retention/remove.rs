@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use milepost_codec::{CheckpointId, Error, ErrorKind, Json, RemovedMark, Result, Retained, TaskNo};
 
 use super::apply::MARKS_EACH;
-use crate::engine::Engine;
-use crate::query::CheckpointQuery;
+use crate::handles::engine::Engine;
+use crate::history::lists::CheckpointQuery;
 
 impl Engine {
     /// Removes checkpoints. The events stay until a cleanup finds that nothing needs them.

@@ -9,7 +9,7 @@ use crossbeam_channel::{RecvTimeoutError, Sender};
 use milepost_codec::{Error, ErrorKind, MarkCause, Offset, Result, RunControl};
 
 use super::{Run, Shared};
-use crate::checkpoint::{Checkpoint, Mark};
+use crate::history::checkpoint::{Checkpoint, Mark};
 
 /// The thread looks so many times in the time after which it saves.
 const LOOKS: u32 = 10;

@@ -33,10 +33,10 @@ pub use self::policy::{EveryPhase, EverySteps, Moment, Never, Occasion, Policy, 
 use self::saves::Gathered;
 pub use self::saves::RunStats;
 pub use self::tools::{Access, Touches};
-use crate::append::{Append, Appended};
-use crate::checkpoint::Checkpoint;
-use crate::control;
-use crate::task::Task;
+use crate::commit::append::{Append, Appended};
+use crate::handles::control;
+use crate::handles::task::Task;
+use crate::history::checkpoint::Checkpoint;
 
 /// What a safe point says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

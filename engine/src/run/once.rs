@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::Run;
-use crate::append::Append;
+use crate::commit::append::Append;
 
 /// The application event that holds a result.
 const NAME: &str = "milepost.once";

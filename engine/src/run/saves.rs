@@ -7,11 +7,11 @@ use super::options::FailedSave;
 use super::policy::{Moment, Occasion};
 use super::tools::Touches;
 use super::{Run, Shared};
-use crate::append::Append;
-use crate::audit::Done;
-use crate::checkpoint::{Checkpoint, Mark};
-use crate::hook::{Alert, AlertKind};
-use crate::task::Task;
+use crate::commit::append::Append;
+use crate::handles::audit::Done;
+use crate::handles::hook::{Alert, AlertKind};
+use crate::handles::task::Task;
+use crate::history::checkpoint::{Checkpoint, Mark};
 
 /// What a run counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

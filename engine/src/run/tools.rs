@@ -3,7 +3,7 @@
 use milepost_codec::{Error, Json, Result, ToolCalled, ToolReturned};
 
 use super::Run;
-use crate::append::Append;
+use crate::commit::append::Append;
 
 /// What a call is going to touch, as far as that is known before it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::append::Appended;
+use crate::commit::append::Appended;
 
 /// Who is told how a store is.
 type Told = Arc<dyn Fn(&Health) + Send + Sync>;

@@ -18,10 +18,10 @@ use milepost_store::process::Owner;
 use parking_lot::{Condvar, Mutex};
 
 pub use self::health::{Accepted, Degraded, DegradedStats, Health};
-use crate::append::Append;
-use crate::engine::Engine;
-use crate::options::Options;
-use crate::pending::is_of_the_store;
+use crate::commit::append::Append;
+use crate::handles::engine::Engine;
+use crate::handles::options::Options;
+use crate::history::pending::is_of_the_store;
 
 struct Held {
     task: String,

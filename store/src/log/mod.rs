@@ -7,6 +7,7 @@
 //! stretch.rs     the result of a read: some sections of one log, unpacked
 //! tail.rs        commits that are not applied yet; all there is in memory
 //! memory.rs      a log that forgets, for tests and trials
+//! content.rs     bodies that are stored in chunks
 //! local/         a log in a folder: journal, sled, archive, packs
 //! check.rs       the check of its files, and the faults it finds
 //! options.rs     the options that it is opened with
@@ -19,6 +20,7 @@
 mod batch;
 mod check;
 mod commit_log;
+mod content;
 pub mod local;
 mod memory;
 mod options;
@@ -41,6 +43,7 @@ pub use tail::Tail;
 use milepost_codec::Result;
 
 pub use commit_log::{ChunkStore, CommitLog};
+pub use content::{CHUNK, INLINE_MAX, put_content};
 pub use projection::{DiskBytes, Entry, Index, Maintenance, Scan, Shown, walk};
 
 /// Where logs are kept: lineages and control logs, the index over them, and chunks.

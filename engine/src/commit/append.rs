@@ -1,0 +1,424 @@
+//! What is appended, and what comes of it.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use milepost_codec::{
+    Application, ArtifactsEdited, Body, BodyForm, CheckpointAttached, CheckpointId, ChunkId,
+    ContextChanged, ControlChanged, Error, GuidanceGiven, Head, Header, Message, Offset,
+    PhaseChanged, PromptChanged, Result, RulesChanged, Seq, StepFailed, StepFinished, StepStarted,
+    TEXT_MAX, ToolCalled, ToolReturned, VariablesPatched, WorkspaceCaptured,
+};
+use milepost_store::index::is_indexed;
+use milepost_store::log::{INLINE_MAX, Log, put_content};
+use milepost_store::trees;
+use smallvec::{SmallVec, smallvec};
+
+use crate::behalf;
+use crate::commit::committer::{Done, Marked, PartBuilder};
+use crate::commit::conditions;
+use crate::history::checkpoint::Mark;
+
+/// What is reserved for the records of an append before their sizes are known, at most.
+const RESERVE_MAX: usize = 1 << 20;
+
+/// Payloads up to this many bytes leave their room to the next append.
+const SCRATCH_MAX: usize = 64 << 10;
+
+/// Where a header and a payload are encoded before their place in a part is known: an append of one thread after the other.
+#[derive(Default)]
+struct Scratch {
+    header: Vec<u8>,
+    payload: Vec<u8>,
+}
+
+thread_local! {
+    static SCRATCH: Cell<Scratch> = const {
+        Cell::new(Scratch {
+            header: Vec::new(),
+            payload: Vec::new(),
+        })
+    };
+}
+
+/// Events to append together: all of them or none.
+///
+/// ```
+/// use milepost::{Append, Message, StepStarted, Body};
+///
+/// let one = Append::from(Message::text("user", "hello")).key("request-17").actor("ui");
+/// let two: [Body; 2] = [StepStarted { step: 1, ..Default::default() }.into(),
+///                       Message::text("assistant", "hi").into()];
+/// let batch = Append::batch(two).expect_head(5);
+/// # let _ = (one, batch);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Append {
+    bodies: SmallVec<[Body; 1]>,
+    expect: Option<Offset>,
+    key: Option<String>,
+    actor: Option<String>,
+    user: Option<String>,
+    correlation: Option<String>,
+    time_us: Option<u64>,
+    mark: Option<Mark>,
+}
+
+impl Append {
+    /// Several events.
+    pub fn batch<B: Into<Body>>(bodies: impl IntoIterator<Item = B>) -> Self {
+        Self { bodies: bodies.into_iter().map(Into::into).collect(), ..Self::default() }
+    }
+
+    /// Only if the lineage's head is at `head` still; else `Conflict` with the actual head.
+    #[must_use]
+    pub fn expect_head(mut self, head: Offset) -> Self {
+        self.expect = Some(head);
+        self
+    }
+
+    /// Only if no append with this key is in the lineage or its ancestors: else the first offsets
+    /// come back, or `Conflict` where it had other bodies.
+    #[must_use]
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// Who or what did it.
+    #[must_use]
+    pub fn actor(mut self, actor: impl Into<String>) -> Self {
+        self.actor = Some(actor.into());
+        self
+    }
+
+    /// The user it is done for, where that is not the task's owner.
+    #[must_use]
+    pub fn user(mut self, user: impl Into<String>) -> Self {
+        self.user = Some(user.into());
+        self
+    }
+
+    /// What ties it to work elsewhere.
+    #[must_use]
+    pub fn correlation(mut self, correlation: impl Into<String>) -> Self {
+        self.correlation = Some(correlation.into());
+        self
+    }
+
+    /// When it happened, in microseconds since the Unix epoch; else the engine's clock tells.
+    #[must_use]
+    pub fn time_us(mut self, time_us: u64) -> Self {
+        self.time_us = Some(time_us);
+        self
+    }
+
+    /// With a checkpoint right behind the events: both are there or neither, for one sync. Actor,
+    /// correlation id and time are those of the events where the mark has none.
+    ///
+    /// ```
+    /// use milepost::{Append, Engine, Mark, Message, Options};
+    ///
+    /// let engine = Engine::in_memory(Options::default())?;
+    /// let task = engine.start_task("essay", "ana")?;
+    /// let draft = Append::from(Message::text("assistant", "a draft")).mark(Mark::new().label("draft"));
+    /// let appended = task.append(draft)?;
+    /// assert_eq!(task.last_successful()?.map(|mark| mark.id), appended.checkpoint);
+    /// # Ok::<(), milepost::Error>(())
+    /// ```
+    #[must_use]
+    pub fn mark(mut self, mark: Mark) -> Self {
+        self.mark = Some(mark);
+        self
+    }
+
+    /// The checkpoint behind the events: by whom, for what and when they are, where it does not say.
+    pub(crate) fn marked(&self) -> Option<Mark> {
+        let mark = self.mark.clone()?;
+        let (actor, correlation) = (self.actor.as_deref(), self.correlation.as_deref());
+        Some(mark.unless_given(actor, correlation, self.time_us))
+    }
+
+    /// With an actor and a correlation id where it has none.
+    pub(crate) fn unless_given(mut self, actor: Option<&str>, correlation: Option<&str>) -> Self {
+        self.actor = self.actor.or_else(|| actor.map(str::to_owned));
+        self.correlation = self.correlation.or_else(|| correlation.map(str::to_owned));
+        self
+    }
+
+    /// Under the conditions that are said for all of a call.
+    pub(crate) fn under_conditions(mut self) -> Result<Self> {
+        self.key = self.key.or(conditions::key()?);
+        self.expect = self.expect.or(conditions::expected());
+        Ok(self)
+    }
+
+    pub(crate) fn mark_given(&self) -> Option<&Mark> {
+        self.mark.as_ref()
+    }
+
+    /// With more events behind its own.
+    pub(crate) fn and(mut self, bodies: Vec<Body>) -> Self {
+        self.bodies.extend(bodies);
+        self
+    }
+
+    /// Behind so many events that were appended since its caller looked.
+    pub(crate) fn behind(mut self, events: u64) -> Self {
+        self.expect = self.expect.map(|head| head + events);
+        self
+    }
+
+    pub(crate) fn has_key(&self) -> bool {
+        self.key.is_some()
+    }
+
+    pub(crate) fn user_given(&self) -> Option<&str> {
+        self.user.as_deref()
+    }
+
+    pub(crate) fn correlation_given(&self) -> Option<&str> {
+        self.correlation.as_deref()
+    }
+
+    /// The last phase among the events.
+    pub(crate) fn phase_entered(&self) -> Option<&str> {
+        self.bodies.iter().rev().find_map(|body| match body {
+            Body::PhaseChanged(changed) => Some(changed.phase.as_str()),
+            _ => None,
+        })
+    }
+
+    /// Whether it is only written: it marks no checkpoint, before which hooks are asked and folders are
+    /// captured, and changes neither control nor phase, which are known of beside the log.
+    /// [`Task::try_submit`](crate::Task::try_submit) takes it.
+    pub fn is_plain(&self) -> bool {
+        let changes = self.control_changes().next().is_some() || self.phase_entered().is_some();
+        self.mark_given().is_none() && !changes
+    }
+
+    pub(crate) fn key_given(&self) -> Option<&str> {
+        self.key.as_deref()
+    }
+
+    /// The changes of control among the events.
+    pub(crate) fn control_changes(&self) -> impl Iterator<Item = &ControlChanged> {
+        self.bodies.iter().filter_map(|body| match body {
+            Body::ControlChanged(change) => Some(change),
+            _ => None,
+        })
+    }
+
+    /// About what it takes, in bytes: its bodies' payloads and a little for each.
+    pub(crate) fn bytes(&self) -> usize {
+        let mut scratch = Vec::new();
+        let sizes = self.bodies.iter().map(|body| {
+            scratch.clear();
+            body.encode_into(&mut scratch);
+            scratch.len() + 64
+        });
+        sizes.sum()
+    }
+
+    pub(crate) fn expected(&self) -> Option<Offset> {
+        self.expect
+    }
+
+    /// Encodes the events into a part. Large bodies go into chunks, which are durable before this
+    /// returns.
+    pub(crate) fn encode(
+        &self,
+        part: &mut PartBuilder,
+        log: &Arc<dyn Log>,
+        now_us: u64,
+        event_max: usize,
+    ) -> Result<()> {
+        self.check()?;
+        let mut header = Header {
+            kind: 0,
+            time_us: self.time_us.unwrap_or(now_us),
+            actor: self.actor.clone(),
+            user: self.user.clone().or_else(behalf::user),
+            correlation: self.correlation.clone().or_else(behalf::correlation),
+            key: None,
+            batch: 0,
+        };
+        // Events of one append differ in kind alone: the header is encoded anew for another kind.
+        let Scratch { header: mut encoded, mut payload } = SCRATCH.take();
+        encoded.clear();
+        let mut chunked = false;
+        for (index, body) in self.bodies.iter().enumerate() {
+            if let Body::WorkspaceCaptured(captured) = body {
+                trees::check_root(ChunkId(captured.root.0), &|id| log.get_chunk(id))?;
+            }
+            payload.clear();
+            let kind = body.encode_into(&mut payload);
+            if payload.len() > event_max {
+                return Err(Error::invalid(format!(
+                    "an event of {} bytes is over the limit of {event_max}",
+                    payload.len()
+                )));
+            }
+            if index == 0 {
+                part.reserve(
+                    self.bodies.len(),
+                    (self.bodies.len() * (payload.len() + 48)).min(RESERVE_MAX),
+                );
+            }
+            let mut form = BodyForm::Inline;
+            if payload.len() > INLINE_MAX {
+                form = BodyForm::Chunked;
+                if !chunked {
+                    part.storing(log.storing());
+                }
+                chunked = true;
+                payload = put_content(log, &payload)?.encode();
+            }
+            if let (0, Some(key)) = (index, &self.key) {
+                let batch = self.bodies.len() as u32;
+                let keyed = Header { kind, key: Some(key.clone()), batch, ..header.clone() };
+                part.push(keyed, form, &payload)?;
+                continue;
+            }
+            if header.kind != kind || encoded.is_empty() {
+                header.kind = kind;
+                encoded.clear();
+                header.encode_into(&mut encoded);
+            }
+            match is_indexed(kind) {
+                true => part.push(header.clone(), form, &payload)?,
+                false => part.push_encoded(&encoded, form, &payload)?,
+            }
+        }
+        if payload.capacity() <= SCRATCH_MAX {
+            SCRATCH.set(Scratch { header: encoded, payload });
+        }
+        if chunked { log.sync_chunks() } else { Ok(()) }
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.bodies.is_empty() {
+            return Err(Error::invalid("an append without events"));
+        }
+        if u32::try_from(self.bodies.len()).is_err() {
+            return Err(Error::invalid("more than 2^32 events in one append"));
+        }
+        let texts = [&self.key, &self.actor, &self.user, &self.correlation];
+        for text in texts.into_iter().flatten() {
+            if text.is_empty() || text.len() > TEXT_MAX {
+                return Err(Error::invalid(format!(
+                    "a key, actor, user or correlation id has 1 to {TEXT_MAX} bytes, not {}",
+                    text.len()
+                )));
+            }
+        }
+        for body in &self.bodies {
+            if let Body::Unknown { kind, .. } = body
+                && Body::is_known(*kind)
+            {
+                return Err(Error::invalid(format!(
+                    "kind {kind} is `{}`: append its structure, bytes of it are not checked",
+                    body.kind_name()
+                )));
+            }
+            if let Body::CheckpointMarked(_) | Body::LineageOpened(_) | Body::Restored(_) = body {
+                return Err(Error::invalid(format!(
+                    "{} is made by the engine: use checkpoint, branch or restore",
+                    body.kind_name()
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl From<Body> for Append {
+    fn from(body: Body) -> Self {
+        Self { bodies: smallvec![body], ..Self::default() }
+    }
+}
+
+impl From<Vec<Body>> for Append {
+    fn from(bodies: Vec<Body>) -> Self {
+        Self { bodies: bodies.into(), ..Self::default() }
+    }
+}
+
+macro_rules! from_bodies {
+    ($($body:ident)*) => {
+        $(impl From<$body> for Append {
+            fn from(body: $body) -> Self {
+                Body::from(body).into()
+            }
+        })*
+    };
+}
+
+from_bodies! {
+    Application ArtifactsEdited CheckpointAttached ContextChanged ControlChanged GuidanceGiven
+    Message PhaseChanged PromptChanged RulesChanged StepFailed StepFinished StepStarted ToolCalled
+    ToolReturned VariablesPatched WorkspaceCaptured
+}
+
+/// What came of an append.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Appended {
+    /// The offset of the first event.
+    pub first: Offset,
+    /// How many events there were, the checkpoint not counted.
+    pub count: u32,
+    /// The head after the last of them, and after the checkpoint where there is one. The hash is zeros
+    /// where they had been appended before and were trimmed since.
+    pub head: Head,
+    /// The checkpoint behind them.
+    pub checkpoint: Option<CheckpointId>,
+    /// The commit that made them durable.
+    pub seq: Seq,
+    /// Whether they had been appended before, under the same key.
+    pub repeated: bool,
+}
+
+/// An append that is committed, and the mark that it made.
+#[derive(Debug, Clone)]
+pub(crate) struct Committed {
+    pub(crate) appended: Appended,
+    /// Nothing where none was made, also where the events had been appended before.
+    pub(crate) marked: Option<Box<Marked>>,
+}
+
+impl Appended {
+    pub(crate) fn of(done: &Done) -> Result<Self> {
+        let Some((first, head)) = done.parts.first().copied() else {
+            return Err(Error::invalid("an append without events"));
+        };
+        let marks = u64::from(done.checkpoint.is_some());
+        let count = done.repeated.unwrap_or((head.next - first - marks) as u32);
+        let repeated = done.repeated.is_some();
+        Ok(Self { first, count, head, seq: done.seq, checkpoint: done.checkpoint, repeated })
+    }
+}
+
+#[cfg(all(test, not(shuttle)))]
+mod tests {
+    use milepost_codec::{LogId, Origin, TaskNo};
+
+    use super::*;
+    use crate::{Engine, Options};
+
+    #[test]
+    fn a_compaction_waits_for_the_commit_of_a_body_that_is_stored_in_chunks() {
+        let dir = tempfile::tempdir().unwrap_or_else(|e| panic!("{e}"));
+        let engine = Engine::open(dir.path().join("store"), Options::default());
+        let engine = engine.unwrap_or_else(|e| panic!("{e}"));
+        let log = engine.inner.catalog.log();
+        for (size, is_held) in [(1000, false), (INLINE_MAX + 1, true)] {
+            let said = Message::text("user", &"x".repeat(size));
+            let id = LogId::lineage(TaskNo(1), milepost_codec::LineageId(0));
+            let mut part = engine.inner.part(id, Origin([0; 16]));
+            let encoded = Append::from(said).encode(&mut part, log, 0, usize::MAX);
+            assert!(encoded.is_ok());
+            assert_eq!(part.finish().storing.is_some(), is_held, "{size} bytes");
+        }
+    }
+}

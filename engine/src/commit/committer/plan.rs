@@ -1,0 +1,382 @@
+//! Plans: all that a request adds to a commit, computed before anything changes.
+//!
+//! Planning reads the log and may fail at every step. A [`Plan`] that exists is whole, and
+//! [`Lead::merge`] moves it into the batch and the caches by code that cannot fail. So a refused
+//! request leaves memory and disk as they were, and the next append finds the head that the log
+//! has.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use milepost_codec::{
+    Body, BodyForm, Chain, CheckpointId, Error, Hash, Head, Header, LogId, LogKind, Offset, Result,
+    SECTION_RAW_TARGET, SectionRef, Seed, Seq, TaskNo, begin_group, checkpoint_id,
+};
+use milepost_store::index::{Before, ENTRY_MAX, Indexed, LogHead, Tallies, Tally, index_record};
+use milepost_store::log::{Batch, GroupMeta, IndexPut};
+use smallvec::SmallVec;
+
+use super::lead::{Lead, LogState};
+use super::request::{Part, PartBuilder, Request};
+use super::ticket::{Done, Marked};
+use crate::history::checkpoint::PendingMark;
+
+/// Bytes of a group at most, its records and explicit salts not counted: six numbers of up to nine
+/// bytes, a seed and a flag.
+const GROUP_OVERHEAD: usize = 6 * 9 + 16 + 1;
+
+/// Everything that one request adds to a commit. The leader keeps one and fills it anew for each
+/// request, so that planning allocates little.
+#[derive(Default)]
+pub(super) struct Plan {
+    steps: Vec<Step>,
+    cuts: Vec<Cut>,
+    /// Parts of marks: they are encoded here, once their parent is known.
+    marks: Vec<Part>,
+    index: Vec<IndexPut>,
+    tallies: SmallVec<[(TaskNo, Tally); 1]>,
+    /// Bytes of the frame that its groups take at most.
+    pub(super) frame_bytes: usize,
+}
+
+/// Records of one log, chained from its head.
+struct Step {
+    log: LogId,
+    part: PartAt,
+    /// Its cuts, among those of the plan.
+    cuts: Range<usize>,
+    /// The head after the records.
+    head: LogHead,
+    /// The mark that the records are.
+    mark: Option<CheckpointId>,
+    /// The state of the log before the records, where the part opens it.
+    opened: Option<Box<LogState>>,
+}
+
+/// The place of a part: in the request, or among the marks of the plan.
+#[derive(Clone, Copy)]
+enum PartAt {
+    Given(usize),
+    Mark(usize),
+}
+
+/// Records that become one section.
+struct Cut {
+    records: Range<usize>,
+    first: Offset,
+    /// The chain hash before the first record.
+    prev: Hash,
+    /// The head after the last record.
+    head: LogHead,
+}
+
+/// A log before the records of a part.
+struct Start {
+    head: LogHead,
+    chain: Chain,
+    /// The newest mark that the log sees.
+    last_mark: Option<CheckpointId>,
+    opened: Option<Box<LogState>>,
+}
+
+impl Plan {
+    fn clear(&mut self) {
+        self.steps.clear();
+        self.cuts.clear();
+        self.marks.clear();
+        self.index.clear();
+        self.tallies.clear();
+        self.frame_bytes = 0;
+    }
+
+    /// The last step that appends to a log.
+    fn last(&self, log: LogId) -> Option<&Step> {
+        self.steps.iter().rev().find(|step| step.log == log)
+    }
+}
+
+/// Tallies as a plan leaves them, over those that are known.
+struct PlannedTallies<'a> {
+    known: &'a HashMap<TaskNo, Tally>,
+    changed: &'a mut SmallVec<[(TaskNo, Tally); 1]>,
+}
+
+impl Tallies for PlannedTallies<'_> {
+    fn tally(&self, task: TaskNo) -> Option<Tally> {
+        let changed = self.changed.iter().find(|(of, _)| *of == task);
+        changed.map(|(_, tally)| *tally).or(self.known.tally(task))
+    }
+
+    fn put(&mut self, task: TaskNo, tally: Tally) {
+        match self.changed.iter_mut().find(|(of, _)| *of == task) {
+            Some((_, changed)) => *changed = tally,
+            None => self.changed.push((task, tally)),
+        }
+    }
+}
+
+impl Lead {
+    /// Plans a request for the commit `seq`, in the leader's plan. Fills caches of what the log
+    /// holds and changes nothing else.
+    ///
+    /// # Errors
+    ///
+    /// Those of reading the log; `Corrupt` where a record that needs an index entry cannot be
+    /// decoded; `Invalid` where an index entry is over its limit.
+    pub(super) fn plan(&mut self, request: &Request, seq: Seq) -> Result<Done> {
+        let mut plan = std::mem::take(&mut self.plan);
+        plan.clear();
+        let planned = self.plan_parts(&mut plan, request, seq);
+        self.plan = plan;
+        planned
+    }
+
+    fn plan_parts(&mut self, plan: &mut Plan, request: &Request, seq: Seq) -> Result<Done> {
+        let mut done =
+            Done { parts: SmallVec::new(), seq, repeated: None, checkpoint: None, marked: None };
+        for (n, part) in request.parts.iter().enumerate() {
+            let mut start = self.start(plan, part)?;
+            let first = start.head.head.next;
+            let begun = plan.cuts.len();
+            start.head = self.chain(plan, part, &start, seq)?;
+            plan.steps.push(Step {
+                log: part.log,
+                part: PartAt::Given(n),
+                cuts: begun..plan.cuts.len(),
+                head: start.head,
+                mark: None,
+                opened: start.opened.take(),
+            });
+            if let Some(draft) = &part.mark {
+                let (marked, head) = self.mark(plan, part, draft, &start, seq)?;
+                done.checkpoint = Some(marked.id);
+                done.marked = Some(Box::new(marked));
+                start.head = head;
+            }
+            done.parts.push((first, start.head.head));
+        }
+        Ok(done)
+    }
+
+    /// A part's log before its records: as the plan leaves it so far, as the part opens it, or as
+    /// it is.
+    fn start(&mut self, plan: &Plan, part: &Part) -> Result<Start> {
+        let planned = plan.last(part.log);
+        if let Some(head) = part.open {
+            if planned.is_some() {
+                return Err(Error::invalid(format!("{} is opened twice", part.log)));
+            }
+            let opened = self.opened(part, head)?;
+            return Ok(Start {
+                head: opened.head,
+                chain: opened.chain,
+                last_mark: None,
+                opened: Some(Box::new(opened)),
+            });
+        }
+        if let Some(step) = planned {
+            return Ok(Start {
+                head: step.head,
+                chain: self.catalog.chain(part.origin, part.log),
+                last_mark: self.planned_mark(plan, part.log),
+                opened: None,
+            });
+        }
+        let known = self.known(part)?;
+        Ok(Start {
+            head: known.head,
+            chain: known.chain,
+            last_mark: known.last_mark.flatten(),
+            opened: None,
+        })
+    }
+
+    /// The newest mark of a log that a plan appends to.
+    fn planned_mark(&self, plan: &Plan, log: LogId) -> Option<CheckpointId> {
+        let steps = plan.steps.iter().rev().filter(|step| step.log == log);
+        let mark = steps.filter_map(|step| step.mark).next();
+        let known = || self.logs.get(&log).and_then(|known| known.last_mark.flatten());
+        mark.or_else(known)
+    }
+
+    /// Chains a part's records from the head of its log, cuts them into sections and makes their
+    /// index entries. Returns the head after them.
+    fn chain(&self, plan: &mut Plan, part: &Part, start: &Start, seq: Seq) -> Result<LogHead> {
+        let mut log = start.head;
+        let (mut from, mut prev, mut first) = (0, log.head.hash, log.head.next);
+        for (at, meta) in part.records.iter().enumerate() {
+            let before = log.head;
+            if let Some((_, header)) = part.indexed.iter().find(|(n, _)| *n as usize == at) {
+                let payload = meta.payload.map(|span| part.slice(span));
+                self.index(plan, part, (header, payload), before, seq)?;
+            }
+            let header = part.slice(meta.header);
+            let hash = (start.chain).next(before.next, &before.hash, header, &meta.body);
+            log.head = Head { next: before.next + 1, hash };
+            let start = part.records.get(from).map_or(0, |meta| meta.start);
+            let full = (meta.end - start) as usize >= SECTION_RAW_TARGET;
+            if full || at + 1 == part.records.len() {
+                let bytes = (meta.end - start) as usize;
+                let salts = part.adopted.as_ref().map_or(0, |_| (at + 1 - from) * 16);
+                plan.frame_bytes += bytes + salts + GROUP_OVERHEAD;
+                log.bytes += bytes as u64;
+                plan.cuts.push(Cut { records: from..at + 1, first, prev, head: log });
+                (from, prev, first) = (at + 1, log.head.hash, log.head.next);
+            }
+        }
+        Ok(log)
+    }
+
+    /// Adds the index entries of a record at `before`, its header and inline payload, to a plan.
+    fn index(
+        &self,
+        plan: &mut Plan,
+        part: &Part,
+        (header, payload): (&Header, Option<&[u8]>),
+        before: Head,
+        seq: Seq,
+    ) -> Result<()> {
+        let log = self.catalog.log();
+        let record = Indexed {
+            log: part.log,
+            origin: part.origin,
+            offset: before.next,
+            before: before.hash,
+            seq,
+            header,
+            payload,
+        };
+        let mut earlier = Before {
+            entry: &|key| log.get(key),
+            tallies: &mut PlannedTallies { known: &self.tallies, changed: &mut plan.tallies },
+        };
+        let made = plan.index.len();
+        index_record(&record, &mut earlier, &mut plan.index)?;
+        let made = plan.index.get(made..).unwrap_or_default();
+        let sizes =
+            made.iter().map(|(key, value)| key.len().max(value.as_ref().map_or(0, Vec::len)));
+        match sizes.max() {
+            Some(size) if size > ENTRY_MAX => Err(Error::invalid(format!(
+                "an index entry of the event takes {size} bytes, the limit is {ENTRY_MAX}: \
+                 shorten its label, aliases or names"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Plans a mark behind the records of a part. Returns it and the head after it.
+    fn mark(
+        &self,
+        plan: &mut Plan,
+        part: &Part,
+        draft: &PendingMark,
+        start: &Start,
+        seq: Seq,
+    ) -> Result<(Marked, LogHead)> {
+        let LogKind::Lineage(lineage) = part.log.kind else {
+            return Err(Error::invalid("a control log has no checkpoints"));
+        };
+        let mut body = draft.mark.clone();
+        body.parent = body.parent.or(start.last_mark);
+        let (head, time_us) = (start.head.head, draft.header.time_us);
+        let id = checkpoint_id(part.origin, lineage, head, time_us, &body);
+        let marked = Marked { id, before: head, body: body.clone(), time_us };
+        let (kind, payload) = Body::CheckpointMarked(body).encode();
+        // A seed of its own: the part's salts are taken by its records.
+        let seed = Seed(seed_of_mark(&part.seed.0));
+        let mut builder = PartBuilder::new(part.log, part.origin, seed);
+        let header = Header { kind, ..draft.header.clone() };
+        builder.push(header, BodyForm::Inline, &payload)?;
+        let event = builder.finish();
+        let begun = plan.cuts.len();
+        let head = self.chain(plan, &event, start, seq)?;
+        plan.steps.push(Step {
+            log: part.log,
+            part: PartAt::Mark(plan.marks.len()),
+            cuts: begun..plan.cuts.len(),
+            head,
+            mark: Some(id),
+            opened: None,
+        });
+        plan.marks.push(event);
+        Ok((marked, head))
+    }
+
+    /// Moves the leader's plan into the batch and the caches.
+    pub(super) fn merge(&mut self, request: &Request, batch: &mut Batch) {
+        let mut plan = std::mem::take(&mut self.plan);
+        for step in plan.steps.drain(..) {
+            let part = match step.part {
+                PartAt::Given(n) => request.parts.get(n),
+                PartAt::Mark(n) => plan.marks.get(n),
+            };
+            let Some(part) = part else { continue };
+            for cut in plan.cuts.get(step.cuts).unwrap_or_default() {
+                put_section(part, cut, batch);
+            }
+            if let Some(key) = &part.key {
+                self.keys.insert((part.log.task, key.clone()));
+            }
+            if part.adopted.is_some() {
+                self.unseen.insert(part.log);
+            }
+            if let Some(opened) = step.opened {
+                self.logs.insert(step.log, *opened);
+            }
+            // Planning read it where it was not opened just now.
+            if let Some(log) = self.logs.get_mut(&step.log) {
+                log.head = step.head;
+                if let Some(mark) = step.mark {
+                    log.last_mark = Some(Some(mark));
+                }
+            }
+        }
+        match batch.index.is_empty() {
+            true => std::mem::swap(&mut batch.index, &mut plan.index),
+            false => batch.index.append(&mut plan.index),
+        }
+        self.tallies.extend(plan.tallies.drain(..));
+        self.plan = plan;
+        self.changed.extend(request.changes);
+        self.deleted.extend(request.deletes);
+        self.begun.extend(request.begins);
+        if let Some(activate) = request.activates {
+            let active = (activate.epoch, activate.lineage);
+            self.active.insert(activate.task, active);
+        }
+    }
+}
+
+/// Appends a cut of a part to the batch as a group.
+fn put_section(part: &Part, cut: &Cut, batch: &mut Batch) {
+    let span = part
+        .records
+        .get(cut.records.clone())
+        .and_then(|records| Some((records.first()?.start, records.last()?.end)));
+    begin_group(&mut batch.buf, part.log, cut.first);
+    let start = batch.buf.len();
+    let count = cut.records.len() as u32;
+    SectionRef {
+        seq: batch.seq,
+        salts: part.salts(cut.records.clone()),
+        count,
+        records: part.slice(span.unwrap_or_default()),
+    }
+    .encode(&mut batch.buf);
+    batch.groups.push(GroupMeta {
+        log: part.log,
+        first: cut.first,
+        count,
+        prev: cut.prev,
+        head: cut.head,
+        section: start..batch.buf.len(),
+    });
+}
+
+/// A seed that follows from another and does not give it away.
+fn seed_of_mark(seed: &[u8; 16]) -> [u8; 16] {
+    let mut out = [0; 16];
+    let hash = blake3::derive_key("milepost 1 seed of a mark", seed);
+    out.copy_from_slice(hash.split_at(16).0);
+    out
+}

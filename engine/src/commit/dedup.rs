@@ -1,0 +1,252 @@
+//! Appends under an idempotency key: where the key was used, and whether for the same events.
+
+use std::sync::Arc;
+
+use milepost_codec::{
+    BaseKey, Body, BodyForm, CheckpointMarked, Error, ErrorKind, Head, LineageId, LogId, Offset,
+    Result, Seq, TaskNo,
+};
+use milepost_store::index::keys;
+use milepost_store::index::{BaseEntry, KeyEntry, MarkEntry};
+use smallvec::smallvec;
+
+use crate::commit::committer::{Done, Part};
+use crate::history::base::{self, BaseKeys, KeyDigest};
+use crate::history::catalog::Catalog;
+use crate::history::checkpoint::PendingMark;
+use crate::history::read::{Ancestry, Cursor};
+
+/// An append that a key was used for.
+pub(crate) struct KeyUse {
+    /// The lineage it was to.
+    pub(crate) owner: LineageId,
+    /// How far that lineage is inherited.
+    pub(crate) to: Offset,
+    pub(crate) first: Offset,
+    pub(crate) count: u32,
+    pub(crate) seq: Seq,
+    /// The key as a base keeps it, where the events were trimmed.
+    pub(crate) trimmed: Option<BaseKey>,
+}
+
+impl KeyUse {
+    /// The offset behind the events.
+    pub(crate) fn end(&self) -> Offset {
+        self.first + u64::from(self.count)
+    }
+}
+
+impl Catalog {
+    /// Where an idempotency key was used in a lineage or its ancestors before the fork, if the
+    /// append had the same bodies; `Conflict` where it had others.
+    pub(crate) fn seen(&self, part: &Part, lineage: LineageId, key: &str) -> Result<Option<Done>> {
+        let task = part.log.task;
+        let Some(used) = self.keyed(task, lineage, key)? else {
+            return Ok(None);
+        };
+        let (owner, to) = (used.owner, used.to);
+        let conflict = |why: String| {
+            Error::new(ErrorKind::Conflict, format!("the key `{key}` was used for {why}"))
+        };
+        let end = used.end();
+        if end > to {
+            return Err(conflict(format!(
+                "{} events of which the fork at {to} kept a part",
+                used.count
+            )));
+        }
+        let same = match &used.trimmed {
+            Some(key) => key.digest == digest_of(part, &key.salt)?,
+            None => self.same_bodies(part, &used)?,
+        };
+        if !same {
+            return Err(conflict(format!("other events, at offset {}", used.first)));
+        }
+        if used.trimmed.is_some() {
+            return Ok(Some(trimmed(&used)));
+        }
+        let checkpoint = match &part.mark {
+            Some(draft) if end < to && self.marked_behind(task, owner, end, draft)? => {
+                // Nothing where retention removed the mark since.
+                let entry = self.log().get(&keys::mark(task, owner, end))?;
+                let entry = entry.map(|entry| MarkEntry::decode(&entry)).transpose()?;
+                entry.map(|entry| entry.id)
+            }
+            Some(_) => {
+                let why = "events that another checkpoint, or none, follows";
+                return Err(conflict(why.to_owned()));
+            }
+            None => None,
+        };
+        let next = end + u64::from(part.mark.is_some());
+        let hash =
+            crate::history::hashes::hash_at(self, part.origin, LogId::lineage(task, owner), next)?;
+        Ok(Some(Done {
+            parts: smallvec![(used.first, Head { next, hash })],
+            seq: used.seq,
+            repeated: Some(used.count),
+            checkpoint,
+            marked: None,
+        }))
+    }
+
+    /// Returns `true` if the event at an offset is a mark that says what a draft does, whether the
+    /// mark was removed since or not.
+    pub(crate) fn marked_behind(
+        &self,
+        task: TaskNo,
+        lineage: LineageId,
+        offset: Offset,
+        draft: &PendingMark,
+    ) -> Result<bool> {
+        let mut cursor = Cursor::new(self.log(), LogId::lineage(task, lineage), offset);
+        let found = cursor.next_record(|_, record| {
+            let header = record.header()?;
+            if header.kind != CheckpointMarked::KIND || record.form != BodyForm::Inline {
+                return Ok(false);
+            }
+            let Body::CheckpointMarked(mut body) = Body::decode(header.kind, record.payload)?
+            else {
+                return Ok(false);
+            };
+            body.parent = body.parent.filter(|_| draft.mark.parent.is_some());
+            Ok(body == draft.mark)
+        })?;
+        Ok(found == Some(true))
+    }
+
+    /// Where a key was used, in a lineage or its ancestors before the forks.
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt` where the key is not among the events and the keys of the base cannot be read: no
+    /// key counts as new then.
+    pub(crate) fn keyed(
+        &self,
+        task: TaskNo,
+        lineage: LineageId,
+        key: &str,
+    ) -> Result<Option<KeyUse>> {
+        let ancestry = Ancestry::of(self, task, lineage)?;
+        let prefix = keys::uses_of_key(task, key);
+        let mut end = keys::after_prefix(&prefix);
+        loop {
+            let page = self.log().scan(&prefix, &end, true, 16)?;
+            let Some((last, _)) = page.last() else { break };
+            end.clone_from(last);
+            for (name, value) in page {
+                let owner = keys::tail_lineage(&name);
+                let Some((from, to)) = ancestry.span(owner) else {
+                    continue;
+                };
+                let entry = KeyEntry::decode(&value)?;
+                // One of events that were trimmed is there until the store is compacted.
+                if (from..to).contains(&entry.first) {
+                    return Ok(Some(KeyUse {
+                        owner,
+                        to,
+                        first: entry.first,
+                        count: entry.count,
+                        seq: entry.seq,
+                        trimmed: None,
+                    }));
+                }
+            }
+        }
+        let Some((owner, to, entry)) = ancestry.key_base() else {
+            return Ok(None);
+        };
+        let keys = self.base_keys(&entry);
+        let found = keys.and_then(|keys| keys.find(self.log(), key));
+        let used = |key: BaseKey| KeyUse {
+            owner,
+            to,
+            first: key.first,
+            count: key.count,
+            seq: 0,
+            trimmed: Some(key),
+        };
+        let found = found.map_err(|error| unread(owner, &entry, error))?;
+        Ok(found.filter(|key| key.first < to).map(used))
+    }
+
+    /// Has the keys of a lineage's base in memory, so that the leader reads none. What cannot be
+    /// read is told of by the append itself.
+    pub(crate) fn read_keys_ahead(&self, task: TaskNo, lineage: LineageId) {
+        let ancestry = Ancestry::of(self, task, lineage).ok();
+        if let Some((_, _, entry)) = ancestry.and_then(|ancestry| ancestry.key_base()) {
+            let _unread = self.base_keys(&entry);
+        }
+    }
+
+    /// The keys of a base.
+    pub(crate) fn base_keys(&self, entry: &BaseEntry) -> Result<Arc<BaseKeys>> {
+        let keys = || base::read(self, entry).map(|base| base.keys);
+        self.known_keys.get(self.log(), entry.chunk, keys)
+    }
+
+    fn same_bodies(&self, part: &Part, used: &KeyUse) -> Result<bool> {
+        if part.records.len() != used.count as usize {
+            return Ok(false);
+        }
+        let erased = self.erased_of(part.log.task);
+        let log = LogId::lineage(part.log.task, used.owner);
+        let mut cursor = Cursor::new(self.log(), log, used.first);
+        for meta in &part.records {
+            let new = milepost_codec::Records::new(part.slice((meta.start, meta.end))).next();
+            let Some(new) = new.transpose()? else {
+                return Ok(false);
+            };
+            let same = cursor.next_record(|at, old| {
+                if erased.has(used.owner, at) {
+                    return Ok(false);
+                }
+                let same_kind = old.header()?.kind == new.header()?.kind;
+                Ok(old.form != BodyForm::Erased && same_kind && old.payload == new.payload)
+            })?;
+            if same != Some(true) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// The keys of a base that cannot be read.
+fn unread(owner: LineageId, base: &BaseEntry, error: Error) -> Error {
+    if error.kind() != ErrorKind::Corrupt {
+        return error;
+    }
+    Error::corrupt(
+        format!("lineage {owner}"),
+        format!("the keys used before offset {}", base.head.next),
+        format!(
+            "damage: put `packs/` back from a copy and repair the store, until then no new key is \
+             taken there ({error})"
+        ),
+    )
+}
+
+/// What an append is answered with whose events were trimmed.
+fn trimmed(used: &KeyUse) -> Done {
+    let head = Head { next: used.end(), hash: milepost_codec::Hash::ZERO };
+    Done {
+        parts: smallvec![(used.first, head)],
+        seq: used.seq,
+        repeated: Some(used.count),
+        checkpoint: None,
+        marked: None,
+    }
+}
+
+/// The digest of a part's bodies, as a base keeps it.
+fn digest_of(part: &Part, salt: &[u8; 16]) -> Result<milepost_codec::Hash> {
+    let mut digest = KeyDigest::new(salt);
+    for meta in &part.records {
+        for record in milepost_codec::Records::new(part.slice((meta.start, meta.end))) {
+            let record = record?;
+            digest.take(record.header()?.kind, &record);
+        }
+    }
+    Ok(digest.finish())
+}

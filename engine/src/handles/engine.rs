@@ -1,0 +1,579 @@
+//! The engine: a store that is open.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use milepost_codec::{
+    Activated, ActivationCause, Body, Control, Error, ErrorKind, Hash, Head, Json, LineageId,
+    LineageOpened, LineageRegistered, LineageType, LogId, Offset, Origin, Result, StoreCreated,
+    TaskNo, TaskOpened,
+};
+use milepost_replay::{Chunks, Event, Reducer, RunReducer, RunState};
+use milepost_store::clock::Stopwatch;
+use milepost_store::entropy::Entropy;
+use milepost_store::index::TaskEntry;
+use milepost_store::log::local::LocalLog;
+use milepost_store::log::{Log, MemoryLog};
+use milepost_store::meters::Meters;
+use milepost_store::opened::OpenReport;
+use milepost_store::sync::channel::Sender;
+use parking_lot::{Mutex, MutexGuard};
+
+use crate::commit::committer::{Activate, Committer, Done, Errand, PartBuilder, Request};
+use crate::commit::conditions;
+use crate::handles::control::Controls;
+use crate::handles::hook::{self, Alert, AlertKind};
+use crate::handles::joined::Participants;
+use crate::handles::lineage::Lineage;
+use crate::handles::options::Options;
+use crate::handles::task::Task;
+use crate::history::catalog::Catalog;
+use crate::history::checkpoint::Checkpoint;
+use crate::history::hashes::Hashes;
+use crate::history::kept::Kept;
+use crate::history::point::Point;
+use crate::history::state::{LogChunks, state_from};
+use crate::history::stats::Stats;
+use crate::integrity::anchor::Keeper;
+
+/// A store that is open. Cheap to clone, `Send` and `Sync`; works from plain threads.
+///
+/// The store is closed when the last clone, task and lineage of it are gone, or by
+/// [`Engine::close`]. A process that is killed loses nothing that was acknowledged.
+///
+/// ```
+/// use milepost::{Engine, Mark, Message, Options};
+///
+/// let engine = Engine::in_memory(Options::default())?;
+/// let task = engine.start_task("greeting", "ana")?;
+/// task.append(Message::text("user", "hello"))?;
+/// let checkpoint = task.checkpoint(Mark::new().label("polite"))?;
+/// task.append(Message::text("assistant", "go away"))?;
+///
+/// let task = engine.restore(&engine.point("greeting@polite")?, None)?;
+/// assert_eq!(engine.run_state(&engine.point("greeting")?)?.messages.len(), 1);
+/// # let _ = (task, checkpoint);
+/// # Ok::<(), milepost::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Engine {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) catalog: Catalog,
+    pub(crate) committer: Arc<Committer>,
+    pub(crate) options: Options,
+    pub(crate) entropy: Arc<Entropy>,
+    opened: OpenReport,
+    pub(crate) store: Origin,
+    /// Held while tasks and lineages are opened and activated, so that numbers are given once.
+    structure: Mutex<()>,
+    pub(crate) controls: Controls,
+    pub(crate) kept: Kept,
+    pub(crate) participants: Arc<Participants>,
+    pub(crate) meters: Arc<Meters>,
+    errands: Sender<Errand>,
+    anchor: Mutex<Option<Anchoring>>,
+    hooks: Mutex<Option<hook::Delivery>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// The thread that keeps an anchor up to date.
+struct Anchoring {
+    keeper: Arc<Keeper>,
+    stop: crossbeam_channel::Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("store", &self.inner.store).finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// Opens the store in a folder, and makes it where there is none and the options allow it.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: there is no store, and none is to be made. `Invalid`: the folder holds something
+    /// else. `Unavailable`: another process has it open, or the disk fails. `Unsupported`: a newer
+    /// version made it. `Corrupt`: its journal is damaged where there is one copy only. With
+    /// [`Options::read_only`] it opens while another process has it open; `Unavailable` then: files
+    /// were replaced by a compaction or a repair of that process while they were read.
+    pub fn open(dir: impl AsRef<Path>, options: Options) -> Result<Self> {
+        let entropy = Arc::new(Entropy::from_system()?);
+        let local = Arc::new(LocalLog::open(dir.as_ref(), &options.log, Arc::clone(&entropy))?);
+        let store = Origin(local.store().0);
+        Self::start(local, store, options, entropy)
+    }
+
+    /// A store that is kept in memory and forgotten when it is closed.
+    pub fn in_memory(options: Options) -> Result<Self> {
+        let entropy = Arc::new(Entropy::from_system()?);
+        let store = Origin(entropy.bytes16());
+        Self::start(Arc::new(MemoryLog::default()), store, options, entropy)
+    }
+
+    /// A store over a log that a test brings.
+    #[cfg(all(test, not(shuttle)))]
+    pub(crate) fn over(log: Arc<dyn Log>, store: Origin, options: Options) -> Result<Self> {
+        let entropy = Arc::new(Entropy::from_system()?);
+        Self::start(log, store, options, entropy)
+    }
+
+    fn start(
+        log: Arc<dyn Log>,
+        store: Origin,
+        mut options: Options,
+        entropy: Arc<Entropy>,
+    ) -> Result<Self> {
+        let meters = log.meters().map(Arc::clone);
+        let meters = meters.unwrap_or_else(|| Arc::new(Meters::new(store.to_string())));
+        let catalog = Catalog::new(log, options.log.key, options.key_window);
+        catalog.load_erased()?;
+        let (errands, received) = milepost_store::sync::channel::bounded(256);
+        let committer = Committer::start(catalog.clone(), errands.clone(), Arc::clone(&meters))?;
+        // Where nothing is written, hooks are not told of anything and no snapshot is due.
+        let writes = catalog.log().check_writable().is_ok();
+        let hooks = match writes {
+            true => hook::start(&mut options, &catalog, catalog.log().folder())?,
+            false => None,
+        };
+        if let Some(feed) = hooks.as_ref().and_then(|hooks| hooks.of_events()) {
+            committer.feed(feed);
+        }
+        let mut threads = Vec::new();
+        if options.snapshots && writes {
+            let (catalog, reducers) = (catalog.clone(), options.reducers.clone());
+            let thread = std::thread::Builder::new().name("milepost-snapshots".into());
+            let made = Arc::clone(&meters);
+            let thread = thread.spawn(move || {
+                crate::handles::snapshotter::run(&catalog, &reducers, &received, &made)
+            });
+            threads.push(thread.map_err(|e| {
+                Error::new(ErrorKind::Unavailable, format!("cannot start a thread: {e}"))
+            })?);
+        }
+        let opened = catalog.log().opened();
+        let kept = Kept::new(options.keep_states, Arc::clone(&meters));
+        let inner = Inner {
+            catalog,
+            committer,
+            options,
+            entropy,
+            opened,
+            store,
+            structure: Mutex::new(()),
+            controls: Controls::default(),
+            kept,
+            participants: Arc::default(),
+            meters,
+            errands,
+            anchor: Mutex::new(None),
+            hooks: Mutex::new(hooks),
+            threads: Mutex::new(threads),
+        };
+        let engine = Self { inner: Arc::new(inner) };
+        if writes {
+            engine.create_store_log()?;
+            engine.give_up_imports()?;
+            engine.start_anchoring()?;
+        } else if let Some(path) = &engine.inner.options.anchor {
+            Keeper::compare(path, &engine.inner.catalog, store)?;
+        }
+        Ok(engine)
+    }
+
+    fn start_anchoring(&self) -> Result<()> {
+        let inner = &self.inner;
+        if let Some(path) = inner.options.anchor.clone() {
+            let (catalog, clock) = (inner.catalog.clone(), Arc::clone(&inner.options.log.clock));
+            let (keeper, stop, thread) = Keeper::start(path, catalog, inner.store, clock)?;
+            *inner.anchor.lock() = Some(Anchoring { keeper, stop, thread });
+        }
+        Ok(())
+    }
+
+    fn create_store_log(&self) -> Result<()> {
+        let inner = &self.inner;
+        if inner.catalog.log().head(LogId::STORE)?.is_some() {
+            return Ok(());
+        }
+        let hash = inner.catalog.chain(inner.store, LogId::STORE).root();
+        let mut part = inner.part(LogId::STORE, inner.store).open(Head { next: 0, hash });
+        let created = StoreCreated {
+            store: milepost_codec::StoreId(inner.store.0),
+            keyed: inner.options.log.key.is_some(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        part.control(&created.into(), inner.now_us())?;
+        inner.committer.commit(Request::one(part.finish())).map(|_| ())
+    }
+
+    /// What opening the store found, and what it did about it.
+    pub fn opened(&self) -> &OpenReport {
+        &self.inner.opened
+    }
+
+    /// Whether the store can be written to.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` with [`Detail::ReadOnly`](crate::Detail) where it was opened with
+    /// [`Options::read_only`].
+    pub fn check_writable(&self) -> Result<()> {
+        self.inner.catalog.log().check_writable()
+    }
+
+    /// What tells its key from others, where it is a keyed store: a digest of the key.
+    pub fn key_id(&self) -> Option<[u8; 16]> {
+        self.inner.options.log.key.map(|key| key.id())
+    }
+
+    /// Starts a task for a user.
+    ///
+    /// # Errors
+    ///
+    /// `Conflict`: there is a task of this id. `Invalid`: an id or user is empty, longer than 200
+    /// bytes, or has control characters.
+    pub fn start_task(&self, id: &str, user: &str) -> Result<Task> {
+        self.start_task_from(id, user, None)
+    }
+
+    /// Starts a task from an initial state, as the reducer's JSON.
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::start_task`].
+    pub fn start_task_from(&self, id: &str, user: &str, initial: Option<Json>) -> Result<Task> {
+        check_name("task id", id)?;
+        check_name("user", user)?;
+        let inner = &self.inner;
+        let _structure = inner.structure()?;
+        let key = conditions::key()?;
+        if let Some(there) = inner.catalog.find(id)? {
+            if let Some(key) = &key
+                && inner.catalog.task(there)?.user == user
+                && inner.catalog.started_under(there, key, initial.as_ref())?
+            {
+                return Task::of(self, there);
+            }
+            return Err(Error::new(ErrorKind::Conflict, format!("there is a task `{id}`")));
+        }
+        let task = inner.catalog.next_task()?;
+        let origin = Origin(inner.entropy.bytes16());
+        let now = inner.now_us();
+        let mut store = inner.part(LogId::STORE, inner.store);
+        let opened = TaskOpened { task, name: id.to_owned(), user: user.to_owned(), origin };
+        store.control(&opened.into(), now)?;
+        let mut control = inner.open_part(LogId::control(task), origin);
+        let lineage = LineageId(0);
+        let registered = LineageRegistered {
+            lineage,
+            lineage_type: LineageType::Root,
+            description: None,
+            parent: None,
+        };
+        control.control(&registered.into(), now)?;
+        let activated = Activated { lineage, epoch: 1, cause: ActivationCause::Opened, back: None };
+        control.control(&activated.into(), now)?;
+        let mut events = inner.open_part(LogId::lineage(task, lineage), origin);
+        let first = LineageOpened {
+            lineage_type: LineageType::Root,
+            description: None,
+            parent: None,
+            initial,
+            copied_from: None,
+        };
+        events.body(&Body::from(first), now)?;
+        let parts = vec![store.finish(), control.finish(), events.finish()];
+        let activates = Some(Activate { task, epoch: 1, lineage });
+        let request = Request { activates, ..Request::of(parts) };
+        let done = inner.committer.commit(request)?;
+        drop(_structure);
+        crate::handles::audit::Done::of("task_started", task, lineage).tell(inner);
+        // Behind the commit nothing is read: what is done is answered so.
+        let entry = TaskEntry {
+            name: id.to_owned(),
+            user: user.to_owned(),
+            origin,
+            created_us: now,
+            opened: done.parts.first().map_or(0, |(first, _)| *first),
+            deleted_us: None,
+        };
+        Ok(Task::made(self, (task, &entry), lineage, 1))
+    }
+
+    /// A task, as it goes on now.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: there is no task of this id.
+    pub fn task(&self, id: &str) -> Result<Task> {
+        let task = self.task_no(id)?;
+        Task::of(self, task)
+    }
+
+    pub(crate) fn task_no(&self, id: &str) -> Result<TaskNo> {
+        self.inner.catalog.find_for(id, None)
+    }
+
+    /// The point that an address names.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`: it is no address, several checkpoints have that beginning, or the offset is past
+    /// the head. `NotFound`: the task, lineage, label or checkpoint is not there.
+    pub fn point(&self, address: &str) -> Result<Point> {
+        self.inner.catalog.point(address, None)
+    }
+
+    /// The state of a point, by a reducer.
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt` where events cannot be read, and what the reducer gives.
+    pub fn state<R: Reducer>(&self, reducer: &R, point: &Point) -> Result<R::State> {
+        let place = (point.no, point.lineage, point.offset);
+        self.folded(reducer, place, None)
+    }
+
+    /// The state of a point, by the built-in reducer. Those of checkpoints are kept for the next time:
+    /// see [`Options::keep_states`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::state`].
+    pub fn run_state(&self, point: &Point) -> Result<RunState> {
+        let inner = &self.inner;
+        let place = (point.no, point.lineage, point.offset);
+        inner.catalog.readable(place)?;
+        let forgotten = inner.kept.forgotten();
+        let seed = || -> Result<_> {
+            let inherited = inner.catalog.inherited(point.no, point.lineage)?;
+            Ok(inner.kept.before((point.no, point.offset), inherited))
+        };
+        if point.checkpoint.is_none() {
+            return self.folded(&RunReducer, place, seed()?);
+        }
+        if let Some(state) = inner.kept.get(place) {
+            return Ok(state);
+        }
+        let state = self.folded(&RunReducer, place, seed()?)?;
+        if let Some(bytes) = inner.kept.put(place, &state, forgotten) {
+            inner.options.hooks.alert(&Alert {
+                kind: AlertKind::StatesKept,
+                task: None,
+                message: format!("the kept states of checkpoints take {bytes} bytes"),
+            });
+        }
+        Ok(state)
+    }
+
+    fn folded<R: Reducer>(
+        &self,
+        reducer: &R,
+        place: (TaskNo, LineageId, Offset),
+        seed: Option<(Offset, R::State)>,
+    ) -> Result<R::State> {
+        let folding = Stopwatch::start();
+        let state = state_from(&self.inner.catalog, reducer, place, seed)?;
+        self.inner.meters.fold_us.record(folding.us());
+        Ok(state)
+    }
+
+    /// Where a state's sequences are read from.
+    pub fn chunks(&self) -> Arc<dyn Chunks> {
+        Arc::new(LogChunks::reading(self.inner.catalog.log()))
+    }
+
+    /// The event at a point, and the chain hash after it.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` at the head, and where retention took the event away.
+    pub fn event(&self, point: &Point) -> Result<(Event, Hash)> {
+        let event = self.event_alone(point)?;
+        let behind = point.offset + 1;
+        Ok((event, self.inner.hash_at(point.no, point.lineage, behind)?))
+    }
+
+    /// The event at a point, without the hash after it.
+    pub(crate) fn event_alone(&self, point: &Point) -> Result<Event> {
+        let place = (point.no, point.lineage, point.offset);
+        self.inner.catalog.readable(place)?;
+        let lineage = Lineage::new(self, point.no, point.lineage, None)?;
+        let event = lineage.read(point.offset..=point.offset)?.next();
+        event.ok_or_else(|| {
+            Error::not_found(format!("there is no event at {point}, which is the head"))
+        })?
+    }
+
+    /// The chain hash before the event at a point.
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt` where events cannot be read.
+    pub fn hash_at(&self, point: &Point) -> Result<Hash> {
+        let place = (point.no, point.lineage, point.offset);
+        self.inner.catalog.readable(place)?;
+        self.inner.hash_at(point.no, point.lineage, point.offset)
+    }
+
+    /// A checkpoint, by its id or 8 or more digits of its beginning.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` for none, `Invalid` for several.
+    pub fn checkpoint(&self, id: &str) -> Result<Checkpoint> {
+        self.inner.catalog.checkpoint_named(id.strip_prefix('@').unwrap_or(id), None)
+    }
+
+    /// What the store holds, in numbers. No event is read.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` where the store is closed.
+    pub fn stats(&self) -> Result<Stats> {
+        let mut stats = crate::history::stats::count(&self.inner.catalog)?;
+        let log = self.inner.catalog.log();
+        stats.seq = log.seq();
+        stats.applied = log.applied();
+        stats.disk = log.disk_bytes()?;
+        let disk = &stats.disk;
+        self.inner.meters.disk([disk.journal, disk.archive, disk.sled, disk.packs]);
+        stats.kept = self.inner.kept.counts();
+        (stats.recovered, stats.torn) = (self.inner.opened.recovered, log.was_torn());
+        if let Some(anchoring) = self.inner.anchor.lock().as_ref() {
+            stats.anchored = anchoring.keeper.anchored();
+        }
+        Ok(stats)
+    }
+
+    /// Waits until everything committed is where it stays.
+    ///
+    /// # Errors
+    ///
+    /// `Poisoned` where writing it there failed; it is in the journal still.
+    pub fn drain(&self) -> Result<()> {
+        self.inner.catalog.log().drain()
+    }
+
+    /// Closes the store: what is queued is committed, hooks are told what they have not been told,
+    /// everything is applied and synced, and the journal says that it was closed. Other clones get
+    /// `Unavailable` from then on.
+    ///
+    /// # Errors
+    ///
+    /// Those of the last writes. What was acknowledged is in the journal all the same.
+    pub fn close(self) -> Result<()> {
+        self.inner.close()
+    }
+}
+
+impl Inner {
+    /// Keeps tasks and lineages from being opened, activated and trimmed by others.
+    pub(crate) fn structure(&self) -> Result<MutexGuard<'_, ()>> {
+        self.catalog.log().owner().check()?;
+        self.catalog.log().check_writable()?;
+        Ok(self.structure.lock())
+    }
+
+    pub(crate) fn now_us(&self) -> u64 {
+        self.options.log.clock.now_us()
+    }
+
+    pub(crate) fn part(&self, log: LogId, origin: Origin) -> PartBuilder {
+        PartBuilder::new(log, origin, self.entropy.seed())
+    }
+
+    /// A part that opens a log at its root.
+    pub(crate) fn open_part(&self, log: LogId, origin: Origin) -> PartBuilder {
+        let hash = self.catalog.chain(origin, log).root();
+        self.part(log, origin).open(Head { next: 0, hash })
+    }
+
+    /// The chain hash of a lineage before an offset.
+    pub(crate) fn hash_at(&self, task: TaskNo, lineage: LineageId, offset: u64) -> Result<Hash> {
+        Hashes::of(&self.catalog).of_lineage(task, lineage, offset)
+    }
+
+    /// Content of a task was erased, trimmed or deleted: drops its states in memory, and has every
+    /// reader of it look again before it gives the next event, also one that waits.
+    pub(crate) fn withdraw(&self, task: TaskNo) {
+        self.kept.forget(task);
+        self.catalog.forget_pieces(task);
+        self.catalog.forget_lineages(task);
+        self.catalog.withdrew();
+        self.committer.wake_task(task);
+        self.controls.wake(task);
+    }
+
+    pub(crate) fn commit(&self, request: Request) -> Result<Done> {
+        self.committer.commit(request)
+    }
+
+    fn close(&self) -> Result<()> {
+        self.catalog.log().owner().check()?;
+        self.committer.close();
+        let hooks = self.hooks.lock().take();
+        if let Some(hooks) = hooks {
+            hooks.stop(self.options.commands.patience(self.options.hooks_at_close));
+        }
+        let _ = self.errands.send(Errand::Stop);
+        let mut threads = self.threads.lock();
+        for thread in threads.drain(..) {
+            let _ = thread.join();
+        }
+        let anchored = match self.anchor.lock().take() {
+            Some(anchoring) => {
+                let _ = anchoring.stop.send(());
+                let _ = anchoring.thread.join();
+                anchoring.keeper.write()
+            }
+            None => Ok(()),
+        };
+        let closed = self.catalog.log().close();
+        self.controls.wake_all();
+        closed.and(anchored)
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if self.catalog.log().owner().is_elsewhere() {
+            // Their threads are in the parent, and so is the store.
+            std::mem::forget(Arc::clone(self.catalog.log()));
+            std::mem::forget(Arc::clone(&self.committer));
+            std::mem::forget(self.hooks.get_mut().take());
+            std::mem::forget(self.anchor.get_mut().take());
+            return;
+        }
+        let _ = self.close();
+    }
+}
+
+pub(crate) fn check_name(what: &str, name: &str) -> Result<()> {
+    if name.is_empty() || name.len() > 200 {
+        let len = name.len();
+        return Err(Error::invalid(format!("a {what} has 1 to 200 bytes, not {len}")));
+    }
+    if name.chars().any(char::is_control) {
+        return Err(Error::invalid(format!("the {what} {name:?} has a control character")));
+    }
+    Ok(())
+}
+
+/// What the control log says of a lineage that is opened.
+pub(crate) fn registered(lineage: LineageId, opened: &LineageOpened) -> Control {
+    LineageRegistered {
+        lineage,
+        lineage_type: opened.lineage_type,
+        description: opened.description.clone(),
+        parent: opened.parent,
+    }
+    .into()
+}

@@ -1,0 +1,217 @@
+//! What a command gets on its standard input: one JSON document on one line. Numbers that may pass
+//! 2^53 are strings, as in the output of the `milepost` command.
+
+use milepost_codec::{Body, CheckpointId, Hash, Json, LineageId, MarkCause, MarkStatus, Offset};
+use milepost_replay::Event;
+use serde::Serialize;
+
+use super::{Alert, AlertKind, HookPoint, WorkspaceChange};
+use crate::history::checkpoint::{Checkpoint, Mark};
+
+/// Where a hook is called, and for what.
+#[derive(Debug, Serialize)]
+pub(super) struct Document<'a> {
+    hook: HookPoint,
+    store: Option<&'a str>,
+    task: Option<&'a str>,
+    lineage: Option<LineageId>,
+    offset: Option<String>,
+    time_us: String,
+    #[serde(flatten)]
+    about: About<'a>,
+}
+
+/// What it is called for.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum About<'a> {
+    Checkpoint(CheckpointForm<'a>),
+    Restore(RestoreForm),
+    Event(EventForm<'a>),
+    Workspace(WorkspaceForm<'a>),
+    Alert(AlertForm<'a>),
+}
+
+/// A place in a task, as far as there is one.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Where<'a> {
+    pub(super) task: Option<&'a str>,
+    pub(super) lineage: Option<LineageId>,
+    pub(super) offset: Option<Offset>,
+}
+
+impl<'a> Document<'a> {
+    pub(super) fn new(
+        hook: HookPoint,
+        store: Option<&'a str>,
+        place: Where<'a>,
+        now_us: u64,
+        about: About<'a>,
+    ) -> Self {
+        Self {
+            hook,
+            store,
+            task: place.task,
+            lineage: place.lineage,
+            offset: place.offset.map(|offset| offset.to_string()),
+            time_us: now_us.to_string(),
+            about,
+        }
+    }
+
+    /// The document as a line.
+    pub(super) fn line(&self) -> Vec<u8> {
+        let mut line = serde_json::to_vec(self).unwrap_or_default();
+        assert!(!line.is_empty(), "plain data has a JSON form");
+        line.push(b'\n');
+        line
+    }
+}
+
+/// A checkpoint. What is known only when it is marked is left out before.
+#[derive(Debug, Serialize)]
+pub(super) struct CheckpointForm<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<CheckpointId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hash: Option<Hash>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mark: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time_us: Option<String>,
+    parent: Option<CheckpointId>,
+    label: Option<&'a str>,
+    cause: MarkCause,
+    status: MarkStatus,
+    metadata: Option<&'a Json>,
+    aliases: &'a [String],
+}
+
+impl<'a> From<&'a Mark> for CheckpointForm<'a> {
+    fn from(mark: &'a Mark) -> Self {
+        let body = mark.body();
+        Self {
+            id: None,
+            at: None,
+            hash: None,
+            mark: None,
+            time_us: None,
+            parent: body.parent,
+            label: body.label.as_deref(),
+            cause: body.cause,
+            status: body.status,
+            metadata: body.metadata.as_ref(),
+            aliases: &body.aliases,
+        }
+    }
+}
+
+impl<'a> From<&'a Checkpoint> for CheckpointForm<'a> {
+    fn from(checkpoint: &'a Checkpoint) -> Self {
+        Self {
+            id: Some(checkpoint.id),
+            at: Some(checkpoint.at.to_string()),
+            hash: Some(checkpoint.hash),
+            mark: Some(checkpoint.mark.to_string()),
+            time_us: Some(checkpoint.time_us.to_string()),
+            parent: checkpoint.parent,
+            label: checkpoint.label.as_deref(),
+            cause: checkpoint.cause,
+            status: checkpoint.status,
+            metadata: checkpoint.metadata.as_ref(),
+            aliases: &checkpoint.aliases,
+        }
+    }
+}
+
+/// A restore.
+#[derive(Debug, Serialize)]
+pub(super) struct RestoreForm {
+    pub(super) address: String,
+    /// Before: the checkpoint that was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) checkpoint: Option<CheckpointId>,
+    /// After: the activation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) epoch: Option<String>,
+}
+
+/// An event. Its body stays word for word; an erased one is `null`, and its kind stays.
+#[derive(Debug, Serialize)]
+pub(super) struct EventForm<'a> {
+    kind: &'static str,
+    time_us: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    actor: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    correlation: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<&'a str>,
+    body: Option<&'a Body>,
+}
+
+impl<'a> From<&'a Event> for EventForm<'a> {
+    fn from(event: &'a Event) -> Self {
+        let header = &event.header;
+        Self {
+            kind: Body::name_of(header.kind),
+            time_us: header.time_us.to_string(),
+            actor: header.actor.as_deref(),
+            user: header.user.as_deref(),
+            correlation: header.correlation.as_deref(),
+            key: header.key.as_deref(),
+            body: event.body.as_ref(),
+        }
+    }
+}
+
+/// What a workspace does. A folder whose name is no UTF-8 is told with replacement characters.
+#[derive(Debug, Serialize)]
+pub(super) struct WorkspaceForm<'a> {
+    folder: String,
+    state: &'static str,
+    before: &'static str,
+    files: String,
+    bytes: String,
+    read: String,
+    took_us: String,
+    error: Option<&'a str>,
+}
+
+impl<'a> From<&'a WorkspaceChange> for WorkspaceForm<'a> {
+    fn from(change: &'a WorkspaceChange) -> Self {
+        Self {
+            folder: change.folder.display().to_string(),
+            state: change.state.name(),
+            before: change.before.name(),
+            files: change.files.to_string(),
+            bytes: change.bytes.to_string(),
+            read: change.read.to_string(),
+            took_us: change.took_us.to_string(),
+            error: change.error.as_deref(),
+        }
+    }
+}
+
+/// An alert.
+#[derive(Debug, Serialize)]
+pub(super) struct AlertForm<'a> {
+    kind: &'static str,
+    message: &'a str,
+}
+
+impl<'a> From<&'a Alert> for AlertForm<'a> {
+    fn from(alert: &'a Alert) -> Self {
+        let kind = match alert.kind {
+            AlertKind::SaveFailed => "save_failed",
+            AlertKind::StatesKept => "states_kept",
+            AlertKind::HookFailed => "hook_failed",
+        };
+        let message = &alert.message;
+        Self { kind, message }
+    }
+}

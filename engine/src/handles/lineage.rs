@@ -1,0 +1,440 @@
+//! A handle on one lineage.
+
+use std::ops::RangeBounds;
+
+use milepost_codec::{
+    Epoch, Error, Head, LineageId, LineageType, LogId, Offset, Origin, Parent, Result, TaskNo,
+};
+use milepost_store::index::{LineageEntry, TaskEntry};
+
+use crate::commit::append::{Append, Appended, Committed};
+use crate::commit::committer::{Marked, Request};
+use crate::commit::conditions;
+use crate::commit::subscribe::{SubscribeOptions, Subscription};
+use crate::handles::audit::Done;
+use crate::handles::engine::{Engine, Inner};
+use crate::handles::task::Task;
+use crate::handles::ticket::Ticket;
+use crate::history::checkpoint::{Checkpoint, Mark};
+use crate::history::point::Point;
+use crate::history::read::Events;
+
+/// A handle on one lineage. Cheap to clone.
+///
+/// Taken by name ([`crate::Task::lineage_named`], [`Engine::branch`]) it goes on with that lineage
+/// whatever is active. Taken through a [`crate::Task`] it carries the epoch of the activation:
+/// after a restore its appends are `Conflict`.
+#[derive(Debug, Clone)]
+pub struct Lineage {
+    engine: Engine,
+    task: TaskNo,
+    name: std::sync::Arc<str>,
+    origin: Origin,
+    id: LineageId,
+    epoch: Option<Epoch>,
+}
+
+/// What is known of a lineage.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LineageInfo {
+    /// Its number in the task.
+    pub id: LineageId,
+    /// How it came to be.
+    pub lineage_type: LineageType,
+    /// What it is for, in words.
+    pub description: Option<String>,
+    /// Where it parts from another; absent for a root.
+    pub parent: Option<Parent>,
+    /// When it was opened, in microseconds since the Unix epoch.
+    pub opened_us: u64,
+    /// Where it ends.
+    pub head: Head,
+    /// The first offset that is there: 0, unless retention trimmed what was before it.
+    pub begin: Offset,
+    /// Events of its own, those before the fork and those that were trimmed not counted.
+    pub events: u64,
+    /// Whether the task goes on with it.
+    pub active: bool,
+}
+
+impl Lineage {
+    pub(crate) fn new(
+        engine: &Engine,
+        task: TaskNo,
+        id: LineageId,
+        epoch: Option<Epoch>,
+    ) -> Result<Self> {
+        let catalog = &engine.inner.catalog;
+        let entry = catalog.task(task)?;
+        catalog.lineage(task, id).map_err(|e| e.at(format!("task `{}`", entry.name)))?;
+        Ok(Self::made(engine, (task, &entry), id, epoch))
+    }
+
+    /// A handle on a lineage that is there, of a task whose entry was read.
+    pub(crate) fn made(
+        engine: &Engine,
+        (task, entry): (TaskNo, &TaskEntry),
+        id: LineageId,
+        epoch: Option<Epoch>,
+    ) -> Self {
+        Self {
+            engine: engine.clone(),
+            task,
+            name: entry.name.as_str().into(),
+            origin: entry.origin,
+            id,
+            epoch,
+        }
+    }
+
+    /// Its number in the task.
+    pub fn id(&self) -> LineageId {
+        self.id
+    }
+
+    /// The task's id.
+    pub fn task_id(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn task(&self) -> TaskNo {
+        self.task
+    }
+
+    pub(crate) fn inner(&self) -> &Inner {
+        &self.engine.inner
+    }
+
+    /// Its task, as a handle that goes on with this lineage, whatever is active: with it the hooks of
+    /// the engine are asked and told of checkpoints.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` where the store is closed.
+    pub fn with_hooks(&self) -> Result<Task> {
+        Task::on(&self.engine, self)
+    }
+
+    fn log(&self) -> LogId {
+        LogId::lineage(self.task, self.id)
+    }
+
+    /// Appends events. They survive power loss when this returns.
+    ///
+    /// # Errors
+    ///
+    /// `Conflict`: the head is not the expected one (it is the error's detail), the key was used
+    /// for other events, or the handle is of an earlier activation. `Invalid`: an event is too
+    /// large, one that only the engine makes, or a change of control that the run does not allow.
+    /// `Poisoned`: a write failed now or earlier; whether
+    /// the events are there shows after a reopen. `Unavailable`: the store is closed.
+    pub fn append(&self, append: impl Into<Append>) -> Result<Appended> {
+        self.append_ref(&append.into())
+    }
+
+    pub(crate) fn append_ref(&self, append: &Append) -> Result<Appended> {
+        self.append_marked(append).map(|committed| committed.appended)
+    }
+
+    /// The same, with the mark that it made: behind the commit nothing is read.
+    pub(crate) fn append_marked(&self, append: &Append) -> Result<Committed> {
+        if append.control_changes().next().is_some() {
+            return crate::handles::control::append(self, append);
+        }
+        let committed = self.commit_append(append)?;
+        self.appended(append, &committed.appended);
+        Ok(committed)
+    }
+
+    /// Appends without a look at run control, and tells nobody.
+    pub(crate) fn commit_append(&self, append: &Append) -> Result<Committed> {
+        let request = self.request(append)?;
+        let mut done = self.engine.inner.commit(request)?;
+        Ok(Committed { marked: done.marked.take(), appended: Appended::of(&done)? })
+    }
+
+    /// What follows from an append. It takes the task's control: not while that is held.
+    pub(crate) fn appended(&self, append: &Append, appended: &Appended) {
+        if let Some(phase) = append.phase_entered() {
+            self.entered(phase);
+        }
+        if appended.checkpoint.is_some() && !appended.repeated {
+            self.tell_marked(append.marked().as_ref());
+        }
+    }
+
+    pub(crate) fn entered(&self, phase: &str) {
+        crate::handles::control::entered(self.inner(), self.task, self.id, phase);
+    }
+
+    fn tell_marked(&self, mark: Option<&Mark>) {
+        let done = Done {
+            correlation: mark.and_then(Mark::correlation_given),
+            ..Done::of("checkpoint_marked", self.task, self.id)
+        };
+        done.tell(self.inner());
+    }
+
+    /// Queues events, in the order of calls from one thread. They survive power loss when the
+    /// ticket says so.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` and `Unavailable` as [`Lineage::append`]; the others come through the ticket. A change
+    /// of control is `Invalid` here: whether it is legal shows when it is committed.
+    pub fn submit(&self, append: impl Into<Append>) -> Result<Ticket> {
+        let append = append.into();
+        if append.control_changes().next().is_some() {
+            let why = "a change of control is not queued: use append or change_control";
+            return self.inner().meters.refused(Err(Error::invalid(why)));
+        }
+        let request = self.request(&append)?;
+        let slot = self.engine.inner.committer.submit(request)?;
+        Ok(Ticket::new(slot, self, &append))
+    }
+
+    /// See [`Task::try_submit`].
+    pub(crate) fn try_submit(&self, append: &Append) -> Result<Option<Ticket>> {
+        let request = self.request(append)?;
+        let slot = self.engine.inner.committer.try_submit(request)?;
+        Ok(slot.map(|slot| Ticket::new(slot, self, append)))
+    }
+
+    fn request(&self, append: &Append) -> Result<Request> {
+        let request = self.encoded(append);
+        self.inner().meters.refused(request)
+    }
+
+    fn encoded(&self, append: &Append) -> Result<Request> {
+        let inner = &self.engine.inner;
+        if append.has_key() {
+            inner.catalog.read_keys_ahead(self.task, self.id);
+        }
+        let part = inner.part(self.log(), self.origin);
+        let mut part = part.epoch(self.epoch).expect(append.expected());
+        let event_max = inner.options.event_max;
+        append.encode(&mut part, inner.catalog.log(), inner.now_us(), event_max)?;
+        if let Some(mark) = append.marked() {
+            if mark.offset().is_some() {
+                let why = "a mark that goes with events stands behind them, not at an offset";
+                return Err(Error::invalid(why));
+            }
+            part = part.mark(mark.draft(None, inner.now_us())?);
+        }
+        Ok(Request::one(part.finish()))
+    }
+
+    /// The checkpoint that was marked already under the key which is said.
+    pub(crate) fn marked_already(&self, mark: &Mark) -> Result<Option<Checkpoint>> {
+        let (inner, key) = (&self.engine.inner, conditions::key()?);
+        let (Some(key), None) = (key, mark.offset()) else {
+            return Ok(None);
+        };
+        let draft = mark.clone().draft(None, inner.now_us())?;
+        let found = inner.catalog.marked_under(self.task, self.id, &key, &draft)?;
+        let checkpoint = |(owner, offset)| inner.catalog.checkpoint_at(self.task, owner, offset);
+        found.map(checkpoint).transpose()
+    }
+
+    /// Marks a checkpoint: one small durable append, whatever the size of the state.
+    ///
+    /// # Errors
+    ///
+    /// As [`Lineage::append`]; `Invalid` where the label or metadata cannot be used or the offset
+    /// is past the head, `NotFound` where retention trimmed it.
+    pub fn checkpoint(&self, mark: Mark) -> Result<Checkpoint> {
+        let inner = &self.engine.inner;
+        let mut structure = None;
+        let at = match mark.offset() {
+            None => None,
+            Some(next) => {
+                let head = self.head()?;
+                if next > head.next {
+                    return Err(Error::invalid(format!(
+                        "offset {next} is past the head, which is {}",
+                        head.next
+                    )));
+                }
+                // While it is looked whether the point is there, none is trimmed.
+                structure = Some(inner.structure()?);
+                inner.catalog.readable((self.task, self.id, next))?;
+                Some(Head { next, hash: inner.hash_at(self.task, self.id, next)? })
+            }
+        };
+        let mut draft = mark.clone().draft(at, inner.now_us())?;
+        if let Some(key) = conditions::key()? {
+            // While it is looked whether it was marked, it is marked by none else.
+            structure = match structure {
+                None => Some(inner.structure()?),
+                held => held,
+            };
+            let found = inner.catalog.marked_under(self.task, self.id, &key, &draft)?;
+            if let Some((owner, offset)) = found {
+                return inner.catalog.checkpoint_at(self.task, owner, offset);
+            }
+            (draft.header.key, draft.header.batch) = (Some(key), 1);
+        }
+        let part = inner
+            .part(self.log(), self.origin)
+            .epoch(self.epoch)
+            .expect(conditions::expected())
+            .mark(draft);
+        let done = inner.commit(Request::one(part.finish()))?;
+        drop(structure);
+        self.tell_marked(Some(&mark));
+        let marked = done.marked.map(|marked| self.checkpoint_of(*marked));
+        marked.ok_or_else(|| Error::invalid("a mark without an event"))
+    }
+
+    /// The checkpoint of a mark that was committed on the lineage.
+    fn checkpoint_of(&self, marked: Marked) -> Checkpoint {
+        let Marked { id, before, body, time_us } = marked;
+        Checkpoint::of(id, (&self.name, self.id), before, body, time_us)
+    }
+
+    /// The newest checkpoint of a success, on the lineage or its ancestors before the forks.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` where the store is closed.
+    pub fn last_successful(&self) -> Result<Option<Checkpoint>> {
+        let catalog = &self.engine.inner.catalog;
+        let mut wanted = |owner, offset, entry: &_| {
+            let body = catalog.mark_body(self.task, owner, offset, entry)?;
+            Ok(body.status == milepost_codec::MarkStatus::Success)
+        };
+        let found = catalog.newest_mark(self.task, self.id, Offset::MAX, &mut wanted)?;
+        let checkpoint = |(owner, offset, entry)| {
+            catalog.checkpoint(self.task, &self.name, owner, offset, &entry)
+        };
+        found.map(checkpoint).transpose()
+    }
+
+    /// The offsets of the events that were appended under a key, on the lineage or its ancestors
+    /// before the forks.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` where the store is closed.
+    pub fn appended_under(&self, key: &str) -> Result<Option<std::ops::Range<Offset>>> {
+        let found = self.engine.inner.catalog.keyed(self.task, self.id, key)?;
+        Ok(found.map(|used| used.first..used.end().min(used.to)))
+    }
+
+    /// The checkpoint that went with an append. It is read only where the append was made before,
+    /// and this one changed nothing.
+    pub(crate) fn checkpoint_behind(&self, committed: Committed) -> Result<Checkpoint> {
+        let Committed { appended, marked } = committed;
+        if let Some(marked) = marked {
+            return Ok(self.checkpoint_of(*marked));
+        }
+        let mark = appended.head.next.saturating_sub(1);
+        self.inner().catalog.checkpoint_at(self.task, self.id, mark)
+    }
+
+    /// The offset and time of the newest mark, on the lineage or its ancestors before the forks.
+    pub(crate) fn newest_mark(&self) -> Result<Option<(Offset, u64)>> {
+        let catalog = &self.engine.inner.catalog;
+        let mut any = |_, _, _: &_| Ok(true);
+        let found = catalog.newest_mark(self.task, self.id, Offset::MAX, &mut any)?;
+        Ok(found.map(|(_, offset, entry)| (offset, entry.time_us)))
+    }
+
+    /// The first offset behind the events that opened the lineage.
+    pub(crate) fn first_behind_opening(&self) -> Result<Offset> {
+        let entry = self.engine.inner.catalog.lineage(self.task, self.id)?;
+        let start = entry.parent.map_or(0, |parent| parent.offset);
+        let restored = matches!(entry.lineage_type, LineageType::Restore | LineageType::Rollback);
+        Ok(start + 1 + u64::from(restored))
+    }
+
+    /// Where the lineage ends.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` where the store is closed; `NotFound` where the task was deleted.
+    pub fn head(&self) -> Result<Head> {
+        let catalog = &self.engine.inner.catalog;
+        catalog.task(self.task)?;
+        catalog.head(self.log())
+    }
+
+    /// The events of a range of offsets, through the ancestors, up to the head there is now.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` where the range begins past the head.
+    pub fn read(&self, range: impl RangeBounds<Offset>) -> Result<Events> {
+        Events::new(&self.engine.inner.catalog, self.task, self.id, range)
+    }
+
+    /// The events from an offset on, those that are there and those to come.
+    ///
+    /// # Errors
+    ///
+    /// As [`Lineage::read`].
+    pub fn subscribe(&self, from: Offset, options: SubscribeOptions) -> Result<Subscription> {
+        // The watch first: what is committed in between is seen twice, not missed.
+        let inner = &self.engine.inner;
+        let watch = inner.committer.watch(self.log());
+        let events = self.read(from..)?;
+        let catalog = inner.catalog.clone();
+        Ok(Subscription::new(catalog, self.log(), events, watch, options))
+    }
+
+    /// A point of the lineage.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` where the offset is past the head.
+    pub fn point(&self, offset: Offset) -> Result<Point> {
+        let head = self.head()?;
+        if offset > head.next {
+            let head = head.next;
+            return Err(Error::invalid(format!("offset {offset} is past the head, {head}")));
+        }
+        Ok(Point {
+            task: self.name.to_string(),
+            no: self.task,
+            lineage: self.id,
+            offset,
+            checkpoint: None,
+        })
+    }
+
+    /// What is known of it.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` where the store is closed.
+    pub fn info(&self) -> Result<LineageInfo> {
+        let catalog = &self.engine.inner.catalog;
+        let entry = catalog.lineage(self.task, self.id)?;
+        let active = catalog.active(self.task)?.1.lineage;
+        info(&self.engine, self.task, self.id, entry, active)
+    }
+}
+
+pub(crate) fn info(
+    engine: &Engine,
+    task: TaskNo,
+    id: LineageId,
+    entry: LineageEntry,
+    active: LineageId,
+) -> Result<LineageInfo> {
+    let head = engine.inner.catalog.head(LogId::lineage(task, id))?;
+    let begin = crate::history::read::Ancestry::of(&engine.inner.catalog, task, id)?.begin();
+    let start = entry.parent.map_or(0, |parent| parent.offset).max(begin);
+    Ok(LineageInfo {
+        begin,
+        id,
+        lineage_type: entry.lineage_type,
+        description: entry.description,
+        parent: entry.parent,
+        opened_us: entry.opened_us,
+        head,
+        events: head.next.saturating_sub(start),
+        active: id == active,
+    })
+}

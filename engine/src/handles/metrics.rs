@@ -1,0 +1,148 @@
+//! Metrics of an open store.
+
+use milepost_store::meters::Histogram;
+
+use crate::handles::engine::Engine;
+use crate::history::kept::KeptStates;
+
+/// Counts, levels and durations of an open store, since it was opened, of this engine alone.
+///
+/// Names with `_us` are durations in microseconds, by the system's monotonic clock; names with
+/// `bytes` are bytes; all others are counts. Numbers of concurrent operations may be of slightly
+/// different moments.
+///
+/// With the feature `metrics` the same numbers go to the recorder of the `metrics` facade, as
+/// `docs/RUNS.md` lists them.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Metrics {
+    /// Appends that were committed. A mark is one, and so is what opens a task or a lineage, or
+    /// activates one.
+    pub appends: u64,
+    /// Appends that were there already, under the same key.
+    pub repeated: u64,
+    /// Appends that were refused or failed, for whatever reason.
+    pub append_errors: u64,
+    /// Events of lineages that were committed.
+    pub events: u64,
+    /// Checkpoints that were marked.
+    pub checkpoints: u64,
+    /// Restores.
+    pub restores: u64,
+    /// Commits.
+    pub commits: u64,
+    /// Syncs of the journal: one for each commit. A store in memory has none.
+    pub journal_syncs: u64,
+    /// Bytes of commits that were written to the journal.
+    pub journal_bytes: u64,
+    /// Segments of the journal that were begun.
+    pub segments: u64,
+    /// Those of them that were begun in the file of an archived one.
+    pub segments_recycled: u64,
+    /// Chunks that were stored; one that is there is not stored again.
+    pub chunks: u64,
+    /// Their bytes in the packs.
+    pub chunk_bytes: u64,
+    /// Syncs of packs.
+    pub pack_syncs: u64,
+    /// Snapshots that were made.
+    pub snapshots: u64,
+    /// Segments that were archived.
+    pub archive_files: u64,
+    /// Bytes of those files.
+    pub archive_bytes: u64,
+    /// Captures of workspaces; those that a restore takes of the present are not counted.
+    pub captures: u64,
+    /// Files that they looked at.
+    pub capture_files: u64,
+    /// Those of them that had to be read.
+    pub capture_files_read: u64,
+    /// Commits that wait for the applier now.
+    pub lag_commits: u64,
+    /// Bytes that wait for the applier now, and are held in memory for it.
+    pub lag_bytes: u64,
+    /// Appends of each commit: their sum is `appends`.
+    pub appends_per_commit: Histogram,
+    /// Events of each commit: their sum is `events`.
+    pub events_per_commit: Histogram,
+    /// Duration of each append, as its caller sees it: from before its events are encoded until
+    /// the call returns, or until a ticket has its result. With repeated ones, and without those
+    /// that failed.
+    pub append_us: Histogram,
+    /// Duration of writing each commit to the journal and syncing it, with beginning a new segment
+    /// where it has to.
+    pub commit_us: Histogram,
+    /// Duration of each round of the applier.
+    pub apply_us: Histogram,
+    /// Duration of archiving each segment.
+    pub archive_us: Histogram,
+    /// Duration of folding each state that was asked for.
+    pub fold_us: Histogram,
+    /// Duration of each capture of a workspace, its lock and its event included.
+    pub capture_us: Histogram,
+    /// States of checkpoints that are kept in memory.
+    pub kept: KeptStates,
+    /// `true` once a write failed, so that the store has to be reopened.
+    pub poisoned: bool,
+}
+
+impl Engine {
+    /// Returns the counts, levels and durations so far. Reads nothing from disk.
+    ///
+    /// ```
+    /// use milepost::{Append, Engine, Message, Options};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// let engine = Engine::open(dir.path().join(".milepost"), Options::default())?;
+    /// let task = engine.start_task("tuning", "ana")?;
+    /// let before = engine.metrics();
+    /// task.append(Append::batch([Message::text("user", "a"), Message::text("user", "b")]))?;
+    /// let now = engine.metrics();
+    /// assert_eq!(now.appends - before.appends, 1);
+    /// assert_eq!(now.events - before.events, 2);
+    /// assert_eq!(now.journal_syncs, now.commits, "one sync for each commit");
+    /// assert_eq!(now.append_us.count(), now.appends);
+    /// println!("half of the appends took up to {:?} us", now.append_us.quantile(0.5));
+    /// # engine.close()?;
+    /// # Ok::<(), milepost::Error>(())
+    /// ```
+    pub fn metrics(&self) -> Metrics {
+        let meters = &self.inner.meters;
+        let log = self.inner.catalog.log();
+        let (lag_commits, lag_bytes) = log.lag();
+        Metrics {
+            appends: meters.appends.get(),
+            repeated: meters.repeated.get(),
+            append_errors: meters.append_errors.get(),
+            events: meters.events.get(),
+            checkpoints: meters.checkpoints.get(),
+            restores: meters.restores.get(),
+            commits: meters.commits.get(),
+            journal_syncs: meters.journal_syncs.get(),
+            journal_bytes: meters.journal_bytes.get(),
+            segments: meters.segments.get(),
+            segments_recycled: meters.segments_recycled.get(),
+            chunks: meters.chunks.get(),
+            chunk_bytes: meters.chunk_bytes.get(),
+            pack_syncs: meters.pack_syncs.get(),
+            snapshots: meters.snapshots.get(),
+            archive_files: meters.archive_files.get(),
+            archive_bytes: meters.archive_bytes.get(),
+            captures: meters.captures.get(),
+            capture_files: meters.capture_files.get(),
+            capture_files_read: meters.capture_files_read.get(),
+            lag_commits,
+            lag_bytes,
+            appends_per_commit: meters.appends_per_commit.now(),
+            events_per_commit: meters.events_per_commit.now(),
+            append_us: meters.append_us.now(),
+            commit_us: meters.commit_us.now(),
+            apply_us: meters.apply_us.now(),
+            archive_us: meters.archive_us.now(),
+            capture_us: meters.capture_us.now(),
+            fold_us: meters.fold_us.now(),
+            kept: self.inner.kept.counts(),
+            poisoned: log.is_poisoned(),
+        }
+    }
+}

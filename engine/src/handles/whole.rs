@@ -1,0 +1,87 @@
+//! Whether checkpoints are what their ids stand for.
+
+use milepost_codec::{Body, ErrorKind, Head, Result, TaskNo, checkpoint_id};
+
+use crate::handles::engine::Engine;
+use crate::history::checkpoint::Checkpoint;
+use crate::history::hashes::Hashes;
+use crate::history::point::Point;
+
+impl Engine {
+    /// Whether a checkpoint is whole: the event of its mark is read again, its id is made again from that, and the
+    /// chain at the marked point has the hash that the id stands for.
+    ///
+    /// ```
+    /// use milepost::{Engine, Mark, Options};
+    ///
+    /// let engine = Engine::in_memory(Options::default())?;
+    /// let checkpoint = engine.start_task("essay", "ana")?.checkpoint(Mark::new())?;
+    /// assert!(engine.is_whole(&checkpoint)?);
+    /// # Ok::<(), milepost::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: the task or the mark's event is gone. `Invalid`: the mark is said to be behind the head. `Unavailable`: the store is closed, or the disk fails.
+    pub fn is_whole(&self, checkpoint: &Checkpoint) -> Result<bool> {
+        self.look_at(checkpoint, &mut Hashes::of(&self.inner.catalog))
+    }
+
+    /// The same of several, where what is gone is not whole. Those of a page, newest first, are quicker so than one by
+    /// one: the chain is walked through once.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable`: the store is closed, or the disk fails.
+    pub fn are_whole(&self, checkpoints: &[Checkpoint]) -> Result<Vec<bool>> {
+        let mut hashes = Hashes::of(&self.inner.catalog);
+        let looked = checkpoints.iter().map(|of| self.look_at(of, &mut hashes));
+        let gone = |kind| matches!(kind, ErrorKind::NotFound | ErrorKind::Invalid);
+        let or_gone = |looked| match looked {
+            Err(error) if gone(milepost_codec::Error::kind(&error)) => Ok(false),
+            looked => looked,
+        };
+        looked.map(or_gone).collect()
+    }
+
+    fn look_at(&self, checkpoint: &Checkpoint, hashes: &mut Hashes<'_>) -> Result<bool> {
+        let no = self.inner.catalog.find_for(&checkpoint.task, None)?;
+        match self.is_made_again(no, checkpoint, hashes) {
+            Err(e) if e.kind() == ErrorKind::Corrupt => Ok(false),
+            made => made,
+        }
+    }
+
+    fn is_made_again(
+        &self,
+        no: TaskNo,
+        checkpoint: &Checkpoint,
+        hashes: &mut Hashes<'_>,
+    ) -> Result<bool> {
+        let (catalog, lineage) = (&self.inner.catalog, checkpoint.lineage);
+        let event = self.event_alone(&Point {
+            task: checkpoint.task.clone(),
+            no,
+            lineage,
+            offset: checkpoint.mark,
+            checkpoint: None,
+        })?;
+        let Some(Body::CheckpointMarked(mark)) = &event.body else {
+            return Ok(false);
+        };
+        let mut head = |next| -> Result<Head> {
+            catalog.readable((no, lineage, next))?;
+            let hash = hashes.of_lineage(no, lineage, next)?;
+            Ok(Head { next, hash })
+        };
+        let marked = head(checkpoint.mark)?;
+        let (at, found) = match mark.at {
+            Some(at) => (at, head(at.next)?),
+            None => (marked, marked),
+        };
+        let (origin, time_us) = (catalog.task(no)?.origin, event.header.time_us);
+        let id = checkpoint_id(origin, lineage, marked, time_us, mark);
+        let same = at.next == checkpoint.at && at.hash == checkpoint.hash;
+        Ok(same && id == checkpoint.id && found.hash == at.hash)
+    }
+}

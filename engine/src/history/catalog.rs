@@ -1,0 +1,313 @@
+//! Tasks, lineages and checkpoints as the index has them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use milepost_codec::{
+    Body, Chain, CheckpointId, CheckpointMarked, Epoch, Error, Head, LineageId, LogId, Offset,
+    Origin, Result, StoreKey, TaskNo,
+};
+use milepost_store::index::keys::{self, Kind};
+use milepost_store::index::{
+    ActivationEntry, BaseEntry, LineageEntry, MarkEntry, Tally, TaskEntry,
+};
+use milepost_store::log::Log;
+use milepost_store::sync::Mutex;
+use milepost_store::sync::atomic::{AtomicU64, Ordering};
+use parking_lot::RwLock;
+
+use crate::history::base::KnownKeys;
+use crate::history::erased::ErasedEvents;
+use crate::history::hashes::Walked;
+use crate::history::pieces::Pieces;
+use crate::history::read::{Ancestry, Cursor, Inherited, LineageTrees};
+
+/// Who looks: a user, who sees their own tasks only, or whoever sees all.
+pub(crate) type Viewer<'a> = Option<&'a str>;
+
+/// Reads the index.
+#[derive(Clone)]
+pub(crate) struct Catalog {
+    log: Arc<dyn Log>,
+    /// The key of a keyed store.
+    key: Option<StoreKey>,
+    /// The spacing of the newest snapshot of a lineage, where one was made since the store is open.
+    pub(crate) sizes: Arc<Mutex<HashMap<LogId, u64>>>,
+    /// Events that were erased: few tasks have any.
+    pub(crate) erased: Arc<RwLock<HashMap<TaskNo, ErasedEvents>>>,
+    withdrawals: Arc<AtomicU64>,
+    pub(crate) trees: Arc<LineageTrees>,
+    /// Chunks of states that somebody may hold.
+    pub(crate) pieces: Pieces,
+    /// The chain hashes that were walked through last.
+    pub(crate) walked: Arc<Mutex<Option<Walked>>>,
+    pub(crate) known_keys: Arc<KnownKeys>,
+}
+
+impl std::fmt::Debug for Catalog {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Catalog").field("seq", &self.log.seq()).finish_non_exhaustive()
+    }
+}
+
+impl Catalog {
+    /// Over a log. `key_window` is how many keys a base keeps at least.
+    pub(crate) fn new(log: Arc<dyn Log>, key: Option<StoreKey>, key_window: usize) -> Self {
+        Self {
+            log,
+            key,
+            sizes: Arc::default(),
+            erased: Arc::default(),
+            withdrawals: Arc::default(),
+            trees: Arc::default(),
+            pieces: Pieces::default(),
+            walked: Arc::default(),
+            known_keys: Arc::new(KnownKeys::new(key_window)),
+        }
+    }
+
+    /// The chain of a log whose history began with `origin`.
+    pub(crate) fn chain(&self, origin: Origin, log: LogId) -> Chain {
+        Chain::new(origin, log).keyed(self.key.as_ref())
+    }
+
+    /// The key of a keyed store.
+    pub(crate) fn key(&self) -> Option<&StoreKey> {
+        self.key.as_ref()
+    }
+
+    pub(crate) fn log(&self) -> &Arc<dyn Log> {
+        &self.log
+    }
+
+    /// The number of a task, by name.
+    pub(crate) fn find(&self, name: &str) -> Result<Option<TaskNo>> {
+        let entry = self.log.get(&keys::task_name(name))?;
+        entry.map(|bytes| number(&bytes, "task name entry").map(TaskNo)).transpose()
+    }
+
+    /// The number of a task that somebody may see; everybody's, where nobody is named. One of somebody
+    /// else is as good as none.
+    pub(crate) fn find_for(&self, name: &str, viewer: Viewer<'_>) -> Result<TaskNo> {
+        match self.find(name)? {
+            Some(task) if self.shows(task, viewer)? => Ok(task),
+            _ => Err(Error::not_found(format!("there is no task `{name}`"))),
+        }
+    }
+
+    /// Whether a task is there, and the viewer's.
+    pub(crate) fn shows(&self, task: TaskNo, viewer: Viewer<'_>) -> Result<bool> {
+        let entry = self.task_ever(task)?;
+        Ok(entry.deleted_us.is_none() && viewer.is_none_or(|user| entry.user == user))
+    }
+
+    /// A task that is there.
+    pub(crate) fn task(&self, task: TaskNo) -> Result<TaskEntry> {
+        match self.task_ever(task) {
+            Ok(entry) if entry.deleted_us.is_some() => Err(no_task(task)),
+            entry => entry,
+        }
+    }
+
+    /// A task that is there, or was until it was deleted.
+    pub(crate) fn task_ever(&self, task: TaskNo) -> Result<TaskEntry> {
+        match self.log.get(&keys::task(task))? {
+            Some(bytes) => TaskEntry::decode(&bytes),
+            None => Err(no_task(task)),
+        }
+    }
+
+    /// A lineage that is there.
+    pub(crate) fn lineage(&self, task: TaskNo, lineage: LineageId) -> Result<LineageEntry> {
+        match self.lineage_ever(task, lineage) {
+            Ok(entry) if entry.dropped => {
+                Err(Error::not_found(format!("retention dropped lineage {lineage} of the task")))
+            }
+            entry => entry,
+        }
+    }
+
+    /// A lineage that is there, or was until it was dropped.
+    pub(crate) fn lineage_ever(&self, task: TaskNo, lineage: LineageId) -> Result<LineageEntry> {
+        match self.log.get(&keys::lineage(task, lineage))? {
+            Some(bytes) => LineageEntry::decode(&bytes),
+            None => Err(Error::not_found(format!("the task has no lineage {lineage}"))),
+        }
+    }
+
+    /// Lets go of what is in memory of a task's states: they may hold what is gone.
+    pub(crate) fn forget_pieces(&self, task: TaskNo) {
+        self.pieces.forget(task);
+    }
+
+    /// Returns the offset up to which a lineage inherits from another, by that one's number.
+    pub(crate) fn inherited(
+        &self,
+        task: TaskNo,
+        lineage: LineageId,
+    ) -> Result<impl Fn(LineageId) -> Option<Offset> + use<>> {
+        let ancestry = Ancestry::of(self, task, lineage)?;
+        Ok(move |of| ancestry.span(of).map(|(_, to)| to))
+    }
+
+    /// Lineages of a task were trimmed: forgets where they begin.
+    pub(crate) fn forget_lineages(&self, task: TaskNo) {
+        self.trees.forget(task);
+    }
+
+    /// Counts erasures, deletions, trims and compactions since the store is open. A reader that
+    /// finds another number than before looks again at what it may give.
+    pub(crate) fn withdrawals(&self) -> u64 {
+        self.withdrawals.load(Ordering::Acquire)
+    }
+
+    /// Content was withdrawn: readers that are under way find out before they give the next event.
+    pub(crate) fn withdrew(&self) {
+        self.withdrawals.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// `NotFound` where a point is of a deleted task, a dropped lineage, or before a base.
+    pub(crate) fn readable(
+        &self,
+        (task, lineage, offset): (TaskNo, LineageId, Offset),
+    ) -> Result<()> {
+        self.task(task)?;
+        self.lineage(task, lineage)?;
+        Ancestry::of(self, task, lineage)?.check(offset)
+    }
+
+    pub(crate) fn head(&self, log: LogId) -> Result<Head> {
+        match self.log.head(log)? {
+            Some(head) => Ok(head.head),
+            None => Err(Error::not_found(format!("there is no {log}"))),
+        }
+    }
+
+    /// The last key of a prefix.
+    fn last(&self, prefix: &[u8]) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        Ok(self.log.scan(prefix, &keys::after_prefix(prefix), true, 1)?.pop())
+    }
+
+    /// The activation a task is in.
+    pub(crate) fn active(&self, task: TaskNo) -> Result<(Epoch, ActivationEntry)> {
+        match self.last(&keys::of_task(Kind::Activation, task))? {
+            Some((key, value)) => Ok((keys::tail_u64(&key), ActivationEntry::decode(&value)?)),
+            None => Err(no_task(task)),
+        }
+    }
+
+    pub(crate) fn activation(&self, task: TaskNo, epoch: Epoch) -> Result<ActivationEntry> {
+        match self.log.get(&keys::activation(task, epoch))? {
+            Some(bytes) => ActivationEntry::decode(&bytes),
+            None => Err(Error::not_found(format!("the task has no activation {epoch}"))),
+        }
+    }
+
+    /// Where a lineage begins, if it was trimmed.
+    pub(crate) fn base(&self, task: TaskNo, lineage: LineageId) -> Result<Option<BaseEntry>> {
+        let entry = self.log.get(&keys::base(task, lineage))?;
+        entry.map(|bytes| BaseEntry::decode(&bytes)).transpose()
+    }
+
+    /// What is counted of a task.
+    pub(crate) fn tally(&self, task: TaskNo) -> Result<Tally> {
+        match self.log.get(&keys::tally(task))? {
+            Some(bytes) => Tally::decode(&bytes),
+            None => Ok(Tally::default()),
+        }
+    }
+
+    /// The number the next task gets.
+    pub(crate) fn next_task(&self) -> Result<TaskNo> {
+        let last = self.last(&keys::all(Kind::Task))?;
+        Ok(TaskNo(last.map_or(0, |(key, _)| keys::first_u64(&key)) + 1))
+    }
+
+    /// The number the next lineage of a task gets.
+    pub(crate) fn next_lineage(&self, task: TaskNo) -> Result<LineageId> {
+        let last = self.last(&keys::of_task(Kind::Lineage, task))?;
+        let last = last.and_then(|(key, _)| key.last_chunk::<4>().copied());
+        Ok(LineageId(last.map_or(0, |bytes| u32::from_be_bytes(bytes) + 1)))
+    }
+
+    /// The lineages of a task, in the order they were opened.
+    pub(crate) fn lineages(&self, task: TaskNo) -> Result<Vec<(LineageId, LineageEntry)>> {
+        let prefix = keys::of_task(Kind::Lineage, task);
+        let all = self.log.scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)?;
+        let lineage = |(key, value): (Vec<u8>, Vec<u8>)| {
+            let number = key.last_chunk::<4>().map_or(0, |bytes| u32::from_be_bytes(*bytes));
+            LineageEntry::decode(&value).map(|entry| (LineageId(number), entry))
+        };
+        let dropped = |found: &Result<(LineageId, LineageEntry)>| {
+            found.as_ref().is_ok_and(|(_, entry)| entry.dropped)
+        };
+        let all = all.into_iter().map(lineage);
+        all.filter(|found| !dropped(found)).collect()
+    }
+
+    /// The newest mark before `before` in a lineage or its ancestors that `wanted` takes.
+    pub(crate) fn newest_mark(
+        &self,
+        task: TaskNo,
+        lineage: LineageId,
+        before: Offset,
+        wanted: &mut dyn FnMut(LineageId, Offset, &MarkEntry) -> Result<bool>,
+    ) -> Result<Option<(LineageId, Offset, MarkEntry)>> {
+        let marks = Inherited {
+            ancestry: &Ancestry::of(self, task, lineage)?,
+            prefix: &keys::of_task(Kind::Mark, task),
+            middle: &[],
+            before,
+            inclusive: false,
+        };
+        marks.newest(self.log.as_ref(), &mut |owner, offset, _, value| {
+            let entry = MarkEntry::decode(value)?;
+            let wanted = wanted(owner, offset, &entry)?;
+            Ok(wanted.then_some((owner, offset, entry)))
+        })
+    }
+
+    /// The newest checkpoint on a lineage or its ancestors.
+    pub(crate) fn last_mark(
+        &self,
+        task: TaskNo,
+        lineage: LineageId,
+    ) -> Result<Option<CheckpointId>> {
+        let newest = self.newest_mark(task, lineage, Offset::MAX, &mut |_, _, _| Ok(true))?;
+        Ok(newest.map(|(_, _, entry)| entry.id))
+    }
+
+    /// What a mark says: from its entry, or from the log where it is too large for one.
+    pub(crate) fn mark_body(
+        &self,
+        task: TaskNo,
+        lineage: LineageId,
+        offset: Offset,
+        entry: &MarkEntry,
+    ) -> Result<CheckpointMarked> {
+        if !entry.elided {
+            return Ok(entry.body.clone());
+        }
+        let mut cursor = Cursor::new(&self.log, LogId::lineage(task, lineage), offset);
+        let found =
+            cursor.next_record(|_, record| Body::decode(record.header()?.kind, record.payload))?;
+        match found {
+            Some(Body::CheckpointMarked(body)) => Ok(body),
+            _ => Err(Error::corrupt(
+                format!("lineage {lineage} at offset {offset}"),
+                "a checkpoint's mark",
+                "another event",
+            )),
+        }
+    }
+}
+
+fn no_task(task: TaskNo) -> Error {
+    Error::not_found(format!("there is no task #{}", task.0))
+}
+
+fn number(bytes: &[u8], what: &str) -> Result<u64> {
+    let bytes =
+        <[u8; 8]>::try_from(bytes).map_err(|_| Error::corrupt(what, "8 bytes", bytes.len()))?;
+    Ok(u64::from_be_bytes(bytes))
+}

@@ -1,0 +1,309 @@
+//! Checkpoints: marking them, and what is known of one.
+
+use milepost_codec::{
+    CheckpointId, CheckpointMarked, Error, Hash, Head, Header, Json, LineageId, LogId, MarkCause,
+    MarkStatus, Offset, Result, TaskNo,
+};
+use milepost_store::index::keys::{self, Kind};
+use milepost_store::index::{MarkEntry, MarkPlace};
+
+use crate::behalf;
+use crate::history::address::ID_PREFIX_MIN;
+use crate::history::catalog::{Catalog, Viewer};
+
+/// A mark whose parent is found when it is committed, unless it is given.
+#[derive(Debug, Clone)]
+pub(crate) struct PendingMark {
+    pub(crate) mark: CheckpointMarked,
+    pub(crate) header: Header,
+}
+
+/// A checkpoint to be marked.
+///
+/// ```
+/// use milepost::{Mark, MarkCause};
+/// let mark = Mark::new().label("before-refactoring").cause(MarkCause::BeforeTool);
+/// # let _ = mark;
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Mark {
+    body: CheckpointMarked,
+    at: Option<Offset>,
+    time_us: Option<u64>,
+    actor: Option<String>,
+    correlation: Option<String>,
+    captured: Option<String>,
+}
+
+impl Mark {
+    /// A mark on the present, asked for by hand, of a success.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A name for people. All digits are refused: they would be read as an offset.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.body.label = Some(label.into());
+        self
+    }
+
+    /// Why it is marked.
+    #[must_use]
+    pub fn cause(mut self, cause: MarkCause) -> Self {
+        self.body.cause = cause;
+        self
+    }
+
+    /// Whether what led to it went well.
+    #[must_use]
+    pub fn status(mut self, status: MarkStatus) -> Self {
+        self.body.status = status;
+        self
+    }
+
+    /// A JSON object of at most 64 KiB that lists can be filtered by.
+    #[must_use]
+    pub fn metadata(mut self, metadata: Json) -> Self {
+        self.body.metadata = Some(metadata);
+        self
+    }
+
+    /// An id that others know it by. There may be several.
+    #[must_use]
+    pub fn alias(mut self, alias: impl Into<String>) -> Self {
+        self.body.aliases.push(alias.into());
+        self
+    }
+
+    /// The checkpoint before it; else the newest of the lineage.
+    #[must_use]
+    pub fn parent(mut self, parent: CheckpointId) -> Self {
+        self.body.parent = Some(parent);
+        self
+    }
+
+    /// Marks an earlier point of the lineage: the one before the event at `offset`.
+    #[must_use]
+    pub fn at(mut self, offset: Offset) -> Self {
+        self.at = Some(offset);
+        self
+    }
+
+    /// When, in microseconds since the Unix epoch; else the engine's clock tells.
+    #[must_use]
+    pub fn time_us(mut self, time_us: u64) -> Self {
+        self.time_us = Some(time_us);
+        self
+    }
+
+    /// Who or what marks it.
+    #[must_use]
+    pub fn actor(mut self, actor: impl Into<String>) -> Self {
+        self.actor = Some(actor.into());
+        self
+    }
+
+    /// What ties it to work elsewhere.
+    #[must_use]
+    pub fn correlation(mut self, correlation: impl Into<String>) -> Self {
+        self.correlation = Some(correlation.into());
+        self
+    }
+
+    /// Says that the [`Participant`](crate::Participant) of this name has captured what is there by itself, right
+    /// before: it is not asked to do it again.
+    #[must_use]
+    pub fn captured(mut self, participant: impl Into<String>) -> Self {
+        self.captured = Some(participant.into());
+        self
+    }
+
+    /// Whether a participant of this name has to capture what is there.
+    pub(crate) fn asks(&self, participant: &str) -> bool {
+        self.captured.as_deref() != Some(participant)
+    }
+
+    /// Whether it marks the present.
+    pub(crate) fn is_of_the_head(&self) -> bool {
+        self.at.is_none()
+    }
+
+    /// The label it has.
+    pub fn label_given(&self) -> Option<&str> {
+        self.body.label.as_deref()
+    }
+
+    /// The cause it has.
+    pub fn cause_given(&self) -> MarkCause {
+        self.body.cause
+    }
+
+    pub(crate) fn body(&self) -> &CheckpointMarked {
+        &self.body
+    }
+
+    pub(crate) fn correlation_given(&self) -> Option<&str> {
+        self.correlation.as_deref()
+    }
+
+    /// With an actor, a correlation id and a time where it has none.
+    pub(crate) fn unless_given(
+        mut self,
+        actor: Option<&str>,
+        correlation: Option<&str>,
+        time_us: Option<u64>,
+    ) -> Self {
+        self.time_us = self.time_us.or(time_us);
+        self.actor = self.actor.or_else(|| actor.map(str::to_owned));
+        self.correlation = self.correlation.or_else(|| correlation.map(str::to_owned));
+        self
+    }
+
+    pub(crate) fn offset(&self) -> Option<Offset> {
+        self.at
+    }
+
+    /// Checks the mark; `at` is the head at its offset, where it has one.
+    pub(crate) fn draft(mut self, at: Option<Head>, now_us: u64) -> Result<PendingMark> {
+        self.body.check()?;
+        self.body.at = at;
+        let header = behalf::header(0, self.time_us.unwrap_or(now_us));
+        let header = Header {
+            actor: self.actor,
+            correlation: self.correlation.or(header.correlation),
+            ..header
+        };
+        Ok(PendingMark { mark: self.body, header })
+    }
+}
+
+/// A checkpoint: a mark on a point of a lineage.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Checkpoint {
+    /// Its id, a digest over all of this.
+    pub id: CheckpointId,
+    /// The task.
+    pub task: String,
+    /// The lineage that was marked.
+    pub lineage: LineageId,
+    /// The offset of the mark's own event.
+    pub mark: Offset,
+    /// The point that is marked: before the event at this offset.
+    pub at: Offset,
+    /// The chain hash there.
+    pub hash: Hash,
+    /// The checkpoint before it.
+    pub parent: Option<CheckpointId>,
+    /// A name for people.
+    pub label: Option<String>,
+    /// Why it was marked.
+    pub cause: MarkCause,
+    /// Whether what led to it went well.
+    pub status: MarkStatus,
+    /// When, in microseconds since the Unix epoch.
+    pub time_us: u64,
+    /// A JSON object.
+    pub metadata: Option<Json>,
+    /// Ids that others know it by.
+    pub aliases: Vec<String>,
+}
+
+impl Checkpoint {
+    /// A checkpoint of a mark, with the head before the mark's own event.
+    pub(crate) fn of(
+        id: CheckpointId,
+        (task, lineage): (&str, LineageId),
+        before: Head,
+        body: CheckpointMarked,
+        time_us: u64,
+    ) -> Self {
+        let CheckpointMarked { at, parent, label, cause, status, metadata, aliases } = body;
+        let at = at.unwrap_or(before);
+        Self {
+            id,
+            task: task.to_owned(),
+            lineage,
+            mark: before.next,
+            at: at.next,
+            hash: at.hash,
+            parent,
+            label,
+            cause,
+            status,
+            time_us,
+            metadata,
+            aliases,
+        }
+    }
+}
+
+impl Catalog {
+    /// A checkpoint from its entry.
+    pub(crate) fn checkpoint(
+        &self,
+        task: TaskNo,
+        name: &str,
+        lineage: LineageId,
+        mark: Offset,
+        entry: &MarkEntry,
+    ) -> Result<Checkpoint> {
+        let body = self.mark_body(task, lineage, mark, entry)?;
+        let before = Head { next: mark, hash: entry.hash };
+        let (id, time_us) = (entry.id, entry.time_us);
+        Ok(Checkpoint::of(id, (name, lineage), before, body, time_us))
+    }
+
+    /// The checkpoint whose mark is at an offset.
+    pub(crate) fn checkpoint_at(
+        &self,
+        task: TaskNo,
+        lineage: LineageId,
+        mark: Offset,
+    ) -> Result<Checkpoint> {
+        let entry = self.log().get(&keys::mark(task, lineage, mark))?.ok_or_else(|| {
+            let log = LogId::lineage(task, lineage);
+            Error::not_found(format!("{log} has no checkpoint at offset {mark}"))
+        })?;
+        let name = self.task(task)?.name;
+        self.checkpoint(task, &name, lineage, mark, &MarkEntry::decode(&entry)?)
+    }
+
+    /// The checkpoint whose id begins with `prefix`: `NotFound` for none, `Invalid` for several.
+    pub(crate) fn checkpoint_named(&self, prefix: &str, viewer: Viewer<'_>) -> Result<Checkpoint> {
+        let prefix = prefix.to_ascii_lowercase();
+        if prefix.len() < ID_PREFIX_MIN
+            || prefix.len() > 64
+            || !crate::history::address::is_hex(&prefix)
+        {
+            return Err(Error::invalid(format!(
+                "a checkpoint is named by {ID_PREFIX_MIN} to 64 hexadecimal digits, not `{prefix}`"
+            )));
+        }
+        let whole = prefix.split_at(prefix.len() / 2 * 2).0;
+        let mut start = keys::all(Kind::MarkId);
+        start.extend(data_encoding::HEXLOWER.decode(whole.as_bytes()).unwrap_or_default());
+        let page = self.log().scan(&start, &keys::after_prefix(&start), false, 1000)?;
+        let mut found = Vec::new();
+        for (key, place) in page {
+            let id = key.get(1..).unwrap_or_default();
+            let place = MarkPlace::decode(&place)?;
+            if data_encoding::HEXLOWER.encode(id).starts_with(&prefix)
+                && self.shows(place.task, viewer)?
+            {
+                found.push((key, place));
+            }
+        }
+        let Some((_, place)) = found.first() else {
+            return Err(Error::not_found(format!("there is no checkpoint @{prefix}")));
+        };
+        if let Some((other, _)) = found.get(1) {
+            let other = data_encoding::HEXLOWER.encode(other.get(1..).unwrap_or_default());
+            return Err(Error::invalid(format!(
+                "@{prefix} names several checkpoints, one of them @{other}: give more digits"
+            )));
+        }
+        self.checkpoint_at(place.task, place.lineage, place.offset)
+    }
+}

@@ -1,0 +1,55 @@
+//! Erased events: their bodies are gone, their headers and hashes stay.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use milepost_codec::{LineageId, Offset, Result, TaskNo};
+use milepost_store::index::keys::{self, Kind};
+
+use crate::history::catalog::Catalog;
+
+/// The erased events of one task, as of a moment.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ErasedEvents(Arc<BTreeSet<(LineageId, Offset)>>);
+
+impl ErasedEvents {
+    /// Returns `true` if the event that a lineage has at an offset was erased.
+    pub(crate) fn has(&self, lineage: LineageId, offset: Offset) -> bool {
+        self.0.contains(&(lineage, offset))
+    }
+
+    /// Returns the number of erased events.
+    pub(crate) fn count(&self) -> u64 {
+        self.0.len() as u64
+    }
+}
+
+impl Catalog {
+    /// Reads which events were erased, when the store is opened.
+    pub(crate) fn load_erased(&self) -> Result<()> {
+        self.log().walk(&keys::all(Kind::Erased), &mut |key, _| {
+            let (lineage, offset) = keys::mark_place(key);
+            self.now_erased(TaskNo(keys::first_u64(key)), lineage, offset);
+            Ok(())
+        })
+    }
+
+    /// Remembers that an event was erased.
+    pub(crate) fn now_erased(&self, task: TaskNo, lineage: LineageId, offset: Offset) {
+        let mut all = self.erased.write();
+        let of_task = all.entry(task).or_default();
+        Arc::make_mut(&mut of_task.0).insert((lineage, offset));
+    }
+
+    /// The erased events of a task.
+    pub(crate) fn erased_of(&self, task: TaskNo) -> ErasedEvents {
+        let all = self.erased.read();
+        all.get(&task).cloned().unwrap_or_else(ErasedEvents::default)
+    }
+
+    /// The number of erased events of a task. A snapshot that was made with another number may hold
+    /// one of them: it only grows, also where what was erased is trimmed.
+    pub(crate) fn erased_count(&self, task: TaskNo) -> u64 {
+        self.erased_of(task).count()
+    }
+}

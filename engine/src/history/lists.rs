@@ -1,0 +1,216 @@
+//! Lists: tasks and checkpoints, newest first, a page at a time.
+
+use std::collections::HashMap;
+
+use milepost_codec::{Epoch, Error, LineageId, LogId, MarkStatus, Offset, Result, TaskNo};
+use milepost_store::index::keys::{self, Kind};
+use milepost_store::index::{LogHead, MarkEntry, TaskEntry};
+
+use crate::history::catalog::{Catalog, Viewer};
+use crate::history::checkpoint::Checkpoint;
+
+/// Items of a page where no limit is given.
+const LIMIT_DEFAULT: usize = 20;
+
+/// Entries that are looked at together.
+const STRIDE: usize = 64;
+
+/// One page of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page<T> {
+    /// The items, newest first.
+    pub items: Vec<T>,
+    /// The cursor of the next page; nothing where this is the last.
+    pub next: Option<String>,
+}
+
+/// Which tasks to list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TaskQuery {
+    /// Only this user's.
+    pub user: Option<String>,
+    /// At most so many; 20 where it is not given.
+    pub limit: Option<usize>,
+    /// Go on from here: a page's `next`.
+    pub cursor: Option<String>,
+}
+
+/// Which checkpoints to list.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CheckpointQuery {
+    /// Only this task's.
+    pub task: Option<String>,
+    /// Only those marked on this lineage itself.
+    pub lineage: Option<LineageId>,
+    /// Only those whose metadata has each of these values at the top.
+    pub filter: Vec<(String, serde_json::Value)>,
+    /// Only those of this status.
+    pub status: Option<MarkStatus>,
+    /// At most so many; 20 where it is not given.
+    pub limit: Option<usize>,
+    /// Go on from here: a page's `next`.
+    pub cursor: Option<String>,
+}
+
+/// What is known of a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TaskInfo {
+    /// The caller's id for it.
+    pub id: String,
+    /// Whose it is.
+    pub user: String,
+    /// Its number in the store.
+    pub no: TaskNo,
+    /// When it was started, in microseconds since the Unix epoch.
+    pub created_us: u64,
+    /// The lineage it goes on with.
+    pub active: LineageId,
+    /// The number of that activation.
+    pub epoch: Epoch,
+    /// How many lineages it has.
+    pub lineages: u32,
+    /// The next offset of the active one.
+    pub head: Offset,
+    /// Events of all its lineages, each counted where it was appended.
+    pub events: u64,
+}
+
+impl Catalog {
+    /// Returns tasks, newest first.
+    pub(crate) fn tasks(&self, query: &TaskQuery) -> Result<Page<TaskInfo>> {
+        let prefix = keys::all(Kind::Task);
+        let wanted = |key: &[u8], value: &[u8]| {
+            let entry = TaskEntry::decode(value)?;
+            let others = query.user.as_ref().is_some_and(|user| *user != entry.user);
+            if others || entry.deleted_us.is_some() {
+                return Ok(None);
+            }
+            self.task_info(TaskNo(keys::first_u64(key)), entry).map(Some)
+        };
+        page(self, &prefix, query.limit, query.cursor.as_deref(), wanted)
+    }
+
+    pub(crate) fn task_info(&self, no: TaskNo, entry: TaskEntry) -> Result<TaskInfo> {
+        let catalog = self;
+        let (epoch, active) = catalog.active(no)?;
+        let prefix = keys::of_task(Kind::Head, no);
+        let (mut lineages, mut events, mut head) = (0, 0, 0);
+        // Where each begins that retention did not drop.
+        let mut begins = HashMap::new();
+        for (lineage, _) in catalog.lineages(no)? {
+            let base = catalog.base(no, lineage)?;
+            begins.insert(LogId::lineage(no, lineage), base.map_or(0, |base| base.head.next));
+        }
+        for (key, value) in
+            catalog.log().scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)?
+        {
+            let log = keys::log_of(&key);
+            if log == LogId::control(no) {
+                continue;
+            }
+            let found = LogHead::decode(&value)?;
+            if log == LogId::lineage(no, active.lineage) {
+                head = found.head.next;
+            }
+            let Some(begin) = begins.get(&log) else {
+                continue;
+            };
+            lineages += 1;
+            events += found.head.next.saturating_sub(found.start.max(*begin));
+        }
+        Ok(TaskInfo {
+            id: entry.name,
+            user: entry.user,
+            no,
+            created_us: entry.created_us,
+            active: active.lineage,
+            epoch,
+            lineages,
+            head,
+            events,
+        })
+    }
+
+    /// Returns the checkpoints of the tasks that `viewer` may see, newest first.
+    pub(crate) fn checkpoints(
+        &self,
+        query: &CheckpointQuery,
+        viewer: Viewer<'_>,
+    ) -> Result<Page<Checkpoint>> {
+        let catalog = self;
+        let named = query.task.as_ref().map(|id| catalog.find_for(id, viewer));
+        let task = named.transpose()?;
+        let prefix = match task {
+            Some(task) => keys::of_task(Kind::TaskMark, task),
+            None => keys::all(Kind::StoreMark),
+        };
+        let wanted = |key: &[u8], _: &[u8]| {
+            let (lineage, offset) = keys::mark_place(key);
+            let owner = task.unwrap_or_else(|| TaskNo(keys::second_u64(key)));
+            if query.lineage.is_some_and(|only| only != lineage) || !catalog.shows(owner, viewer)? {
+                return Ok(None);
+            }
+            let Some(entry) = catalog.log().get(&keys::mark(owner, lineage, offset))? else {
+                return Ok(None);
+            };
+            let entry = MarkEntry::decode(&entry)?;
+            let name = catalog.task(owner)?.name;
+            let checkpoint = catalog.checkpoint(owner, &name, lineage, offset, &entry)?;
+            Ok(Some(checkpoint).filter(|checkpoint| fits(query, checkpoint)))
+        };
+        page(catalog, &prefix, query.limit, query.cursor.as_deref(), wanted)
+    }
+}
+
+fn fits(query: &CheckpointQuery, checkpoint: &Checkpoint) -> bool {
+    if query.status.is_some_and(|status| status != checkpoint.status) {
+        return false;
+    }
+    if query.filter.is_empty() {
+        return true;
+    }
+    let metadata = checkpoint.metadata.as_ref().and_then(|json| json.value().ok());
+    let metadata = metadata.unwrap_or_default();
+    query.filter.iter().all(|(name, value)| metadata.get(name) == Some(value))
+}
+
+/// Walks backwards through a prefix of the index until a page is full.
+fn page<T>(
+    catalog: &Catalog,
+    prefix: &[u8],
+    limit: Option<usize>,
+    cursor: Option<&str>,
+    wanted: impl Fn(&[u8], &[u8]) -> Result<Option<T>>,
+) -> Result<Page<T>> {
+    let limit = limit.unwrap_or(LIMIT_DEFAULT).max(1);
+    let mut end = match cursor {
+        None => keys::after_prefix(prefix),
+        Some(cursor) => {
+            let key = data_encoding::HEXLOWER.decode(cursor.as_bytes()).ok();
+            let key = key.filter(|key| key.starts_with(prefix));
+            key.ok_or_else(|| Error::invalid(format!("`{cursor}` is no cursor of this list")))?
+        }
+    };
+    let mut items = Vec::new();
+    let mut last = Vec::new();
+    loop {
+        let entries = catalog.log().scan(prefix, &end, true, STRIDE)?;
+        if entries.is_empty() {
+            return Ok(Page { items, next: None });
+        }
+        for (key, value) in entries {
+            if let Some(item) = wanted(&key, &value)? {
+                if items.len() == limit {
+                    // There is another for whoever asks, and nothing else decides that: the next page begins
+                    // before the last item of this one.
+                    let next = Some(data_encoding::HEXLOWER.encode(&last));
+                    return Ok(Page { items, next });
+                }
+                items.push(item);
+                last.clone_from(&key);
+            }
+            end = key;
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Points: addresses that have been looked up.
+
+use std::fmt;
+
+use milepost_codec::{CheckpointId, Error, LineageId, LogId, Offset, Result, TaskNo};
+use milepost_store::index::keys::{self, Kind};
+
+use crate::history::address::{Address, Place};
+use crate::history::catalog::{Catalog, Viewer};
+use crate::history::read::{Ancestry, Inherited};
+
+/// A point of a lineage: before the event at an offset.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Point {
+    /// The task's id.
+    pub task: String,
+    /// The task's number.
+    pub no: TaskNo,
+    /// The lineage.
+    pub lineage: LineageId,
+    /// The offset.
+    pub offset: Offset,
+    /// The checkpoint that was named, if one was.
+    pub checkpoint: Option<CheckpointId>,
+}
+
+impl fmt::Display for Point {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = Place::Offset(self.offset);
+        Address::Task { task: self.task.clone(), lineage: Some(self.lineage), place }.fmt(f)
+    }
+}
+
+impl Catalog {
+    /// The point that an address names, for somebody who may see it.
+    pub(crate) fn point(&self, address: &str, viewer: Viewer<'_>) -> Result<Point> {
+        // A plain checkpoint id is taken for one where no task has that name.
+        let plain =
+            address.len() >= 8 && crate::history::address::is_hex(address) && address.len() <= 64;
+        if plain && self.find_for(address, viewer).is_err() {
+            return self.resolve(&Address::Checkpoint(address.to_ascii_lowercase()), viewer);
+        }
+        self.resolve(&address.parse()?, viewer)
+    }
+
+    pub(crate) fn resolve(&self, address: &Address, viewer: Viewer<'_>) -> Result<Point> {
+        match address {
+            Address::Checkpoint(id) => {
+                let found = self.checkpoint_named(id, viewer)?;
+                let no = self.find_for(&found.task, viewer)?;
+                Ok(Point {
+                    no,
+                    task: found.task,
+                    lineage: found.lineage,
+                    offset: found.at,
+                    checkpoint: Some(found.id),
+                })
+            }
+            Address::Task { task, lineage, place } => {
+                let no = self.find_for(task, viewer)?;
+                let lineage = match lineage {
+                    Some(lineage) => {
+                        self.lineage(no, *lineage).map_err(|e| e.at(format!("task `{task}`")))?;
+                        *lineage
+                    }
+                    None => self.active(no)?.1.lineage,
+                };
+                let (offset, checkpoint) = self.place(task, no, lineage, place)?;
+                Ok(Point { task: task.clone(), no, lineage, offset, checkpoint })
+            }
+        }
+    }
+
+    fn place(
+        &self,
+        task: &str,
+        no: TaskNo,
+        lineage: LineageId,
+        place: &Place,
+    ) -> Result<(Offset, Option<CheckpointId>)> {
+        let head = self.head(LogId::lineage(no, lineage))?;
+        let mark = match place {
+            Place::Head => return Ok((head.next, None)),
+            Place::Offset(offset) if *offset > head.next => {
+                return Err(Error::invalid(format!(
+                    "offset {offset} is past the head of task `{task}` lineage {lineage}, which \
+                     is {}",
+                    head.next
+                )));
+            }
+            Place::Offset(offset) => return Ok((*offset, None)),
+            Place::Label(label) => match self.labelled(no, lineage, label)? {
+                Some(found) => found,
+                None => return Err(self.no_label(task, no, lineage, label)),
+            },
+            Place::Back(0) => return Ok((head.next, None)),
+            Place::Back(back) => {
+                let mut left = *back;
+                let found = self.newest_mark(no, lineage, Offset::MAX, &mut |_, _, _| {
+                    left -= 1;
+                    Ok(left == 0)
+                })?;
+                let found = found.map(|(lineage, offset, _)| (lineage, offset));
+                found.ok_or_else(|| {
+                    Error::not_found(format!(
+                        "task `{task}` has fewer than {back} checkpoints on lineage {lineage}"
+                    ))
+                })?
+            }
+        };
+        let checkpoint = self.checkpoint_at(no, mark.0, mark.1)?;
+        Ok((checkpoint.at, Some(checkpoint.id)))
+    }
+
+    /// That a lineage has no checkpoint of this name. Where another has, as after a restore to before it, that is said.
+    fn no_label(&self, task: &str, no: TaskNo, lineage: LineageId, name: &str) -> Error {
+        let mut why = format!("task `{task}` has no checkpoint `{name}` on lineage {lineage}");
+        let elsewhere = [Kind::MarkLabel, Kind::MarkAlias].map(|kind| {
+            let prefix = keys::named(kind, no, name);
+            let end = keys::after_prefix(&prefix);
+            let found = self.log().scan(&prefix, &end, true, 1).ok()?.pop()?;
+            Some(keys::mark_place(&found.0).0)
+        });
+        if let Some(other) = elsewhere.into_iter().flatten().max() {
+            let address = Address::Task {
+                task: task.to_owned(),
+                lineage: Some(other),
+                place: Place::Label(name.to_owned()),
+            };
+            why.push_str(&format!("; lineage {other} has one: `{address}`"));
+        }
+        Error::not_found(why)
+    }
+
+    /// The newest mark of a label, or an alias, on a lineage or its ancestors.
+    fn labelled(
+        &self,
+        no: TaskNo,
+        lineage: LineageId,
+        name: &str,
+    ) -> Result<Option<(LineageId, Offset)>> {
+        let ancestry = Ancestry::of(self, no, lineage)?;
+        let mut newest = None;
+        for kind in [Kind::MarkLabel, Kind::MarkAlias] {
+            let marks = Inherited {
+                ancestry: &ancestry,
+                prefix: &keys::named(kind, no, name),
+                middle: &[],
+                before: Offset::MAX,
+                inclusive: false,
+            };
+            let mut first = |owner, offset, _: &[u8], _: &[u8]| Ok(Some((owner, offset)));
+            newest = newest.max(marks.newest(self.log().as_ref(), &mut first)?);
+        }
+        Ok(newest)
+    }
+}

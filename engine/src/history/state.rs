@@ -1,0 +1,320 @@
+//! States: the nearest snapshot, folded on to the point that was asked for.
+
+use std::sync::Arc;
+
+use fastcdc::v2020::FastCDC;
+use milepost_codec::{
+    ChunkId, ChunkList, Error, ErrorKind, Head, LineageId, LogId, Offset, ReducerState, Result,
+    Snapshot, TaskNo,
+};
+use milepost_replay::{Chunks, Reducer, fold};
+use milepost_store::index::SnapshotNote;
+use milepost_store::index::keys::{self, Kind};
+use milepost_store::log::Log;
+
+use crate::history::base;
+use crate::history::catalog::Catalog;
+use crate::history::pieces::Folding;
+use crate::history::read::{Ancestry, Events, Inherited, read_chunks};
+use milepost_store::log::put_content;
+
+/// States are cut by content into chunks of about 16 KiB, so that what did not change between two
+/// snapshots is stored once.
+const CUT_MIN: u32 = 4 << 10;
+const CUT_AVG: u32 = 16 << 10;
+const CUT_MAX: u32 = 64 << 10;
+
+/// What is in chunks is not written again with each snapshot. So it may space them, since it is part
+/// of the state, but not further than this, in bytes: a point of a long conversation is never
+/// further from a snapshot.
+const SPACING_IN_CHUNKS: u64 = 1 << 20;
+
+/// The chunks of a log, as a fold of a task wants them.
+pub(crate) struct LogChunks {
+    log: Arc<dyn Log>,
+    folding: Option<Folding>,
+}
+
+impl LogChunks {
+    /// To read what is there.
+    pub(crate) fn reading(log: &Arc<dyn Log>) -> Self {
+        Self { log: Arc::clone(log), folding: None }
+    }
+
+    pub(crate) fn folding(catalog: &Catalog, task: TaskNo) -> Self {
+        Self { log: Arc::clone(catalog.log()), folding: Some(catalog.pieces.folding(task)) }
+    }
+}
+
+impl Chunks for LogChunks {
+    fn put(&self, content: &[u8], pieces: bool) -> Result<ChunkId> {
+        let id = self.log.put_chunk(content, pieces)?;
+        if let Some(folding) = &self.folding {
+            folding.stored(id);
+        }
+        Ok(id)
+    }
+
+    fn get(&self, id: &ChunkId) -> Result<Arc<[u8]>> {
+        crate::given_up::check()?;
+        match self.log.get_chunk(id)? {
+            Some(content) => Ok(content.into()),
+            None => Err(Error::corrupt(format!("chunk {id}"), "it", "nothing")),
+        }
+    }
+}
+
+/// A reducer whose state is bytes: what the snapshotter works with.
+pub(crate) trait DynReducer: Send + Sync {
+    /// Makes a snapshot of a lineage at an offset, where its state can have one: says whether.
+    fn snapshot(&self, catalog: &Catalog, log: LogId, at: Offset, bytes: u64) -> Result<bool>;
+
+    /// Its name and version.
+    fn id(&self) -> (&str, u32);
+
+    /// The state of a lineage before an offset, as a base keeps it.
+    fn kept(&self, catalog: &Catalog, place: Place) -> Result<ReducerState>;
+
+    /// Folds a lineage from its beginning and gives the snapshots, by their keys, that hold another
+    /// state than the fold.
+    fn check_snapshots(&self, catalog: &Catalog, log: LogId) -> Result<Vec<(Vec<u8>, Error)>>;
+}
+
+/// A point: a task, a lineage and an offset.
+pub(crate) type Place = (TaskNo, LineageId, Offset);
+
+/// A reducer that was registered.
+pub(crate) struct Registered<R>(pub(crate) R);
+
+impl<R: Reducer> DynReducer for Registered<R> {
+    fn snapshot(&self, catalog: &Catalog, log: LogId, at: Offset, bytes: u64) -> Result<bool> {
+        let milepost_codec::LogKind::Lineage(lineage) = log.kind else {
+            return Ok(false);
+        };
+        let _storing = catalog.log().storing();
+        let erased = catalog.erased_count(log.task);
+        let state = state_at(catalog, &self.0, log.task, lineage, at)?;
+        let encoded = self.0.encode(&state)?;
+        let encoded_len = encoded.len() as u64;
+        let whole = encoded_len + self.0.bytes_in_chunks(&state);
+        let size = whole.min(SPACING_IN_CHUNKS).max(encoded_len);
+        let origin = catalog.task(log.task)?.origin;
+        let hash = crate::history::hashes::hash_at(catalog, origin, log, at)?;
+        let snapshot = Snapshot {
+            reducer: self.0.name().to_owned(),
+            version: self.0.version(),
+            head: Head { next: at, hash },
+            state: put_cut(catalog.log(), &encoded)?,
+            refers: self.0.refers(&state),
+        };
+        let content = snapshot.encode();
+        let chunk = match put_content(catalog.log(), &content)?.chunks.as_slice() {
+            [chunk] => *chunk,
+            // A state of many gigabytes: its list of chunks does not fit into one.
+            _ => return Ok(false),
+        };
+        // Nothing is synced: what a crash takes of a snapshot is found when it is read.
+        let prefix = keys::snapshots(log.task, lineage, self.0.name(), self.0.version());
+        let name = keys::with_offset(&prefix, at);
+        let note = SnapshotNote { chunk, size, log_bytes: bytes, erased, check: [0; 16] };
+        let note = note.sealed(&name, catalog.key());
+        catalog.snapshot_made(log, size);
+        catalog.log().put_note(name, note.encode())?;
+        Ok(true)
+    }
+
+    fn id(&self) -> (&str, u32) {
+        (self.0.name(), self.0.version())
+    }
+
+    fn kept(&self, catalog: &Catalog, (task, lineage, offset): Place) -> Result<ReducerState> {
+        let state = state_at(catalog, &self.0, task, lineage, offset)?;
+        Ok(ReducerState {
+            reducer: self.0.name().to_owned(),
+            version: self.0.version(),
+            state: put_cut(catalog.log(), &self.0.encode(&state)?)?,
+            refers: self.0.refers(&state),
+        })
+    }
+
+    fn check_snapshots(&self, catalog: &Catalog, log: LogId) -> Result<Vec<(Vec<u8>, Error)>> {
+        let milepost_codec::LogKind::Lineage(lineage) = log.kind else {
+            return Ok(Vec::new());
+        };
+        let (reducer, chunks) = (&self.0, LogChunks::folding(catalog, log.task));
+        let prefix = keys::snapshots(log.task, lineage, reducer.name(), reducer.version());
+        let ancestry = Ancestry::of(catalog, log.task, lineage)?;
+        let end = keys::after_prefix(&prefix);
+        let begin = keys::with_offset(&prefix, ancestry.begin());
+        let (mut from, mut state) = beginning(catalog, reducer, &ancestry)?;
+        let mut wrong = Vec::new();
+        for (name, value) in catalog.log().scan(&begin, &end, false, usize::MAX)? {
+            let at = keys::tail_u64(&name);
+            let events = Events::new(catalog, log.task, lineage, from..at)?;
+            state = fold(reducer, state, events, &chunks)?;
+            from = at;
+            let expected = reducer.encode(&state)?;
+            let note = SnapshotNote::decode(&value)?;
+            if note.erased != catalog.erased_count(log.task) {
+                // An event was erased since: nobody uses it.
+                continue;
+            }
+            let checked = content(catalog, reducer, &name, &value).and_then(|found| {
+                if found == expected {
+                    return Ok(());
+                }
+                let expected = blake3::hash(&expected).to_hex();
+                let place = format!("snapshot of {log} at offset {at}");
+                Err(Error::corrupt(place, expected, blake3::hash(&found).to_hex()))
+            });
+            if let Err(error) = checked {
+                wrong.push((name, error));
+            }
+        }
+        Ok(wrong)
+    }
+}
+
+/// Cuts a content by itself and stores the pieces.
+fn put_cut(log: &Arc<dyn Log>, content: &[u8]) -> Result<ChunkList> {
+    let mut chunks = Vec::new();
+    for cut in FastCDC::new(content, CUT_MIN, CUT_AVG, CUT_MAX) {
+        let piece = content.get(cut.offset..cut.offset + cut.length).unwrap_or_default();
+        chunks.push(log.put_chunk(piece, false)?);
+    }
+    Ok(ChunkList { len: content.len() as u64, chunks })
+}
+
+/// The state of a lineage before the event at `offset`. Chunks of a state that are damaged change no
+/// answer: a fold from zero stores them again.
+pub(crate) fn state_at<R: Reducer>(
+    catalog: &Catalog,
+    reducer: &R,
+    task: TaskNo,
+    lineage: LineageId,
+    offset: Offset,
+) -> Result<R::State> {
+    state_from(catalog, reducer, (task, lineage, offset), None)
+}
+
+/// The same, with a state at an offset before it that is known. Where a chunk is damaged it is not used,
+/// as little as a snapshot.
+pub(crate) fn state_from<R: Reducer>(
+    catalog: &Catalog,
+    reducer: &R,
+    (task, lineage, offset): (TaskNo, LineageId, Offset),
+    mut seed: Option<(Offset, R::State)>,
+) -> Result<R::State> {
+    loop {
+        let (found, damaged) = catalog.log().damaged_chunks();
+        // While a chunk is damaged no snapshot is preferred, since each may refer to it.
+        let from_zero = damaged > 0;
+        let begin = Ancestry::of(catalog, task, lineage)?.begin();
+        let seed = seed.take().filter(|(at, _)| !from_zero && *at >= begin);
+        match fold_to(catalog, reducer, task, lineage, offset, from_zero, seed) {
+            Err(_) if catalog.log().damaged_chunks().0 > found => {}
+            // The body of an event is damaged: a snapshot behind it may do.
+            Err(_) if from_zero => {
+                return fold_to(catalog, reducer, task, lineage, offset, false, None);
+            }
+            done => return done,
+        }
+    }
+}
+
+fn fold_to<R: Reducer>(
+    catalog: &Catalog,
+    reducer: &R,
+    task: TaskNo,
+    lineage: LineageId,
+    offset: Offset,
+    from_zero: bool,
+    seed: Option<(Offset, R::State)>,
+) -> Result<R::State> {
+    let snapshot = match (from_zero, seed) {
+        (true, _) => None,
+        (false, Some(seed)) => Some(seed),
+        (false, None) => nearest(catalog, reducer, task, lineage, offset)?,
+    };
+    let ancestry = Ancestry::of(catalog, task, lineage)?;
+    ancestry.check(offset)?;
+    let (from, state) = match snapshot {
+        Some((from, state)) => (from, state),
+        None => beginning(catalog, reducer, &ancestry)?,
+    };
+    let chunks = LogChunks::folding(catalog, task);
+    let events = Events::new(catalog, task, lineage, from..offset)?;
+    if let Some(short) = offset.checked_sub(1).filter(|last| !events.reaches(*last)) {
+        return Err(Error::invalid(format!("offset {} is past the head", short + 1)));
+    }
+    fold(reducer, state, events, &chunks)
+}
+
+/// What a fold begins with: nothing, or the state of the base where the history was trimmed.
+pub(crate) fn beginning<R: Reducer>(
+    catalog: &Catalog,
+    reducer: &R,
+    ancestry: &Ancestry,
+) -> Result<(Offset, R::State)> {
+    match ancestry.base() {
+        Some((_, entry)) => Ok((entry.head.next, base::state(catalog, reducer, &entry)?)),
+        None => Ok((0, reducer.initial())),
+    }
+}
+
+/// The newest snapshot at or before an offset, of the lineage or an ancestor. One that is damaged
+/// is as good as none: the one before it is taken.
+fn nearest<R: Reducer>(
+    catalog: &Catalog,
+    reducer: &R,
+    task: TaskNo,
+    lineage: LineageId,
+    offset: Offset,
+) -> Result<Option<(Offset, R::State)>> {
+    let ancestry = Ancestry::of(catalog, task, lineage)?;
+    let name = keys::snapshots(task, lineage, reducer.name(), reducer.version());
+    let snapshots = Inherited {
+        ancestry: &ancestry,
+        prefix: &keys::of_task(Kind::Snapshot, task),
+        middle: name.last_chunk::<8>().map_or(&[][..], |id| id),
+        before: offset,
+        // A snapshot at a fork offset is the parent's.
+        inclusive: true,
+    };
+    snapshots.newest(catalog.log().as_ref(), &mut |_, at, key, value| {
+        let erased = catalog.erased_count(task);
+        if SnapshotNote::decode(value).is_ok_and(|note| note.erased != erased) {
+            return Ok(None);
+        }
+        match load(catalog, reducer, key, value) {
+            Ok(state) => Ok(Some((at, state))),
+            Err(e) if e.kind() == ErrorKind::Unavailable => Err(e),
+            Err(_) => Ok(None),
+        }
+    })
+}
+
+fn load<R: Reducer>(catalog: &Catalog, reducer: &R, name: &[u8], note: &[u8]) -> Result<R::State> {
+    reducer.decode(&content(catalog, reducer, name, note)?)
+}
+
+/// The encoded state of a snapshot, by its note.
+fn content<R: Reducer>(
+    catalog: &Catalog,
+    reducer: &R,
+    name: &[u8],
+    note: &[u8],
+) -> Result<Vec<u8>> {
+    let note = SnapshotNote::unseal(name, note, catalog.key())?;
+    let log = catalog.log();
+    let content = log.get_chunk(&note.chunk)?;
+    let content = content.ok_or_else(|| Error::corrupt("snapshot", "its chunk", "nothing"))?;
+    let snapshot = Snapshot::decode(&content)?;
+    let found = (snapshot.head.next, snapshot.reducer.as_str(), snapshot.version);
+    let expected = (keys::tail_u64(name), reducer.name(), reducer.version());
+    if found != expected {
+        let (expected, found) = (format!("{expected:?}"), format!("{found:?}"));
+        return Err(Error::corrupt("snapshot", expected, found));
+    }
+    read_chunks(log, &snapshot.state)
+}

@@ -1,0 +1,167 @@
+//! What a store holds, in numbers.
+
+use std::collections::{BTreeMap, HashMap};
+
+use milepost_codec::{LogId, LogKind, Offset, Result, Seq, TaskNo};
+use milepost_store::index::keys::{self, Kind};
+use milepost_store::index::{BaseEntry, LineageEntry, LogHead, Tally, TaskEntry};
+use milepost_store::log::DiskBytes;
+
+use crate::history::catalog::Catalog;
+use crate::history::kept::KeptStates;
+
+/// What a store holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Tasks.
+    pub tasks: u64,
+    /// Lineages of all tasks.
+    pub lineages: u64,
+    /// Events of all lineages, each counted where it was appended.
+    pub events: u64,
+    /// Checkpoints.
+    pub checkpoints: u64,
+    /// Snapshots of states: what may be deleted without changing an answer.
+    pub snapshots: u64,
+    /// Bytes of the events' records.
+    pub event_bytes: u64,
+    /// The last commit.
+    pub seq: Seq,
+    /// The last commit that is where it stays.
+    pub applied: Seq,
+    /// The last commit in the anchor that is kept up to date; 0 where none is.
+    pub anchored: Seq,
+    /// Commits that opening took back from the journal.
+    pub recovered: u64,
+    /// Whether the journal ended in bytes that are no commit when it was opened: a write that was
+    /// cut short, which nobody was told of, or damage at the very end.
+    pub torn: bool,
+    /// What it takes on disk.
+    pub disk: DiskBytes,
+    /// States of checkpoints that are kept in memory.
+    pub kept: KeptStates,
+}
+
+/// What one task holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TaskStats {
+    /// The task.
+    pub task: String,
+    /// Its number in the store.
+    pub no: TaskNo,
+    /// Whose it is.
+    pub user: String,
+    /// Its lineages, those that retention dropped not counted.
+    pub lineages: u64,
+    /// Events of all its lineages, each counted where it was appended.
+    pub events: u64,
+    /// Its checkpoints.
+    pub checkpoints: u64,
+    /// Bytes of its events' records; about, where a lineage was trimmed since the last compaction.
+    pub bytes: u64,
+    /// About how many bytes that takes on disk: its share of what the store takes.
+    pub disk: u64,
+}
+
+impl Catalog {
+    /// Returns what each task holds, or each of one user's, in the order they were started.
+    pub(crate) fn task_stats(&self, user: Option<&str>) -> Result<Vec<TaskStats>> {
+        let mut tasks = by_task(self)?;
+        let all: u64 = tasks.values().map(|task| task.bytes).sum();
+        let disk = self.log().disk_bytes()?;
+        let data = disk.archive + disk.sled + disk.packs;
+        for task in tasks.values_mut() {
+            task.disk = share(data, task.bytes, all);
+        }
+        let mut found: Vec<_> = tasks.into_values().collect();
+        found.retain(|task| user.is_none_or(|user| task.user == user));
+        Ok(found)
+    }
+}
+
+fn share(whole: u64, part: u64, of: u64) -> u64 {
+    match of {
+        0 => 0,
+        of => (u128::from(whole) * u128::from(part) / u128::from(of)) as u64,
+    }
+}
+
+/// What each task holds that is not deleted.
+fn by_task(catalog: &Catalog) -> Result<BTreeMap<TaskNo, TaskStats>> {
+    let mut tasks: BTreeMap<TaskNo, TaskStats> = BTreeMap::new();
+    catalog.log().walk(&keys::all(Kind::Task), &mut |key, value| {
+        let entry = TaskEntry::decode(value)?;
+        if entry.deleted_us.is_none() {
+            let no = TaskNo(keys::first_u64(key));
+            let task = TaskStats { task: entry.name, no, user: entry.user, ..TaskStats::default() };
+            tasks.insert(no, task);
+        }
+        Ok(())
+    })?;
+    let mut dropping = Vec::new();
+    catalog.log().walk(&keys::all(Kind::Tally), &mut |key, value| {
+        let no = TaskNo(keys::first_u64(key));
+        if let Some(task) = tasks.get_mut(&no) {
+            let tally = Tally::decode(value)?;
+            task.checkpoints = tally.marks;
+            dropping.extend((tally.dropped > 0).then_some(no));
+        }
+        Ok(())
+    })?;
+    let gone = retained(catalog, &dropping)?;
+    catalog.log().walk(&keys::all(Kind::Head), &mut |key, value| {
+        let log = keys::log_of(key);
+        if let (LogKind::Lineage(_), Some(task)) = (log.kind, tasks.get_mut(&log.task)) {
+            let head = LogHead::decode(value)?;
+            let begin = gone.get(&log).copied().unwrap_or_default();
+            if begin < Offset::MAX {
+                let all = head.head.next - head.start;
+                let left = head.head.next.saturating_sub(begin.max(head.start));
+                task.lineages += 1;
+                task.events += left;
+                task.bytes += share(head.bytes, left, all);
+            }
+        }
+        Ok(())
+    })?;
+    Ok(tasks)
+}
+
+/// Where lineages begin that retention let go of a part of; behind all of it for those it dropped, of
+/// which these tasks have some.
+fn retained(catalog: &Catalog, dropping: &[TaskNo]) -> Result<HashMap<LogId, Offset>> {
+    let mut begins = HashMap::new();
+    catalog.log().walk(&keys::all(Kind::Base), &mut |key, value| {
+        begins.insert(keys::log_of(key), BaseEntry::decode(value)?.head.next);
+        Ok(())
+    })?;
+    for task in dropping {
+        let prefix = keys::of_task(Kind::Lineage, *task);
+        let end = keys::after_prefix(&prefix);
+        for (key, value) in catalog.log().scan(&prefix, &end, false, usize::MAX)? {
+            if LineageEntry::decode(&value)?.dropped {
+                begins.insert(keys::log_of(&key), Offset::MAX);
+            }
+        }
+    }
+    Ok(begins)
+}
+
+/// Counts tasks, lineages, events and checkpoints from the index.
+pub(crate) fn count(catalog: &Catalog) -> Result<Stats> {
+    let mut stats = Stats::default();
+    for task in by_task(catalog)?.into_values() {
+        stats.tasks += 1;
+        stats.lineages += task.lineages;
+        stats.events += task.events;
+        stats.checkpoints += task.checkpoints;
+        stats.event_bytes += task.bytes;
+    }
+    catalog.log().walk(&keys::all(Kind::Snapshot), &mut |_, _| {
+        stats.snapshots += 1;
+        Ok(())
+    })?;
+    Ok(stats)
+}

@@ -1,0 +1,419 @@
+//! A range of one log: its chain computed again, and what its records refer to.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use milepost_codec::{
+    Body, BodyForm, Chain, ChunkId, ChunkList, Control, Error, Hash, Head, LogId, LogKind, Offset,
+    Origin, RecordRef, Result, Seq, checkpoint_id,
+};
+use milepost_replay::Verifier;
+use milepost_store::digest::Digest;
+use milepost_store::index::keys::Kind;
+use milepost_store::index::{Before, Indexed, index_record};
+use milepost_store::live::{Live, LiveSection};
+use milepost_store::log::{IndexPut, Stretch};
+
+use super::Fault;
+use super::captures::Named;
+use crate::history::catalog::Catalog;
+
+/// Records of a log, from the first stretch that begins in them to the last.
+pub(super) struct Range<'a> {
+    pub(super) catalog: &'a Catalog,
+    pub(super) id: LogId,
+    pub(super) from: Offset,
+    pub(super) to: Offset,
+    /// The head when the verification began: what came since is not looked at.
+    pub(super) limit: Offset,
+    pub(super) until: Seq,
+    /// Where the log begins since it was trimmed: what is before it is gone for all but the files.
+    pub(super) begin: Offset,
+    pub(super) live: &'a Live,
+}
+
+/// What was found in a range.
+#[derive(Debug, Default)]
+pub(super) struct Ranged {
+    pub(super) from: Offset,
+    /// Where its first stretch begins and its last ends; nothing where none begins in it.
+    pub(super) span: Option<(Head, Head)>,
+    pub(super) events: u64,
+    pub(super) bytes: u64,
+    pub(super) blocks: u64,
+    pub(super) checkpoints: u64,
+    /// Workspaces that were captured in it.
+    pub(super) captures: Vec<Named>,
+    /// Checkpoints that are listed.
+    pub(super) listed: Vec<Offset>,
+    /// Checkpoints that have no entry: retention has to account for them.
+    pub(super) unlisted: Vec<Offset>,
+    /// Entries of the index that follow from it, by kind.
+    pub(super) entries: Box<Kinds>,
+    /// The digest of its sections, of commits up to the last that is compared.
+    pub(super) sections: Digest,
+    pub(super) faults: Vec<Fault>,
+    /// Whether it could not be read to its end.
+    pub(super) broken: bool,
+}
+
+/// A number for each kind of entry.
+#[derive(Debug)]
+pub(super) struct Kinds([u64; 256]);
+
+impl Default for Kinds {
+    fn default() -> Self {
+        Self([0; 256])
+    }
+}
+
+impl std::ops::Deref for Kinds {
+    type Target = [u64; 256];
+    fn deref(&self) -> &[u64; 256] {
+        &self.0
+    }
+}
+
+impl Ranged {
+    pub(super) fn failed(error: Error) -> Self {
+        Self { faults: vec![Fault::of("index", &error)], broken: true, ..Self::default() }
+    }
+}
+
+impl Range<'_> {
+    pub(super) fn verify(&self, origin: Origin) -> Ranged {
+        let mut ranged = Ranged { from: self.from, ..Ranged::default() };
+        if let Err(error) = self.walk(origin, &mut ranged) {
+            ranged.faults.push(Fault::of(self.id, &error));
+            ranged.broken = true;
+        }
+        ranged
+    }
+
+    fn walk(&self, origin: Origin, ranged: &mut Ranged) -> Result<()> {
+        let chain = self.catalog.chain(origin, self.id);
+        let mut at = self.from;
+        let mut verifier: Option<Verifier> = None;
+        while at < self.to {
+            let stretch = self.catalog.log().stretch(self.id, at)?;
+            let stretch = stretch.ok_or_else(|| {
+                Error::corrupt(self.id.to_string(), format!("offset {at}"), "nothing")
+            })?;
+            let from = match &mut verifier {
+                // One that begins before is the range's before.
+                None if stretch.first < self.from => {
+                    at = stretch.end();
+                    continue;
+                }
+                None => {
+                    let start = Head { next: stretch.first, hash: stretch.prev };
+                    ranged.span = Some((start, start));
+                    verifier = Some(Verifier::new(chain, start));
+                    0
+                }
+                Some(verifier) => self.follow(chain, verifier, &stretch)?,
+            };
+            let Some(verifier) = verifier.as_mut() else {
+                break;
+            };
+            self.sections(origin, verifier, &stretch, from, ranged)?;
+            ranged.blocks += 1;
+            at = verifier.head().next;
+            if let Some((_, end)) = &mut ranged.span {
+                *end = verifier.head();
+            }
+        }
+        Ok(())
+    }
+
+    /// How many sections of a stretch were seen already: the applier may have packed them into one block
+    /// with what comes next.
+    fn follow(&self, chain: Chain, verifier: &Verifier, stretch: &Stretch) -> Result<usize> {
+        let mut skipped = Verifier::new(chain, Head { next: stretch.first, hash: stretch.prev });
+        let mut count = 0;
+        for section in stretch.sections() {
+            if skipped.head().next >= verifier.head().next {
+                break;
+            }
+            skipped.section(skipped.head().next, &section?)?;
+            count += 1;
+        }
+        if skipped.head() == verifier.head() {
+            return Ok(count);
+        }
+        let name = |head: Head| format!("offset {} after {}", head.next, head.hash);
+        Err(Error::corrupt(self.id.to_string(), name(verifier.head()), name(skipped.head())))
+    }
+
+    fn sections(
+        &self,
+        origin: Origin,
+        verifier: &mut Verifier,
+        stretch: &Stretch,
+        skip: usize,
+        ranged: &mut Ranged,
+    ) -> Result<()> {
+        for (n, section) in stretch.sections_and_bytes().enumerate() {
+            let (section, bytes) = section?;
+            if n < skip {
+                continue;
+            }
+            let first = verifier.head().next;
+            if first >= self.limit {
+                break;
+            }
+            if section.seq <= self.until {
+                let place = milepost_store::log::place;
+                match self.live.part(self.id, first, &section)? {
+                    LiveSection::Nothing => {}
+                    LiveSection::Whole => ranged.sections.add(&place(first), bytes),
+                    LiveSection::Other(first, bytes) => ranged.sections.add(&place(first), &bytes),
+                }
+            }
+            ranged.events += u64::from(section.count);
+            ranged.bytes += section.records.len() as u64;
+            let (mut puts, mut marks, mut faults) = (Vec::new(), Vec::new(), Vec::new());
+            let captures = RefCell::new(Vec::new());
+            verifier.section_with(first, &section, &mut |offset, record, before, _| {
+                self.check_base(offset, before)?;
+                let record = Placed {
+                    range: self,
+                    origin,
+                    offset,
+                    seq: section.seq,
+                    record,
+                    before,
+                    captures: &captures,
+                };
+                // What a record refers to may be damaged, and its chain whole.
+                match record.check(&mut puts) {
+                    Ok(None) => {}
+                    Ok(Some(entries)) => marks.push((offset, entries)),
+                    Err(error) => {
+                        faults.push(Fault::of_event(self.id, offset, &error));
+                    }
+                }
+                Ok(())
+            })?;
+            ranged.checkpoints += marks.len() as u64;
+            ranged.captures.append(&mut captures.into_inner());
+            ranged.faults.append(&mut faults);
+            for (offset, entries) in marks {
+                if self.is_listed(&entries)? {
+                    ranged.listed.push(offset);
+                    puts.extend(entries);
+                } else {
+                    ranged.unlisted.push(offset);
+                }
+            }
+            self.entries(&puts, ranged)?;
+        }
+        Ok(())
+    }
+
+    /// The chain leads to the base that stands for what is before it.
+    fn check_base(&self, offset: Offset, hash: &Hash) -> Result<()> {
+        match self.live.base(self.id) {
+            Some(base) if base.next == offset && base.hash != *hash => Err(Error::corrupt(
+                format!("base of {} at offset {offset}", self.id),
+                *hash,
+                base.hash,
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a checkpoint has any entry.
+    fn is_listed(&self, entries: &[IndexPut]) -> Result<bool> {
+        for (key, _) in entries {
+            if self.catalog.log().get(key)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Compares entries that follow from records with those that are stored.
+    fn entries(&self, puts: &[IndexPut], ranged: &mut Ranged) -> Result<()> {
+        for (key, value) in puts {
+            let found = self.catalog.log().get(key)?;
+            if found != *value {
+                let kind = key.first().copied().unwrap_or_default();
+                let found = if found.is_some() { "another" } else { "none" };
+                let error = Error::corrupt(
+                    format!("index of {}", self.id),
+                    format!("the entry of kind {kind} that follows from an event"),
+                    found,
+                );
+                ranged.faults.push(Fault::of(self.id, &error));
+            }
+            if let Some(count) =
+                key.first().and_then(|kind| ranged.entries.0.get_mut(*kind as usize))
+            {
+                *count += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A record in its place.
+struct Placed<'a> {
+    range: &'a Range<'a>,
+    origin: Origin,
+    offset: Offset,
+    seq: Seq,
+    record: &'a RecordRef<'a>,
+    before: &'a Hash,
+    /// Where captured workspaces are put.
+    captures: &'a RefCell<Vec<Named>>,
+}
+
+impl Placed<'_> {
+    /// Checks what a record refers to, and adds the entries that follow from it; gives those of a
+    /// checkpoint where it is one. What follows from a control log is seen in the order of all of it.
+    fn check(&self, puts: &mut Vec<IndexPut>) -> Result<Option<Vec<IndexPut>>> {
+        let (catalog, id, record) = (self.range.catalog, self.range.id, self.record);
+        let header = record.header()?;
+        if record.form == BodyForm::Chunked {
+            let list = ChunkList::decode(record.payload)?;
+            let content = crate::history::read::read_chunks(catalog.log(), &list)?;
+            Body::decode(header.kind, &content)?;
+        }
+        if record.form == BodyForm::Erased && !self.range.live.is_erased(id, self.offset) {
+            return Err(Error::corrupt(
+                "its body",
+                "a body, or an event that erased it",
+                "an erased one",
+            ));
+        }
+        let payload = (record.form == BodyForm::Inline).then_some(record.payload);
+        if matches!(id.kind, LogKind::Control) {
+            return match payload {
+                Some(payload) => Control::decode(header.kind, payload).map(|_| None),
+                None => Ok(None),
+            };
+        }
+        if let (16, Some(payload), true) = (header.kind, payload, self.offset >= self.range.begin)
+            && let Body::WorkspaceCaptured(captured) = Body::decode(header.kind, payload)?
+        {
+            self.captures.borrow_mut().push(Named {
+                log: id,
+                offset: self.offset,
+                root: ChunkId(captured.root.0),
+            });
+        }
+        let marks = header.kind == 17 && payload.is_some();
+        if (!marks && header.key.is_none()) || self.offset < self.range.begin {
+            return Ok(None);
+        }
+        let mut found = Vec::new();
+        index_record(
+            &Indexed {
+                log: id,
+                origin: self.origin,
+                offset: self.offset,
+                before: *self.before,
+                seq: self.seq,
+                header: &header,
+                payload,
+            },
+            &mut Before { entry: &|_| Ok(None), tallies: &mut HashMap::new() },
+            &mut found,
+        )?;
+        // How many there are is compared with what is listed.
+        found.retain(|(key, _)| key.first() != Some(&(Kind::Tally as u8)));
+        if self.range.live.is_gone(id) {
+            self.retain_own(&mut found)?;
+        }
+        if !marks {
+            puts.append(&mut found);
+            return Ok(None);
+        }
+        let (LogKind::Lineage(lineage), Some(payload)) = (id.kind, payload) else {
+            return Ok(None);
+        };
+        let Body::CheckpointMarked(mark) = Body::decode(header.kind, payload)? else {
+            return Ok(None);
+        };
+        if let Some(at) = mark.at {
+            let ancestry = crate::history::read::Ancestry::of(catalog, id.task, lineage)?;
+            if at.next < ancestry.begin() {
+                return Ok(Some(found));
+            }
+            let owner = ancestry.hash_owner(at.next).unwrap_or(lineage);
+            let log = LogId::lineage(id.task, owner);
+            let hash = crate::history::hashes::hash_at(catalog, self.origin, log, at.next)?;
+            if hash != at.hash {
+                let head = Head { next: self.offset, hash: *self.before };
+                let digest = checkpoint_id(self.origin, lineage, head, header.time_us, &mark);
+                let place = format!("checkpoint {digest} of {id} at offset {}", self.offset);
+                return Err(Error::corrupt(place, hash, at.hash));
+            }
+        }
+        Ok(Some(found))
+    }
+
+    /// What is gone may have come in again by an import, with the ids that its checkpoints had: those
+    /// name the new ones.
+    fn retain_own(&self, found: &mut Vec<IndexPut>) -> Result<()> {
+        let of_ids = |(key, _): &IndexPut| key.first() == Some(&(Kind::MarkId as u8));
+        let Some(at) = found.iter().position(of_ids) else {
+            return Ok(());
+        };
+        let (key, value) = found.swap_remove(at);
+        if self.range.catalog.log().get(&key)? == value {
+            found.push((key, value));
+        }
+        Ok(())
+    }
+}
+
+/// The hash a log begins with: its root's, its parent's at the fork, or its base's.
+pub(super) fn start_hash(
+    catalog: &Catalog,
+    origin: Origin,
+    id: LogId,
+    start: Offset,
+) -> Result<Hash> {
+    let chain = catalog.chain(origin, id);
+    let LogKind::Lineage(lineage) = id.kind else {
+        return Ok(chain.root());
+    };
+    let entry = catalog.lineage_ever(id.task, lineage)?;
+    let (parent, base) = (entry.parent, catalog.base(id.task, lineage)?);
+    if let Some(base) = base.filter(|base| base.head.next == start) {
+        return Ok(base.head.hash);
+    }
+    // What is left of a lineage that was dropped, or trimmed again, begins where an earlier base was. It
+    // is gone for all but the files, and the chain from there to the base is checked.
+    if (base.is_some() || entry.dropped) && start > parent.map_or(0, |parent| parent.offset) {
+        let stretch = catalog.log().stretch(id, start)?;
+        return Ok(stretch.map_or_else(|| chain.root(), |stretch| stretch.prev));
+    }
+    let Some(parent) = parent else {
+        return Ok(chain.root());
+    };
+    let cut = catalog.base(id.task, parent.lineage)?.is_some()
+        || catalog.lineage_ever(id.task, parent.lineage)?.dropped;
+    let log = LogId::lineage(id.task, parent.lineage);
+    let start = catalog.log().head(log)?.map_or(Offset::MAX, |head| head.start);
+    if cut && start >= parent.offset {
+        // What it forked from is gone: its own beginning is what there is.
+        return Ok(parent.hash);
+    }
+    let log = match cut {
+        true => log,
+        false => {
+            let ancestry = crate::history::read::Ancestry::of(catalog, id.task, parent.lineage)?;
+            let owner = ancestry.hash_owner(parent.offset);
+            LogId::lineage(id.task, owner.unwrap_or(parent.lineage))
+        }
+    };
+    let hash = crate::history::hashes::hash_at(catalog, origin, log, parent.offset)?;
+    if hash != parent.hash {
+        let place = format!("{id}, fork at {}", parent.offset);
+        return Err(Error::corrupt(place, hash, parent.hash));
+    }
+    Ok(hash)
+}

@@ -1,0 +1,64 @@
+//! The other copy: what the journal and its archive hold, compared section by section with what the
+//! chains were computed over.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use milepost_codec::{LogId, Result, Seq};
+use milepost_store::live::{Live, LiveSection};
+use milepost_store::log::{Fault, Remedy, Sections, StorageCheck};
+
+use crate::history::catalog::Catalog;
+
+/// Reads logs in which the copies differ again, and says where they do.
+pub(super) fn locate(
+    catalog: &Catalog,
+    until: Seq,
+    differ: &HashSet<LogId>,
+    faults: &mut Vec<Fault>,
+) -> Result<()> {
+    let live = Arc::new(Live::of(catalog.log().as_ref())?);
+    let mut check = StorageCheck::new(until, Arc::clone(&live));
+    check.copy = Some(Sections { wanted: differ.clone(), found: HashMap::new() });
+    catalog.log().check_storage(&mut check)?;
+    let copy = check.copy.unwrap_or_default();
+    for id in differ {
+        let theirs = copy.found.get(id).cloned().unwrap_or_default();
+        let mut mine = BTreeMap::new();
+        let Some(head) = catalog.log().head(*id)? else {
+            continue;
+        };
+        let mut at = head.start;
+        while at < head.head.next {
+            let Some(stretch) = catalog.log().stretch(*id, at)? else {
+                break;
+            };
+            let mut first = stretch.first;
+            for section in stretch.sections_and_bytes() {
+                let (section, bytes) = section?;
+                if section.seq <= until {
+                    let hashed = |bytes: &[u8]| (section.seq, blake3::hash(bytes));
+                    match live.part(*id, first, &section)? {
+                        LiveSection::Nothing => {}
+                        LiveSection::Whole => drop(mine.insert(first, hashed(bytes))),
+                        LiveSection::Other(at, bytes) => drop(mine.insert(at, hashed(&bytes))),
+                    }
+                }
+                first += u64::from(section.count);
+            }
+            at = stretch.end();
+        }
+        let first = mine.iter().chain(&theirs).filter_map(|(offset, found)| {
+            let same = mine.get(offset) == theirs.get(offset);
+            (!same).then_some((*offset, found.0))
+        });
+        if let Some((offset, seq)) = first.min() {
+            let message = format!(
+                "the two copies differ from offset {offset} on: what archive and journal have of \
+                 commit {seq} is not what the blocks have"
+            );
+            faults.push(Fault::new(format!("{id} at offset {offset}"), message, Remedy::Archive));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,513 @@
+//! Verification: every chain computed again, every copy compared, every entry of the index, every
+//! checkpoint's digest, every snapshot and every file.
+//!
+//! ```text
+//! report.rs    what is wrong, and what it can be mended by
+//! chain.rs     a range of one log: its chain, its marks, its index entries, its sections
+//! control.rs   what follows from control logs, as all of it left the index
+//! captures.rs  captured workspaces, and what they need
+//! copies.rs    what the other copy holds, to be compared
+//! ```
+
+mod captures;
+mod chain;
+mod control;
+mod copies;
+mod report;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use milepost_codec::{Error, Head, LogId, LogKind, Offset, Origin, Result, Seq, Snapshot, TaskNo};
+use milepost_store::digest::Digest;
+use milepost_store::index::keys::{self, Kind};
+use milepost_store::index::{LogHead, MarkPlace, SnapshotNote};
+use milepost_store::live::Live;
+use milepost_store::log::{Fault, Remedy, StorageCheck};
+
+use self::chain::{Range, Ranged};
+pub use self::report::VerifyReport;
+use crate::history::catalog::Catalog;
+use crate::history::state::DynReducer;
+
+/// Events of one log that are verified together, so that the parts of a long log are verified side
+/// by side.
+const RANGE: u64 = 1 << 14;
+
+/// A log to be verified.
+#[derive(Debug, Clone, Copy)]
+struct Target {
+    id: LogId,
+    head: LogHead,
+}
+
+/// Runs of a verification beside which content is withdrawn, at most.
+const RUNS: usize = 4;
+
+/// Verifies one task, or all and the store's own log and files. `progress` is told how many events
+/// were seen, and how many there are. A fault that is found while content is withdrawn, or leaves
+/// the disk, may be of what has gone since: then all is verified again.
+pub(crate) fn verify(
+    catalog: &Catalog,
+    store: Origin,
+    task: Option<TaskNo>,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<VerifyReport> {
+    let mut runs = 1;
+    loop {
+        let before = catalog.withdrawals();
+        catalog.log().forget_unpacked();
+        let mut verification = Verification::new(catalog, store, task)?;
+        verification.run(progress);
+        let report = verification.finish()?;
+        catalog.log().check_unmoved()?;
+        if report.is_clean() || runs == RUNS || catalog.withdrawals() == before {
+            return Ok(report);
+        }
+        runs += 1;
+    }
+}
+
+/// Folds every lineage from its beginning, by each reducer, and compares the states with the
+/// snapshots.
+pub(crate) fn verify_states(
+    catalog: &Catalog,
+    reducers: &[Arc<dyn DynReducer>],
+    task: Option<TaskNo>,
+) -> Result<Vec<Fault>> {
+    let prefix = match task {
+        Some(task) => keys::of_task(Kind::Head, task),
+        None => keys::all(Kind::Head),
+    };
+    let heads = (catalog.log()).scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)?;
+    let mut faults = Vec::new();
+    let live = Live::of(catalog.log().as_ref())?;
+    for (key, _) in heads {
+        let log = keys::log_of(&key);
+        if live.is_gone(log) {
+            continue;
+        }
+        for reducer in reducers {
+            match reducer.check_snapshots(catalog, log) {
+                Ok(wrong) => faults.extend(
+                    wrong
+                        .into_iter()
+                        .map(|(name, error)| Fault::of(log, &error).mended_by(Remedy::Note(name))),
+                ),
+                Err(error) => faults.push(Fault::of(log, &error)),
+            }
+        }
+    }
+    Ok(faults)
+}
+
+struct Verification<'a> {
+    catalog: &'a Catalog,
+    store: Origin,
+    /// The one task that was asked for.
+    task: Option<TaskNo>,
+    whole: bool,
+    /// Commits up to here are compared with the other copy.
+    until: Seq,
+    targets: Vec<Target>,
+    work: Vec<Work>,
+    report: VerifyReport,
+    /// What was found of each log, by the first offset of each range.
+    ranged: HashMap<LogId, BTreeMap<Offset, Ranged>>,
+    storage: StorageCheck,
+    live: Arc<Live>,
+}
+
+/// A piece of work.
+#[derive(Debug, Clone, Copy)]
+enum Work {
+    /// The files that only the log knows, and the other copy in them.
+    Storage,
+    /// Events of a log from one offset to another, and the log's head.
+    Range(LogId, Offset, Offset, Offset),
+    Snapshots(LogId),
+}
+
+/// What came of it.
+enum Done {
+    Storage(Result<()>, Box<StorageCheck>),
+    Range(LogId, Box<Ranged>),
+    Snapshots(u64, Vec<Fault>),
+}
+
+impl<'a> Verification<'a> {
+    fn new(catalog: &'a Catalog, store: Origin, task: Option<TaskNo>) -> Result<Self> {
+        let until = catalog.log().seq();
+        let prefix = match task {
+            Some(task) => keys::of_task(Kind::Head, task),
+            None => keys::all(Kind::Head),
+        };
+        let end = keys::after_prefix(&prefix);
+        let (mut targets, mut work) = (Vec::new(), Vec::new());
+        if task.is_none() {
+            work.push(Work::Storage);
+        }
+        let mut report = VerifyReport::default();
+        let live = Arc::new(Live::of(catalog.log().as_ref())?);
+        for (key, value) in catalog.log().scan(&prefix, &end, false, usize::MAX)? {
+            let (id, head) = (keys::log_of(&key), LogHead::decode(&value)?);
+            if live.is_given_up(id.task) {
+                continue;
+            }
+            match id.kind {
+                LogKind::Control => report.tasks += u64::from(id.task != TaskNo::STORE),
+                LogKind::Lineage(_) => report.lineages += 1,
+            }
+            let mut from = head.start;
+            while from < head.head.next {
+                let to = from.saturating_add(RANGE).min(head.head.next);
+                work.push(Work::Range(id, from, to, head.head.next));
+                from = to;
+            }
+            if let LogKind::Lineage(_) = id.kind {
+                work.push(Work::Snapshots(id));
+            }
+            targets.push(Target { id, head });
+        }
+        Ok(Self {
+            catalog,
+            store,
+            task,
+            whole: task.is_none(),
+            until,
+            targets,
+            work,
+            report,
+            ranged: HashMap::new(),
+            storage: StorageCheck::new(until, Arc::clone(&live)),
+            live,
+        })
+    }
+
+    /// Does all work, on as many threads as there are processors.
+    fn run(&mut self, progress: &mut dyn FnMut(u64, u64)) {
+        let all = (self.targets.iter()).map(|t| t.head.head.next - t.head.start).sum();
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let (done, results) = crossbeam_channel::unbounded();
+        let next = AtomicUsize::new(0);
+        let work = std::mem::take(&mut self.work);
+        std::thread::scope(|scope| {
+            let (next, work, this) = (&next, &work, &*self);
+            let take_work = |done: crossbeam_channel::Sender<Done>| {
+                while let Some(work) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let _ = done.send(this.one(*work));
+                }
+            };
+            let start = |_: &usize| {
+                let done = done.clone();
+                let thread = std::thread::Builder::new().name("milepost-verify".into());
+                thread.spawn_scoped(scope, move || take_work(done)).is_ok()
+            };
+            // Where there can be no other thread, this one does it.
+            if (0..threads.min(work.len())).filter(start).count() == 0 {
+                take_work(done.clone());
+            }
+            drop(done);
+            let (mut seen, mut kept) = (0, Vec::new());
+            for result in results {
+                if let Done::Range(_, ranged) = &result {
+                    seen += ranged.events;
+                    progress(seen, all);
+                }
+                kept.push(result);
+            }
+            kept
+        })
+        .into_iter()
+        .for_each(|result| self.take(result));
+    }
+
+    fn one(&self, work: Work) -> Done {
+        match work {
+            Work::Storage => {
+                let mut check = StorageCheck::new(self.until, Arc::clone(&self.live));
+                let result = self.catalog.log().check_storage(&mut check);
+                Done::Storage(result, Box::new(check))
+            }
+            Work::Range(id, from, to, limit) => {
+                let verified = || -> Result<Ranged> {
+                    let range = Range {
+                        catalog: self.catalog,
+                        id,
+                        from,
+                        to,
+                        limit,
+                        until: self.until,
+                        begin: self.begin(id)?,
+                        live: &self.live,
+                    };
+                    Ok(range.verify(self.origin(id)?))
+                };
+                let ranged = verified().unwrap_or_else(Ranged::failed);
+                Done::Range(id, Box::new(ranged))
+            }
+            Work::Snapshots(id) => {
+                let mut faults = Vec::new();
+                let count = self.snapshots(id, &mut faults).unwrap_or_else(|error| {
+                    faults.push(Fault::of(id, &error));
+                    0
+                });
+                Done::Snapshots(count, faults)
+            }
+        }
+    }
+
+    fn take(&mut self, done: Done) {
+        match done {
+            Done::Storage(result, check) => {
+                self.storage = *check;
+                if let Err(error) = result {
+                    self.storage.fault(&error);
+                }
+            }
+            Done::Range(id, ranged) => {
+                self.ranged.entry(id).or_default().insert(ranged.from, *ranged);
+            }
+            Done::Snapshots(count, faults) => {
+                self.report.snapshots += count;
+                self.report.faults.extend(faults);
+            }
+        }
+    }
+
+    fn origin(&self, id: LogId) -> Result<Origin> {
+        if id.task == TaskNo::STORE {
+            return Ok(self.store);
+        }
+        Ok(self.catalog.task_ever(id.task)?.origin)
+    }
+
+    /// Where a log begins since it was trimmed; behind all of it where it was dropped.
+    fn begin(&self, id: LogId) -> Result<Offset> {
+        let LogKind::Lineage(lineage) = id.kind else {
+            return Ok(0);
+        };
+        if self.catalog.lineage_ever(id.task, lineage)?.dropped {
+            return Ok(Offset::MAX);
+        }
+        let base = self.catalog.base(id.task, lineage)?;
+        Ok(base.map_or(0, |base| base.head.next))
+    }
+
+    /// Reads the snapshots of a lineage: each has to be whole, and of the point it says.
+    fn snapshots(&self, id: LogId, faults: &mut Vec<Fault>) -> Result<u64> {
+        let LogKind::Lineage(lineage) = id.kind else {
+            return Ok(0);
+        };
+        if self.live.is_gone(id) {
+            // After a kill one may be ahead of what the archive, written again, has of the lineage.
+            return Ok(0);
+        }
+        let (log, origin) = (self.catalog.log(), self.origin(id)?);
+        let prefix = keys::of_lineage(Kind::Snapshot, id.task, lineage);
+        let mut count = 0;
+        let begin = self.begin(id)?;
+        for (key, value) in log.scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)? {
+            let at = keys::tail_u64(&key);
+            if at < begin {
+                continue;
+            }
+            let check = || -> Result<()> {
+                let note = SnapshotNote::unseal(&key, &value, self.catalog.key())?;
+                let content = log.get_chunk(&note.chunk)?;
+                let content = content.ok_or_else(|| {
+                    Error::corrupt(format!("chunk {}", note.chunk), "it", "nothing")
+                })?;
+                let snapshot = Snapshot::decode(&content)?;
+                crate::history::read::read_chunks(log, &snapshot.state)?;
+                let hash = crate::history::hashes::hash_at(self.catalog, origin, id, at)?;
+                let head = Head { next: at, hash };
+                if snapshot.head == head {
+                    return Ok(());
+                }
+                Err(Error::corrupt("its point", hash, snapshot.head.hash))
+            };
+            match check() {
+                Ok(()) => count += 1,
+                Err(error) => {
+                    let place = format!("snapshot of {id} at offset {at}");
+                    let remedy = Remedy::Note(key);
+                    faults.push(Fault::of(place, &error).mended_by(remedy));
+                }
+            }
+        }
+        Ok(count)
+    }
+
+    fn finish(mut self) -> Result<VerifyReport> {
+        let mut kinds = [0; 256];
+        let (mut differ, mut captures) = (HashSet::new(), Vec::new());
+        let targets = std::mem::take(&mut self.targets);
+        self.controls(&targets, &mut kinds);
+        for target in targets {
+            let mut ranged = self.ranged.remove(&target.id).unwrap_or_default();
+            for one in ranged.values_mut() {
+                captures.append(&mut one.captures);
+            }
+            let mut digest = Digest::default();
+            for one in ranged.values() {
+                self.report.events += one.events;
+                self.report.bytes += one.bytes;
+                self.report.blocks += one.blocks;
+                self.report.checkpoints += one.checkpoints;
+                self.report.entries += one.entries.iter().sum::<u64>();
+                for (all, new) in kinds.iter_mut().zip(one.entries.iter()) {
+                    *all += new;
+                }
+                digest.join(&one.sections);
+                self.report.faults.extend(one.faults.iter().cloned());
+            }
+            if let Err(error) = self.link(&target, &ranged) {
+                self.report.faults.push(Fault::of(target.id, &error));
+            }
+            let broken = ranged.values().any(|one| one.broken);
+            if !broken && self.storage.has_copy() && self.storage.digest(target.id) != digest {
+                differ.insert(target.id);
+            }
+        }
+        self.captures(captures)?;
+        if self.whole {
+            self.finish_whole(&kinds, differ)?;
+        }
+        Ok(self.report)
+    }
+
+    /// Whether captured workspaces have all that they need.
+    fn captures(&mut self, mut captures: Vec<captures::Named>) -> Result<()> {
+        let of_bases = captures::of_bases(self.catalog, self.task, &mut self.report.faults)?;
+        captures.extend(of_bases);
+        self.report.captures = captures.len() as u64;
+        let lost = self.storage.lost_chunks();
+        let faults = captures::check(self.catalog, &captures, lost)?;
+        self.report.faults.extend(faults);
+        Ok(())
+    }
+
+    /// The ranges of a log one after another: each begins where the one before ended, the first where
+    /// the log does, and the last ends at the head.
+    fn link(&self, target: &Target, ranged: &BTreeMap<Offset, Ranged>) -> Result<()> {
+        if ranged.values().any(|one| one.broken) {
+            return Ok(());
+        }
+        let Target { id, head } = *target;
+        let origin = self.origin(id)?;
+        let hash = chain::start_hash(self.catalog, origin, id, head.start)?;
+        let mut at = Head { next: head.start, hash };
+        let mut bytes = 0;
+        for one in ranged.values() {
+            // A range in which no stretch begins has nothing of its own.
+            let Some((start, end)) = one.span else {
+                continue;
+            };
+            if start != at {
+                return Err(Error::corrupt(
+                    format!("{id} at offset {}", at.next),
+                    format!("chain hash {} at {}", at.hash, at.next),
+                    format!("{} at {}", start.hash, start.next),
+                ));
+            }
+            at = end;
+            bytes += one.bytes;
+        }
+        if at != head.head || bytes != head.bytes {
+            return Err(Error::corrupt(
+                id.to_string(),
+                format!("head {} {}, {} bytes", head.head.next, head.head.hash, head.bytes),
+                format!("head {} {}, {bytes} bytes", at.next, at.hash),
+            ));
+        }
+        Ok(())
+    }
+
+    fn finish_whole(&mut self, kinds: &[u64; 256], differ: HashSet<LogId>) -> Result<()> {
+        let log = self.catalog.log();
+        self.report.frames = self.storage.frames;
+        self.report.chunks = self.storage.chunks;
+        let storage = self.storage.take_faults();
+        // Where a file of the other copy is damaged, what is in it is missing, which is said already.
+        let compared = storage.is_empty();
+        self.report.faults.extend(storage);
+        self.report.faults.append(&mut self.storage.lost);
+        if compared && !differ.is_empty() {
+            copies::locate(self.catalog, self.until, &differ, &mut self.report.faults)?;
+        }
+        // Entries that no event accounts for: only where nothing was appended meanwhile.
+        if log.seq() == self.until && self.report.faults.is_empty() {
+            self.forged_entries(kinds)?;
+        }
+        Ok(())
+    }
+
+    /// Compares what the control logs left in the index, and which checkpoints they account for.
+    fn controls(&mut self, targets: &[Target], kinds: &mut [u64; 256]) {
+        let controls = targets.iter().filter(|t| t.id.kind == LogKind::Control);
+        for target in controls {
+            let task = target.id.task;
+            let marks: Vec<_> = (self.ranged.iter())
+                .filter(|(id, _)| id.task == task)
+                .flat_map(|(id, ranged)| ranged.values().map(|one| (*id, one)))
+                .collect();
+            if marks.iter().any(|(_, one)| one.broken) {
+                continue;
+            }
+            match control::check(self.catalog, task, &marks, self.until, kinds) {
+                Ok((entries, faults)) => {
+                    self.report.entries += entries;
+                    self.report.faults.extend(faults);
+                }
+                Err(error) => self.report.faults.push(Fault::of(target.id, &error)),
+            }
+        }
+    }
+
+    /// Counts entries against the events that account for them. A commit that comes while they are
+    /// counted makes the count worthless. Its entries are there a moment before its number is, so a
+    /// difference is counted twice.
+    fn forged_entries(&mut self, kinds: &[u64; 256]) -> Result<()> {
+        for kind in Kind::OF_RECORDS {
+            let expected = kinds.get(kind as usize).copied().unwrap_or_default();
+            let mut count = self.entries_of(kind)?;
+            if count != expected {
+                count = self.entries_of(kind)?;
+            }
+            if self.catalog.log().seq() != self.until {
+                return Ok(());
+            }
+            if count != expected {
+                let error = Error::corrupt(
+                    "index",
+                    format!("{expected} entries of kind {kind:?}, which follow from events"),
+                    count,
+                );
+                self.report.faults.push(Fault::of("index", &error));
+            }
+        }
+        Ok(())
+    }
+
+    fn entries_of(&self, kind: Kind) -> Result<u64> {
+        let mut count = 0;
+        self.catalog.log().walk(&keys::all(kind), &mut |key, value| {
+            let task = task_of(kind, key, value)?;
+            count += u64::from(!task.is_some_and(|task| self.live.is_given_up(task)));
+            Ok(())
+        })?;
+        Ok(count)
+    }
+}
+
+/// The task whose records an entry follows from; none for those of the store's own.
+fn task_of(kind: Kind, key: &[u8], value: &[u8]) -> Result<Option<TaskNo>> {
+    Ok(match kind {
+        Kind::TaskName | Kind::Task | Kind::Prepared => None,
+        Kind::MarkId => Some(MarkPlace::decode(value)?.task),
+        Kind::StoreMark => Some(TaskNo(keys::second_u64(key))),
+        _ => Some(TaskNo(keys::first_u64(key))),
+    })
+}

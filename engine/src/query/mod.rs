@@ -1,0 +1,5 @@
+//! Searches for the event that changed something: blame and bisect.
+
+// tidy: names the parts
+pub(crate) mod bisect;
+pub(crate) mod blame;

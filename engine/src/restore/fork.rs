@@ -1,0 +1,315 @@
+//! Going back: restore, branch and undo. Nothing is overwritten, so each can be undone.
+
+use milepost_codec::{
+    Activated, ActivationCause, Body, Control, Error, ErrorKind, Hash, Head, LineageId,
+    LineageOpened, LineageType, LogId, Offset, Origin, Parent, RestoreEnded, Restored, Result,
+    Scope, TEXT_MAX, TaskNo, check_size,
+};
+use milepost_store::index::{MarkEntry, keys};
+
+use crate::commit::committer::{Activate, Part, Request};
+use crate::commit::conditions;
+use crate::handles::audit::{self, Done};
+use crate::handles::control;
+use crate::handles::engine::{Engine, Inner, registered};
+use crate::handles::lineage::Lineage;
+use crate::handles::task::Task;
+use crate::history::catalog::Viewer;
+use crate::history::checkpoint::Mark;
+use crate::history::point::Point;
+use crate::history::read::Ancestry;
+
+impl Engine {
+    /// Goes back to a point: opens a new lineage there, and the task goes on with it. The lineage
+    /// it came from is not changed. One small durable append, whatever the length of the history.
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt` where the history before the point cannot be read; `Invalid` where the description
+    /// has more than 1,024 bytes, or a hook refuses; `NotFound` where retention trimmed the point.
+    pub fn restore(&self, point: &Point, description: Option<&str>) -> Result<Task> {
+        self.check_writable()?;
+        let inner = &self.inner;
+        if let Some(task) = self.restored_already(point)? {
+            return Ok(task);
+        }
+        let hooks = &inner.options.hooks;
+        hooks.ask("a restore", |hook| hook.before_restore(point))?;
+        let carried = self.carried(point)?;
+        let structure = inner.structure()?;
+        // Another caller with the same key may have come first.
+        if let Some(task) = self.restored_already(point)? {
+            return Ok(task);
+        }
+        inner.catalog.goes_on(point.no)?;
+        // Behind the commit nothing is read: what is done is answered so.
+        let entry = inner.catalog.task(point.no)?;
+        let (epoch, active) = inner.catalog.active(point.no)?;
+        let from = inner.catalog.head(LogId::lineage(point.no, active.lineage))?;
+        let restored = Restored {
+            from: active.lineage,
+            head: from.next,
+            lineage: point.lineage,
+            offset: point.offset,
+            checkpoint: point.checkpoint,
+            scope: Scope::State,
+        };
+        let mut events = vec![Body::from(restored)];
+        events.extend(carried);
+        let (lineage, mut parts) = self.fork(point, LineageType::Restore, description, &events)?;
+        let activated = Activated {
+            lineage,
+            epoch: epoch + 1,
+            cause: ActivationCause::Restored,
+            back: Some(epoch),
+        };
+        self.activate(point.no, activated, &mut parts, None)?;
+        let task = Task::made(self, (point.no, &entry), lineage, epoch + 1);
+        drop(structure);
+        inner.meters.restores.add(1);
+        self.tell_gone("restored", &task, active.lineage);
+        hooks.tell("a restore", |hook| hook.after_restore(&task));
+        Ok(task)
+    }
+
+    /// The task on the lineage that a restore with the key which is said opened.
+    fn restored_already(&self, point: &Point) -> Result<Option<Task>> {
+        let catalog = &self.inner.catalog;
+        let Some(key) = conditions::key()? else {
+            return Ok(None);
+        };
+        let opened = catalog.restored_under(&key, point)?;
+        opened.map(|lineage| self.on_lineage(point.no, lineage)).transpose()
+    }
+
+    fn on_lineage(&self, task: TaskNo, lineage: LineageId) -> Result<Task> {
+        match Task::of(self, task)? {
+            now if now.lineage().id() == lineage => Ok(now),
+            _ => Lineage::new(self, task, lineage, None)?.with_hooks(),
+        }
+    }
+
+    /// Opens a new lineage at a point, beside what the task goes on with.
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::restore`].
+    pub fn branch(&self, point: &Point, description: Option<&str>) -> Result<Lineage> {
+        let inner = &self.inner;
+        let structure = inner.structure()?;
+        inner.catalog.goes_on(point.no)?;
+        let entry = inner.catalog.task(point.no)?;
+        let (lineage, parts) = self.fork(point, LineageType::Branch, description, &[])?;
+        inner.commit(Request::of(parts))?;
+        drop(structure);
+        Done::of("branched", point.no, lineage).tell(inner);
+        Ok(Lineage::made(self, (point.no, &entry), lineage, None))
+    }
+
+    /// Takes the last restore of a task back: it goes on with the lineage it went on with before.
+    /// Called again, it takes the restore before that back.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` where there is no restore to undo; `NotFound` where retention dropped the lineage
+    /// that it would go back to; `Unavailable` where files went back with it, and no workspace has joined.
+    pub fn undo(&self, task: &str) -> Result<Task> {
+        self.undo_for(task, None)
+    }
+
+    /// The same of a task that somebody may see: whose it is, is looked at while nobody starts or deletes one.
+    pub(crate) fn undo_for(&self, task: &str, viewer: Viewer<'_>) -> Result<Task> {
+        let inner = &self.inner;
+        let structure = inner.structure()?;
+        let no = inner.catalog.find_for(task, viewer)?;
+        if let Some(key) = conditions::key()?
+            && let Some(lineage) = inner.catalog.undone_under(no, &key)?
+        {
+            return self.on_lineage(no, lineage);
+        }
+        inner.catalog.goes_on(no)?;
+        let (epoch, active) = inner.catalog.active(no)?;
+        let back = active.back.ok_or_else(|| nothing_to_undo(task))?;
+        let opened = inner.catalog.lineage(no, active.lineage)?;
+        if opened.lineage_type == LineageType::Rollback {
+            drop(structure);
+            let joined = self.joined(no);
+            if !joined.is_empty() {
+                return self.undo_of(no, task, &joined);
+            }
+            return Err(Error::new(
+                ErrorKind::Unavailable,
+                format!(
+                    "the last restore of task `{task}` brought files back too: undo it with its \
+                     workspace (`Engine::undo_with`), or restore the state only"
+                ),
+            ));
+        }
+        let before = inner.catalog.activation(no, back)?;
+        inner.catalog.lineage(no, before.lineage)?;
+        let entry = inner.catalog.task(no)?;
+        let activated = Activated {
+            lineage: before.lineage,
+            epoch: epoch + 1,
+            cause: ActivationCause::Undone,
+            back: before.back,
+        };
+        self.activate(no, activated, &mut Vec::new(), None)?;
+        let task = Task::made(self, (no, &entry), before.lineage, epoch + 1);
+        drop(structure);
+        self.tell_gone("undone", &task, active.lineage);
+        Ok(task)
+    }
+
+    /// The point that an undo of the last restore goes back to: the head of the lineage that the task went
+    /// on with before it. Nothing is changed.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` where there is no restore to undo; `NotFound` where there is no such task, or retention
+    /// dropped the lineage.
+    pub fn undo_point(&self, task: &str) -> Result<Point> {
+        let no = self.task_no(task)?;
+        let (_, active) = self.inner.catalog.active(no)?;
+        let back = active.back.ok_or_else(|| nothing_to_undo(task))?;
+        let before = self.inner.catalog.activation(no, back)?;
+        let lineage = Lineage::new(self, no, before.lineage, None)?;
+        lineage.point(lineage.head()?.next)
+    }
+
+    /// Tells that a task goes on elsewhere than with this lineage.
+    pub(crate) fn tell_gone(&self, action: &'static str, task: &Task, before: LineageId) {
+        let inner = &self.inner;
+        let before = || control::standing(inner, task.no(), before).ok();
+        let done = Done {
+            before: audit::is_heard().then(before).flatten().map(|s| s.control),
+            ..Done::of(action, task.no(), task.lineage().id())
+        };
+        done.tell(inner);
+    }
+
+    /// The parts that open a lineage at a point, with these events behind what opens it.
+    pub(crate) fn fork(
+        &self,
+        point: &Point,
+        lineage_type: LineageType,
+        description: Option<&str>,
+        behind: &[Body],
+    ) -> Result<(LineageId, Vec<Part>)> {
+        let inner = &self.inner;
+        check_size("a description", description.map_or(0, str::len), TEXT_MAX)?;
+        let origin = inner.catalog.task(point.no)?.origin;
+        let head = inner.catalog.head(LogId::lineage(point.no, point.lineage))?;
+        if point.offset > head.next {
+            let (offset, head) = (point.offset, head.next);
+            return Err(Error::invalid(format!("offset {offset} is past the head, {head}")));
+        }
+        inner.catalog.lineage(point.no, point.lineage)?;
+        let lineage = inner.catalog.next_lineage(point.no)?;
+        let now = inner.now_us();
+        let ancestry = Ancestry::of(&inner.catalog, point.no, point.lineage)?;
+        ancestry.check(point.offset)?;
+        let offset = inner.fork_offset(point, &ancestry)?;
+        // A fork before the first own event of a lineage is one of the lineage it came from.
+        let owner = ancestry.hash_owner(offset).unwrap_or(point.lineage);
+        let log = LogId::lineage(point.no, owner);
+        let hash = crate::history::hashes::hash_at(&inner.catalog, origin, log, offset)?;
+
+        let opened = LineageOpened {
+            lineage_type,
+            description: description.map(str::to_owned),
+            parent: Some(Parent { lineage: owner, offset, hash }),
+            initial: None,
+            copied_from: None,
+        };
+        let mut control = inner.part(LogId::control(point.no), origin);
+        control.control(&registered(lineage, &opened), now)?;
+        let at = Head { next: offset, hash };
+        let mut events =
+            inner.part(LogId::lineage(point.no, lineage), origin).open(at).parent(owner);
+        events.body(&Body::from(opened), now)?;
+        for body in behind {
+            events.body(body, now)?;
+        }
+        if let Some(mark) = inner.left_behind(point, offset, hash)? {
+            events = events.mark(mark.draft(Some(at), now)?);
+        }
+        Ok((lineage, vec![control.finish(), events.finish()]))
+    }
+
+    /// Commits an activation, with the parts that open its lineage where it is a new one, and with the end of
+    /// the restore that it is of where more than the log went back.
+    pub(crate) fn activate(
+        &self,
+        task: TaskNo,
+        activated: Activated,
+        parts: &mut Vec<Part>,
+        ended: Option<RestoreEnded>,
+    ) -> Result<()> {
+        let inner = &self.inner;
+        let origin: Origin = inner.catalog.task(task)?.origin;
+        let mut control = inner.part(LogId::control(task), origin);
+        control.control(&Control::from(activated), inner.now_us())?;
+        let settles = ended.as_ref().map(|ended| ended.restore);
+        let before = inner.catalog.active(task)?.1.lineage;
+        let heads = conditions::heads(task, before);
+        if let Some(ended) = ended {
+            control.control(&Control::from(ended), inner.now_us())?;
+        }
+        let mut parts = std::mem::take(parts);
+        // The control log says that the lineage is there before it says that it is active.
+        parts.push(control.finish());
+        let (epoch, lineage) = (activated.epoch, activated.lineage);
+        let activates = Some(Activate { task, epoch, lineage });
+        let request = match settles {
+            Some(restore) => Request::of(parts).settling(task, restore),
+            None => Request::of(parts),
+        };
+        let request = request.unless_grown(heads);
+        let done = inner.commit(Request { activates, ..request });
+        inner.controls.wake(task);
+        done.map(|_| ())
+    }
+}
+
+fn nothing_to_undo(task: &str) -> Error {
+    Error::invalid(format!("task `{task}` has no restore to undo"))
+}
+
+impl Inner {
+    /// Where a lineage forks that goes back to a point: at the point, or right behind the mark of a
+    /// checkpoint that stands there. So the checkpoint gone back to is one of the new lineage too; its
+    /// mark changes no state.
+    fn fork_offset(&self, point: &Point, ancestry: &Ancestry) -> Result<Offset> {
+        let (Some(id), Some(owner)) = (point.checkpoint, ancestry.owner(point.offset)) else {
+            return Ok(point.offset);
+        };
+        let entry = self.catalog.log().get(&keys::mark(point.no, owner, point.offset))?;
+        let stands_there = match entry {
+            Some(entry) => MarkEntry::decode(&entry)?.id == id,
+            None => false,
+        };
+        Ok(point.offset + u64::from(stands_there))
+    }
+
+    /// The mark that a new lineage gets where it goes back to a checkpoint whose own mark stands further
+    /// on, and so is none of its own: the same, with the other as its parent. So the checkpoint gone back
+    /// to is found there, by its label and as the last one.
+    fn left_behind(&self, point: &Point, offset: Offset, hash: Hash) -> Result<Option<Mark>> {
+        let Some(id) = point.checkpoint else {
+            return Ok(None);
+        };
+        let checkpoint = self.catalog.checkpoint_named(&id.to_string(), None)?;
+        if offset != point.offset || checkpoint.mark < offset || checkpoint.hash != hash {
+            return Ok(None);
+        }
+        let mut mark = Mark::new().cause(checkpoint.cause).status(checkpoint.status).parent(id);
+        if let Some(label) = checkpoint.label {
+            mark = mark.label(label);
+        }
+        if let Some(metadata) = checkpoint.metadata {
+            mark = mark.metadata(metadata);
+        }
+        Ok(Some(mark))
+    }
+}

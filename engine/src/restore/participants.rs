@@ -1,0 +1,31 @@
+//! Joining a task: a restore of it that was cut short is taken back first.
+
+// tidy: one operation
+use std::sync::Arc;
+
+use milepost_codec::Result;
+
+use crate::handles::engine::Engine;
+use crate::handles::joined::Joined;
+use crate::handles::participant::Participant;
+use crate::handles::task::Task;
+
+impl Engine {
+    /// Adds a participant to a task until the result is dropped. Each checkpoint that is marked
+    /// through a [`Task`] or a [`Run`](crate::Run), and each tool call that changes something,
+    /// captures it first, and [`Engine::undo`] takes it along. A restore of the task that was cut
+    /// short, and in which it took part, is taken back first.
+    ///
+    /// # Errors
+    ///
+    /// `Conflict` if one of its name has joined the task. Those of [`Engine::recover`] if a restore
+    /// is pending.
+    pub fn join(&self, task: &Task, participant: Arc<dyn Participant>) -> Result<Joined> {
+        let joined = self.inner.participants.add(task, participant)?;
+        if let Some(entry) = self.inner.catalog.pending(task.no())? {
+            let pending = self.inner.catalog.pending_restore(task.no(), &entry)?;
+            self.recover(&pending, &self.joined(task.no()))?;
+        }
+        Ok(joined)
+    }
+}

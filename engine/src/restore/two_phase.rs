@@ -1,0 +1,391 @@
+//! Going back with more than the log. Nothing is appended between the beginning and the end, and the end
+//! is one commit: what `docs/WORKSPACE.md` says of each instant of a crash follows from that.
+
+use std::sync::Arc;
+
+use milepost_codec::{
+    Activated, ActivationCause, Body, ChunkId, Control, Detail, Epoch, Error, ErrorKind, Expect,
+    Hash, LineageId, LineageType, LogId, MarkCause, Node, RestoreBegun, RestoreEnded, RestoreId,
+    RestoreOutcome, RestorePart, Restored, Result, Scope, TaskNo, WorkspaceCaptured,
+};
+
+use crate::commit::append::Append;
+use crate::commit::committer::{Part, Request};
+use crate::commit::conditions::Conditions;
+use crate::handles::engine::Engine;
+use crate::handles::lineage::Lineage;
+use crate::handles::participant::{Capturing, Going, Participant, Stand};
+use crate::handles::task::Task;
+use crate::history::checkpoint::Mark;
+use crate::history::pending::PendingRestore;
+use crate::history::point::Point;
+
+/// Where a restore goes.
+struct Journey<'a> {
+    to: Point,
+    scope: Scope,
+    description: Option<&'a str>,
+    /// The lineage that is gone on with again, and what an undo of that goes back to.
+    undoes: Option<(Epoch, LineageId, Option<Epoch>)>,
+}
+
+impl Engine {
+    /// Goes back to a point with what takes part, as [`Engine::restore`] does with the log alone. The
+    /// present is captured and marked first. Either all of it goes back, and the task goes on with a new
+    /// lineage, or none.
+    ///
+    /// With [`Scope::Files`] state and conversation stay as they are: the new lineage begins at the head.
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::restore`], and what the participants give: `Conflict` where something stands in the way.
+    /// `Unavailable` where another restore of the task has not ended.
+    pub fn restore_with(
+        &self,
+        point: &Point,
+        scope: Scope,
+        description: Option<&str>,
+        with: &[Arc<dyn Participant>],
+    ) -> Result<Task> {
+        if scope == Scope::State {
+            return self.restore(point, description);
+        }
+        self.go_back(&Journey { to: point.clone(), scope, description, undoes: None }, with)
+    }
+
+    /// Takes the last restore of a task back, as [`Engine::undo`], with what took part in it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::undo`] and [`Engine::restore_with`].
+    pub fn undo_with(&self, task: &str, with: &[Arc<dyn Participant>]) -> Result<Task> {
+        self.undo_of(self.task_no(task)?, task, with)
+    }
+
+    pub(crate) fn undo_of(
+        &self,
+        no: TaskNo,
+        task: &str,
+        with: &[Arc<dyn Participant>],
+    ) -> Result<Task> {
+        let catalog = &self.inner.catalog;
+        let (epoch, active) = catalog.active(no)?;
+        let lineage_type = catalog.lineage(no, active.lineage)?.lineage_type;
+        let (LineageType::Rollback, Some(back)) = (lineage_type, active.back) else {
+            return self.undo(task);
+        };
+        let before = catalog.activation(no, back)?;
+        let lineage = Lineage::new(self, no, before.lineage, None)?;
+        self.go_back(
+            &Journey {
+                to: lineage.point(lineage.head()?.next)?,
+                scope: Scope::All,
+                description: None,
+                undoes: Some((epoch, before.lineage, before.back)),
+            },
+            with,
+        )
+    }
+
+    /// Ends a restore that began and has not ended: what the participants did of it is taken back.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` where a participant of it is not there; what the participants give, and then it stays
+    /// pending.
+    pub fn recover(&self, pending: &PendingRestore, with: &[Arc<dyn Participant>]) -> Result<()> {
+        self.check_writable()?;
+        self.take_back(pending, with, "recovered after it was cut short")
+    }
+
+    /// Ends a restore that nobody can take back any more: what it did outside of the log stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` where it is not pending.
+    pub fn give_up(&self, pending: &PendingRestore, reason: &str) -> Result<()> {
+        self.end(pending, RestoreOutcome::GivenUp, reason)
+    }
+
+    fn go_back(&self, journey: &Journey<'_>, with: &[Arc<dyn Participant>]) -> Result<Task> {
+        self.check_writable()?;
+        let hooks = &self.inner.options.hooks;
+        hooks.ask("a restore", |hook| hook.before_restore(&journey.to))?;
+        let task = Task::of(self, journey.to.no)?;
+        self.inner.catalog.goes_on(task.no())?;
+        let entry = self.inner.catalog.task(task.no())?;
+        let pending = self.set_out(&task, journey, with).inspect_err(|_| {
+            with.iter().for_each(|participant| participant.let_go(self, &task));
+        })?;
+        let arrived = self.arrive(&task, journey, &pending, with);
+        let (lineage, epoch) = match arrived {
+            Ok(arrived) => arrived,
+            Err(error) => return Err(self.not_arrived(&pending, with, error)),
+        };
+        for participant in with {
+            if let Err(error) = participant.recover(self, &pending, Stand::Done) {
+                tracing::warn!(
+                    "restore {}: {} is not cleared up yet: {error}",
+                    pending.begun.restore,
+                    participant.name()
+                );
+            }
+        }
+        let task = Task::made(self, (journey.to.no, &entry), lineage, epoch);
+        self.inner.meters.restores.add(1);
+        let action = match journey.undoes {
+            Some(_) => "undone",
+            None => "rolled_back",
+        };
+        self.tell_gone(action, &task, pending.begun.from);
+        hooks.tell("a restore", |hook| hook.after_restore(&task));
+        Ok(task)
+    }
+
+    /// Takes back what was done of a restore that did not arrive. Returns why it did not.
+    fn not_arrived(
+        &self,
+        pending: &PendingRestore,
+        with: &[Arc<dyn Participant>],
+        error: Error,
+    ) -> Error {
+        // Whether the commit is there is known only when the store is opened again (I11).
+        if self.inner.catalog.log().is_poisoned() {
+            return error;
+        }
+        match self.take_back(pending, with, &error.to_string()) {
+            Ok(()) => error,
+            Err(left) => left.at(format!("taking back what failed with: {error}")),
+        }
+    }
+
+    /// Captures the present, has everybody prepare, and records that it begins.
+    fn set_out(
+        &self,
+        task: &Task,
+        journey: &Journey<'_>,
+        with: &[Arc<dyn Participant>],
+    ) -> Result<PendingRestore> {
+        // What is captured and prepared stays until the beginning names it.
+        let _held = self.inner.catalog.log().storing();
+        let target = self.workspace_at(&journey.to)?;
+        let known = self.workspace_at(&task.point(task.head()?.next)?)?;
+        self.capture_present(task, &journey.to, with)?;
+        let present = self.workspace_at(&task.point(task.head()?.next)?)?;
+        let mut parts = Vec::with_capacity(with.len());
+        for participant in with {
+            parts.push(participant.prepare(&Going {
+                engine: self,
+                task,
+                to: &journey.to,
+                scope: journey.scope,
+                known,
+                present,
+                target,
+            })?);
+        }
+        self.begin(task, journey, parts)
+    }
+
+    /// Captures the present and marks it.
+    fn capture_present(
+        &self,
+        task: &Task,
+        to: &Point,
+        with: &[Arc<dyn Participant>],
+    ) -> Result<()> {
+        let mut bodies = Vec::new();
+        for participant in with {
+            bodies.extend(participant.capture(&Capturing {
+                engine: self,
+                task,
+                before: Some(to),
+            })?);
+        }
+        let mark = Mark::new().cause(MarkCause::BeforeRestore);
+        // What is asked for once, and onto a head, is the restore.
+        Conditions::new().during(|| match bodies.is_empty() {
+            true => task.mark(mark).map(|_| ()),
+            false => task.append_as_it_is(Append::batch(bodies).mark(mark)).map(|_| ()),
+        })
+    }
+
+    /// Records what will be done. Nothing was changed outside of the log before this is durable.
+    fn begin(
+        &self,
+        task: &Task,
+        journey: &Journey<'_>,
+        parts: Vec<RestorePart>,
+    ) -> Result<PendingRestore> {
+        let inner = &self.inner;
+        let no = task.no();
+        let _structure = inner.structure()?;
+        let (epoch, active) = inner.catalog.active(no)?;
+        if epoch != task.epoch() {
+            let lineage = active.lineage;
+            let message =
+                format!("the task went on with lineage {lineage} meanwhile: take it again");
+            return Err(Error::new(ErrorKind::Conflict, message)
+                .with_detail(Detail::Active { lineage, epoch }));
+        }
+        inner.catalog.goes_on(no)?;
+        let begun = RestoreBegun {
+            restore: RestoreId(inner.entropy.bytes16()),
+            from: active.lineage,
+            head: inner.catalog.head(LogId::lineage(no, active.lineage))?.next,
+            lineage: journey.to.lineage,
+            offset: journey.to.offset,
+            checkpoint: journey.to.checkpoint,
+            scope: journey.scope,
+            undoes: journey.undoes.map(|(epoch, ..)| epoch),
+            parts,
+        };
+        let since_us = inner.now_us();
+        let part = self.control_part(no, since_us, &[begun.clone().into()])?;
+        inner.commit(Request::one(part).beginning(no))?;
+        Ok(PendingRestore { task: task.id().to_owned(), since_us, begun, no })
+    }
+
+    /// Has everybody do it, and ends it: in one commit with the activation. Returns the lineage that
+    /// the task goes on with, and the epoch.
+    fn arrive(
+        &self,
+        task: &Task,
+        journey: &Journey<'_>,
+        pending: &PendingRestore,
+        with: &[Arc<dyn Participant>],
+    ) -> Result<(LineageId, Epoch)> {
+        let mut bodies = Vec::new();
+        for participant in with {
+            bodies.extend(participant.apply(self, pending)?);
+        }
+        let inner = &self.inner;
+        let (no, begun) = (task.no(), &pending.begun);
+        let _structure = inner.structure()?;
+        let (epoch, _) = inner.catalog.active(no)?;
+        let ended =
+            RestoreEnded { restore: begun.restore, outcome: RestoreOutcome::Done, reason: None };
+        if let Some((_, lineage, back)) = journey.undoes {
+            let activated =
+                Activated { lineage, epoch: epoch + 1, cause: ActivationCause::Undone, back };
+            let mut parts = self.events_on(no, lineage, &bodies)?;
+            self.activate(no, activated, &mut parts, Some(ended))?;
+            return Ok((lineage, epoch + 1));
+        }
+        let from = begun.head;
+        let restored = Restored {
+            from: begun.from,
+            head: from,
+            lineage: begun.lineage,
+            offset: begun.offset,
+            checkpoint: begun.checkpoint,
+            scope: begun.scope,
+        };
+        let at = match journey.scope {
+            Scope::Files => task.point(from)?,
+            _ => journey.to.clone(),
+        };
+        let mut events = vec![Body::from(restored)];
+        events.extend(bodies);
+        let (lineage, mut parts) =
+            self.fork(&at, LineageType::Rollback, journey.description, &events)?;
+        let activated = Activated {
+            lineage,
+            epoch: epoch + 1,
+            cause: ActivationCause::Restored,
+            back: Some(epoch),
+        };
+        self.activate(no, activated, &mut parts, Some(ended))?;
+        Ok((lineage, epoch + 1))
+    }
+
+    /// What the folder holds after an undo, where it is not what the lineage says already.
+    fn events_on(&self, no: TaskNo, lineage: LineageId, bodies: &[Body]) -> Result<Vec<Part>> {
+        if bodies.is_empty() {
+            return Ok(Vec::new());
+        }
+        let inner = &self.inner;
+        let origin = inner.catalog.task(no)?.origin;
+        let mut part = inner.part(LogId::lineage(no, lineage), origin);
+        for body in bodies {
+            part.body(body, inner.now_us())?;
+        }
+        Ok(vec![part.finish()])
+    }
+
+    fn take_back(
+        &self,
+        pending: &PendingRestore,
+        with: &[Arc<dyn Participant>],
+        reason: &str,
+    ) -> Result<()> {
+        for part in pending.begun.parts.iter().rev() {
+            let name = &part.participant;
+            let found = with.iter().find(|there| there.name() == name);
+            let participant = found.ok_or_else(|| {
+                Error::new(
+                    ErrorKind::Unavailable,
+                    format!("restore {} needs {name} to be taken back", pending.begun.restore),
+                )
+            })?;
+            participant.recover(self, pending, Stand::Open)?;
+        }
+        self.end(pending, RestoreOutcome::Undone, reason)
+    }
+
+    fn end(&self, pending: &PendingRestore, outcome: RestoreOutcome, reason: &str) -> Result<()> {
+        let inner = &self.inner;
+        let (no, restore) = (pending.no, pending.begun.restore);
+        let _structure = inner.structure()?;
+        let now = inner.catalog.pending(no)?;
+        if now.is_none_or(|entry| entry.restore != restore) {
+            return Err(Error::not_found(format!("restore {restore} is not pending")));
+        }
+        let ended = RestoreEnded { restore, outcome, reason: Some(reason.to_owned()) };
+        let part = self.control_part(no, inner.now_us(), &[ended.into()])?;
+        inner.commit(Request::one(part).settling(no, restore))?;
+        Ok(())
+    }
+
+    fn control_part(&self, no: TaskNo, now: u64, events: &[Control]) -> Result<Part> {
+        let origin = self.inner.catalog.task(no)?.origin;
+        let mut part = self.inner.part(LogId::control(no), origin);
+        for event in events {
+            part.control(event, now)?;
+        }
+        Ok(part.finish())
+    }
+
+    /// The root of the workspace that a point names: of the last capture before it.
+    /// # Errors
+    ///
+    /// As [`Engine::run_state`].
+    pub fn workspace_at(&self, point: &Point) -> Result<Option<Hash>> {
+        match self.inner.catalog.tally(point.no)?.captured {
+            true => Ok(self.run_state(point)?.workspace),
+            // Nothing was ever captured of it: no state is folded for that.
+            false => Ok(None),
+        }
+    }
+
+    /// What a restore of the state only says of the files, which stay: what the head named.
+    pub(crate) fn carried(&self, to: &Point) -> Result<Vec<Body>> {
+        let task = Task::of(self, to.no)?;
+        let now = self.workspace_at(&task.point(task.head()?.next)?)?;
+        if now == self.workspace_at(to)? {
+            return Ok(Vec::new());
+        }
+        let Some(root) = now else {
+            return Ok(Vec::new());
+        };
+        let content = self.inner.catalog.log().get_chunk(&ChunkId(root.0))?;
+        // Its counts are for people: where it cannot be read they are missed, and the root stands.
+        let node = content.map(|bytes| Node::decode_as(&bytes, Expect::Capture));
+        let (files, bytes, skipped) = match node {
+            Some(Ok(Node::Capture(capture))) => (capture.files, capture.bytes, capture.skipped),
+            _ => (0, 0, 0),
+        };
+        let captured = WorkspaceCaptured { root, files, bytes, skipped };
+        Ok(vec![captured.into()])
+    }
+}

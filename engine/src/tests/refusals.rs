@@ -1,0 +1,336 @@
+//! Tests: a refused request leaves memory and log as they were, whichever read of the log failed.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::any::Any;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use milepost_codec::{
+    Body, BodyForm, CheckpointMarked, ChunkId, Error, ErrorKind, LogId, Message, Offset, Origin,
+    Result, Seq,
+};
+use milepost_store::index::LogHead;
+use milepost_store::log::{
+    Batch, ChunkStore, CommitLog, DiskBytes, Entry, Index, Log, Maintenance, MemoryLog,
+    StorageCheck, Stretch,
+};
+use milepost_store::process::Owner;
+use proptest::prelude::*;
+
+use crate::behalf;
+use crate::commit::committer::Request;
+use crate::retention::Retention;
+use crate::{Append, CheckpointQuery, Engine, Mark, Options, Task};
+
+/// A log in memory of which one read fails, the one that a countdown reaches.
+#[derive(Default)]
+struct FailingReads {
+    log: MemoryLog,
+    /// Reads until the one that fails; 0: none does.
+    countdown: AtomicU64,
+}
+
+impl FailingReads {
+    fn read(&self) -> Result<()> {
+        let count = |left: u64| left.checked_sub(1);
+        let before = self.countdown.fetch_update(Ordering::Relaxed, Ordering::Relaxed, count);
+        match before {
+            Ok(1) => Err(Error::new(ErrorKind::Unavailable, "a read that fails")),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl CommitLog for FailingReads {
+    fn owner(&self) -> &Owner {
+        self.log.owner()
+    }
+    fn append(&self, batch: Batch) -> Result<()> {
+        self.log.append(batch)
+    }
+    fn seq(&self) -> Seq {
+        self.log.seq()
+    }
+}
+
+impl ChunkStore for FailingReads {
+    fn put_chunk(&self, content: &[u8], pieces: bool) -> Result<ChunkId> {
+        self.log.put_chunk(content, pieces)
+    }
+    fn get_chunk(&self, id: &ChunkId) -> Result<Option<Vec<u8>>> {
+        self.read()?;
+        self.log.get_chunk(id)
+    }
+    fn lists_pieces(&self, id: &ChunkId) -> Result<bool> {
+        self.read()?;
+        self.log.lists_pieces(id)
+    }
+    fn damaged_chunks(&self) -> (u64, usize) {
+        self.log.damaged_chunks()
+    }
+    fn storing(&self) -> Option<Box<dyn Any + Send>> {
+        self.log.storing()
+    }
+    fn sync_chunks(&self) -> Result<()> {
+        self.log.sync_chunks()
+    }
+}
+
+impl Index for FailingReads {
+    fn head(&self, log: LogId) -> Result<Option<LogHead>> {
+        self.read()?;
+        self.log.head(log)
+    }
+    fn stretch(&self, log: LogId, offset: Offset) -> Result<Option<Stretch>> {
+        self.read()?;
+        self.log.stretch(log, offset)
+    }
+    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.read()?;
+        self.log.get(key)
+    }
+    fn scan(&self, from: &[u8], to: &[u8], backwards: bool, limit: usize) -> Result<Vec<Entry>> {
+        self.read()?;
+        self.log.scan(from, to, backwards, limit)
+    }
+    fn put_note(&self, key: Vec<u8>, value: Vec<u8>) -> Result<()> {
+        self.log.put_note(key, value)
+    }
+    fn drop_note(&self, key: Vec<u8>) -> Result<()> {
+        self.log.drop_note(key)
+    }
+}
+
+impl Maintenance for FailingReads {
+    fn applied(&self) -> Seq {
+        self.log.applied()
+    }
+    fn drain(&self) -> Result<()> {
+        self.log.drain()
+    }
+    fn settle(&self) {}
+    fn disk_bytes(&self) -> Result<DiskBytes> {
+        self.log.disk_bytes()
+    }
+    fn check_storage(&self, check: &mut StorageCheck) -> Result<()> {
+        self.log.check_storage(check)
+    }
+    fn close(&self) -> Result<()> {
+        self.log.close()
+    }
+}
+
+/// One operation on a store.
+#[derive(Debug, Clone)]
+enum Op {
+    Start(u8),
+    Append {
+        task: u8,
+        events: u8,
+        key: Option<u8>,
+        mark: bool,
+    },
+    /// A batch that is refused: its last event has no payload of its kind.
+    Refused(u8),
+    Mark(u8),
+    Branch(u8, u8),
+    Restore(u8, u8),
+    Undo(u8),
+    Pin(u8),
+    Erase(u8, u8),
+    Cleanup(u8),
+    Delete(u8),
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let task = 0..3_u8;
+    prop_oneof![
+        2 => task.clone().prop_map(Op::Start),
+        8 => (task.clone(), 1..5_u8, proptest::option::of(0..4_u8), any::<bool>()).prop_map(
+            |(task, events, key, mark)| Op::Append { task, events, key, mark }
+        ),
+        2 => task.clone().prop_map(Op::Refused),
+        3 => task.clone().prop_map(Op::Mark),
+        2 => (task.clone(), any::<u8>()).prop_map(|(task, at)| Op::Branch(task, at)),
+        2 => (task.clone(), any::<u8>()).prop_map(|(task, at)| Op::Restore(task, at)),
+        2 => task.clone().prop_map(Op::Undo),
+        1 => task.clone().prop_map(Op::Pin),
+        1 => (task.clone(), any::<u8>()).prop_map(|(task, at)| Op::Erase(task, at)),
+        1 => (0..3_u8).prop_map(Op::Cleanup),
+        1 => task.prop_map(Op::Delete),
+    ]
+}
+
+struct World {
+    log: Arc<FailingReads>,
+    engine: Engine,
+}
+
+impl World {
+    fn new() -> Self {
+        let log = Arc::new(FailingReads::default());
+        let engine = Engine::over(
+            Arc::clone(&log) as Arc<dyn Log>,
+            Origin([9; 16]),
+            Options::default().snapshots(false),
+        );
+        Self { log, engine: engine.unwrap() }
+    }
+
+    fn task(&self, n: u8) -> Result<Task> {
+        self.engine.task(&format!("task-{n}"))
+    }
+
+    fn run(&self, op: &Op) -> Result<()> {
+        let said = |n: u8| Body::from(Message::text("user", &format!("message {n}")));
+        let point = |task: &Task, at: u8| {
+            let head = task.head()?.next;
+            task.point(1 + u64::from(at) % head)
+        };
+        match *op {
+            Op::Start(n) => self.engine.start_task(&format!("task-{n}"), "ana").map(drop),
+            Op::Append { task, events, key, mark } => {
+                let mut append = Append::batch((0..events).map(said));
+                if let Some(key) = key {
+                    append = append.key(format!("key-{key}"));
+                }
+                if mark {
+                    append = append.mark(Mark::new());
+                }
+                self.task(task)?.append(append).map(drop)
+            }
+            Op::Refused(task) => {
+                // Below the checks of an append, which let no such body through.
+                let inner = &self.engine.inner;
+                let task = self.task(task)?;
+                let log = LogId::lineage(task.no(), task.lineage().id());
+                let mut part = inner.part(log, inner.catalog.task(task.no())?.origin);
+                part.body(&said(0), 0)?;
+                let header = behalf::header(CheckpointMarked::KIND, 0);
+                part.push(header, BodyForm::Inline, &[0xFF; 3])?;
+                inner.committer.commit(Request::one(part.finish())).map(drop)
+            }
+            Op::Mark(task) => self.task(task)?.checkpoint(Mark::new()).map(drop),
+            Op::Branch(task, at) => {
+                let task = self.task(task)?;
+                self.engine.branch(&point(&task, at)?, None).map(drop)
+            }
+            Op::Restore(task, at) => {
+                let task = self.task(task)?;
+                self.engine.restore(&point(&task, at)?, None).map(drop)
+            }
+            Op::Undo(task) => self.engine.undo(self.task(task)?.id()).map(drop),
+            Op::Pin(task) => {
+                let query = CheckpointQuery {
+                    task: Some(self.task(task)?.id().to_owned()),
+                    ..CheckpointQuery::default()
+                };
+                match self.engine.checkpoints(&query)?.items.first() {
+                    Some(checkpoint) => self.engine.pin(&checkpoint.id, None),
+                    None => Ok(()),
+                }
+            }
+            Op::Erase(task, at) => {
+                let task = self.task(task)?;
+                let at = point(&task, at)?.offset - 1;
+                self.engine.erase(&task.point(at)?, None)
+            }
+            Op::Cleanup(keep) => {
+                let plan = self.engine.plan_retention(&Retention::new().keep(usize::from(keep)))?;
+                self.engine.apply_retention(&plan, &mut |_, _| {}).map(drop)
+            }
+            Op::Delete(task) => self.engine.delete_task(self.task(task)?.id()),
+        }
+    }
+
+    /// Everything that the log holds: its last commit and its whole index, heads included.
+    fn disk(&self) -> (Seq, Vec<Entry>) {
+        let log = &self.log.log;
+        let all = log.scan(&[], &[0xFF; 64], false, usize::MAX).unwrap();
+        (log.seq(), all)
+    }
+
+    /// The index follows from the log, each task reads to its head, and continues at it.
+    fn check(&self) {
+        let report = self.engine.verify(None, &mut |_, _| {}).unwrap();
+        assert!(report.is_clean(), "{:?}", report.faults);
+        for n in 0..3 {
+            let Ok(task) = self.task(n) else { continue };
+            let head = task.head().unwrap().next;
+            let appended = task.append(Message::text("user", "on")).unwrap();
+            assert_eq!(appended.first, head, "offsets are dense (I2)");
+            let read: Result<Vec<_>> = task.read(..).unwrap().collect();
+            assert_eq!(read.unwrap().last().unwrap().offset, head);
+            self.engine.checkpoints(&CheckpointQuery::default()).unwrap();
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_refused_request_leaves_memory_and_log_as_they_were(
+        ops in proptest::collection::vec(op(), 1..12),
+    ) {
+        let world = World::new();
+        let mut refused = 0;
+        for op in &ops {
+            // Each read of the operation fails once, until it goes through or is refused without.
+            for n in 1.. {
+                let before = world.disk();
+                world.log.countdown.store(n, Ordering::Relaxed);
+                let done = world.run(op);
+                let failed = world.log.countdown.swap(0, Ordering::Relaxed) == 0;
+                if done.is_err() {
+                    refused += 1;
+                    // A cleanup is several commits, and each stays done.
+                    let several = matches!(op, Op::Cleanup(_));
+                    let same = world.disk() == before;
+                    prop_assert!(same || several, "{:?}, read {}", op, n);
+                }
+                if !failed || done.is_ok() {
+                    break;
+                }
+            }
+            world.check();
+        }
+        prop_assume!(refused > 0);
+    }
+}
+
+#[test]
+fn handles_and_checkpoints_that_are_given_without_a_read_are_those_that_are_read() {
+    let engine = World::new().engine;
+    let told = |task: &Task| {
+        let lineage = task.lineage();
+        (
+            (task.id().to_owned(), task.user().to_owned(), task.no()),
+            (task.epoch(), lineage.id(), format!("{:?}", lineage.head())),
+        )
+    };
+    let same = |task: &Task| assert_eq!(told(task), told(&engine.task(task.id()).unwrap()));
+    let started = engine.start_task("task", "ana").unwrap();
+    same(&started);
+    let message = || Message::text("user", "said");
+    started.append(message()).unwrap();
+    let marks = [
+        Mark::new().label("first"),
+        Mark::new().at(1).metadata(milepost_codec::Json::new("{\"a\": 1}").unwrap()),
+        Mark::new().status(milepost_codec::MarkStatus::Failure),
+    ];
+    for mark in marks {
+        let checkpoint = started.checkpoint(mark).unwrap();
+        assert_eq!(engine.checkpoint(&checkpoint.id.to_string()).unwrap(), checkpoint);
+    }
+    let restored = engine.restore(&engine.point("task@first").unwrap(), None).unwrap();
+    same(&restored);
+    restored.append(message()).unwrap();
+    let branch = engine.branch(&engine.point("task@1").unwrap(), None).unwrap();
+    assert_eq!(branch.append(message()).unwrap().first, 2);
+    let named = restored.lineage_named(branch.id()).unwrap();
+    assert_eq!(named.head().unwrap(), branch.head().unwrap());
+    let undone = engine.undo("task").unwrap();
+    same(&undone);
+    undone.append(message()).unwrap();
+}
