@@ -10,8 +10,7 @@ use milepost_codec::{
 };
 
 use crate::index::keys::{self, Kind};
-use crate::index::{BaseEntry, LineageEntry, TaskEntry};
-use crate::log::{Log, Scan, walk};
+use crate::index::{BaseEntry, LineageEntry, Scan, TaskEntry, walk};
 
 /// What retention let go of.
 #[derive(Debug, Default)]
@@ -40,12 +39,7 @@ pub enum LiveSection {
 }
 
 impl Live {
-    /// What the index says.
-    pub fn of(log: &dyn Log) -> Result<Self> {
-        Self::scanned(&|from, to, limit| log.scan(from, to, false, limit))
-    }
-
-    /// The same, by whatever scans the index.
+    /// Reads it from the index, by a function that scans it.
     pub fn scanned(scan: &Scan<'_>) -> Result<Self> {
         let mut live = Self::default();
         for kind in [Kind::Task, Kind::Lineage, Kind::Base, Kind::Erased] {

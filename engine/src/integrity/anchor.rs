@@ -100,7 +100,7 @@ impl Anchor {
         let heads =
             (catalog.log()).scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)?;
         let mut origin = (TaskNo::STORE, store);
-        let live = Live::of(catalog.log().as_ref())?;
+        let live = catalog.log().live()?;
         for (key, value) in heads {
             let (id, head) = (keys::log_of(&key), LogHead::decode(&value)?.head);
             if live.is_gone(id) {
@@ -179,7 +179,7 @@ impl Anchor {
             )));
         }
         let mut faults = Vec::new();
-        let live = Live::of(catalog.log().as_ref())?;
+        let live = catalog.log().live()?;
         for log in &self.logs {
             match log.check(catalog, store, &live) {
                 Ok(()) => {}

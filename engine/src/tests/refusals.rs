@@ -9,10 +9,11 @@ use milepost_codec::{
     Body, BodyForm, CheckpointMarked, ChunkId, Error, ErrorKind, LogId, Message, Offset, Origin,
     Result, Seq,
 };
+use milepost_store::index::Entry;
 use milepost_store::index::LogHead;
 use milepost_store::log::{
-    Batch, ChunkStore, CommitLog, DiskBytes, Entry, Index, Log, Maintenance, MemoryLog,
-    StorageCheck, Stretch,
+    Batch, ChunkStore, CommitLog, DiskBytes, Index, Log, Maintenance, MemoryLog, StorageCheck,
+    Stretch,
 };
 use milepost_store::process::Owner;
 use proptest::prelude::*;

@@ -47,7 +47,7 @@ impl Engine {
         Ok(Export {
             engine: self.clone(),
             files,
-            live: Live::of(self.inner.catalog.log().as_ref())?,
+            live: self.inner.catalog.log().live()?,
             given: HashSet::new(),
         })
     }

@@ -13,7 +13,7 @@ use super::{
     ActivationEntry, BaseEntry, KeyEntry, LineageEntry, MarkEntry, MarkPlace, PendingEntry,
     PinEntry, Tally, TaskEntry,
 };
-use crate::log::IndexPut;
+use crate::index::IndexPut;
 
 /// A mark larger than this is read from the log when it is listed: an entry has to stay small.
 const MARK_INLINE_MAX: usize = 1024;

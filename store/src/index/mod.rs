@@ -5,17 +5,20 @@
 //! keys.rs     the key of each kind of entry
 //! entries.rs  what entries hold
 //! indexer.rs  records to entries
+//! scan.rs     entries in order of keys
 //! ```
 
 mod entries;
 mod indexer;
 pub mod keys;
+mod scan;
 
 pub use entries::{
     ActivationEntry, BaseEntry, KeyEntry, LineageEntry, LogHead, MarkEntry, MarkPlace,
     PendingEntry, PinEntry, SnapshotNote, Tally, TaskEntry,
 };
 pub use indexer::{Before, Indexed, Tallies, index_record, is_indexed};
+pub use scan::{Entry, IndexPut, Scan, Shown, walk};
 
 /// Bytes of a key or a value of an entry at most: what the local store can hold in one leaf.
 pub const ENTRY_MAX: usize = 3000;

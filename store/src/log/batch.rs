@@ -5,10 +5,7 @@ use std::ops::Range;
 use milepost_codec::{FRAME_HEADER_LEN, Hash, LogId, Offset, Seq};
 use smallvec::SmallVec;
 
-use crate::index::LogHead;
-
-/// A change of one entry of the index: a value, or none to remove it.
-pub type IndexPut = (Vec<u8>, Option<Vec<u8>>);
+use crate::index::{IndexPut, LogHead};
 
 /// One group of a batch: where it goes, and where its bytes are.
 #[derive(Debug, Clone)]

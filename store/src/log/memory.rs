@@ -7,7 +7,8 @@ use crate::sync::{Mutex, RwLock};
 use milepost_codec::{ChunkEntry, ChunkId, Error, ErrorKind, LogId, Offset, Result, Seq};
 
 use super::tail::merge;
-use super::{Batch, ChunkStore, CommitLog, DiskBytes, Entry, Index, Maintenance, Stretch, Tail};
+use super::{Batch, ChunkStore, CommitLog, DiskBytes, Index, Maintenance, Stretch, Tail};
+use crate::index::Entry;
 use crate::index::{LogHead, keys};
 use crate::log::StorageCheck;
 use crate::process::Owner;

@@ -33,7 +33,7 @@ mod tail;
 pub use check::{EventPlace, Fault};
 pub use local::CompactionStep;
 
-pub use batch::{Batch, GroupMeta, IndexPut};
+pub use batch::{Batch, GroupMeta};
 pub use check::{Remedy, Sections, StorageCheck, place};
 pub use memory::MemoryLog;
 pub use options::OpenOptions;
@@ -42,9 +42,12 @@ pub use tail::Tail;
 
 use milepost_codec::Result;
 
+use crate::index::{Shown, walk};
+use crate::live::Live;
+
 pub use commit_log::{ChunkStore, CommitLog};
 pub use content::{CHUNK, INLINE_MAX, put_content};
-pub use projection::{DiskBytes, Entry, Index, Maintenance, Scan, Shown, walk};
+pub use projection::{DiskBytes, Index, Maintenance};
 
 /// Where logs are kept: lineages and control logs, the index over them, and chunks.
 pub trait Log: CommitLog + ChunkStore + Index + Maintenance {}
@@ -52,6 +55,15 @@ pub trait Log: CommitLog + ChunkStore + Index + Maintenance {}
 impl<T: CommitLog + ChunkStore + Index + Maintenance> Log for T {}
 
 impl dyn Log {
+    /// Returns the part of the logs that retention kept, as the index has it.
+    ///
+    /// # Errors
+    ///
+    /// Those of reading the index.
+    pub fn live(&self) -> Result<Live> {
+        Live::scanned(&|from, to, limit| self.scan(from, to, false, limit))
+    }
+
     /// Shows all entries of the index whose keys begin so, in order of keys.
     pub fn walk(&self, prefix: &[u8], show: &mut Shown<'_>) -> Result<()> {
         walk(prefix, &|from, to, limit| self.scan(from, to, false, limit), show)

@@ -12,8 +12,9 @@ use milepost_codec::{
 };
 
 use super::local::LocalLog;
-use super::{Batch, Entry, GroupMeta, Log, MemoryLog};
+use super::{Batch, GroupMeta, Log, MemoryLog};
 use crate::entropy::Entropy;
+use crate::index::Entry;
 use crate::index::{LogHead, keys};
 use crate::log::OpenOptions;
 

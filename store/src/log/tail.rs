@@ -9,7 +9,8 @@ use std::sync::Arc;
 use milepost_codec::{LogId, Offset, Seq};
 use smallvec::SmallVec;
 
-use super::{Batch, Entry, GroupMeta, IndexPut, Stretch};
+use super::{Batch, GroupMeta, Stretch};
+use crate::index::{Entry, IndexPut};
 use crate::index::{LogHead, keys};
 
 /// A stretch, the commit it came with, and its log's head after it.

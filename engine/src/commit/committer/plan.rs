@@ -12,8 +12,9 @@ use milepost_codec::{
     Body, BodyForm, Chain, CheckpointId, Error, Hash, Head, Header, LogId, LogKind, Offset, Result,
     SECTION_RAW_TARGET, SectionRef, Seed, Seq, TaskNo, begin_group, checkpoint_id,
 };
+use milepost_store::index::IndexPut;
 use milepost_store::index::{Before, ENTRY_MAX, Indexed, LogHead, Tallies, Tally, index_record};
-use milepost_store::log::{Batch, GroupMeta, IndexPut};
+use milepost_store::log::{Batch, GroupMeta};
 use smallvec::SmallVec;
 
 use super::lead::{Lead, LogState};

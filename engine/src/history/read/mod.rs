@@ -27,7 +27,6 @@ pub(crate) use ancestry::{Ancestry, LineageTrees};
 pub(crate) use cursor::Cursor;
 use cursor::{StretchCursor, step};
 pub(crate) use inherited::Inherited;
-use milepost_store::live::Live;
 use milepost_store::log::Log;
 
 /// An event of a record: its body read from chunks where it is not inline. One that was erased has none,
@@ -170,7 +169,7 @@ impl Events {
     /// Why there is no event where one is due: retention may have taken it away since this was begun.
     fn missing(&self) -> Error {
         let (at, owner) = (self.next, self.owner.unwrap_or_default());
-        let live = Live::of(self.catalog.log().as_ref()).unwrap_or_default();
+        let live = self.catalog.log().live().unwrap_or_default();
         let id = LogId::lineage(self.task, owner);
         if live.is_gone(id) || live.base(id).is_some_and(|base| at < base.next) {
             return Error::not_found(format!("{id}: retention took the event away"));

@@ -9,10 +9,11 @@ use milepost_codec::{
 };
 use milepost_replay::Verifier;
 use milepost_store::digest::Digest;
+use milepost_store::index::IndexPut;
 use milepost_store::index::keys::Kind;
 use milepost_store::index::{Before, Indexed, index_record};
 use milepost_store::live::{Live, LiveSection};
-use milepost_store::log::{IndexPut, Stretch};
+use milepost_store::log::Stretch;
 
 use super::Fault;
 use super::captures::Named;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use milepost_codec::{LogId, Result, Seq};
-use milepost_store::live::{Live, LiveSection};
+use milepost_store::live::LiveSection;
 use milepost_store::log::{Fault, Remedy, Sections, StorageCheck};
 
 use crate::history::catalog::Catalog;
@@ -17,7 +17,7 @@ pub(super) fn locate(
     differ: &HashSet<LogId>,
     faults: &mut Vec<Fault>,
 ) -> Result<()> {
-    let live = Arc::new(Live::of(catalog.log().as_ref())?);
+    let live = Arc::new(catalog.log().live()?);
     let mut check = StorageCheck::new(until, Arc::clone(&live));
     check.copy = Some(Sections { wanted: differ.clone(), found: HashMap::new() });
     catalog.log().check_storage(&mut check)?;

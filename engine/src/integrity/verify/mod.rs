@@ -82,7 +82,7 @@ pub(crate) fn verify_states(
     };
     let heads = (catalog.log()).scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)?;
     let mut faults = Vec::new();
-    let live = Live::of(catalog.log().as_ref())?;
+    let live = catalog.log().live()?;
     for (key, _) in heads {
         let log = keys::log_of(&key);
         if live.is_gone(log) {
@@ -149,7 +149,7 @@ impl<'a> Verification<'a> {
             work.push(Work::Storage);
         }
         let mut report = VerifyReport::default();
-        let live = Arc::new(Live::of(catalog.log().as_ref())?);
+        let live = Arc::new(catalog.log().live()?);
         for (key, value) in catalog.log().scan(&prefix, &end, false, usize::MAX)? {
             let (id, head) = (keys::log_of(&key), LogHead::decode(&value)?);
             if live.is_given_up(id.task) {

@@ -5,8 +5,8 @@ use milepost_codec::{Error, Result, Seq, StoreId};
 use super::kv::Kv;
 use super::packs::Place;
 use crate::digest::Digests;
+use crate::index::IndexPut;
 use crate::index::keys::{self, Kind};
-use crate::log::IndexPut;
 
 /// The check of a frame that is not known, or before the first: what follows is told by its number.
 pub(crate) const UNKNOWN: [u8; 16] = [0; 16];

@@ -6,8 +6,9 @@ use milepost_codec::{Block, BlockBuilder, LogId, Offset, Result, StoreKey};
 
 use super::kv::{Kv, VALUE_MAX};
 use super::shared::Shared;
+use crate::index::IndexPut;
 use crate::index::keys;
-use crate::log::{IndexPut, Stretch};
+use crate::log::Stretch;
 use crate::sync::Mutex;
 
 /// A new stretch is packed into the last block where that has at most this many bytes: a lineage that

@@ -18,7 +18,7 @@ use parking_lot::RwLock;
 use crate::digest::Digests;
 use crate::files;
 use crate::index::ENTRY_MAX;
-use crate::log::{Entry, IndexPut, walk};
+use crate::index::{Entry, IndexPut, walk};
 
 /// The most bytes of a value.
 pub(crate) const VALUE_MAX: usize = ENTRY_MAX;

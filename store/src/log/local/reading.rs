@@ -4,10 +4,11 @@ use milepost_codec::{Error, LogId, Offset, Result};
 
 use super::LocalLog;
 use crate::digest::DigestPart;
+use crate::index::Entry;
 use crate::index::LogHead;
 use crate::index::keys::{self, Kind};
 use crate::log::tail::merge;
-use crate::log::{Entry, Index, Stretch};
+use crate::log::{Index, Stretch};
 
 impl Index for LocalLog {
     fn head(&self, log: LogId) -> Result<Option<LogHead>> {

@@ -16,8 +16,9 @@ use super::look::Look;
 use super::packs::{Packs, Place};
 use super::settings::StoreConfig;
 use crate::files;
+use crate::index::IndexPut;
 use crate::index::{LogHead, keys};
-use crate::log::{IndexPut, Tail};
+use crate::log::Tail;
 use crate::meters::Meters;
 use crate::process::Owner;
 

@@ -7,8 +7,8 @@ use milepost_codec::{ChunkEntry, ChunkGroup, ChunkId, Result};
 
 use super::LocalLog;
 use super::packs::{GROUP_LEVEL, GROUP_RAW, Place, group_up};
+use crate::index::IndexPut;
 use crate::index::keys;
-use crate::log::IndexPut;
 
 impl LocalLog {
     /// Stores chunks of at most 1 MiB, each once.

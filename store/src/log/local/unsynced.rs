@@ -6,9 +6,9 @@ use milepost_codec::{ChunkId, Result, Snapshot};
 use super::applied::Applied;
 use super::kv::Kv;
 use super::packs::{Packs, Place};
+use crate::index::IndexPut;
 use crate::index::SnapshotNote;
 use crate::index::keys::{self, Kind};
-use crate::log::IndexPut;
 
 /// Takes out of the index what is gone: chunks behind what was synced that are not whole, and
 /// snapshots that need them.

@@ -8,10 +8,10 @@ use milepost_codec::{ChunkId, LogId, LogKind, Result, Seq};
 use parking_lot::Mutex;
 
 use super::{Above, CompactionStep, switch};
+use crate::index::IndexPut;
 use crate::index::keys::{self, Kind};
 use crate::index::{LogHead, SnapshotNote};
 use crate::live::Live;
-use crate::log::IndexPut;
 use crate::log::local::applied::Applied;
 use crate::log::local::applier;
 use crate::log::local::archive::ArchiveSurvey;

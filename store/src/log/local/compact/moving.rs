@@ -4,8 +4,8 @@
 use milepost_codec::{ChunkGroup, ChunkId, Error, GroupContents, Result};
 
 use super::packs::is_all;
+use crate::index::IndexPut;
 use crate::index::keys;
-use crate::log::IndexPut;
 use crate::log::local::packs::{GATHERED_RAW, GROUP_LEVEL, Place, group_up, is_small};
 use crate::log::local::shared::Shared;
 

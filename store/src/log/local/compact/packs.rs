@@ -7,9 +7,9 @@ use milepost_codec::{Base, ChunkId, Error, LogKind, Piece, Result, Snapshot};
 
 use super::CompactionStep;
 use super::moving::Moving;
+use crate::index::IndexPut;
 use crate::index::keys::{self, Kind};
 use crate::index::{BaseEntry, SnapshotNote};
-use crate::log::IndexPut;
 use crate::log::local::packs::Place;
 use crate::log::local::shared::Shared;
 
