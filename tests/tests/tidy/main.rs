@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod allowed;
+mod architecture;
 mod comments;
 mod files;
 mod modules;
@@ -106,6 +107,7 @@ fn violations() -> Vec<Violation> {
         found.extend(files::module_style(&root().join(name).join("src"), &root()));
     }
     found.extend(prose::documents(&root()));
+    found.extend(architecture::map(&root()));
     found.extend(names::public(&sources("engine"), &root()));
     found
 }
