@@ -10,7 +10,7 @@ use milepost_codec::{Result, StoreId};
 ///
 /// Those of reading the file.
 pub fn survey_segment(path: &Path, store: StoreId) -> Result<usize> {
-    milepost_store::log::local::survey_segment(path, store)
+    milepost_store::local::survey_segment(path, store)
 }
 
 /// Reads an archive file to its end; gives how many frames it has.
@@ -19,5 +19,5 @@ pub fn survey_segment(path: &Path, store: StoreId) -> Result<usize> {
 ///
 /// `Corrupt` where it is damaged.
 pub fn read_archive(path: &Path, store: StoreId) -> Result<u64> {
-    milepost_store::log::local::read_archive(path, store)
+    milepost_store::local::read_archive(path, store)
 }

@@ -11,9 +11,9 @@ use milepost_codec::{
 };
 use milepost_store::files;
 use milepost_store::index::keys::{self, Kind};
-use milepost_store::log::local::{LostRange, Salvaged, salvage_store, with_lock_unwritten};
-use milepost_store::log::{Fault, Remedy};
-use milepost_store::opened::{Finding, Outcome};
+use milepost_store::local::{LostRange, Salvaged, salvage_store, with_lock_unwritten};
+use milepost_store::open_report::{Finding, Outcome};
+use milepost_store::{Fault, Remedy};
 
 use crate::commit::committer::Request;
 use crate::handles::engine::Engine;

@@ -3,7 +3,8 @@
 
 use milepost_codec::{Error, Result};
 
-use crate::index::keys::{self, Kind};
+use crate::index::keys;
+use crate::index::keys::Kind;
 
 /// A sum over entries that does not depend on their order, so that it can be kept as they come
 /// and go. It finds accidents; edits are found by the chains.

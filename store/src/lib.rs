@@ -6,28 +6,55 @@
 //! gives it back. This crate is part of the engine, not an interface: use `milepost`.
 //!
 //! ```text
-//! log/         the seam, a log in memory, a log in a folder
-//! index/       keys and entries of the index, and what a record adds to it
-//! digest.rs    sums over the index and the copies
-//! live.rs      the part of the logs that retention kept
-//! trees.rs     the chunks that captured workspaces need
-//! opened.rs    the report of an opening
-//! meters/      counts, levels and durations
-//! files.rs     files that a crash cannot break        process.rs  the process that opened a store
-//! clock.rs     times                                  entropy.rs  randomness
-//! sync/        locks and channels, or those of a scheduler that tries interleavings
+//! log.rs             a log as the engine sees it
+//! commit_log.rs      the seam: commits and chunks, what another machine's log has to bring
+//! projection.rs      what is read of them: records, index, and the upkeep of both
+//! commit_batch.rs    a commit: chained records, index entries      content.rs  bodies in chunks
+//! extent.rs          the result of a read: some sections of one log, unpacked
+//! tail.rs            commits that are not applied yet              options.rs  how it is opened
+//! memory.rs          a log that forgets, for tests and trials
+//! local/             a log in a folder: journal, sled, archive, packs
+//! storage_check.rs   the check of its files, and its faults        open_report.rs  an opening's
+//! index/             keys and entries, and what a record adds      digest.rs  sums over entries
+//! liveness.rs        the part of the logs that retention kept      tree_walk.rs  captured trees
+//! metrics/           counts, levels and durations                  process.rs  who opened a store
+//! files.rs           files that a crash cannot break               clock.rs  entropy.rs
+//! sync/              locks and channels, or those of a scheduler that tries interleavings
+//! testing/           tests that every implementation passes
 //! ```
 
-// tidy: names the parts
 pub mod clock;
+mod commit_batch;
+mod commit_log;
+mod content;
 pub mod digest;
 pub mod entropy;
+mod extent;
 pub mod files;
 pub mod index;
-pub mod live;
-pub mod log;
-pub mod meters;
-pub mod opened;
+pub mod liveness;
+pub mod local;
+mod log;
+mod memory;
+pub mod metrics;
+pub mod open_report;
+mod options;
 pub mod process;
+mod projection;
+mod storage_check;
 pub mod sync;
-pub mod trees;
+mod tail;
+#[cfg(test)]
+mod testing;
+pub mod tree_walk;
+
+pub use commit_batch::{CommitBatch, LogBatchMeta};
+pub use commit_log::{ChunkStore, CommitLog};
+pub use content::{CHUNK, INLINE_MAX, put_content};
+pub use extent::Extent;
+pub use log::Log;
+pub use memory::MemoryStore;
+pub use options::OpenOptions;
+pub use projection::{Compacted, CompactionHost, CompactionStep, DiskBytes, Index, Maintenance};
+pub use storage_check::{EventPlace, Fault, Remedy, Sections, StorageCheck, place};
+pub use tail::Tail;

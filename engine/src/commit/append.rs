@@ -10,8 +10,8 @@ use milepost_codec::{
     TEXT_MAX, ToolCalled, ToolReturned, VariablesPatched, WorkspaceCaptured,
 };
 use milepost_store::index::is_indexed;
-use milepost_store::log::{INLINE_MAX, Log, put_content};
-use milepost_store::trees;
+use milepost_store::tree_walk;
+use milepost_store::{INLINE_MAX, Log, put_content};
 use smallvec::{SmallVec, smallvec};
 
 use crate::behalf;
@@ -249,7 +249,7 @@ impl Append {
         let mut chunked = false;
         for (index, body) in self.bodies.iter().enumerate() {
             if let Body::WorkspaceCaptured(captured) = body {
-                trees::check_root(ChunkId(captured.root.0), &|id| log.get_chunk(id))?;
+                tree_walk::check_root(ChunkId(captured.root.0), &|id| log.get_chunk(id))?;
             }
             payload.clear();
             let kind = body.encode_into(&mut payload);

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use milepost_codec::{CHUNK_RAW_MAX, ChunkId, Error, Result};
-use milepost_store::log::Log;
+use milepost_store::Log;
 
 use crate::handles::engine::Engine;
 

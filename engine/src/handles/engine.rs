@@ -13,11 +13,11 @@ use milepost_replay::{Chunks, Event, Reducer, RunReducer, RunState};
 use milepost_store::clock::Stopwatch;
 use milepost_store::entropy::Entropy;
 use milepost_store::index::TaskEntry;
-use milepost_store::log::local::LocalLog;
-use milepost_store::log::{Log, MemoryLog};
-use milepost_store::meters::Meters;
-use milepost_store::opened::OpenReport;
+use milepost_store::local::LocalStore;
+use milepost_store::metrics::Meters;
+use milepost_store::open_report::OpenReport;
 use milepost_store::sync::channel::Sender;
+use milepost_store::{Log, MemoryStore};
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::commit::committer::{Activate, Committer, Done, Errand, PartBuilder, Request};
@@ -105,7 +105,7 @@ impl Engine {
     /// were replaced by a compaction or a repair of that process while they were read.
     pub fn open(dir: impl AsRef<Path>, options: Options) -> Result<Self> {
         let entropy = Arc::new(Entropy::from_system()?);
-        let local = Arc::new(LocalLog::open(dir.as_ref(), &options.log, Arc::clone(&entropy))?);
+        let local = Arc::new(LocalStore::open(dir.as_ref(), &options.log, Arc::clone(&entropy))?);
         let store = Origin(local.store().0);
         Self::start(local, store, options, entropy)
     }
@@ -114,7 +114,7 @@ impl Engine {
     pub fn in_memory(options: Options) -> Result<Self> {
         let entropy = Arc::new(Entropy::from_system()?);
         let store = Origin(entropy.bytes16());
-        Self::start(Arc::new(MemoryLog::default()), store, options, entropy)
+        Self::start(Arc::new(MemoryStore::default()), store, options, entropy)
     }
 
     /// A store over a log that a test brings.

@@ -1,6 +1,6 @@
 //! Metrics of an open store.
 
-use milepost_store::meters::Histogram;
+use milepost_store::metrics::Histogram;
 
 use crate::handles::engine::Engine;
 use crate::history::kept::KeptStates;

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use milepost_codec::StoreKey;
 use milepost_replay::{Reducer, RunReducer};
+use milepost_store::OpenOptions;
 use milepost_store::clock::Clock;
-use milepost_store::log::OpenOptions;
-use milepost_store::opened::Progress;
+use milepost_store::open_report::Progress;
 
 use crate::handles::hook::{CommandHooks, Hook, Hooks};
 use crate::history::kept::KeepStates;

@@ -1,7 +1,7 @@
 //! What proves a store: verification and anchors.
 
 use milepost_codec::Result;
-use milepost_store::log::Fault;
+use milepost_store::Fault;
 
 use crate::handles::engine::Engine;
 use crate::integrity::anchor::Anchor;

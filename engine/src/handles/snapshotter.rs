@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use milepost_store::meters::Meters;
+use milepost_store::metrics::Meters;
 use milepost_store::sync::channel::Receiver;
 
 use crate::commit::committer::Errand;

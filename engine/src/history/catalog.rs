@@ -7,11 +7,11 @@ use milepost_codec::{
     Body, Chain, CheckpointId, CheckpointMarked, Epoch, Error, Head, LineageId, LogId, Offset,
     Origin, Result, StoreKey, TaskNo,
 };
+use milepost_store::Log;
 use milepost_store::index::keys::{self, Kind};
 use milepost_store::index::{
     ActivationEntry, BaseEntry, LineageEntry, MarkEntry, Tally, TaskEntry,
 };
-use milepost_store::log::Log;
 use milepost_store::sync::Mutex;
 use milepost_store::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::RwLock;

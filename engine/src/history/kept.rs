@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use milepost_codec::{LineageId, Offset, TaskNo};
 use milepost_replay::{Reducer, RunReducer, RunState};
-use milepost_store::meters::Meters;
+use milepost_store::metrics::Meters;
 use parking_lot::Mutex;
 
 /// A state is folded on from a kept one where that is at most so many events before it. From

@@ -8,15 +8,15 @@ use milepost_codec::{
     Snapshot, TaskNo,
 };
 use milepost_replay::{Chunks, Reducer, fold};
+use milepost_store::Log;
 use milepost_store::index::SnapshotNote;
 use milepost_store::index::keys::{self, Kind};
-use milepost_store::log::Log;
 
 use crate::history::base;
 use crate::history::catalog::Catalog;
 use crate::history::pieces::Folding;
 use crate::history::read::{Ancestry, Events, Inherited, read_chunks};
-use milepost_store::log::put_content;
+use milepost_store::put_content;
 
 /// States are cut by content into chunks of about 16 KiB, so that what did not change between two
 /// snapshots is stored once.

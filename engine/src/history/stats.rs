@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use milepost_codec::{LogId, LogKind, Offset, Result, Seq, TaskNo};
+use milepost_store::DiskBytes;
 use milepost_store::index::keys::{self, Kind};
 use milepost_store::index::{BaseEntry, LineageEntry, LogHead, Tally, TaskEntry};
-use milepost_store::log::DiskBytes;
 
 use crate::history::catalog::Catalog;
 use crate::history::kept::KeptStates;

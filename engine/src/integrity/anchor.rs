@@ -11,12 +11,12 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use milepost_codec::{
     Error, ErrorKind, Hash, LineageId, LogId, LogKind, Offset, Origin, Result, Seq, StoreId, TaskNo,
 };
+use milepost_store::Fault;
 use milepost_store::clock::Clock;
 use milepost_store::files;
 use milepost_store::index::LogHead;
 use milepost_store::index::keys::{self, Kind};
-use milepost_store::live::Live;
-use milepost_store::log::Fault;
+use milepost_store::liveness::Live;
 use serde::{Deserialize, Serialize};
 
 use crate::history::catalog::Catalog;

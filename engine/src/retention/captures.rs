@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use milepost_codec::{
     Body, BodyForm, ChunkId, LineageId, LogId, Result, TaskNo, WorkspaceCaptured,
 };
-use milepost_store::trees;
+use milepost_store::tree_walk;
 
 use super::plan::{RetentionPlan, TaskPlan, each_task};
 use crate::handles::engine::Engine;
@@ -77,11 +77,11 @@ impl Engine {
         let captures = go.len() as u64;
         let get = |id: &ChunkId| catalog.log().get_chunk(id);
         let (mut kept, mut gone) = (HashSet::new(), HashSet::new());
-        if let Some((_, error)) = trees::follow(stay, &get, &mut kept).into_iter().next() {
+        if let Some((_, error)) = tree_walk::follow(stay, &get, &mut kept).into_iter().next() {
             return Err(error);
         }
         // What cannot be read of a tree that goes is not counted.
-        let _ = trees::follow_beyond(go, &get, &kept, &mut gone);
+        let _ = tree_walk::follow_beyond(go, &get, &kept, &mut gone);
         Ok(CapturesPlan {
             captures,
             chunks: gone.len() as u64,

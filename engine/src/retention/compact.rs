@@ -4,11 +4,11 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use milepost_codec::{ChunkId, LogKind, Result};
+use milepost_store::CompactionStep;
+use milepost_store::DiskBytes;
 use milepost_store::index::SnapshotNote;
 use milepost_store::index::keys;
-use milepost_store::log::CompactionStep;
-use milepost_store::log::DiskBytes;
-use milepost_store::log::local::{Above, Compacted};
+use milepost_store::{Compacted, CompactionHost};
 
 use crate::handles::engine::{Engine, Inner};
 use crate::history::base;
@@ -40,7 +40,7 @@ pub struct CompactionReport {
     pub untouched: Vec<PathBuf>,
 }
 
-impl Above for Inner {
+impl CompactionHost for Inner {
     fn hold(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         let done = self.committer.hold(work);
         // Whatever was read of blocks before may be another now.

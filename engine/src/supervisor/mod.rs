@@ -13,7 +13,7 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError};
 use milepost_codec::{Detail, Error, ErrorKind, Result};
 use milepost_store::entropy::Entropy;
-use milepost_store::meters::DegradedMeters;
+use milepost_store::metrics::DegradedMeters;
 use milepost_store::process::Owner;
 use parking_lot::{Condvar, Mutex};
 

@@ -11,11 +11,11 @@ use milepost_codec::{
 };
 use milepost_store::index::Entry;
 use milepost_store::index::LogHead;
-use milepost_store::log::{
-    Batch, ChunkStore, CommitLog, DiskBytes, Index, Log, Maintenance, MemoryLog, StorageCheck,
-    Stretch,
-};
 use milepost_store::process::Owner;
+use milepost_store::{
+    ChunkStore, CommitBatch, CommitLog, DiskBytes, Extent, Index, Log, Maintenance, MemoryStore,
+    StorageCheck,
+};
 use proptest::prelude::*;
 
 use crate::behalf;
@@ -26,7 +26,7 @@ use crate::{Append, CheckpointQuery, Engine, Mark, Options, Task};
 /// A log in memory of which one read fails, the one that a countdown reaches.
 #[derive(Default)]
 struct FailingReads {
-    log: MemoryLog,
+    log: MemoryStore,
     /// Reads until the one that fails; 0: none does.
     countdown: AtomicU64,
 }
@@ -46,7 +46,7 @@ impl CommitLog for FailingReads {
     fn owner(&self) -> &Owner {
         self.log.owner()
     }
-    fn append(&self, batch: Batch) -> Result<()> {
+    fn append(&self, batch: CommitBatch) -> Result<()> {
         self.log.append(batch)
     }
     fn seq(&self) -> Seq {
@@ -82,7 +82,7 @@ impl Index for FailingReads {
         self.read()?;
         self.log.head(log)
     }
-    fn stretch(&self, log: LogId, offset: Offset) -> Result<Option<Stretch>> {
+    fn stretch(&self, log: LogId, offset: Offset) -> Result<Option<Extent>> {
         self.read()?;
         self.log.stretch(log, offset)
     }

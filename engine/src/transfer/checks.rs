@@ -7,7 +7,7 @@ use milepost_codec::{
     Body, BodyForm, ChunkId, ChunkList, Control, Error, Head, Header, LineageId, LogKind,
     RecordRef, Result, TEXT_MAX, TaskNo, check_size,
 };
-use milepost_store::trees;
+use milepost_store::tree_walk;
 
 use super::CarriedEvent;
 use super::needs::captured;
@@ -73,7 +73,7 @@ fn files(engine: &Engine, event: &CarriedEvent, record: &RecordRef<'_>) -> Resul
     };
     let log = engine.inner.catalog.log();
     let get = |id: &ChunkId| log.get_chunk(id);
-    trees::check_root(root, &get).map_err(|_| {
+    tree_walk::check_root(root, &get).map_err(|_| {
         Error::invalid(
             "the folder that it captured is not there: export with files, or import a copy, \
              which does without",
@@ -113,7 +113,7 @@ pub(super) fn beginning(
     if let Some(root) = base::workspace(catalog, &entry)? {
         let get = |id: &ChunkId| catalog.log().get_chunk(id);
         let mut named = HashSet::new();
-        let unread = trees::follow([root], &get, &mut named);
+        let unread = tree_walk::follow([root], &get, &mut named);
         let named: Vec<ChunkId> = named.into_iter().collect();
         if !unread.is_empty() || !is_there(&named)? {
             return wrong("begins with a folder whose files are not there: export with files");

@@ -11,16 +11,16 @@ use milepost_codec::{
     Head, LineageBegin, LogId, LogKind, Offset, RecordRef, Result, Sections, Seq, TaskNo,
     checkpoint_id,
 };
+use milepost_store::Extent;
 use milepost_store::index::keys::{self, Kind};
 use milepost_store::index::{LogHead, TaskEntry};
-use milepost_store::live::{Live, LiveSection};
-use milepost_store::log::Stretch;
+use milepost_store::liveness::{Live, LiveSection};
 
 use super::{Carried, CarriedBody, CarriedEvent, CarriedTask};
 use crate::handles::engine::Engine;
 use crate::history::catalog::Catalog;
 use crate::history::read::read_chunks;
-use milepost_store::log::CHUNK;
+use milepost_store::CHUNK;
 
 /// Tasks of a store on their way out. What each of them needs is given once.
 pub struct Export {
@@ -205,7 +205,7 @@ struct Source {
     at: Head,
     end: Head,
     /// What is read of it: where the next section is, and its first offset.
-    stretch: Option<(Stretch, usize, Offset)>,
+    stretch: Option<(Extent, usize, Offset)>,
     /// What is given next: the commit, and what is live of the section.
     seq: Seq,
     section: Vec<u8>,
@@ -282,7 +282,7 @@ impl Source {
     /// Whether what is read of it goes on at an offset.
     fn reads(&self, at: Offset) -> bool {
         let here =
-            |(stretch, _, first): &(Stretch, usize, Offset)| (*first..stretch.end()).contains(&at);
+            |(stretch, _, first): &(Extent, usize, Offset)| (*first..stretch.end()).contains(&at);
         self.stretch.as_ref().is_some_and(here)
     }
 

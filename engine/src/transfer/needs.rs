@@ -7,7 +7,7 @@ use milepost_codec::{
     Base, Body, ChunkId, ChunkList, Error, Header, LineageId, LogKind, Piece, Result, TaskNo,
     WorkspaceCaptured,
 };
-use milepost_store::trees;
+use milepost_store::tree_walk;
 
 use super::{Carried, CarriedBody, CarriedChunk, CarriedEvent, Export};
 use crate::history::base;
@@ -92,7 +92,7 @@ impl Export {
     fn tree(&self, root: ChunkId, needed: &mut HashSet<ChunkId>) -> Result<()> {
         let log = self.engine.inner.catalog.log();
         let get = |id: &ChunkId| log.get_chunk(id);
-        let unread = trees::follow_beyond([root], &get, &self.given, needed);
+        let unread = tree_walk::follow_beyond([root], &get, &self.given, needed);
         match unread.into_iter().next() {
             Some((_, error)) => Err(error.at(format!("the folder captured as {root}"))),
             None => Ok(()),

@@ -8,13 +8,13 @@ use milepost_codec::{
     ErrorKind, Hash, Head, Header, Json, LineageId, LogKind, Offset, Parent, Result, Seed,
     checkpoint_id, salt,
 };
-use milepost_store::trees;
+use milepost_store::tree_walk;
 
 use super::taking::{Taking, log_id};
 use super::{CarriedBody, CarriedEvent, CarriedTask};
 use crate::handles::engine::Engine;
 use crate::history::read::Ancestry;
-use milepost_store::log::INLINE_MAX;
+use milepost_store::INLINE_MAX;
 
 /// What a captured folder is called in a copy that does without.
 const CAPTURED: &str = "workspace_captured";
@@ -123,7 +123,7 @@ impl Renewal {
             Body::WorkspaceCaptured(captured) => {
                 let log = engine.inner.catalog.log();
                 let get = |id: &ChunkId| log.get_chunk(id);
-                match trees::check_root(ChunkId(captured.root.0), &get) {
+                match tree_walk::check_root(ChunkId(captured.root.0), &get) {
                     Ok(()) => captured.into(),
                     Err(_) => Body::from(Application {
                         name: CAPTURED.to_owned(),

@@ -13,7 +13,7 @@ use super::{CarriedBody, CarriedEvent, CarriedTask, checks};
 use crate::commit::committer::{PartBuilder, Request};
 use crate::handles::engine::Engine;
 use crate::integrity::verify;
-use milepost_store::log::put_content;
+use milepost_store::put_content;
 
 /// What one commit takes: bytes of records, and how many.
 const COMMIT_BYTES: usize = 1 << 20;

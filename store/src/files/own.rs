@@ -1,14 +1,15 @@
 //! Names in a store that no store makes: links, pipes, files of other users, files with a second
 //! name. A folder can come from anywhere; what is written through such a name lands outside of it.
 
-use std::fs::{self, Metadata};
+use std::fs;
+use std::fs::Metadata;
 use std::io::ErrorKind as ErrorOf;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use milepost_codec::{Detail, Error, Result};
 
-use super::io;
+use crate::files::io;
 
 /// The folder in which a program that has the store open answers at a socket.
 const SERVER: &str = "server";
@@ -28,7 +29,7 @@ pub enum Foreign {
 
 impl Foreign {
     /// Of what was opened and is not a file with one name.
-    pub(super) fn of(file: bool, names: u64) -> Self {
+    pub(crate) fn of(file: bool, names: u64) -> Self {
         match file {
             true => Self::Names(names),
             false => Self::Special,

@@ -8,12 +8,13 @@ use milepost_codec::{
     Offset, Origin, RemovedMark, Result, Seq, TaskNo, WorkspaceCaptured, checkpoint_id,
 };
 
-use super::keys::{self, Kind};
-use super::{
+use crate::index::IndexPut;
+use crate::index::keys;
+use crate::index::keys::Kind;
+use crate::index::{
     ActivationEntry, BaseEntry, KeyEntry, LineageEntry, MarkEntry, MarkPlace, PendingEntry,
     PinEntry, Tally, TaskEntry,
 };
-use crate::index::IndexPut;
 
 /// A mark larger than this is read from the log when it is listed: an entry has to stay small.
 const MARK_INLINE_MAX: usize = 1024;
@@ -24,7 +25,7 @@ pub fn is_indexed(kind: u16) -> bool {
 }
 
 /// A record to be indexed, and where it is.
-pub struct Indexed<'a> {
+pub struct IndexInput<'a> {
     /// The log.
     pub log: LogId,
     /// The task's origin.
@@ -45,7 +46,7 @@ pub struct Indexed<'a> {
 pub type Lookup<'a> = dyn Fn(&[u8]) -> Result<Option<Vec<u8>>> + 'a;
 
 /// What is there before a record is indexed: some records change what others gave.
-pub struct Before<'a> {
+pub struct PriorIndex<'a> {
     /// An entry of an earlier commit.
     pub entry: &'a Lookup<'a>,
     /// What is counted of tasks, of this commit and earlier ones, as far as it was asked for.
@@ -70,7 +71,7 @@ impl Tallies for HashMap<TaskNo, Tally> {
     }
 }
 
-impl Before<'_> {
+impl PriorIndex<'_> {
     /// Counts what comes and goes.
     fn count(
         &mut self,
@@ -95,8 +96,8 @@ impl Before<'_> {
 
 /// The entries that follow from a record.
 pub fn index_record(
-    record: &Indexed<'_>,
-    before: &mut Before<'_>,
+    record: &IndexInput<'_>,
+    before: &mut PriorIndex<'_>,
     puts: &mut Vec<IndexPut>,
 ) -> Result<()> {
     match record.log.kind {
@@ -127,7 +128,7 @@ pub fn index_record(
 }
 
 fn index_mark(
-    record: &Indexed<'_>,
+    record: &IndexInput<'_>,
     mut mark: CheckpointMarked,
     size: usize,
     puts: &mut Vec<IndexPut>,
@@ -172,8 +173,8 @@ fn mark_puts(place: MarkPlace, entry: &MarkEntry) -> Vec<IndexPut> {
 }
 
 fn index_control(
-    record: &Indexed<'_>,
-    before: &mut Before<'_>,
+    record: &IndexInput<'_>,
+    before: &mut PriorIndex<'_>,
     puts: &mut Vec<IndexPut>,
 ) -> Result<()> {
     let Some(payload) = record.payload else {
@@ -262,7 +263,7 @@ fn index_control(
 fn bury(
     deleted: &Deleted,
     time_us: u64,
-    before: &Before<'_>,
+    before: &PriorIndex<'_>,
     puts: &mut Vec<IndexPut>,
 ) -> Result<()> {
     let key = keys::task(deleted.task);
@@ -297,7 +298,7 @@ fn bury(
 fn remove_marks(
     task: TaskNo,
     removed: &[RemovedMark],
-    before: &mut Before<'_>,
+    before: &mut PriorIndex<'_>,
     puts: &mut Vec<IndexPut>,
 ) -> Result<()> {
     let mut gone = 0;
@@ -321,7 +322,7 @@ fn remove_marks(
 fn drop_lineage(
     task: TaskNo,
     lineage: LineageId,
-    before: &mut Before<'_>,
+    before: &mut PriorIndex<'_>,
     puts: &mut Vec<IndexPut>,
 ) -> Result<()> {
     before.count(task, |tally| tally.dropped += 1, puts)?;

@@ -13,12 +13,12 @@ mod indexer;
 pub mod keys;
 mod scan;
 
-pub use entries::{
+pub use crate::index::entries::{
     ActivationEntry, BaseEntry, KeyEntry, LineageEntry, LogHead, MarkEntry, MarkPlace,
     PendingEntry, PinEntry, SnapshotNote, Tally, TaskEntry,
 };
-pub use indexer::{Before, Indexed, Tallies, index_record, is_indexed};
-pub use scan::{Entry, IndexPut, Scan, Shown, walk};
+pub use crate::index::indexer::{IndexInput, PriorIndex, Tallies, index_record, is_indexed};
+pub use crate::index::scan::{Entry, IndexPut, Scan, Shown, walk};
 
 /// Bytes of a key or a value of an entry at most: what the local store can hold in one leaf.
 pub const ENTRY_MAX: usize = 3000;

@@ -2,7 +2,7 @@
 
 use milepost_codec::Result;
 
-use super::keys;
+use crate::index::keys;
 
 /// A change of one entry of the index: a value, or none to remove it.
 pub type IndexPut = (Vec<u8>, Option<Vec<u8>>);

@@ -14,6 +14,6 @@ pub use std::sync::atomic;
 pub use std::thread;
 
 #[cfg(shuttle)]
-pub use scheduled::{Condvar, Mutex, RwLock, channel};
+pub use crate::sync::scheduled::{Condvar, Mutex, RwLock, channel};
 #[cfg(shuttle)]
 pub use shuttle::{sync::atomic, thread};

@@ -1,4 +1,4 @@
-//! The locks and channels of the scheduler that tries interleavings, with the faces of the real ones.
+//! Locks and channels of the scheduler that tries interleavings, shaped as the real ones are.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::PoisonError;
@@ -82,7 +82,7 @@ pub mod channel {
 
     pub use crossbeam_channel::{RecvError, RecvTimeoutError, SendError, TrySendError};
 
-    use super::{Condvar, Mutex};
+    use crate::sync::{Condvar, Mutex};
 
     #[derive(Debug)]
     struct Shared<T> {

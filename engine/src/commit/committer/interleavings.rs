@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use milepost_codec::{Body, Message};
 use milepost_codec::{ErrorKind, Head, LineageId, LogId, Origin, Result, Seed, TaskNo};
-use milepost_store::log::{Log, MemoryLog};
-use milepost_store::meters::Meters;
+use milepost_store::metrics::Meters;
 use milepost_store::sync::channel::unbounded;
+use milepost_store::{Log, MemoryStore};
 use shuttle::thread;
 
 use super::{Committer, PartBuilder, Request};
@@ -40,7 +40,7 @@ fn request(catalog: &Catalog, open: bool, expect: Option<u64>) -> Result<Request
 impl World {
     /// A log in memory with one event.
     fn new() -> Self {
-        let log: Arc<dyn Log> = Arc::new(MemoryLog::default());
+        let log: Arc<dyn Log> = Arc::new(MemoryStore::default());
         let catalog = Catalog::new(log, None, usize::MAX);
         let (errands, _) = unbounded();
         let meters = Arc::new(Meters::new(String::new()));

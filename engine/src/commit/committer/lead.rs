@@ -13,9 +13,9 @@ use milepost_codec::{
 use super::plan::Plan;
 use super::request::{Part, Request};
 use super::ticket::{Answer, Done, Results};
+use milepost_store::CommitBatch;
 use milepost_store::index::{LogHead, PendingEntry, Tally};
-use milepost_store::log::Batch;
-use milepost_store::meters::Meters;
+use milepost_store::metrics::Meters;
 use smallvec::SmallVec;
 
 use crate::history::catalog::Catalog;
@@ -159,7 +159,7 @@ impl Lead {
         let bytes: usize = queue.iter().map(|(request, _)| request.bytes()).sum();
         // Sections add less than a sixty-fourth. Room that is short by a little would be doubled, and
         // the buffer stays in the tail.
-        let mut batch = Batch::with_room(self.seq + 1, bytes + bytes / 64 + 1024);
+        let mut batch = CommitBatch::with_room(self.seq + 1, bytes + bytes / 64 + 1024);
         let mut admitted: SmallVec<[Admitted; 1]> = SmallVec::new();
         while let Some((request, slot)) = queue.pop_front() {
             match self.admit(&request, &mut batch) {
@@ -272,7 +272,7 @@ impl Lead {
     }
 
     /// Checks all parts of a request, plans it, and merges the plan into the batch.
-    fn admit(&mut self, request: &Request, batch: &mut Batch) -> Result<Admission> {
+    fn admit(&mut self, request: &Request, batch: &mut CommitBatch) -> Result<Admission> {
         for part in &request.parts {
             // A key, or a restore that begins in this batch, is not in the index before the batch
             // is.
@@ -456,7 +456,7 @@ impl Lead {
 }
 
 /// How many events of lineages a batch has.
-fn events_of(batch: &Batch) -> u64 {
+fn events_of(batch: &CommitBatch) -> u64 {
     let groups = batch.groups.iter();
     let of_lineages = groups.filter(|group| matches!(group.log.kind, LogKind::Lineage(_)));
     of_lineages.map(|group| u64::from(group.count)).sum()

@@ -27,9 +27,9 @@ use std::sync::Arc;
 use milepost_codec::{Error, ErrorKind, LogId, Result, TaskNo};
 
 pub(crate) use lead::{Errand, Lead};
+use milepost_store::Log;
 use milepost_store::clock::Stopwatch;
-use milepost_store::log::Log;
-use milepost_store::meters::Meters;
+use milepost_store::metrics::Meters;
 use milepost_store::sync::channel::{Receiver, Sender};
 use milepost_store::sync::{Condvar, Mutex};
 pub(crate) use request::{Activate, Part, PartBuilder, Request};

@@ -13,8 +13,10 @@ use milepost_codec::{
     SECTION_RAW_TARGET, SectionRef, Seed, Seq, TaskNo, begin_group, checkpoint_id,
 };
 use milepost_store::index::IndexPut;
-use milepost_store::index::{Before, ENTRY_MAX, Indexed, LogHead, Tallies, Tally, index_record};
-use milepost_store::log::{Batch, GroupMeta};
+use milepost_store::index::{
+    ENTRY_MAX, IndexInput, LogHead, PriorIndex, Tallies, Tally, index_record,
+};
+use milepost_store::{CommitBatch, LogBatchMeta};
 use smallvec::SmallVec;
 
 use super::lead::{Lead, LogState};
@@ -238,7 +240,7 @@ impl Lead {
         seq: Seq,
     ) -> Result<()> {
         let log = self.catalog.log();
-        let record = Indexed {
+        let record = IndexInput {
             log: part.log,
             origin: part.origin,
             offset: before.next,
@@ -247,7 +249,7 @@ impl Lead {
             header,
             payload,
         };
-        let mut earlier = Before {
+        let mut earlier = PriorIndex {
             entry: &|key| log.get(key),
             tallies: &mut PlannedTallies { known: &self.tallies, changed: &mut plan.tallies },
         };
@@ -304,7 +306,7 @@ impl Lead {
     }
 
     /// Moves the leader's plan into the batch and the caches.
-    pub(super) fn merge(&mut self, request: &Request, batch: &mut Batch) {
+    pub(super) fn merge(&mut self, request: &Request, batch: &mut CommitBatch) {
         let mut plan = std::mem::take(&mut self.plan);
         for step in plan.steps.drain(..) {
             let part = match step.part {
@@ -349,7 +351,7 @@ impl Lead {
 }
 
 /// Appends a cut of a part to the batch as a group.
-fn put_section(part: &Part, cut: &Cut, batch: &mut Batch) {
+fn put_section(part: &Part, cut: &Cut, batch: &mut CommitBatch) {
     let span = part
         .records
         .get(cut.records.clone())
@@ -364,7 +366,7 @@ fn put_section(part: &Part, cut: &Cut, batch: &mut Batch) {
         records: part.slice(span.unwrap_or_default()),
     }
     .encode(&mut batch.buf);
-    batch.groups.push(GroupMeta {
+    batch.groups.push(LogBatchMeta {
         log: part.log,
         first: cut.first,
         count,

@@ -5,7 +5,7 @@ use std::task::{Context, Poll, Waker};
 
 use milepost_codec::{CheckpointId, CheckpointMarked, Error, ErrorKind, Head, Offset, Result, Seq};
 use milepost_store::clock::Stopwatch;
-use milepost_store::meters::Meters;
+use milepost_store::metrics::Meters;
 use milepost_store::sync::{Condvar, Mutex};
 use smallvec::SmallVec;
 

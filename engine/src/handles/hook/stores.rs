@@ -7,7 +7,7 @@ use std::path::Path;
 
 use milepost_codec::{Result, StoreId};
 use milepost_store::files;
-use milepost_store::log::local::store_id;
+use milepost_store::local::store_id;
 
 use super::config::Places;
 use super::trust::{Remembered, change, name_of};

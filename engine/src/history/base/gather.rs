@@ -6,16 +6,16 @@ use milepost_codec::{
     BaseKey, BodyForm, ChunkId, ChunkList, Hash, LineageId, LogId, Offset, RecordRef, Result,
     TaskNo,
 };
+use milepost_store::Log;
 use milepost_store::entropy::Entropy;
 use milepost_store::index::KeyEntry;
 use milepost_store::index::keys::{self, Kind};
-use milepost_store::log::Log;
 
 use super::keys::BaseKeys;
 use crate::history::catalog::Catalog;
 use crate::history::erased::ErasedEvents;
 use crate::history::read::{Ancestry, Cursor};
-use milepost_store::log::CHUNK;
+use milepost_store::CHUNK;
 
 /// Lists in one base at most: their ids have to fit into the base's chunk. Older ones go.
 const LISTS_MAX: usize = 4096;

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use milepost_codec::{BaseKey, ChunkId, ChunkList, Result};
-use milepost_store::log::Log;
+use milepost_store::Log;
 use parking_lot::Mutex;
 
 use crate::history::read::read_chunk;
@@ -176,8 +176,8 @@ mod tests {
     use milepost_codec::Hash;
 
     use super::*;
-    use milepost_store::log::MemoryLog;
-    use milepost_store::log::put_content;
+    use milepost_store::MemoryStore;
+    use milepost_store::put_content;
 
     fn keys(numbers: std::ops::Range<u64>) -> Vec<BaseKey> {
         let key = |first| BaseKey {
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn keys_are_found_in_lists_and_in_the_one_list_of_an_earlier_version() {
-        let log: Arc<dyn Log> = Arc::new(MemoryLog::default());
+        let log: Arc<dyn Log> = Arc::new(MemoryStore::default());
         let content = BaseKey::encode_list(&keys(0..9000));
         let cut = put_content(&log, &content).unwrap();
         let mut lists = ChunkList::default();
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn only_lists_of_the_window_are_read() {
-        let log: Arc<dyn Log> = Arc::new(MemoryLog::default());
+        let log: Arc<dyn Log> = Arc::new(MemoryStore::default());
         let list = |keys: Vec<_>| BaseKey::encode_list(&keys);
         let (old, new) = (list(keys(0..100)), list(keys(100..200)));
         let chunks = [old, new].map(|list| log.put_chunk(&list, false).unwrap());

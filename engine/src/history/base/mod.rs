@@ -24,7 +24,7 @@ use crate::history::read::{Ancestry, read_chunks};
 use crate::history::state::{DynReducer, Place};
 pub(crate) use gather::KeyDigest;
 pub(crate) use keys::{BaseKeys, KnownKeys, check as check_keys};
-use milepost_store::log::put_content;
+use milepost_store::put_content;
 
 /// Reads a base.
 pub(crate) fn read(catalog: &Catalog, entry: &BaseEntry) -> Result<Base> {

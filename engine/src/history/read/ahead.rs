@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, bounded};
 use milepost_codec::{LogId, Offset, Result};
-use milepost_store::log::{Log, Stretch};
+use milepost_store::{Extent, Log};
 
 /// So many stretches, one behind the other, make a reader one who reads on. A thread is dearer than a few of them.
 const LONG: u32 = 16;
@@ -39,7 +39,7 @@ impl Ahead {
         id: LogId,
         at: Offset,
         until: Offset,
-    ) -> Result<Option<Stretch>> {
+    ) -> Result<Option<Extent>> {
         if at != self.end {
             (self.run, self.reader) = (0, None);
         }
@@ -68,7 +68,7 @@ impl Ahead {
 /// A thread that reads ahead.
 struct Reader {
     log: Arc<dyn Log>,
-    stretches: Option<Receiver<Result<Option<Stretch>>>>,
+    stretches: Option<Receiver<Result<Option<Extent>>>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -100,7 +100,7 @@ impl Reader {
     }
 
     /// The next stretch; none where it has come to its end.
-    fn next(&self) -> Option<Result<Option<Stretch>>> {
+    fn next(&self) -> Option<Result<Option<Extent>>> {
         self.stretches.as_ref()?.recv().ok()
     }
 }

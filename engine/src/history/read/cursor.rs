@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use milepost_codec::{Error, LogId, Offset, RecordRef, Records, Result};
-use milepost_store::log::{Log, Stretch};
+use milepost_store::{Extent, Log};
 
 /// Walks through the records of one log.
 pub(crate) struct Cursor<'a> {
@@ -15,7 +15,7 @@ pub(crate) struct Cursor<'a> {
 
 /// A place in a stretch.
 pub(super) struct StretchCursor {
-    pub(super) stretch: Stretch,
+    pub(super) stretch: Extent,
     /// Sections of the stretch that are not begun.
     sections: (usize, usize),
     /// Records of the section that are left, and where they are.
@@ -25,7 +25,7 @@ pub(super) struct StretchCursor {
 }
 
 impl StretchCursor {
-    fn new(stretch: Stretch) -> Self {
+    fn new(stretch: Extent) -> Self {
         let (start, end, at) = (stretch.range.start, stretch.range.end, stretch.first);
         Self { stretch, sections: (start, end), records: (0, 0), left: 0, at }
     }
@@ -85,7 +85,7 @@ impl<'a> Cursor<'a> {
 
 /// Gives the next record to `take`; nothing at the end of the log. `fetch` gives the stretch that holds an offset.
 pub(super) fn step<T>(
-    mut fetch: impl FnMut(Offset) -> Result<Option<Stretch>>,
+    mut fetch: impl FnMut(Offset) -> Result<Option<Extent>>,
     next: &mut Offset,
     place: &mut Option<StretchCursor>,
     take: impl FnOnce(Offset, &RecordRef<'_>) -> Result<T>,

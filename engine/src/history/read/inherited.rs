@@ -7,8 +7,8 @@
 //! that are there and not from the depth of the lineage.
 
 use milepost_codec::{LineageId, Offset, Result};
+use milepost_store::Log;
 use milepost_store::index::keys;
-use milepost_store::log::Log;
 
 use super::ancestry::{Ancestry, Span};
 

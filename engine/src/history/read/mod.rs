@@ -27,7 +27,7 @@ pub(crate) use ancestry::{Ancestry, LineageTrees};
 pub(crate) use cursor::Cursor;
 use cursor::{StretchCursor, step};
 pub(crate) use inherited::Inherited;
-use milepost_store::log::Log;
+use milepost_store::Log;
 
 /// An event of a record: its body read from chunks where it is not inline. One that was erased has none,
 /// though its bytes may be there until the store is compacted.

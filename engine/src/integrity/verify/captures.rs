@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use milepost_codec::{ChunkId, Error, LogId, Offset, Result, TaskNo};
-use milepost_store::trees;
+use milepost_store::tree_walk;
 
 use super::Fault;
 use crate::history::base;
@@ -49,7 +49,7 @@ pub(super) fn check(
     let get = |id: &ChunkId| log.get_chunk(id);
     let (mut named, mut bad) = (HashSet::new(), lost);
     let roots = captures.iter().map(|named| named.root);
-    for (id, _) in trees::follow(roots, &get, &mut named) {
+    for (id, _) in tree_walk::follow(roots, &get, &mut named) {
         bad.insert(id);
     }
     let named: Vec<ChunkId> = named.into_iter().collect();
@@ -63,7 +63,7 @@ pub(super) fn check(
     }
     let mut faults = Vec::new();
     for capture in captures {
-        let (paths, more) = trees::paths_to(capture.root, &bad, &get);
+        let (paths, more) = tree_walk::paths_to(capture.root, &bad, &get);
         if paths.is_empty() {
             continue;
         }

@@ -8,12 +8,12 @@ use milepost_codec::{
     Origin, RecordRef, Result, Seq, checkpoint_id,
 };
 use milepost_replay::Verifier;
+use milepost_store::Extent;
 use milepost_store::digest::Digest;
 use milepost_store::index::IndexPut;
 use milepost_store::index::keys::Kind;
-use milepost_store::index::{Before, Indexed, index_record};
-use milepost_store::live::{Live, LiveSection};
-use milepost_store::log::Stretch;
+use milepost_store::index::{IndexInput, PriorIndex, index_record};
+use milepost_store::liveness::{Live, LiveSection};
 
 use super::Fault;
 use super::captures::Named;
@@ -129,7 +129,7 @@ impl Range<'_> {
 
     /// How many sections of a stretch were seen already: the applier may have packed them into one block
     /// with what comes next.
-    fn follow(&self, chain: Chain, verifier: &Verifier, stretch: &Stretch) -> Result<usize> {
+    fn follow(&self, chain: Chain, verifier: &Verifier, stretch: &Extent) -> Result<usize> {
         let mut skipped = Verifier::new(chain, Head { next: stretch.first, hash: stretch.prev });
         let mut count = 0;
         for section in stretch.sections() {
@@ -150,7 +150,7 @@ impl Range<'_> {
         &self,
         origin: Origin,
         verifier: &mut Verifier,
-        stretch: &Stretch,
+        stretch: &Extent,
         skip: usize,
         ranged: &mut Ranged,
     ) -> Result<()> {
@@ -164,7 +164,7 @@ impl Range<'_> {
                 break;
             }
             if section.seq <= self.until {
-                let place = milepost_store::log::place;
+                let place = milepost_store::place;
                 match self.live.part(self.id, first, &section)? {
                     LiveSection::Nothing => {}
                     LiveSection::Whole => ranged.sections.add(&place(first), bytes),
@@ -310,7 +310,7 @@ impl Placed<'_> {
         }
         let mut found = Vec::new();
         index_record(
-            &Indexed {
+            &IndexInput {
                 log: id,
                 origin: self.origin,
                 offset: self.offset,
@@ -319,7 +319,7 @@ impl Placed<'_> {
                 header: &header,
                 payload,
             },
-            &mut Before { entry: &|_| Ok(None), tallies: &mut HashMap::new() },
+            &mut PriorIndex { entry: &|_| Ok(None), tallies: &mut HashMap::new() },
             &mut found,
         )?;
         // How many there are is compared with what is listed.

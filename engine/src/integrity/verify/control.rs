@@ -9,7 +9,7 @@ use milepost_codec::{
 };
 use milepost_store::index::keys::{self, Kind};
 use milepost_store::index::{
-    BaseEntry, Before, Indexed, KeyEntry, LineageEntry, Tally, index_record,
+    BaseEntry, IndexInput, KeyEntry, LineageEntry, PriorIndex, Tally, index_record,
 };
 
 use super::Fault;
@@ -74,7 +74,7 @@ impl Said {
             .next_record(|offset, record| {
                 let header = record.header()?;
                 let payload = (record.form == BodyForm::Inline).then_some(record.payload);
-                let record = Indexed {
+                let record = IndexInput {
                     log,
                     origin: Origin([0; 16]),
                     offset,
@@ -90,7 +90,7 @@ impl Said {
         Ok(said)
     }
 
-    fn take(&mut self, record: &Indexed<'_>) -> Result<()> {
+    fn take(&mut self, record: &IndexInput<'_>) -> Result<()> {
         if let Some(payload) = record.payload
             && let Control::Retained(retained) = Control::decode(record.header.kind, payload)?
         {
@@ -102,7 +102,7 @@ impl Said {
         let mut puts = Vec::new();
         let done = index_record(
             record,
-            &mut Before {
+            &mut PriorIndex {
                 entry: &|key| Ok(entries.borrow().get(key).cloned().flatten()),
                 tallies: &mut HashMap::new(),
             },

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use milepost_codec::{LogId, Result, Seq};
-use milepost_store::live::LiveSection;
-use milepost_store::log::{Fault, Remedy, Sections, StorageCheck};
+use milepost_store::liveness::LiveSection;
+use milepost_store::{Fault, Remedy, Sections, StorageCheck};
 
 use crate::history::catalog::Catalog;
 

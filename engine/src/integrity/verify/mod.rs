@@ -23,8 +23,8 @@ use milepost_codec::{Error, Head, LogId, LogKind, Offset, Origin, Result, Seq, S
 use milepost_store::digest::Digest;
 use milepost_store::index::keys::{self, Kind};
 use milepost_store::index::{LogHead, MarkPlace, SnapshotNote};
-use milepost_store::live::Live;
-use milepost_store::log::{Fault, Remedy, StorageCheck};
+use milepost_store::liveness::Live;
+use milepost_store::{Fault, Remedy, StorageCheck};
 
 use self::chain::{Range, Ranged};
 pub use self::report::VerifyReport;

@@ -1,6 +1,6 @@
 //! The report of a verification.
 
-use milepost_store::log::Fault;
+use milepost_store::Fault;
 
 /// What a verification saw.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

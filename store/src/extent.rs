@@ -1,0 +1,62 @@
+//! What a read gets: some sections of one log, unpacked.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use milepost_codec::{Block, Hash, Offset, SectionRef, Sections};
+
+/// Consecutive records of one log in memory: a block from sled, or a group of a frame.
+#[derive(Debug, Clone)]
+pub struct Extent {
+    /// The offset of the first record.
+    pub first: Offset,
+    /// How many records it has.
+    pub count: u32,
+    /// The chain hash before the first.
+    pub prev: Hash,
+    /// Where its sections are in `bytes`.
+    pub range: Range<usize>,
+    /// Shared with the frame it was committed in, or the block's own.
+    pub bytes: Arc<Vec<u8>>,
+}
+
+impl Extent {
+    /// Returns the offset after the last record.
+    pub fn end(&self) -> Offset {
+        self.first + u64::from(self.count)
+    }
+
+    /// Its sections with their bytes.
+    pub fn sections_and_bytes(
+        &self,
+    ) -> impl Iterator<Item = milepost_codec::Result<(SectionRef<'_>, &[u8])>> {
+        let all = self.bytes.get(self.range.clone()).unwrap_or_default();
+        let mut sections = Sections::new(all);
+        let mut from = 0;
+        std::iter::from_fn(move || {
+            let section = sections.next()?;
+            let to = all.len() - sections.rest().len();
+            let bytes = all.get(from..to).unwrap_or_default();
+            from = to;
+            Some(section.map(|section| (section, bytes)))
+        })
+    }
+
+    /// Returns its sections.
+    pub fn sections(&self) -> Sections<'_> {
+        Sections::new(self.bytes.get(self.range.clone()).unwrap_or_default())
+    }
+}
+
+impl From<Block> for Extent {
+    fn from(block: Block) -> Self {
+        let range = 0..block.sections.len();
+        Self {
+            first: block.first,
+            count: block.count,
+            prev: block.prev,
+            range,
+            bytes: Arc::new(block.sections),
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! The applier: moves commits from the tail into sled, behind everybody's back.
+//!
+//! A round takes a prefix of the tail, packs each log's stretches into blocks, and writes blocks, heads,
+//! index entries and the applied position in one sled batch. Then the prefix leaves the tail. A
+//! journal segment is archived and let go only when sled holds all of it and has been synced.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, RecvTimeoutError};
+use milepost_codec::{Error, ErrorKind, Result, Seq};
+
+use crate::clock::Stopwatch;
+use crate::index::keys;
+use crate::local::index::blocks;
+use crate::local::{Inner, archive};
+
+/// What a round takes from the tail at most, in bytes.
+pub(crate) const ROUND_BYTES: usize = 4 << 20;
+
+/// What a round changes of the index at most, unless one commit has more: sled lets nobody read while it
+/// takes in a batch, a hundredth of a millisecond for each entry.
+pub(crate) const ROUND_ENTRIES: usize = 512;
+
+/// What has to wait before a round begins by itself: blocks fill better the more there is.
+pub(crate) const ROUND_DUE: usize = 2 << 20;
+
+/// How long nothing has to happen before free segments are removed.
+const REST: Duration = Duration::from_secs(2);
+
+/// What the applier is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wake {
+    /// There is something to look at.
+    Look,
+    /// Everything up to this commit is to be applied.
+    Drain(Seq),
+    /// The work is over.
+    Stop,
+}
+
+/// Runs until it is told to stop. An error poisons the log: what is committed is in the journal.
+pub(crate) fn run(shared: &Arc<Inner>, wakes: &Receiver<Wake>) {
+    let mut drain_to = 0;
+    loop {
+        let patience = match shared.shelf.has_too_many() {
+            true => REST,
+            false => Duration::from_secs(3600),
+        };
+        let mut rests = false;
+        let wake = match wakes.recv_timeout(patience) {
+            Ok(wake) => wake,
+            Err(RecvTimeoutError::Timeout) => {
+                rests = true;
+                Wake::Look
+            }
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        match wake {
+            Wake::Drain(to) => drain_to = drain_to.max(to),
+            Wake::Look => {}
+            Wake::Stop => {
+                // One that stays is removed by the next opening.
+                let _ = shared.shelf.rest(&shared.layout.journal());
+                return;
+            }
+        }
+        // A panic poisons too: whoever waits for the tail to shrink is told.
+        let done = catch_unwind(AssertUnwindSafe(|| work(shared, drain_to, rests)));
+        let done =
+            done.unwrap_or_else(|_| Err(Error::new(ErrorKind::Poisoned, "applying panicked")));
+        // Damage that is met here is sled's: what is read else are segments, which the next opening
+        // looks at anyway.
+        if let Err(error) = shared.sled(done) {
+            shared.poison(&error.at("applier"));
+        }
+        let _guard = shared.waiting.lock();
+        shared.progress.notify_all();
+    }
+}
+
+fn work(shared: &Arc<Inner>, drain_to: Seq, rests: bool) -> Result<()> {
+    if shared.poisoned().is_some() {
+        return Ok(());
+    }
+    loop {
+        if let Some(size) = shared.journal_wants_spare()
+            && let Err(error) = shared.shelf.ensure_spare(&shared.layout.journal(), size)
+        {
+            // Who appends makes one, or is refused.
+            tracing::warn!("no free segment is made ahead: {error}");
+        }
+        let (waiting, until) = {
+            let tail = shared.tail.read();
+            (tail.bytes(), tail.prefix(ROUND_BYTES, ROUND_ENTRIES))
+        };
+        let Some(until) = until else { break };
+        // Writers wait over the backlog: what they wait for is always due.
+        let due = ROUND_DUE.min(shared.backlog_bytes / 2);
+        if waiting < due && shared.applied() >= drain_to {
+            break;
+        }
+        let begun = Stopwatch::start();
+        // Who appends has the others.
+        round(shared, until, 1)?;
+        shared.meters.apply_us.record(begun.us());
+        release_segments(shared)?;
+        // Writers and drains wait for the tail to shrink.
+        let _guard = shared.waiting.lock();
+        shared.progress.notify_all();
+    }
+    release_segments(shared)?;
+    // Whoever drains wants to see the disk as it is at rest.
+    match rests || (drain_to > 0 && drain_to == shared.applied()) {
+        true => shared.shelf.rest(&shared.layout.journal()),
+        false => Ok(()),
+    }
+}
+
+/// Applies the tail up to a commit, with blocks packed on so many processors.
+pub(crate) fn round(shared: &Inner, until: Seq, processors: usize) -> Result<()> {
+    let (logs, mut puts, check) = {
+        let tail = shared.tail.read();
+        let (logs, puts) = tail.up_to(until);
+        (logs, puts, tail.check_of(until))
+    };
+    for brought in &logs {
+        let end = shared.stored_head(brought.log)?.map(|head| head.head.next);
+        let stretches = &brought.stretches;
+        blocks::append(shared, brought.log, end, stretches, processors, &mut puts)?;
+        // A head of a later commit is still in the tail; sled gets the one as of `until`.
+        puts.push((keys::head(brought.log), Some(brought.head.encode())));
+    }
+    shared.apply(puts, until, check)?;
+    {
+        let mut tail = shared.tail.write();
+        tail.release(until);
+        shared.meters.lag(tail.commits(), tail.bytes());
+    }
+    shared.set_applied(until);
+    Ok(())
+}
+
+/// Applies all that is in the tail.
+pub(crate) fn all(shared: &Inner) -> Result<()> {
+    loop {
+        let until = shared.tail.read().prefix(ROUND_BYTES, usize::MAX);
+        match until {
+            Some(until) => round(shared, until, 1)?,
+            None => return Ok(()),
+        }
+    }
+}
+
+/// Archives and lets go of finished segments that sled holds whole.
+fn release_segments(shared: &Inner) -> Result<()> {
+    let mut synced = false;
+    loop {
+        let next = shared.shelf.sealed.lock().front().cloned();
+        let Some(sealed) = next.filter(|s| s.last <= shared.applied()) else {
+            return Ok(());
+        };
+        if !synced {
+            shared.packs.sync()?;
+            shared.kv.sync()?;
+            synced = true;
+        }
+        let (store, key) = (shared.config.store, shared.key.as_ref());
+        let begun = Stopwatch::start();
+        if let Some(bytes) = archive::write(&shared.layout.archive(), &sealed, store, key)? {
+            shared.meters.archive_us.record(begun.us());
+            shared.meters.archive_files.add(1);
+            shared.meters.archive_bytes.add(bytes);
+        }
+        shared.shelf.sealed.lock().pop_front();
+        match shared.shelf.recycle(&shared.layout.journal(), &sealed) {
+            // Somebody removed it: it is archived all the same.
+            Err(e) if e.kind() == ErrorKind::NotFound => {}
+            other => other?,
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! Commits made again from sled: what an archive file is written from when it is lost.
+//!
+//! sled has each log's sections in the order of the log, and each section names its commit. So the
+//! logs are merged by commit. A frame made so has the sections of the one that was committed; their
+//! order among several logs may differ, and so does the frame's check.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::path::Path;
+
+use milepost_codec::{
+    Block, Error, FRAME_HEADER_LEN, LogId, LogKind, Offset, Result, SegmentHeader, Seq, StoreId,
+    StoreKey, begin_group, seal_frame,
+};
+
+use crate::files;
+use crate::index::LogHead;
+use crate::index::keys;
+use crate::index::keys::Kind;
+use crate::local::archive::Writer;
+use crate::local::index::blocks;
+use crate::local::index::kv::Kv;
+use crate::local::inner::Inner;
+use crate::local::markers::applied::UNKNOWN;
+
+/// Frames of one file, in bytes, where there is a number for the next.
+const FILE_TARGET: usize = 8 << 20;
+
+/// Unpacked blocks that are kept while logs are merged, in bytes.
+const BLOCKS_MAX: usize = 16 << 20;
+
+/// Writes the commits `first` to `last` into archive files with these numbers, from what sled has;
+/// gives the last number that was used.
+pub(crate) fn range(
+    shared: &Inner,
+    first: Seq,
+    last: Seq,
+    numbers: impl Iterator<Item = u64>,
+) -> Result<u64> {
+    let key = shared.key.as_ref();
+    let mut commits = Commits::of(&shared.kv, key, first)?;
+    let files = Files { dir: &shared.layout.archive(), store: shared.config.store, key };
+    files.write(first, last, numbers, |seq, frame| commits.payload(seq, frame))
+}
+
+/// Archive files that are written again.
+pub(crate) struct Files<'a> {
+    pub(crate) dir: &'a Path,
+    pub(crate) store: StoreId,
+    pub(crate) key: Option<&'a StoreKey>,
+}
+
+impl Files<'_> {
+    /// Writes the commits `first` to `last` into files with these numbers; gives the last number that
+    /// was used. `groups` appends what is left of a commit. One that left nothing stands as one that
+    /// says that the store was closed.
+    pub(crate) fn write(
+        &self,
+        first: Seq,
+        last: Seq,
+        numbers: impl Iterator<Item = u64>,
+        mut groups: impl FnMut(Seq, &mut Vec<u8>) -> Result<()>,
+    ) -> Result<u64> {
+        let mut numbers = numbers.peekable();
+        let (mut next, mut number) = (first, 0);
+        while next <= last {
+            number = numbers.next().ok_or_else(|| {
+                let found = "no number between those of the files beside it";
+                let expected = format!("a file for commit {next}");
+                Error::corrupt(self.dir.display().to_string(), expected, found)
+            })?;
+            let header = SegmentHeader {
+                store: self.store,
+                number,
+                epoch: 0,
+                first: next,
+                recycled: false,
+                prev: UNKNOWN,
+            };
+            let path = files::numbered_path(self.dir, number, "mpa");
+            let mut writer = Writer::create(path, header)?;
+            let (mut prev, mut bytes) = (UNKNOWN, 0);
+            while next <= last && (bytes < FILE_TARGET || numbers.peek().is_none()) {
+                let mut frame = vec![0; FRAME_HEADER_LEN];
+                groups(next, &mut frame)?;
+                let empty = frame.len() == FRAME_HEADER_LEN;
+                prev = seal_frame(&mut frame, next, 0, empty, &prev, self.key);
+                writer.frame(&frame, 0)?;
+                bytes += frame.len();
+                next += 1;
+            }
+            writer.finish(true)?;
+        }
+        Ok(number)
+    }
+}
+
+/// A log in the order that opens what is named before it is used: by task, its control log first.
+type Order = (u64, bool, u32);
+
+/// The logs of sled, merged by commit.
+pub(crate) struct Commits<'a> {
+    kv: &'a Kv,
+    key: Option<&'a StoreKey>,
+    /// Whether what cannot be read is passed over.
+    tolerant: bool,
+    /// The next section of each log, by its commit.
+    heap: BinaryHeap<Reverse<(Seq, Order)>>,
+    cursors: HashMap<Order, Cursor>,
+    held: usize,
+}
+
+/// Where a log is read.
+struct Cursor {
+    log: LogId,
+    end: Offset,
+    at: Offset,
+    /// The block with `at`, and where its section begins.
+    block: Option<(Block, usize)>,
+}
+
+impl<'a> Commits<'a> {
+    /// From a commit on. Everything has to be there.
+    fn of(kv: &'a Kv, key: Option<&'a StoreKey>, first: Seq) -> Result<Self> {
+        let mut commits = Self::new(kv, key, false);
+        let prefix = keys::all(Kind::Head);
+        for (name, value) in kv.scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)? {
+            let (log, head) = (keys::log_of(&name), LogHead::decode(&value)?);
+            let at = first_with(kv, key, log, &head, first)?;
+            let order = commits.add(log, at, head.head.next);
+            // The block may begin with sections of earlier commits.
+            while let Some(seq) = commits.next_of(order)? {
+                if seq >= first {
+                    commits.heap.push(Reverse((seq, order)));
+                    break;
+                }
+                commits.take(order, &mut Vec::new())?;
+            }
+        }
+        Ok(commits)
+    }
+
+    /// Everything that can be read, from the beginning.
+    pub(crate) fn all_readable(kv: &'a Kv, key: Option<&'a StoreKey>) -> Result<Self> {
+        let mut commits = Self::new(kv, key, true);
+        let prefix = keys::all(Kind::Block);
+        let (mut from, to) = (prefix.clone(), keys::after_prefix(&prefix));
+        while let Some((name, _)) = kv.scan(&from, &to, false, 1)?.pop() {
+            let log = keys::log_of(&name);
+            from = keys::after_prefix(&keys::block(log, u64::MAX, u16::MAX));
+            let order = commits.add(log, keys::block_first(&name), Offset::MAX);
+            if let Some(seq) = commits.next_of(order)? {
+                commits.heap.push(Reverse((seq, order)));
+            }
+        }
+        Ok(commits)
+    }
+
+    fn new(kv: &'a Kv, key: Option<&'a StoreKey>, tolerant: bool) -> Self {
+        Self { kv, key, tolerant, heap: BinaryHeap::new(), cursors: HashMap::new(), held: 0 }
+    }
+
+    fn add(&mut self, log: LogId, at: Offset, end: Offset) -> Order {
+        let order = (log.task.0, matches!(log.kind, LogKind::Lineage(_)), log.kind.number());
+        let block = None;
+        self.cursors.insert(order, Cursor { log, end, at, block });
+        order
+    }
+
+    /// The last commit of any log.
+    pub(crate) fn last_commit(&self) -> Seq {
+        let last = |cursor: &Cursor| -> Option<Seq> {
+            let from = keys::block(cursor.log, 0, 0);
+            let to = keys::after_prefix(&keys::block(cursor.log, Offset::MAX, u16::MAX));
+            let (name, _) = self.kv.scan(&from, &to, true, 1).ok()?.pop()?;
+            let first = keys::block_first(&name);
+            let (block, _) = blocks::read(self.kv, self.key, cursor.log, first).ok()??;
+            block.sections().filter_map(Result::ok).map(|s| s.seq).last()
+        };
+        self.cursors.values().filter_map(last).max().unwrap_or(0)
+    }
+
+    /// Appends the groups of a commit: none where it left nothing.
+    pub(crate) fn payload(&mut self, commit: Seq, out: &mut Vec<u8>) -> Result<()> {
+        while let Some(Reverse((seq, order))) = self.heap.peek().copied() {
+            if seq > commit {
+                return Ok(());
+            }
+            self.heap.pop();
+            self.take(order, out)?;
+            if let Some(seq) = self.next_of(order)? {
+                self.heap.push(Reverse((seq, order)));
+            }
+        }
+        Ok(())
+    }
+
+    /// The commit of a log's next section; nothing at its end.
+    fn next_of(&mut self, order: Order) -> Result<Option<Seq>> {
+        if self.held > BLOCKS_MAX {
+            self.cursors.values_mut().for_each(|c| c.block = None);
+            self.held = 0;
+        }
+        let Some(cursor) = self.cursors.get_mut(&order) else {
+            return Ok(None);
+        };
+        while cursor.at < cursor.end {
+            if cursor.block.is_none() {
+                match cursor.load(self.kv, self.key) {
+                    Ok(held) => self.held += held,
+                    Err(_) if self.tolerant => {
+                        cursor.pass_over(self.kv)?;
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            match cursor.section() {
+                Ok((seq, ..)) => return Ok(Some(seq)),
+                Err(_) if self.tolerant => cursor.pass_over(self.kv)?,
+                Err(error) => return Err(error),
+            }
+        }
+        cursor.block = None;
+        Ok(None)
+    }
+
+    /// Moves a log on over its next section, which is appended as a group.
+    fn take(&mut self, order: Order, out: &mut Vec<u8>) -> Result<()> {
+        let Some(cursor) = self.cursors.get_mut(&order) else {
+            return Ok(());
+        };
+        if cursor.block.is_none() {
+            self.held += cursor.load(self.kv, self.key)?;
+        }
+        let (_, count, len) = cursor.section()?;
+        if let Some((block, from)) = &mut cursor.block {
+            begin_group(out, cursor.log, cursor.at);
+            let section = block.sections.get(*from..*from + len);
+            out.extend_from_slice(section.unwrap_or_default());
+            *from += len;
+            cursor.at += u64::from(count);
+            if cursor.at >= block.end() {
+                cursor.block = None;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Cursor {
+    fn load(&mut self, kv: &Kv, key: Option<&StoreKey>) -> Result<usize> {
+        let read = blocks::read(kv, key, self.log, self.at)?;
+        let (block, _) = read.ok_or_else(|| self.nothing())?;
+        let size = block.sections.len();
+        let (mut at, mut from) = (block.first, 0);
+        let mut sections = block.sections();
+        while at < self.at {
+            let section = sections.next().ok_or_else(|| self.nothing())??;
+            at += u64::from(section.count);
+            from = size - sections.rest().len();
+        }
+        self.block = Some((block, from));
+        Ok(size)
+    }
+
+    /// The commit, the number of records and the length of the next section.
+    fn section(&self) -> Result<(Seq, u32, usize)> {
+        let (block, from) = self.block.as_ref().ok_or_else(|| self.nothing())?;
+        let bytes = block.sections.get(*from..).unwrap_or_default();
+        let mut sections = milepost_codec::Sections::new(bytes);
+        let section = sections.next().ok_or_else(|| self.nothing())??;
+        Ok((section.seq, section.count, bytes.len() - sections.rest().len()))
+    }
+
+    /// Goes on with the next block that is there.
+    fn pass_over(&mut self, kv: &Kv) -> Result<()> {
+        self.block = None;
+        let from = keys::after_prefix(&keys::block(self.log, self.at, u16::MAX));
+        let to = keys::after_prefix(&keys::block(self.log, u64::MAX, u16::MAX));
+        self.at = match kv.scan(&from, &to, false, 1)?.pop() {
+            Some((name, _)) => keys::block_first(&name).max(self.at + 1),
+            None => self.end,
+        };
+        Ok(())
+    }
+
+    fn nothing(&self) -> Error {
+        let expected = format!("a section with offset {}", self.at);
+        Error::corrupt(self.log.to_string(), expected, "none")
+    }
+}
+
+/// The first offset of the first block of a log that has a section of `commit` or a later one; its
+/// end where there is none.
+fn first_with(
+    kv: &Kv,
+    key: Option<&StoreKey>,
+    log: LogId,
+    head: &LogHead,
+    commit: Seq,
+) -> Result<Offset> {
+    let (mut from, mut to) = (head.start, head.head.next);
+    let mut found = to;
+    while from < to {
+        let middle = from + (to - from) / 2;
+        let Some((block, _)) = blocks::read(kv, key, log, middle)? else {
+            let expected = format!("a block with offset {middle}");
+            return Err(Error::corrupt(log.to_string(), expected, "none"));
+        };
+        let mut last = 0;
+        for section in block.sections() {
+            last = section?.seq;
+        }
+        if last >= commit {
+            (found, to) = (block.first, block.first);
+        } else {
+            from = block.end();
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,343 @@
+//! The archive: finished segments, compressed, in commit order. With the active segment it is the
+//! second copy of every event, and sled can be rebuilt from it.
+
+pub(crate) mod from_index;
+pub(crate) mod rebuild;
+
+use std::fs;
+use std::fs::File;
+use std::io::{BufReader, Read, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use milepost_codec::{
+    ArchiveBlock, ArchiveHeader, Error, ErrorKind, FrameHeader, Result, SegmentHeader, Seq,
+    StoreId, StoreKey,
+};
+
+use crate::files;
+use crate::local::journal::scan::Segment;
+use crate::local::journal::writer::SealedSegment;
+use crate::local::markers::applied::UNKNOWN;
+
+/// Frames that are compressed together: more pack better, and are held in memory at once.
+const BLOCK_TARGET: usize = 512 << 10;
+
+/// Writes a finished segment into the archive; when this returns, it survives power loss. Gives the
+/// bytes of the file, where it was not there.
+pub(crate) fn write(
+    dir: &Path,
+    sealed: &SealedSegment,
+    store: StoreId,
+    key: Option<&StoreKey>,
+) -> Result<Option<u64>> {
+    let path = files::numbered_path(dir, sealed.header.number, "mpa");
+    if path.exists() {
+        // Whoever wrote it may have died before its name was durable.
+        return files::sync_dir(dir).map(|()| None);
+    }
+    let (segment, bytes) = Segment::survey(&sealed.path, store, key)?;
+    let header = *segment.sound()?;
+    if segment.last() != Some(sealed.last) {
+        return Err(Error::corrupt(
+            sealed.path.display().to_string(),
+            format!("commits up to {}", sealed.last),
+            format!("commits up to {:?}", segment.last()),
+        ));
+    }
+    let mut writer = Writer::create(path, header)?;
+    for frame in &segment.frames {
+        // The file may end in the padding of its last frame.
+        let end = frame.end.min(bytes.len() as u64);
+        let found = bytes.get(frame.at as usize..end as usize);
+        writer.frame(found.unwrap_or_default(), frame.end - end)?;
+    }
+    writer.finish(false).map(Some)
+}
+
+/// Writes an archive file beside its place, and moves it there when it is whole.
+pub(crate) struct Writer {
+    path: PathBuf,
+    beside: PathBuf,
+    out: File,
+    buf: Vec<u8>,
+    raw: Vec<u8>,
+    frames: u32,
+    next: Seq,
+    written: u64,
+}
+
+impl Writer {
+    pub(crate) fn create(path: PathBuf, header: SegmentHeader) -> Result<Self> {
+        let (out, beside) = files::beside(&path)?;
+        Ok(Self {
+            path,
+            beside,
+            out,
+            buf: ArchiveHeader(header).encode(),
+            raw: Vec::new(),
+            frames: 0,
+            next: header.first,
+            written: 0,
+        })
+    }
+
+    /// Adds a frame with its padding, of which so many zeros are to be added.
+    pub(crate) fn frame(&mut self, frame: &[u8], zeros: u64) -> Result<()> {
+        if !self.raw.is_empty() && self.raw.len() + frame.len() > BLOCK_TARGET {
+            self.block()?;
+        }
+        self.raw.extend_from_slice(frame);
+        self.raw.resize(self.raw.len() + zeros as usize, 0);
+        self.frames += 1;
+        Ok(())
+    }
+
+    fn block(&mut self) -> Result<()> {
+        if self.frames > 0 {
+            ArchiveBlock::encode(&self.raw, self.frames, self.next, &mut self.buf);
+            self.next += Seq::from(self.frames);
+            self.raw.clear();
+            self.frames = 0;
+        }
+        self.out.write_all(&self.buf).map_err(|e| files::io("write", &self.beside, &e))?;
+        self.written += self.buf.len() as u64;
+        self.buf.clear();
+        Ok(())
+    }
+
+    /// Ends the file; when this returns, it survives power loss. Gives its bytes.
+    pub(crate) fn finish(mut self, rewritten: bool) -> Result<u64> {
+        self.block()?;
+        ArchiveBlock::encode_end(self.next, rewritten, &mut self.buf);
+        self.block()?;
+        self.out
+            .sync_all()
+            .and_then(|()| fs::rename(&self.beside, &self.path))
+            .map_err(|e| files::io("write", &self.beside, &e))?;
+        files::sync_dir(self.path.parent().unwrap_or(&self.path))?;
+        Ok(self.written)
+    }
+}
+
+/// Reads one archive file, a block at a time.
+pub(crate) struct Reader<'a> {
+    path: PathBuf,
+    file: BufReader<File>,
+    /// Bytes of the file that were not read.
+    left: u64,
+    key: Option<&'a StoreKey>,
+    pub(crate) header: SegmentHeader,
+    next: Seq,
+    check: [u8; 16],
+    rewritten: bool,
+    done: bool,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn open(path: &Path, store: StoreId, key: Option<&'a StoreKey>) -> Result<Self> {
+        let file = files::open_read(path)?;
+        let len = file.metadata().map_err(|e| files::io("read", path, &e))?.len();
+        let mut file = BufReader::with_capacity(256 << 10, file);
+        let mut header = [0; ArchiveHeader::LEN];
+        file.read_exact(&mut header).map_err(|_| short(path))?;
+        let header = decode_header(path, &header, store)?;
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            left: len.saturating_sub(ArchiveHeader::LEN as u64),
+            key,
+            header,
+            next: header.first,
+            check: header.prev,
+            rewritten: false,
+            done: false,
+        })
+    }
+
+    /// The frames of the next block, checked, one after another; nothing at the end of the file.
+    pub(crate) fn next_block(&mut self) -> Result<Option<Vec<u8>>> {
+        if self.done {
+            return Ok(None);
+        }
+        let read = self.read_block();
+        read.map_err(|e| e.at(self.path.display()))
+    }
+
+    fn read_block(&mut self) -> Result<Option<Vec<u8>>> {
+        let mut head = [0; ArchiveBlock::HEADER_LEN];
+        self.file.read_exact(&mut head).map_err(|_| short(&self.path))?;
+        let block = ArchiveBlock::decode_header(&head)?;
+        self.left = self.left.saturating_sub(head.len() as u64);
+        if block.stored_len() as u64 > self.left {
+            return Err(short(&self.path));
+        }
+        self.left -= block.stored_len() as u64;
+        let mut payload = vec![0; block.stored_len()];
+        self.file.read_exact(&mut payload).map_err(|_| short(&self.path))?;
+        let frames = block.decode(&head, &payload)?;
+        if block.first != self.next {
+            return Err(Error::corrupt("archive block", self.next, block.first));
+        }
+        if block.frames == 0 {
+            self.done = true;
+            self.rewritten = block.rewritten;
+            return Ok(None);
+        }
+        self.check_frames(&frames, block.frames)?;
+        Ok(Some(frames))
+    }
+
+    fn check_frames(&mut self, frames: &[u8], count: u32) -> Result<()> {
+        let mut rest = frames;
+        for _ in 0..count {
+            let (frame, _) = FrameHeader::read(rest, self.key)?;
+            let epoch = self.header.epoch;
+            if (frame.seq, frame.epoch, frame.prev) != (self.next, epoch, self.check) {
+                return Err(Error::corrupt("archived frame", self.next, frame.seq));
+            }
+            self.next += 1;
+            self.check = frame.check;
+            rest = rest.get(frame.stride() as usize..).unwrap_or_default();
+        }
+        if !rest.is_empty() {
+            return Err(Error::corrupt("archive block", "no bytes after its frames", rest.len()));
+        }
+        Ok(())
+    }
+
+    /// The commit after the last one read, and the check of the last frame; [`UNKNOWN`] at the end of
+    /// a file that was written again.
+    pub(crate) fn position(&self) -> (Seq, [u8; 16]) {
+        let check = if self.rewritten { UNKNOWN } else { self.check };
+        (self.next, check)
+    }
+}
+
+/// An archive file, by its beginning and end.
+#[derive(Debug, Clone)]
+pub(crate) struct Archived {
+    pub(crate) number: u64,
+    pub(crate) path: PathBuf,
+    /// Its first commit.
+    pub(crate) first: Seq,
+    /// The commit after its last.
+    pub(crate) next: Seq,
+    /// Whether it was written again from sled.
+    pub(crate) rewritten: bool,
+}
+
+/// Commits that no archive file has, between two that are there.
+#[derive(Debug, Clone)]
+pub(crate) struct Gap {
+    /// The first commit that is missing.
+    pub(crate) first: Seq,
+    /// The last.
+    pub(crate) last: Seq,
+    /// The numbers that files for them may have.
+    pub(crate) numbers: Vec<u64>,
+}
+
+/// The archive, as its files begin and end.
+#[derive(Debug, Default)]
+pub(crate) struct ArchiveScan {
+    /// What is whole, in order, without overlaps.
+    pub(crate) files: Vec<Archived>,
+    pub(crate) holes: Vec<Gap>,
+    /// What is not, and why.
+    pub(crate) damaged: Vec<(PathBuf, Error)>,
+    /// The highest number of any file.
+    pub(crate) last_number: u64,
+}
+
+impl ArchiveScan {
+    /// The last commit of the last whole file.
+    pub(crate) fn end(&self) -> Seq {
+        self.files.last().map_or(0, |file| file.next - 1)
+    }
+
+    /// Looks at the beginning and end of each file.
+    pub(crate) fn take(dir: &Path, store: StoreId) -> Result<Self> {
+        let mut survey = Self::default();
+        let mut free = Vec::new();
+        let mut number = 1;
+        for (named, path) in files::numbered(dir, "mpa")? {
+            free.extend(number..named);
+            number = named + 1;
+            survey.last_number = named;
+            let after = survey.end() + 1;
+            match look(&path, store, named) {
+                Ok(file) if file.first >= after && (file.first == after || !free.is_empty()) => {
+                    if file.first > after {
+                        survey.holes.push(Gap {
+                            first: after,
+                            last: file.first - 1,
+                            numbers: std::mem::take(&mut free),
+                        });
+                    }
+                    free.clear();
+                    survey.files.push(file);
+                }
+                Ok(file) => {
+                    let expected = format!("commits from {after}");
+                    let found = format!("commits from {}", file.first);
+                    let error = Error::corrupt(path.display().to_string(), expected, found);
+                    survey.damaged.push((path, error));
+                    free.push(named);
+                }
+                Err(error) if error.kind() == ErrorKind::Corrupt => {
+                    survey.damaged.push((path, error));
+                    free.push(named);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(survey)
+    }
+}
+
+fn look(path: &Path, store: StoreId, number: u64) -> Result<Archived> {
+    let file = files::open_read(path)?;
+    let mut bytes = [0; ArchiveHeader::LEN];
+    file.read_exact_at(&mut bytes, 0).map_err(|_| short(path))?;
+    let header = decode_header(path, &bytes, store)?;
+    if header.number != number {
+        let place = path.display().to_string();
+        return Err(Error::corrupt(
+            place,
+            format!("file {number}"),
+            format!("file {}", header.number),
+        ));
+    }
+    let len = file.metadata().map_err(|e| files::io("read", path, &e))?.len();
+    let mut end = [0; ArchiveBlock::HEADER_LEN];
+    let at = len.checked_sub(end.len() as u64).ok_or_else(|| short(path))?;
+    file.read_exact_at(&mut end, at).map_err(|_| short(path))?;
+    let block = ArchiveBlock::decode_header(&end).map_err(|_| short(path))?;
+    if block.frames != 0 || block.first < header.first || block.decode(&end, &[]).is_err() {
+        return Err(short(path));
+    }
+    Ok(Archived {
+        number,
+        path: path.to_owned(),
+        first: header.first,
+        next: block.first,
+        rewritten: block.rewritten,
+    })
+}
+
+fn decode_header(path: &Path, bytes: &[u8], store: StoreId) -> Result<SegmentHeader> {
+    let header = ArchiveHeader::decode(bytes).map_err(|e| e.at(path.display()))?.0;
+    if header.store == store {
+        return Ok(header);
+    }
+    Err(Error::corrupt(
+        path.display().to_string(),
+        format!("an archive of store {store}"),
+        format!("one of store {}", header.store),
+    ))
+}
+
+fn short(path: &Path) -> Error {
+    Error::corrupt(path.display().to_string(), "a whole archive file", "one that ends too early")
+}

@@ -1,0 +1,95 @@
+//! Healing: what archive or journal lack is written again from sled.
+
+use std::fs;
+
+use milepost_codec::{ErrorKind, Result};
+
+use crate::files;
+use crate::local::applier;
+use crate::local::archive::from_index;
+use crate::local::archive::{ArchiveScan, Gap, Reader};
+use crate::local::inner::Inner;
+use crate::local::journal::writer::JournalEnd;
+use crate::local::layout;
+use crate::local::markers::applied::UNKNOWN;
+use crate::local::recovery::decide::Survey;
+use crate::local::recovery::replay::Position;
+use crate::open_report::Finding;
+
+/// Writes what is missing into the archive, from sled. Where the journal itself is damaged, all it
+/// held is archived so, its files go, and its new end is given.
+pub(crate) fn heal(
+    shared: &Inner,
+    survey: &Survey,
+    holes: &[Gap],
+    end: Position,
+    journal: bool,
+) -> Result<Option<JournalEnd>> {
+    apply_all(shared)?;
+    shared.audit_all()?;
+    for (path, _) in &survey.archive.damaged {
+        layout::set_aside(&shared.layout, path)?;
+    }
+    for hole in holes {
+        from_index::range(shared, hole.first, hole.last, hole.numbers.iter().copied())?;
+    }
+    if !journal {
+        return Ok(None);
+    }
+    let archived = survey.archive.end();
+    let free = survey.archive.files.last().map_or(1, |file| file.number + 1);
+    let last_number = from_index::range(shared, archived + 1, end.seq, free..)?;
+    // The frames of the new file have other checks: what follows is told by its number.
+    shared.move_applied(end.seq, UNKNOWN)?;
+    shared.kv.sync()?;
+    for segment in &survey.segments {
+        if segment.sound().is_ok() {
+            fs::remove_file(&segment.path).map_err(|e| files::io("remove", &segment.path, &e))?;
+        } else {
+            layout::set_aside(&shared.layout, &segment.path)?;
+        }
+    }
+    files::sync_dir(&shared.layout.journal())?;
+    let used = survey.segments.iter().filter_map(|s| s.header);
+    let used = used.map(|header| header.number).max().unwrap_or(0);
+    Ok(Some(JournalEnd {
+        active: None,
+        last: end.seq,
+        closed: false,
+        check: UNKNOWN,
+        next_number: last_number.max(used).max(survey.archive.last_number) + 1,
+        next_size: 0,
+    }))
+}
+
+/// Reads every archive file, and writes those again from sled that are damaged.
+pub(crate) fn mend_archive(shared: &Inner) -> Result<Vec<Finding>> {
+    let (dir, store) = (shared.layout.archive(), shared.config.store);
+    let mut findings = Vec::new();
+    for file in ArchiveScan::take(&dir, store)?.files {
+        let read = || -> Result<()> {
+            let mut reader = Reader::open(&file.path, store, shared.key.as_ref())?;
+            while reader.next_block()?.is_some() {}
+            Ok(())
+        };
+        match read() {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                shared.kv.sync()?;
+                shared.audit_all()?;
+                layout::set_aside(&shared.layout, &file.path)?;
+                from_index::range(shared, file.first, file.next - 1, std::iter::once(file.number))?;
+                findings.push(Finding::repaired("archive", &error));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(findings)
+}
+
+/// Applies all that came back, so that sled holds every commit, and makes it durable.
+fn apply_all(shared: &Inner) -> Result<()> {
+    applier::all(shared)?;
+    shared.packs.sync()?;
+    shared.kv.sync()
+}

@@ -1,0 +1,149 @@
+//! Checking what only this log knows: archive files, journal segments, packs.
+
+use std::path::Path;
+
+use milepost_codec::{ChunkId, Error, ErrorKind, Result, Seq};
+
+use crate::files;
+use crate::index::keys;
+use crate::index::keys::Kind;
+use crate::local::Inner;
+use crate::local::archive::{ArchiveScan, Reader};
+use crate::local::chunks::packs;
+use crate::local::chunks::packs::Place;
+use crate::local::journal::scan::{Segment, payload};
+use crate::local::recovery::replay::frames;
+use crate::storage_check::StorageCheck;
+
+/// Reads and checks every file but sled's, whose blocks are checked with the chains.
+pub(crate) fn check(shared: &Inner, storage: &mut StorageCheck) -> Result<()> {
+    let mut next: Seq = 1;
+    // A segment may be archived between the look at the archive and that at the journal: then it is
+    // in the archive at the next look. So only two looks that find nothing new are the end.
+    let (mut first_look, mut without) = (true, 0);
+    while next <= storage.until && without < 2 {
+        let before = next;
+        next = check_archive(shared, storage, next, first_look)?;
+        next = check_journal(shared, storage, next, first_look)?;
+        first_look = false;
+        without = if next == before { without + 1 } else { 0 };
+    }
+    if next <= storage.until {
+        let expected = format!("commits up to {}", storage.until);
+        let found = format!("commits up to {}", next - 1);
+        storage.fault(&Error::corrupt("archive and journal", expected, found));
+    }
+    check_packs(shared, storage)
+}
+
+/// Reads every chunk that the index names.
+fn check_packs(shared: &Inner, storage: &mut StorageCheck) -> Result<()> {
+    for pack in shared.packs.numbers() {
+        let path = shared.packs.path_of(pack);
+        let whole = if path.exists() { packs::whole_in(&path, pack)? } else { Vec::new() };
+        shared.kv.walk(&keys::all(Kind::Chunk), &mut |key, value| {
+            let place = Place::decode(value).unwrap_or_default();
+            if place.pack != pack {
+                return;
+            }
+            let id = keys::chunk_id(key).unwrap_or(ChunkId([0; 32]));
+            // One that was stored since the pack was read is looked at by itself.
+            let is_whole =
+                whole.binary_search(&place.at).is_ok() || shared.packs.is_whole(&id, place);
+            // One that a compaction has moved since is counted, and checked where it was moved to.
+            let moved = || shared.kv.get(key).is_ok_and(|now| now.as_deref() != Some(value));
+            if is_whole || moved() {
+                storage.chunks += 1;
+                return;
+            }
+            let place = format!("{} at byte {}", path.display(), place.at);
+            let expected = format!("chunk {id}");
+            storage.lost_chunk(key, &Error::corrupt(place, expected, "bytes that are none"));
+        })?;
+    }
+    Ok(())
+}
+
+/// Reads archive files from the commit `next` on; gives the commit after the last.
+fn check_archive(
+    shared: &Inner,
+    storage: &mut StorageCheck,
+    mut next: Seq,
+    first_look: bool,
+) -> Result<Seq> {
+    let dir = shared.layout.archive();
+    let survey = ArchiveScan::take(&dir, shared.config.store)?;
+    if first_look {
+        for (_, error) in &survey.damaged {
+            storage.fault(error);
+        }
+        for hole in &survey.holes {
+            storage.fault(&Error::corrupt(
+                dir.display().to_string(),
+                format!("commits {} to {}", hole.first, hole.last),
+                "no file that has them",
+            ));
+        }
+    }
+    for file in &survey.files {
+        if file.next <= next {
+            continue;
+        }
+        match check_file(shared, storage, &file.path, next) {
+            Err(error) if error.kind() == ErrorKind::Corrupt => storage.fault(&error),
+            done => done?,
+        }
+        next = file.next;
+    }
+    Ok(next)
+}
+
+fn check_file(shared: &Inner, storage: &mut StorageCheck, path: &Path, next: Seq) -> Result<()> {
+    let mut reader = Reader::open(path, shared.config.store, shared.key.as_ref())?;
+    while let Some(block) = reader.next_block()? {
+        for (frame, payload) in frames(&block) {
+            if frame.seq >= next {
+                storage.frame(frame.seq, payload)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reads journal segments from the commit `next` on; gives the commit after the last.
+fn check_journal(
+    shared: &Inner,
+    storage: &mut StorageCheck,
+    mut next: Seq,
+    first_look: bool,
+) -> Result<Seq> {
+    let (store, key) = (shared.config.store, shared.key.as_ref());
+    for (_, path) in files::numbered(&shared.layout.journal(), "seg")? {
+        let (segment, bytes) = match Segment::survey(&path, store, key) {
+            Ok(found) => found,
+            // The archiver has taken it away meanwhile.
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        if let Err(error) = segment.sound()
+            && first_look
+            && still_damaged(shared, &path)
+        {
+            storage.fault(&error);
+        }
+        for frame in &segment.frames {
+            if frame.seq == next && frame.seq <= storage.until {
+                storage.frame(frame.seq, payload(&bytes, frame)?)?;
+                next += 1;
+            }
+        }
+    }
+    Ok(next)
+}
+
+/// Whether a segment is damaged that was seen so: it may have been taken away, or used again, while it
+/// was read.
+fn still_damaged(shared: &Inner, path: &Path) -> bool {
+    let again = Segment::survey(path, shared.config.store, shared.key.as_ref());
+    again.is_ok_and(|(segment, _)| segment.sound().is_err())
+}

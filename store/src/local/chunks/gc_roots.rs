@@ -1,0 +1,81 @@
+//! Which chunks events name: what a compaction keeps.
+
+use std::collections::{HashMap, HashSet};
+
+use milepost_codec::{
+    Body, BodyForm, ChunkId, ChunkList, Control, Header, LogKind, RecordRef, RestoreBegun,
+    RestoreEnded, RestoreId, Result, WorkspaceCaptured,
+};
+
+/// The kinds of the beginning and the end of a restore.
+const RESTORES: [u16; 2] = [RestoreBegun::KIND, RestoreEnded::KIND];
+
+/// Chunks that events name.
+#[derive(Debug, Default)]
+pub(crate) struct Named {
+    /// Those of large bodies.
+    chunks: HashSet<ChunkId>,
+    /// The roots of captured workspaces: each needs what its tree names.
+    roots: HashSet<ChunkId>,
+    /// Restores that began, and those that ended: what one needs stays as long as it is pending.
+    begun: HashMap<RestoreId, RestoreBegun>,
+    ended: HashSet<RestoreId>,
+}
+
+impl Named {
+    /// Takes what an event names.
+    pub(crate) fn take(
+        &mut self,
+        log: LogKind,
+        header: &Header,
+        record: &RecordRef<'_>,
+    ) -> Result<()> {
+        match (log, record.form) {
+            (_, BodyForm::Chunked) => {
+                self.chunks.extend(ChunkList::decode(record.payload)?.chunks);
+            }
+            (LogKind::Lineage(_), BodyForm::Inline) if header.kind == WorkspaceCaptured::KIND => {
+                if let Body::WorkspaceCaptured(captured) =
+                    Body::decode(WorkspaceCaptured::KIND, record.payload)?
+                {
+                    self.roots.insert(ChunkId(captured.root.0));
+                }
+            }
+            (LogKind::Control, BodyForm::Inline) if RESTORES.contains(&header.kind) => {
+                match Control::decode(header.kind, record.payload)? {
+                    Control::RestoreBegun(begun) => {
+                        self.begun.insert(begun.restore, begun);
+                    }
+                    Control::RestoreEnded(ended) => {
+                        self.ended.insert(ended.restore);
+                    }
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Takes what others name too.
+    pub(crate) fn extend(&mut self, other: Self) {
+        self.chunks.extend(other.chunks);
+        self.roots.extend(other.roots);
+        self.begun.extend(other.begun);
+        self.ended.extend(other.ended);
+    }
+
+    /// Chunks, and the roots of trees.
+    pub(crate) fn into_parts(self) -> (HashSet<ChunkId>, HashSet<ChunkId>) {
+        let (mut chunks, mut roots) = (self.chunks, self.roots);
+        for (restore, begun) in self.begun {
+            if !self.ended.contains(&restore) {
+                for part in begun.parts {
+                    chunks.extend(part.plan.chunks);
+                    roots.extend(part.roots);
+                }
+            }
+        }
+        (chunks, roots)
+    }
+}

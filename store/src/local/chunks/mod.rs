@@ -1,0 +1,154 @@
+//! Chunks of a log in a folder: each is stored once in a pack, and found by the index.
+
+pub(crate) mod gc_roots;
+pub(crate) mod packs;
+pub(crate) mod write;
+
+use milepost_codec::{ChunkEntry, ChunkId, Result};
+
+use crate::commit_log::ChunkStore;
+use crate::index::keys;
+use crate::local::LocalStore;
+use crate::local::chunks::packs::Place;
+use crate::local::inner::ChunkWrite;
+
+/// Ids in the set of whole chunks, at most: it is begun anew then.
+const WHOLE_MAX: usize = 1 << 16;
+
+impl ChunkStore for LocalStore {
+    fn put_chunk(&self, content: &[u8], pieces: bool) -> Result<ChunkId> {
+        self.shared.check_open()?;
+        if let Some(error) = self.shared.poisoned() {
+            return Err(error);
+        }
+        let id = ChunkEntry::id_of(content);
+        let _here = self.shared.switching.read();
+        self.shared.fresh.used(id);
+        if self.holds(&id)? {
+            return Ok(id);
+        }
+        let mut entry = Vec::new();
+        ChunkEntry::encode(content, pieces, &mut entry)?;
+        {
+            let _indexing = self.shared.indexing.read();
+            let place = self.append_to_pack(&entry)?;
+            let put = vec![(keys::chunk(&id), Some(place.encode()))];
+            self.poisons(self.shared.sled(self.shared.kv.apply(put)))?;
+            self.shared.fresh.stored(id, place);
+        }
+        self.shared.meters.chunks.add(1);
+        self.shared.meters.chunk_bytes.add(entry.len() as u64);
+        self.damaged.lock().1.remove(&id);
+        self.seen_whole(id);
+        Ok(id)
+    }
+
+    fn put_chunks(&self, contents: &[&[u8]]) -> Result<Vec<ChunkId>> {
+        self.put_together(contents)
+    }
+
+    fn has_chunks(&self, ids: &[ChunkId]) -> Result<Vec<bool>> {
+        self.has_together(ids)
+    }
+
+    fn uses_chunks(&self, ids: &[ChunkId]) {
+        self.shared.fresh.all_used(ids);
+    }
+
+    fn notes_uses(&self) -> bool {
+        self.shared.fresh.takes_note()
+    }
+
+    fn order_chunks(&self, ids: &mut [ChunkId]) -> Result<()> {
+        self.order_together(ids)
+    }
+
+    fn get_chunk(&self, id: &ChunkId) -> Result<Option<Vec<u8>>> {
+        self.shared.check_open()?;
+        self.shared.fresh.used(*id);
+        let mut before = None;
+        let read = loop {
+            let Some(place) = self.shared.sled(self.shared.kv.get(&keys::chunk(id)))? else {
+                return Ok(None);
+            };
+            let read = self.shared.packs.read(id, Place::decode(&place)?);
+            // A compaction may have moved it since.
+            if read.is_ok() || before.as_ref() == Some(&place) {
+                break read;
+            }
+            before = Some(place);
+        };
+        if read.is_err() {
+            let mut damaged = self.damaged.lock();
+            damaged.0 += u64::from(damaged.1.insert(*id));
+            self.whole.lock().remove(id);
+        }
+        self.shared.packed(read).map(Some)
+    }
+
+    fn lists_pieces(&self, id: &ChunkId) -> Result<bool> {
+        self.shared.check_open()?;
+        let mut before = None;
+        loop {
+            let Some(place) = self.shared.sled(self.shared.kv.get(&keys::chunk(id)))? else {
+                return Ok(false);
+            };
+            let read = self.shared.packs.read_flagged(id, Place::decode(&place)?);
+            // A compaction may have moved it since.
+            if read.is_ok() || before.as_ref() == Some(&place) {
+                return self.shared.packed(read).map(|(_, pieces)| pieces);
+            }
+            before = Some(place);
+        }
+    }
+
+    fn damaged_chunks(&self) -> (u64, usize) {
+        let damaged = self.damaged.lock();
+        (damaged.0, damaged.1.len())
+    }
+
+    fn storing(&self) -> Option<Box<dyn std::any::Any + Send>> {
+        Some(Box::new(ChunkWrite::begin(&self.shared)))
+    }
+
+    fn sync_chunks(&self) -> Result<()> {
+        self.poisons(self.shared.packs.sync())
+    }
+}
+
+impl LocalStore {
+    /// Returns `true` if a chunk is stored and whole. The index alone does not say: a crash may
+    /// have lost bytes of a pack that were not synced. So a chunk is read the first time.
+    pub(crate) fn holds(&self, id: &ChunkId) -> Result<bool> {
+        if self.whole.lock().contains(id) {
+            return Ok(true);
+        }
+        let Some(place) = self.shared.sled(self.shared.kv.get(&keys::chunk(id)))? else {
+            return Ok(false);
+        };
+        let place = Place::decode(&place)?;
+        let whole = self.shared.packs.read(id, place).is_ok();
+        if whole {
+            self.seen_whole(*id);
+        }
+        Ok(whole)
+    }
+
+    /// A pack that could not be opened refuses one append: nothing of it was written.
+    pub(crate) fn append_to_pack(&self, entry: &[u8]) -> Result<Place> {
+        let packs = &self.shared.packs;
+        packs.append(entry).inspect_err(|error| {
+            if packs.has_failed() {
+                self.shared.poison(error);
+            }
+        })
+    }
+
+    pub(crate) fn seen_whole(&self, id: ChunkId) {
+        let mut whole = self.whole.lock();
+        if whole.len() >= WHOLE_MAX {
+            whole.clear();
+        }
+        whole.insert(id);
+    }
+}

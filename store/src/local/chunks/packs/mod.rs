@@ -1,0 +1,449 @@
+//! Packs: files of content-addressed chunks, appended to and never changed.
+//!
+//! ```text
+//! place.rs   where a chunk is           groups.rs  chunks that stand together
+//! scan.rs    which entries are whole
+//! ```
+
+pub(crate) mod groups;
+pub(crate) mod location;
+pub(crate) mod scan;
+
+pub(crate) use crate::local::chunks::packs::groups::{
+    GATHERED_RAW, GROUP_LEVEL, GROUP_RAW, group_up, is_small,
+};
+pub(crate) use crate::local::chunks::packs::location::Place;
+pub(crate) use crate::local::chunks::packs::scan::whole_in;
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use milepost_codec::{CHUNK_RAW_MAX, ChunkEntry, ChunkGroup, ChunkId, Error, ErrorKind, Result};
+use parking_lot::{Condvar, Mutex, MutexGuard};
+
+use crate::files;
+use crate::local::chunks::packs::groups::Unpacked;
+use crate::local::chunks::packs::scan::{cut, cut_end, length, missing, scan, write_again};
+use crate::local::layout::Layout;
+use crate::metrics::Meters;
+use crate::open_report::Finding;
+
+/// A pack is followed by another when it has grown to this.
+const PACK_MAX: u64 = 256 << 20;
+
+/// So far behind the packs of a store that was opened for reading are the numbers of its scratch
+/// packs.
+const SCRATCH_FROM: u32 = 1 << 20;
+
+impl State {
+    fn end(&self) -> Place {
+        Place {
+            pack: self.last,
+            at: self.open.as_ref().map_or(0, |(_, _, at)| *at),
+            len: 0,
+            member: None,
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        match &self.failed {
+            Some(cause) => Err(Error::new(
+                ErrorKind::Poisoned,
+                format!("an earlier write failed, reopen the store: {cause}"),
+            )),
+            None => Ok(()),
+        }
+    }
+
+    fn note<T>(&mut self, done: Result<T>) -> Result<T> {
+        done.inspect_err(|error| {
+            self.failed.get_or_insert_with(|| error.to_string());
+        })
+    }
+}
+
+/// The packs of a store.
+#[derive(Debug)]
+pub(crate) struct Packs {
+    dir: PathBuf,
+    /// Where packs from this number on are: of a store that was opened for reading, in a folder of
+    /// its own.
+    scratch: Option<(u32, PathBuf)>,
+    state: Mutex<State>,
+    /// A sync has ended.
+    ended: Condvar,
+    unpacked: Unpacked,
+    meters: Arc<Meters>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The pack that is appended to, its number and length.
+    open: Option<(u32, Arc<File>, u64)>,
+    last: u32,
+    dirty: bool,
+    /// Somebody syncs what was appended until then. Others may append meanwhile, and nobody else syncs: of a sync that
+    /// fails only one is told.
+    syncing: bool,
+    /// How far they are synced.
+    synced: Place,
+    /// A write or sync failed: what it covered may be gone though a later sync says it went well.
+    failed: Option<String>,
+    readers: HashMap<u32, std::sync::Arc<File>>,
+}
+
+impl Packs {
+    /// Opens the packs and gives the chunks found after `known`, which the index has already.
+    pub(crate) fn open(
+        layout: &Layout,
+        known: Place,
+        synced: Place,
+        findings: &mut Vec<Finding>,
+        meters: Arc<Meters>,
+    ) -> Result<(Self, Vec<(ChunkId, Place)>)> {
+        let dir = &layout.packs();
+        let mut state = State::default();
+        let mut found = Vec::new();
+        for (number, path) in files::numbered(dir, "pack")? {
+            let number = u32::try_from(number).unwrap_or(u32::MAX);
+            state.last = number;
+            if number < known.pack {
+                continue;
+            }
+            let known_at = if number == known.pack { known.at } else { 0 };
+            let file = files::open_rw(&path)?;
+            let len = length(&path, &file)?;
+            // What was not synced may be gone: nothing but snapshots refers to it.
+            let synced_at = if number == synced.pack { synced.at } else { 0 };
+            if len < synced_at {
+                findings.push(cut(&path, len, synced_at));
+            }
+            let from = if len < known_at { 0 } else { known_at };
+            let end = scan(&path, &file, number, from, &mut found)?;
+            if end < len {
+                let finding = cut_end(layout, &path, &file, end, len)?;
+                // Of a pack that lost its end that is said already.
+                if len >= synced_at {
+                    findings.push(finding);
+                }
+            }
+            // What was read may have come from memory, and a sync that failed may have taken it for stored:
+            // written again it is stored by this one.
+            if number >= synced.pack {
+                write_again(&path, &file, synced_at, end)?;
+            }
+            file.sync_data().map_err(|e| files::io("sync", &path, &e))?;
+            if end < PACK_MAX {
+                state.open = Some((number, Arc::new(file), end));
+            }
+        }
+        let named: Vec<u64> =
+            (files::numbered(dir, "pack")?.iter()).map(|(number, _)| *number).collect();
+        for number in (1..known.pack).map(u64::from) {
+            if !named.contains(&number) {
+                findings.push(missing(&files::numbered_path(dir, number, "pack")));
+            }
+        }
+        if state.last < known.pack {
+            if synced.pack == known.pack && synced.at > 0 {
+                let path = files::numbered_path(dir, u64::from(known.pack), "pack");
+                findings.push(cut(&path, 0, synced.at));
+            }
+            state.last = known.pack;
+        }
+        state.synced = state.end();
+        if state.last > 0 {
+            files::sync_dir(dir)?;
+        }
+        Ok((
+            Self {
+                dir: dir.to_owned(),
+                scratch: None,
+                state: Mutex::new(state),
+                ended: Condvar::new(),
+                unpacked: Unpacked::default(),
+                meters,
+            },
+            found,
+        ))
+    }
+
+    /// Opens the packs for reading, and shows the chunks of each. What is stored from now on goes
+    /// into `scratch`.
+    pub(crate) fn look(
+        dir: &Path,
+        scratch: PathBuf,
+        meters: Arc<Meters>,
+        show: &mut dyn FnMut(Vec<(ChunkId, Place)>) -> Result<()>,
+    ) -> Result<Self> {
+        let mut state = State::default();
+        for (number, path) in files::numbered(dir, "pack")? {
+            let number = u32::try_from(number).unwrap_or(u32::MAX);
+            let mut found = Vec::new();
+            scan(&path, &files::open_read(&path)?, number, 0, &mut found)?;
+            show(found)?;
+            state.last = number;
+        }
+        // Another process may make the next pack: its number is not taken here.
+        state.last = state.last.saturating_add(SCRATCH_FROM);
+        Ok(Self {
+            dir: dir.to_owned(),
+            scratch: Some((state.last, scratch)),
+            state: Mutex::new(state),
+            ended: Condvar::new(),
+            unpacked: Unpacked::default(),
+            meters,
+        })
+    }
+
+    /// The folder that packs are appended to in.
+    fn appended_dir(&self) -> &Path {
+        match &self.scratch {
+            Some((_, dir)) => dir,
+            None => &self.dir,
+        }
+    }
+
+    /// The file of a pack.
+    pub(crate) fn path_of(&self, pack: u32) -> PathBuf {
+        let dir = match &self.scratch {
+            Some((from, dir)) if pack >= *from => dir,
+            _ => &self.dir,
+        };
+        files::numbered_path(dir, u64::from(pack), "pack")
+    }
+
+    /// The numbers of all packs.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> {
+        let last = self.end().pack;
+        let from = self.scratch.as_ref().map(|(from, _)| *from);
+        let of_store = match from {
+            Some(from) => from.saturating_sub(SCRATCH_FROM),
+            None => last,
+        };
+        (1..=of_store).chain(from.map(|from| from..=last).into_iter().flatten())
+    }
+
+    /// How far the packs reach now.
+    pub(crate) fn end(&self) -> Place {
+        self.state.lock().end()
+    }
+
+    /// Appends the entry of a chunk or of a group. It survives power loss after `sync`. Where
+    /// `has_failed` is false after an error, nothing was written and the next append may succeed.
+    pub(crate) fn append(&self, entry: &[u8]) -> Result<Place> {
+        let mut state = self.state.lock();
+        state.check()?;
+        self.append_to(&mut state, entry)
+    }
+
+    /// Reports a write or sync that failed, so that its outcome is unknown.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.state.lock().failed.is_some()
+    }
+
+    /// Begins another pack, unless the last one is empty; gives the number of the one that is appended
+    /// to now.
+    pub(crate) fn begin_another(&self) -> Result<u32> {
+        let mut state = self.state.lock();
+        state.check()?;
+        let empty = state.open.as_ref().is_some_and(|(_, _, at)| *at == 0);
+        if !empty {
+            self.begin(&mut state)?;
+        }
+        Ok(state.last)
+    }
+
+    fn begin(&self, state: &mut MutexGuard<'_, State>) -> Result<()> {
+        let last = state.last;
+        while state.syncing {
+            self.ended.wait(state);
+        }
+        state.check()?;
+        if state.last != last {
+            // Somebody else did it meanwhile.
+            return Ok(());
+        }
+        if state.dirty {
+            // Nobody appends to this one meanwhile: nobody would sync it any more.
+            let synced = state.open.as_ref().map(|(_, file, _)| file.sync_data());
+            let end = state.end();
+            self.synced_to(state, end, synced)?;
+        }
+        let number = state.last + 1;
+        let (path, dir) = (self.path_of(number), self.appended_dir());
+        // Both are opened before anything is written: too many open files refuse one append.
+        let dir = File::open(dir).map_err(|e| files::io("open", dir, &e))?;
+        let file = files::open_rw(&path)?;
+        let synced = file.sync_all().and_then(|()| dir.sync_all());
+        state.note(synced.map_err(|e| files::io("sync", &path, &e)))?;
+        state.last = number;
+        state.open = Some((number, Arc::new(file), 0));
+        Ok(())
+    }
+
+    fn append_to(&self, state: &mut MutexGuard<'_, State>, entry: &[u8]) -> Result<Place> {
+        if state.open.as_ref().is_none_or(|(_, _, at)| *at >= PACK_MAX) {
+            self.begin(state)?;
+        }
+        let Some((pack, file, at)) = state.open.as_mut() else {
+            return Err(Error::invalid("no pack is open"));
+        };
+        let place = Place { pack: *pack, at: *at, len: entry.len() as u32, member: None };
+        let written = file.write_all_at(entry, *at);
+        let written = written.map_err(|e| files::io("write", &self.dir, &e));
+        if written.is_ok() {
+            *at += entry.len() as u64;
+            state.dirty = true;
+        }
+        state.note(written)?;
+        Ok(place)
+    }
+
+    /// Makes all chunks appended so far survive power loss. Who comes while another syncs waits for that, and is then synced
+    /// together with all who came meanwhile.
+    pub(crate) fn sync(&self) -> Result<()> {
+        let mut state = self.state.lock();
+        let wanted = state.end();
+        loop {
+            state.check()?;
+            if !state.dirty || state.synced >= wanted {
+                return Ok(());
+            }
+            match state.syncing {
+                true => self.ended.wait(&mut state),
+                false => self.sync_open(&mut state)?,
+            }
+        }
+    }
+
+    /// Syncs what was appended until now. Others append meanwhile.
+    fn sync_open(&self, state: &mut MutexGuard<'_, State>) -> Result<()> {
+        let end = state.end();
+        let file = state.open.as_ref().map(|(_, file, _)| Arc::clone(file));
+        state.syncing = true;
+        let synced = MutexGuard::unlocked(state, || file.map(|file| file.sync_data()));
+        state.syncing = false;
+        self.ended.notify_all();
+        self.synced_to(state, end, synced)
+    }
+
+    /// Takes what came of a sync of all up to here; nothing where no pack is open.
+    fn synced_to(
+        &self,
+        state: &mut State,
+        end: Place,
+        synced: Option<io::Result<()>>,
+    ) -> Result<()> {
+        if let Some(synced) = synced {
+            let synced = synced.map_err(|e| files::io("sync", Path::new("pack"), &e));
+            state.note(synced)?;
+            self.meters.pack_syncs.add(1);
+        }
+        state.synced = end;
+        state.dirty = state.end() != end;
+        Ok(())
+    }
+
+    /// How far they are synced.
+    pub(crate) fn synced(&self) -> Place {
+        self.state.lock().synced
+    }
+
+    /// Reads a chunk's content and checks it.
+    pub(crate) fn read(&self, id: &ChunkId, place: Place) -> Result<Vec<u8>> {
+        self.read_flagged(id, place).map(|(content, _)| content)
+    }
+
+    /// The same, and whether it lists pieces.
+    pub(crate) fn read_flagged(&self, id: &ChunkId, place: Place) -> Result<(Vec<u8>, bool)> {
+        let what = || format!("pack {} at byte {}", place.pack, place.at);
+        if let Some(member) = place.member {
+            let group = self.unpacked.get(place, || self.read_group(id, place))?;
+            let (found, content) = group.get(member.into()).map_err(|e| e.at(what()))?;
+            if found != *id {
+                return Err(Error::corrupt(what(), format!("chunk {id}"), found));
+            }
+            return Ok((content.to_vec(), false));
+        }
+        let entry = self.read_bytes(id, place)?;
+        let (header, content) = ChunkEntry::decode(&entry).map_err(|e| e.at(what()))?;
+        if header.id != *id {
+            return Err(Error::corrupt(what(), format!("chunk {id}"), header.id));
+        }
+        Ok((content, header.pieces))
+    }
+
+    /// Whether a chunk is whole on the disk, whatever was unpacked of it before: where it is not, that is
+    /// let go of, so that it hides nothing.
+    pub(crate) fn is_whole(&self, id: &ChunkId, place: Place) -> bool {
+        let Some(member) = place.member else {
+            return self.read(id, place).is_ok();
+        };
+        let group = self.read_group(id, place);
+        let found = group.and_then(|group| group.get(member.into()).map(|(found, _)| found));
+        let whole = found.is_ok_and(|found| found == *id);
+        if !whole {
+            self.unpacked.forget(place.pack);
+        }
+        whole
+    }
+
+    /// Bytes of a pack's file.
+    pub(crate) fn length_of(&self, pack: u32) -> Result<u64> {
+        let path = self.path_of(pack);
+        match std::fs::metadata(&path) {
+            Ok(metadata) => Ok(metadata.len()),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(0),
+            Err(e) => Err(files::io("read", &path, &e)),
+        }
+    }
+
+    /// Takes the bytes of a pack away: nothing names a chunk in it any more. The file stays, so that none
+    /// is missed.
+    pub(crate) fn empty(&self, pack: u32) -> Result<()> {
+        let path = self.path_of(pack);
+        let file = files::open_rw(&path)?;
+        self.state.lock().readers.remove(&pack);
+        self.unpacked.forget(pack);
+        file.set_len(0).and_then(|()| file.sync_all()).map_err(|e| files::io("empty", &path, &e))
+    }
+
+    /// The bytes of the entry that a chunk is in.
+    pub(crate) fn read_bytes(&self, id: &ChunkId, place: Place) -> Result<Vec<u8>> {
+        let file = self.reader(place.pack)?;
+        let what = || format!("pack {} at byte {}", place.pack, place.at);
+        let most = match place.member {
+            Some(_) => ChunkGroup::ENTRY_MAX,
+            None => ChunkEntry::HEADER_LEN + CHUNK_RAW_MAX,
+        };
+        if place.len as usize > most {
+            return Err(Error::corrupt(what(), "the length of a chunk", place.len));
+        }
+        let mut entry = vec![0; place.len as usize];
+        file.read_exact_at(&mut entry, place.at)
+            .map_err(|_| Error::corrupt(what(), format!("chunk {id}"), "the end of the file"))?;
+        Ok(entry)
+    }
+
+    fn reader(&self, pack: u32) -> Result<std::sync::Arc<File>> {
+        let mut state = self.state.lock();
+        if let Some(file) = state.readers.get(&pack) {
+            return Ok(std::sync::Arc::clone(file));
+        }
+        let path = self.path_of(pack);
+        let file = File::open(&path).map_err(|e| match e.kind() {
+            std::io::ErrorKind::NotFound => {
+                Error::corrupt(path.display().to_string(), "a pack", "no such file")
+            }
+            _ => files::io("open", &path, &e),
+        })?;
+        let file = std::sync::Arc::new(file);
+        state.readers.insert(pack, std::sync::Arc::clone(&file));
+        Ok(file)
+    }
+}

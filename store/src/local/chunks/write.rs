@@ -1,0 +1,111 @@
+//! Many chunks at once: those of a folder's files, small ones mostly. They are compressed together, and
+//! cost one entry of a pack and one write of sled for many.
+
+use std::collections::HashSet;
+
+use milepost_codec::{ChunkEntry, ChunkGroup, ChunkId, Result};
+
+use crate::index::IndexPut;
+use crate::index::keys;
+use crate::local::LocalStore;
+use crate::local::chunks::packs::{GROUP_LEVEL, GROUP_RAW, Place, group_up};
+
+impl LocalStore {
+    /// Stores chunks of at most 1 MiB, each once.
+    ///
+    /// It is looked first which are there, and packed then with no lock held. Whoever stores the same
+    /// meanwhile stores it twice: then one of both is named by nothing, and goes with the next compaction.
+    pub(crate) fn put_together(&self, contents: &[&[u8]]) -> Result<Vec<ChunkId>> {
+        self.shared.check_open()?;
+        if let Some(error) = self.shared.poisoned() {
+            return Err(error);
+        }
+        let ids: Vec<_> = contents.iter().map(|c| ChunkEntry::id_of(c)).collect();
+        let mut missing = Vec::new();
+        {
+            let _here = self.shared.switching.read();
+            self.shared.fresh.all_used(&ids);
+            let mut seen = HashSet::with_capacity(ids.len());
+            for (id, content) in ids.iter().zip(contents) {
+                if seen.insert(*id) && !self.believes(id)? {
+                    missing.push((*id, *content));
+                }
+            }
+        }
+        for members in group_up(&missing, GROUP_RAW) {
+            self.put_group(members)?;
+        }
+        Ok(ids)
+    }
+
+    fn put_group(&self, members: &[(ChunkId, &[u8])]) -> Result<()> {
+        let mut entry = Vec::new();
+        ChunkGroup::encode(members, GROUP_LEVEL, &mut entry)?;
+        let shared = &self.shared;
+        let _here = shared.switching.read();
+        {
+            let _indexing = shared.indexing.read();
+            let entry_at = self.append_to_pack(&entry)?;
+            let places = (members.iter().zip(0_u16..)).map(|((id, _), n)| {
+                let member = Some(n);
+                (*id, Place { member, ..entry_at })
+            });
+            let puts: Vec<IndexPut> = (places.clone())
+                .map(|(id, place)| (keys::chunk(&id), Some(place.encode())))
+                .collect();
+            self.poisons(shared.sled(shared.kv.apply(puts)))?;
+            for (id, place) in places {
+                shared.fresh.stored(id, place);
+            }
+        }
+        shared.meters.chunks.add(members.len() as u64);
+        shared.meters.chunk_bytes.add(entry.len() as u64);
+        let mut damaged = self.damaged.lock();
+        for (id, _) in members {
+            damaged.1.remove(id);
+            self.seen_whole(*id);
+        }
+        Ok(())
+    }
+
+    /// Which chunks are stored, and whole as far as is known.
+    pub(crate) fn has_together(&self, ids: &[ChunkId]) -> Result<Vec<bool>> {
+        self.shared.check_open()?;
+        let _here = self.shared.switching.read();
+        self.shared.fresh.all_used(ids);
+        ids.iter().map(|id| self.believes(id)).collect()
+    }
+
+    /// Whether a chunk is stored. The index is believed, but of what an earlier process wrote that did not
+    /// close the store: that is read once. Damage on the disk is what verifying finds.
+    fn believes(&self, id: &ChunkId) -> Result<bool> {
+        if self.damaged.lock().1.contains(id) {
+            return Ok(false);
+        }
+        let shared = &self.shared;
+        let Some(place) = shared.sled(shared.kv.get(&keys::chunk(id)))? else {
+            return Ok(false);
+        };
+        if self.closed_at.is_some() || Place::decode(&place)? >= self.opened_at {
+            return Ok(true);
+        }
+        self.holds(id)
+    }
+
+    /// Puts chunks into the order in which they lie in packs.
+    pub(crate) fn order_together(&self, ids: &mut [ChunkId]) -> Result<()> {
+        self.shared.check_open()?;
+        let shared = &self.shared;
+        let mut placed = Vec::with_capacity(ids.len());
+        for id in ids.iter() {
+            let place = shared.sled(shared.kv.get(&keys::chunk(id)))?;
+            let place = place.and_then(|place| Place::decode(&place).ok());
+            placed.push((place.is_none(), place, *id));
+        }
+        placed.sort_unstable();
+        for (room, (_, _, id)) in ids.iter_mut().zip(placed) {
+            *room = id;
+        }
+        Ok(())
+    }
+}

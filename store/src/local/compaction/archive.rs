@@ -1,0 +1,90 @@
+//! Archive files without what retention let go of. Each is written beside and renamed over the one that
+//! was there, so at any moment a file is with it or without it, and both are read alike.
+
+use std::path::Path;
+
+use milepost_codec::{Groups, Result, begin_group};
+
+use crate::liveness::{Live, LiveSection};
+use crate::local::archive::from_index::Files;
+use crate::local::archive::{ArchiveScan, Archived, Reader};
+use crate::local::inner::Inner;
+use crate::local::recovery::replay::frames;
+use crate::projection::CompactionStep;
+
+/// Goes through all archive files.
+pub(crate) fn filter(
+    shared: &Inner,
+    live: &Live,
+    tell: &mut dyn FnMut(CompactionStep),
+) -> Result<()> {
+    let dir = shared.layout.archive();
+    let survey = ArchiveScan::take(&dir, shared.config.store)?;
+    let all = survey.files.len() as u64;
+    for (n, file) in (1..).zip(&survey.files) {
+        if !live.is_everything() && holds_more(shared, live, file)? {
+            rewrite(shared, live, file, &dir)?;
+        }
+        tell(CompactionStep::Archive(n, all));
+    }
+    Ok(())
+}
+
+/// Whether a file holds what is not live.
+fn holds_more(shared: &Inner, live: &Live, file: &Archived) -> Result<bool> {
+    let mut reader = Reader::open(&file.path, shared.config.store, shared.key.as_ref())?;
+    while let Some(block) = reader.next_block()? {
+        for (_, payload) in frames(&block) {
+            for group in Groups::new(payload) {
+                let group = group?;
+                match live.part(group.log, group.first, &group.section)? {
+                    LiveSection::Whole => {}
+                    // What was erased before is written the same again.
+                    LiveSection::Other(first, bytes)
+                        if first == group.first
+                            && payload.get(group.span.0..group.span.1) == Some(&bytes) => {}
+                    _ => return Ok(true),
+                }
+            }
+        }
+    }
+    Ok(false)
+}
+
+fn rewrite(shared: &Inner, live: &Live, file: &Archived, dir: &Path) -> Result<()> {
+    let (store, key) = (shared.config.store, shared.key.as_ref());
+    let mut reader = Reader::open(&file.path, store, key)?;
+    let mut block: Vec<u8> = Vec::new();
+    let mut at = 0;
+    let files = Files { dir, store, key };
+    let last = file.next - 1;
+    let number = std::iter::once(file.number);
+    files.write(file.first, last, number, |_, out| {
+        if at >= block.len() {
+            block = reader.next_block()?.unwrap_or_default();
+            at = 0;
+        }
+        let rest = block.get(at..).unwrap_or_default();
+        let Some((frame, payload)) = frames(rest).next() else {
+            return Ok(());
+        };
+        at += frame.stride() as usize;
+        for group in Groups::new(payload) {
+            let group = group?;
+            match live.part(group.log, group.first, &group.section)? {
+                LiveSection::Nothing => {}
+                LiveSection::Whole => {
+                    begin_group(out, group.log, group.first);
+                    let bytes = payload.get(group.span.0..group.span.1);
+                    out.extend_from_slice(bytes.unwrap_or_default());
+                }
+                LiveSection::Other(first, bytes) => {
+                    begin_group(out, group.log, first);
+                    out.extend_from_slice(&bytes);
+                }
+            }
+        }
+        Ok(())
+    })?;
+    Ok(())
+}

@@ -1,0 +1,213 @@
+//! Packs without chunks that nothing names, and with few small groups. What is left of a pack is appended to the last
+//! one, and the pack is emptied; its file stays, so that none is missed.
+
+use std::collections::{BTreeMap, HashSet};
+
+use milepost_codec::{Base, ChunkId, Error, LogKind, Piece, Result, Snapshot};
+
+use crate::index::IndexPut;
+use crate::index::keys;
+use crate::index::keys::Kind;
+use crate::index::{BaseEntry, SnapshotNote};
+use crate::local::chunks::packs::Place;
+use crate::local::compaction::move_chunks::ChunkMover;
+use crate::local::inner::Inner;
+use crate::projection::CompactionStep;
+
+/// Small groups are gathered where they take so many bytes of a pack, and this part of it. One compaction leaves one
+/// small group at most, which takes less: so the next has nothing to gather.
+const GATHERED_MIN: u64 = 512 << 10;
+const GATHERED_PART: u64 = 8;
+
+/// About how many bytes of packs chunks take: of a group its part by the number of its members.
+pub(crate) fn bytes_of(shared: &Inner, ids: &HashSet<ChunkId>) -> Result<u64> {
+    let mut entries: BTreeMap<Place, (ChunkId, Place, u64)> = BTreeMap::new();
+    for id in ids {
+        if let Some(place) = shared.kv.get(&keys::chunk(id))? {
+            let place = Place::decode(&place)?;
+            let entry = entries.entry(place.entry()).or_insert((*id, place, 0));
+            entry.2 += 1;
+        }
+    }
+    let mut bytes = 0;
+    for (id, place, gone) in entries.into_values() {
+        let all = shared.packs.members(&id, place)?.max(1) as u64;
+        bytes += u64::from(place.len) * gone.min(all) / all;
+    }
+    Ok(bytes)
+}
+
+/// Goes through the packs before `first`, which all chunks that were stored since are in. `named` are
+/// the chunks that live events name; `forget` is told of each that goes.
+pub(crate) fn compact(
+    shared: &Inner,
+    mut named: HashSet<ChunkId>,
+    first: u32,
+    forget: &dyn Fn(&ChunkId),
+    tell: &mut dyn FnMut(CompactionStep),
+) -> Result<()> {
+    of_snapshots(shared, &mut named)?;
+    of_bases(shared, &mut named)?;
+    let mut packs: BTreeMap<u32, Vec<(ChunkId, Place)>> = BTreeMap::new();
+    shared.kv.walk(&keys::all(Kind::Chunk), &mut |key, value| {
+        if let (Some(id), Ok(place)) = (keys::chunk_id(key), Place::decode(value))
+            && place.pack < first
+        {
+            packs.entry(place.pack).or_default().push((id, place));
+        }
+    })?;
+    let all = u64::from(first.saturating_sub(1));
+    let mut moving = ChunkMover::new(shared);
+    for pack in 1..first {
+        let mut chunks = packs.remove(&pack).unwrap_or_default();
+        chunks.sort_by_key(|(_, place)| *place);
+        compact_one(shared, pack, &chunks, &named, forget, &mut moving)?;
+        tell(CompactionStep::Packs(u64::from(pack), all));
+    }
+    moving.finish()
+}
+
+fn compact_one(
+    shared: &Inner,
+    pack: u32,
+    chunks: &[(ChunkId, Place)],
+    named: &HashSet<ChunkId>,
+    forget: &dyn Fn(&ChunkId),
+    moving: &mut ChunkMover<'_>,
+) -> Result<()> {
+    let is_live = |id: &ChunkId| named.contains(id) || shared.fresh.is_used(id);
+    let (mut live, mut small) = (0, 0);
+    for entry in entries(chunks) {
+        if entry.iter().all(|(id, _)| is_live(id)) && is_all(shared, entry) {
+            live += length(entry);
+            small += if is_small(shared, entry) { length(entry) } else { 0 };
+        }
+    }
+    let len = shared.packs.length_of(pack)?;
+    let gathers = small >= GATHERED_MIN.max(len / GATHERED_PART);
+    // Damaged or torn pieces between chunks go too.
+    if len == live && !gathers {
+        return Ok(());
+    }
+    for entry in entries(chunks) {
+        // Whoever stores one of them again does so before this, or finds that it is gone.
+        let _alone = shared.switching.write();
+        let (mut kept, mut gone): (Vec<_>, Vec<IndexPut>) = (Vec::new(), Vec::new());
+        for (id, place) in entry {
+            let key = keys::chunk(id);
+            if shared.kv.get(&key)?.as_deref() != Some(&place.encode()) {
+                continue;
+            }
+            if is_live(id) {
+                kept.push((*id, *place));
+            } else {
+                forget(id);
+                gone.push((key, None));
+            }
+        }
+        shared.kv.apply(gone)?;
+        moving.take(&kept)?;
+    }
+    moving.empties(pack)
+}
+
+/// Chunks of a pack by the entry that they are in: one, or some of a group.
+fn entries(chunks: &[(ChunkId, Place)]) -> impl Iterator<Item = &[(ChunkId, Place)]> {
+    chunks.chunk_by(|(_, a), (_, b)| a.entry() == b.entry())
+}
+
+fn length(entry: &[(ChunkId, Place)]) -> u64 {
+    entry.first().map_or(0, |(_, place)| u64::from(place.len))
+}
+
+fn is_small(shared: &Inner, entry: &[(ChunkId, Place)]) -> bool {
+    let small = |(id, place): &(ChunkId, Place)| shared.packs.small_group(id, *place).is_some();
+    entry.first().is_some_and(small)
+}
+
+/// Whether these are all that an entry has, so that it can stay as it is.
+pub(crate) fn is_all(shared: &Inner, entry: &[(ChunkId, Place)]) -> bool {
+    match entry {
+        [] => true,
+        [(id, place), ..] => (shared.packs.members(id, *place)).is_ok_and(|all| all == entry.len()),
+    }
+}
+
+/// Chunks that snapshots need. One that cannot be read keeps nothing.
+fn of_snapshots(shared: &Inner, named: &mut HashSet<ChunkId>) -> Result<()> {
+    let mut notes = Vec::new();
+    shared.kv.walk(&keys::all(Kind::Snapshot), &mut |_, value| {
+        notes.extend(SnapshotNote::decode(value).ok());
+    })?;
+    for note in notes {
+        named.insert(note.chunk);
+        let snapshot = shared.chunk(&note.chunk).ok().flatten();
+        if let Some(snapshot) = snapshot.and_then(|content| Snapshot::decode(&content).ok()) {
+            named.extend(&snapshot.state.chunks);
+            with_pieces(shared, &snapshot.refers, named)?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads all bases and their idempotency keys, so that a compaction ends before it changes anything
+/// where one is damaged.
+pub(crate) fn check_bases(shared: &Inner) -> Result<()> {
+    for base in bases(shared)? {
+        for chunk in &base.keys.chunks {
+            of_base(shared, chunk)?;
+        }
+    }
+    Ok(())
+}
+
+/// Chunks that bases need: they are truth, so one that cannot be read ends it.
+fn of_bases(shared: &Inner, named: &mut HashSet<ChunkId>) -> Result<()> {
+    shared.kv.walk(&keys::all(Kind::Base), &mut |_, value| {
+        named.extend(BaseEntry::decode(value).map(|entry| entry.chunk));
+    })?;
+    for base in bases(shared)? {
+        named.extend(&base.keys.chunks);
+        for state in &base.states {
+            named.extend(&state.state.chunks);
+            with_pieces(shared, &state.refers, named)?;
+        }
+    }
+    Ok(())
+}
+
+/// All bases.
+fn bases(shared: &Inner) -> Result<Vec<Base>> {
+    let mut entries = Vec::new();
+    shared.kv.walk(&keys::all(Kind::Base), &mut |key, value| {
+        if matches!(keys::log_of(key).kind, LogKind::Lineage(_)) {
+            entries.push(BaseEntry::decode(value));
+        }
+    })?;
+    let read = |entry: Result<BaseEntry>| Base::decode(&of_base(shared, &entry?.chunk)?);
+    entries.into_iter().map(read).collect()
+}
+
+/// A chunk of a base.
+fn of_base(shared: &Inner, chunk: &ChunkId) -> Result<Vec<u8>> {
+    let missing = || Error::corrupt(format!("chunk {chunk} of a base"), "it", "nothing");
+    shared.chunk(chunk)?.ok_or_else(missing)
+}
+
+/// Chunks, and what those refer to that are lists of pieces.
+fn with_pieces(shared: &Inner, ids: &[ChunkId], named: &mut HashSet<ChunkId>) -> Result<()> {
+    let mut left: Vec<ChunkId> = ids.to_vec();
+    while let Some(id) = left.pop() {
+        if !named.insert(id) {
+            continue;
+        }
+        let Some(place) = shared.kv.get(&keys::chunk(&id))? else {
+            continue;
+        };
+        if let Ok((content, true)) = shared.packs.read_flagged(&id, Place::decode(&place)?) {
+            let pieces = Piece::decode_list(&content)?;
+            left.extend(pieces.iter().map(|piece| piece.id));
+        }
+    }
+    Ok(())
+}

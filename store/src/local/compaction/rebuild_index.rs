@@ -1,0 +1,194 @@
+//! sled built anew from the archive, beside the one in use, without what retention let go of.
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use milepost_codec::{ChunkId, LogId, LogKind, Result, Seq};
+use parking_lot::Mutex;
+
+use crate::index::IndexPut;
+use crate::index::keys;
+use crate::index::keys::Kind;
+use crate::index::{LogHead, SnapshotNote};
+use crate::liveness::Live;
+use crate::local::applier;
+use crate::local::archive::ArchiveScan;
+use crate::local::chunks::gc_roots::Named;
+use crate::local::chunks::packs::Place;
+use crate::local::compaction::switch;
+use crate::local::index::kv::Kv;
+use crate::local::inner::{Inner, StoreParts};
+use crate::local::markers::applied::AppliedPosition;
+use crate::local::recovery::parallel_apply::ParallelApplier;
+use crate::local::recovery::replay::{Position, Replay};
+use crate::metrics::Meters;
+use crate::projection::{CompactionHost, CompactionStep};
+
+/// Entries that are copied together.
+const COPIED: usize = 512;
+
+/// A sled folder that is being built.
+pub(crate) struct Build<'a> {
+    shared: &'a Inner,
+    live: &'a Live,
+    /// What its replay works on.
+    next: Arc<Inner>,
+    /// The folder that was in use.
+    before: PathBuf,
+    /// Chunks that live events name.
+    named: Named,
+}
+
+impl<'a> Build<'a> {
+    pub(crate) fn start(shared: &'a Inner, live: &'a Live) -> Result<Self> {
+        let layout = &shared.layout;
+        let before = shared.kv.dir().unwrap_or_else(|| layout.sled());
+        let dir = match before == layout.sled() {
+            true => layout.sled_next(),
+            false => layout.sled(),
+        };
+        switch::remove(&dir)?;
+        let kv = Kv::open(&dir, shared.cache_bytes, shared.config.sled_segment)?;
+        // What it does is not counted among what the store does.
+        let meters = Arc::new(Meters::new(format!("{} compaction", shared.config.store)));
+        let next = Inner::new(StoreParts {
+            layout: layout.clone(),
+            config: shared.config.clone(),
+            kv,
+            packs: Arc::clone(&shared.packs),
+            key: shared.key,
+            backlog_bytes: shared.backlog_bytes,
+            cache_bytes: shared.cache_bytes,
+            applied: AppliedPosition::none(shared.config.store),
+            audited: true,
+            meters,
+            look: None,
+        });
+        let build = Self { shared, live, next: Arc::new(next), before, named: Named::default() };
+        build.copy_chunk_places()?;
+        Ok(build)
+    }
+
+    /// The last commit that it holds.
+    pub(crate) fn seq(&self) -> Seq {
+        self.next.position().seq
+    }
+
+    /// Takes what the archive holds beyond it.
+    pub(crate) fn catch_up(&mut self, tell: &mut dyn FnMut(CompactionStep)) -> Result<()> {
+        let next = &self.next;
+        let files = ArchiveScan::take(&self.shared.layout.archive(), self.shared.config.store)?;
+        let AppliedPosition { seq, check, .. } = next.position();
+        let all = files.end();
+        let told = Mutex::new(tell);
+        let tell = |at: Seq| (told.lock())(CompactionStep::Sled(at, all));
+        let (at, named) = std::thread::scope(|scope| -> Result<_> {
+            let beside = ParallelApplier::start(scope, next);
+            let mut replay = Replay::new(next, beside, Position { seq, check }, &tell, self.live);
+            replay.archive(&files.files)?;
+            let (at, _, named) = replay.finish_with_named()?;
+            Ok((at, named))
+        })?;
+        applier::all(next)?;
+        next.move_applied(at.seq, at.check)?;
+        next.set_applied(at.seq);
+        self.named.extend(named);
+        next.kv.sync()
+    }
+
+    /// Replaces the index by this one. No commit is under way, and everything is applied and
+    /// archived.
+    pub(crate) fn switch(&mut self, above: &dyn CompactionHost) -> Result<()> {
+        let (shared, next) = (self.shared, &self.next);
+        let _alone = shared.switching.write();
+        put_places(&next.kv, &shared.fresh.stored_after(0))?;
+        self.copy_snapshots(above)?;
+        next.move_applied(next.position().seq, next.position().check)?;
+        next.kv.sync()?;
+        let dir = next.kv.dir().unwrap_or_default();
+        switch::write_now(&shared.layout, &dir)?;
+        shared.kv.exchange(&next.kv);
+        let mut position = shared.position.lock();
+        *position = next.position();
+        Ok(())
+    }
+
+    /// Removes the folder that was in use.
+    pub(crate) fn clean_up(&self) -> Result<()> {
+        self.next.kv.close(true);
+        switch::remove(&self.before)
+    }
+
+    /// Chunks that live events name, and the roots of trees.
+    pub(crate) fn into_named(self) -> (HashSet<ChunkId>, HashSet<ChunkId>) {
+        self.named.into_parts()
+    }
+
+    fn copy_chunk_places(&self) -> Result<()> {
+        let mut puts: Vec<IndexPut> = Vec::new();
+        let mut failed = Ok(());
+        let kv = &self.next.kv;
+        self.shared.kv.walk(&keys::all(Kind::Chunk), &mut |key, value| {
+            puts.push((key.to_vec(), Some(value.to_vec())));
+            if puts.len() >= COPIED && failed.is_ok() {
+                failed = kv.apply(std::mem::take(&mut puts));
+            }
+        })?;
+        failed?;
+        kv.apply(puts)
+    }
+
+    /// Copies the notes of snapshots that are of use still. What a lineage lost counts no longer among the
+    /// bytes before one.
+    fn copy_snapshots(&self, above: &dyn CompactionHost) -> Result<()> {
+        let (shared, next) = (self.shared, &self.next);
+        let mut lost: HashMap<LogId, u64> = HashMap::new();
+        let mut notes = Vec::new();
+        shared.kv.walk(&keys::all(Kind::Snapshot), &mut |key, value| {
+            notes.push((key.to_vec(), value.to_vec()));
+        })?;
+        let mut puts: Vec<IndexPut> = Vec::new();
+        for (key, value) in notes {
+            let (log, at) = (keys::log_of(&key), keys::tail_u64(&key));
+            let LogKind::Lineage(_) = log.kind else {
+                continue;
+            };
+            let trimmed = self.live.base(log).is_some_and(|base| at < base.next);
+            if self.live.is_gone(log) || trimmed {
+                continue;
+            }
+            let Ok(note) = SnapshotNote::unseal(&key, &value, shared.key.as_ref()) else {
+                continue;
+            };
+            if !above.uses(&key, &note)? {
+                continue;
+            }
+            let lost = match lost.get(&log) {
+                Some(lost) => *lost,
+                None => {
+                    let bytes = |head: Option<LogHead>| head.map_or(0, |head| head.bytes);
+                    let before = bytes(shared.stored_head(log)?);
+                    let now = bytes(next.stored_head(log)?);
+                    *lost.entry(log).or_insert(before.saturating_sub(now))
+                }
+            };
+            let note = SnapshotNote { log_bytes: note.log_bytes.saturating_sub(lost), ..note };
+            let note = note.sealed(&key, shared.key.as_ref());
+            puts.push((key, Some(note.encode())));
+        }
+        for puts in puts.chunks(COPIED) {
+            next.kv.apply(puts.to_vec())?;
+        }
+        Ok(())
+    }
+}
+
+/// Puts the places of chunks into an index.
+fn put_places(kv: &Kv, stored: &[(ChunkId, Place)]) -> Result<()> {
+    for some in stored.chunks(COPIED) {
+        let put = |(id, place): &(ChunkId, Place)| (keys::chunk(id), Some(place.encode()));
+        kv.apply(some.iter().map(put).collect())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,212 @@
+//! Blocks in sled: a block's bytes are cut into parts, since no value may be large.
+
+use std::collections::VecDeque;
+
+use milepost_codec::{Block, BlockBuilder, LogId, Offset, Result, StoreKey};
+
+use crate::extent::Extent;
+use crate::index::IndexPut;
+use crate::index::keys;
+use crate::local::index::kv::{Kv, VALUE_MAX};
+use crate::local::inner::Inner;
+use crate::sync::Mutex;
+
+/// A new stretch is packed into the last block where that has at most this many bytes: a lineage that
+/// is written to now and then is packed anew a few times, not at every round, and never much of it.
+const FILL_BELOW: usize = 8 << 10;
+
+/// How many blocks are kept as they were unpacked, and how long one of them may be.
+const KEPT: usize = 4;
+const KEPT_BYTES: usize = 256 << 10;
+
+/// The blocks that were read last, unpacked: who looks up one event after the other finds the next in the same one. They are kept as
+/// long as nothing is written to sled, so that what they say is what a read would.
+#[derive(Debug, Default)]
+pub(crate) struct BlockCache(Mutex<VecDeque<(u64, LogId, Extent)>>);
+
+impl BlockCache {
+    /// The stretch that holds `offset`, unpacked now or before; nothing where there is none.
+    pub(crate) fn stretch(
+        &self,
+        kv: &Kv,
+        key: Option<&StoreKey>,
+        log: LogId,
+        offset: Offset,
+    ) -> Result<Option<Extent>> {
+        let packed = kv.packed();
+        {
+            let mut kept = self.0.lock();
+            kept.retain(|(at, _, _)| *at == packed);
+            let holds = |(_, id, stretch): &&(u64, LogId, Extent)| {
+                *id == log && (stretch.first..stretch.end()).contains(&offset)
+            };
+            if let Some((_, _, stretch)) = kept.iter().find(holds) {
+                return Ok(Some(stretch.clone()));
+            }
+        }
+        let Some((block, _)) = read(kv, key, log, offset)? else {
+            return Ok(None);
+        };
+        let stretch = Extent::from(block);
+        if stretch.bytes.len() <= KEPT_BYTES && kv.packed() == packed {
+            let mut kept = self.0.lock();
+            kept.truncate(KEPT - 1);
+            kept.push_front((packed, log, stretch.clone()));
+        }
+        Ok(Some(stretch))
+    }
+
+    /// Lets go of all of them.
+    pub(crate) fn forget(&self) {
+        self.0.lock().clear();
+    }
+}
+
+/// The block that holds `offset`, and how many parts it has. It is read again where the applier has
+/// packed it anew between two of its parts.
+pub(crate) fn read(
+    kv: &Kv,
+    key: Option<&StoreKey>,
+    log: LogId,
+    offset: Offset,
+) -> Result<Option<(Block, u16)>> {
+    let mut before = None;
+    loop {
+        let packed = kv.packed();
+        match read_once(kv, log, offset, key) {
+            Err(_) if before != Some(packed) || packed != kv.packed() => before = Some(packed),
+            done => return done,
+        }
+    }
+}
+
+fn read_once(
+    kv: &Kv,
+    log: LogId,
+    offset: Offset,
+    key: Option<&StoreKey>,
+) -> Result<Option<(Block, u16)>> {
+    let from = keys::block(log, 0, 0);
+    let to = keys::after_prefix(&keys::block(log, offset, u16::MAX));
+    let Some((found, last)) = kv.scan(&from, &to, true, 1)?.pop() else {
+        return Ok(None);
+    };
+    let first = keys::block_first(&found);
+    let part = found.last_chunk::<2>().map_or(0, |b| u16::from_be_bytes(*b));
+    let mut bytes = Vec::new();
+    for n in 0..part {
+        bytes.extend(kv.get(&keys::block(log, first, n))?.unwrap_or_default());
+    }
+    bytes.extend(last);
+    let block = Block::decode(log, &bytes, key)?;
+    Ok((block.end() > offset).then_some((block, part + 1)))
+}
+
+/// The changes that add stretches to a log whose sled part ends at `end`. Blocks are packed on so many
+/// processors.
+pub(crate) fn append(
+    shared: &Inner,
+    log: LogId,
+    end: Option<Offset>,
+    stretches: &[Extent],
+    processors: usize,
+    puts: &mut Vec<IndexPut>,
+) -> Result<()> {
+    let Some(front) = stretches.first() else {
+        return Ok(());
+    };
+    let last = match end.filter(|end| *end == front.first).and_then(|end| end.checked_sub(1)) {
+        Some(offset) => read(&shared.kv, shared.key.as_ref(), log, offset)?,
+        None => None,
+    };
+    let mut stale = 0;
+    let mut builder = match last {
+        Some((block, parts)) if block.sections.len() <= FILL_BELOW => {
+            stale = parts;
+            BlockBuilder::new(block)
+        }
+        _ => BlockBuilder::at(front.first, front.prev),
+    };
+    for stretch in stretches {
+        for section in stretch.sections() {
+            builder.push(&section?, stretch.prev);
+        }
+    }
+    let blocks = builder.finish();
+    let packed = pack(log, &blocks, shared.key.as_ref(), processors);
+    for (n, (block, bytes)) in blocks.iter().zip(packed).enumerate() {
+        let mut parts = 0;
+        for (part, bytes) in (0_u16..).zip(bytes.chunks(VALUE_MAX)) {
+            puts.push((keys::block(log, block.first, part), Some(bytes.to_vec())));
+            parts = part + 1;
+        }
+        // A block that is packed anew may take fewer parts than before.
+        for part in parts..if n == 0 { stale } else { 0 } {
+            puts.push((keys::block(log, block.first, part), None));
+        }
+    }
+    Ok(())
+}
+
+/// Blocks that one more thread is worth starting for.
+const BLOCKS_EACH: usize = 16;
+
+/// The stored bytes of blocks, in their order.
+fn pack(log: LogId, blocks: &[Block], key: Option<&StoreKey>, processors: usize) -> Vec<Vec<u8>> {
+    let half = blocks.len() / 2;
+    if processors < 2 || half < BLOCKS_EACH {
+        return blocks.iter().map(|block| block.encode(log, key)).collect();
+    }
+    let (front, back) = blocks.split_at(half);
+    let rest = || pack(log, back, key, processors / 2);
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("milepost-packing".into());
+        let beside = thread.spawn_scoped(scope, rest);
+        let mut packed = pack(log, front, key, processors / 2);
+        let done = beside.ok().and_then(|thread| thread.join().ok());
+        packed.extend(done.unwrap_or_else(rest));
+        packed
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use std::sync::Arc;
+
+    use milepost_codec::{Hash, TaskNo};
+
+    use super::*;
+    use crate::local::index::kv::SEGMENT;
+
+    fn log() -> LogId {
+        LogId::control(TaskNo(1))
+    }
+
+    /// A block with one record in place of which these bytes stand.
+    fn put(kv: &Kv, sections: &[u8]) {
+        let block = Block { first: 0, count: 1, prev: Hash::ZERO, sections: sections.to_vec() };
+        let bytes = block.encode(log(), None);
+        kv.apply(vec![(keys::block(log(), 0, 0), Some(bytes))]).unwrap();
+    }
+
+    #[test]
+    fn a_block_is_unpacked_once_until_something_is_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let kv = Kv::open(&dir.path().join("sled"), 1 << 20, SEGMENT).unwrap();
+        let kept = BlockCache::default();
+        let read = || kept.stretch(&kv, None, log(), 0).unwrap().unwrap().bytes;
+        assert!(kept.stretch(&kv, None, log(), 0).unwrap().is_none());
+        put(&kv, b"one");
+        let first = read();
+        assert!(Arc::ptr_eq(&first, &read()), "it is kept");
+        put(&kv, b"two");
+        assert_eq!((first.as_slice(), read().as_slice()), (&b"one"[..], &b"two"[..]));
+        let second = read();
+        kept.forget();
+        assert!(!Arc::ptr_eq(&second, &read()));
+        kv.apply(vec![(keys::block(log(), 0, 0), None)]).unwrap();
+        assert!(kept.stretch(&kv, None, log(), 0).unwrap().is_none());
+    }
+}

@@ -1,0 +1,342 @@
+//! sled: the one file that names it.
+//!
+//! sled's `flush` does not survive a power cut, damage makes it panic, and values over 4 KiB cost
+//! it memory and durability. So it is opened behind a catch, its file is synced by us, and no
+//! value put into it is larger than [`VALUE_MAX`].
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use milepost_codec::{Error, ErrorKind, Result};
+use parking_lot::RwLock;
+
+use crate::digest::Digests;
+use crate::files;
+use crate::index::ENTRY_MAX;
+use crate::index::{Entry, IndexPut, walk};
+
+/// The most bytes of a value.
+pub(crate) const VALUE_MAX: usize = ENTRY_MAX;
+
+/// Bytes of a segment of a store's sled folder. What sled writes at once becomes a blob over a
+/// quarter of it.
+pub(crate) const SEGMENT: u32 = 256 << 10;
+
+// A leaf is split once it has more than 16 entries, and may have taken in one of fewer than 4. The
+// keys of large values are short.
+const _: () = assert!(20 * (VALUE_MAX + 64) < SEGMENT as usize / 4);
+
+/// How long sled's own lock is waited for: a second in all.
+const LOCK_TRIES: u32 = 20;
+const LOCK_PATIENCE: Duration = Duration::from_millis(50);
+
+/// How long sled may take to open: so long, and longer for a large folder, which it reads after an
+/// unclean stop.
+const OPEN_PATIENCE: Duration = Duration::from_secs(10);
+const OPEN_BYTES_PER_SEC: u64 = 10 << 20;
+
+/// How long sled may take to write out what it holds: at most its buffers and a few segments.
+const FLUSH_PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long a sled that is not sound may take to be dropped.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(5);
+
+/// A sled folder.
+#[derive(Debug)]
+pub(crate) struct Kv {
+    /// Nothing once the store is closed: sled keeps its folder locked until it is dropped.
+    open: RwLock<Option<Opened>>,
+    /// How many batches were applied: what is read in several steps may have changed between them.
+    packed: AtomicU64,
+}
+
+/// One that is open.
+#[derive(Debug, Clone)]
+struct Opened {
+    db: sled::Db,
+    dir: PathBuf,
+    file: Arc<File>,
+}
+
+impl Kv {
+    /// Opens or makes the folder. An error says that it cannot be used: whoever called rebuilds
+    /// it from the journal.
+    ///
+    /// sled is opened on a thread of its own: where damage makes it hang, that thread is left alone.
+    pub(crate) fn open(dir: &Path, cache_bytes: usize, segment_size: u32) -> Result<Self> {
+        let limit =
+            OPEN_PATIENCE + Duration::from_secs(files::disk_bytes(dir) / OPEN_BYTES_PER_SEC);
+        let (sender, opened) = crossbeam_channel::bounded(1);
+        let path = dir.to_owned();
+        let thread = std::thread::Builder::new().name("milepost-sled".into());
+        let spawned = thread.spawn(move || {
+            let _ = sender.send(Self::open_here(&path, cache_bytes, segment_size));
+        });
+        spawned.map_err(|e| {
+            Error::new(ErrorKind::Unavailable, format!("cannot start a thread: {e}"))
+        })?;
+        opened.recv_timeout(limit).unwrap_or_else(|_| {
+            let found = format!("one that is not open after {} s", limit.as_secs());
+            Err(Error::corrupt("sled", "a store it can open", found))
+        })
+    }
+
+    fn open_here(dir: &Path, cache_bytes: usize, segment_size: u32) -> Result<Self> {
+        let fresh = !dir.exists();
+        let config = sled::Config::new()
+            .path(dir)
+            .cache_capacity(cache_bytes as u64)
+            .mode(sled::Mode::HighThroughput)
+            .flush_every_ms(None)
+            .segment_size(segment_size as usize);
+        let mut tries = 0;
+        let db = loop {
+            match caught("open", || config.open()) {
+                // The system lets go of the lock of a dead process a moment after its death.
+                Err(e) if tries < LOCK_TRIES && e.to_string().contains("acquire lock") => {
+                    tries += 1;
+                    std::thread::sleep(LOCK_PATIENCE);
+                }
+                opened => break opened?,
+            }
+        };
+        let file = match File::open(dir.join("db")) {
+            Ok(file) => file,
+            Err(e) => {
+                drop_caught(db);
+                return Err(files::io("open", dir, &e));
+            }
+        };
+        let opened = Opened { db, dir: dir.to_owned(), file: Arc::new(file) };
+        let kv = Self { open: RwLock::new(Some(opened)), packed: AtomicU64::new(0) };
+        if fresh {
+            kv.sync()?;
+            files::sync_dir(dir)?;
+            files::sync_dir(dir.parent().unwrap_or(dir))?;
+        }
+        Ok(kv)
+    }
+
+    /// Lets go of the folder, so that it can be opened again though readers still hold the log. Dropping sled
+    /// writes out what it holds, and after a failed write never ends: it is waited for a while only, for a
+    /// shorter one where it is known that something failed (`sound` is false).
+    pub(crate) fn close(&self, sound: bool) {
+        let Some(Opened { db, .. }) = self.open.write().take() else {
+            return;
+        };
+        let patience = match sound {
+            true => FLUSH_PATIENCE,
+            false => CLOSE_PATIENCE,
+        };
+        let (sender, dropped) = crossbeam_channel::bounded(1);
+        let thread = std::thread::Builder::new().name("milepost-sled".into());
+        let spawned = thread.spawn(move || {
+            drop_caught(db);
+            let _ = sender.send(());
+        });
+        if spawned.is_ok() {
+            let _ = dropped.recv_timeout(patience);
+        }
+    }
+
+    /// The folder.
+    pub(crate) fn dir(&self) -> Option<PathBuf> {
+        self.open.read().as_ref().map(|opened| opened.dir.clone())
+    }
+
+    /// Goes on with another folder, which holds the same. The other one is left with this one's.
+    pub(crate) fn exchange(&self, other: &Self) {
+        let mut theirs = other.open.write();
+        std::mem::swap(&mut *self.open.write(), &mut *theirs);
+        self.packed.fetch_add(1, Ordering::AcqRel);
+    }
+
+    fn with<T>(&self, what: &str, call: impl FnOnce(&sled::Db) -> sled::Result<T>) -> Result<T> {
+        match self.open.read().as_ref() {
+            Some(opened) => caught(what, || call(&opened.db)),
+            None => Err(Error::new(ErrorKind::Unavailable, "the store is closed")),
+        }
+    }
+
+    pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.with("get", |db| db.get(key)).map(|value| value.map(|v| v.to_vec()))
+    }
+
+    /// Entries of a range in order of keys, from the end where `backwards`.
+    pub(crate) fn scan(
+        &self,
+        from: &[u8],
+        to: &[u8],
+        backwards: bool,
+        limit: usize,
+    ) -> Result<Vec<Entry>> {
+        if from >= to {
+            return Ok(Vec::new());
+        }
+        self.with("scan", |db| {
+            let range = db.range(from..to);
+            let pair = |item: sled::Result<(sled::IVec, sled::IVec)>| {
+                item.map(|(key, value)| (key.to_vec(), value.to_vec()))
+            };
+            if backwards {
+                range.rev().take(limit).map(pair).collect()
+            } else {
+                range.take(limit).map(pair).collect()
+            }
+        })
+    }
+
+    /// Reads all entries whose keys begin so, in order of keys.
+    pub(crate) fn walk(&self, prefix: &[u8], each: &mut dyn FnMut(&[u8], &[u8])) -> Result<()> {
+        let scan = |from: &[u8], to: &[u8], limit| self.scan(from, to, false, limit);
+        walk(prefix, &scan, &mut |key, value| {
+            each(key, value);
+            Ok(())
+        })
+    }
+
+    /// How many batches were applied.
+    pub(crate) fn packed(&self) -> u64 {
+        self.packed.load(Ordering::Acquire)
+    }
+
+    /// Applies changes together.
+    pub(crate) fn apply(&self, puts: Vec<IndexPut>) -> Result<()> {
+        let mut batch = sled::Batch::default();
+        for (key, value) in puts {
+            match value {
+                Some(value) => {
+                    assert!(value.len() <= VALUE_MAX, "a value of {} bytes", value.len());
+                    batch.insert(key, value);
+                }
+                None => batch.remove(key),
+            }
+        }
+        let done = self.with("write", |db| db.apply_batch(batch));
+        self.packed.fetch_add(1, Ordering::AcqRel);
+        done
+    }
+
+    /// Applies changes together, and keeps the digests of what records account for: the old value of
+    /// each key goes out of them, the new one comes in. `position` gives the entry that is written with
+    /// them, once the digests are known.
+    pub(crate) fn apply_counted(
+        &self,
+        puts: Vec<IndexPut>,
+        digests: &mut Digests,
+        position: impl FnOnce(Digests) -> IndexPut,
+    ) -> Result<()> {
+        // The last change of a key is the one that counts.
+        let puts: BTreeMap<_, _> = puts.into_iter().collect();
+        let mut after = *digests;
+        for (key, value) in &puts {
+            if let Some(old) = self.get(key)? {
+                after.remove(key, &old);
+            }
+            if let Some(value) = value {
+                after.add(key, value);
+            }
+        }
+        let mut puts: Vec<IndexPut> = puts.into_iter().collect();
+        puts.push(position(after));
+        self.apply(puts)?;
+        *digests = after;
+        Ok(())
+    }
+
+    /// Makes everything applied so far survive power loss.
+    pub(crate) fn sync(&self) -> Result<()> {
+        let Some(Opened { db, dir, file }) = self.open.read().clone() else {
+            return Err(Error::new(ErrorKind::Unavailable, "the store is closed"));
+        };
+        flush(db)?;
+        file.sync_data().map_err(|e| files::io("sync", &dir, &e))?;
+        check_blobs(&dir)
+    }
+}
+
+/// Has sled write out what it holds. Where a write of its own threads failed, this may never end: it is
+/// waited for with a limit, on a thread that is left alone then.
+fn flush(db: sled::Db) -> Result<()> {
+    let (sender, flushed) = crossbeam_channel::bounded(1);
+    let thread = std::thread::Builder::new().name("milepost-sled".into());
+    let spawned = thread.spawn(move || {
+        let done = caught("flush", || db.flush().map(|_| ()));
+        drop_caught(db);
+        let _ = sender.send(done);
+    });
+    spawned
+        .map_err(|e| Error::new(ErrorKind::Unavailable, format!("cannot start a thread: {e}")))?;
+    flushed.recv_timeout(FLUSH_PATIENCE).unwrap_or_else(|_| {
+        Err(Error::new(
+            ErrorKind::Unavailable,
+            format!("sled flush: not done after {} s", FLUSH_PATIENCE.as_secs()),
+        ))
+    })
+}
+
+/// Pages over 128 KiB would go to files that sled never syncs: none may be there.
+fn check_blobs(dir: &Path) -> Result<()> {
+    let blob = fs::read_dir(dir.join("blobs")).ok().and_then(|mut all| all.next());
+    match blob {
+        None => Ok(()),
+        Some(_) => Err(Error::new(
+            ErrorKind::Unavailable,
+            format!("sled wrote a blob in {}, which it does not sync", dir.display()),
+        )),
+    }
+}
+
+impl Drop for Kv {
+    fn drop(&mut self) {
+        // Whoever did not close it has met an error.
+        self.close(false);
+    }
+}
+
+/// What an input or output error of sled means. A copy of an error of the system has lost its number,
+/// and has its kind still; what sled itself thinks of its files is of few kinds.
+fn kind_of(error: &std::io::Error) -> ErrorKind {
+    use std::io::ErrorKind as Io;
+    match (error.kind(), error.raw_os_error()) {
+        (Io::NotFound | Io::UnexpectedEof | Io::InvalidData, _) => ErrorKind::Corrupt,
+        (Io::Other | Io::InvalidInput, None) => ErrorKind::Corrupt,
+        _ => ErrorKind::Unavailable,
+    }
+}
+
+/// Drops sled, which panics where a sync fails then.
+fn drop_caught(db: sled::Db) {
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(db)));
+}
+
+/// Runs a call into sled, which panics where it meets damage.
+fn caught<T>(what: &str, call: impl FnOnce() -> sled::Result<T>) -> Result<T> {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => {
+            let kind = match &error {
+                sled::Error::Io(e) => kind_of(e),
+                _ => ErrorKind::Corrupt,
+            };
+            let made = match kind {
+                ErrorKind::Corrupt => {
+                    Error::corrupt(format!("sled {what}"), "a store it can read", &error)
+                }
+                kind => Error::new(kind, format!("sled {what}: {error}")),
+            };
+            Err(made.with_source(error))
+        }
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+            Err(Error::corrupt("sled", "a store it can read", text.unwrap_or("a panic")))
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! The index of a log in a folder: sled, and the only code that calls it.
+
+// tidy: names the parts
+pub(crate) mod blocks;
+pub(crate) mod digest_check;
+pub(crate) mod kv;

@@ -1,0 +1,5 @@
+//! The journal: frames in segments, one sync each.
+
+// tidy: names the parts
+pub(crate) mod scan;
+pub(crate) mod writer;

@@ -1,0 +1,146 @@
+//! Kinds of files below a store's folder, and how content that was withdrawn leaves each of them.
+//!
+//! Erasing, trimming and deleting withdraw content from readers; a compaction takes it off the
+//! disk. A file of a new kind belongs in [`KINDS`]: a compaction names those that are not there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use milepost_codec::Result;
+
+use crate::files;
+use crate::local::layout::Layout;
+
+/// The content of tasks in files of a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holds {
+    /// None.
+    Nothing,
+    /// Content of the log: a compaction writes the files without what was withdrawn.
+    Log,
+    /// A copy of content, which the store does without: a compaction removes the files where
+    /// content was withdrawn.
+    Copy,
+    /// Content that was never in the log. It stays, and a compaction names the files.
+    Unlogged,
+}
+
+/// The files of a store, by their paths below its folder: `*` is any part of one name, `**` all
+/// that is below a folder.
+const KINDS: [(&str, Holds); 24] = [
+    (".gitignore", Holds::Nothing),
+    ("store", Holds::Nothing),
+    ("store.copy", Holds::Nothing),
+    ("acked", Holds::Nothing),
+    ("lock", Holds::Nothing),
+    ("journal/*.seg", Holds::Log),
+    ("archive/*.mpa", Holds::Log),
+    ("sled/**", Holds::Log),
+    ("sled.next/**", Holds::Log),
+    ("sled-now", Holds::Nothing),
+    ("sled-closed", Holds::Nothing),
+    ("sled-suspect", Holds::Nothing),
+    ("packs/*.pack", Holds::Log),
+    ("damaged/**", Holds::Copy),
+    // A repair that was cut short leaves it where it had not begun to move files.
+    ("archive.new/**", Holds::Copy),
+    ("repairing", Holds::Nothing),
+    // Names of captured files, and hashes of their contents.
+    ("workspace/*.stat", Holds::Copy),
+    // Gives the time of the file system.
+    ("workspace/moment", Holds::Nothing),
+    ("server/**", Holds::Nothing),
+    ("hooks.json", Holds::Nothing),
+    // Left by the command: when all was verified, and how far a search by hand is.
+    ("verified.json", Holds::Nothing),
+    ("bisect.json", Holds::Copy),
+    (".milepost-*.part", Holds::Copy),
+    // Returns of tools that could not be appended.
+    ("unrecorded/*.jsonl", Holds::Unlogged),
+];
+
+/// Files that a compaction does not write anew.
+#[derive(Debug, Default)]
+pub(crate) struct Beside {
+    /// Files and folders that may hold content which was withdrawn.
+    pub(crate) copies: Vec<PathBuf>,
+    /// Files that may, and that are not the compaction's to remove.
+    pub(crate) others: Vec<PathBuf>,
+}
+
+impl Layout {
+    /// Looks for files that may hold content and that no compaction writes anew.
+    pub(crate) fn beside_the_log(&self) -> Result<Beside> {
+        let mut found = Beside::default();
+        self.look(&self.root, &mut found)?;
+        Ok(found)
+    }
+
+    fn look(&self, dir: &Path, found: &mut Beside) -> Result<()> {
+        let entries = match fs::read_dir(dir) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            entries => entries.map_err(|e| files::io("list", dir, &e))?,
+        };
+        for entry in entries {
+            let entry = entry.map_err(|e| files::io("list", dir, &e))?;
+            let path = entry.path();
+            let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            match self.holds(&path) {
+                Some(Holds::Nothing | Holds::Log) => {}
+                Some(Holds::Copy) => found.copies.push(path),
+                None if is_dir => self.look(&path, found)?,
+                Some(Holds::Unlogged) | None => found.others.push(path),
+            }
+        }
+        Ok(())
+    }
+
+    /// The content in a file, or in all that is below a folder; nothing where that is not known. A
+    /// file that is written beside its place is as the one it is for.
+    fn holds(&self, path: &Path) -> Option<Holds> {
+        let mut path = path.strip_prefix(&self.root).ok()?.to_owned();
+        if let Some(of) = path.file_name().and_then(files::beside_of) {
+            let of = str::from_utf8(of).ok()?.to_owned();
+            path.set_file_name(of);
+        }
+        let path = path.to_str()?;
+        let mut kinds = KINDS.iter();
+        let kind = kinds.find(|(pattern, _)| fits(pattern, path))?;
+        Some(kind.1)
+    }
+}
+
+fn fits(pattern: &str, path: &str) -> bool {
+    if let Some(dir) = pattern.strip_suffix("/**") {
+        let below = path.strip_prefix(dir);
+        return below.is_some_and(|below| below.is_empty() || below.starts_with('/'));
+    }
+    let Some((begin, end)) = pattern.split_once('*') else {
+        return pattern == path;
+    };
+    let middle = path.strip_prefix(begin).and_then(|rest| rest.strip_suffix(end));
+    middle.is_some_and(|middle| !middle.contains('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_of_the_kind_that_its_path_says() {
+        let layout = Layout::new(Path::new("/s"));
+        let holds = |path: &str| layout.holds(&Path::new("/s").join(path));
+        assert_eq!(holds("store"), Some(Holds::Nothing));
+        assert_eq!(holds("store.0123456789abcdef.tmp"), Some(Holds::Nothing));
+        assert_eq!(holds("journal/spare-1.seg"), Some(Holds::Log));
+        assert_eq!(holds("sled/blobs/1"), Some(Holds::Log));
+        assert_eq!(holds("damaged"), Some(Holds::Copy));
+        assert_eq!(holds("workspace/0a.stat"), Some(Holds::Copy));
+        let beside = "workspace/0a.stat.0123456789abcdef.tmp";
+        assert_eq!(holds(beside), Some(Holds::Copy));
+        assert_eq!(holds("unrecorded/0a.jsonl"), Some(Holds::Unlogged));
+        for unknown in ["sledge", "journal", "journal/a/1.seg", "workspace/x", "x"] {
+            assert_eq!(holds(unknown), None, "{unknown}");
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! A store that is opened for reading only: on a read-only mount, or while another process has it
+//! open.
+//!
+//! ```text
+//! mod.rs      builds an index of its own from the archive and the journal
+//! seen.rs     the files as of one moment, while another process writes them
+//! folder.rs   the private folder that the index is in
+//! ```
+//!
+//! sled writes to its folder when it is opened, and a folder that another process writes cannot be
+//! copied at one moment. So sled's folder is not looked at. Archive and journal hold every commit;
+//! the code that builds sled anew at opening builds the index from them, in a folder for temporary
+//! files. Packs are read where they are.
+//!
+//! A compaction or a repair of the other process replaces archive files and moves chunks. Each file
+//! that was read is noted with its inode. Where one is another than before while the index is
+//! built, it is built again; later an error says to open the store again.
+
+mod folder;
+mod seen;
+
+use std::sync::Arc;
+
+use milepost_codec::{Detail, Error, ErrorKind, Result, Seq};
+
+use crate::files::own::check_store;
+use crate::index::keys;
+use crate::local::applier;
+use crate::local::chunks::packs::Packs;
+use crate::local::index::kv::Kv;
+use crate::local::inner::{Inner, StoreParts};
+use crate::local::layout::Layout;
+use crate::local::look::folder::Folder;
+use crate::local::look::seen::{Seen, Stamps};
+use crate::local::markers::applied::{AppliedPosition, UNKNOWN};
+use crate::local::open;
+use crate::local::recovery::decide;
+use crate::local::recovery::parallel_apply::ParallelApplier;
+use crate::local::recovery::replay::{Position, Replay};
+use crate::local::settings::StoreConfig;
+use crate::metrics::Meters;
+use crate::open_report::{Finding, Outcome, Progress};
+use crate::options::OpenOptions;
+
+/// How often an index is begun again, where files were replaced while it was built.
+const TRIES: usize = 3;
+
+/// Chunk places that are put into the index together.
+const PLACES: usize = 512;
+
+/// A store that is looked at.
+#[derive(Debug)]
+pub(crate) struct Look {
+    root: std::path::PathBuf,
+    /// The files that the index was built from, and the packs.
+    stamps: Stamps,
+    folder: Folder,
+}
+
+impl Look {
+    /// The error of every write.
+    pub(crate) fn refusal(&self) -> Error {
+        let path = self.root.display().to_string();
+        let message = format!(
+            "the store {path} was opened for reading only, and nothing was written: open it without \
+             `read_only`, once no other process has it open and its folder can be written to"
+        );
+        Error::new(ErrorKind::Unavailable, message).with_detail(Detail::ReadOnly { path })
+    }
+
+    /// An error where files of the store were replaced since it was opened.
+    pub(crate) fn check_unmoved(&self) -> Result<()> {
+        match self.stamps.moved() {
+            None => Ok(()),
+            Some(path) => Err(moved(&self.root, &path)),
+        }
+    }
+
+    /// The error of damage in the index, which is this process's own.
+    pub(crate) fn index_damaged(&self, error: &Error) -> Error {
+        let place = self.folder.path().display();
+        let message = format!("the index in {place} is damaged, open the store again: {error}");
+        Error::new(ErrorKind::Unavailable, message)
+    }
+
+    /// Removes the folder of the index.
+    pub(crate) fn close(&self) -> Result<()> {
+        self.folder.remove()
+    }
+}
+
+fn moved(root: &std::path::Path, path: &std::path::Path) -> Error {
+    Error::new(
+        ErrorKind::Unavailable,
+        format!(
+            "{} was replaced since the store {} was opened for reading, by a compaction or a repair \
+             of the process that has it: open the store again",
+            path.display(),
+            root.display()
+        ),
+    )
+}
+
+/// Opens a store for reading.
+pub(crate) fn open(layout: &Layout, options: &OpenOptions) -> Result<(Arc<Inner>, Vec<Finding>)> {
+    let root = &layout.root;
+    check_store(root)?;
+    if !layout.exists() {
+        let message = format!("there is no Milepost store in {}", root.display());
+        return Err(Error::not_found(message));
+    }
+    if layout.repairing().exists() {
+        let message = format!(
+            "a repair of the store {} is under way or was cut short: open it for writing, which ends \
+             that",
+            root.display()
+        );
+        return Err(Error::new(ErrorKind::Unavailable, message));
+    }
+    let (config, wrong) = StoreConfig::look(layout)?;
+    let given = options.key.as_ref().map(open::key_id);
+    config.check_key(layout, given.as_deref())?;
+    let mut findings = Vec::new();
+    findings.extend(wrong.map(|(path, error)| Finding {
+        place: path.display().to_string(),
+        message: error.to_string(),
+        outcome: Outcome::Left,
+    }));
+    let mut tries = 1;
+    loop {
+        match build(layout, &config, options) {
+            Ok(shared) => return Ok((shared, findings)),
+            Err(Failed::Moved(_)) if tries < TRIES => tries += 1,
+            Err(Failed::Moved(path)) => return Err(moved(root, &path)),
+            Err(Failed::Other(error)) => return Err(error),
+        }
+    }
+}
+
+enum Failed {
+    /// A file was replaced while it was read.
+    Moved(std::path::PathBuf),
+    Other(Error),
+}
+
+/// Builds an index in a folder of its own.
+fn build(
+    layout: &Layout,
+    config: &StoreConfig,
+    options: &OpenOptions,
+) -> std::result::Result<Arc<Inner>, Failed> {
+    let seen = Seen::take(layout, config, options.key.as_ref()).map_err(Failed::Other)?;
+    let stamps = seen.stamps(layout).map_err(Failed::Other)?;
+    let built = fill(layout, config, options, &seen, stamps.clone());
+    match (stamps.moved(), built) {
+        (Some(path), _) => Err(Failed::Moved(path)),
+        (None, Ok(shared)) => Ok(shared),
+        (None, Err(error)) if error.kind() == ErrorKind::Corrupt => Err(Failed::Other(error.at(
+            "for reading only, the store is built from its archive and journal: where they are \
+                 damaged, open it for writing, or a copy of it, which repairs them from sled",
+        ))),
+        (None, Err(error)) => Err(Failed::Other(error)),
+    }
+}
+
+fn fill(
+    layout: &Layout,
+    config: &StoreConfig,
+    options: &OpenOptions,
+    seen: &Seen,
+    stamps: Stamps,
+) -> Result<Arc<Inner>> {
+    let folder = Folder::make()?;
+    let kv = Kv::open(&folder.path().join("sled"), options.cache_bytes, config.sled_segment)?;
+    let meters = Arc::new(Meters::new(config.store.to_string()));
+    // A chunk is stored before a commit names it, so behind the look at the journal all are there.
+    let packs = Packs::look(
+        &layout.packs(),
+        folder.path().to_owned(),
+        Arc::clone(&meters),
+        &mut |found| {
+            for some in found.chunks(PLACES) {
+                let puts = some.iter().map(|(id, at)| (keys::chunk(id), Some(at.encode())));
+                kv.apply(puts.collect())?;
+            }
+            Ok(())
+        },
+    )?;
+    let shared = Arc::new(Inner::new(StoreParts {
+        layout: layout.clone(),
+        config: config.clone(),
+        kv,
+        packs: Arc::new(packs),
+        key: options.key,
+        backlog_bytes: options.backlog_bytes,
+        cache_bytes: options.cache_bytes,
+        applied: AppliedPosition::none(config.store),
+        // It is made here, and is nobody else's.
+        audited: true,
+        meters,
+        look: Some(Look { root: layout.root.clone(), stamps, folder }),
+    }));
+    let last = replay(&shared, seen, options)?;
+    shared.set_applied(last);
+    shared.seq.store(last, std::sync::atomic::Ordering::Release);
+    Ok(shared)
+}
+
+/// Takes every commit into the index; gives the last.
+fn replay(shared: &Inner, seen: &Seen, options: &OpenOptions) -> Result<Seq> {
+    let all = seen.survey.last_seen();
+    let tell = |done: Seq| {
+        if let Some(progress) = &options.progress {
+            let done = done.min(all);
+            progress(Progress { done, all });
+        }
+    };
+    let bytes_of = |segment: &_| seen.bytes_of(segment);
+    let live = decide::live(shared, &seen.survey, 0, &bytes_of)?;
+    let begin = Position { seq: 0, check: UNKNOWN };
+    let (lost, end) = std::thread::scope(|scope| -> Result<_> {
+        let beside = ParallelApplier::start(scope, shared);
+        let mut replay = Replay::new(shared, beside, begin, &tell, &live);
+        let lost = decide::take_all(shared, &seen.survey, &mut replay, &bytes_of)?;
+        Ok((lost, replay.finish()?.0))
+    })?;
+    if let Some(error) = lost {
+        return Err(error);
+    }
+    applier::all(shared)?;
+    Ok(end.seq)
+}

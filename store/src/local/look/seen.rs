@@ -1,0 +1,129 @@
+//! The files of a store as of one moment, while another process writes them.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fs;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use milepost_codec::{ErrorKind, Result, StoreKey};
+
+use crate::files;
+use crate::local::archive::ArchiveScan;
+use crate::local::journal::scan::Segment;
+use crate::local::layout::Layout;
+use crate::local::markers::acked::AckMarker;
+use crate::local::recovery::decide;
+use crate::local::recovery::decide::Survey;
+use crate::local::settings::StoreConfig;
+
+/// How often a segment is read whose frames do not follow each other: pages of it may have been
+/// read while later frames were written.
+const READS: usize = 8;
+
+/// Journal and archive, as they were at one moment.
+pub(crate) struct Seen {
+    pub(crate) survey: Survey,
+    /// The bytes of the segments. Their files are used again once the archive has them.
+    bytes: HashMap<PathBuf, Vec<u8>>,
+}
+
+impl Seen {
+    /// Reads, in this order: the last acknowledged commit, the segments, the archive. A commit is
+    /// in the journal before it is acknowledged, and in the archive before its segment is used
+    /// again. So nothing that was acknowledged at the beginning is missed.
+    pub(crate) fn take(
+        layout: &Layout,
+        config: &StoreConfig,
+        key: Option<&StoreKey>,
+    ) -> Result<Self> {
+        let acked = AckMarker::read(&layout.acked(), config.store);
+        let (mut segments, mut bytes) = (Vec::new(), HashMap::new());
+        for (_, path) in files::numbered(&layout.journal(), "seg")? {
+            match whole(&path, config, key) {
+                Ok((segment, read)) => {
+                    segments.push(segment);
+                    bytes.insert(path, read);
+                }
+                // The archive has it.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        decide::in_order(&mut segments);
+        let mut survey = Survey {
+            archive: ArchiveScan::take(&layout.archive(), config.store)?,
+            segments: Vec::new(),
+            acked,
+        };
+        // The archive has what is between such a segment and the next, which may be gone.
+        segments.retain(|segment| !survey.outlived(segment));
+        survey.segments = segments;
+        Ok(Self { survey, bytes })
+    }
+
+    /// The bytes of a segment, as they were surveyed.
+    pub(crate) fn bytes_of(&self, segment: &Segment) -> Result<Cow<'_, [u8]>> {
+        let bytes = self.bytes.get(&segment.path).map(Vec::as_slice);
+        Ok(Cow::Borrowed(bytes.unwrap_or_default()))
+    }
+
+    /// Notes the files that are read later.
+    pub(crate) fn stamps(&self, layout: &Layout) -> Result<Stamps> {
+        let mut stamps = Vec::new();
+        let archive = &self.survey.archive;
+        let damaged = archive.damaged.iter().map(|(path, _)| path.clone());
+        let files = archive.files.iter().map(|file| file.path.clone());
+        let packs = files::numbered(&layout.packs(), "pack")?;
+        for path in files.chain(damaged).chain(packs.into_iter().map(|(_, path)| path)) {
+            let meta = fs::metadata(&path).map_err(|e| files::io("look at", &path, &e))?;
+            stamps.push(Stamp::of(path, &meta));
+        }
+        Ok(Stamps(stamps))
+    }
+}
+
+/// Reads a segment until its frames follow each other, or what is wrong with it stays.
+fn whole(path: &Path, config: &StoreConfig, key: Option<&StoreKey>) -> Result<(Segment, Vec<u8>)> {
+    let mut read = Segment::survey(path, config.store, key)?;
+    for _ in 1..READS {
+        if read.0.sound().is_ok() {
+            break;
+        }
+        read = Segment::survey(path, config.store, key)?;
+    }
+    Ok(read)
+}
+
+/// A file that was read, told from one that took its place.
+#[derive(Debug, Clone)]
+struct Stamp {
+    path: PathBuf,
+    place: (u64, u64),
+    len: u64,
+}
+
+impl Stamp {
+    fn of(path: PathBuf, meta: &Metadata) -> Self {
+        Self { path, place: (meta.dev(), meta.ino()), len: meta.len() }
+    }
+
+    /// Whether it is the same file, and not shorter. Packs grow.
+    fn is_there(&self) -> bool {
+        fs::metadata(&self.path)
+            .is_ok_and(|meta| (meta.dev(), meta.ino()) == self.place && meta.len() >= self.len)
+    }
+}
+
+/// Files that were read.
+#[derive(Debug, Clone)]
+pub(crate) struct Stamps(Vec<Stamp>);
+
+impl Stamps {
+    /// The first file that is gone, shorter, or another one.
+    pub(crate) fn moved(&self) -> Option<PathBuf> {
+        let moved = self.0.iter().find(|stamp| !stamp.is_there());
+        moved.map(|stamp| stamp.path.clone())
+    }
+}

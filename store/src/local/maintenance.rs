@@ -1,0 +1,180 @@
+//! Upkeep of a log in a folder: waiting for the applier, checks, compaction, closing.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use milepost_codec::{ChunkId, Error, ErrorKind, FRAME_HEADER_LEN, Result, Seq};
+
+use crate::commit_log::CommitLog;
+use crate::files;
+use crate::local::applier;
+use crate::local::applier::Wake;
+use crate::local::archive::rebuild;
+use crate::local::compaction;
+use crate::local::journal::writer::JournalWriter;
+use crate::local::markers::closed;
+use crate::local::{LocalStore, check};
+use crate::metrics::Meters;
+use crate::open_report::{Finding, OpenReport};
+use crate::projection::{Compacted, CompactionHost, CompactionStep};
+use crate::projection::{DiskBytes, Maintenance};
+use crate::storage_check::StorageCheck;
+
+/// The most bytes that wait to be applied while the snapshotter works: more than makes a round due,
+/// or it would never end.
+const SETTLED: usize = applier::ROUND_DUE * 2;
+
+impl Maintenance for LocalStore {
+    fn applied(&self) -> Seq {
+        self.shared.applied()
+    }
+
+    fn drain(&self) -> Result<()> {
+        self.shared.owner.check()?;
+        let until = self.seq();
+        let _ = self.wakes.send(Wake::Drain(until));
+        let mut guard = self.shared.waiting.lock();
+        while self.shared.applied() < until {
+            if let Some(error) = self.shared.poisoned() {
+                return Err(error);
+            }
+            let again = std::time::Duration::from_millis(100);
+            if self.shared.progress.wait_for(&mut guard, again).timed_out() {
+                let _ = self.wakes.send(Wake::Drain(until));
+            }
+        }
+        Ok(())
+    }
+
+    fn settle(&self) {
+        let shared = &self.shared;
+        let mut guard = shared.waiting.lock();
+        while shared.tail.read().bytes() > SETTLED && shared.poisoned().is_none() {
+            shared.progress.wait(&mut guard);
+        }
+    }
+
+    fn disk_bytes(&self) -> Result<DiskBytes> {
+        let layout = &self.shared.layout;
+        let sled = match &self.shared.look {
+            Some(_) => Some(layout.sled()),
+            None => self.shared.kv.dir(),
+        };
+        Ok(DiskBytes {
+            journal: files::disk_bytes(&layout.journal()),
+            archive: files::disk_bytes(&layout.archive()),
+            sled: sled.map_or(0, |dir| files::disk_bytes(&dir)),
+            packs: files::disk_bytes(&layout.packs()),
+            total: files::disk_bytes(&layout.root),
+        })
+    }
+
+    fn check_storage(&self, storage: &mut StorageCheck) -> Result<()> {
+        check::check(&self.shared, storage)
+    }
+
+    fn close(&self) -> Result<()> {
+        self.shared.owner.check()?;
+        if self.shared.closed.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        if let Some(look) = &self.shared.look {
+            self.shared.closed.store(true, Ordering::Release);
+            self.shared.kv.close(true);
+            return look.close();
+        }
+        // One that is under way switches folders.
+        let _no_compaction = self.shared.compacting.lock();
+        let drained = self.drain();
+        let _ = self.wakes.send(Wake::Stop);
+        if let Some(applier) = self.applier.lock().take() {
+            let _ = applier.join();
+        }
+        self.shared.closed.store(true, Ordering::Release);
+        let done = drained.and_then(|()| self.finish());
+        self.shared.journal.lock().take();
+        let sound = self.shared.poisoned().is_none() && done.is_ok();
+        let sled = self.shared.kv.dir();
+        self.shared.kv.close(sound);
+        if let (Ok(()), Some(sled)) = (&done, sled) {
+            // Without it the next opening reads all of sled.
+            let _ = closed::note(&self.shared.layout, &sled);
+        }
+        self.lock.lock().take();
+        done
+    }
+
+    fn folder(&self) -> Option<&Path> {
+        Some(&self.shared.layout.root)
+    }
+
+    fn opened(&self) -> OpenReport {
+        let recovered = self.shared.recovered.load(Ordering::Relaxed);
+        OpenReport { recovered, findings: self.findings.clone() }
+    }
+
+    fn was_torn(&self) -> bool {
+        self.shared.torn.load(Ordering::Relaxed)
+    }
+
+    fn meters(&self) -> Option<&Arc<Meters>> {
+        Some(&self.shared.meters)
+    }
+
+    fn lag(&self) -> (u64, u64) {
+        let tail = self.shared.tail.read();
+        (tail.commits() as u64, tail.bytes() as u64)
+    }
+
+    fn is_poisoned(&self) -> bool {
+        self.shared.poisoned().is_some()
+    }
+
+    fn compact(
+        &self,
+        above: &dyn CompactionHost,
+        tell: &mut dyn FnMut(CompactionStep),
+    ) -> Result<Compacted> {
+        compaction::compact(self, above, tell)
+    }
+
+    fn compaction_needs(&self) -> u64 {
+        compaction::needs(&self.shared)
+    }
+
+    fn packed_bytes(&self, ids: &HashSet<ChunkId>) -> Result<u64> {
+        compaction::packed_bytes(&self.shared, ids)
+    }
+
+    fn mend_archive(&self) -> Result<Vec<Finding>> {
+        self.check_writable()?;
+        self.drain()?;
+        rebuild::mend_archive(&self.shared)
+    }
+
+    fn distrust_index(&self) -> Result<()> {
+        self.check_writable()?;
+        files::write_whole(&self.shared.layout.suspect(), b"")
+    }
+}
+
+impl LocalStore {
+    /// Syncs sled and writes the frame that says that the store was closed.
+    fn finish(&self) -> Result<()> {
+        if let Some(error) = self.shared.poisoned() {
+            return Err(error);
+        }
+        let seq = self.seq();
+        if self.closed_at == Some(seq) {
+            return Ok(());
+        }
+        self.shared.packs.sync()?;
+        let check = self.shared.journal.lock().as_ref().map(JournalWriter::check);
+        let closed = || Error::new(ErrorKind::Unavailable, "the store is closed");
+        self.shared.move_applied(seq, check.ok_or_else(closed)?)?;
+        self.shared.kv.sync()?;
+        self.commit(seq + 1, &mut vec![0; FRAME_HEADER_LEN], true)
+    }
+}

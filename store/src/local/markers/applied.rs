@@ -1,0 +1,103 @@
+//! The applied position: how far sled holds what the journal holds.
+
+use milepost_codec::{Error, Result, Seq, StoreId};
+
+use crate::digest::Digests;
+use crate::index::IndexPut;
+use crate::index::keys;
+use crate::index::keys::Kind;
+use crate::local::chunks::packs::Place;
+use crate::local::index::kv::Kv;
+
+/// The check of a frame that is not known, or before the first: what follows is told by its number.
+pub(crate) const UNKNOWN: [u8; 16] = [0; 16];
+
+/// The layout of entries in sled: with another one it is built anew. To be raised by whoever changes
+/// what an entry holds, or which entries follow from an event.
+const LAYOUT: u32 = 6;
+
+/// Where it stands in the stored position: before the digests.
+const LAYOUT_FROM_END: usize = 4 + Digests::LEN;
+
+/// How far sled is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct AppliedPosition {
+    /// The last commit that sled holds, with everything before it.
+    pub(crate) seq: Seq,
+    /// The packs' end when it was applied: later chunks are not in the index.
+    pub(crate) packs: Place,
+    /// How far the packs were synced then: later chunks may be gone after a power cut.
+    pub(crate) synced: Place,
+    /// The check of the frame of that commit, which the next one follows; [`UNKNOWN`] where the frame
+    /// was made from blocks again.
+    pub(crate) check: [u8; 16],
+    /// Whose it is.
+    pub(crate) store: StoreId,
+    /// The digests of all entries that records account for.
+    pub(crate) digests: Digests,
+}
+
+impl AppliedPosition {
+    /// Where sled is empty.
+    pub(crate) fn none(store: StoreId) -> Self {
+        Self {
+            seq: 0,
+            packs: Place::default(),
+            synced: Place::default(),
+            check: UNKNOWN,
+            store,
+            digests: Digests::default(),
+        }
+    }
+
+    /// The change that moves it on to here.
+    pub(crate) fn put(&self) -> IndexPut {
+        let mut value = self.seq.to_le_bytes().to_vec();
+        value.extend(self.packs.encode());
+        value.extend(self.synced.encode());
+        value.extend(self.check);
+        value.extend(self.store.0);
+        value.extend(LAYOUT.to_le_bytes());
+        value.extend(self.digests.encode());
+        (keys::all(Kind::Applied), Some(value))
+    }
+
+    fn decode(value: &[u8]) -> Option<Self> {
+        let (seq, rest) = value.split_first_chunk::<8>()?;
+        let (packs, rest) = rest.split_first_chunk::<16>()?;
+        let (synced, rest) = rest.split_first_chunk::<16>()?;
+        let (check, rest) = rest.split_first_chunk::<16>()?;
+        let (store, rest) = rest.split_first_chunk::<16>()?;
+        let (_layout, digests) = rest.split_first_chunk::<4>()?;
+        Some(Self {
+            seq: u64::from_le_bytes(*seq),
+            packs: Place::decode(packs).ok()?,
+            synced: Place::decode(synced).ok()?,
+            check: *check,
+            store: StoreId(*store),
+            digests: Digests::decode(digests).ok()?,
+        })
+    }
+
+    /// Reads it; the beginning where sled is empty. `Corrupt` where it is another store's, or was written
+    /// by a version that lays entries out in another way.
+    pub(crate) fn read(kv: &Kv, store: StoreId) -> Result<Self> {
+        let Some(value) = kv.get(&keys::all(Kind::Applied))? else {
+            return Ok(Self::none(store));
+        };
+        let at = value.len().checked_sub(LAYOUT_FROM_END);
+        let layout = at.and_then(|at| value.get(at..)?.first_chunk::<4>());
+        if layout != Some(&LAYOUT.to_le_bytes()) {
+            let expected = "entries as this version writes them";
+            return Err(Error::corrupt("sled", expected, "those of another version"));
+        }
+        let applied = Self::decode(&value).ok_or_else(|| {
+            Error::corrupt("applied position in sled", "a position", "other bytes")
+        })?;
+        if applied.store != store {
+            let found = format!("those of store {}", applied.store);
+            return Err(Error::corrupt("sled", format!("entries of store {store}"), found));
+        }
+        Ok(applied)
+    }
+}

@@ -1,0 +1,65 @@
+//! What sled's files were when the store was closed: where they are others now, its entries are
+//! read and compared before they are believed.
+
+use std::fs;
+use std::path::Path;
+
+use milepost_codec::Result;
+use serde::{Deserialize, Serialize};
+
+use crate::files;
+use crate::local::layout::Layout;
+
+/// Files up to this size are hashed; of a larger one only the length is kept.
+const HASHED_MAX: u64 = 1 << 20;
+
+#[derive(Serialize, Deserialize, PartialEq, Eq)]
+struct FileState {
+    name: String,
+    len: u64,
+    /// BLAKE3 of the content, in hexadecimal digits.
+    hash: Option<String>,
+}
+
+/// Takes note of sled's files, after sled has let go of them.
+pub(crate) fn note(layout: &Layout, sled: &Path) -> Result<()> {
+    let text = serde_json::to_vec(&state(sled)).unwrap_or_default();
+    files::write_whole(&layout.sled_closed(), &text)
+}
+
+/// Forgets the note, before sled is opened.
+pub(crate) fn forget(layout: &Layout) -> Result<()> {
+    let path = layout.sled_closed();
+    match fs::remove_file(&path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(files::io("remove", &path, &e)),
+        _ => Ok(()),
+    }
+}
+
+/// Whether sled's files are those that were noted.
+pub(crate) fn matches(layout: &Layout) -> bool {
+    let noted = fs::read(layout.sled_closed()).ok();
+    let noted = noted.and_then(|text| serde_json::from_slice::<Vec<FileState>>(&text).ok());
+    noted.is_some_and(|noted| !noted.is_empty() && noted == state(&layout.sled()))
+}
+
+fn state(sled: &Path) -> Vec<FileState> {
+    let Ok(entries) = fs::read_dir(sled) else {
+        return Vec::new();
+    };
+    let files = entries.flatten().map(|entry| entry.path());
+    let mut states: Vec<FileState> =
+        files.filter(|path| path.is_file()).filter_map(|path| state_of(&path)).collect();
+    states.sort_by(|a, b| a.name.cmp(&b.name));
+    states
+}
+
+fn state_of(path: &Path) -> Option<FileState> {
+    let len = fs::metadata(path).ok()?.len();
+    let content = (len <= HASHED_MAX).then(|| fs::read(path).ok()).flatten();
+    Some(FileState {
+        name: path.file_name()?.to_string_lossy().into_owned(),
+        len,
+        hash: content.map(|content| blake3::hash(&content).to_hex().to_string()),
+    })
+}

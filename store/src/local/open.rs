@@ -1,0 +1,264 @@
+//! Opening a folder: its lock, its settings, sled, and what to do where sled cannot be used.
+
+use std::fs;
+use std::sync::Arc;
+
+use milepost_codec::{Error, Result, Seq, StoreId, StoreKey};
+
+use crate::digest::DigestPart;
+use crate::entropy::Entropy;
+use crate::files;
+use crate::files::own::check_store;
+use crate::index::keys;
+use crate::local::chunks::packs::Packs;
+use crate::local::compaction;
+use crate::local::index::kv::Kv;
+use crate::local::inner::{Inner, StoreParts};
+use crate::local::journal::writer::JournalEnd;
+use crate::local::layout;
+use crate::local::layout::Layout;
+use crate::local::lock::StoreLock;
+use crate::local::markers::applied::AppliedPosition;
+use crate::local::markers::closed;
+use crate::local::markers::unsynced;
+use crate::local::recovery::decide;
+use crate::local::recovery::decide::{Refusal, Survey};
+use crate::local::salvage;
+use crate::local::settings::StoreConfig;
+use crate::metrics::Meters;
+use crate::open_report::{Finding, Outcome, Progress};
+use crate::options::OpenOptions;
+
+/// Takes the lock of a store, and makes it where there is none and the options allow it. Every name
+/// in the folder is looked at before the first write, and the settings before the second.
+pub(crate) fn prepare(
+    layout: &Layout,
+    options: &OpenOptions,
+    entropy: &Entropy,
+) -> Result<StoreLock> {
+    let root = &layout.root;
+    check_store(root)?;
+    if !layout.exists() {
+        if root.exists() && !root.is_dir() {
+            return Err(Error::invalid(format!("{} is not a folder", root.display())));
+        }
+        layout.check_free()?;
+        if !options.create {
+            let message = format!("there is no Milepost store in {}", root.display());
+            return Err(Error::not_found(message));
+        }
+        files::make_dir(root)?;
+    }
+    let lock = StoreLock::take(&layout.lock(), options.clock.now_us())?;
+    if layout.exists() {
+        StoreConfig::look(layout)?;
+    }
+    if layout.repairing().exists() {
+        salvage::finish_swap(layout)?;
+    }
+    compaction::finish_switch(layout)?;
+    if !layout.exists() {
+        let id = StoreId(entropy.bytes16());
+        let key = options.key.as_ref().map(key_id);
+        layout.create(&StoreConfig::new(id, key))?;
+    }
+    Ok(lock)
+}
+
+pub(crate) fn key_id(key: &StoreKey) -> String {
+    data_encoding::HEXLOWER.encode(&key.id())
+}
+
+/// Reads the settings, and refuses a key that is not the store's, or none where it has one.
+pub(crate) fn settings(
+    layout: &Layout,
+    options: &OpenOptions,
+    findings: &mut Vec<Finding>,
+) -> Result<StoreConfig> {
+    let given = options.key.as_ref().map(key_id);
+    let (config, mended) = StoreConfig::read(layout, given.as_deref())?;
+    if let Some(error) = mended {
+        findings.push(Finding::repaired("settings", &error));
+    }
+    Ok(config)
+}
+
+/// How sled is to be opened.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sled {
+    /// As it is.
+    BlockCache,
+    /// Anew: what was there is set aside.
+    Anew,
+}
+
+/// Opens sled and takes back what the journal holds beyond it. Where sled cannot be used, or does
+/// not fit to the journal, it is set aside and built anew.
+pub(crate) fn bring_back(
+    layout: &Layout,
+    config: &StoreConfig,
+    options: &OpenOptions,
+    findings: &mut Vec<Finding>,
+) -> Result<(Arc<Inner>, JournalEnd)> {
+    let survey = Survey::take(layout, config, options.key.as_ref())?;
+    let opening = Opener {
+        layout,
+        config,
+        options,
+        survey: &survey,
+        // Before sled is opened: that changes its files.
+        closed_cleanly: survey.closed() && closed::matches(layout),
+    };
+    if survey.is_empty() {
+        // What an interrupted making of the store left is made durable before anything builds on it.
+        files::sync_dir(&layout.root)?;
+        files::sync_parent(&layout.root)?;
+    }
+    let mut reached = 0;
+    let error = match opening.reason_to_rebuild() {
+        Some(error) => error,
+        None => match opening.bring_back(Sled::BlockCache, &mut reached, findings) {
+            Err(Refusal::Sled(error)) => error,
+            Err(Refusal::Other(error)) => return Err(error),
+            Ok(done) => return Ok(done),
+        },
+    };
+    opening.rebuild(error, reached, findings)
+}
+
+struct Opener<'a> {
+    layout: &'a Layout,
+    config: &'a StoreConfig,
+    options: &'a OpenOptions,
+    survey: &'a Survey,
+    /// Whether the store was closed, and sled's files are what they were then.
+    closed_cleanly: bool,
+}
+
+impl Opener<'_> {
+    /// Why sled should not even be opened.
+    fn reason_to_rebuild(&self) -> Option<Error> {
+        let expected = "a folder it can read";
+        if self.layout.suspect().exists() {
+            return Some(Error::corrupt("sled", expected, "damage, when it was read before"));
+        }
+        if self.survey.is_empty() {
+            return None;
+        }
+        let dir = self.layout.sled();
+        if !dir.join("db").exists() {
+            return Some(Error::corrupt("sled", expected, "no such folder"));
+        }
+        // sled panics where it meets damage, and nothing catches that here.
+        (cfg!(panic = "abort") && !self.closed_cleanly)
+            .then(|| Error::corrupt("sled", "a folder that was closed", "one that was not"))
+    }
+
+    fn bring_back(
+        &self,
+        sled: Sled,
+        reached: &mut Seq,
+        findings: &mut Vec<Finding>,
+    ) -> std::result::Result<(Arc<Inner>, JournalEnd), Refusal> {
+        let (layout, options) = (self.layout, self.options);
+        // From here on its files are others. Where opening fails, the next one reads all of sled.
+        closed::forget(layout)?;
+        let kv = Kv::open(&layout.sled(), options.cache_bytes, self.config.sled_segment)?;
+        let applied = AppliedPosition::read(&kv, self.config.store)?;
+        *reached = applied.seq;
+        let meters = Arc::new(Meters::new(self.config.store.to_string()));
+        let (packs, chunks) =
+            Packs::open(layout, applied.packs, applied.synced, findings, Arc::clone(&meters))
+                .map_err(Refusal::Other)?;
+        kv.apply(chunks.iter().map(|(id, at)| (keys::chunk(id), Some(at.encode()))).collect())?;
+        // Where it is built anew, the packs were read whole just now.
+        if sled == Sled::BlockCache && !self.closed_cleanly {
+            unsynced::forget_lost(&kv, &packs, &applied)?;
+        }
+        let shared = Arc::new(Inner::new(StoreParts {
+            layout: layout.clone(),
+            config: self.config.clone(),
+            kv,
+            packs: Arc::new(packs),
+            key: options.key,
+            backlog_bytes: options.backlog_bytes,
+            cache_bytes: options.cache_bytes,
+            applied,
+            audited: sled == Sled::Anew,
+            meters,
+            look: None,
+        }));
+        // After a clean stop what is not looked through now has other checks, or is when it is asked for.
+        match self.closed_cleanly {
+            true => shared.audit(DigestPart::Index)?,
+            false => shared.audit_all()?,
+        }
+        let progress = options.progress.as_deref().map(|told| told as &dyn Fn(Progress));
+        let end = decide::recover(&shared, self.survey, findings, progress)?;
+        Ok((shared, end))
+    }
+
+    /// Builds sled anew because of `error`. Where that does not reach as far as the old one did, what
+    /// sled has is not thrown away for it: it is put back.
+    fn rebuild(
+        &self,
+        error: Error,
+        reached: Seq,
+        findings: &mut Vec<Finding>,
+    ) -> Result<(Arc<Inner>, JournalEnd)> {
+        let aside = self.layout.damaged().join("sled");
+        let had = self.layout.sled().exists();
+        if had {
+            layout::set_aside(self.layout, &self.layout.sled())?;
+        }
+        let mut found = Vec::new();
+        match self.bring_back(Sled::Anew, &mut 0, &mut found) {
+            Ok((shared, end)) if end.last >= reached => {
+                let suspect = self.layout.suspect();
+                if suspect.exists() {
+                    fs::remove_file(&suspect).map_err(|e| files::io("remove", &suspect, &e))?;
+                }
+                findings.push(Finding::repaired("sled", &error));
+                findings.append(&mut found);
+                Ok((shared, end))
+            }
+            built => {
+                let gap = match built {
+                    Ok((shared, _)) => {
+                        shared.kv.close(true);
+                        None
+                    }
+                    Err(Refusal::Sled(gap) | Refusal::Other(gap)) => Some(gap),
+                };
+                if had {
+                    self.put_back(&aside)?;
+                }
+                Err(match gap {
+                    Some(gap) => gap.at(format!("{error}; and it cannot be built anew")),
+                    None => error,
+                })
+            }
+        }
+    }
+
+    fn put_back(&self, aside: &std::path::Path) -> Result<()> {
+        let sled = self.layout.sled();
+        let io = |e| files::io("put back", &sled, &e);
+        if sled.exists() {
+            fs::remove_dir_all(&sled).map_err(io)?;
+        }
+        fs::rename(aside, &sled).map_err(io)?;
+        files::sync_dir(&self.layout.root)
+    }
+}
+
+impl Finding {
+    /// Something that is whole again.
+    pub(crate) fn repaired(what: &str, error: &Error) -> Self {
+        let place = match error.detail() {
+            Some(milepost_codec::Detail::Corruption { place, .. }) => place.clone(),
+            _ => what.to_owned(),
+        };
+        Self { place, message: error.to_string(), outcome: Outcome::Repaired }
+    }
+}

@@ -1,0 +1,77 @@
+//! The reading side of a log in a folder: the tail first, then sled.
+
+use milepost_codec::{Error, LogId, Offset, Result};
+
+use crate::digest::DigestPart;
+use crate::extent::Extent;
+use crate::index::Entry;
+use crate::index::LogHead;
+use crate::index::keys;
+use crate::index::keys::Kind;
+use crate::local::LocalStore;
+use crate::projection::Index;
+use crate::tail::merge;
+
+impl Index for LocalStore {
+    fn head(&self, log: LogId) -> Result<Option<LogHead>> {
+        self.get(&keys::head(log))?.map(|bytes| LogHead::decode(&bytes)).transpose()
+    }
+
+    fn stretch(&self, log: LogId, offset: Offset) -> Result<Option<Extent>> {
+        self.shared.check_open()?;
+        if let Some(stretch) = self.shared.tail.read().stretch(log, offset) {
+            return Ok(Some(stretch));
+        }
+        let shared = &self.shared;
+        let key = shared.key.as_ref();
+        let read = shared.sled(self.kept.stretch(&shared.kv, key, log, offset))?;
+        if read.is_none()
+            && let Some(head) = shared.sled(shared.stored_head(log))?
+            && (head.start..head.head.next).contains(&offset)
+        {
+            return shared.sled(Err(Error::corrupt(
+                log.to_string(),
+                format!("a block with offset {offset}"),
+                "none",
+            )));
+        }
+        Ok(read)
+    }
+
+    fn forget_unpacked(&self) {
+        self.kept.forget();
+    }
+
+    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.shared.check_open()?;
+        let waiting = self.shared.tail.read().get(key);
+        if let Some(value) = waiting {
+            return Ok(value);
+        }
+        self.shared.sled(self.shared.kv.get(key))
+    }
+
+    fn scan(&self, from: &[u8], to: &[u8], backwards: bool, limit: usize) -> Result<Vec<Entry>> {
+        self.shared.check_open()?;
+        let waiting = self.shared.tail.read().scan(from, to, backwards, limit);
+        let removals = waiting.iter().filter(|(_, value)| value.is_none()).count();
+        let stored = self.shared.kv.scan(from, to, backwards, limit.saturating_add(removals));
+        let stored = self.shared.sled(stored)?;
+        if stored.is_empty() && from.first() == Some(&(Kind::Key as u8)) {
+            self.shared.sled(self.shared.audit(DigestPart::Keys))?;
+        }
+        Ok(merge(waiting, stored, backwards, limit))
+    }
+
+    fn put_note(&self, key: Vec<u8>, value: Vec<u8>) -> Result<()> {
+        let _here = self.shared.switching.read();
+        let done = self.shared.kv.apply(vec![(key, Some(value))]);
+        self.poisons(self.shared.sled(done))
+    }
+
+    fn drop_note(&self, key: Vec<u8>) -> Result<()> {
+        let _here = self.shared.switching.read();
+        let done = self.shared.kv.apply(vec![(key, None)]);
+        self.poisons(self.shared.sled(done))
+    }
+}

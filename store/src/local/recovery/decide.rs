@@ -1,0 +1,411 @@
+//! What opening does about the state it finds: `docs/RECOVERY.md` has the table.
+//!
+//! ```text
+//! survey.rs    which frames are in which segment
+//! replay.rs    frames back into the tail
+//! heal.rs      the archive written again from sled
+//! ```
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fs;
+
+use milepost_codec::{Error, ErrorKind, Result, SEGMENT_HEADER_LEN, Seq, StoreKey};
+
+use crate::files;
+use crate::liveness::Live;
+use crate::local::archive::rebuild;
+use crate::local::archive::{ArchiveScan, Gap, Reader};
+use crate::local::inner::Inner;
+use crate::local::journal::scan::{FrameAt, Segment, payload};
+use crate::local::journal::writer::{ActiveSegment, JournalEnd, SealedSegment};
+use crate::local::layout::Layout;
+use crate::local::markers::acked::AckMarker;
+use crate::local::markers::applied::AppliedPosition;
+use crate::local::markers::applied::UNKNOWN;
+use crate::local::recovery::parallel_apply::ParallelApplier;
+use crate::local::recovery::replay::{Position, Replay, frames};
+use crate::local::settings::StoreConfig;
+use crate::open_report::{Finding, Outcome, Progress};
+
+/// Why opening does not go on.
+pub(crate) enum Refusal {
+    /// sled may be to blame: it can be built anew.
+    Sled(Error),
+    Other(Error),
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        match error.kind() {
+            // A full disk or too many open files are no reason to build sled anew.
+            ErrorKind::Corrupt => Self::Sled(error),
+            _ => Self::Other(error),
+        }
+    }
+}
+
+/// What is in the files of journal and archive.
+#[derive(Debug)]
+pub(crate) struct Survey {
+    pub(crate) archive: ArchiveScan,
+    /// In order of their commits.
+    pub(crate) segments: Vec<Segment>,
+    /// The last commit that was acknowledged, as far as is known.
+    pub(crate) acked: Option<Seq>,
+}
+
+impl Survey {
+    pub(crate) fn take(
+        layout: &Layout,
+        config: &StoreConfig,
+        key: Option<&StoreKey>,
+    ) -> Result<Self> {
+        let archive = ArchiveScan::take(&layout.archive(), config.store)?;
+        let mut segments = Vec::new();
+        for (_, path) in files::numbered(&layout.journal(), "seg")? {
+            segments.push(Segment::survey(&path, config.store, key)?.0);
+        }
+        in_order(&mut segments);
+        Ok(Self { archive, segments, acked: AckMarker::read(&layout.acked(), config.store) })
+    }
+
+    /// Whether nothing was ever committed, as far as can be seen.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.segments.is_empty() && self.archive.last_number == 0 && self.acked.unwrap_or(0) == 0
+    }
+
+    /// The last commit that is seen anywhere.
+    pub(crate) fn last_seen(&self) -> Seq {
+        let journal = self.segments.iter().filter_map(Segment::last).max();
+        let witness = self.acked.unwrap_or(0);
+        journal.unwrap_or(0).max(self.archive.end()).max(witness)
+    }
+
+    /// Whether the journal says that the store was closed.
+    pub(crate) fn closed(&self) -> bool {
+        let mut mine = self.segments.iter().filter(|s| !s.foreign && !self.outlived(s));
+        mine.next_back().is_some_and(Segment::closed)
+    }
+
+    /// Whether the archive has all of a segment: it is there because its removal was not, or because
+    /// somebody put an older copy back. Nothing may be said of the journal's end by it.
+    pub(crate) fn outlived(&self, segment: &Segment) -> bool {
+        let first = segment.header.map(|header| header.first);
+        let last = segment.last();
+        let archived = |seq: Option<Seq>| seq.is_some_and(|seq| seq <= self.archive.end());
+        archived(first) && archived(last)
+    }
+
+    /// What is wrong with the journal's files, from the archive's end to the commit `end`.
+    fn journal_faults(&self, end: Seq) -> Vec<Error> {
+        let mut faults = Vec::new();
+        let mut before: Option<(Seq, [u8; 16])> = None;
+        for segment in &self.segments {
+            let header = match segment.sound() {
+                Ok(header) => header,
+                Err(error) => {
+                    faults.push(error);
+                    before = None;
+                    continue;
+                }
+            };
+            if files::number_of(&segment.path) != Some(header.number) {
+                let place = segment.path.display().to_string();
+                let expected = "the segment of that number";
+                faults.push(Error::corrupt(place, expected, format!("segment {}", header.number)));
+            }
+            if let Some((last, check)) = before
+                && (header.first, header.prev) != (last + 1, check)
+            {
+                let expected = format!("commits from {}", last + 1);
+                let found = format!("commits from {}", header.first);
+                let place = segment.path.display().to_string();
+                faults.push(Error::corrupt(place, expected, found));
+            }
+            // What comes after one that the archive has goes on from the archive.
+            before = match self.outlived(segment) {
+                true => None,
+                false => segment.last().zip(segment.check()),
+            };
+        }
+        let last = self.segments.iter().filter_map(Segment::last).max();
+        let last = last.unwrap_or(0).max(self.archive.end());
+        if last < end {
+            faults.push(Error::corrupt(
+                "journal",
+                format!("commits up to {end}"),
+                format!("commits up to {last}"),
+            ));
+        }
+        faults
+    }
+
+    /// Commits between the archive and the journal's first segment that neither has.
+    fn hole_before_journal(&self) -> Option<Gap> {
+        let header = self.segments.iter().find(|s| !self.outlived(s))?.header?;
+        let after = self.archive.end() + 1;
+        let free = self.archive.files.last().map_or(1, |file| file.number + 1);
+        (header.first > after).then(|| Gap {
+            first: after,
+            last: header.first - 1,
+            numbers: (free..header.number).collect(),
+        })
+    }
+}
+
+/// Sorts segments by what is in them: a name can be wrong, what is in a segment cannot.
+pub(crate) fn in_order(segments: &mut [Segment]) {
+    segments.sort_by_key(|segment| match (segment.header, segment.frames.first()) {
+        (Some(header), _) => (header.first, header.number),
+        (None, Some(frame)) => (frame.seq, 0),
+        (None, None) => (Seq::MAX, 0),
+    });
+}
+
+/// Gives the bytes of a segment that was surveyed.
+pub(crate) type BytesOf<'a> = dyn Fn(&Segment) -> Result<Cow<'a, [u8]>> + 'a;
+
+/// Reads a segment's file.
+fn from_file(segment: &Segment) -> Result<Cow<'static, [u8]>> {
+    let bytes = fs::read(&segment.path).map_err(|e| files::io("read", &segment.path, &e))?;
+    Ok(Cow::Owned(bytes))
+}
+
+/// Takes back what sled does not hold and gives where the journal ends.
+pub(crate) fn recover(
+    shared: &Inner,
+    survey: &Survey,
+    findings: &mut Vec<Finding>,
+    progress: Option<&dyn Fn(Progress)>,
+) -> std::result::Result<JournalEnd, Refusal> {
+    let AppliedPosition { seq, check, .. } = shared.position();
+    let all = survey.last_seen().saturating_sub(seq);
+    let tell = |at: Seq| {
+        if let Some(progress) = progress {
+            let done = at.saturating_sub(seq).min(all);
+            progress(Progress { done, all });
+        }
+    };
+    let live = live(shared, survey, seq, &from_file)?;
+    let (lost, (end, taken)) = std::thread::scope(|scope| -> Result<_> {
+        let beside = ParallelApplier::start(scope, shared);
+        let mut replay = Replay::new(shared, beside, Position { seq, check }, &tell, &live);
+        let lost = take_all(shared, survey, &mut replay, &from_file)?;
+        Ok((lost, replay.finish()?))
+    })?;
+    if let Some(error) = lost {
+        return Err(Refusal::Other(error));
+    }
+    shared.shelf.adopt(&shared.layout.journal())?;
+    let torn = (survey.segments.last())
+        .filter(|s| s.torn > 0 && !s.closed() && s.last().is_some_and(|last| last >= end.seq));
+    shared.set_recovered(taken, torn.is_some());
+    if let Some(segment) = torn {
+        findings.push(Finding {
+            place: format!("{} at byte {}", segment.path.display(), segment.end()),
+            message: format!(
+                "{} bytes that are no commit: a write that was cut short, which nobody was told of",
+                segment.torn
+            ),
+            outcome: Outcome::Dropped,
+        });
+    }
+    if survey.acked.is_none() && !survey.is_empty() {
+        let place = shared.layout.acked().display().to_string();
+        let error = Error::corrupt(place, "the last acknowledged commit", "no such thing");
+        findings.push(Finding::repaired("acked", &error));
+    }
+    if shared.tail.read().is_empty() {
+        // Only frames that say that the store was closed came after what sled has.
+        shared.set_applied(end.seq);
+    }
+    let journal = survey.journal_faults(end.seq);
+    let mut holes = survey.archive.holes.clone();
+    if journal.is_empty() {
+        holes.extend(survey.hole_before_journal());
+    }
+    let archive = &survey.archive.damaged;
+    if journal.is_empty() && holes.is_empty() && archive.is_empty() {
+        return Ok(end_at(shared, survey, end)?);
+    }
+    let found = archive.iter().map(|(_, error)| error).chain(&journal);
+    let mut said: Vec<Finding> = found.map(|e| Finding::repaired("journal", e)).collect();
+    if said.is_empty() {
+        let missing =
+            |hole: &Gap| format!("commits {} to {} were not there", hole.first, hole.last);
+        said.extend(holes.iter().map(|hole| Finding {
+            place: shared.layout.archive().display().to_string(),
+            message: missing(hole),
+            outcome: Outcome::Repaired,
+        }));
+    }
+    let healed = rebuild::heal(shared, survey, &holes, end, !journal.is_empty())?;
+    findings.extend(said);
+    match healed {
+        Some(end) => Ok(end),
+        None => Ok(end_at(shared, survey, end)?),
+    }
+}
+
+/// Reads what retention withdrew, where commits after `seq` are taken from files of the archive
+/// that a compaction wrote again: they may be without it. The events that say so come after what
+/// they are about, so all files are read before. Nothing is read where the index holds all of such
+/// files.
+pub(crate) fn live(
+    shared: &Inner,
+    survey: &Survey,
+    seq: Seq,
+    bytes_of: &BytesOf<'_>,
+) -> Result<Live> {
+    let mut live = Live::default();
+    let mut files = survey.archive.files.iter();
+    if !files.any(|file| file.rewritten && file.next > seq + 1) {
+        return Ok(live);
+    }
+    let (store, key) = (shared.config.store, shared.key.as_ref());
+    for file in &survey.archive.files {
+        let mut reader = Reader::open(&file.path, store, key)?;
+        while let Some(block) = reader.next_block()? {
+            for (_, payload) in frames(&block) {
+                live.take_frame(payload)?;
+            }
+        }
+    }
+    for segment in &survey.segments {
+        let bytes = bytes_of(segment)?;
+        for frame in &segment.frames {
+            live.take_frame(payload(&bytes, frame)?)?;
+        }
+    }
+    Ok(live)
+}
+
+/// Takes every commit after what sled holds, from archive and journal. Gives an error where one is
+/// seen after the end, or was acknowledged, that cannot be taken: it is lost.
+pub(crate) fn take_all(
+    shared: &Inner,
+    survey: &Survey,
+    replay: &mut Replay<'_>,
+    bytes_of: &BytesOf<'_>,
+) -> Result<Option<Error>> {
+    let mut later: BTreeMap<Seq, Vec<(&Segment, &FrameAt)>> = BTreeMap::new();
+    for segment in &survey.segments {
+        for frame in segment.frames.iter().filter(|f| f.seq > replay.at.seq) {
+            later.entry(frame.seq).or_default().push((segment, frame));
+        }
+    }
+    if next(&later, replay.at).is_none() {
+        replay.archive(&survey.archive.files)?;
+    }
+    let mut open: Option<(&Segment, Cow<'_, [u8]>)> = None;
+    let mut last = None;
+    while let Some((segment, frame)) = next(&later, replay.at) {
+        if open.as_ref().is_none_or(|(s, _)| s.path != segment.path) {
+            open = Some((segment, bytes_of(segment)?));
+        }
+        let bytes = open.as_ref().map_or(&[][..], |(_, bytes)| &**bytes);
+        replay
+            .frame(frame.seq, payload(bytes, frame)?, frame.check)
+            .map_err(|e| e.at(segment.path.display()))?;
+        last = Some((segment, frame));
+    }
+    let seen = later.last_key_value().map(|(seq, _)| *seq);
+    let end = replay.at.seq;
+    let begun = (survey.segments.iter()).find(|s| s.header.is_some_and(|h| h.first == end + 1));
+    let last = last.filter(|_| begun.is_none());
+    let place = match last {
+        Some((segment, frame)) => format!("{} at byte {}", segment.path.display(), frame.end),
+        None => match begun.or(survey.segments.first()) {
+            Some(segment) => format!("{} at byte {SEGMENT_HEADER_LEN}", segment.path.display()),
+            None => shared.layout.journal().display().to_string(),
+        },
+    };
+    Ok(match (seen, survey.acked) {
+        (Some(seen), _) if seen > end => Some(Error::corrupt(
+            place,
+            format!("commit {}", end + 1),
+            format!("bytes that are none, with commit {seen} after them"),
+        )),
+        (_, Some(acked)) if acked > end => Some(Error::corrupt(
+            place,
+            format!("commits up to {acked}, which were acknowledged"),
+            format!("commits up to {end}"),
+        )),
+        _ => None,
+    })
+}
+
+/// The frame that follows: by its number, and by the check it names. Where that is not known, the
+/// segment has to have a whole header, whose epoch its frames carry.
+fn next<'a>(
+    later: &BTreeMap<Seq, Vec<(&'a Segment, &'a FrameAt)>>,
+    at: Position,
+) -> Option<(&'a Segment, &'a FrameAt)> {
+    let all = later.get(&(at.seq + 1))?;
+    let follows = |(segment, frame): &&(&Segment, &FrameAt)| match at.check {
+        UNKNOWN => segment.header.is_some(),
+        check => frame.prev == check,
+    };
+    all.iter().find(follows).copied()
+}
+
+fn seal(shared: &Inner, survey: &Survey, segment: &Segment) -> Result<()> {
+    if segment.last().is_some_and(|last| last <= survey.archive.end()) {
+        return fs::remove_file(&segment.path).map_err(|e| files::io("remove", &segment.path, &e));
+    }
+    if let (Some(header), Some(last)) = (segment.header, segment.last()) {
+        shared.shelf.sealed.lock().push_back(SealedSegment {
+            header,
+            path: segment.path.clone(),
+            last,
+            size: segment.size,
+        });
+    }
+    Ok(())
+}
+
+/// After a clean end the last segment is written on; after any other it is finished and a fresh
+/// one begun, since what was written but not synced may be anything.
+fn end_at(shared: &Inner, survey: &Survey, end: Position) -> Result<JournalEnd> {
+    let mut journal = JournalEnd {
+        active: None,
+        last: end.seq,
+        closed: survey.closed(),
+        check: end.check,
+        next_number: survey.archive.last_number + 1,
+        next_size: 0,
+    };
+    let Some((segment, before)) = survey.segments.split_last() else {
+        return Ok(journal);
+    };
+    // The archive stands for segments that are removed now; whoever wrote it may have died before its
+    // name was durable.
+    files::sync_dir(&shared.layout.archive())?;
+    for segment in before {
+        seal(shared, survey, segment)?;
+    }
+    let Some(header) = segment.header else {
+        return Ok(journal);
+    };
+    let (closed, at, size) = (segment.closed(), segment.end(), segment.size);
+    // Also behind a frame that says "closed": the sync of that frame may have failed, and appends
+    // that follow it would be acknowledged behind a hole.
+    segment.settle()?;
+    journal.next_number = journal.next_number.max(header.number + 1);
+    if survey.outlived(segment) {
+        seal(shared, survey, segment)?;
+        return Ok(journal);
+    }
+    journal.next_size = if at * 2 > size { size * 2 } else { size };
+    if closed || segment.frames.is_empty() {
+        let file = files::open_rw(&segment.path)?;
+        let path = segment.path.clone();
+        // What the archive has of the frame before may have been written again.
+        journal.check = segment.check().unwrap_or(end.check);
+        journal.active = Some(ActiveSegment { header, path, file, at, size });
+    } else {
+        seal(shared, survey, segment)?;
+    }
+    Ok(journal)
+}

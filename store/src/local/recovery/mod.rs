@@ -1,0 +1,6 @@
+//! Recovery: what opening brings back from journal and archive.
+
+// tidy: names the parts
+pub(crate) mod decide;
+pub(crate) mod parallel_apply;
+pub(crate) mod replay;

@@ -1,0 +1,77 @@
+//! Applying on a thread of its own while commits are read back: reading and chaining them takes one
+//! processor, packing blocks another.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread::{Builder, Scope, available_parallelism};
+
+use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
+use milepost_codec::{Error, ErrorKind, Result, Seq};
+
+use crate::local::applier;
+use crate::local::inner::Inner;
+
+/// A thread that applies the tail up to the commits that it is given, one after another.
+pub(crate) struct ParallelApplier {
+    rounds: Sender<Seq>,
+    done: Receiver<Result<()>>,
+    busy: bool,
+}
+
+impl ParallelApplier {
+    /// Starts it; nothing where there can be no other thread.
+    pub(crate) fn start<'scope>(
+        scope: &'scope Scope<'scope, '_>,
+        shared: &'scope Inner,
+    ) -> Option<Self> {
+        let (rounds, given) = bounded::<Seq>(1);
+        let (tell, done) = bounded(1);
+        let processors = available_parallelism().map_or(1, usize::from);
+        let work = move || {
+            for until in given {
+                let round =
+                    catch_unwind(AssertUnwindSafe(|| applier::round(shared, until, processors)));
+                if tell.send(round.unwrap_or_else(|_| Err(panicked()))).is_err() {
+                    return;
+                }
+            }
+        };
+        let thread = Builder::new().name("milepost-applier".into());
+        thread.spawn_scoped(scope, work).ok()?;
+        Some(Self { rounds, done, busy: false })
+    }
+
+    /// Whether it has nothing to do. An error is that of its last round.
+    pub(crate) fn is_idle(&mut self) -> Result<bool> {
+        if self.busy {
+            match self.done.try_recv() {
+                Ok(done) => {
+                    self.busy = false;
+                    done?;
+                }
+                Err(TryRecvError::Empty) => {}
+                Err(TryRecvError::Disconnected) => return Err(panicked()),
+            }
+        }
+        Ok(!self.busy)
+    }
+
+    /// Waits for its last round, and has it apply the tail up to this commit.
+    pub(crate) fn apply(&mut self, until: Seq) -> Result<()> {
+        self.wait()?;
+        self.rounds.send(until).map_err(|_| panicked())?;
+        self.busy = true;
+        Ok(())
+    }
+
+    /// Waits for its last round.
+    pub(crate) fn wait(&mut self) -> Result<()> {
+        if std::mem::take(&mut self.busy) {
+            self.done.recv().map_err(|_| panicked())??;
+        }
+        Ok(())
+    }
+}
+
+fn panicked() -> Error {
+    Error::new(ErrorKind::Poisoned, "applying panicked")
+}

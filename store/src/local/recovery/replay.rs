@@ -1,0 +1,315 @@
+//! Replaying commits at open: each frame comes back into the tail.
+//!
+//! Every record is chained again, and heads and index entries are computed by the same code that
+//! computed them when it was committed.
+
+use std::collections::HashMap;
+
+use milepost_codec::{
+    BodyForm, Chain, Control, Error, FrameHeader, GroupRef, Groups, Head, Header, LogId, LogKind,
+    Offset, Origin, Result, SectionRef, Sections, Seq, TaskNo,
+};
+
+use crate::commit_batch::{CommitBatch, LogBatchMeta};
+use crate::index::{IndexInput, LogHead, PriorIndex, Tally, TaskEntry, index_record, keys};
+use crate::liveness::{Live, LiveSection};
+use crate::local::archive::{Archived, Reader};
+use crate::local::chunks::gc_roots::Named;
+use crate::local::markers::applied::UNKNOWN;
+use crate::local::recovery::parallel_apply::ParallelApplier;
+use crate::local::{Inner, applier};
+
+/// Progress is told once for so many commits.
+pub(crate) const TELL_EVERY: Seq = 256;
+
+/// A place in the order of commits: the last one, and the check of its frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Position {
+    pub(crate) seq: Seq,
+    pub(crate) check: [u8; 16],
+}
+
+/// Takes frames back in, in the order they were committed.
+pub(crate) struct Replay<'a> {
+    shared: &'a Inner,
+    /// What makes room in the tail meanwhile; where there is none, it is made in between.
+    beside: Option<ParallelApplier>,
+    /// Told of commits as they come back.
+    tell: &'a dyn Fn(Seq),
+    origins: HashMap<TaskNo, Origin>,
+    heads: HashMap<LogId, LogHead>,
+    /// Where lineages of imported tasks begin: the events that trimmed them come behind theirs.
+    begins: HashMap<LogId, Head>,
+    /// What is counted of tasks.
+    tallies: HashMap<TaskNo, Tally>,
+    /// The last commit that was taken, and the check of its frame.
+    pub(crate) at: Position,
+    /// Commits that were taken back, those that only say that the store was closed left out.
+    taken: u64,
+    /// What retention let go of is not taken.
+    live: &'a Live,
+    /// Chunks that the records name.
+    named: Named,
+}
+
+impl<'a> Replay<'a> {
+    /// Goes on behind what sled holds.
+    pub(crate) fn new(
+        shared: &'a Inner,
+        beside: Option<ParallelApplier>,
+        at: Position,
+        tell: &'a dyn Fn(Seq),
+        live: &'a Live,
+    ) -> Self {
+        Self {
+            shared,
+            beside,
+            tell,
+            origins: HashMap::new(),
+            heads: HashMap::new(),
+            begins: HashMap::new(),
+            tallies: HashMap::new(),
+            at,
+            taken: 0,
+            live,
+            named: Named::default(),
+        }
+    }
+
+    /// Takes what the archive holds, from where it is on. `Corrupt` where there is a hole.
+    pub(crate) fn archive(&mut self, files: &[Archived]) -> Result<()> {
+        let Inner { config, key, .. } = self.shared;
+        let applied = self.at.seq;
+        for file in files.iter().filter(|file| file.next > applied + 1) {
+            let mut reader = Reader::open(&file.path, config.store, key.as_ref())?;
+            if file.first == self.at.seq + 1 && !file.rewritten {
+                self.follows(file.first, &reader.header.prev)
+                    .map_err(|e| e.at(file.path.display()))?;
+            }
+            while let Some(block) = reader.next_block()? {
+                for (frame, payload) in frames(&block) {
+                    if frame.seq > self.at.seq {
+                        let check = if file.rewritten { UNKNOWN } else { frame.check };
+                        self.frame(frame.seq, payload, check)?;
+                    }
+                }
+            }
+            self.at.check = reader.position().1;
+        }
+        Ok(())
+    }
+
+    /// Whether a frame that names its predecessor's check follows what was taken.
+    fn follows(&self, seq: Seq, prev: &[u8; 16]) -> Result<()> {
+        if self.at.check == UNKNOWN || self.at.check == *prev {
+            return Ok(());
+        }
+        let expected = format!("commit {seq}, which follows commit {}", self.at.seq);
+        Err(Error::corrupt("journal", expected, "one that follows another"))
+    }
+
+    /// Takes one frame into the tail, and makes room in it where it is full.
+    pub(crate) fn frame(&mut self, seq: Seq, payload: &[u8], check: [u8; 16]) -> Result<()> {
+        if seq != self.at.seq + 1 {
+            let expected = format!("commit {}", self.at.seq + 1);
+            return Err(Error::corrupt("journal", expected, format!("commit {seq}")));
+        }
+        self.at = Position { seq, check };
+        if seq.is_multiple_of(TELL_EVERY) {
+            (self.tell)(seq);
+        }
+        if payload.is_empty() && self.shared.tail.read().is_empty() {
+            // The store was closed here, and there is nothing to apply before it.
+            return Ok(());
+        }
+        let mut batch = CommitBatch::new(seq);
+        batch.set_check(check);
+        let at = batch.buf.len();
+        batch.buf.extend_from_slice(payload);
+        for group in Groups::new(payload) {
+            let group = group.map_err(|e| e.at(format!("commit {seq}")))?;
+            let GroupRef { log, first, section, span } = group;
+            match self.live.part(log, first, &section)? {
+                LiveSection::Whole => {
+                    let span = at + span.0..at + span.1;
+                    self.group(seq, log, first, &section, span, &mut batch)?;
+                }
+                LiveSection::Other(first, bytes) => {
+                    let start = batch.buf.len();
+                    batch.buf.extend_from_slice(&bytes);
+                    let span = start..batch.buf.len();
+                    if let Some(section) = Sections::new(&bytes).next() {
+                        self.group(seq, log, first, &section?, span, &mut batch)?;
+                    }
+                }
+                LiveSection::Nothing => {}
+            }
+        }
+        self.taken += u64::from(!payload.is_empty());
+        let mut tail = self.shared.tail.write();
+        tail.push(batch);
+        let (bytes, full) = (tail.bytes(), self.shared.backlog_bytes);
+        drop(tail);
+        match &mut self.beside {
+            None if bytes > full => applier::round(self.shared, seq, 1),
+            None => Ok(()),
+            // Not for every commit: blocks fill better the more there is.
+            Some(beside) => match bytes > full || (bytes > full / 4 && beside.is_idle()?) {
+                true => beside.apply(seq),
+                false => Ok(()),
+            },
+        }
+    }
+
+    /// Ends it: nothing is applied any more. Gives where it is, and how many commits were taken.
+    pub(crate) fn finish(self) -> Result<(Position, u64)> {
+        self.finish_with_named().map(|(at, taken, _)| (at, taken))
+    }
+
+    /// The same, with the chunks that the records name.
+    pub(crate) fn finish_with_named(mut self) -> Result<(Position, u64, Named)> {
+        if let Some(beside) = &mut self.beside {
+            beside.wait()?;
+        }
+        Ok((self.at, self.taken, self.named))
+    }
+
+    fn group(
+        &mut self,
+        seq: Seq,
+        log: LogId,
+        first: Offset,
+        records: &SectionRef<'_>,
+        section: std::ops::Range<usize>,
+        batch: &mut CommitBatch,
+    ) -> Result<()> {
+        let origin = self.origin(log)?;
+        let chain = Chain::new(origin, log).keyed(self.shared.key.as_ref());
+        let known = match self.heads.get(&log) {
+            Some(head) => Some(*head),
+            None => self.shared.stored_head(log)?,
+        };
+        let begins = self.begin(log, first).is_some();
+        let before = match known {
+            Some(head) if head.head.next == first || !begins => head,
+            _ => self.first_head(log, first, &chain, records)?,
+        };
+        if before.head.next != first {
+            return Err(Error::corrupt(
+                format!("{log} in commit {seq}"),
+                format!("offset {}", before.head.next),
+                first,
+            ));
+        }
+        let mut head = before.head;
+        for (index, record) in (0_u32..).zip(records.iter()) {
+            let record = record.map_err(|e| e.at(format!("commit {seq}")))?;
+            let header = record.header()?;
+            let payload = (record.form == BodyForm::Inline).then_some(record.payload);
+            let indexed = IndexInput {
+                log,
+                origin,
+                offset: head.next,
+                before: head.hash,
+                seq,
+                header: &header,
+                payload,
+            };
+            let mut before =
+                PriorIndex { entry: &|key| self.shared.entry(key), tallies: &mut self.tallies };
+            index_record(&indexed, &mut before, &mut batch.index)?;
+            self.learn(log, &header, payload)?;
+            self.named.take(log.kind, &header, &record)?;
+            let body = record.body_hash(&records.salt(index))?;
+            head.hash = chain.next(head.next, &head.hash, record.header, &body);
+            head.next += 1;
+        }
+        let bytes = before.bytes + records.records.len() as u64;
+        let after = LogHead { head, bytes, start: before.start };
+        self.heads.insert(log, after);
+        let (count, prev) = (records.count, before.head.hash);
+        batch.groups.push(LogBatchMeta { log, first, count, prev, head: after, section });
+        Ok(())
+    }
+
+    /// The base that a log begins with, where it begins at this offset.
+    fn begin(&self, log: LogId, first: Offset) -> Option<Head> {
+        let known = [self.live.base(log), self.begins.get(&log).copied()];
+        let mut known = known.into_iter().flatten();
+        known.find(|begin| begin.next == first)
+    }
+
+    /// The head before the first record of a log: its root, its base, or the parent's hash at the fork,
+    /// which that record names.
+    fn first_head(
+        &self,
+        log: LogId,
+        first: Offset,
+        chain: &Chain,
+        records: &SectionRef<'_>,
+    ) -> Result<LogHead> {
+        let mut hash = chain.root();
+        if let Some(begin) = self.begin(log, first) {
+            hash = begin.hash;
+        } else if let LogKind::Lineage(_) = log.kind
+            && let Some(record) = records.iter().next()
+        {
+            let record = record?;
+            let body = milepost_codec::Body::decode(record.header()?.kind, record.payload)?;
+            if let milepost_codec::Body::LineageOpened(opened) = body
+                && let Some(parent) = opened.parent
+            {
+                hash = parent.hash;
+            }
+        }
+        Ok(LogHead { head: Head { next: first, hash }, bytes: 0, start: first })
+    }
+
+    fn origin(&mut self, log: LogId) -> Result<Origin> {
+        if log.task == TaskNo::STORE {
+            return Ok(Origin(self.shared.config.store.0));
+        }
+        if let Some(origin) = self.origins.get(&log.task) {
+            return Ok(*origin);
+        }
+        let entry = self.shared.kv.get(&keys::task(log.task))?.ok_or_else(|| {
+            Error::corrupt(log.to_string(), "a task that was opened", "none of this number")
+        })?;
+        let origin = TaskEntry::decode(&entry)?.origin;
+        self.origins.insert(log.task, origin);
+        Ok(origin)
+    }
+
+    /// Remembers the origin of a task that a record opens or prepares.
+    fn learn(&mut self, log: LogId, header: &Header, payload: Option<&[u8]>) -> Result<()> {
+        if log == LogId::STORE
+            && let Some(payload) = payload
+        {
+            match Control::decode(header.kind, payload)? {
+                Control::TaskOpened(opened) => {
+                    self.origins.insert(opened.task, opened.origin);
+                }
+                Control::TaskPrepared(prepared) => {
+                    self.origins.insert(prepared.task, prepared.origin);
+                    self.begins.extend(
+                        prepared.begins.iter().map(|begin| {
+                            (LogId::lineage(prepared.task, begin.lineage), begin.head)
+                        }),
+                    );
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Walks through frames that have been checked.
+pub(crate) fn frames(bytes: &[u8]) -> impl Iterator<Item = (FrameHeader, &[u8])> {
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        let (header, payload) = FrameHeader::read_checked(rest).ok()?;
+        rest = rest.get(header.stride() as usize..).unwrap_or_default();
+        Some((header, payload))
+    })
+}

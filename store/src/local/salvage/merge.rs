@@ -1,0 +1,280 @@
+//! Weaving: which groups still fit behind what is left of their logs.
+//!
+//! A lineage ends where something of it is missing: its later events, and lineages that fork behind
+//! there, cannot be chained any more. They are written down as JSON, one on a line. Control logs are
+//! facts about tasks and lineages that nothing else is chained to: what is left of them moves up.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use milepost_codec::{
+    Body, BodyForm, Control, GroupRef, Groups, LineageId, LogId, LogKind, Offset, RecordRef,
+    Result, Salts, SectionRef, Sections, Seq, TaskNo, begin_group, encode_record,
+};
+use serde_json::json;
+
+use crate::files;
+use crate::liveness::{Live, LiveSection};
+
+/// Events of a log that did not come back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LostRange {
+    /// The log.
+    pub log: LogId,
+    /// The task's name, where it is known.
+    pub name: Option<String>,
+    /// The first offset that is lost.
+    pub from: Offset,
+    /// The offset after the last that was seen of it.
+    pub to: Offset,
+    /// How many of them are written down beside the store.
+    pub kept: u64,
+}
+
+/// What is left of a log.
+#[derive(Debug, Default, Clone, Copy)]
+struct Left {
+    /// The next offset, as it was before the damage.
+    next: Offset,
+    /// The next offset now; another in control logs that lost something.
+    now: Offset,
+    /// Nothing more fits behind it.
+    ended: bool,
+}
+
+pub(crate) struct Merge {
+    live: Live,
+    names: HashMap<TaskNo, String>,
+    logs: HashMap<LogId, Left>,
+    lost: BTreeMap<(u64, u32), LostRange>,
+    path: PathBuf,
+    orphans: Option<BufWriter<File>>,
+}
+
+impl Merge {
+    pub(crate) fn new(orphans: &Path, live: Live) -> Result<Self> {
+        Ok(Self {
+            live,
+            names: HashMap::new(),
+            logs: HashMap::new(),
+            lost: BTreeMap::new(),
+            path: orphans.to_owned(),
+            orphans: None,
+        })
+    }
+
+    /// Appends those groups of a commit that fit.
+    pub(crate) fn commit(&mut self, seq: Seq, payload: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        // A group that cannot be decoded ends the payload: the others passed the same check.
+        let groups: Vec<GroupRef<'_>> = Groups::new(payload).map_while(Result::ok).collect();
+        let opened: HashSet<LogId> =
+            groups.iter().filter(|group| self.opens(group)).map(|group| group.log).collect();
+        for group in &groups {
+            if group.log.kind == LogKind::Control {
+                if !self.live.is_gone(group.log) {
+                    self.control(group, &opened, out)?;
+                }
+                continue;
+            }
+            let section = payload.get(group.span.0..group.span.1).unwrap_or_default();
+            match self.live.part(group.log, group.first, &group.section)? {
+                LiveSection::Nothing => {}
+                LiveSection::Whole => self.lineage(seq, group, section, &opened, out)?,
+                LiveSection::Other(first, bytes) => {
+                    if let Some(section) = Sections::new(&bytes).next() {
+                        let group = GroupRef { first, section: section?, ..*group };
+                        self.lineage(seq, &group, &bytes, &opened, out)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a group opens a lineage, at a point that is still there.
+    fn opens(&self, group: &GroupRef<'_>) -> bool {
+        if self.logs.contains_key(&group.log) || matches!(group.log.kind, LogKind::Control) {
+            return false;
+        }
+        let Some(Ok(record)) = group.section.iter().next() else {
+            return false;
+        };
+        let body = record.header().and_then(|h| Body::decode(h.kind, record.payload));
+        let Ok(Body::LineageOpened(opened)) = body else {
+            return false;
+        };
+        match opened.parent {
+            None => group.first == 0,
+            Some(parent) => {
+                let log = LogId::lineage(group.log.task, parent.lineage);
+                let left = self.logs.get(&log);
+                parent.offset == group.first && left.is_some_and(|left| left.next >= parent.offset)
+            }
+        }
+    }
+
+    fn lineage(
+        &mut self,
+        seq: Seq,
+        group: &GroupRef<'_>,
+        section: &[u8],
+        opened: &HashSet<LogId>,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let known = self.names.contains_key(&group.log.task);
+        let left = match self.logs.get(&group.log) {
+            Some(left) => *left,
+            None => {
+                // A lineage that was trimmed begins at its base.
+                let base = self.live.base(group.log);
+                let based = base.is_some_and(|base| base.next == group.first);
+                Left {
+                    next: group.first,
+                    now: group.first,
+                    ended: !(based || opened.contains(&group.log)) || !known,
+                }
+            }
+        };
+        let end = group.first + u64::from(group.section.count);
+        if left.ended || group.first != left.next {
+            if end > left.next || left.ended {
+                self.lose(group.log, left.next.min(group.first), end);
+                self.write_down(seq, group)?;
+                let ended = Left { ended: true, ..left };
+                self.logs.insert(group.log, ended);
+            }
+            return Ok(());
+        }
+        begin_group(out, group.log, group.first);
+        out.extend_from_slice(section);
+        let left = Left { next: end, now: end, ended: false };
+        self.logs.insert(group.log, left);
+        Ok(())
+    }
+
+    fn control(
+        &mut self,
+        group: &GroupRef<'_>,
+        opened: &HashSet<LogId>,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let task = group.log.task;
+        let mut left = self.logs.get(&group.log).copied().unwrap_or_default();
+        if group.first > left.next {
+            self.lose(group.log, left.next, group.first);
+        }
+        let skip = left.next.saturating_sub(group.first);
+        let (mut records, mut salts, mut count) = (Vec::new(), Vec::new(), 0);
+        for (index, record) in (0_u32..).zip(group.section.iter()) {
+            let Ok(record) = record else { break };
+            let seen = u64::from(index) < skip;
+            if seen || !self.fits(task, &record, opened) {
+                continue;
+            }
+            encode_record(&mut records, record.header, record.form, record.payload);
+            salts.extend_from_slice(&group.section.salt(index));
+            count += 1;
+        }
+        left.next = left.next.max(group.first + u64::from(group.section.count));
+        if count > 0 {
+            begin_group(out, group.log, left.now);
+            let all = count == group.section.count;
+            let salts = if all { group.section.salts } else { Salts::Explicit(&salts) };
+            let section = SectionRef { seq: group.section.seq, salts, count, records: &records };
+            section.encode(out);
+            left.now += u64::from(count);
+        }
+        self.logs.insert(group.log, left);
+        Ok(())
+    }
+
+    /// Whether what a control event names is still there.
+    fn fits(&mut self, task: TaskNo, record: &RecordRef<'_>, opened: &HashSet<LogId>) -> bool {
+        let decoded = match record.form {
+            BodyForm::Inline => {
+                record.header().and_then(|header| Control::decode(header.kind, record.payload)).ok()
+            }
+            _ => None,
+        };
+        let there = |this: &Self, lineage: LineageId| {
+            let log = LogId::lineage(task, lineage);
+            // Those of a lineage that was trimmed come later, and of one that was dropped none does.
+            let retained = this.live.is_gone(log) || this.live.base(log).is_some();
+            retained || opened.contains(&log) || this.logs.contains_key(&log)
+        };
+        match decoded {
+            Some(Control::TaskOpened(task)) => {
+                self.names.insert(task.task, task.name);
+                true
+            }
+            Some(Control::LineageRegistered(registered)) => there(self, registered.lineage),
+            Some(Control::Activated(activated)) => there(self, activated.lineage),
+            _ => true,
+        }
+    }
+
+    fn lose(&mut self, log: LogId, from: Offset, to: Offset) {
+        let name = self.names.get(&log.task).cloned();
+        let lost = self.lost.entry((log.task.0, log.kind.number())).or_insert(LostRange {
+            log,
+            name,
+            from,
+            to,
+            kept: 0,
+        });
+        lost.from = lost.from.min(from);
+        lost.to = lost.to.max(to);
+    }
+
+    /// Writes events down that fit nowhere any more.
+    fn write_down(&mut self, seq: Seq, group: &GroupRef<'_>) -> Result<()> {
+        if self.orphans.is_none() {
+            let file = files::create_new(&self.path)?;
+            self.orphans = Some(BufWriter::new(file));
+        }
+        let Some(out) = &mut self.orphans else {
+            return Ok(());
+        };
+        let mut kept = 0;
+        for (offset, record) in (group.first..).zip(group.section.iter()) {
+            let Ok(record) = record else { break };
+            let Ok(header) = record.header() else {
+                continue;
+            };
+            // A body in chunks is in the packs; the list of its chunks is kept.
+            let body = match record.form {
+                BodyForm::Inline => Body::decode(header.kind, record.payload).ok(),
+                _ => None,
+            };
+            let event = body.and_then(|body| serde_json::to_value(&body).ok());
+            let raw = data_encoding::BASE64.encode(record.payload);
+            let line = json!({
+                "task": self.names.get(&group.log.task),
+                "task_number": group.log.task.0.to_string(),
+                "lineage": group.log.kind.number(),
+                "offset": offset.to_string(),
+                "commit": seq.to_string(),
+                "time_us": header.time_us.to_string(),
+                "form": record.form as u8,
+                "event": event.unwrap_or_else(|| json!({"number": header.kind, "base64": raw})),
+            });
+            writeln!(out, "{line}").map_err(|e| files::io("write", &self.path, &e))?;
+            kept += 1;
+        }
+        if let Some(lost) = (self.lost).get_mut(&(group.log.task.0, group.log.kind.number())) {
+            lost.kept += kept;
+        }
+        Ok(())
+    }
+
+    /// What is lost.
+    pub(crate) fn finish(self) -> Result<Vec<LostRange>> {
+        if let Some(out) = self.orphans {
+            let file = out.into_inner().map_err(|e| files::io("write", &self.path, e.error()))?;
+            file.sync_all().map_err(|e| files::io("sync", &self.path, &e))?;
+        }
+        Ok(self.lost.into_values().collect())
+    }
+}

@@ -1,0 +1,120 @@
+//! Salvage: where both copies are hit, what is left of them is woven into one again.
+//!
+//! ```text
+//! sources.rs   commits out of damaged files
+//! weave.rs     which groups still fit, and what is lost
+//! ```
+//!
+//! The result is a new archive, from which opening builds sled anew. It is written beside the old
+//! one; then journal, sled and archive are moved to `damaged/` and it takes their place. A marker
+//! makes that go on after a crash.
+
+pub(crate) mod merge;
+pub(crate) mod sources;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use milepost_codec::Result;
+
+use crate::files;
+use crate::liveness::Live;
+use crate::local::archive::from_index::Files;
+use crate::local::compaction::finish_switch;
+use crate::local::index::kv::Kv;
+use crate::local::layout;
+use crate::local::layout::Layout;
+use crate::local::recovery::replay::TELL_EVERY;
+pub use crate::local::salvage::merge::LostRange;
+use crate::local::salvage::merge::Merge;
+use crate::local::salvage::sources::Sources;
+use crate::local::settings::StoreConfig;
+use crate::open_report::Progress;
+use crate::options::OpenOptions;
+
+/// What a salvage brought back, and what it did not.
+#[derive(Debug, Default)]
+pub struct Salvaged {
+    /// Events that did not come back.
+    pub lost: Vec<LostRange>,
+    /// Where the files are that it replaced.
+    pub kept: Vec<PathBuf>,
+}
+
+/// Weaves what is left of a store into a new archive, and puts it in the old one's place. The lock has
+/// to be held.
+pub fn salvage(layout: &Layout, config: &StoreConfig, options: &OpenOptions) -> Result<Salvaged> {
+    let beside = layout.archive_new();
+    if beside.exists() {
+        fs::remove_dir_all(&beside).map_err(|e| files::io("remove", &beside, &e))?;
+    }
+    files::make_dir(&beside)?;
+    files::make_dir(&layout.damaged())?;
+    let orphans = layout::free_name(&layout.damaged(), "orphans.jsonl");
+    finish_switch(layout)?;
+    // A sled that cannot be opened has nothing to give.
+    let kv = Kv::open(&layout.sled(), options.cache_bytes, config.sled_segment).ok();
+    let key = options.key.as_ref();
+    let mut sources = Sources::of(layout, config.store, key, kv.as_ref())?;
+    let last = sources.last();
+    // What retention let go of is not lost. The events that say so come after what they are about.
+    let mut live = Live::default();
+    for seq in 1..=last {
+        live.take_readable(&sources.payload(seq)?);
+    }
+    let mut sources = Sources::of(layout, config.store, key, kv.as_ref())?;
+    let mut weave = Merge::new(&orphans, live)?;
+    let files = Files { dir: &beside, store: config.store, key };
+    files.write(1, last, 1.., |seq, frame| {
+        if let Some(told) = options.progress.as_deref()
+            && seq.is_multiple_of(TELL_EVERY)
+        {
+            let (done, all) = (seq, last);
+            told(Progress { done, all });
+        }
+        let payload = sources.payload(seq)?;
+        weave.commit(seq, &payload, frame)
+    })?;
+    drop(sources);
+    if let Some(kv) = kv {
+        kv.close(true);
+    }
+    files::sync_dir(&layout.root)?;
+    let lost = weave.finish()?;
+    files::write_whole(&layout.repairing(), b"")?;
+    let mut kept = finish_swap(layout)?;
+    if orphans.exists() {
+        kept.push(orphans);
+    }
+    Ok(Salvaged { lost, kept })
+}
+
+/// Moves the old files away and the new archive to its place; gives where they are now. Each step may
+/// have been done before.
+pub fn finish_swap(layout: &Layout) -> Result<Vec<PathBuf>> {
+    let mut kept = Vec::new();
+    let mut aside = |path: &Path| -> Result<()> {
+        if path.exists() {
+            kept.push(layout::set_aside(layout, path)?);
+        }
+        Ok(())
+    };
+    aside(&layout.sled())?;
+    for (_, path) in files::numbered(&layout.journal(), "seg")? {
+        aside(&path)?;
+    }
+    let beside = layout.archive_new();
+    if beside.exists() {
+        aside(&layout.archive())?;
+        fs::rename(&beside, layout.archive()).map_err(|e| files::io("move", &beside, &e))?;
+        files::sync_dir(&layout.root)?;
+    }
+    // What is lost was acknowledged: the witness begins anew.
+    for path in [layout.acked(), layout.suspect(), layout.repairing()] {
+        if path.exists() {
+            fs::remove_file(&path).map_err(|e| files::io("remove", &path, &e))?;
+        }
+    }
+    files::sync_dir(&layout.root)?;
+    Ok(kept)
+}

@@ -1,0 +1,156 @@
+//! Commits out of damaged files: whatever passes its own check.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use milepost_codec::{ArchiveBlock, ArchiveHeader, FrameHeader, Result, Seq, StoreId, StoreKey};
+
+use crate::files;
+use crate::local::archive::from_index::Commits;
+use crate::local::index::kv::Kv;
+use crate::local::journal::scan::{FrameAt, Segment, payload};
+use crate::local::layout::Layout;
+
+/// Everything that is left, by commit.
+pub(crate) struct Sources<'a> {
+    key: Option<&'a StoreKey>,
+    /// Blocks of archive files that pass their checks, by their first commit.
+    blocks: BTreeMap<Seq, Place>,
+    /// Frames of the journal.
+    frames: BTreeMap<Seq, (PathBuf, FrameAt)>,
+    sled: Option<Commits<'a>>,
+    /// The archive block that was read last: its frames, by commit.
+    open: (Seq, BTreeMap<Seq, Vec<u8>>),
+    /// The segment that was read last.
+    segment: (PathBuf, Vec<u8>),
+}
+
+/// Where an archive block is.
+struct Place {
+    path: PathBuf,
+    at: usize,
+    frames: u32,
+}
+
+impl<'a> Sources<'a> {
+    pub(crate) fn of(
+        layout: &Layout,
+        store: StoreId,
+        key: Option<&'a StoreKey>,
+        kv: Option<&'a Kv>,
+    ) -> Result<Self> {
+        let mut sources = Self {
+            key,
+            blocks: BTreeMap::new(),
+            frames: BTreeMap::new(),
+            sled: kv.and_then(|kv| Commits::all_readable(kv, key).ok()),
+            open: (0, BTreeMap::new()),
+            segment: (PathBuf::new(), Vec::new()),
+        };
+        for (_, path) in files::numbered(&layout.archive(), "mpa")? {
+            sources.archive(&path, store)?;
+        }
+        for (_, path) in files::numbered(&layout.journal(), "seg")? {
+            let (segment, _) = Segment::survey(&path, store, key)?;
+            for frame in segment.frames {
+                sources.frames.insert(frame.seq, (path.clone(), frame));
+            }
+        }
+        Ok(sources)
+    }
+
+    /// Finds the blocks of an archive file. Between two that are whole there may be anything.
+    fn archive(&mut self, path: &Path, store: StoreId) -> Result<()> {
+        let bytes = fs::read(path).map_err(|e| files::io("read", path, &e))?;
+        if ArchiveHeader::decode(&bytes).is_ok_and(|header| header.0.store != store) {
+            return Ok(());
+        }
+        let mut at = ArchiveHeader::LEN;
+        while at < bytes.len() {
+            match self.block_at(&bytes, at) {
+                Some((block, len)) => {
+                    if block.frames > 0 {
+                        let (path, frames) = (path.to_owned(), block.frames);
+                        let place = Place { path, at, frames };
+                        self.blocks.entry(block.first).or_insert(place);
+                    }
+                    at += len;
+                }
+                None => at += 1 + next_magic(bytes.get(at + 1..).unwrap_or_default()),
+            }
+        }
+        Ok(())
+    }
+
+    fn block_at(&self, bytes: &[u8], at: usize) -> Option<(ArchiveBlock, usize)> {
+        let rest = bytes.get(at..)?;
+        let header = rest.get(..ArchiveBlock::HEADER_LEN)?;
+        let block = ArchiveBlock::decode_header(header).ok()?;
+        let end = ArchiveBlock::HEADER_LEN + block.stored_len();
+        let payload = rest.get(ArchiveBlock::HEADER_LEN..end)?;
+        block.decode(header, payload).ok()?;
+        Some((block, end))
+    }
+
+    /// The last commit of which anything is left.
+    pub(crate) fn last(&mut self) -> Seq {
+        let archived = self.blocks.last_key_value();
+        let archived = archived.map_or(0, |(first, place)| first + Seq::from(place.frames) - 1);
+        let journal = self.frames.last_key_value().map_or(0, |(seq, _)| *seq);
+        // sled has nothing that the journal never had, but the journal may be gone.
+        let sled = self.sled.as_ref().map_or(0, Commits::last_commit);
+        archived.max(journal).max(sled)
+    }
+
+    /// The groups of a commit: all of them from a frame, else those that blocks have. Commits are asked
+    /// for in order.
+    pub(crate) fn payload(&mut self, seq: Seq) -> Result<Vec<u8>> {
+        let mut blocks = Vec::new();
+        if let Some(sled) = &mut self.sled {
+            sled.payload(seq, &mut blocks)?;
+        }
+        if let Some(frame) = self.archived(seq)? {
+            return Ok(frame);
+        }
+        if let Some((path, frame)) = self.frames.get(&seq) {
+            if self.segment.0 != *path {
+                let bytes = fs::read(path).map_err(|e| files::io("read", path, &e))?;
+                self.segment = (path.clone(), bytes);
+            }
+            return Ok(payload(&self.segment.1, frame)?.to_vec());
+        }
+        Ok(blocks)
+    }
+
+    fn archived(&mut self, seq: Seq) -> Result<Option<Vec<u8>>> {
+        let Some((first, place)) = self.blocks.range(..=seq).next_back() else {
+            return Ok(None);
+        };
+        if seq >= first + Seq::from(place.frames) {
+            return Ok(None);
+        }
+        if self.open.0 != *first {
+            let bytes = fs::read(&place.path).map_err(|e| files::io("read", &place.path, &e))?;
+            let rest = bytes.get(place.at..).unwrap_or_default();
+            let (header, rest) =
+                rest.split_at_checked(ArchiveBlock::HEADER_LEN).unwrap_or_default();
+            let block = ArchiveBlock::decode_header(header)?;
+            let raw = block.decode(header, rest.get(..block.stored_len()).unwrap_or_default())?;
+            let (mut held, mut rest) = (BTreeMap::new(), raw.as_slice());
+            // The block's own check has no key: each frame has to pass its own.
+            while let Ok((frame, payload)) = FrameHeader::read(rest, self.key) {
+                held.insert(frame.seq, payload.to_vec());
+                rest = rest.get(frame.stride() as usize..).unwrap_or_default();
+            }
+            self.open = (*first, held);
+        }
+        Ok(self.open.1.get(&seq).cloned())
+    }
+}
+
+/// How far it is to what may be the next block.
+fn next_magic(bytes: &[u8]) -> usize {
+    let found = bytes.windows(4).position(|four| four == b"MPAB");
+    found.unwrap_or(bytes.len())
+}

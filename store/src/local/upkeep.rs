@@ -1,0 +1,76 @@
+//! What a repair asks of a store, open or not.
+
+use std::path::Path;
+
+use milepost_codec::{Error, Result, StoreId};
+
+use crate::files::own::check_store;
+#[cfg(feature = "fuzzing")]
+use crate::local::archive;
+#[cfg(feature = "fuzzing")]
+use crate::local::journal::scan;
+use crate::local::layout::Layout;
+use crate::local::lock::StoreLock;
+use crate::local::open;
+use crate::local::salvage;
+use crate::local::salvage::Salvaged;
+use crate::local::settings::StoreConfig;
+use crate::options::OpenOptions;
+
+/// Finds the frames of a segment, for fuzz targets.
+#[cfg(feature = "fuzzing")]
+pub fn survey_segment(path: &Path, store: StoreId) -> Result<usize> {
+    let (segment, bytes) = scan::Segment::survey(path, store, None)?;
+    for frame in &segment.frames {
+        scan::payload(&bytes, frame)?;
+    }
+    let _ = segment.sound();
+    Ok(segment.frames.len())
+}
+
+/// Reads an archive file, for fuzz targets.
+#[cfg(feature = "fuzzing")]
+pub fn read_archive(path: &Path, store: StoreId) -> Result<u64> {
+    let mut reader = archive::Reader::open(path, store, None)?;
+    while reader.next_block()?.is_some() {}
+    Ok(reader.position().0)
+}
+
+/// A store's folder, with every name in it looked at.
+fn at(dir: &Path) -> Result<Layout> {
+    check_store(dir)?;
+    let layout = Layout::new(dir);
+    match layout.exists() {
+        true => Ok(layout),
+        false => Err(Error::not_found(format!("there is no Milepost store in {}", dir.display()))),
+    }
+}
+
+/// The id of the store in a folder, which need not be closed.
+pub fn store_id(dir: &Path) -> Result<StoreId> {
+    Ok(StoreConfig::look(&at(dir)?)?.0.store)
+}
+
+/// Does something that changes nothing in the store, while no other process can have it open.
+pub fn with_lock_unwritten<T>(dir: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let layout = at(dir)?;
+    let _lock = StoreLock::hold(&layout.lock())?;
+    work()
+}
+
+/// Does something while no other process can have the store open.
+fn with_lock<T>(dir: &Path, options: &OpenOptions, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let layout = at(dir)?;
+    let _lock = StoreLock::take(&layout.lock(), options.clock.now_us())?;
+    work()
+}
+
+/// Salvages a store that opening refuses because of `refused`.
+pub fn salvage_store(dir: &Path, options: &OpenOptions, refused: &Error) -> Result<Salvaged> {
+    let layout = Layout::new(dir);
+    with_lock(dir, options, || {
+        let config = open::settings(&layout, options, &mut Vec::new())?;
+        tracing::warn!("{}: going on with what is left: {refused}", dir.display());
+        salvage::salvage(&layout, &config, options)
+    })
+}

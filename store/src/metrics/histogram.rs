@@ -1,0 +1,164 @@
+//! Histograms: how values are spread, in buckets that grow with the value.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use histogram::{AtomicHistogram, Config};
+
+use crate::metrics::facade;
+
+/// 32 buckets between each two powers of two: a value is told to about 3 %. The last bucket ends at
+/// 2^40, which is 12 days in microseconds.
+const CONFIG: Config = match Config::new(5, 40) {
+    Ok(config) => config,
+    Err(_) => panic!("32 buckets for each of 40 powers of two"),
+};
+
+/// The largest value that has a bucket: a larger one is counted there.
+const LAST: u64 = (1 << 40) - 1;
+
+/// Distribution of values at the time of the call.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Histogram {
+    buckets: histogram::Histogram,
+    count: u64,
+    sum: u64,
+    max: u64,
+}
+
+impl Histogram {
+    /// Returns the number of values.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The sum of all values, exactly.
+    pub fn sum(&self) -> u64 {
+        self.sum
+    }
+
+    /// The largest value, exactly; 0 where there was none.
+    pub fn max(&self) -> u64 {
+        self.max
+    }
+
+    /// The mean of all values; nothing where there was none.
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
+    }
+
+    /// Returns the value that a share of all values, from 0 to 1, is at or below: 0.5 is the
+    /// median. It is up to about 3 % too large. `None` if there was no value, or the share is no
+    /// share.
+    ///
+    /// ```
+    /// # let engine = milepost::Engine::in_memory(milepost::Options::default())?;
+    /// # engine.start_task("tuning", "ana")?;
+    /// let commits = engine.metrics().appends_per_commit;
+    /// assert_eq!(commits.quantile(0.5), Some(1), "one append in each");
+    /// assert_eq!(commits.quantile(1.5), None);
+    /// # Ok::<(), milepost::Error>(())
+    /// ```
+    pub fn quantile(&self, share: f64) -> Option<u64> {
+        let bucket = self.buckets.quantile_bucket(share).ok().flatten()?;
+        Some(bucket.end().min(self.max))
+    }
+}
+
+impl fmt::Debug for Histogram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Histogram")
+            .field("count", &self.count)
+            .field("sum", &self.sum)
+            .field("p50", &self.quantile(0.5))
+            .field("p99", &self.quantile(0.99))
+            .field("max", &self.max)
+            .finish()
+    }
+}
+
+/// A histogram that several threads record into, without a lock. Apart from other counts, so that
+/// threads that record into different ones do not share a line of the processor's cache.
+#[derive(Debug)]
+#[repr(align(128))]
+pub struct Spread {
+    buckets: AtomicHistogram,
+    sum: AtomicU64,
+    max: AtomicU64,
+    told: facade::Histogram,
+}
+
+impl Spread {
+    pub fn new(told: facade::Histogram) -> Self {
+        Self {
+            buckets: AtomicHistogram::with_config(&CONFIG),
+            sum: AtomicU64::new(0),
+            max: AtomicU64::new(0),
+            told,
+        }
+    }
+
+    pub fn record(&self, value: u64) {
+        // Every value up to the last has a bucket, so it cannot fail.
+        let _ = self.buckets.increment(value.min(LAST));
+        self.sum.fetch_add(value, Ordering::Relaxed);
+        // Reading first: most values are not the largest.
+        if value > self.max.load(Ordering::Relaxed) {
+            self.max.fetch_max(value, Ordering::Relaxed);
+        }
+        self.told.record(value);
+    }
+
+    pub fn now(&self) -> Histogram {
+        let buckets = self.buckets.load();
+        Histogram {
+            count: buckets.as_slice().iter().sum(),
+            buckets,
+            sum: self.sum.load(Ordering::Relaxed),
+            max: self.max.load(Ordering::Relaxed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::facade::Facade;
+
+    fn spread() -> Spread {
+        Spread::new(Facade::new(String::new()).sizes("milepost_test", "a test"))
+    }
+
+    #[test]
+    fn without_values_there_is_no_quantile() {
+        let empty = spread().now();
+        assert_eq!((empty.count(), empty.sum(), empty.max()), (0, 0, 0));
+        assert_eq!((empty.quantile(0.5), empty.mean()), (None, None));
+    }
+
+    #[test]
+    fn a_quantile_is_at_most_three_percent_too_large_and_the_largest_value_is_exact() {
+        let spread = spread();
+        (1..=100_000).for_each(|value| spread.record(value));
+        let now = spread.now();
+        assert_eq!((now.count(), now.max()), (100_000, 100_000));
+        assert_eq!(now.sum(), 100_000 * 100_001 / 2);
+        for share in [0.001, 0.01, 0.25, 0.5, 0.9, 0.99, 0.999] {
+            let exact = share * 100_000.0;
+            let told = now.quantile(share).unwrap() as f64;
+            assert!((exact..=exact * 1.04).contains(&told), "{share}: {told}, not {exact}");
+        }
+        assert_eq!(now.quantile(1.0), Some(100_000));
+    }
+
+    #[test]
+    fn a_value_without_a_bucket_of_its_own_is_counted_in_the_last() {
+        let spread = spread();
+        spread.record(LAST);
+        spread.record(LAST + 1);
+        spread.record(1 << 50);
+        let now = spread.now();
+        assert_eq!((now.count(), now.max()), (3, 1 << 50));
+        assert_eq!(now.quantile(0.5), Some(LAST));
+    }
+}

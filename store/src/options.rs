@@ -1,0 +1,53 @@
+//! Options that a log is opened with.
+
+use std::fmt;
+use std::sync::Arc;
+
+use milepost_codec::StoreKey;
+
+use crate::clock::{Clock, SystemClock};
+use crate::open_report::Progress;
+
+/// Options that a log is opened with. Every limit is in bytes.
+#[derive(Clone)]
+pub struct OpenOptions {
+    /// Makes a store where there is none.
+    pub create: bool,
+    /// Opens for reading only: nothing in the folder is created, changed, locked or synced.
+    pub read_only: bool,
+    /// The most that waits to be applied to sled before appends wait.
+    pub backlog_bytes: usize,
+    /// The most that sled caches.
+    pub cache_bytes: usize,
+    /// The source of times.
+    pub clock: Arc<dyn Clock>,
+    /// The key of chains and checks.
+    pub key: Option<StoreKey>,
+    /// Called with the progress of long work, on the thread that opens the store.
+    pub progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self {
+            create: true,
+            read_only: false,
+            backlog_bytes: 16 << 20,
+            cache_bytes: 32 << 20,
+            clock: Arc::new(SystemClock),
+            key: None,
+            progress: None,
+        }
+    }
+}
+
+impl fmt::Debug for OpenOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenOptions")
+            .field("create", &self.create)
+            .field("read_only", &self.read_only)
+            .field("backlog_bytes", &self.backlog_bytes)
+            .field("cache_bytes", &self.cache_bytes)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,357 @@
+//! The tail: what is committed but not applied yet. Readers look here first, then in sled; since
+//! nothing leaves the tail before it is in sled, they miss nothing and never wait.
+
+use std::collections::hash_map::Entry as MapEntry;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use milepost_codec::{LogId, Offset, Seq};
+use smallvec::SmallVec;
+
+use crate::commit_batch::{CommitBatch, LogBatchMeta};
+use crate::extent::Extent;
+use crate::index::{Entry, IndexPut};
+use crate::index::{LogHead, keys};
+
+/// A stretch, the commit it came with, and its log's head after it.
+type Held = (Seq, Extent, LogHead);
+
+/// A key of the index, shared by the map and the commit that changed it.
+type Key = Arc<[u8]>;
+
+/// What an entry is now; nothing where it is removed.
+type Value = Option<Arc<[u8]>>;
+
+/// What a prefix of the tail brings to one log.
+#[derive(Debug)]
+pub struct LogRuns {
+    pub log: LogId,
+    pub stretches: Vec<Extent>,
+    pub head: LogHead,
+}
+
+/// One commit, as the applier will want it.
+#[derive(Debug)]
+struct Commit {
+    seq: Seq,
+    size: usize,
+    /// The check of its frame.
+    check: [u8; 16],
+    groups: SmallVec<[LogBatchMeta; 1]>,
+    changes: Vec<(Key, Value)>,
+}
+
+impl Commit {
+    /// How many entries of the index it changes.
+    fn entries(&self) -> usize {
+        self.groups.len() + self.changes.len()
+    }
+}
+
+/// What is committed but not applied yet.
+#[derive(Debug, Default)]
+pub struct Tail {
+    /// Oldest first. Taking some in and letting go of some touches no others.
+    commits: VecDeque<Commit>,
+    stretches: HashMap<LogId, VecDeque<Held>>,
+    /// Each entry as of the newest commit that changed it, and that commit.
+    index: BTreeMap<Key, (Seq, Value)>,
+    bytes: usize,
+}
+
+impl Tail {
+    /// Takes in a committed batch.
+    pub fn push(&mut self, batch: CommitBatch) {
+        let CommitBatch { seq, buf, groups, index } = batch;
+        let check = buf.first_chunk::<16>().copied().unwrap_or_default();
+        let size = buf.len() + index.iter().map(|(k, _)| k.len() + 64).sum::<usize>();
+        let bytes = Arc::new(buf);
+        for group in &groups {
+            let stretch = Extent {
+                first: group.first,
+                count: group.count,
+                prev: group.prev,
+                range: group.section.clone(),
+                bytes: Arc::clone(&bytes),
+            };
+            self.stretches.entry(group.log).or_default().push_back((seq, stretch, group.head));
+            self.put_head(group.log, seq, &group.head);
+        }
+        let changes: Vec<(Key, Value)> =
+            index.into_iter().map(|(key, value)| (key.into(), value.map(Arc::from))).collect();
+        for (key, value) in &changes {
+            self.put(Arc::clone(key), seq, value.clone());
+        }
+        self.commits.push_back(Commit { seq, size, check, groups, changes });
+        self.bytes += size;
+    }
+
+    fn put_head(&mut self, log: LogId, seq: Seq, head: &LogHead) {
+        let (key, mut room) = (keys::head_of(log), [0; LogHead::LEN_MAX]);
+        let head = head.encode_in(&mut room);
+        let Some((at, value)) = self.index.get_mut(&key[..]) else {
+            self.put(Arc::from(key), seq, Some(Arc::from(head)));
+            return;
+        };
+        *at = seq;
+        let same = value.as_mut().and_then(Arc::get_mut);
+        match same.filter(|same| same.len() == head.len()) {
+            Some(same) => same.copy_from_slice(head),
+            None => *value = Some(Arc::from(head)),
+        }
+    }
+
+    fn put(&mut self, key: Key, seq: Seq, value: Value) {
+        self.index.insert(key, (seq, value));
+    }
+
+    /// Takes in a batch that nobody will apply: it stays, and can be read, for good.
+    pub fn keep(&mut self, batch: CommitBatch) {
+        self.push(batch);
+        self.commits.clear();
+        self.bytes = 0;
+    }
+
+    /// How many commits are held.
+    pub fn commits(&self) -> usize {
+        self.commits.len()
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether everything committed is applied.
+    pub fn is_empty(&self) -> bool {
+        self.commits.is_empty()
+    }
+
+    /// The last commit of a prefix of the tail of about so many bytes and entries of the index; nothing
+    /// where it is empty.
+    pub fn prefix(&self, bytes: usize, entries: usize) -> Option<Seq> {
+        let (mut size, mut changes) = (0, 0);
+        let mut last = None;
+        for commit in &self.commits {
+            size += commit.size;
+            changes += commit.entries();
+            if last.is_some() && changes > entries {
+                break;
+            }
+            last = Some(commit.seq);
+            if size >= bytes {
+                break;
+            }
+        }
+        last
+    }
+
+    /// The check of the frame of a commit that is held; zeros where it is not known.
+    pub fn check_of(&self, seq: Seq) -> [u8; 16] {
+        let at = self.commits.partition_point(|commit| commit.seq < seq);
+        let found = self.commits.get(at).filter(|commit| commit.seq == seq);
+        found.map_or([0; 16], |commit| commit.check)
+    }
+
+    /// Returns the stretch that holds an offset of a log.
+    pub fn stretch(&self, log: LogId, offset: Offset) -> Option<Extent> {
+        let stretches = self.stretches.get(&log)?;
+        let at = stretches.partition_point(|(_, stretch, _)| stretch.end() <= offset);
+        stretches
+            .get(at)
+            .map(|(_, stretch, _)| stretch.clone())
+            .filter(|stretch| stretch.first <= offset)
+    }
+
+    /// Nothing: not here. `Some(None)`: removed.
+    pub fn get(&self, key: &[u8]) -> Option<Option<Vec<u8>>> {
+        let (_, value) = self.index.get(key)?;
+        Some(value.as_deref().map(<[u8]>::to_vec))
+    }
+
+    /// Entries of the index in a range, up to the one of number `limit` that is there, with the removals up
+    /// to it. How many these are, so many more must be asked of what is stored.
+    pub fn scan(
+        &self,
+        from: &[u8],
+        to: &[u8],
+        backwards: bool,
+        limit: usize,
+    ) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
+        if from >= to {
+            return Vec::new();
+        }
+        let range = self.index.range::<[u8], _>((Bound::Included(from), Bound::Excluded(to)));
+        let mut found = Vec::new();
+        let mut left = limit;
+        let mut take = |(key, (_, value)): (&Key, &(Seq, Value))| {
+            if left == 0 {
+                return false;
+            }
+            left -= usize::from(value.is_some());
+            found.push((key.to_vec(), value.as_deref().map(<[u8]>::to_vec)));
+            true
+        };
+        match backwards {
+            true => range.rev().all(&mut take),
+            false => range.into_iter().all(&mut take),
+        };
+        found
+    }
+
+    /// What commits up to `seq` bring: stretches and the head after them by log, and changes of the index
+    /// in the order of commits: of several of one entry the last one counts.
+    pub fn up_to(&self, seq: Seq) -> (Vec<LogRuns>, Vec<IndexPut>) {
+        let mut logs: BTreeMap<LogId, LogRuns> = BTreeMap::new();
+        let mut puts = Vec::new();
+        for commit in self.commits.iter().take_while(|commit| commit.seq <= seq) {
+            for group in &commit.groups {
+                let runs = logs.entry(group.log).or_insert_with(|| LogRuns {
+                    log: group.log,
+                    stretches: Vec::new(),
+                    head: group.head,
+                });
+                runs.head = group.head;
+                // They leave the tail in the order in which they came.
+                let nth = runs.stretches.len();
+                let held = self.stretches.get(&group.log);
+                let stretch = held.and_then(|queue| queue.get(nth));
+                runs.stretches.extend(stretch.map(|(_, stretch, _)| stretch.clone()));
+            }
+            let changes = commit.changes.iter();
+            puts.extend(
+                changes.map(|(key, value)| (key.to_vec(), value.as_deref().map(<[u8]>::to_vec))),
+            );
+        }
+        (logs.into_values().collect(), puts)
+    }
+
+    /// Lets go of what is applied now.
+    pub fn release(&mut self, seq: Seq) {
+        while self.commits.front().is_some_and(|commit| commit.seq <= seq) {
+            let Some(commit) = self.commits.pop_front() else {
+                return;
+            };
+            for group in &commit.groups {
+                if let MapEntry::Occupied(mut queue) = self.stretches.entry(group.log) {
+                    queue.get_mut().pop_front();
+                    if queue.get().is_empty() {
+                        queue.remove();
+                    }
+                }
+                self.forget(&keys::head_of(group.log), commit.seq);
+            }
+            for (key, _) in &commit.changes {
+                self.forget(key, commit.seq);
+            }
+            self.bytes -= commit.size;
+        }
+    }
+
+    /// Lets go of an entry, unless a later commit changed it.
+    fn forget(&mut self, key: &[u8], seq: Seq) {
+        if self.index.get(key).is_some_and(|(at, _)| *at == seq) {
+            self.index.remove(key);
+        }
+    }
+}
+
+/// Merges entries of the tail over stored ones: the tail wins, removals take away.
+pub(crate) fn merge(
+    tail: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+    stored: impl IntoIterator<Item = Entry>,
+    backwards: bool,
+    limit: usize,
+) -> Vec<Entry> {
+    let mut all: BTreeMap<Vec<u8>, Option<Vec<u8>>> =
+        stored.into_iter().map(|(key, value)| (key, Some(value))).collect();
+    all.extend(tail);
+    let kept = all.into_iter().filter_map(|(key, value)| value.map(|value| (key, value)));
+    if backwards {
+        let mut kept: Vec<_> = kept.collect();
+        kept.reverse();
+        kept.truncate(limit);
+        kept
+    } else {
+        kept.take(limit).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(tail: &mut Tail, seq: Seq, value: Option<u8>) {
+        let mut batch = CommitBatch::new(seq);
+        let value = value.map(|byte| vec![byte]);
+        batch.index.push((b"key".to_vec(), value));
+        tail.push(batch);
+    }
+
+    #[test]
+    fn a_round_that_ends_between_two_changes_of_an_entry_gets_the_first_of_them() {
+        let mut tail = Tail::default();
+        change(&mut tail, 1, Some(1));
+        change(&mut tail, 2, Some(2));
+        change(&mut tail, 3, None);
+        let at = |tail: &Tail, seq| {
+            let puts: BTreeMap<_, _> = tail.up_to(seq).1.into_iter().collect();
+            puts.get(b"key".as_slice()).cloned()
+        };
+        assert_eq!(at(&tail, 1), Some(Some(vec![1])));
+        assert_eq!(at(&tail, 2), Some(Some(vec![2])));
+        assert_eq!(at(&tail, 3), Some(None));
+        tail.release(1);
+        assert_eq!(at(&tail, 1), None);
+        assert_eq!(at(&tail, 2), Some(Some(vec![2])));
+        tail.release(3);
+        assert!(tail.is_empty() && at(&tail, 3).is_none());
+        assert!(tail.index.is_empty() && tail.bytes() == 0);
+    }
+
+    /// What a log gives of a range: some of the tail, and of what is stored as many as asked for, and one more
+    /// for each removal.
+    fn first(tail: &Tail, stored: &[u8], backwards: bool, limit: usize) -> Vec<u8> {
+        let waiting = tail.scan(&[0], &[9], backwards, limit);
+        let removals = waiting.iter().filter(|(_, value)| value.is_none()).count();
+        let mut stored = stored.to_vec();
+        if backwards {
+            stored.reverse();
+        }
+        stored.truncate(limit + removals);
+        let stored = stored.into_iter().map(|key| (vec![key], Vec::new()));
+        let merged = merge(waiting, stored, backwards, limit);
+        merged.into_iter().map(|(key, _)| key[0]).collect()
+    }
+
+    #[test]
+    fn the_first_entries_of_a_range_are_the_same_whatever_of_them_is_in_the_tail_or_stored() {
+        const KEYS: u8 = 5;
+        for state in 0..6u32.pow(u32::from(KEYS)) {
+            let of = |key: u8| state / 6u32.pow(u32::from(key)) % 6;
+            let mut tail = Tail::default();
+            let mut batch = CommitBatch::new(1);
+            for key in 0..KEYS {
+                // Not in the tail, there, or removed.
+                match of(key) / 2 {
+                    0 => {}
+                    1 => batch.index.push((vec![key], Some(Vec::new()))),
+                    _ => batch.index.push((vec![key], None)),
+                }
+            }
+            tail.push(batch);
+            let stored: Vec<u8> = (0..KEYS).filter(|key| of(*key) % 2 == 1).collect();
+            let is_there = |key: &u8| match of(*key) / 2 {
+                0 => of(*key) % 2 == 1,
+                change => change == 1,
+            };
+            for limit in [0, 1, 2, 4, usize::from(KEYS)] {
+                let expected: Vec<u8> = (0..KEYS).filter(is_there).take(limit).collect();
+                assert_eq!(first(&tail, &stored, false, limit), expected);
+                let expected: Vec<u8> = (0..KEYS).rev().filter(is_there).take(limit).collect();
+                assert_eq!(first(&tail, &stored, true, limit), expected);
+            }
+        }
+    }
+}

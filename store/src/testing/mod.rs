@@ -1,0 +1,4 @@
+//! Tests that every implementation of a log passes.
+
+// tidy: names the parts
+mod conformance;
