@@ -101,7 +101,7 @@ impl Service {
 #[test]
 fn a_service_gives_freed_memory_back_unless_its_operator_sets_the_allocator() {
     const VARIABLE: &str = "_RJEM_MALLOC_CONF";
-    for (given, settings) in [(None, "narenas:2,"), (Some("narenas:4"), "narenas:4")] {
+    for (given, settings) in [(None, "narenas:1,"), (Some("narenas:4"), "narenas:4")] {
         let place = Place::new();
         let mut command = place.command(["serve", "--listen", "127.0.0.1:0"]);
         if let Some(given) = given {
