@@ -1,4 +1,5 @@
 //! Locks and channels of the scheduler that tries interleavings, shaped as the real ones are.
+#![allow(missing_docs, reason = "the methods of the real ones")]
 
 use std::ops::{Deref, DerefMut};
 use std::sync::PoisonError;
