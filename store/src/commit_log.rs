@@ -27,7 +27,7 @@ pub trait CommitLog: Send + Sync {
     /// Stores a batch: when this returns, it survives power loss. `batch.seq` follows the last
     /// one, and each group follows its log's head; both are asserted, since the committer has
     /// checked them. After an error the outcome is unknown and every later call to append fails
-    /// with `Poisoned` (promise I11), unless [`Log::has_failed`] says otherwise.
+    /// with `Poisoned` (promise I11), unless [`CommitLog::has_failed`] says otherwise.
     fn append(&self, batch: CommitBatch) -> Result<()>;
 
     /// Returns `false` after an append that failed before it wrote anything: nothing of it is
