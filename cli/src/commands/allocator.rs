@@ -10,8 +10,8 @@ use crate::output::note;
 /// The variable that the allocator reads once, before `main`.
 const VARIABLE: &str = "_RJEM_MALLOC_CONF";
 
-/// Freed pages return to the system within 100 ms, and one arena serves all threads: each further one
-/// would keep pages that the others could use. Small pieces come from caches of the threads.
+/// Freed pages return to the system within 100 ms, and one arena serves all threads: each further
+/// one would keep pages that the others could use. Small pieces come from caches of the threads.
 const SETTINGS: &str = "narenas:1,dirty_decay_ms:100,muzzy_decay_ms:0,tcache_max:4096";
 
 /// Starts the same command again in this process, with the allocator's settings. Returns where
