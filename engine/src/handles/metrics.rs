@@ -102,6 +102,8 @@ impl Engine {
     /// assert_eq!(now.events - before.events, 2);
     /// assert_eq!(now.journal_syncs, now.commits, "one sync for each commit");
     /// assert_eq!(now.append_us.count(), now.appends);
+    /// assert_eq!(now.appends_per_commit.quantile(0.5), Some(1), "one append in each");
+    /// assert_eq!(now.appends_per_commit.quantile(1.5), None, "no share of all values");
     /// println!("half of the appends took up to {:?} us", now.append_us.quantile(0.5));
     /// # engine.close()?;
     /// # Ok::<(), milepost::Error>(())

@@ -50,15 +50,6 @@ impl Histogram {
     /// Returns the value that a share of all values, from 0 to 1, is at or below: 0.5 is the
     /// median. It is up to about 3 % too large. `None` if there was no value, or the share is no
     /// share.
-    ///
-    /// ```
-    /// # let engine = milepost::Engine::in_memory(milepost::Options::default())?;
-    /// # engine.start_task("tuning", "ana")?;
-    /// let commits = engine.metrics().appends_per_commit;
-    /// assert_eq!(commits.quantile(0.5), Some(1), "one append in each");
-    /// assert_eq!(commits.quantile(1.5), None);
-    /// # Ok::<(), milepost::Error>(())
-    /// ```
     pub fn quantile(&self, share: f64) -> Option<u64> {
         let bucket = self.buckets.quantile_bucket(share).ok().flatten()?;
         Some(bucket.end().min(self.max))
