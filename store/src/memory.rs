@@ -94,9 +94,9 @@ impl Index for MemoryStore {
         self.get(&keys::head(log))?.map(|bytes| LogHead::decode(&bytes)).transpose()
     }
 
-    fn stretch(&self, log: LogId, offset: Offset) -> Result<Option<Extent>> {
+    fn extent(&self, log: LogId, offset: Offset) -> Result<Option<Extent>> {
         self.check_open()?;
-        Ok(self.tail.read().stretch(log, offset))
+        Ok(self.tail.read().extent(log, offset))
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {

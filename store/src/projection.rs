@@ -28,16 +28,16 @@ pub struct DiskBytes {
     pub total: u64,
 }
 
-/// The readable form of the commits: heads, stretches of records, and the index over them.
+/// The readable form of the commits: heads, extents of records, and the index over them.
 ///
 /// Any thread reads at any time.
 pub trait Index: Send + Sync {
     /// Returns the head of a log; `None` if there is no such log.
     fn head(&self, log: LogId) -> Result<Option<LogHead>>;
 
-    /// A stretch that holds the record at `offset` of `log` itself, ancestors not included; nothing
+    /// An extent that holds the record at `offset` of `log` itself, ancestors not included; nothing
     /// where it has no such record.
-    fn stretch(&self, log: LogId, offset: Offset) -> Result<Option<Extent>>;
+    fn extent(&self, log: LogId, offset: Offset) -> Result<Option<Extent>>;
 
     /// Drops the cache of unpacked blocks: the next read comes from the disk.
     fn forget_unpacked(&self) {}

@@ -14,7 +14,7 @@ use crate::extent::Extent;
 use crate::index::{Entry, IndexPut};
 use crate::index::{LogHead, keys};
 
-/// A stretch, the commit it came with, and its log's head after it.
+/// An extent, the commit it came with, and its log's head after it.
 type Held = (Seq, Extent, LogHead);
 
 /// A key of the index, shared by the map and the commit that changed it.
@@ -27,7 +27,7 @@ type Value = Option<Arc<[u8]>>;
 #[derive(Debug)]
 pub struct LogRuns {
     pub log: LogId,
-    pub stretches: Vec<Extent>,
+    pub extents: Vec<Extent>,
     pub head: LogHead,
 }
 
@@ -54,7 +54,7 @@ impl Commit {
 pub struct Tail {
     /// Oldest first. Taking some in and letting go of some touches no others.
     commits: VecDeque<Commit>,
-    stretches: HashMap<LogId, VecDeque<Held>>,
+    extents: HashMap<LogId, VecDeque<Held>>,
     /// Each entry as of the newest commit that changed it, and that commit.
     index: BTreeMap<Key, (Seq, Value)>,
     bytes: usize,
@@ -68,14 +68,14 @@ impl Tail {
         let size = buf.len() + index.iter().map(|(k, _)| k.len() + 64).sum::<usize>();
         let bytes = Arc::new(buf);
         for group in &groups {
-            let stretch = Extent {
+            let extent = Extent {
                 first: group.first,
                 count: group.count,
                 prev: group.prev,
                 range: group.section.clone(),
                 bytes: Arc::clone(&bytes),
             };
-            self.stretches.entry(group.log).or_default().push_back((seq, stretch, group.head));
+            self.extents.entry(group.log).or_default().push_back((seq, extent, group.head));
             self.put_head(group.log, seq, &group.head);
         }
         let changes: Vec<(Key, Value)> =
@@ -154,14 +154,11 @@ impl Tail {
         found.map_or([0; 16], |commit| commit.check)
     }
 
-    /// Returns the stretch that holds an offset of a log.
-    pub fn stretch(&self, log: LogId, offset: Offset) -> Option<Extent> {
-        let stretches = self.stretches.get(&log)?;
-        let at = stretches.partition_point(|(_, stretch, _)| stretch.end() <= offset);
-        stretches
-            .get(at)
-            .map(|(_, stretch, _)| stretch.clone())
-            .filter(|stretch| stretch.first <= offset)
+    /// Returns the extent that holds an offset of a log.
+    pub fn extent(&self, log: LogId, offset: Offset) -> Option<Extent> {
+        let extents = self.extents.get(&log)?;
+        let at = extents.partition_point(|(_, extent, _)| extent.end() <= offset);
+        extents.get(at).map(|(_, extent, _)| extent.clone()).filter(|extent| extent.first <= offset)
     }
 
     /// Nothing: not here. `Some(None)`: removed.
@@ -200,7 +197,7 @@ impl Tail {
         found
     }
 
-    /// What commits up to `seq` bring: stretches and the head after them by log, and changes of the index
+    /// What commits up to `seq` bring: extents and the head after them by log, and changes of the index
     /// in the order of commits: of several of one entry the last one counts.
     pub fn up_to(&self, seq: Seq) -> (Vec<LogRuns>, Vec<IndexPut>) {
         let mut logs: BTreeMap<LogId, LogRuns> = BTreeMap::new();
@@ -209,15 +206,15 @@ impl Tail {
             for group in &commit.groups {
                 let runs = logs.entry(group.log).or_insert_with(|| LogRuns {
                     log: group.log,
-                    stretches: Vec::new(),
+                    extents: Vec::new(),
                     head: group.head,
                 });
                 runs.head = group.head;
                 // They leave the tail in the order in which they came.
-                let nth = runs.stretches.len();
-                let held = self.stretches.get(&group.log);
-                let stretch = held.and_then(|queue| queue.get(nth));
-                runs.stretches.extend(stretch.map(|(_, stretch, _)| stretch.clone()));
+                let nth = runs.extents.len();
+                let held = self.extents.get(&group.log);
+                let extent = held.and_then(|queue| queue.get(nth));
+                runs.extents.extend(extent.map(|(_, extent, _)| extent.clone()));
             }
             let changes = commit.changes.iter();
             puts.extend(
@@ -234,7 +231,7 @@ impl Tail {
                 return;
             };
             for group in &commit.groups {
-                if let MapEntry::Occupied(mut queue) = self.stretches.entry(group.log) {
+                if let MapEntry::Occupied(mut queue) = self.extents.entry(group.log) {
                     queue.get_mut().pop_front();
                     if queue.get().is_empty() {
                         queue.remove();

@@ -69,8 +69,8 @@ pub struct Metrics {
     /// the call returns, or until a ticket has its result. With repeated ones, and without those
     /// that failed.
     pub append_us: Histogram,
-    /// Duration of writing each commit to the journal and syncing it, with beginning a new segment
-    /// where it has to.
+    /// Duration of writing each commit to the journal and syncing it, including the start of a
+    /// new segment.
     pub commit_us: Histogram,
     /// Duration of each round of the applier.
     pub apply_us: Histogram,

@@ -5,7 +5,7 @@ use milepost_codec::{Error, Hash, LineageId, LogId, LogKind, Offset, Origin, Res
 use crate::history::catalog::Catalog;
 use crate::history::read::Ancestry;
 
-/// The chain hash of a log before `offset`: from the stretch that holds the record before it.
+/// The chain hash of a log before `offset`: from the extent that holds the record before it.
 pub(crate) fn hash_at(
     catalog: &Catalog,
     origin: Origin,
@@ -36,7 +36,7 @@ struct Known {
     ancestry: Ancestry,
 }
 
-/// A log's hashes from the beginning of a stretch on.
+/// A log's hashes from the beginning of an extent on.
 #[derive(Debug)]
 pub(crate) struct Walked {
     id: LogId,
@@ -110,13 +110,13 @@ impl<'a> Hashes<'a> {
         last.ok_or_else(|| no_event(id, before))
     }
 
-    /// Walks through the stretch that holds the record at `until`, as far as behind that.
+    /// Walks through the extent that holds the record at `until`, as far as behind that.
     fn walk(&self, origin: Origin, id: LogId, until: Offset) -> Result<Walked> {
         let (log, chain) = (self.catalog.log(), self.catalog.chain(origin, id));
-        let stretch = log.stretch(id, until)?.ok_or_else(|| no_event(id, until))?;
-        let (first, mut hash) = (stretch.first, stretch.prev);
+        let extent = log.extent(id, until)?.ok_or_else(|| no_event(id, until))?;
+        let (first, mut hash) = (extent.first, extent.prev);
         let (mut at, mut hashes) = (first, vec![hash]);
-        for section in stretch.sections() {
+        for section in extent.sections() {
             let section = section?;
             for (index, record) in (0_u32..).zip(section.iter()) {
                 let record = record?;

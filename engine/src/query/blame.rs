@@ -1,8 +1,8 @@
 //! Which event set a part of the state.
 //!
-//! The history is folded once, a stretch at a time from the newest to the oldest, and of its events only
-//! those whose kind can touch the part. Each stretch begins at the state there, which is made from the
-//! nearest snapshot. Where only the last change is asked for, the walk ends with the stretch that has it.
+//! The history is folded once, an extent at a time from the newest to the oldest, and of its events only
+//! those whose kind can touch the part. Each extent begins at the state there, which is made from the
+//! nearest snapshot. Where only the last change is asked for, the walk ends with the extent that has it.
 
 use std::cell::Cell;
 
@@ -15,7 +15,7 @@ use crate::history::point::Point;
 use crate::history::read::{Ancestry, Events};
 use crate::history::state::{LogChunks, beginning, state_at};
 
-/// How many events the first stretch has. Each one before it has four times as many.
+/// How many events the first extent has. Each one before it has four times as many.
 const STRETCH: Offset = 1024;
 
 /// About the most bytes of memory that a value may take, and all that are answered together.
@@ -60,7 +60,7 @@ impl Engine {
     /// Which event last set, or removed, the part of the run state that a JSON pointer names; with
     /// `history` every one that did. What a lineage inherits from its ancestors counts.
     ///
-    /// Events are read once, back to the change, or with `history` all of them. Each stretch of them costs the
+    /// Events are read once, back to the change, or with `history` all of them. Each extent of them costs the
     /// state at its beginning; there are as many as log4 of the events. A value is compared with the one
     /// before it after each event that can touch it: that takes as long as it is large.
     ///
@@ -134,16 +134,16 @@ impl Search<'_> {
         let (mut found, mut to, mut length) = (Vec::new(), self.point.offset, STRETCH);
         while to > self.begin && (history || found.is_empty()) {
             let from = to.saturating_sub(length).max(self.begin);
-            let mut stretch = self.stretch(from, to, history)?;
-            stretch.reverse();
-            found.append(&mut stretch);
+            let mut extent = self.extent(from, to, history)?;
+            extent.reverse();
+            found.append(&mut extent);
             (to, length) = (from, length.saturating_mul(4));
         }
         Ok(found)
     }
 
-    /// The changes of a stretch, oldest first; without history the last one.
-    fn stretch(&self, from: Offset, to: Offset, history: bool) -> Result<Vec<Blame>> {
+    /// The changes of an extent, oldest first; without history the last one.
+    fn extent(&self, from: Offset, to: Offset, history: bool) -> Result<Vec<Blame>> {
         let (catalog, point) = (&self.engine.inner.catalog, self.point);
         let mut state = self.state(from)?;
         let mut before = self.value(&state)?;

@@ -79,11 +79,11 @@ fn body_of(
     lineage: LineageId,
     offset: Offset,
 ) -> Result<Option<(u16, Hash)>> {
-    let Some(stretch) = catalog.log().stretch(LogId::lineage(task, lineage), offset)? else {
+    let Some(extent) = catalog.log().extent(LogId::lineage(task, lineage), offset)? else {
         return Ok(None);
     };
-    let mut at = stretch.first;
-    for section in stretch.sections() {
+    let mut at = extent.first;
+    for section in extent.sections() {
         let section = section?;
         for (index, record) in (0_u32..).zip(section.iter()) {
             let record = record?;

@@ -82,9 +82,9 @@ impl Index for FailingReads {
         self.read()?;
         self.log.head(log)
     }
-    fn stretch(&self, log: LogId, offset: Offset) -> Result<Option<Extent>> {
+    fn extent(&self, log: LogId, offset: Offset) -> Result<Option<Extent>> {
         self.read()?;
-        self.log.stretch(log, offset)
+        self.log.extent(log, offset)
     }
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
         self.read()?;

@@ -97,7 +97,7 @@ impl Export {
     }
 
     /// Gives a task: itself, then its events in the order of their commits, chunks before what needs them. Of each log one
-    /// stretch is in memory, and one body.
+    /// extent is in memory, and one body.
     ///
     /// # Errors
     ///
@@ -205,7 +205,7 @@ struct Source {
     at: Head,
     end: Head,
     /// What is read of it: where the next section is, and its first offset.
-    stretch: Option<(Extent, usize, Offset)>,
+    extent: Option<(Extent, usize, Offset)>,
     /// What is given next: the commit, and what is live of the section.
     seq: Seq,
     section: Vec<u8>,
@@ -225,7 +225,7 @@ impl Source {
                 (at.next, at.hash) = (parent.offset, parent.hash);
             }
         }
-        Ok(Self { id, chain, begin, at, end, stretch: None, seq: 0, section: Vec::new() })
+        Ok(Self { id, chain, begin, at, end, extent: None, seq: 0, section: Vec::new() })
     }
 
     fn end(&self) -> (LogKind, Head) {
@@ -237,16 +237,16 @@ impl Source {
         let mut read_to = self.at.next;
         while read_to < self.end.next {
             if !self.reads(read_to) {
-                let stretch = catalog.log().stretch(self.id, read_to)?;
-                let stretch = stretch.ok_or_else(|| self.lost(read_to))?;
-                let first = stretch.first;
-                self.stretch = Some((stretch, 0, first));
+                let extent = catalog.log().extent(self.id, read_to)?;
+                let extent = extent.ok_or_else(|| self.lost(read_to))?;
+                let first = extent.first;
+                self.extent = Some((extent, 0, first));
             }
-            let Some((stretch, place, first)) = &mut self.stretch else {
+            let Some((extent, place, first)) = &mut self.extent else {
                 return Err(self.lost(read_to));
             };
-            let range = stretch.range.start + *place..stretch.range.end;
-            let bytes = stretch.bytes.get(range).unwrap_or_default();
+            let range = extent.range.start + *place..extent.range.end;
+            let bytes = extent.bytes.get(range).unwrap_or_default();
             let mut sections = Sections::new(bytes);
             let Some(section) = sections.next().transpose()? else {
                 return Err(self.lost(read_to));
@@ -282,8 +282,8 @@ impl Source {
     /// Whether what is read of it goes on at an offset.
     fn reads(&self, at: Offset) -> bool {
         let here =
-            |(stretch, _, first): &(Extent, usize, Offset)| (*first..stretch.end()).contains(&at);
-        self.stretch.as_ref().is_some_and(here)
+            |(extent, _, first): &(Extent, usize, Offset)| (*first..extent.end()).contains(&at);
+        self.extent.as_ref().is_some_and(here)
     }
 
     /// What was given leads to the head.

@@ -1,6 +1,6 @@
 //! The applier: moves commits from the tail into sled, behind everybody's back.
 //!
-//! A round takes a prefix of the tail, packs each log's stretches into blocks, and writes blocks, heads,
+//! A round takes a prefix of the tail, packs each log's extents into blocks, and writes blocks, heads,
 //! index entries and the applied position in one sled batch. Then the prefix leaves the tail. A
 //! journal segment is archived and let go only when sled holds all of it and has been synced.
 
@@ -127,8 +127,8 @@ pub(crate) fn round(shared: &Inner, until: Seq, processors: usize) -> Result<()>
     };
     for brought in &logs {
         let end = shared.stored_head(brought.log)?.map(|head| head.head.next);
-        let stretches = &brought.stretches;
-        blocks::append(shared, brought.log, end, stretches, processors, &mut puts)?;
+        let extents = &brought.extents;
+        blocks::append(shared, brought.log, end, extents, processors, &mut puts)?;
         // A head of a later commit is still in the tail; sled gets the one as of `until`.
         puts.push((keys::head(brought.log), Some(brought.head.encode())));
     }

@@ -17,14 +17,14 @@ impl Index for LocalStore {
         self.get(&keys::head(log))?.map(|bytes| LogHead::decode(&bytes)).transpose()
     }
 
-    fn stretch(&self, log: LogId, offset: Offset) -> Result<Option<Extent>> {
+    fn extent(&self, log: LogId, offset: Offset) -> Result<Option<Extent>> {
         self.shared.check_open()?;
-        if let Some(stretch) = self.shared.tail.read().stretch(log, offset) {
-            return Ok(Some(stretch));
+        if let Some(extent) = self.shared.tail.read().extent(log, offset) {
+            return Ok(Some(extent));
         }
         let shared = &self.shared;
         let key = shared.key.as_ref();
-        let read = shared.sled(self.kept.stretch(&shared.kv, key, log, offset))?;
+        let read = shared.sled(self.kept.extent(&shared.kv, key, log, offset))?;
         if read.is_none()
             && let Some(head) = shared.sled(shared.stored_head(log))?
             && (head.start..head.head.next).contains(&offset)

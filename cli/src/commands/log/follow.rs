@@ -31,7 +31,7 @@ pub fn run(log: &Log<'_>, entry: &Entry<'_>, out: &mut Out) -> Result<()> {
             Followed::Event(_) => {}
             Followed::Moved(moved) => print_moved(&moved, out)?,
         }
-        // Somebody waits for it.
+        // A reader may wait for it.
         Ok(out.flush()?)
     })
 }

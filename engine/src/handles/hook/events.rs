@@ -115,7 +115,7 @@ impl Teller {
         let mut next = offsets.start;
         let mut unread: Option<(Offset, Error)> = None;
         while next < offsets.end {
-            match self.stretch(log, next..offsets.end, &mut unread) {
+            match self.extent(log, next..offsets.end, &mut unread) {
                 Ok(to) => next = to,
                 // The store is closed, and so this thread's time is over.
                 Err(_) if self.feed.has_ended() => return,
@@ -138,7 +138,7 @@ impl Teller {
     }
 
     /// Tells events until there is one that cannot be read; gives its offset, and else the end.
-    fn stretch(
+    fn extent(
         &mut self,
         log: LogId,
         offsets: Range<Offset>,

@@ -1,4 +1,4 @@
-//! Stretches that are read before they are asked for.
+//! Extents that are read before they are asked for.
 //!
 //! Half of the time that reading takes is finding and unpacking blocks, the other half is decoding events.
 //! Whoever reads on and on gets a thread that does the first half.
@@ -11,10 +11,10 @@ use crossbeam_channel::{Receiver, bounded};
 use milepost_codec::{LogId, Offset, Result};
 use milepost_store::{Extent, Log};
 
-/// So many stretches, one behind the other, make a reader one who reads on. A thread is dearer than a few of them.
+/// So many extents, one behind the other, make a reader one who reads on. A thread is dearer than a few of them.
 const LONG: u32 = 16;
 
-/// So many stretches wait to be asked for, at most.
+/// So many extents wait to be asked for, at most.
 const WAITING: usize = 4;
 
 /// So many threads read ahead in this process, at most: there are no more processors to be used.
@@ -24,16 +24,16 @@ const THREADS_MAX: usize = 4;
 /// What is read ahead for one reader.
 #[derive(Default)]
 pub(super) struct Ahead {
-    /// Where the last stretch ended, and how many followed each other until there.
+    /// Where the last extent ended, and how many followed each other until there.
     end: Offset,
     run: u32,
     reader: Option<Reader>,
 }
 
 impl Ahead {
-    /// The stretch that holds an offset; none behind the end of the log. Nobody will ask for what is at `until` or behind
+    /// The extent that holds an offset; none behind the end of the log. Nobody will ask for what is at `until` or behind
     /// it.
-    pub(super) fn stretch(
+    pub(super) fn extent(
         &mut self,
         log: &Arc<dyn Log>,
         id: LogId,
@@ -49,11 +49,11 @@ impl Ahead {
             // It has come to its end, or there is none.
             None => {
                 self.reader = None;
-                log.stretch(id, at)
+                log.extent(id, at)
             }
         };
-        if let Ok(Some(stretch)) = &read {
-            self.end = stretch.end();
+        if let Ok(Some(extent)) = &read {
+            self.end = extent.end();
             self.run = self.run.saturating_add(1);
             if self.run >= LONG && self.reader.is_none() && self.end < until {
                 self.reader = Reader::begin(log, id, self.end, until);
@@ -68,7 +68,7 @@ impl Ahead {
 /// A thread that reads ahead.
 struct Reader {
     log: Arc<dyn Log>,
-    stretches: Option<Receiver<Result<Option<Extent>>>>,
+    extents: Option<Receiver<Result<Option<Extent>>>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -77,13 +77,13 @@ impl Reader {
     fn begin(log: &Arc<dyn Log>, id: LogId, from: Offset, until: Offset) -> Option<Self> {
         let place = Place::take()?;
         let (owned, log) = (Arc::clone(log), Arc::clone(log));
-        let (sender, stretches) = bounded(WAITING);
+        let (sender, extents) = bounded(WAITING);
         let work = move || {
             let (mut at, _place) = (from, place);
             while at < until {
-                let read = log.stretch(id, at);
+                let read = log.extent(id, at);
                 let end = match &read {
-                    Ok(Some(stretch)) => Some(stretch.end()),
+                    Ok(Some(extent)) => Some(extent.end()),
                     _ => None,
                 };
                 // Nobody reads on where nobody listens, and nothing comes behind an end or an error.
@@ -96,23 +96,23 @@ impl Reader {
         };
         let thread = std::thread::Builder::new().name("milepost-ahead".to_owned());
         let thread = thread.spawn(work).ok()?;
-        Some(Self { log: owned, stretches: Some(stretches), thread: Some(thread) })
+        Some(Self { log: owned, extents: Some(extents), thread: Some(thread) })
     }
 
-    /// The next stretch; none where it has come to its end.
+    /// The next extent; none where it has come to its end.
     fn next(&self) -> Option<Result<Option<Extent>>> {
-        self.stretches.as_ref()?.recv().ok()
+        self.extents.as_ref()?.recv().ok()
     }
 }
 
 impl Drop for Reader {
     fn drop(&mut self) {
         // It may wait for somebody to listen. It has the log, so it does not outlive whoever reads.
-        self.stretches = None;
+        self.extents = None;
         // A child that was forked has no such thread.
         let thread = self.thread.take();
         if let Some(thread) = thread.filter(|_| !self.log.owner().is_elsewhere()) {
-            // A panic there has been told by the panic itself, and no stretch came of it.
+            // A panic there has been told by the panic itself, and no extent came of it.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! The records of one log, one stretch in memory at a time.
+//! The records of one log, one extent in memory at a time.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ pub(crate) struct Cursor<'a> {
     log: &'a Arc<dyn Log>,
     id: LogId,
     next: Offset,
-    stretch: Option<StretchCursor>,
+    extent: Option<StretchCursor>,
 }
 
-/// A place in a stretch.
+/// A place in an extent.
 pub(super) struct StretchCursor {
-    pub(super) stretch: Extent,
-    /// Sections of the stretch that are not begun.
+    pub(super) extent: Extent,
+    /// Sections of the extent that are not begun.
     sections: (usize, usize),
     /// Records of the section that are left, and where they are.
     records: (usize, usize),
@@ -25,14 +25,14 @@ pub(super) struct StretchCursor {
 }
 
 impl StretchCursor {
-    fn new(stretch: Extent) -> Self {
-        let (start, end, at) = (stretch.range.start, stretch.range.end, stretch.first);
-        Self { stretch, sections: (start, end), records: (0, 0), left: 0, at }
+    fn new(extent: Extent) -> Self {
+        let (start, end, at) = (extent.range.start, extent.range.end, extent.first);
+        Self { extent, sections: (start, end), records: (0, 0), left: 0, at }
     }
 
-    /// The next record; nothing at the end of the stretch.
+    /// The next record; nothing at the end of the extent.
     fn next(&mut self) -> Result<Option<(Offset, RecordRef<'_>)>> {
-        let bytes: &[u8] = &self.stretch.bytes;
+        let bytes: &[u8] = &self.extent.bytes;
         let slice = |(from, to): (usize, usize)| bytes.get(from..to).unwrap_or_default();
         while self.left == 0 {
             let mut sections = milepost_codec::Sections::new(slice(self.sections));
@@ -58,7 +58,7 @@ impl StretchCursor {
 
 impl<'a> Cursor<'a> {
     pub(crate) fn new(log: &'a Arc<dyn Log>, id: LogId, from: Offset) -> Self {
-        Self { log, id, next: from, stretch: None }
+        Self { log, id, next: from, extent: None }
     }
 
     /// Makes the record at an offset the next.
@@ -77,13 +77,13 @@ impl<'a> Cursor<'a> {
         take: impl FnOnce(Offset, &RecordRef<'_>) -> Result<T>,
     ) -> Result<Option<T>> {
         let (id, next) = (self.id, self.next);
-        let fetch = |at| self.log.stretch(id, at);
-        step(fetch, &mut self.next, &mut self.stretch, take)
+        let fetch = |at| self.log.extent(id, at);
+        step(fetch, &mut self.next, &mut self.extent, take)
             .map_err(|e| e.at(format!("{id} at offset {next}")))
     }
 }
 
-/// Gives the next record to `take`; nothing at the end of the log. `fetch` gives the stretch that holds an offset.
+/// Gives the next record to `take`; nothing at the end of the log. `fetch` gives the extent that holds an offset.
 pub(super) fn step<T>(
     mut fetch: impl FnMut(Offset) -> Result<Option<Extent>>,
     next: &mut Offset,
@@ -91,16 +91,16 @@ pub(super) fn step<T>(
     take: impl FnOnce(Offset, &RecordRef<'_>) -> Result<T>,
 ) -> Result<Option<T>> {
     loop {
-        if place.as_ref().is_none_or(|place| !(place.at..place.stretch.end()).contains(next)) {
+        if place.as_ref().is_none_or(|place| !(place.at..place.extent.end()).contains(next)) {
             match fetch(*next)? {
-                Some(stretch) => *place = Some(StretchCursor::new(stretch)),
+                Some(extent) => *place = Some(StretchCursor::new(extent)),
                 None => return Ok(None),
             }
         }
-        let Some(stretch) = place.as_mut() else {
+        let Some(extent) = place.as_mut() else {
             return Ok(None);
         };
-        match stretch.next()? {
+        match extent.next()? {
             Some((at, record)) if at == *next => {
                 // Only what was taken is passed: what could not be read is tried again.
                 let taken = take(at, &record)?;
@@ -109,7 +109,7 @@ pub(super) fn step<T>(
             }
             Some(_) => {}
             None => {
-                return Err(Error::corrupt("stretch", format!("offset {next}"), "fewer records"));
+                return Err(Error::corrupt("extent", format!("offset {next}"), "fewer records"));
             }
         }
     }

@@ -1,10 +1,10 @@
-//! Reading events back: through a lineage's ancestors, a few stretches in memory at a time.
+//! Reading events back: through a lineage's ancestors, a few extents in memory at a time.
 //!
 //! ```text
 //! ancestry.rs  which lineage holds an offset
 //! inherited.rs index entries of a lineage and its ancestors
 //! cursor.rs    the records of one log
-//! ahead.rs     stretches read before they are asked for
+//! ahead.rs     extents read before they are asked for
 //! ```
 
 mod ahead;
@@ -213,7 +213,7 @@ impl Events {
         let id = LogId::lineage(self.task, owner);
         let (log, erased, end) = (self.catalog.log(), &self.erased, self.end);
         let ahead = &mut self.ahead;
-        let fetch = |at| ahead.stretch(log, id, at, end);
+        let fetch = |at| ahead.extent(log, id, at, end);
         step(fetch, &mut self.next, &mut self.place, |at, record| {
             event(log, owner, at, record, erased.has(owner, at))
         })

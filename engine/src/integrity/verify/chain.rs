@@ -19,7 +19,7 @@ use super::Fault;
 use super::captures::Named;
 use crate::history::catalog::Catalog;
 
-/// Records of a log, from the first stretch that begins in them to the last.
+/// Records of a log, from the first extent that begins in them to the last.
 pub(super) struct Range<'a> {
     pub(super) catalog: &'a Catalog,
     pub(super) id: LogId,
@@ -37,7 +37,7 @@ pub(super) struct Range<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Ranged {
     pub(super) from: Offset,
-    /// Where its first stretch begins and its last ends; nothing where none begins in it.
+    /// Where its first extent begins and its last ends; nothing where none begins in it.
     pub(super) span: Option<(Head, Head)>,
     pub(super) events: u64,
     pub(super) bytes: u64,
@@ -96,28 +96,28 @@ impl Range<'_> {
         let mut at = self.from;
         let mut verifier: Option<Verifier> = None;
         while at < self.to {
-            let stretch = self.catalog.log().stretch(self.id, at)?;
-            let stretch = stretch.ok_or_else(|| {
+            let extent = self.catalog.log().extent(self.id, at)?;
+            let extent = extent.ok_or_else(|| {
                 Error::corrupt(self.id.to_string(), format!("offset {at}"), "nothing")
             })?;
             let from = match &mut verifier {
                 // One that begins before is the range's before.
-                None if stretch.first < self.from => {
-                    at = stretch.end();
+                None if extent.first < self.from => {
+                    at = extent.end();
                     continue;
                 }
                 None => {
-                    let start = Head { next: stretch.first, hash: stretch.prev };
+                    let start = Head { next: extent.first, hash: extent.prev };
                     ranged.span = Some((start, start));
                     verifier = Some(Verifier::new(chain, start));
                     0
                 }
-                Some(verifier) => self.follow(chain, verifier, &stretch)?,
+                Some(verifier) => self.follow(chain, verifier, &extent)?,
             };
             let Some(verifier) = verifier.as_mut() else {
                 break;
             };
-            self.sections(origin, verifier, &stretch, from, ranged)?;
+            self.sections(origin, verifier, &extent, from, ranged)?;
             ranged.blocks += 1;
             at = verifier.head().next;
             if let Some((_, end)) = &mut ranged.span {
@@ -127,12 +127,12 @@ impl Range<'_> {
         Ok(())
     }
 
-    /// How many sections of a stretch were seen already: the applier may have packed them into one block
+    /// How many sections of an extent were seen already: the applier may have packed them into one block
     /// with what comes next.
-    fn follow(&self, chain: Chain, verifier: &Verifier, stretch: &Extent) -> Result<usize> {
-        let mut skipped = Verifier::new(chain, Head { next: stretch.first, hash: stretch.prev });
+    fn follow(&self, chain: Chain, verifier: &Verifier, extent: &Extent) -> Result<usize> {
+        let mut skipped = Verifier::new(chain, Head { next: extent.first, hash: extent.prev });
         let mut count = 0;
-        for section in stretch.sections() {
+        for section in extent.sections() {
             if skipped.head().next >= verifier.head().next {
                 break;
             }
@@ -150,11 +150,11 @@ impl Range<'_> {
         &self,
         origin: Origin,
         verifier: &mut Verifier,
-        stretch: &Extent,
+        extent: &Extent,
         skip: usize,
         ranged: &mut Ranged,
     ) -> Result<()> {
-        for (n, section) in stretch.sections_and_bytes().enumerate() {
+        for (n, section) in extent.sections_and_bytes().enumerate() {
             let (section, bytes) = section?;
             if n < skip {
                 continue;
@@ -389,8 +389,8 @@ pub(super) fn start_hash(
     // What is left of a lineage that was dropped, or trimmed again, begins where an earlier base was. It
     // is gone for all but the files, and the chain from there to the base is checked.
     if (base.is_some() || entry.dropped) && start > parent.map_or(0, |parent| parent.offset) {
-        let stretch = catalog.log().stretch(id, start)?;
-        return Ok(stretch.map_or_else(|| chain.root(), |stretch| stretch.prev));
+        let extent = catalog.log().extent(id, start)?;
+        return Ok(extent.map_or_else(|| chain.root(), |extent| extent.prev));
     }
     let Some(parent) = parent else {
         return Ok(chain.root());

@@ -30,11 +30,11 @@ pub(super) fn locate(
         };
         let mut at = head.start;
         while at < head.head.next {
-            let Some(stretch) = catalog.log().stretch(*id, at)? else {
+            let Some(extent) = catalog.log().extent(*id, at)? else {
                 break;
             };
-            let mut first = stretch.first;
-            for section in stretch.sections_and_bytes() {
+            let mut first = extent.first;
+            for section in extent.sections_and_bytes() {
                 let (section, bytes) = section?;
                 if section.seq <= until {
                     let hashed = |bytes: &[u8]| (section.seq, blake3::hash(bytes));
@@ -46,7 +46,7 @@ pub(super) fn locate(
                 }
                 first += u64::from(section.count);
             }
-            at = stretch.end();
+            at = extent.end();
         }
         let first = mine.iter().chain(&theirs).filter_map(|(offset, found)| {
             let same = mine.get(offset) == theirs.get(offset);

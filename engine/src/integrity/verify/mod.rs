@@ -401,7 +401,7 @@ impl<'a> Verification<'a> {
         let mut at = Head { next: head.start, hash };
         let mut bytes = 0;
         for one in ranged.values() {
-            // A range in which no stretch begins has nothing of its own.
+            // A range in which no extent begins has nothing of its own.
             let Some((start, end)) = one.span else {
                 continue;
             };

@@ -2,7 +2,7 @@
 
 use milepost_store::Fault;
 
-/// What a verification saw.
+/// Counts and faults of a verification.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifyReport {
@@ -18,7 +18,7 @@ pub struct VerifyReport {
     pub checkpoints: u64,
     /// Captured workspaces of which everything was looked for that they need.
     pub captures: u64,
-    /// Stretches of events whose block was checked.
+    /// Extents of events whose block was checked.
     pub blocks: u64,
     /// Entries of the index that follow from events, each compared.
     pub entries: u64,

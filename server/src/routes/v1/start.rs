@@ -81,11 +81,11 @@ async fn start(
                 ));
             }
             let task = by.during(|| view.start_task(&given.id, &user, given.initial))?;
-            let form = TaskForm::from(task.info()?);
+            // Before the task is read: it is there, whichever read fails.
             if let Some(counted) = counted.filter(|_| is_new) {
                 counted.keep();
             }
-            Ok(form)
+            Ok(TaskForm::from(task.info()?))
         })
         .await?;
     Ok((StatusCode::CREATED, [(header::LOCATION, at)], Json(form)))

@@ -11,7 +11,7 @@ use crate::local::index::kv::{Kv, VALUE_MAX};
 use crate::local::inner::Inner;
 use crate::sync::Mutex;
 
-/// A new stretch is packed into the last block where that has at most this many bytes: a lineage that
+/// A new extent is packed into the last block where that has at most this many bytes: a lineage that
 /// is written to now and then is packed anew a few times, not at every round, and never much of it.
 const FILL_BELOW: usize = 8 << 10;
 
@@ -25,8 +25,8 @@ const KEPT_BYTES: usize = 256 << 10;
 pub(crate) struct BlockCache(Mutex<VecDeque<(u64, LogId, Extent)>>);
 
 impl BlockCache {
-    /// The stretch that holds `offset`, unpacked now or before; nothing where there is none.
-    pub(crate) fn stretch(
+    /// The extent that holds `offset`, unpacked now or before; nothing where there is none.
+    pub(crate) fn extent(
         &self,
         kv: &Kv,
         key: Option<&StoreKey>,
@@ -37,23 +37,23 @@ impl BlockCache {
         {
             let mut kept = self.0.lock();
             kept.retain(|(at, _, _)| *at == packed);
-            let holds = |(_, id, stretch): &&(u64, LogId, Extent)| {
-                *id == log && (stretch.first..stretch.end()).contains(&offset)
+            let holds = |(_, id, extent): &&(u64, LogId, Extent)| {
+                *id == log && (extent.first..extent.end()).contains(&offset)
             };
-            if let Some((_, _, stretch)) = kept.iter().find(holds) {
-                return Ok(Some(stretch.clone()));
+            if let Some((_, _, extent)) = kept.iter().find(holds) {
+                return Ok(Some(extent.clone()));
             }
         }
         let Some((block, _)) = read(kv, key, log, offset)? else {
             return Ok(None);
         };
-        let stretch = Extent::from(block);
-        if stretch.bytes.len() <= KEPT_BYTES && kv.packed() == packed {
+        let extent = Extent::from(block);
+        if extent.bytes.len() <= KEPT_BYTES && kv.packed() == packed {
             let mut kept = self.0.lock();
             kept.truncate(KEPT - 1);
-            kept.push_front((packed, log, stretch.clone()));
+            kept.push_front((packed, log, extent.clone()));
         }
-        Ok(Some(stretch))
+        Ok(Some(extent))
     }
 
     /// Lets go of all of them.
@@ -102,17 +102,17 @@ fn read_once(
     Ok((block.end() > offset).then_some((block, part + 1)))
 }
 
-/// The changes that add stretches to a log whose sled part ends at `end`. Blocks are packed on so many
+/// The changes that add extents to a log whose sled part ends at `end`. Blocks are packed on so many
 /// processors.
 pub(crate) fn append(
     shared: &Inner,
     log: LogId,
     end: Option<Offset>,
-    stretches: &[Extent],
+    extents: &[Extent],
     processors: usize,
     puts: &mut Vec<IndexPut>,
 ) -> Result<()> {
-    let Some(front) = stretches.first() else {
+    let Some(front) = extents.first() else {
         return Ok(());
     };
     let last = match end.filter(|end| *end == front.first).and_then(|end| end.checked_sub(1)) {
@@ -127,9 +127,9 @@ pub(crate) fn append(
         }
         _ => BlockBuilder::at(front.first, front.prev),
     };
-    for stretch in stretches {
-        for section in stretch.sections() {
-            builder.push(&section?, stretch.prev);
+    for extent in extents {
+        for section in extent.sections() {
+            builder.push(&section?, extent.prev);
         }
     }
     let blocks = builder.finish();
@@ -196,8 +196,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let kv = Kv::open(&dir.path().join("sled"), 1 << 20, SEGMENT).unwrap();
         let kept = BlockCache::default();
-        let read = || kept.stretch(&kv, None, log(), 0).unwrap().unwrap().bytes;
-        assert!(kept.stretch(&kv, None, log(), 0).unwrap().is_none());
+        let read = || kept.extent(&kv, None, log(), 0).unwrap().unwrap().bytes;
+        assert!(kept.extent(&kv, None, log(), 0).unwrap().is_none());
         put(&kv, b"one");
         let first = read();
         assert!(Arc::ptr_eq(&first, &read()), "it is kept");
@@ -207,6 +207,6 @@ mod tests {
         kept.forget();
         assert!(!Arc::ptr_eq(&second, &read()));
         kv.apply(vec![(keys::block(log(), 0, 0), None)]).unwrap();
-        assert!(kept.stretch(&kv, None, log(), 0).unwrap().is_none());
+        assert!(kept.extent(&kv, None, log(), 0).unwrap().is_none());
     }
 }

@@ -138,13 +138,13 @@ fn names(range: std::ops::Range<u64>, len: usize) -> Vec<String> {
     range.map(|n| format!("{n} {}", "x".repeat(len))).collect()
 }
 
-/// All texts of the store's log, read stretch by stretch.
+/// All texts of the store's log, read extent by extent.
 fn texts(log: &dyn Log) -> Vec<String> {
     let (mut found, mut next) = (Vec::new(), 0);
-    while let Some(stretch) = log.stretch(LOG, next).unwrap() {
-        assert!((stretch.first..stretch.end()).contains(&next), "the stretch holds it");
-        let mut at = stretch.first;
-        for section in stretch.sections() {
+    while let Some(extent) = log.extent(LOG, next).unwrap() {
+        assert!((extent.first..extent.end()).contains(&next), "the extent holds it");
+        let mut at = extent.first;
+        for section in extent.sections() {
             for record in section.unwrap().iter() {
                 let record = record.unwrap();
                 let kind = record.header().unwrap().kind;
@@ -158,7 +158,7 @@ fn texts(log: &dyn Log) -> Vec<String> {
                 at += 1;
             }
         }
-        assert_eq!(at, stretch.end(), "as many as it says");
+        assert_eq!(at, extent.end(), "as many as it says");
         next = at;
     }
     found
@@ -183,14 +183,14 @@ fn what_was_appended_is_read_back_in_order() {
         assert_eq!(head.head.next, all.len() as u64);
         assert_eq!(texts(&*subject.log), all);
         for offset in 0..head.head.next {
-            let stretch = subject.log.stretch(LOG, offset).unwrap().unwrap();
-            assert!((stretch.first..stretch.end()).contains(&offset));
+            let extent = subject.log.extent(LOG, offset).unwrap().unwrap();
+            assert!((extent.first..extent.end()).contains(&offset));
         }
         for offset in [head.head.next, head.head.next + 1, u64::MAX] {
-            assert!(subject.log.stretch(LOG, offset).unwrap().is_none());
+            assert!(subject.log.extent(LOG, offset).unwrap().is_none());
         }
         let other = LogId::lineage(TaskNo(7), LineageId(0));
-        assert!(subject.log.stretch(other, 0).unwrap().is_none());
+        assert!(subject.log.extent(other, 0).unwrap().is_none());
         assert!(subject.log.head(other).unwrap().is_none());
     });
 }
@@ -313,7 +313,7 @@ fn a_log_that_is_closed_is_unavailable() {
         let kinds = [
             log.append(late).unwrap_err().kind(),
             log.head(LOG).unwrap_err().kind(),
-            log.stretch(LOG, 0).unwrap_err().kind(),
+            log.extent(LOG, 0).unwrap_err().kind(),
             log.get(&key(1)).unwrap_err().kind(),
             log.scan(&key(0), &key(9), false, 1).unwrap_err().kind(),
             log.put_note(key(2), vec![1]).unwrap_err().kind(),
