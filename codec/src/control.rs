@@ -12,7 +12,7 @@ use crate::id::{
 };
 use crate::json::Json;
 
-body::form::bodies! {
+body::macros::bodies! {
     /// What an event of a control log says. The first three, and the last, stand in the store's.
     Control, "control event" {
         /// The store's first event.
@@ -66,10 +66,10 @@ impl Control {
     ///
     /// `Invalid` where the text is none of a known kind, or has fields that the kind does not.
     pub fn from_json(text: &str) -> Result<Self> {
-        let kind = body::form::kind_of(&body::form::fields(text)?)?;
+        let kind = body::macros::kind_of(&body::macros::fields(text)?)?;
         match Self::known_from_json(&kind, text) {
             Some((control, ignored)) => {
-                body::form::refuse_unknown(&kind, &ignored.fields).and(control)
+                body::macros::refuse_unknown(&kind, &ignored.fields).and(control)
             }
             None => Err(Error::invalid(format!("there is no control event `{kind}`"))),
         }
@@ -286,7 +286,7 @@ pub struct RestorePart {
     /// What it wants to know of it again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<Json>,
-    /// What it will do: of a workspace a [`RestorePlan`](crate::RestorePlan).
+    /// What it will do: of a workspace a [`RestoreIntent`](crate::RestorePlan).
     pub plan: ChunkList,
     /// Chunks that have to stay until it has ended, with all that they name: what was there, and what
     /// is to come.

@@ -7,10 +7,10 @@
 //! 20  length    u32, of the payload
 //! 24  seq       u64, the number of the commit in the store
 //! 32  epoch     u64, of the segment's use: frames a recycled file still holds have another
-//! 40  flags     u32: 1 = the store was closed cleanly after this frame, which has no groups
+//! 40  flags     u32: 1 = the store was closed cleanly after this frame, which has no log batches
 //! 44  zero      u32
 //! 48  prev      16 bytes, the check of the frame before, in whatever segment
-//! 64  payload   groups, group.rs
+//! 64  payload   log batches, log_batch.rs
 //! ```
 //!
 //! Numbers are little-endian. A frame begins at a multiple of 8 in its segment.

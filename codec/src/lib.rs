@@ -5,13 +5,13 @@
 //! pin them.
 //!
 //! ```text
-//! event     header + body                       header.rs  body.rs  control.rs
+//! event     header + body                       header.rs  body/  control.rs
 //! record    one event as bytes                  record.rs
 //! section   records of one append, one seed     section.rs
-//! group     a section placed in a log           group.rs
-//! frame     groups committed by one sync        frame.rs    segment.rs (a file of frames)
+//! log batch a section placed in a log           log_batch.rs
+//! frame     log batches committed by one sync   frame.rs    segment.rs (a file of frames)
 //! archive   finished segments, compressed       archive.rs
-//! acked     what was acknowledged last           acked.rs
+//! watermark the newest acknowledged commit      watermark.rs
 //! block     sections of one log, compressed     block.rs
 //! chunk     a content-addressed piece           chunk.rs    snapshot.rs  base.rs
 //!           several, compressed together        chunk_group.rs
@@ -31,7 +31,6 @@
 //! # Ok::<(), milepost_codec::Error>(())
 //! ```
 
-mod acked;
 mod archive;
 mod base;
 mod block;
@@ -45,20 +44,22 @@ mod control;
 mod error;
 mod float;
 mod frame;
-mod group;
 mod header;
 mod id;
 mod json;
 mod key;
 mod limits;
+mod log_batch;
 mod record;
 mod section;
 mod segment;
 mod snapshot;
 mod tree;
+mod watermark;
 mod wire;
 
-pub use acked::Acked;
+pub use crate::log_batch::{LogBatchRef, LogBatches, begin_log_batch};
+pub use crate::watermark::AckWatermark;
 pub use archive::{ARCHIVE_BLOCK_RAW_MAX, ArchiveBlock, ArchiveHeader};
 pub use base::{Base, BaseKey, ReducerState};
 pub use block::{BLOCK_RAW_MAX, BLOCK_RAW_TARGET, Block, BlockBuilder, SECTION_RAW_TARGET};
@@ -81,7 +82,6 @@ pub use control::{
 pub use error::{Detail, Error, ErrorKind, Result};
 pub use float::Float;
 pub use frame::{FRAME_HEADER_LEN, FRAME_PAYLOAD_MAX, FrameHeader, seal_frame};
-pub use group::{GroupRef, Groups, begin_group};
 pub use header::Header;
 pub use id::{
     CheckpointId, ChunkId, Epoch, Hash, Head, LineageId, LogId, LogKind, Offset, Origin, RestoreId,
@@ -95,8 +95,8 @@ pub use section::{Salts, SectionRef, Sections};
 pub use segment::{SEGMENT_HEADER_LEN, SegmentHeader};
 pub use snapshot::{Piece, Snapshot};
 pub use tree::{
-    Action, Capture, DIRECTORY_WHOLE_MAX, Entry, EntryKind, Expect, FileList, FilePart, Item, Leaf,
-    Name, Node, PathBytes, RestorePlan, Skip, SkipReason, TreePath, Verb, cut_directory,
-    encode_directory, encode_file, printable,
+    Action, ActionKind, Capture, DIRECTORY_WHOLE_MAX, Entry, EntryKind, FileList, FilePart, Item,
+    Leaf, Name, Node, NodeKind, PathBytes, RestoreIntent, Skip, SkipReason, TreePath,
+    cut_directory, encode_directory, encode_file, printable,
 };
 pub use wire::{FORMAT_VERSION, Reader, put_varint};

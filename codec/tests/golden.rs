@@ -12,9 +12,9 @@ use std::path::Path;
 
 use data_encoding::HEXLOWER;
 use milepost_codec::{
-    Acked, ArchiveBlock, ArchiveHeader, Base, BaseKey, Block, Body, Chain, ChunkEntry, ChunkGroup,
-    ChunkList, Control, FrameHeader, Groups, Hash, Header, Node, Origin, Piece, Records,
-    RestorePlan, SEGMENT_HEADER_LEN, Sections, SegmentHeader, Skip, Snapshot, StoreKey,
+    AckWatermark, ArchiveBlock, ArchiveHeader, Base, BaseKey, Block, Body, Chain, ChunkEntry,
+    ChunkGroup, ChunkList, Control, FrameHeader, Hash, Header, LogBatches, Node, Origin, Piece,
+    Records, RestoreIntent, SEGMENT_HEADER_LEN, Sections, SegmentHeader, Skip, Snapshot, StoreKey,
 };
 
 /// Compares named bytes with `golden/NAME.hex`, in which each stands on a line of its own.
@@ -129,7 +129,7 @@ fn sections_and_groups_are_stored_as_ever() {
 
     let mut cases = Vec::new();
     for (name, log, first, bytes) in samples::groups() {
-        let group = Groups::new(&bytes).next().unwrap().unwrap();
+        let group = LogBatches::new(&bytes).next().unwrap().unwrap();
         assert_eq!((group.log, group.first, group.section.count), (log, first, 3));
         cases.push((name.to_owned(), bytes));
     }
@@ -252,9 +252,9 @@ fn snapshots_and_bases_are_stored_as_ever() {
 
 #[test]
 fn the_acknowledged_commit_is_stored_as_ever() {
-    let acked = Acked { store: samples::segment().store, seq: 12 };
+    let acked = AckWatermark { store: samples::segment().store, seq: 12 };
     let bytes = acked.encode();
-    assert_eq!(Acked::decode(&bytes).unwrap(), acked);
+    assert_eq!(AckWatermark::decode(&bytes).unwrap(), acked);
     let cases = [("commit 12".to_owned(), bytes.to_vec())];
     golden("acked", "acknowledged commits", &cases);
 }
@@ -306,7 +306,7 @@ fn trees_are_stored_as_ever() {
     }
     let mut cases = named(&nodes, Node::encode);
     let plan = samples::plan();
-    assert_eq!(RestorePlan::decode(&plan.encode()).unwrap(), plan);
+    assert_eq!(RestoreIntent::decode(&plan.encode()).unwrap(), plan);
     cases.push(("restore plan".to_owned(), plan.encode()));
     let skips = samples::skips();
     assert_eq!(Skip::decode_list(&skips).filter_map(Result::ok).count(), 4);

@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use arbitrary::config;
 use decoders::{DECODERS, Decoder, samples_of};
-use milepost_codec::{Body, ErrorKind, Expect, Node, Result, put_varint};
+use milepost_codec::{Body, ErrorKind, Node, NodeKind, Result, put_varint};
 use peak_alloc::PeakAlloc;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -235,22 +235,22 @@ fn a_node_of_a_later_version_is_unsupported_and_one_that_is_another_is_corrupt()
         }
         let bytes = node.encode();
         let fits: Vec<_> = [
-            Expect::Capture,
-            Expect::Tree,
-            Expect::Leaf,
-            Expect::List,
-            Expect::Part,
-            Expect::Content,
+            NodeKind::Capture,
+            NodeKind::Tree,
+            NodeKind::Leaf,
+            NodeKind::List,
+            NodeKind::Part,
+            NodeKind::Content,
         ]
         .into_iter()
         .filter(|expect| Node::decode_as(&bytes, *expect).is_ok())
         .collect();
-        let expected: &[Expect] = match name {
-            "capture" | "capture, of nothing" => &[Expect::Capture],
-            "directory" => &[Expect::Tree, Expect::Leaf],
-            "directory, empty" | "leaves" => &[Expect::Tree],
-            "file" => &[Expect::List, Expect::Part],
-            "long file" => &[Expect::List],
+        let expected: &[NodeKind] = match name {
+            "capture" | "capture, of nothing" => &[NodeKind::Capture],
+            "directory" => &[NodeKind::Tree, NodeKind::Leaf],
+            "directory, empty" | "leaves" => &[NodeKind::Tree],
+            "file" => &[NodeKind::List, NodeKind::Part],
+            "long file" => &[NodeKind::List],
             _ => &[],
         };
         assert_eq!(fits, expected, "{name}");

@@ -9,9 +9,9 @@ mod arbitrary;
 use arbitrary::config;
 use milepost_codec::{
     ArchiveBlock, Base, BaseKey, Block, BlockBuilder, Body, ChunkEntry, ChunkGroup, ChunkList,
-    Control, FRAME_HEADER_LEN, FrameHeader, Groups, Header, Node, Piece, RecordRef, Records,
-    RestorePlan, Sections, SegmentHeader, Skip, Snapshot, StoreId, begin_group, encode_record,
-    seal_frame,
+    Control, FRAME_HEADER_LEN, FrameHeader, Header, LogBatches, Node, Piece, RecordRef, Records,
+    RestoreIntent, Sections, SegmentHeader, Skip, Snapshot, StoreId, begin_log_batch,
+    encode_record, seal_frame,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -114,7 +114,7 @@ proptest! {
     ) {
         let mut frame = vec![0xFF; FRAME_HEADER_LEN];
         for (log, first, section) in &groups {
-            begin_group(&mut frame, *log, *first);
+            begin_log_batch(&mut frame, *log, *first);
             section.as_ref().encode(&mut frame);
         }
         let check = seal_frame(&mut frame, seq, epoch, closed, &prev, None);
@@ -125,7 +125,7 @@ proptest! {
         prop_assert_eq!((header.seq, header.epoch, header.closed), (seq, epoch, closed));
         prop_assert_eq!((header.prev, header.check), (prev, check));
         prop_assert_eq!(header.stride(), len as u64);
-        let read: Vec<_> = Groups::new(payload).map(Result::unwrap).collect();
+        let read: Vec<_> = LogBatches::new(payload).map(Result::unwrap).collect();
         prop_assert_eq!(read.len(), groups.len());
         for (read, (log, first, section)) in read.iter().zip(&groups) {
             prop_assert_eq!((read.log, read.first, read.section), (*log, *first, section.as_ref()));
@@ -252,7 +252,7 @@ proptest! {
         plan in arbitrary::trees::plan(),
     ) {
         prop_assert_eq!(Node::decode(&node.encode()).unwrap(), node);
-        prop_assert_eq!(RestorePlan::decode(&plan.encode()).unwrap(), plan);
+        prop_assert_eq!(RestoreIntent::decode(&plan.encode()).unwrap(), plan);
         let mut bytes = Vec::new();
         skips.iter().for_each(|skip| skip.encode(&mut bytes));
         let read: Vec<_> = Skip::decode_list(&bytes).map(Result::unwrap).collect();

@@ -10,7 +10,7 @@ use milepost_codec::{
     LogId, LogKind, Lost, Offset, Result, TaskNo,
 };
 use milepost_store::files;
-use milepost_store::index::keys::{self, Kind};
+use milepost_store::index::keys::{self, KeyKind};
 use milepost_store::local::{LostRange, Salvaged, salvage_store, with_lock_unwritten};
 use milepost_store::open_report::{Finding, Outcome};
 use milepost_store::{Fault, Remedy};
@@ -290,7 +290,7 @@ impl Engine {
     /// is left, and writes down what is lost.
     fn reattach(&self, lost: &[LostRange]) -> Result<()> {
         let inner = &self.inner;
-        let prefix = keys::all(Kind::Task);
+        let prefix = keys::all(KeyKind::Task);
         let log = inner.catalog.log();
         for (key, _) in log.scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)? {
             let task = TaskNo(keys::first_u64(&key));
@@ -322,7 +322,7 @@ impl Engine {
 
     fn registrations(&self, task: TaskNo) -> Result<Vec<Control>> {
         let inner = &self.inner;
-        let prefix = keys::of_task(Kind::Head, task);
+        let prefix = keys::of_task(KeyKind::Head, task);
         let mut controls = Vec::new();
         let mut newest = None;
         let heads =

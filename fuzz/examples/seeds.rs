@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use milepost::{Append, Engine, Mark, Options};
 use milepost_codec::{
-    ARCHIVE_BLOCK_RAW_MAX, Acked, ArchiveBlock, ArchiveHeader, FRAME_HEADER_LEN, FrameHeader,
-    SEGMENT_HEADER_LEN, SegmentHeader, StoreId,
+    ARCHIVE_BLOCK_RAW_MAX, AckWatermark, ArchiveBlock, ArchiveHeader, FRAME_HEADER_LEN,
+    FrameHeader, SEGMENT_HEADER_LEN, SegmentHeader, StoreId,
 };
 use milepost_fuzz::selectors::{BLOCKS, LISTS, PLAIN, TREES, body_selector, control_selector};
 use milepost_tests::bodies::{body, bytes};
@@ -86,7 +86,7 @@ impl Seeds {
                 }
             }
         }
-        let acked = Acked { store: samples::STORE, seq: 12 };
+        let acked = AckWatermark { store: samples::STORE, seq: 12 };
         self.put("acked", "as written", &[0], &acked.encode());
         self.put("acked", "another", &[0x80], &[0xff; 64]);
     }

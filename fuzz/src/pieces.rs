@@ -1,9 +1,9 @@
 //! What carries a check of its own, and the lists that stand in chunks.
 
 use milepost_codec::{
-    ARCHIVE_BLOCK_RAW_MAX, Acked, ArchiveBlock, ArchiveHeader, BLOCK_RAW_MAX, Base, BaseKey, Block,
-    CHUNK_RAW_MAX, ChunkEntry, ChunkList, Error, FrameHeader, Groups, LineageId, LogId, LogKind,
-    Piece, Result, SegmentHeader, Snapshot, TaskNo,
+    ARCHIVE_BLOCK_RAW_MAX, AckWatermark, ArchiveBlock, ArchiveHeader, BLOCK_RAW_MAX, Base, BaseKey,
+    Block, CHUNK_RAW_MAX, ChunkEntry, ChunkList, Error, FrameHeader, LineageId, LogBatches, LogId,
+    LogKind, Piece, Result, SegmentHeader, Snapshot, TaskNo,
 };
 
 use crate::bounds::{bounded, told};
@@ -85,7 +85,7 @@ fn read_frame(bytes: &[u8]) -> Result<()> {
     FrameHeader::looks_like(bytes, 12);
     let (header, payload) = FrameHeader::read(bytes, None)?;
     assert!(header.stride() >= payload.len() as u64);
-    for group in Groups::new(payload) {
+    for group in LogBatches::new(payload) {
         walk_section(&group?.section)?;
     }
     Ok(())
@@ -134,8 +134,8 @@ pub fn acked(bytes: &[u8]) {
     if selector & 0x80 != 0 {
         checks::acked(&mut own);
     }
-    match bounded("acked", own.len(), 0, || Acked::decode(&own)) {
-        Ok(acked) => assert_eq!(Acked::decode(&acked.encode()).ok(), Some(acked)),
+    match bounded("acked", own.len(), 0, || AckWatermark::decode(&own)) {
+        Ok(acked) => assert_eq!(AckWatermark::decode(&acked.encode()).ok(), Some(acked)),
         Err(error) => told("acked", &error),
     }
 }

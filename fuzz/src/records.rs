@@ -2,7 +2,7 @@
 //! something larger, and is still decoded with care.
 
 use milepost_codec::{
-    Body, BodyForm, ChunkList, Control, Groups, Header, Records, Result, SectionRef, Sections,
+    Body, BodyForm, ChunkList, Control, Header, LogBatches, Records, Result, SectionRef, Sections,
 };
 
 use crate::bounds::{bounded, told};
@@ -32,7 +32,7 @@ pub fn records(bytes: &[u8]) {
         0 => read_header(rest),
         1 => walk_records(Records::new(rest)),
         2 => Sections::new(rest).try_for_each(|section| walk_section(&section?)),
-        3 => Groups::new(rest).try_for_each(|group| {
+        3 => LogBatches::new(rest).try_for_each(|group| {
             let group = group?;
             assert!(group.span.0 <= group.span.1 && group.span.1 <= rest.len());
             walk_section(&group.section)

@@ -1,7 +1,7 @@
 //! What captures are made of, and the groups that small chunks stand in.
 
 use milepost_codec::{
-    CHUNK_RAW_MAX, ChunkEntry, ChunkGroup, Expect, Name, Node, PathBytes, RestorePlan, Result,
+    CHUNK_RAW_MAX, ChunkEntry, ChunkGroup, Name, Node, NodeKind, PathBytes, RestoreIntent, Result,
     Skip, TreePath,
 };
 
@@ -35,7 +35,7 @@ fn read_node(bytes: &[u8]) -> Result<()> {
     node.names(&mut |_, expect| {
         named += 1;
         assert!(
-            expect != Expect::Leaf || matches!(node, Node::Leaves(_)),
+            expect != NodeKind::Leaf || matches!(node, Node::Leaves(_)),
             "only leaves name leaves"
         );
     });
@@ -63,7 +63,7 @@ fn read_skips(bytes: &[u8]) -> Result<()> {
 }
 
 fn read_plan(bytes: &[u8]) -> Result<()> {
-    let plan = RestorePlan::decode(bytes)?;
+    let plan = RestoreIntent::decode(bytes)?;
     assert_eq!(plan.encode(), bytes);
     for action in &plan.actions {
         assert!(TreePath::new(action.path.as_bytes()).is_ok());

@@ -4,7 +4,7 @@
 use milepost_codec::{Error, Result};
 
 use crate::index::keys;
-use crate::index::keys::Kind;
+use crate::index::keys::KeyKind;
 
 /// A sum over entries that does not depend on their order, so that it can be kept as they come
 /// and go. It finds accidents; edits are found by the chains.
@@ -84,8 +84,8 @@ impl DigestPart {
     /// The part that an entry belongs to; none where no record accounts for it.
     fn of(key: &[u8]) -> Option<Self> {
         keys::is_counted(key).then(|| match key.first() {
-            Some(kind) if *kind == Kind::Block as u8 => Self::Blocks,
-            Some(kind) if *kind == Kind::Key as u8 => Self::Keys,
+            Some(kind) if *kind == KeyKind::Block as u8 => Self::Blocks,
+            Some(kind) if *kind == KeyKind::Key as u8 => Self::Keys,
             _ => Self::Index,
         })
     }

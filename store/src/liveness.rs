@@ -5,17 +5,17 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use milepost_codec::{
-    BodyForm, Control, Error, FRAME_PAYLOAD_MAX, GroupRef, Groups, Head, LogId, LogKind, Offset,
-    Result, SECTION_RAW_TARGET, Salts, SectionRef, TaskNo,
+    BodyForm, Control, Error, FRAME_PAYLOAD_MAX, Head, LogBatchRef, LogBatches, LogId, LogKind,
+    Offset, Result, SECTION_RAW_TARGET, Salts, SectionRef, TaskNo,
 };
 
 use crate::index::keys;
-use crate::index::keys::Kind;
+use crate::index::keys::KeyKind;
 use crate::index::{BaseEntry, LineageEntry, Scan, TaskEntry, walk};
 
 /// What retention let go of.
 #[derive(Debug, Default)]
-pub struct Live {
+pub struct Liveness {
     /// Tasks that were deleted.
     deleted: HashSet<TaskNo>,
     /// Those of them that were given up before they were there.
@@ -39,21 +39,21 @@ pub enum LiveSection {
     Other(Offset, Vec<u8>),
 }
 
-impl Live {
+impl Liveness {
     /// Reads it from the index, by a function that scans it.
     pub fn scanned(scan: &Scan<'_>) -> Result<Self> {
         let mut live = Self::default();
-        for kind in [Kind::Task, Kind::Lineage, Kind::Base, Kind::Erased] {
+        for kind in [KeyKind::Task, KeyKind::Lineage, KeyKind::Base, KeyKind::Erased] {
             let take = &mut |key: &[u8], value: &[u8]| live.take_entry(kind, key, value);
             walk(&keys::all(kind), scan, take)?;
         }
         Ok(live)
     }
 
-    fn take_entry(&mut self, kind: Kind, key: &[u8], value: &[u8]) -> Result<()> {
+    fn take_entry(&mut self, kind: KeyKind, key: &[u8], value: &[u8]) -> Result<()> {
         let log = keys::log_of(key);
         match kind {
-            Kind::Task => {
+            KeyKind::Task => {
                 let entry = TaskEntry::decode(value)?;
                 // What is being imported is not seen, and is not gone.
                 let task = TaskNo(keys::first_u64(key));
@@ -64,13 +64,13 @@ impl Live {
                     self.delete(task, entry.opened);
                 }
             }
-            Kind::Lineage if LineageEntry::decode(value)?.dropped => {
+            KeyKind::Lineage if LineageEntry::decode(value)?.dropped => {
                 self.dropped.insert(log);
             }
-            Kind::Base => {
+            KeyKind::Base => {
                 self.bases.insert(log, BaseEntry::decode(value)?.head);
             }
-            Kind::Erased => {
+            KeyKind::Erased => {
                 let offset = keys::tail_u64(key);
                 self.erased.entry(log).or_default().insert(offset);
             }
@@ -86,7 +86,7 @@ impl Live {
 
     /// Takes what the control logs say in a frame. All frames have to be shown before it is asked.
     pub fn take_frame(&mut self, payload: &[u8]) -> Result<()> {
-        for group in Groups::new(payload) {
+        for group in LogBatches::new(payload) {
             let group = group?;
             if group.log.kind == LogKind::Control {
                 self.take_group(&group)?;
@@ -97,14 +97,14 @@ impl Live {
 
     /// The same, of a frame that may be damaged: what can be read of it.
     pub fn take_readable(&mut self, payload: &[u8]) {
-        for group in Groups::new(payload).map_while(Result::ok) {
+        for group in LogBatches::new(payload).map_while(Result::ok) {
             if group.log.kind == LogKind::Control {
                 let _ = self.take_group(&group);
             }
         }
     }
 
-    fn take_group(&mut self, group: &GroupRef<'_>) -> Result<()> {
+    fn take_group(&mut self, group: &LogBatchRef<'_>) -> Result<()> {
         let task = group.log.task;
         for record in group.section.iter() {
             let record = record?;

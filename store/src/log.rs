@@ -8,7 +8,7 @@ use milepost_codec::Result;
 
 use crate::commit_log::{ChunkStore, CommitLog};
 use crate::index::{Shown, walk};
-use crate::liveness::Live;
+use crate::liveness::Liveness;
 use crate::projection::{Index, Maintenance};
 
 /// Where logs are kept: lineages and control logs, the index over them, and chunks.
@@ -22,8 +22,8 @@ impl dyn Log {
     /// # Errors
     ///
     /// Those of reading the index.
-    pub fn live(&self) -> Result<Live> {
-        Live::scanned(&|from, to, limit| self.scan(from, to, false, limit))
+    pub fn live(&self) -> Result<Liveness> {
+        Liveness::scanned(&|from, to, limit| self.scan(from, to, false, limit))
     }
 
     /// Shows all entries of the index whose keys begin so, in order of keys.

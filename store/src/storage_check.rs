@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use milepost_codec::{
-    ChunkId, Error, GroupRef, Groups, LineageId, LogId, LogKind, Offset, Result, Seq, TaskNo,
+    ChunkId, Error, LineageId, LogBatchRef, LogBatches, LogId, LogKind, Offset, Result, Seq, TaskNo,
 };
 
 use crate::digest::Digest;
 use crate::index::keys;
-use crate::liveness::{Live, LiveSection};
+use crate::liveness::{LiveSection, Liveness};
 
 /// One thing that is not as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,7 +95,7 @@ pub struct StorageCheck {
     pub copy: Option<Sections>,
     digests: HashMap<LogId, Digest>,
     /// Content that retention removed may be there in one copy and not in the other.
-    live: Arc<Live>,
+    live: Arc<Liveness>,
 }
 
 /// The sections of some logs, by their first offsets: the commit, and the hash of the bytes.
@@ -109,7 +109,7 @@ pub struct Sections {
 
 impl StorageCheck {
     /// Begins a check.
-    pub fn new(until: Seq, live: Arc<Live>) -> Self {
+    pub fn new(until: Seq, live: Arc<Liveness>) -> Self {
         Self {
             frames: 0,
             chunks: 0,
@@ -164,8 +164,8 @@ impl StorageCheck {
         if seq > self.until {
             return Ok(());
         }
-        for group in Groups::new(payload) {
-            let GroupRef { log, first, span, section } = group?;
+        for group in LogBatches::new(payload) {
+            let LogBatchRef { log, first, span, section } = group?;
             let part = self.live.part(log, first, &section)?;
             let bytes = payload.get(span.0..span.1).expect("a group lies in its frame");
             let (first, bytes) = match &part {

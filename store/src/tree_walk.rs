@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use milepost_codec::{
-    ChunkId, Entry, EntryKind, Error, Expect, Leaf, Name, Node, Result, TreePath,
+    ChunkId, Entry, EntryKind, Error, Leaf, Name, Node, NodeKind, Result, TreePath,
 };
 
 /// Reads a chunk.
@@ -30,7 +30,7 @@ pub fn follow_beyond(
     known: &HashSet<ChunkId>,
     named: &mut HashSet<ChunkId>,
 ) -> Vec<(ChunkId, Error)> {
-    let mut left: Vec<(ChunkId, Expect)> = roots.into_iter().map(|id| (id, ROOT)).collect();
+    let mut left: Vec<(ChunkId, NodeKind)> = roots.into_iter().map(|id| (id, ROOT)).collect();
     // Something else may have named a node already, which says nothing of what it needs.
     let mut seen: HashSet<ChunkId> = HashSet::new();
     let mut unread = Vec::new();
@@ -39,7 +39,7 @@ pub fn follow_beyond(
             continue;
         }
         named.insert(id);
-        if expect == Expect::Content || !seen.insert(id) {
+        if expect == NodeKind::Content || !seen.insert(id) {
             continue;
         }
         match node(id, expect, get) {
@@ -51,9 +51,9 @@ pub fn follow_beyond(
 }
 
 /// A root may be a present, which nothing but an event names: so it is looked at as whatever it is.
-const ROOT: Expect = Expect::Capture;
+const ROOT: NodeKind = NodeKind::Capture;
 
-fn node(id: ChunkId, expect: Expect, get: &Get<'_>) -> Result<Node> {
+fn node(id: ChunkId, expect: NodeKind, get: &Get<'_>) -> Result<Node> {
     let missing =
         || Error::corrupt(format!("chunk {id}"), "a node of a workspace's tree", "nothing");
     let bytes = get(&id)?.ok_or_else(missing)?;
@@ -96,7 +96,7 @@ pub fn paths_to(root: ChunkId, bad: &HashSet<ChunkId>, get: &Get<'_>) -> (Vec<St
             found.truncate(PATHS_MAX);
             return (found, true);
         }
-        let entries: Vec<Entry> = match node(id, Expect::Tree, get) {
+        let entries: Vec<Entry> = match node(id, NodeKind::Tree, get) {
             Ok(Node::Directory(entries)) => entries,
             Ok(Node::Leaves(leaves)) => {
                 left.extend(leaves.iter().map(|leaf: &Leaf| (leaf.id, path.clone())));
@@ -141,9 +141,9 @@ fn below(path: Option<&TreePath>, name: &Name) -> Result<TreePath> {
 
 /// The chunks of a file that has several.
 fn of_list(list: ChunkId, get: &Get<'_>, named: &mut HashSet<ChunkId>) -> Result<()> {
-    let mut left = vec![(list, Expect::List)];
+    let mut left = vec![(list, NodeKind::List)];
     while let Some((id, expect)) = left.pop() {
-        if named.insert(id) && expect != Expect::Content {
+        if named.insert(id) && expect != NodeKind::Content {
             node(id, expect, get)?.names(&mut |id, expect| left.push((id, expect)));
         }
     }

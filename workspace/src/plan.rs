@@ -31,7 +31,7 @@ pub(crate) use make::{OPEN, make};
 
 use std::collections::BTreeSet;
 
-use milepost_codec::{ChunkId, RestorePlan, Skip, TreePath};
+use milepost_codec::{ChunkId, RestoreIntent, Skip, TreePath};
 
 use crate::chunks::Contents;
 use crate::tree::Budget;
@@ -60,7 +60,7 @@ pub(crate) struct Trees<'a> {
 /// A plan, and what it leads to.
 pub(crate) struct Made {
     /// What is done, for the record and for `apply`.
-    pub(crate) actions: RestorePlan,
+    pub(crate) actions: RestoreIntent,
     /// **E**, the tree to come: the target with what is kept. Its new nodes were handed over.
     pub(crate) tree: ChunkId,
     /// The same for people and programs, with the conflicts.

@@ -7,8 +7,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use milepost_codec::{
-    ChunkEntry, ChunkId, Entry, EntryKind, FilePart, Hash, Item, Name, RestorePlan, TreePath, Verb,
-    encode_directory, encode_file,
+    ActionKind, ChunkEntry, ChunkId, Entry, EntryKind, FilePart, Hash, Item, Name, RestoreIntent,
+    TreePath, encode_directory, encode_file,
 };
 
 use crate::chunks::Contents;
@@ -111,7 +111,7 @@ impl MemoryChunks {
 }
 
 /// What a plan makes of a folder. Every action has to find what it says was there.
-pub(crate) fn follow(chunks: &MemoryChunks, plan: &RestorePlan, present: &Things) -> Things {
+pub(crate) fn follow(chunks: &MemoryChunks, plan: &RestoreIntent, present: &Things) -> Things {
     let mut now = present.clone();
     let holds = |at: &TreePath, item: &Item| {
         let mut things = Things::new();
@@ -133,31 +133,31 @@ pub(crate) fn follow(chunks: &MemoryChunks, plan: &RestorePlan, present: &Things
         if let Some(parent) = at.parent() {
             assert!(matches!(now.get(&parent), Some(Thing::Dir(_))), "{at} has no folder");
         }
-        match (action.verb, &action.before, &action.after) {
-            (Verb::Create, None, Some(after)) => {
+        match (action.kind, &action.before, &action.after) {
+            (ActionKind::Create, None, Some(after)) => {
                 assert!(!now.contains_key(at), "{at} is created and there");
                 now.extend(holds(at, after));
             }
-            (Verb::Replace, Some(before), Some(after)) => {
+            (ActionKind::Replace, Some(before), Some(after)) => {
                 assert_eq!(take(&mut now, at), holds(at, before), "{at}");
                 now.extend(holds(at, after));
             }
-            (Verb::Remove, Some(before), None) => {
+            (ActionKind::Remove, Some(before), None) => {
                 assert_eq!(take(&mut now, at), holds(at, before), "{at}");
             }
-            (Verb::MakeRoom, Some(before), None) => {
+            (ActionKind::MakeRoom, Some(before), None) => {
                 let taken = take(&mut now, at);
                 assert_eq!(taken.len(), 1, "{at} is not empty");
                 assert_eq!(taken[at], Thing::Dir(before.mode));
             }
-            (Verb::Mode, Some(before), Some(after)) => {
+            (ActionKind::Mode, Some(before), Some(after)) => {
                 assert_eq!(now[at], Thing::Dir(before.mode), "{at}");
                 now.insert(at.clone(), Thing::Dir(after.mode));
             }
             _ => panic!("{action:?}"),
         }
     }
-    RestorePlan::decode(&plan.encode()).unwrap();
+    RestoreIntent::decode(&plan.encode()).unwrap();
     now
 }
 

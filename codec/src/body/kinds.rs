@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use bincode::{Decode, Encode};
-use serde::{Deserialize, Serialize};
+use serde::ser::{Error as _, SerializeMap};
+use serde::{Deserialize, Serialize, Serializer};
 
-use super::Data;
-use super::extra::Extra;
+use super::{Data, macros};
 use crate::float::Float;
 use crate::id::{CheckpointId, Hash, LineageId, Offset, Origin};
 use crate::json::Json;
@@ -341,4 +341,27 @@ pub struct Application {
     pub name: String,
     /// The application's data.
     pub data: Data,
+}
+
+/// Fields of a JSON object that its structure does not have, as the text of an object. They are
+/// written after the others again.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Extra(pub Json);
+
+impl Extra {
+    /// The text of the object.
+    pub fn text(&self) -> &str {
+        self.0.text()
+    }
+}
+
+impl Serialize for Extra {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        let fields = macros::fields(self.text()).map_err(S::Error::custom)?;
+        let mut map = s.serialize_map(Some(fields.len()))?;
+        for (name, value) in &fields {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
 }

@@ -1,7 +1,7 @@
 //! A capture: what a folder held at one time, and what was left out of it.
 
 use super::name::PathBytes;
-use super::{CAPTURE, Expect, VERSION, id};
+use super::{CAPTURE, NodeKind, VERSION, id};
 use crate::chunk::ChunkList;
 use crate::error::Result;
 use crate::id::ChunkId;
@@ -108,13 +108,13 @@ impl Capture {
         })
     }
 
-    pub(super) fn names(&self, told: &mut dyn FnMut(ChunkId, Expect)) {
-        told(self.tree, Expect::Tree);
+    pub(super) fn names(&self, told: &mut dyn FnMut(ChunkId, NodeKind)) {
+        told(self.tree, NodeKind::Tree);
         if let Some(over) = self.over {
-            told(over, Expect::Capture);
+            told(over, NodeKind::Capture);
         }
         for chunk in &self.skips.chunks {
-            told(*chunk, Expect::Content);
+            told(*chunk, NodeKind::Content);
         }
     }
 }

@@ -255,7 +255,7 @@ mod tests {
         let mut all = Vec::new();
         for leaf in &leaves {
             let Node::Directory(part) =
-                Node::decode_as(&before[&leaf.id], crate::Expect::Leaf).unwrap()
+                Node::decode_as(&before[&leaf.id], crate::NodeKind::Leaf).unwrap()
             else {
                 panic!("no leaf")
             };

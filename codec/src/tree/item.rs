@@ -1,6 +1,6 @@
 //! What stands under a name: a file, a symlink or a directory, with its bits.
 
-use super::{Expect, id};
+use super::{NodeKind, id};
 use crate::chunk::{CHUNK_RAW_MAX, ChunkEntry};
 use crate::error::Result;
 use crate::id::{ChunkId, Hash};
@@ -111,12 +111,12 @@ impl Item {
     pub const MODE_MAX: u16 = 0o777;
 
     /// Tells each chunk that it names, and what that has to be.
-    pub fn names(&self, told: &mut dyn FnMut(ChunkId, Expect)) {
+    pub fn names(&self, told: &mut dyn FnMut(ChunkId, NodeKind)) {
         match &self.kind {
-            EntryKind::File { id, .. } => told(*id, Expect::Content),
-            EntryKind::Listed { list, .. } => told(*list, Expect::List),
+            EntryKind::File { id, .. } => told(*id, NodeKind::Content),
+            EntryKind::Listed { list, .. } => told(*list, NodeKind::List),
             EntryKind::Link { .. } => {}
-            EntryKind::Directory { id } => told(*id, Expect::Tree),
+            EntryKind::Directory { id } => told(*id, NodeKind::Tree),
         }
     }
 

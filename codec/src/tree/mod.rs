@@ -14,20 +14,20 @@
 
 mod capture;
 mod directory;
+mod display;
 mod file;
+mod intent;
 mod item;
 mod name;
-mod plan;
-mod shown;
 mod skip;
 
+pub use crate::tree::display::printable;
+pub use crate::tree::intent::{Action, ActionKind, RestoreIntent};
 pub use capture::Capture;
 pub use directory::{DIRECTORY_WHOLE_MAX, Entry, Leaf, cut_directory, encode_directory};
 pub use file::{FileList, FilePart, encode_file};
 pub use item::{EntryKind, Item};
 pub use name::{Name, PathBytes, TreePath};
-pub use plan::{Action, RestorePlan, Verb};
-pub use shown::printable;
 pub use skip::{Skip, SkipReason};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -76,7 +76,7 @@ pub enum Node {
 
 /// What a chunk that a node names has to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Expect {
+pub enum NodeKind {
     /// A [`Node::Capture`] that is no present.
     Capture,
     /// A [`Node::Directory`] or [`Node::Leaves`].
@@ -113,15 +113,15 @@ impl Node {
     }
 
     /// The same, where it is known what it has to be: `Corrupt` where it is another node. Content
-    /// ([`Expect::Content`]) is no node, and never read as one.
-    pub fn decode_as(bytes: &[u8], expect: Expect) -> Result<Self> {
+    /// ([`NodeKind::Content`]) is no node, and never read as one.
+    pub fn decode_as(bytes: &[u8], expect: NodeKind) -> Result<Self> {
         let node = Self::decode(bytes)?;
         let fits = match (expect, &node) {
-            (Expect::Capture, Self::Capture(capture)) => !capture.present,
-            (Expect::Tree, Self::Directory(_) | Self::Leaves(_)) => true,
-            (Expect::Leaf, Self::Directory(entries)) => !entries.is_empty(),
-            (Expect::List, Self::File(_) | Self::LongFile(_)) => true,
-            (Expect::Part, Self::File(_)) => true,
+            (NodeKind::Capture, Self::Capture(capture)) => !capture.present,
+            (NodeKind::Tree, Self::Directory(_) | Self::Leaves(_)) => true,
+            (NodeKind::Leaf, Self::Directory(entries)) => !entries.is_empty(),
+            (NodeKind::List, Self::File(_) | Self::LongFile(_)) => true,
+            (NodeKind::Part, Self::File(_)) => true,
             _ => false,
         };
         if fits {
@@ -145,13 +145,17 @@ impl Node {
     }
 
     /// Tells each chunk that it names, and what that has to be. Some may be told twice.
-    pub fn names(&self, told: &mut dyn FnMut(ChunkId, Expect)) {
+    pub fn names(&self, told: &mut dyn FnMut(ChunkId, NodeKind)) {
         match self {
             Self::Capture(capture) => capture.names(told),
             Self::Directory(entries) => entries.iter().for_each(|entry| entry.item.names(told)),
-            Self::Leaves(leaves) => leaves.iter().for_each(|leaf| told(leaf.id, Expect::Leaf)),
-            Self::File(list) => (list.parts.iter()).for_each(|part| told(part.id, Expect::Content)),
-            Self::LongFile(list) => list.parts.iter().for_each(|part| told(part.id, Expect::Part)),
+            Self::Leaves(leaves) => leaves.iter().for_each(|leaf| told(leaf.id, NodeKind::Leaf)),
+            Self::File(list) => {
+                (list.parts.iter()).for_each(|part| told(part.id, NodeKind::Content))
+            }
+            Self::LongFile(list) => {
+                list.parts.iter().for_each(|part| told(part.id, NodeKind::Part))
+            }
         }
     }
 
@@ -168,7 +172,7 @@ impl Node {
     }
 }
 
-impl Expect {
+impl NodeKind {
     fn name(self) -> &'static str {
         match self {
             Self::Capture => "a capture that is no present",

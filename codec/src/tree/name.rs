@@ -3,8 +3,8 @@
 
 use std::cmp::Ordering;
 
-use super::shown::{printable, shown};
 use crate::error::{Error, Result};
+use crate::tree::display::{printable, shown};
 
 /// The name of one entry of a directory: 1 to 255 bytes, no `/` and no zero in it, not `.`, `..`,
 /// and not `.git` in any form that a file system takes for it: other case, NTFS (`git~1`, `.git .`,

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use milepost_codec::{
-    Action, Capture, ChunkEntry, ChunkList, Entry, EntryKind, FileList, FilePart, Item, Leaf, Name,
-    Node, PathBytes, RestorePlan, Skip, SkipReason, TreePath, Verb,
+    Action, ActionKind, Capture, ChunkEntry, ChunkList, Entry, EntryKind, FileList, FilePart, Item,
+    Leaf, Name, Node, PathBytes, RestoreIntent, Skip, SkipReason, TreePath,
 };
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option;
@@ -108,20 +108,20 @@ pub fn skips() -> impl Strategy<Value = Vec<Skip>> {
     })
 }
 
-pub fn plan() -> impl Strategy<Value = RestorePlan> {
+pub fn plan() -> impl Strategy<Value = RestoreIntent> {
     let folder = chunk().prop_map(|id| Item { mode: 0o755, kind: EntryKind::Directory { id } });
     let items = prop_oneof![
-        item().prop_map(|after| (Verb::Create, None, Some(after))),
-        (item(), item()).prop_map(|(b, a)| (Verb::Replace, Some(b), Some(a))),
-        item().prop_map(|before| (Verb::Remove, Some(before), None)),
-        folder.prop_map(|before| (Verb::MakeRoom, Some(before), None)),
+        item().prop_map(|after| (ActionKind::Create, None, Some(after))),
+        (item(), item()).prop_map(|(b, a)| (ActionKind::Replace, Some(b), Some(a))),
+        item().prop_map(|before| (ActionKind::Remove, Some(before), None)),
+        folder.prop_map(|before| (ActionKind::MakeRoom, Some(before), None)),
         (item(), 0..=0o777_u16).prop_filter_map("no link", |(before, mode)| {
             let link = matches!(before.kind, EntryKind::Link { .. });
             let after = Item { mode, ..before.clone() };
-            (!link).then_some((Verb::Mode, Some(before), Some(after)))
+            (!link).then_some((ActionKind::Mode, Some(before), Some(after)))
         }),
     ];
     let action = (path(), any::<u32>(), items)
-        .prop_map(|(path, slot, (verb, before, after))| Action { verb, path, slot, before, after });
-    vec(action, 0..5).prop_map(|actions| RestorePlan { actions })
+        .prop_map(|(path, slot, (kind, before, after))| Action { kind, path, slot, before, after });
+    vec(action, 0..5).prop_map(|actions| RestoreIntent { actions })
 }

@@ -4,7 +4,7 @@
 
 use milepost_codec::{
     ArchiveBlock, ArchiveHeader, Base, BaseKey, Block, Body, ChunkEntry, ChunkGroup, ChunkList,
-    Control, Error, FrameHeader, Groups, Header, Node, Piece, Records, RestorePlan, Result,
+    Control, Error, FrameHeader, Header, LogBatches, Node, Piece, Records, RestoreIntent, Result,
     SectionRef, Sections, SegmentHeader, Skip, Snapshot,
 };
 
@@ -114,7 +114,7 @@ static OTHERS: [Decoder; 21] = [
     }),
     plain("skips", read_skips, || vec![samples::skips()]),
     plain("restore plan", read_plan, || {
-        vec![samples::plan().encode(), RestorePlan::default().encode()]
+        vec![samples::plan().encode(), RestoreIntent::default().encode()]
     }),
     plain(
         "chunk list",
@@ -185,7 +185,7 @@ fn read_skips(bytes: &[u8]) -> Result<()> {
 }
 
 fn read_plan(bytes: &[u8]) -> Result<()> {
-    assert_eq!(RestorePlan::decode(bytes)?.encode(), bytes);
+    assert_eq!(RestoreIntent::decode(bytes)?.encode(), bytes);
     Ok(())
 }
 
@@ -224,7 +224,7 @@ fn walk_sections(bytes: &[u8]) -> Result<()> {
 }
 
 fn walk_groups(bytes: &[u8]) -> Result<()> {
-    Groups::new(bytes).try_for_each(|group| walk_section(&group?.section))
+    LogBatches::new(bytes).try_for_each(|group| walk_section(&group?.section))
 }
 
 fn read_frame(bytes: &[u8]) -> Result<()> {

@@ -12,7 +12,7 @@ pub use bodies::{bodies, controls};
 use milepost_codec::{
     Base, BaseKey, Block, BodyForm, CheckpointId, ChunkId, ChunkList, FRAME_HEADER_LEN, Hash, Head,
     Header, LineageId, LogId, Offset, Origin, Piece, ReducerState, Salts, SectionRef, Seed,
-    SegmentHeader, Snapshot, StoreId, StoreKey, TaskNo, begin_group, encode_record, seal_frame,
+    SegmentHeader, Snapshot, StoreId, StoreKey, TaskNo, begin_log_batch, encode_record, seal_frame,
 };
 pub use trees::{chunk_group, chunk_groups, nodes, plan, skips};
 
@@ -98,7 +98,7 @@ pub fn groups() -> Vec<(&'static str, LogId, Offset, Vec<u8>)> {
     ];
     let one = |(name, log, first)| {
         let mut out = Vec::new();
-        begin_group(&mut out, log, first);
+        begin_log_batch(&mut out, log, first);
         with_sections(|sections| sections[0].1.encode(&mut out));
         (name, log, first, out)
     };

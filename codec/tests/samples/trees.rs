@@ -1,8 +1,8 @@
 //! Trees, and groups of chunks.
 
 use milepost_codec::{
-    Action, Capture, ChunkEntry, ChunkGroup, ChunkList, Entry, EntryKind, FileList, FilePart, Item,
-    Leaf, Name, Node, RestorePlan, Skip, SkipReason, TreePath, Verb,
+    Action, ActionKind, Capture, ChunkEntry, ChunkGroup, ChunkList, Entry, EntryKind, FileList,
+    FilePart, Item, Leaf, Name, Node, RestoreIntent, Skip, SkipReason, TreePath,
 };
 
 use super::{chunk, hash, incompressible};
@@ -87,24 +87,24 @@ pub fn skips() -> Vec<u8> {
     out
 }
 
-pub fn plan() -> RestorePlan {
+pub fn plan() -> RestoreIntent {
     let items: Vec<_> = entries().into_iter().map(|entry| entry.item).collect();
     let item = |n: usize| Some(items[n].clone());
-    let action = |verb, path: &[u8], slot, before, after| Action {
-        verb,
+    let action = |kind, path: &[u8], slot, before, after| Action {
+        kind,
         path: TreePath::new(path).unwrap(),
         slot,
         before,
         after,
     };
     let actions = vec![
-        action(Verb::Mode, b"d", 0, item(6), item(7)),
-        action(Verb::Remove, b"d/a", 1, item(1), None),
-        action(Verb::MakeRoom, b"d", 2, item(6), None),
-        action(Verb::Create, b"d", 300, None, item(4)),
-        action(Verb::Replace, b"\x01/\xff", 70_000, item(0), item(5)),
+        action(ActionKind::Mode, b"d", 0, item(6), item(7)),
+        action(ActionKind::Remove, b"d/a", 1, item(1), None),
+        action(ActionKind::MakeRoom, b"d", 2, item(6), None),
+        action(ActionKind::Create, b"d", 300, None, item(4)),
+        action(ActionKind::Replace, b"\x01/\xff", 70_000, item(0), item(5)),
     ];
-    RestorePlan { actions }
+    RestoreIntent { actions }
 }
 
 pub fn chunk_group(contents: &[&[u8]]) -> Vec<u8> {

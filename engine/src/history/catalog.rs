@@ -8,7 +8,7 @@ use milepost_codec::{
     Origin, Result, StoreKey, TaskNo,
 };
 use milepost_store::Log;
-use milepost_store::index::keys::{self, Kind};
+use milepost_store::index::keys::{self, KeyKind};
 use milepost_store::index::{
     ActivationEntry, BaseEntry, LineageEntry, MarkEntry, Tally, TaskEntry,
 };
@@ -190,7 +190,7 @@ impl Catalog {
 
     /// The activation a task is in.
     pub(crate) fn active(&self, task: TaskNo) -> Result<(Epoch, ActivationEntry)> {
-        match self.last(&keys::of_task(Kind::Activation, task))? {
+        match self.last(&keys::of_task(KeyKind::Activation, task))? {
             Some((key, value)) => Ok((keys::tail_u64(&key), ActivationEntry::decode(&value)?)),
             None => Err(no_task(task)),
         }
@@ -219,20 +219,20 @@ impl Catalog {
 
     /// The number the next task gets.
     pub(crate) fn next_task(&self) -> Result<TaskNo> {
-        let last = self.last(&keys::all(Kind::Task))?;
+        let last = self.last(&keys::all(KeyKind::Task))?;
         Ok(TaskNo(last.map_or(0, |(key, _)| keys::first_u64(&key)) + 1))
     }
 
     /// The number the next lineage of a task gets.
     pub(crate) fn next_lineage(&self, task: TaskNo) -> Result<LineageId> {
-        let last = self.last(&keys::of_task(Kind::Lineage, task))?;
+        let last = self.last(&keys::of_task(KeyKind::Lineage, task))?;
         let last = last.and_then(|(key, _)| key.last_chunk::<4>().copied());
         Ok(LineageId(last.map_or(0, |bytes| u32::from_be_bytes(bytes) + 1)))
     }
 
     /// The lineages of a task, in the order they were opened.
     pub(crate) fn lineages(&self, task: TaskNo) -> Result<Vec<(LineageId, LineageEntry)>> {
-        let prefix = keys::of_task(Kind::Lineage, task);
+        let prefix = keys::of_task(KeyKind::Lineage, task);
         let all = self.log.scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)?;
         let lineage = |(key, value): (Vec<u8>, Vec<u8>)| {
             let number = key.last_chunk::<4>().map_or(0, |bytes| u32::from_be_bytes(*bytes));
@@ -255,7 +255,7 @@ impl Catalog {
     ) -> Result<Option<(LineageId, Offset, MarkEntry)>> {
         let marks = Inherited {
             ancestry: &Ancestry::of(self, task, lineage)?,
-            prefix: &keys::of_task(Kind::Mark, task),
+            prefix: &keys::of_task(KeyKind::Mark, task),
             middle: &[],
             before,
             inclusive: false,

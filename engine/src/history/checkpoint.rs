@@ -4,7 +4,7 @@ use milepost_codec::{
     CheckpointId, CheckpointMarked, Error, Hash, Head, Header, Json, LineageId, LogId, MarkCause,
     MarkStatus, Offset, Result, TaskNo,
 };
-use milepost_store::index::keys::{self, Kind};
+use milepost_store::index::keys::{self, KeyKind};
 use milepost_store::index::{MarkEntry, MarkPlace};
 
 use crate::behalf;
@@ -282,7 +282,7 @@ impl Catalog {
             )));
         }
         let whole = prefix.split_at(prefix.len() / 2 * 2).0;
-        let mut start = keys::all(Kind::MarkId);
+        let mut start = keys::all(KeyKind::MarkId);
         start.extend(data_encoding::HEXLOWER.decode(whole.as_bytes()).unwrap_or_default());
         let page = self.log().scan(&start, &keys::after_prefix(&start), false, 1000)?;
         let mut found = Vec::new();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use milepost_codec::{LineageId, Offset, Result, TaskNo};
-use milepost_store::index::keys::{self, Kind};
+use milepost_store::index::keys::{self, KeyKind};
 
 use crate::history::catalog::Catalog;
 
@@ -27,7 +27,7 @@ impl ErasedEvents {
 impl Catalog {
     /// Reads which events were erased, when the store is opened.
     pub(crate) fn load_erased(&self) -> Result<()> {
-        self.log().walk(&keys::all(Kind::Erased), &mut |key, _| {
+        self.log().walk(&keys::all(KeyKind::Erased), &mut |key, _| {
             let (lineage, offset) = keys::mark_place(key);
             self.now_erased(TaskNo(keys::first_u64(key)), lineage, offset);
             Ok(())

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use milepost_codec::{Epoch, Error, LineageId, LogId, MarkStatus, Offset, Result, TaskNo};
-use milepost_store::index::keys::{self, Kind};
+use milepost_store::index::keys::{self, KeyKind};
 use milepost_store::index::{LogHead, MarkEntry, TaskEntry};
 
 use crate::history::catalog::{Catalog, Viewer};
@@ -79,7 +79,7 @@ pub struct TaskInfo {
 impl Catalog {
     /// Returns tasks, newest first.
     pub(crate) fn tasks(&self, query: &TaskQuery) -> Result<Page<TaskInfo>> {
-        let prefix = keys::all(Kind::Task);
+        let prefix = keys::all(KeyKind::Task);
         let wanted = |key: &[u8], value: &[u8]| {
             let entry = TaskEntry::decode(value)?;
             let others = query.user.as_ref().is_some_and(|user| *user != entry.user);
@@ -94,7 +94,7 @@ impl Catalog {
     pub(crate) fn task_info(&self, no: TaskNo, entry: TaskEntry) -> Result<TaskInfo> {
         let catalog = self;
         let (epoch, active) = catalog.active(no)?;
-        let prefix = keys::of_task(Kind::Head, no);
+        let prefix = keys::of_task(KeyKind::Head, no);
         let (mut lineages, mut events, mut head) = (0, 0, 0);
         // Where each begins that retention did not drop.
         let mut begins = HashMap::new();
@@ -142,8 +142,8 @@ impl Catalog {
         let named = query.task.as_ref().map(|id| catalog.find_for(id, viewer));
         let task = named.transpose()?;
         let prefix = match task {
-            Some(task) => keys::of_task(Kind::TaskMark, task),
-            None => keys::all(Kind::StoreMark),
+            Some(task) => keys::of_task(KeyKind::TaskMark, task),
+            None => keys::all(KeyKind::StoreMark),
         };
         let wanted = |key: &[u8], _: &[u8]| {
             let (lineage, offset) = keys::mark_place(key);

@@ -6,7 +6,7 @@ use milepost_codec::{
     RestoreId, RestorePart, Result, TaskNo, printable,
 };
 use milepost_store::index::PendingEntry;
-use milepost_store::index::keys::{self, Kind};
+use milepost_store::index::keys::{self, KeyKind};
 
 use crate::history::catalog::Catalog;
 use crate::history::read::Cursor;
@@ -40,7 +40,7 @@ impl Catalog {
     /// Returns the restores that began and have not ended.
     pub(crate) fn pending_restores(&self) -> Result<Vec<PendingRestore>> {
         let mut found = Vec::new();
-        self.log().walk(&keys::all(Kind::Pending), &mut |key, value| {
+        self.log().walk(&keys::all(KeyKind::Pending), &mut |key, value| {
             found.push((TaskNo(keys::first_u64(key)), PendingEntry::decode(value)?));
             Ok(())
         })?;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use milepost_codec::{CheckpointId, Error, LineageId, LogId, Offset, Result, TaskNo};
-use milepost_store::index::keys::{self, Kind};
+use milepost_store::index::keys::{self, KeyKind};
 
 use crate::history::address::{Address, Place};
 use crate::history::catalog::{Catalog, Viewer};
@@ -116,7 +116,7 @@ impl Catalog {
     /// That a lineage has no checkpoint of this name. Where another has, as after a restore to before it, that is said.
     fn no_label(&self, task: &str, no: TaskNo, lineage: LineageId, name: &str) -> Error {
         let mut why = format!("task `{task}` has no checkpoint `{name}` on lineage {lineage}");
-        let elsewhere = [Kind::MarkLabel, Kind::MarkAlias].map(|kind| {
+        let elsewhere = [KeyKind::MarkLabel, KeyKind::MarkAlias].map(|kind| {
             let prefix = keys::named(kind, no, name);
             let end = keys::after_prefix(&prefix);
             let found = self.log().scan(&prefix, &end, true, 1).ok()?.pop()?;
@@ -142,7 +142,7 @@ impl Catalog {
     ) -> Result<Option<(LineageId, Offset)>> {
         let ancestry = Ancestry::of(self, no, lineage)?;
         let mut newest = None;
-        for kind in [Kind::MarkLabel, Kind::MarkAlias] {
+        for kind in [KeyKind::MarkLabel, KeyKind::MarkAlias] {
             let marks = Inherited {
                 ancestry: &ancestry,
                 prefix: &keys::named(kind, no, name),

@@ -3,7 +3,7 @@
 use milepost_codec::{LineageId, LogId, LogKind, Offset, Result, TaskNo};
 use milepost_replay::{Reducer, RunReducer};
 use milepost_store::index::SnapshotNote;
-use milepost_store::index::keys::{self, Kind};
+use milepost_store::index::keys::{self, KeyKind};
 
 use crate::history::catalog::Catalog;
 use crate::history::read::{Ancestry, Inherited};
@@ -64,7 +64,7 @@ impl Catalog {
         let name = keys::snapshots(task, parent, RunReducer.name(), RunReducer.version());
         let snapshots = Inherited {
             ancestry: &ancestry,
-            prefix: &keys::of_task(Kind::Snapshot, task),
+            prefix: &keys::of_task(KeyKind::Snapshot, task),
             middle: name.last_chunk::<8>().map_or(&[][..], |id| id),
             before: fork,
             inclusive: true,

@@ -10,7 +10,7 @@ use milepost_codec::{
 use milepost_replay::{Chunks, Reducer, fold};
 use milepost_store::Log;
 use milepost_store::index::SnapshotNote;
-use milepost_store::index::keys::{self, Kind};
+use milepost_store::index::keys::{self, KeyKind};
 
 use crate::history::base;
 use crate::history::catalog::Catalog;
@@ -275,7 +275,7 @@ fn nearest<R: Reducer>(
     let name = keys::snapshots(task, lineage, reducer.name(), reducer.version());
     let snapshots = Inherited {
         ancestry: &ancestry,
-        prefix: &keys::of_task(Kind::Snapshot, task),
+        prefix: &keys::of_task(KeyKind::Snapshot, task),
         middle: name.last_chunk::<8>().map_or(&[][..], |id| id),
         before: offset,
         // A snapshot at a fork offset is the parent's.

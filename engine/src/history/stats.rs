@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use milepost_codec::{LogId, LogKind, Offset, Result, Seq, TaskNo};
 use milepost_store::DiskBytes;
-use milepost_store::index::keys::{self, Kind};
+use milepost_store::index::keys::{self, KeyKind};
 use milepost_store::index::{BaseEntry, LineageEntry, LogHead, Tally, TaskEntry};
 
 use crate::history::catalog::Catalog;
@@ -91,7 +91,7 @@ fn share(whole: u64, part: u64, of: u64) -> u64 {
 /// What each task holds that is not deleted.
 fn by_task(catalog: &Catalog) -> Result<BTreeMap<TaskNo, TaskStats>> {
     let mut tasks: BTreeMap<TaskNo, TaskStats> = BTreeMap::new();
-    catalog.log().walk(&keys::all(Kind::Task), &mut |key, value| {
+    catalog.log().walk(&keys::all(KeyKind::Task), &mut |key, value| {
         let entry = TaskEntry::decode(value)?;
         if entry.deleted_us.is_none() {
             let no = TaskNo(keys::first_u64(key));
@@ -101,7 +101,7 @@ fn by_task(catalog: &Catalog) -> Result<BTreeMap<TaskNo, TaskStats>> {
         Ok(())
     })?;
     let mut dropping = Vec::new();
-    catalog.log().walk(&keys::all(Kind::Tally), &mut |key, value| {
+    catalog.log().walk(&keys::all(KeyKind::Tally), &mut |key, value| {
         let no = TaskNo(keys::first_u64(key));
         if let Some(task) = tasks.get_mut(&no) {
             let tally = Tally::decode(value)?;
@@ -111,7 +111,7 @@ fn by_task(catalog: &Catalog) -> Result<BTreeMap<TaskNo, TaskStats>> {
         Ok(())
     })?;
     let gone = retained(catalog, &dropping)?;
-    catalog.log().walk(&keys::all(Kind::Head), &mut |key, value| {
+    catalog.log().walk(&keys::all(KeyKind::Head), &mut |key, value| {
         let log = keys::log_of(key);
         if let (LogKind::Lineage(_), Some(task)) = (log.kind, tasks.get_mut(&log.task)) {
             let head = LogHead::decode(value)?;
@@ -133,12 +133,12 @@ fn by_task(catalog: &Catalog) -> Result<BTreeMap<TaskNo, TaskStats>> {
 /// which these tasks have some.
 fn retained(catalog: &Catalog, dropping: &[TaskNo]) -> Result<HashMap<LogId, Offset>> {
     let mut begins = HashMap::new();
-    catalog.log().walk(&keys::all(Kind::Base), &mut |key, value| {
+    catalog.log().walk(&keys::all(KeyKind::Base), &mut |key, value| {
         begins.insert(keys::log_of(key), BaseEntry::decode(value)?.head.next);
         Ok(())
     })?;
     for task in dropping {
-        let prefix = keys::of_task(Kind::Lineage, *task);
+        let prefix = keys::of_task(KeyKind::Lineage, *task);
         let end = keys::after_prefix(&prefix);
         for (key, value) in catalog.log().scan(&prefix, &end, false, usize::MAX)? {
             if LineageEntry::decode(&value)?.dropped {
@@ -159,7 +159,7 @@ pub(crate) fn count(catalog: &Catalog) -> Result<Stats> {
         stats.checkpoints += task.checkpoints;
         stats.event_bytes += task.bytes;
     }
-    catalog.log().walk(&keys::all(Kind::Snapshot), &mut |_, _| {
+    catalog.log().walk(&keys::all(KeyKind::Snapshot), &mut |_, _| {
         stats.snapshots += 1;
         Ok(())
     })?;

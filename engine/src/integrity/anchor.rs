@@ -15,8 +15,8 @@ use milepost_store::Fault;
 use milepost_store::clock::Clock;
 use milepost_store::files;
 use milepost_store::index::LogHead;
-use milepost_store::index::keys::{self, Kind};
-use milepost_store::liveness::Live;
+use milepost_store::index::keys::{self, KeyKind};
+use milepost_store::liveness::Liveness;
 use serde::{Deserialize, Serialize};
 
 use crate::history::catalog::Catalog;
@@ -95,7 +95,7 @@ impl AnchoredLog {
 impl Anchor {
     pub(crate) fn take(catalog: &Catalog, store: Origin, now_us: u64) -> Result<Self> {
         let seq = catalog.log().seq();
-        let prefix = keys::all(Kind::Head);
+        let prefix = keys::all(KeyKind::Head);
         let mut logs = Vec::new();
         let heads =
             (catalog.log()).scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)?;
@@ -194,7 +194,7 @@ impl Anchor {
 }
 
 impl AnchoredLog {
-    fn check(&self, catalog: &Catalog, store: Origin, live: &Live) -> Result<()> {
+    fn check(&self, catalog: &Catalog, store: Origin, live: &Liveness) -> Result<()> {
         let id = self.id();
         // The event that says so is in a log that is anchored too, or in one that such an event is about.
         let trimmed = live.base(id).is_some_and(|base| base.next > self.next);

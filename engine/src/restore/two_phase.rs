@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use milepost_codec::{
-    Activated, ActivationCause, Body, ChunkId, Control, Detail, Epoch, Error, ErrorKind, Expect,
-    Hash, LineageId, LineageType, LogId, MarkCause, Node, RestoreBegun, RestoreEnded, RestoreId,
-    RestoreOutcome, RestorePart, Restored, Result, Scope, TaskNo, WorkspaceCaptured,
+    Activated, ActivationCause, Body, ChunkId, Control, Detail, Epoch, Error, ErrorKind, Hash,
+    LineageId, LineageType, LogId, MarkCause, Node, NodeKind, RestoreBegun, RestoreEnded,
+    RestoreId, RestoreOutcome, RestorePart, Restored, Result, Scope, TaskNo, WorkspaceCaptured,
 };
 
 use crate::commit::append::Append;
@@ -380,7 +380,7 @@ impl Engine {
         };
         let content = self.inner.catalog.log().get_chunk(&ChunkId(root.0))?;
         // Its counts are for people: where it cannot be read they are missed, and the root stands.
-        let node = content.map(|bytes| Node::decode_as(&bytes, Expect::Capture));
+        let node = content.map(|bytes| Node::decode_as(&bytes, NodeKind::Capture));
         let (files, bytes, skipped) = match node {
             Some(Ok(Node::Capture(capture))) => (capture.files, capture.bytes, capture.skipped),
             _ => (0, 0, 0),

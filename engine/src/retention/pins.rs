@@ -6,7 +6,7 @@ use milepost_codec::{
     CheckpointId, Control, LogId, Pinned, Result, TEXT_MAX, TaskNo, Unpinned, check_size,
 };
 use milepost_store::index::PinEntry;
-use milepost_store::index::keys::{self, Kind};
+use milepost_store::index::keys::{self, KeyKind};
 
 use crate::commit::committer::{Request, Slot};
 use crate::handles::engine::Engine;
@@ -102,7 +102,7 @@ impl Catalog {
 
     /// The pinned checkpoints of a task.
     pub(crate) fn pins(&self, task: TaskNo) -> Result<Vec<Pin>> {
-        let prefix = keys::of_task(Kind::Pin, task);
+        let prefix = keys::of_task(KeyKind::Pin, task);
         let all = self.log().scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)?;
         let pin = |(key, value): (Vec<u8>, Vec<u8>)| {
             let entry = PinEntry::decode(&value)?;

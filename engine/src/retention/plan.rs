@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use milepost_codec::{
     CheckpointId, Error, ErrorKind, LineageId, LogId, Offset, RemovedMark, Result, TaskNo,
 };
-use milepost_store::index::keys::{self, Kind};
+use milepost_store::index::keys::{self, KeyKind};
 use milepost_store::index::{MarkEntry, TaskEntry};
 
 use super::needs::{Beginning, Fates, KeptMark, Lineages};
@@ -138,7 +138,7 @@ fn planned(plan: Result<TaskPlan>, begun: TaskPlan) -> Result<TaskPlan> {
 }
 
 pub(super) fn each_task(catalog: &Catalog, each: &mut dyn FnMut(TaskNo, &TaskEntry)) -> Result<()> {
-    catalog.log().walk(&keys::all(Kind::Task), &mut |key, value| {
+    catalog.log().walk(&keys::all(KeyKind::Task), &mut |key, value| {
         each(TaskNo(keys::first_u64(key)), &TaskEntry::decode(value)?);
         Ok(())
     })
@@ -187,7 +187,7 @@ fn each_mark(
     task: TaskNo,
     each: &mut dyn FnMut(RemovedMark, &MarkEntry) -> Result<()>,
 ) -> Result<()> {
-    let prefix = keys::of_task(Kind::TaskMark, task);
+    let prefix = keys::of_task(KeyKind::TaskMark, task);
     let mut end = keys::after_prefix(&prefix);
     loop {
         let page = catalog.log().scan(&prefix, &end, true, STRIDE)?;

@@ -12,9 +12,9 @@ use milepost_codec::{
     checkpoint_id,
 };
 use milepost_store::Extent;
-use milepost_store::index::keys::{self, Kind};
+use milepost_store::index::keys::{self, KeyKind};
 use milepost_store::index::{LogHead, TaskEntry};
-use milepost_store::liveness::{Live, LiveSection};
+use milepost_store::liveness::{LiveSection, Liveness};
 
 use super::{Carried, CarriedBody, CarriedEvent, CarriedTask};
 use crate::handles::engine::Engine;
@@ -26,7 +26,7 @@ use milepost_store::CHUNK;
 pub struct Export {
     pub(super) engine: Engine,
     pub(super) files: bool,
-    live: Live,
+    live: Liveness,
     /// Chunks that were given.
     pub(super) given: HashSet<ChunkId>,
 }
@@ -61,7 +61,7 @@ impl Export {
     /// `Unavailable` where the store is closed.
     pub fn tasks(&self) -> Result<Vec<String>> {
         let (catalog, mut names) = (&self.engine.inner.catalog, Vec::new());
-        catalog.log().walk(&keys::all(Kind::Task), &mut |_, value| {
+        catalog.log().walk(&keys::all(KeyKind::Task), &mut |_, value| {
             let entry = TaskEntry::decode(value)?;
             if entry.deleted_us.is_none() {
                 names.push(entry.name);
@@ -176,7 +176,7 @@ impl Export {
     /// The logs of a task that are there, the control log first.
     fn sources(&self, no: TaskNo, entry: &TaskEntry) -> Result<Vec<Source>> {
         let catalog = &self.engine.inner.catalog;
-        let prefix = keys::of_task(Kind::Head, no);
+        let prefix = keys::of_task(KeyKind::Head, no);
         let end = keys::after_prefix(&prefix);
         let (mut control, mut lineages) = (Vec::new(), Vec::new());
         for (key, value) in catalog.log().scan(&prefix, &end, false, usize::MAX)? {
@@ -233,7 +233,7 @@ impl Source {
     }
 
     /// Goes on to the next section with something live; not at the end.
-    fn next(&mut self, catalog: &Catalog, live: &Live) -> Result<bool> {
+    fn next(&mut self, catalog: &Catalog, live: &Liveness) -> Result<bool> {
         let mut read_to = self.at.next;
         while read_to < self.end.next {
             if !self.reads(read_to) {

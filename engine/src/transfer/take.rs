@@ -9,7 +9,7 @@ use milepost_codec::{
     TaskNo, TaskOpened, TaskPrepared,
 };
 use milepost_store::index::TaskEntry;
-use milepost_store::index::keys::{self, Kind};
+use milepost_store::index::keys::{self, KeyKind};
 
 use super::renew::Renewal;
 use super::taking::Taking;
@@ -111,7 +111,7 @@ impl Engine {
     pub(crate) fn give_up_imports(&self) -> Result<()> {
         let mut left = Vec::new();
         let log = self.inner.catalog.log();
-        log.walk(&keys::all(Kind::Prepared), &mut |key, _| {
+        log.walk(&keys::all(KeyKind::Prepared), &mut |key, _| {
             left.push(TaskNo(keys::first_u64(key)));
             Ok(())
         })?;
@@ -143,7 +143,7 @@ impl Engine {
         let mut found = None;
         if let Some(origin) = origin {
             let log = catalog.log();
-            log.walk(&keys::all(Kind::Task), &mut |_, value| {
+            log.walk(&keys::all(KeyKind::Task), &mut |_, value| {
                 let entry = TaskEntry::decode(value)?;
                 let is_there = entry.deleted_us.is_none() || entry.is_prepared();
                 if is_there && entry.origin == origin {

@@ -5,7 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use milepost_codec::{
-    Acked, FRAME_HEADER_LEN, FrameHeader, SEGMENT_HEADER_LEN, SegmentHeader, StoreId, seal_frame,
+    AckWatermark, FRAME_HEADER_LEN, FrameHeader, SEGMENT_HEADER_LEN, SegmentHeader, StoreId,
+    seal_frame,
 };
 use milepost_tests::folder::{copy_store, files};
 use milepost_tests::seed::Random;
@@ -81,21 +82,21 @@ impl Tear {
     pub(crate) fn apply(&self, store: &Path) {
         let acked_path = store.join("acked");
         let acked = fs::read(&acked_path).expect("the acknowledged commit");
-        let acked = Acked::decode(&acked).expect("the acknowledged commit");
+        let acked = AckWatermark::decode(&acked).expect("the acknowledged commit");
         self.tear(store, &acked);
         match self.witness {
             Witness::Kept => {}
             Witness::Gone => fs::remove_file(&acked_path).expect("remove a file"),
             Witness::Older(by) => {
                 let seq = acked.seq.saturating_sub(by);
-                let older = Acked { seq, ..acked };
+                let older = AckWatermark { seq, ..acked };
                 fs::write(&acked_path, older.encode()).expect("write a file");
             }
             Witness::Garbage => fs::write(&acked_path, [0x5a; 64]).expect("write a file"),
         }
     }
 
-    fn tear(&self, store: &Path, acked: &Acked) {
+    fn tear(&self, store: &Path, acked: &AckWatermark) {
         let segments = files(&store.join("journal"), ".seg").expect("a folder");
         let Some(path) = segments.last() else { return };
         let mut bytes = fs::read(path).expect("a segment");

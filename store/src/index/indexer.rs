@@ -10,7 +10,7 @@ use milepost_codec::{
 
 use crate::index::IndexPut;
 use crate::index::keys;
-use crate::index::keys::Kind;
+use crate::index::keys::KeyKind;
 use crate::index::{
     ActivationEntry, BaseEntry, KeyEntry, LineageEntry, MarkEntry, MarkPlace, PendingEntry,
     PinEntry, Tally, TaskEntry,
@@ -158,9 +158,9 @@ fn index_mark(
 fn mark_puts(place: MarkPlace, entry: &MarkEntry) -> Vec<IndexPut> {
     let MarkPlace { task, lineage, offset } = place;
     let named = |kind, name: &String| keys::named_mark(kind, task, name, lineage, offset);
-    let label = entry.body.label.iter().map(|l| named(Kind::MarkLabel, l));
+    let label = entry.body.label.iter().map(|l| named(KeyKind::MarkLabel, l));
     let aliases = entry.body.aliases.iter();
-    let names = label.chain(aliases.map(|alias| named(Kind::MarkAlias, alias)));
+    let names = label.chain(aliases.map(|alias| named(KeyKind::MarkAlias, alias)));
     let mut puts: Vec<IndexPut> = names.map(|key| (key, Some(Vec::new()))).collect();
     puts.push((keys::mark(task, lineage, offset), Some(entry.encode())));
     let by_commit = [

@@ -30,7 +30,7 @@ use milepost_codec::{CheckpointId, ChunkId, Epoch, LineageId, LogId, Offset, Seq
 /// | `Snapshot` | task u64, lineage u32, reducer 8, offset u64 | `SnapshotNote`; no record accounts for it |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Kind {
+pub enum KeyKind {
     /// Sections of a log.
     Block = 1,
     /// The head of a log.
@@ -77,7 +77,7 @@ pub enum Kind {
     Snapshot = 50,
 }
 
-impl Kind {
+impl KeyKind {
     /// Those whose entries follow from records, each from one; blocks, heads and tallies left out.
     pub const OF_RECORDS: [Self; 16] = [
         Self::TaskName,
@@ -101,14 +101,14 @@ impl Kind {
 
 /// Whether records account for an entry, so that it counts in sled's digest.
 pub fn is_counted(key: &[u8]) -> bool {
-    const NOTES: [u8; 3] = [Kind::Applied as u8, Kind::Chunk as u8, Kind::Snapshot as u8];
+    const NOTES: [u8; 3] = [KeyKind::Applied as u8, KeyKind::Chunk as u8, KeyKind::Snapshot as u8];
     key.first().is_some_and(|kind| !NOTES.contains(kind))
 }
 
 struct Builder(Vec<u8>);
 
 impl Builder {
-    fn new(kind: Kind) -> Self {
+    fn new(kind: KeyKind) -> Self {
         let mut bytes = Vec::with_capacity(40);
         bytes.push(kind as u8);
         Self(bytes)
@@ -138,23 +138,23 @@ pub fn after_prefix(prefix: &[u8]) -> Vec<u8> {
 }
 
 /// The prefix of all keys of a kind.
-pub fn all(kind: Kind) -> Vec<u8> {
+pub fn all(kind: KeyKind) -> Vec<u8> {
     vec![kind as u8]
 }
 
 /// The prefix of a task's keys of a kind that begins with the task.
-pub fn of_task(kind: Kind, task: TaskNo) -> Vec<u8> {
+pub fn of_task(kind: KeyKind, task: TaskNo) -> Vec<u8> {
     Builder::new(kind).u64(task.0).0
 }
 
 /// The prefix of a lineage's keys of a kind that begins with task and lineage.
-pub fn of_lineage(kind: Kind, task: TaskNo, lineage: LineageId) -> Vec<u8> {
+pub fn of_lineage(kind: KeyKind, task: TaskNo, lineage: LineageId) -> Vec<u8> {
     Builder::new(kind).u64(task.0).u32(lineage.0).0
 }
 
 /// Returns the key of a block, and of which part of it.
 pub fn block(log: LogId, first: Offset, part: u16) -> Vec<u8> {
-    let key = Builder::new(Kind::Block).u64(log.task.0).u32(log.kind.number()).u64(first);
+    let key = Builder::new(KeyKind::Block).u64(log.task.0).u32(log.kind.number()).u64(first);
     key.bytes(&part.to_be_bytes()).0
 }
 
@@ -165,7 +165,7 @@ pub fn head(log: LogId) -> Vec<u8> {
 
 /// The key of a log's head, where none is to be allocated.
 pub fn head_of(log: LogId) -> [u8; 13] {
-    let mut key = [Kind::Head as u8; 13];
+    let mut key = [KeyKind::Head as u8; 13];
     let (task, kind) = (log.task.0.to_be_bytes(), log.kind.number().to_be_bytes());
     for (to, from) in key.iter_mut().skip(1).zip(task.into_iter().chain(kind)) {
         *to = from;
@@ -175,87 +175,87 @@ pub fn head_of(log: LogId) -> [u8; 13] {
 
 /// Returns the key of a chunk.
 pub fn chunk(id: &ChunkId) -> Vec<u8> {
-    Builder::new(Kind::Chunk).bytes(&id.0).0
+    Builder::new(KeyKind::Chunk).bytes(&id.0).0
 }
 
 /// Returns the key of a task's name.
 pub fn task_name(name: &str) -> Vec<u8> {
-    Builder::new(Kind::TaskName).bytes(name.as_bytes()).0
+    Builder::new(KeyKind::TaskName).bytes(name.as_bytes()).0
 }
 
 /// Returns the key of a task.
 pub fn task(task: TaskNo) -> Vec<u8> {
-    of_task(Kind::Task, task)
+    of_task(KeyKind::Task, task)
 }
 
 /// Returns the key of a task's counts.
 pub fn tally(task: TaskNo) -> Vec<u8> {
-    of_task(Kind::Tally, task)
+    of_task(KeyKind::Tally, task)
 }
 
 /// Returns the key of a lineage's base.
 pub fn base(task: TaskNo, lineage: LineageId) -> Vec<u8> {
-    of_lineage(Kind::Base, task, lineage)
+    of_lineage(KeyKind::Base, task, lineage)
 }
 
 /// Returns the key of an erased event.
 pub fn erased(task: TaskNo, lineage: LineageId, offset: Offset) -> Vec<u8> {
-    with_offset(&of_lineage(Kind::Erased, task, lineage), offset)
+    with_offset(&of_lineage(KeyKind::Erased, task, lineage), offset)
 }
 
 /// Returns the key of a task that is being imported.
 pub fn prepared(task: TaskNo) -> Vec<u8> {
-    of_task(Kind::Prepared, task)
+    of_task(KeyKind::Prepared, task)
 }
 
 /// Returns the key of a restore that has not ended.
 pub fn pending(task: TaskNo) -> Vec<u8> {
-    of_task(Kind::Pending, task)
+    of_task(KeyKind::Pending, task)
 }
 
 /// Returns the key of a pin.
 pub fn pin(task: TaskNo, checkpoint: &CheckpointId) -> Vec<u8> {
-    Builder(of_task(Kind::Pin, task)).bytes(&checkpoint.0).0
+    Builder(of_task(KeyKind::Pin, task)).bytes(&checkpoint.0).0
 }
 
 /// Returns the key of a lineage.
 pub fn lineage(task: TaskNo, lineage: LineageId) -> Vec<u8> {
-    of_lineage(Kind::Lineage, task, lineage)
+    of_lineage(KeyKind::Lineage, task, lineage)
 }
 
 /// Returns the key of an activation.
 pub fn activation(task: TaskNo, epoch: Epoch) -> Vec<u8> {
-    Builder::new(Kind::Activation).u64(task.0).u64(epoch).0
+    Builder::new(KeyKind::Activation).u64(task.0).u64(epoch).0
 }
 
 /// Returns the key of a checkpoint by its place.
 pub fn mark(task: TaskNo, lineage: LineageId, offset: Offset) -> Vec<u8> {
-    Builder::new(Kind::Mark).u64(task.0).u32(lineage.0).u64(offset).0
+    Builder::new(KeyKind::Mark).u64(task.0).u32(lineage.0).u64(offset).0
 }
 
 /// Returns the key of a checkpoint among its task's.
 pub fn task_mark(task: TaskNo, seq: Seq, lineage: LineageId, offset: Offset) -> Vec<u8> {
-    Builder::new(Kind::TaskMark).u64(task.0).u64(seq).u32(lineage.0).u64(offset).0
+    Builder::new(KeyKind::TaskMark).u64(task.0).u64(seq).u32(lineage.0).u64(offset).0
 }
 
 /// Returns the key of a checkpoint among the store's.
 pub fn store_mark(seq: Seq, task: TaskNo, lineage: LineageId, offset: Offset) -> Vec<u8> {
-    Builder::new(Kind::StoreMark).u64(seq).u64(task.0).u32(lineage.0).u64(offset).0
+    Builder::new(KeyKind::StoreMark).u64(seq).u64(task.0).u32(lineage.0).u64(offset).0
 }
 
 /// Returns the key of a checkpoint by its id.
 pub fn mark_id(id: &CheckpointId) -> Vec<u8> {
-    Builder::new(Kind::MarkId).bytes(&id.0).0
+    Builder::new(KeyKind::MarkId).bytes(&id.0).0
 }
 
 /// The prefix of a label's or alias's keys.
-pub fn named(kind: Kind, task: TaskNo, name: &str) -> Vec<u8> {
+pub fn named(kind: KeyKind, task: TaskNo, name: &str) -> Vec<u8> {
     Builder::new(kind).u64(task.0).bytes(name.as_bytes()).bytes(&[0]).0
 }
 
 /// Returns the key of a checkpoint by a label or an alias.
 pub fn named_mark(
-    kind: Kind,
+    kind: KeyKind,
     task: TaskNo,
     name: &str,
     lineage: LineageId,
@@ -268,7 +268,7 @@ pub fn named_mark(
 pub fn uses_of_key(task: TaskNo, key: &str) -> Vec<u8> {
     let hash = blake3::hash(key.as_bytes());
     let short = hash.as_bytes().split_at(16).0;
-    Builder::new(Kind::Key).u64(task.0).bytes(short).0
+    Builder::new(KeyKind::Key).u64(task.0).bytes(short).0
 }
 
 /// Returns the key of an idempotency key.
@@ -288,7 +288,7 @@ pub fn snapshots(task: TaskNo, lineage: LineageId, reducer: &str, version: u32) 
     hasher.update(reducer.as_bytes()).update(&version.to_le_bytes());
     let hash = hasher.finalize();
     let short = hash.as_bytes().split_at(8).0;
-    Builder::new(Kind::Snapshot).u64(task.0).u32(lineage.0).bytes(short).0
+    Builder::new(KeyKind::Snapshot).u64(task.0).u32(lineage.0).bytes(short).0
 }
 
 /// A key of `prefix` that ends in an offset.
@@ -344,7 +344,7 @@ mod tests {
         let log = LogId::lineage(TaskNo(1), LineageId(2));
         assert!(block(log, 255, 9) < block(log, 256, 0));
         let last = mark(TaskNo(1), LineageId(2), u64::MAX);
-        assert!(last < after_prefix(&of_lineage(Kind::Mark, TaskNo(1), LineageId(2))));
+        assert!(last < after_prefix(&of_lineage(KeyKind::Mark, TaskNo(1), LineageId(2))));
         assert_eq!(after_prefix(&[1, 255]), [2]);
     }
 

@@ -6,11 +6,11 @@ use milepost_codec::{ChunkId, Error, ErrorKind, Result, Seq};
 
 use crate::files;
 use crate::index::keys;
-use crate::index::keys::Kind;
+use crate::index::keys::KeyKind;
 use crate::local::Inner;
 use crate::local::archive::{ArchiveScan, Reader};
 use crate::local::chunks::packs;
-use crate::local::chunks::packs::Place;
+use crate::local::chunks::packs::ChunkLocation;
 use crate::local::journal::scan::{Segment, payload};
 use crate::local::recovery::replay::frames;
 use crate::storage_check::StorageCheck;
@@ -41,8 +41,8 @@ fn check_packs(shared: &Inner, storage: &mut StorageCheck) -> Result<()> {
     for pack in shared.packs.numbers() {
         let path = shared.packs.path_of(pack);
         let whole = if path.exists() { packs::whole_in(&path, pack)? } else { Vec::new() };
-        shared.kv.walk(&keys::all(Kind::Chunk), &mut |key, value| {
-            let place = Place::decode(value).unwrap_or_default();
+        shared.kv.walk(&keys::all(KeyKind::Chunk), &mut |key, value| {
+            let place = ChunkLocation::decode(value).unwrap_or_default();
             if place.pack != pack {
                 return;
             }

@@ -10,7 +10,7 @@ use parking_lot::{Condvar, Mutex, RwLock};
 use crate::files;
 use crate::index::IndexPut;
 use crate::index::{LogHead, keys};
-use crate::local::chunks::packs::{Packs, Place};
+use crate::local::chunks::packs::{ChunkLocation, Packs};
 use crate::local::index::digest_check::CheckedParts;
 use crate::local::index::kv::Kv;
 use crate::local::journal::writer::{JournalWriter, SegmentPool};
@@ -95,7 +95,7 @@ pub(crate) struct GcBarrier {
 #[derive(Debug, Default)]
 struct FreshInner {
     /// Where chunks are that were stored since it began, in order; nothing while there is none.
-    stored: Option<Vec<(ChunkId, Place)>>,
+    stored: Option<Vec<(ChunkId, ChunkLocation)>>,
     /// Chunks that were there already and were stored again, or read.
     used: HashSet<ChunkId>,
     /// Appends under way, by whether they began before the last compaction.
@@ -144,7 +144,7 @@ impl GcBarrier {
     }
 
     /// A chunk was stored.
-    pub(crate) fn stored(&self, id: ChunkId, place: Place) {
+    pub(crate) fn stored(&self, id: ChunkId, place: ChunkLocation) {
         if let Some(stored) = &mut self.inner.lock().stored {
             stored.push((id, place));
         }
@@ -172,7 +172,7 @@ impl GcBarrier {
     }
 
     /// Chunks that were stored since the compaction began, the first `skip` of them left out.
-    pub(crate) fn stored_after(&self, skip: usize) -> Vec<(ChunkId, Place)> {
+    pub(crate) fn stored_after(&self, skip: usize) -> Vec<(ChunkId, ChunkLocation)> {
         let inner = self.inner.lock();
         let stored = inner.stored.as_deref().unwrap_or_default();
         stored.get(skip..).unwrap_or_default().to_vec()
@@ -292,7 +292,7 @@ impl Inner {
     pub(crate) fn chunk(&self, id: &ChunkId) -> Result<Option<Vec<u8>>> {
         match self.kv.get(&keys::chunk(id))? {
             Some(place) => {
-                let read = self.packs.read(id, Place::decode(&place)?);
+                let read = self.packs.read(id, ChunkLocation::decode(&place)?);
                 self.packed(read).map(Some)
             }
             None => Ok(None),

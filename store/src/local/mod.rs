@@ -64,7 +64,7 @@ use crate::commit_batch::CommitBatch;
 use crate::commit_log::CommitLog;
 use crate::entropy::Entropy;
 use crate::local::applier::Wake;
-use crate::local::chunks::packs::Place;
+use crate::local::chunks::packs::ChunkLocation;
 use crate::local::index::blocks::BlockCache;
 use crate::local::inner::Inner;
 use crate::local::journal::writer::JournalWriter;
@@ -100,7 +100,7 @@ pub struct LocalStore {
     /// Chunks that were stored or read whole since the store is open.
     whole: Mutex<HashSet<ChunkId>>,
     /// The packs' end when the store was opened: what is behind it was written since.
-    opened_at: Place,
+    opened_at: ChunkLocation,
 }
 
 impl LocalStore {

@@ -83,13 +83,13 @@ pub(crate) fn settings(
     Ok(config)
 }
 
-/// How sled is to be opened.
+/// The files of sled that an opening begins with.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Sled {
-    /// As it is.
-    BlockCache,
-    /// Anew: what was there is set aside.
-    Anew,
+enum IndexState {
+    /// Those that are there.
+    Kept,
+    /// None: those that were there are in `damaged/`.
+    SetAside,
 }
 
 /// Opens sled and takes back what the journal holds beyond it. Where sled cannot be used, or does
@@ -117,7 +117,7 @@ pub(crate) fn bring_back(
     let mut reached = 0;
     let error = match opening.reason_to_rebuild() {
         Some(error) => error,
-        None => match opening.bring_back(Sled::BlockCache, &mut reached, findings) {
+        None => match opening.bring_back(IndexState::Kept, &mut reached, findings) {
             Err(Refusal::Sled(error)) => error,
             Err(Refusal::Other(error)) => return Err(error),
             Ok(done) => return Ok(done),
@@ -156,7 +156,7 @@ impl Opener<'_> {
 
     fn bring_back(
         &self,
-        sled: Sled,
+        index: IndexState,
         reached: &mut Seq,
         findings: &mut Vec<Finding>,
     ) -> std::result::Result<(Arc<Inner>, JournalEnd), Refusal> {
@@ -172,7 +172,7 @@ impl Opener<'_> {
                 .map_err(Refusal::Other)?;
         kv.apply(chunks.iter().map(|(id, at)| (keys::chunk(id), Some(at.encode()))).collect())?;
         // Where it is built anew, the packs were read whole just now.
-        if sled == Sled::BlockCache && !self.closed_cleanly {
+        if index == IndexState::Kept && !self.closed_cleanly {
             unsynced::forget_lost(&kv, &packs, &applied)?;
         }
         let shared = Arc::new(Inner::new(StoreParts {
@@ -184,7 +184,7 @@ impl Opener<'_> {
             backlog_bytes: options.backlog_bytes,
             cache_bytes: options.cache_bytes,
             applied,
-            audited: sled == Sled::Anew,
+            audited: index == IndexState::SetAside,
             meters,
             look: None,
         }));
@@ -212,7 +212,7 @@ impl Opener<'_> {
             layout::set_aside(self.layout, &self.layout.sled())?;
         }
         let mut found = Vec::new();
-        match self.bring_back(Sled::Anew, &mut 0, &mut found) {
+        match self.bring_back(IndexState::SetAside, &mut 0, &mut found) {
             Ok((shared, end)) if end.last >= reached => {
                 let suspect = self.layout.suspect();
                 if suspect.exists() {

@@ -7,7 +7,7 @@ use crate::extent::Extent;
 use crate::index::Entry;
 use crate::index::LogHead;
 use crate::index::keys;
-use crate::index::keys::Kind;
+use crate::index::keys::KeyKind;
 use crate::local::LocalStore;
 use crate::projection::Index;
 use crate::tail::merge;
@@ -57,7 +57,7 @@ impl Index for LocalStore {
         let removals = waiting.iter().filter(|(_, value)| value.is_none()).count();
         let stored = self.shared.kv.scan(from, to, backwards, limit.saturating_add(removals));
         let stored = self.shared.sled(stored)?;
-        if stored.is_empty() && from.first() == Some(&(Kind::Key as u8)) {
+        if stored.is_empty() && from.first() == Some(&(KeyKind::Key as u8)) {
             self.shared.sled(self.shared.audit(DigestPart::Keys))?;
         }
         Ok(merge(waiting, stored, backwards, limit))

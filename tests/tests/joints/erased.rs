@@ -5,7 +5,7 @@ use std::path::Path;
 
 use milepost::{Append, Body, Engine, Mark, Message, MessageRange, Options, Retention};
 use milepost_codec::{
-    ArchiveBlock, ArchiveHeader, BodyForm, FrameHeader, Groups, Hash, LogKind, Salts, Seed,
+    ArchiveBlock, ArchiveHeader, BodyForm, FrameHeader, Hash, LogBatches, LogKind, Salts, Seed,
     body_hash, salt,
 };
 use milepost_tests::folder;
@@ -33,7 +33,7 @@ fn left(root: &Path) -> (Seeds, Vec<(u64, Hash)>) {
             let raw = block.decode(head, payload).unwrap();
             let mut frames = raw.as_slice();
             while let Ok((frame, payload)) = FrameHeader::read_checked(frames) {
-                for group in Groups::new(payload).map(Result::unwrap) {
+                for group in LogBatches::new(payload).map(Result::unwrap) {
                     if let LogKind::Control = group.log.kind {
                         continue;
                     }

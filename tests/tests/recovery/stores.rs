@@ -12,7 +12,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use milepost::{Append, Engine, LineageId, Mark, Message, Options, Seq};
-use milepost_codec::{Acked, FRAME_HEADER_LEN, FrameHeader, SEGMENT_HEADER_LEN, SegmentHeader};
+use milepost_codec::{
+    AckWatermark, FRAME_HEADER_LEN, FrameHeader, SEGMENT_HEADER_LEN, SegmentHeader,
+};
 use milepost_tests::{bodies, folder};
 use tempfile::TempDir;
 
@@ -237,8 +239,8 @@ pub fn zero_from(path: &Path, at: usize) {
 }
 
 /// The last commit that was acknowledged.
-pub fn acked(root: &Path) -> Acked {
-    Acked::decode(&fs::read(root.join("acked")).unwrap()).unwrap()
+pub fn acked(root: &Path) -> AckWatermark {
+    AckWatermark::decode(&fs::read(root.join("acked")).unwrap()).unwrap()
 }
 
 /// The end of a path, as it stands in findings and errors.

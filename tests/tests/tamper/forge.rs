@@ -6,9 +6,9 @@ use std::path::Path;
 
 use milepost::{Body, Hash, Header, LineageId, Offset, Origin, Seq, StoreId, TaskNo};
 use milepost_codec::{
-    Acked, ArchiveBlock, ArchiveHeader, BodyForm, Chain, ChunkEntry, Control, FRAME_HEADER_LEN,
-    FrameHeader, Groups, LogId, LogKind, SEGMENT_HEADER_LEN, Salts, SectionRef, SegmentHeader,
-    begin_group, encode_record, seal_frame,
+    AckWatermark, ArchiveBlock, ArchiveHeader, BodyForm, Chain, ChunkEntry, Control,
+    FRAME_HEADER_LEN, FrameHeader, LogBatches, LogId, LogKind, SEGMENT_HEADER_LEN, Salts,
+    SectionRef, SegmentHeader, begin_log_batch, encode_record, seal_frame,
 };
 use milepost_tests::folder;
 
@@ -63,7 +63,7 @@ fn frames(bytes: &[u8], epoch: Option<u64>, commits: &mut BTreeMap<Seq, Vec<Grou
         let len = FrameHeader::payload_len(rest).unwrap();
         let seq = u64::from_le_bytes(rest[24..32].try_into().unwrap());
         let payload = &rest[FRAME_HEADER_LEN..FRAME_HEADER_LEN + len];
-        let groups = Groups::new(payload).map(|group| {
+        let groups = LogBatches::new(payload).map(|group| {
             let group = group.unwrap();
             let records = (0_u32..).zip(group.section.iter()).map(|(n, record)| {
                 let record = record.unwrap();
@@ -103,7 +103,7 @@ impl History {
             let rest = &bytes[SEGMENT_HEADER_LEN..];
             frames(rest, Some(header.epoch), &mut commits);
         }
-        let store = Acked::decode(&fs::read(root.join("acked")).unwrap()).unwrap().store;
+        let store = AckWatermark::decode(&fs::read(root.join("acked")).unwrap()).unwrap().store;
         assert!(commits.keys().copied().eq(1..=commits.len() as u64));
         Self { store, commits: commits.into_values().collect() }
     }
@@ -177,7 +177,7 @@ impl History {
         }
         out.resize(out.len() + 4096, 0);
         fs::write(root.join("journal/0000000001.seg"), out).unwrap();
-        fs::write(root.join("acked"), Acked { store, seq: count }.encode()).unwrap();
+        fs::write(root.join("acked"), AckWatermark { store, seq: count }.encode()).unwrap();
     }
 }
 
@@ -215,7 +215,7 @@ impl Logs {
             Some(parent) => (parent.offset, vec![parent.hash]),
             None => (0, vec![chain.root()]),
         });
-        begin_group(out, log, *start + hashes.len() as u64 - 1);
+        begin_log_batch(out, log, *start + hashes.len() as u64 - 1);
         let (mut records, mut salts) = (Vec::new(), Vec::new());
         for record in &group.records {
             let header = record.header.encode();

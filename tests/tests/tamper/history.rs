@@ -288,7 +288,7 @@ fn a_forged_copy_beside_a_keyed_sled_is_replaced_by_what_sled_has() {
 
 #[test]
 fn a_tail_cut_off_between_two_frames_shows_against_an_anchor_only_key_or_not() {
-    use milepost_codec::{Acked, FrameHeader, SEGMENT_HEADER_LEN};
+    use milepost_codec::{AckWatermark, FrameHeader, SEGMENT_HEADER_LEN};
     for key in [None, Some(StoreKey::new(&SECRET))] {
         let store = Store::make(key);
         let root = store.copy("cut");
@@ -304,8 +304,8 @@ fn a_tail_cut_off_between_two_frames_shows_against_an_anchor_only_key_or_not() {
         let (seq, end) = ends[ends.len() - 8];
         bytes[end..].fill(0);
         fs::write(segment, bytes).unwrap();
-        let acked = Acked::decode(&fs::read(root.join("acked")).unwrap()).unwrap();
-        let witness = Acked { seq, ..acked };
+        let acked = AckWatermark::decode(&fs::read(root.join("acked")).unwrap()).unwrap();
+        let witness = AckWatermark { seq, ..acked };
         fs::write(root.join("acked"), witness.encode()).unwrap();
         let engine = store.open(&root).unwrap();
         engine.close().unwrap();

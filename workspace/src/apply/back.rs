@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use milepost::{Error, Result};
-use milepost_codec::{Action, TreePath, Verb};
+use milepost_codec::{Action, ActionKind, TreePath};
 
 use super::Restore;
 use super::clear::remove_all;
@@ -134,7 +134,7 @@ impl<'a> Back<'a> {
                 }
                 _ => false,
             };
-            let gone = found == Found::Nothing && action.verb != Verb::Create;
+            let gone = found == Found::Nothing && action.kind != ActionKind::Create;
             if found == Found::After || gone || bits {
                 return Ok(false);
             }
@@ -148,7 +148,7 @@ impl<'a> Back<'a> {
         let parent = match self.mover.way.parent(path) {
             Ok(parent) => parent,
             // Nothing is there, and nothing was: that is as before.
-            Err(e) if no_way(e) && action.verb == Verb::Create => return Ok(()),
+            Err(e) if no_way(e) && action.kind == ActionKind::Create => return Ok(()),
             Err(e) if no_way(e) => {
                 let text = "the folder that it was in is gone or something else: it was changed \
                             since the restore was interrupted";
@@ -161,7 +161,7 @@ impl<'a> Back<'a> {
         let here = (&*parent, name.as_bytes());
         for _ in 0..STEPS {
             let sight = self.sight(action, here, theirs)?;
-            match judge(action.verb, sight, theirs) {
+            match judge(action.kind, sight, theirs) {
                 Step::Rest => return self.rest(action, here),
                 Step::Stop => {
                     let text = "it was changed since the restore was interrupted";
@@ -187,13 +187,13 @@ impl<'a> Back<'a> {
             self.mover.find.found(place, path, before, after)
         };
         let at = |place| self.staging.as_ref().and_then(|staging| staging.place(place));
-        let found = match action.verb {
-            Verb::Mode | Verb::MakeRoom => self.folder(action, here, theirs)?,
+        let found = match action.kind {
+            ActionKind::Mode | ActionKind::MakeRoom => self.folder(action, here, theirs)?,
             _ => look(here)?,
         };
         // Where it is as it was, staging need not be read.
-        let before = match action.verb {
-            Verb::Create => Found::Nothing,
+        let before = match action.kind {
+            ActionKind::Create => Found::Nothing,
             _ => Found::Before,
         };
         let in_place = |place| match at(place) {
@@ -266,8 +266,8 @@ impl<'a> Back<'a> {
 
     /// It is as it was. A folder that was opened up to be moved gets its bits.
     fn rest(&mut self, action: &Action, here: (&Dir, &[u8])) -> Result<()> {
-        match (&action.before, action.verb) {
-            (Some(before), Verb::Replace | Verb::Remove) => {
+        match (&action.before, action.kind) {
+            (Some(before), ActionKind::Replace | ActionKind::Remove) => {
                 let settled = self.mover.settle(&action.path, here, before);
                 settled.map_err(|e| error::below("take back", action.path.as_bytes(), e))
             }
@@ -314,7 +314,8 @@ impl<'a> Back<'a> {
 
     /// Gives a folder that was opened up, or made again, the bits that it had.
     fn close(&mut self, action: &'a Action, theirs: bool) -> Result<()> {
-        let (Verb::Mode | Verb::MakeRoom, Some(before)) = (action.verb, &action.before) else {
+        let (ActionKind::Mode | ActionKind::MakeRoom, Some(before)) = (action.kind, &action.before)
+        else {
             return Ok(());
         };
         let path = &action.path;
@@ -339,7 +340,7 @@ fn is_own(action: &Action, bits: u16) -> bool {
     let of = |mode: u16| bits == mode || bits == mode | OPEN;
     let before = action.before.as_ref().is_some_and(|item| of(item.mode));
     let after = action.after.as_ref().is_some_and(|item| of(item.mode));
-    before || after || (action.verb == Verb::MakeRoom && bits == MADE)
+    before || after || (action.kind == ActionKind::MakeRoom && bits == MADE)
 }
 
 /// The name under which what is in the way of an action is kept.

@@ -4,7 +4,7 @@
 //! staged new (N) and the place for the old (O) show it. Each step leads to a state that is in the table
 //! again, so it does not matter in front of which of them the next crash comes.
 
-use milepost_codec::Verb;
+use milepost_codec::ActionKind;
 
 use super::find::Found;
 use super::staging::Place;
@@ -46,22 +46,22 @@ pub(super) enum Step {
 
 /// What one action asks for to be taken back, by what is found. `theirs` says that what somebody put in
 /// its way may be kept elsewhere.
-pub(super) fn judge(verb: Verb, sight: Sight, theirs: bool) -> Step {
+pub(super) fn judge(kind: ActionKind, sight: Sight, theirs: bool) -> Step {
     let stop = match (theirs, sight.path) {
         (false, _) => Step::Stop,
         (true, Found::Nothing) => Step::Rebuild(Place::Old),
         (true, _) => Step::Keep,
     };
-    match verb {
-        Verb::Create => created(sight, stop),
-        Verb::Replace | Verb::Remove => displaced(verb, sight, stop),
-        Verb::MakeRoom => match sight.path {
+    match kind {
+        ActionKind::Create => created(sight, stop),
+        ActionKind::Replace | ActionKind::Remove => displaced(kind, sight, stop),
+        ActionKind::MakeRoom => match sight.path {
             Found::Nothing => Step::Make,
             Found::Before => Step::Rest,
             Found::After | Found::Other => stop,
         },
         // The bits are set in the end.
-        Verb::Mode => match sight.path {
+        ActionKind::Mode => match sight.path {
             Found::Before | Found::After => Step::Rest,
             Found::Nothing if theirs => Step::Make,
             Found::Nothing | Found::Other => stop,
@@ -82,7 +82,7 @@ fn created(sight: Sight, stop: Step) -> Step {
 }
 
 /// Something was there.
-fn displaced(verb: Verb, sight: Sight, stop: Step) -> Step {
+fn displaced(kind: ActionKind, sight: Sight, stop: Step) -> Step {
     let at = |place: &Place| match place {
         Place::New => sight.new == Found::Before,
         Place::Old => sight.old == Found::Before,
@@ -92,7 +92,7 @@ fn displaced(verb: Verb, sight: Sight, stop: Step) -> Step {
     match sight.path {
         Found::Before => Step::Rest,
         Found::Other => stop,
-        Found::After if verb == Verb::Remove => stop,
+        Found::After if kind == ActionKind::Remove => stop,
         Found::After if sight.linked => Step::Unlink,
         Found::After => before.map_or_else(rebuild, Step::Swap),
         Found::Nothing => match before {
@@ -121,7 +121,7 @@ mod tests {
     const ALL: [Found; 4] = [Nothing, Before, After, Other];
 
     /// What the moves make of a sight, in a world where nobody else does anything.
-    fn step(verb: Verb, mut sight: Sight, step: Step, kept: &mut Vec<Found>) -> Sight {
+    fn step(kind: ActionKind, mut sight: Sight, step: Step, kept: &mut Vec<Found>) -> Sight {
         let take = |sight: &mut Sight, place| {
             let at = match place {
                 Place::New => &mut sight.new,
@@ -130,7 +130,7 @@ mod tests {
             std::mem::replace(at, Nothing)
         };
         let put = |sight: &mut Sight, place, found| {
-            assert_eq!(take(sight, place), Nothing, "{verb:?}: overwritten");
+            assert_eq!(take(sight, place), Nothing, "{kind:?}: overwritten");
             match place {
                 Place::New => sight.new = found,
                 Place::Old => sight.old = found,
@@ -144,7 +144,7 @@ mod tests {
                 sight.path = found;
             }
             Step::Take(place) => {
-                assert_eq!(sight.path, Nothing, "{verb:?}: overwritten");
+                assert_eq!(sight.path, Nothing, "{kind:?}: overwritten");
                 sight.path = take(&mut sight, place);
             }
             Step::Away(place) => {
@@ -187,30 +187,32 @@ mod tests {
 
     /// The table of the page, row by row: what may be done first. Written from the page, not from the
     /// function.
-    fn page(verb: Verb, sight: Sight) -> &'static [Step] {
+    fn page(kind: ActionKind, sight: Sight) -> &'static [Step] {
         use Place::{New, Old};
         let Sight { path, new, old, linked } = sight;
-        match verb {
-            Verb::MakeRoom => match path {
+        match kind {
+            ActionKind::MakeRoom => match path {
                 Nothing => &[Step::Make],
                 Before => &[Step::Rest],
                 _ => &[Step::Stop],
             },
-            Verb::Mode => match path {
+            ActionKind::Mode => match path {
                 Before | After => &[Step::Rest],
                 _ => &[Step::Stop],
             },
-            _ => match (verb, path, new, old) {
+            _ => match (kind, path, new, old) {
                 (_, Other, _, _) => &[Step::Stop],
-                (Verb::Create, Nothing, _, _) => &[Step::Rest],
-                (Verb::Create, Before, _, _) => &[Step::Stop],
-                (Verb::Create | Verb::Replace, After, _, _) if linked => &[Step::Unlink],
-                (Verb::Create, After, After, _) => &[Step::Stop],
-                (Verb::Create, After, Nothing, _) => &[Step::Away(New)],
-                (Verb::Create, After, _, Nothing) => &[Step::Away(Old)],
-                (Verb::Create, After, _, _) => &[Step::Free],
+                (ActionKind::Create, Nothing, _, _) => &[Step::Rest],
+                (ActionKind::Create, Before, _, _) => &[Step::Stop],
+                (ActionKind::Create | ActionKind::Replace, After, _, _) if linked => {
+                    &[Step::Unlink]
+                }
+                (ActionKind::Create, After, After, _) => &[Step::Stop],
+                (ActionKind::Create, After, Nothing, _) => &[Step::Away(New)],
+                (ActionKind::Create, After, _, Nothing) => &[Step::Away(Old)],
+                (ActionKind::Create, After, _, _) => &[Step::Free],
                 (_, Before, _, _) => &[Step::Rest],
-                (Verb::Remove, After, _, _) => &[Step::Stop],
+                (ActionKind::Remove, After, _, _) => &[Step::Stop],
                 (_, After, Before, _) => &[Step::Swap(New)],
                 (_, After, _, Before) => &[Step::Swap(Old)],
                 (_, Nothing, Before, _) => &[Step::Take(New)],
@@ -225,10 +227,16 @@ mod tests {
 
     #[test]
     fn every_sight_asks_for_what_the_page_says() {
-        for verb in [Verb::Create, Verb::Replace, Verb::Remove, Verb::MakeRoom, Verb::Mode] {
+        for kind in [
+            ActionKind::Create,
+            ActionKind::Replace,
+            ActionKind::Remove,
+            ActionKind::MakeRoom,
+            ActionKind::Mode,
+        ] {
             for sight in sights() {
-                let step = judge(verb, sight, false);
-                assert!(page(verb, sight).contains(&step), "{verb:?} {sight:?}: {step:?}");
+                let step = judge(kind, sight, false);
+                assert!(page(kind, sight).contains(&step), "{kind:?} {sight:?}: {step:?}");
             }
         }
     }
@@ -236,21 +244,27 @@ mod tests {
     #[test]
     fn taking_back_comes_to_an_end_overwrites_nothing_and_loses_nothing_of_somebody() {
         for theirs in [false, true] {
-            for verb in [Verb::Create, Verb::Replace, Verb::Remove, Verb::MakeRoom, Verb::Mode] {
+            for kind in [
+                ActionKind::Create,
+                ActionKind::Replace,
+                ActionKind::Remove,
+                ActionKind::MakeRoom,
+                ActionKind::Mode,
+            ] {
                 for first in sights() {
                     let (mut sight, mut kept) = (first, Vec::new());
-                    let mut last = judge(verb, sight, theirs);
+                    let mut last = judge(kind, sight, theirs);
                     for _ in 0..6 {
-                        sight = step(verb, sight, last, &mut kept);
-                        last = judge(verb, sight, theirs);
+                        sight = step(kind, sight, last, &mut kept);
+                        last = judge(kind, sight, theirs);
                     }
-                    let context = format!("{verb:?} {first:?} theirs {theirs}: {sight:?} {last:?}");
+                    let context = format!("{kind:?} {first:?} theirs {theirs}: {sight:?} {last:?}");
                     assert!(matches!(last, Step::Rest | Step::Stop), "{context}");
                     assert!(!theirs || last == Step::Rest, "{context}");
                     if last == Step::Rest {
-                        let before: &[Found] = match verb {
-                            Verb::Create => &[Nothing],
-                            Verb::Mode => &[Before, After],
+                        let before: &[Found] = match kind {
+                            ActionKind::Create => &[Nothing],
+                            ActionKind::Mode => &[Before, After],
                             _ => &[Before],
                         };
                         assert!(before.contains(&sight.path), "{context}");

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use milepost::{Error, ErrorKind, Result};
-use milepost_codec::{Action, Item, TreePath, Verb};
+use milepost_codec::{Action, ActionKind, Item, TreePath};
 
 use super::find::Find;
 use super::hands::Hands;
@@ -73,24 +73,24 @@ impl<'a> Mover<'a> {
             Some(dir) => Ok((dir, slot.as_slice())),
             None => Err(error::below("open", place.name(), Errno::NOENT)),
         };
-        match (action.verb, &action.before, &action.after) {
-            (Verb::Create, _, Some(after)) => {
+        match (action.kind, &action.before, &action.after) {
+            (ActionKind::Create, _, Some(after)) => {
                 self.open_parent(path, &parent).map_err(failed)?;
                 let put = self.hands.put(place(Place::New)?, here);
                 self.in_effect = put != Err(Errno::EXIST);
                 put.map_err(failed)?;
                 self.settle(path, here, after).map_err(failed)
             }
-            (Verb::Replace, Some(before), Some(after)) => {
+            (ActionKind::Replace, Some(before), Some(after)) => {
                 self.open_parent(path, &parent).map_err(failed)?;
                 self.replace(action, here, place(Place::New)?, place(Place::Old)?, before)?;
                 self.settle(path, here, after).map_err(failed)
             }
-            (Verb::Remove, Some(before), _) => {
+            (ActionKind::Remove, Some(before), _) => {
                 self.open_parent(path, &parent).map_err(failed)?;
                 self.aside(path, here, place(Place::Old)?, before)
             }
-            (Verb::MakeRoom, Some(before), _) => {
+            (ActionKind::MakeRoom, Some(before), _) => {
                 let bits = bits_of(here).map_err(failed)?;
                 if bits != before.mode && bits != before.mode | OPEN {
                     return Err(changed(path));
@@ -100,7 +100,7 @@ impl<'a> Mover<'a> {
                 self.in_effect = removed.is_ok();
                 removed.map_err(failed)
             }
-            (Verb::Mode, Some(before), Some(after)) => {
+            (ActionKind::Mode, Some(before), Some(after)) => {
                 let bits = bits_of(here).map_err(failed)?;
                 if bits != before.mode && bits != before.mode | OPEN {
                     return Err(changed(path));

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use milepost::ErrorKind;
-use milepost_codec::{TreePath, Verb};
+use milepost_codec::{ActionKind, TreePath};
 
 use super::rig::{At, ID, Place, SYSTEMS, Scene, System, scenes};
 use super::{Failed, Recovered, Stand};
@@ -33,9 +33,10 @@ const MINE: &[u8] = b"written since, by somebody";
 #[test]
 fn a_path_that_was_changed_since_the_crash_is_not_overwritten() {
     for (name, scene) in scenes(10) {
-        let moved = |verb| matches!(verb, Verb::Create | Verb::Replace | Verb::Remove);
+        let moved =
+            |kind| matches!(kind, ActionKind::Create | ActionKind::Replace | ActionKind::Remove);
         let paths: Vec<_> =
-            scene.plan.actions.iter().filter(|a| moved(a.verb)).map(|a| &a.path).collect();
+            scene.plan.actions.iter().filter(|a| moved(a.kind)).map(|a| &a.path).collect();
         for stop in (0..).step_by(2) {
             let mut random = Random::new(stop as u64 + 1);
             let system = random.of(&SYSTEMS);
@@ -103,7 +104,8 @@ fn what_is_written_while_a_restore_goes_on_is_never_lost() {
     let (mut whole, mut stopped) = (0, 0);
     for (name, scene) in scenes(6) {
         for action in &scene.plan.actions {
-            if !matches!(action.verb, Verb::Create | Verb::Replace | Verb::Remove) {
+            if !matches!(action.kind, ActionKind::Create | ActionKind::Replace | ActionKind::Remove)
+            {
                 continue;
             }
             for stop in 0.. {
@@ -155,7 +157,7 @@ fn what_is_written_while_a_restore_goes_on_is_never_lost() {
                     }
                 } else {
                     // Nobody asks again for what was removed by then. All else is found.
-                    assert_eq!(action.verb, Verb::Remove, "{context}");
+                    assert_eq!(action.kind, ActionKind::Remove, "{context}");
                     let now = place.things();
                     let mine = now.get(path);
                     assert!(matches!(mine, Some(Thing::File(b, _)) if b == MINE), "{context}");
@@ -300,13 +302,13 @@ fn what_was_changed_before_its_move_is_left_and_all_else_is_taken_back() {
         for action in &scene.plan.actions {
             let (place, path) = (scene.folder(), &action.path);
             let full = at(&place.work(), path.as_bytes());
-            let change = || match action.verb {
+            let change = || match action.kind {
                 // One cannot be removed any more, one has other bits.
-                Verb::MakeRoom => {
+                ActionKind::MakeRoom => {
                     let own = full.join("own");
                     in_open(&own, || std::fs::write(&own, MINE)).unwrap();
                 }
-                Verb::Mode => set_bits(&full, 0o711),
+                ActionKind::Mode => set_bits(&full, 0o711),
                 _ => tamper(&place.work(), path, MINE),
             };
             let (done, _) = scene.apply(&place, system, At::Do(0, &change));
@@ -316,11 +318,11 @@ fn what_was_changed_before_its_move_is_left_and_all_else_is_taken_back() {
             assert_eq!(recovered.unwrap(), Recovered::Whole(Vec::new()), "{context}");
             let mut expected = scene.before.clone();
             let mine = Thing::File(MINE.to_vec(), 0o644);
-            match action.verb {
-                Verb::MakeRoom => {
+            match action.kind {
+                ActionKind::MakeRoom => {
                     expected.insert(crate::scene::path([path.as_bytes(), b"/own"].concat()), mine);
                 }
-                Verb::Mode => {
+                ActionKind::Mode => {
                     expected.insert(path.clone(), Thing::Dir(0o711));
                 }
                 _ => {

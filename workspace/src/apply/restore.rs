@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use milepost::{Error, ErrorKind, Result};
-use milepost_codec::{Action, RestoreId, RestorePlan, TreePath, Verb};
+use milepost_codec::{Action, ActionKind, RestoreId, RestoreIntent, TreePath};
 
 use super::hands::{Call, Hands};
 use crate::chunks::Contents;
@@ -13,7 +13,7 @@ use crate::fs::{Dir, Errno, Stamp};
 
 /// A restore that is under way.
 pub(crate) struct Restore<'a> {
-    pub(crate) plan: &'a RestorePlan,
+    pub(crate) plan: &'a RestoreIntent,
     pub(crate) contents: &'a dyn Contents,
     pub(crate) folder: &'a Folder,
     pub(crate) id: RestoreId,
@@ -33,9 +33,9 @@ impl<'a> Restore<'a> {
     pub(super) fn check(&self) -> Result<()> {
         for (n, action) in self.plan.actions.iter().enumerate() {
             let of_a_file = action.before.as_ref().is_some_and(|item| !item.kind.is_directory());
-            let mode_of_a_file = action.verb == Verb::Mode && of_a_file;
+            let mode_of_a_file = action.kind == ActionKind::Mode && of_a_file;
             if action.slot as usize != n || mode_of_a_file {
-                let found = format!("{} of `{}`", action.verb.name(), action.path);
+                let found = format!("{} of `{}`", action.kind.name(), action.path);
                 return Err(Error::corrupt("restore plan", "an action of its own slot", found));
             }
         }
@@ -44,7 +44,8 @@ impl<'a> Restore<'a> {
 
     /// The folders that are opened up where they are closed, since they get their bits in the end.
     pub(super) fn opened(&self) -> BTreeSet<&'a TreePath> {
-        let closed = |action: &&Action| matches!(action.verb, Verb::Mode | Verb::MakeRoom);
+        let closed =
+            |action: &&Action| matches!(action.kind, ActionKind::Mode | ActionKind::MakeRoom);
         let actions = self.plan.actions.iter().filter(closed);
         actions.map(|action| &action.path).collect()
     }

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use milepost::Result;
-use milepost_codec::{ChunkId, RestoreId, RestorePlan};
+use milepost_codec::{ChunkId, RestoreId, RestoreIntent};
 use tempfile::TempDir;
 
 use super::{Call, Failed, Folder, Recovered, Restore, Stand, apply, recover};
@@ -45,7 +45,7 @@ pub(super) struct Scene {
     pub(super) chunks: MemoryChunks,
     pub(super) before: Things,
     pub(super) after: Things,
-    pub(super) plan: RestorePlan,
+    pub(super) plan: RestoreIntent,
     /// The tree of what was there, and the one to come.
     pub(super) present: ChunkId,
     pub(super) tree: ChunkId,
@@ -71,7 +71,7 @@ impl Scene {
         let made = make(&trees, &mut chunks.keep()).unwrap();
         assert!(made.shown.conflicts.is_empty(), "{:?}", made.shown);
         // As it is read from the log.
-        let plan = RestorePlan::decode(&made.actions.encode()).unwrap();
+        let plan = RestoreIntent::decode(&made.actions.encode()).unwrap();
         let after = follow(&chunks, &plan, &before);
         let (present, tree) = (trees.present, made.tree);
         Self { chunks, before, after, plan, present, tree }
@@ -91,7 +91,7 @@ impl Scene {
         Self::of(&last, &target, before)
     }
 
-    /// Each verb, in folders that are closed, and each change of kind.
+    /// Each kind, in folders that are closed, and each change of kind.
     pub(super) fn fixed() -> Self {
         let text = |bytes: &str| Thing::File(bytes.into(), 0o644);
         let of = |list: Vec<(&str, Thing)>| -> Things {

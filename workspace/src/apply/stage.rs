@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use milepost::{Error, Result};
-use milepost_codec::{EntryKind, Hash, Item, TreePath, Verb};
+use milepost_codec::{ActionKind, EntryKind, Hash, Item, TreePath};
 
 use super::Restore;
 use super::feed::{Feed, feed};
@@ -23,8 +23,8 @@ const HOLE: usize = 4 << 10;
 
 /// Stages what every action of a plan brings.
 pub(super) fn stage(restore: &Restore<'_>, hands: &Hands<'_>, part: &Dir) -> Result<()> {
-    let brings = |verb| matches!(verb, Verb::Create | Verb::Replace);
-    let actions = || restore.plan.actions.iter().filter(|action| brings(action.verb));
+    let brings = |kind| matches!(kind, ActionKind::Create | ActionKind::Replace);
+    let actions = || restore.plan.actions.iter().filter(|action| brings(action.kind));
     let items: Vec<_> = actions().filter_map(|action| action.after.as_ref()).collect();
     let mut left = ONE_BY_ONE;
     let mut few = true;

@@ -1,6 +1,6 @@
 //! Single cases of plans.
 
-use milepost_codec::{PathBytes, Skip, SkipReason, Verb};
+use milepost_codec::{ActionKind, PathBytes, Skip, SkipReason};
 
 use super::table::{plan_of, shown};
 use super::{Choices, ConflictWhy, NoteWhat, Plan, Trees, make};
@@ -208,8 +208,8 @@ fn a_folder_that_is_closed_to_its_owner_is_opened_up_and_closed_again() {
     assert_eq!(change.path, path("d/x"));
     let mode = |item: &Option<milepost_codec::Item>| item.as_ref().map(|item| item.mode);
     assert_eq!(
-        (close.verb, mode(&close.before), mode(&close.after)),
-        (Verb::Mode, Some(0o555), Some(0o555))
+        (close.kind, mode(&close.before), mode(&close.after)),
+        (ActionKind::Mode, Some(0o555), Some(0o555))
     );
     // It is no change that a user would see.
     assert!(made.shown.modes.is_empty());

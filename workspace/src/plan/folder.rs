@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use milepost::Result;
-use milepost_codec::{Action, RestorePlan, TreePath, Verb};
+use milepost_codec::{Action, ActionKind, RestoreIntent, TreePath};
 
 use super::{ConflictWhy, NoteWhat, PathConflict, Plan, PlanNote};
 use crate::apply::{Folder, Way};
@@ -20,7 +20,7 @@ const OTHER_BITS: u32 = 0o7000;
 /// Adds what the folder says to a plan. It changes nothing.
 pub(crate) fn look_at_folder(
     folder: &Folder,
-    actions: &RestorePlan,
+    actions: &RestoreIntent,
     shown: &mut Plan,
 ) -> Result<()> {
     let actions = &actions.actions;
@@ -32,7 +32,7 @@ pub(crate) fn look_at_folder(
         let conflict = PathConflict::saying(None, ConflictWhy::Space, text);
         shown.conflicts.push(conflict);
     }
-    let closed = |action: &&Action| matches!(action.verb, Verb::Mode | Verb::MakeRoom);
+    let closed = |action: &&Action| matches!(action.kind, ActionKind::Mode | ActionKind::MakeRoom);
     let opened: BTreeSet<_> = (actions.iter().filter(closed)).map(|action| &action.path).collect();
     // What is new in one directory, by its name without case.
     let mut new: BTreeMap<Option<TreePath>, BTreeMap<String, &TreePath>> = BTreeMap::new();
@@ -48,14 +48,14 @@ pub(crate) fn look_at_folder(
             continue;
         };
         let at = action.path.parent();
-        if action.verb != Verb::Mode && asked.insert(at.clone()) {
+        if action.kind != ActionKind::Mode && asked.insert(at.clone()) {
             let ours = at.as_ref().is_some_and(|at| opened.contains(at)) && parent.is_own();
             if at.is_some() && !ours && !parent.may_change() {
                 shown.conflicts.push(denied(at.as_ref()));
             }
         }
-        match action.verb {
-            Verb::Create => {
+        match action.kind {
+            ActionKind::Create => {
                 let names = new.entry(at).or_default();
                 if let Some(other) = same_but_case(&parent, &action.path, names) {
                     let text = format!("the file system takes it for {other}");
@@ -63,8 +63,10 @@ pub(crate) fn look_at_folder(
                     shown.conflicts.push(PathConflict::saying(Some(&action.path), why, text));
                 }
             }
-            Verb::Replace | Verb::Remove => notes(&parent, &action.path, &mut shown.notes),
-            Verb::Mode if !parent_of_itself(&mut way, &action.path) => {
+            ActionKind::Replace | ActionKind::Remove => {
+                notes(&parent, &action.path, &mut shown.notes)
+            }
+            ActionKind::Mode if !parent_of_itself(&mut way, &action.path) => {
                 shown.conflicts.push(denied(Some(&action.path)));
             }
             _ => {}

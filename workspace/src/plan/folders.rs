@@ -1,7 +1,7 @@
 //! Paths at which a folder is now: it stays one, goes, or makes way for a file.
 
 use milepost::Result;
-use milepost_codec::{EntryKind, Item, Node, TreePath, Verb, encode_directory};
+use milepost_codec::{ActionKind, EntryKind, Item, Node, TreePath, encode_directory};
 
 use super::make::{Fate, Maker, changed_or_unrecorded};
 use super::{Choice, ConflictWhy, NoteWhat, PathConflict, PlannedPath};
@@ -90,7 +90,7 @@ impl Maker<'_> {
         if !as_last && choice != Some(Choice::Theirs) {
             return Ok(self.conflict(path, ConflictWhy::Changed, None));
         }
-        self.remove(Verb::MakeRoom, path, present);
+        self.remove(ActionKind::MakeRoom, path, present);
         Ok(Fate::new(None, false))
     }
 

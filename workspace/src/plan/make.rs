@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use milepost::Result;
 use milepost_codec::{
-    Action, ChunkId, Entry, Item, Name, RestorePlan, SkipReason, TreePath, Verb, encode_directory,
+    Action, ActionKind, ChunkId, Entry, Item, Name, RestoreIntent, SkipReason, TreePath,
+    encode_directory,
 };
 
 use super::present::LeftOut;
@@ -68,7 +69,7 @@ pub(crate) fn make(trees: &Trees<'_>, put: Put<'_>) -> Result<Made> {
     for list in [&mut shown.creates, &mut shown.changes, &mut shown.deletes, &mut shown.modes] {
         list.sort_by(|a, b| a.path.cmp(&b.path));
     }
-    Ok(Made { actions: RestorePlan { actions }, tree: root.to.unwrap_or(trees.target), shown })
+    Ok(Made { actions: RestoreIntent { actions }, tree: root.to.unwrap_or(trees.target), shown })
 }
 
 pub(super) struct Maker<'a> {
@@ -230,7 +231,7 @@ impl Maker<'_> {
                 Some(_) if self.is_ignored(path, now) => Ok(Fate::new(None, true)),
                 Some(_) if by_hand => Ok(self.conflict(path, ConflictWhy::NotByARun, target)),
                 Some(_) if agreed => {
-                    self.remove(Verb::Remove, path, now);
+                    self.remove(ActionKind::Remove, path, now);
                     Ok(Fate::new(None, false))
                 }
                 Some(_) => Ok(self.conflict(path, ConflictWhy::Changed, target)),
@@ -245,7 +246,7 @@ impl Maker<'_> {
                     if last.is_some() {
                         self.note(path, NoteWhat::Deleted, "it was removed since it was captured");
                     }
-                    self.act(Verb::Create, path, None, &to);
+                    self.act(ActionKind::Create, path, None, &to);
                     Ok(Fate::new(Some(&to), true))
                 }
             },
@@ -295,7 +296,7 @@ impl Maker<'_> {
             let planned = self.shown.creates.remove(at);
             self.shown.changes.push(planned);
         }
-        self.act(Verb::Replace, path, Some(present), &to);
+        self.act(ActionKind::Replace, path, Some(present), &to);
         Ok(Fate::new(Some(&to), true))
     }
 
@@ -355,13 +356,13 @@ impl Maker<'_> {
         self.shown.notes.push(PlanNote { path, what, text });
     }
 
-    fn act(&mut self, verb: Verb, path: &TreePath, before: Option<&Item>, after: &Item) {
-        self.moves.push(action(verb, path, before, Some(after)));
+    fn act(&mut self, kind: ActionKind, path: &TreePath, before: Option<&Item>, after: &Item) {
+        self.moves.push(action(kind, path, before, Some(after)));
     }
 
-    pub(super) fn remove(&mut self, verb: Verb, path: &TreePath, present: &Item) {
+    pub(super) fn remove(&mut self, kind: ActionKind, path: &TreePath, present: &Item) {
         self.shown.deletes.push(PlannedPath::new(path, present));
-        self.removes.push(action(verb, path, Some(present), None));
+        self.removes.push(action(kind, path, Some(present), None));
     }
 
     /// Bits that change, or that are in the way of what changes in a folder: it is opened up first, and
@@ -369,13 +370,18 @@ impl Maker<'_> {
     pub(super) fn bits(&mut self, path: &TreePath, present: &Item, after: &Item, written: bool) {
         let closed = written && present.mode & CHANGE != CHANGE;
         if after.mode != present.mode || closed {
-            self.modes.push(action(Verb::Mode, path, Some(present), Some(after)));
+            self.modes.push(action(ActionKind::Mode, path, Some(present), Some(after)));
         }
     }
 }
 
-fn action(verb: Verb, path: &TreePath, before: Option<&Item>, after: Option<&Item>) -> Action {
-    Action { verb, path: path.clone(), slot: 0, before: before.cloned(), after: after.cloned() }
+fn action(
+    kind: ActionKind,
+    path: &TreePath,
+    before: Option<&Item>,
+    after: Option<&Item>,
+) -> Action {
+    Action { kind, path: path.clone(), slot: 0, before: before.cloned(), after: after.cloned() }
 }
 
 /// The entries of a folder of the last tree. What was lost of it counts as never recorded: nothing of it

@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use milepost::{Data, Error, Json, Result};
-use milepost_codec::{ChunkId, ChunkList, RestoreBegun, RestorePart, RestorePlan};
+use milepost_codec::{ChunkId, ChunkList, RestoreBegun, RestoreIntent, RestorePart};
 
 use crate::chunks::Chunks;
 
@@ -16,7 +16,7 @@ const CHUNK: usize = 256 << 10;
 
 /// What is done with a folder, as it is recorded.
 pub(super) struct Record {
-    pub(super) plan: RestorePlan,
+    pub(super) plan: RestoreIntent,
     /// Device and inode of the folder.
     pub(super) folder: (u64, u64),
     /// The capture of what the folder will hold.
@@ -68,7 +68,7 @@ impl Record {
         for id in &part.plan.chunks {
             bytes.extend_from_slice(&chunks.get(id)?);
         }
-        let plan = RestorePlan::decode(&bytes)?;
+        let plan = RestoreIntent::decode(&bytes)?;
         let [to_come, target, needed @ ..] = part.roots.as_slice() else {
             return Err(wrong(begun, "captures"));
         };

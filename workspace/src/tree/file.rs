@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use milepost::{Error, Hash, Result};
-use milepost_codec::{EntryKind, Expect, FilePart, Item, Node};
+use milepost_codec::{EntryKind, FilePart, Item, Node, NodeKind};
 
 use super::read::node;
 use crate::chunks::{Chunks, Contents};
@@ -20,7 +20,7 @@ pub(crate) struct Parts {
 #[derive(Debug, Clone, Copy)]
 enum Part {
     Content(FilePart),
-    List(FilePart, Expect),
+    List(FilePart, NodeKind),
 }
 
 impl Parts {
@@ -29,7 +29,9 @@ impl Parts {
         let len = kind.file_len().unwrap_or_default();
         let first = match kind {
             EntryKind::File { id, .. } => Part::Content(FilePart { id: *id, len }),
-            EntryKind::Listed { list, .. } => Part::List(FilePart { id: *list, len }, Expect::List),
+            EntryKind::Listed { list, .. } => {
+                Part::List(FilePart { id: *list, len }, NodeKind::List)
+            }
             _ => return Self::default(),
         };
         Self { left: VecDeque::from([first]) }
@@ -44,7 +46,7 @@ impl Parts {
             };
             let (list, inner) = match node(contents, &part.id, expect)? {
                 Node::File(list) => (list, None),
-                Node::LongFile(list) => (list, Some(Expect::Part)),
+                Node::LongFile(list) => (list, Some(NodeKind::Part)),
                 _ => continue,
             };
             if list.len != part.len {

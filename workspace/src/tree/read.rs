@@ -2,11 +2,11 @@
 //! ascend from leaf to leaf.
 
 use milepost::{Error, Result};
-use milepost_codec::{Capture, ChunkId, Entry, EntryKind, Expect, Leaf, Name, Node, TreePath};
+use milepost_codec::{Capture, ChunkId, Entry, EntryKind, Leaf, Name, Node, NodeKind, TreePath};
 
 use crate::chunks::Contents;
 
-pub(super) fn node(contents: &dyn Contents, id: &ChunkId, expect: Expect) -> Result<Node> {
+pub(super) fn node(contents: &dyn Contents, id: &ChunkId, expect: NodeKind) -> Result<Node> {
     let content = contents.get(id)?;
     Node::decode_as(&content, expect).map_err(|e| e.at(format!("chunk {id}")))
 }
@@ -31,7 +31,7 @@ pub(crate) struct Folder<'a> {
 
 impl<'a> Folder<'a> {
     pub(crate) fn open(contents: &'a dyn Contents, id: &ChunkId) -> Result<Self> {
-        let (entries, leaves) = match node(contents, id, Expect::Tree)? {
+        let (entries, leaves) = match node(contents, id, NodeKind::Tree)? {
             Node::Directory(entries) => (entries, Vec::new()),
             Node::Leaves(leaves) => (Vec::new(), leaves),
             _ => (Vec::new(), Vec::new()),
@@ -88,7 +88,7 @@ impl Iterator for Folder<'_> {
 }
 
 fn read_leaf(contents: &dyn Contents, leaf: &Leaf) -> Result<Vec<Entry>> {
-    let Node::Directory(entries) = node(contents, &leaf.id, Expect::Leaf)? else {
+    let Node::Directory(entries) = node(contents, &leaf.id, NodeKind::Leaf)? else {
         return Ok(Vec::new());
     };
     let first = entries.first().map(|entry| &entry.name);
@@ -109,7 +109,7 @@ pub(crate) fn entries(contents: &dyn Contents, id: &ChunkId) -> Result<Vec<Entry
 
 /// The entry of one name; of a large directory, one leaf is read.
 fn find_in(contents: &dyn Contents, id: &ChunkId, name: &[u8]) -> Result<Option<Entry>> {
-    let entries = match node(contents, id, Expect::Tree)? {
+    let entries = match node(contents, id, NodeKind::Tree)? {
         Node::Directory(entries) => entries,
         Node::Leaves(leaves) => {
             let behind = leaves.partition_point(|leaf| leaf.first.as_bytes() <= name);

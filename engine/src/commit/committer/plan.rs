@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use milepost_codec::{
     Body, BodyForm, Chain, CheckpointId, Error, Hash, Head, Header, LogId, LogKind, Offset, Result,
-    SECTION_RAW_TARGET, SectionRef, Seed, Seq, TaskNo, begin_group, checkpoint_id,
+    SECTION_RAW_TARGET, SectionRef, Seed, Seq, TaskNo, begin_log_batch, checkpoint_id,
 };
 use milepost_store::index::IndexPut;
 use milepost_store::index::{
@@ -356,7 +356,7 @@ fn put_section(part: &Part, cut: &Cut, batch: &mut CommitBatch) {
         .records
         .get(cut.records.clone())
         .and_then(|records| Some((records.first()?.start, records.last()?.end)));
-    begin_group(&mut batch.buf, part.log, cut.first);
+    begin_log_batch(&mut batch.buf, part.log, cut.first);
     let start = batch.buf.len();
     let count = cut.records.len() as u32;
     SectionRef {

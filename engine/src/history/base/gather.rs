@@ -9,7 +9,7 @@ use milepost_codec::{
 use milepost_store::Log;
 use milepost_store::entropy::Entropy;
 use milepost_store::index::KeyEntry;
-use milepost_store::index::keys::{self, Kind};
+use milepost_store::index::keys::{self, KeyKind};
 
 use super::keys::BaseKeys;
 use crate::history::catalog::Catalog;
@@ -99,7 +99,7 @@ fn sought(
     ancestry: &Ancestry,
     (task, offset): (TaskNo, Offset),
 ) -> Result<Option<Vec<Offset>>> {
-    let (log, prefix) = (catalog.log(), keys::of_task(Kind::Key, task));
+    let (log, prefix) = (catalog.log(), keys::of_task(KeyKind::Key, task));
     let (mut found, mut seen) = (Vec::new(), 0);
     let (mut from, end) = (prefix.clone(), keys::after_prefix(&prefix));
     loop {

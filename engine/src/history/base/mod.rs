@@ -16,7 +16,7 @@ use milepost_codec::{
 };
 use milepost_replay::{Reducer, RunReducer};
 use milepost_store::entropy::Entropy;
-use milepost_store::index::keys::{self as names, Kind};
+use milepost_store::index::keys::{self as names, KeyKind};
 use milepost_store::index::{BaseEntry, SnapshotNote};
 
 use crate::history::catalog::Catalog;
@@ -65,7 +65,7 @@ pub(crate) fn state<R: Reducer>(
 /// All bases, by their lineages.
 pub(crate) fn all(catalog: &Catalog) -> Result<Vec<(LogId, BaseEntry)>> {
     let mut found = Vec::new();
-    catalog.log().walk(&names::all(Kind::Base), &mut |key, value| {
+    catalog.log().walk(&names::all(KeyKind::Base), &mut |key, value| {
         found.push((names::log_of(key), BaseEntry::decode(value)?));
         Ok(())
     })?;
@@ -161,7 +161,7 @@ fn snapshotted(
                 names::snapshots(task, owner, name, version)
             })
             .collect();
-        let prefix = names::of_lineage(Kind::Snapshot, task, owner);
+        let prefix = names::of_lineage(KeyKind::Snapshot, task, owner);
         catalog.log().walk(&prefix, &mut |key, value| {
             let is_known = known.iter().any(|prefix| key.starts_with(prefix));
             if is_known || !(from..=to).contains(&names::tail_u64(key)) {

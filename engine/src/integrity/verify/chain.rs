@@ -11,9 +11,9 @@ use milepost_replay::Verifier;
 use milepost_store::Extent;
 use milepost_store::digest::Digest;
 use milepost_store::index::IndexPut;
-use milepost_store::index::keys::Kind;
+use milepost_store::index::keys::KeyKind;
 use milepost_store::index::{IndexInput, PriorIndex, index_record};
-use milepost_store::liveness::{Live, LiveSection};
+use milepost_store::liveness::{LiveSection, Liveness};
 
 use super::Fault;
 use super::captures::Named;
@@ -30,7 +30,7 @@ pub(super) struct Range<'a> {
     pub(super) until: Seq,
     /// Where the log begins since it was trimmed: what is before it is gone for all but the files.
     pub(super) begin: Offset,
-    pub(super) live: &'a Live,
+    pub(super) live: &'a Liveness,
 }
 
 /// What was found in a range.
@@ -323,7 +323,7 @@ impl Placed<'_> {
             &mut found,
         )?;
         // How many there are is compared with what is listed.
-        found.retain(|(key, _)| key.first() != Some(&(Kind::Tally as u8)));
+        found.retain(|(key, _)| key.first() != Some(&(KeyKind::Tally as u8)));
         if self.range.live.is_gone(id) {
             self.retain_own(&mut found)?;
         }
@@ -358,7 +358,7 @@ impl Placed<'_> {
     /// What is gone may have come in again by an import, with the ids that its checkpoints had: those
     /// name the new ones.
     fn retain_own(&self, found: &mut Vec<IndexPut>) -> Result<()> {
-        let of_ids = |(key, _): &IndexPut| key.first() == Some(&(Kind::MarkId as u8));
+        let of_ids = |(key, _): &IndexPut| key.first() == Some(&(KeyKind::MarkId as u8));
         let Some(at) = found.iter().position(of_ids) else {
             return Ok(());
         };

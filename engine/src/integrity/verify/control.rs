@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use milepost_codec::{
     BodyForm, Control, Error, Hash, LineageId, LogId, LogKind, Offset, Origin, Result, Seq, TaskNo,
 };
-use milepost_store::index::keys::{self, Kind};
+use milepost_store::index::keys::{self, KeyKind};
 use milepost_store::index::{
     BaseEntry, IndexInput, KeyEntry, LineageEntry, PriorIndex, Tally, index_record,
 };
@@ -57,7 +57,7 @@ pub(super) fn check(
                 *kind += 1;
             }
         }
-        let [.., keys] = kinds.split_at_mut(Kind::Key as usize + 1).0 else {
+        let [.., keys] = kinds.split_at_mut(KeyKind::Key as usize + 1).0 else {
             return Ok((count, faults));
         };
         *keys += said.keys_of_gone(catalog, task)?;
@@ -109,7 +109,7 @@ impl Said {
             &mut puts,
         );
         // What is counted is compared by itself.
-        puts.retain(|(key, _)| key.first() != Some(&(Kind::Tally as u8)));
+        puts.retain(|(key, _)| key.first() != Some(&(KeyKind::Tally as u8)));
         self.entries = entries.into_inner();
         self.entries.extend(puts);
         done
@@ -185,7 +185,7 @@ impl Said {
 
     /// How many lineages were dropped.
     fn dropped(&self) -> Result<u64> {
-        let is_lineage = |key: &&Vec<u8>| key.first() == Some(&(Kind::Lineage as u8));
+        let is_lineage = |key: &&Vec<u8>| key.first() == Some(&(KeyKind::Lineage as u8));
         let lineages = self.entries.iter().filter(|(key, _)| is_lineage(key));
         let mut count = 0;
         for (_, value) in lineages {
@@ -204,17 +204,17 @@ impl Said {
             let (Some(kind), Some(value)) = (key.first(), value) else {
                 continue;
             };
-            if *kind == Kind::Lineage as u8 && LineageEntry::decode(value)?.dropped {
+            if *kind == KeyKind::Lineage as u8 && LineageEntry::decode(value)?.dropped {
                 begins.insert(keys::tail_lineage(key), Offset::MAX);
             }
-            if *kind == Kind::Base as u8 {
+            if *kind == KeyKind::Base as u8 {
                 let begin = BaseEntry::decode(value)?.head.next;
                 begins.insert(keys::tail_lineage(key), begin);
             }
         }
         let mut count = 0;
         if !begins.is_empty() {
-            let prefix = keys::of_task(Kind::Key, task);
+            let prefix = keys::of_task(KeyKind::Key, task);
             catalog.log().walk(&prefix, &mut |key, value| {
                 if let Some(begin) = begins.get(&keys::tail_lineage(key)) {
                     count += u64::from(KeyEntry::decode(value)?.first < *begin);
@@ -228,7 +228,7 @@ impl Said {
     /// Reads the idempotency keys of all bases.
     fn base_keys(&self, catalog: &Catalog) -> Vec<Fault> {
         let bases = (self.entries.iter())
-            .filter(|(key, _)| key.first() == Some(&(Kind::Base as u8)))
+            .filter(|(key, _)| key.first() == Some(&(KeyKind::Base as u8)))
             .filter_map(|(key, value)| Some((keys::log_of(key), value.as_ref()?)));
         let check = |(log, entry): (LogId, &Vec<u8>)| {
             let base = BaseEntry::decode(entry).and_then(|entry| base::read(catalog, &entry));

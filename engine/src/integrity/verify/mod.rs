@@ -21,9 +21,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use milepost_codec::{Error, Head, LogId, LogKind, Offset, Origin, Result, Seq, Snapshot, TaskNo};
 use milepost_store::digest::Digest;
-use milepost_store::index::keys::{self, Kind};
+use milepost_store::index::keys::{self, KeyKind};
 use milepost_store::index::{LogHead, MarkPlace, SnapshotNote};
-use milepost_store::liveness::Live;
+use milepost_store::liveness::Liveness;
 use milepost_store::{Fault, Remedy, StorageCheck};
 
 use self::chain::{Range, Ranged};
@@ -77,8 +77,8 @@ pub(crate) fn verify_states(
     task: Option<TaskNo>,
 ) -> Result<Vec<Fault>> {
     let prefix = match task {
-        Some(task) => keys::of_task(Kind::Head, task),
-        None => keys::all(Kind::Head),
+        Some(task) => keys::of_task(KeyKind::Head, task),
+        None => keys::all(KeyKind::Head),
     };
     let heads = (catalog.log()).scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)?;
     let mut faults = Vec::new();
@@ -116,7 +116,7 @@ struct Verification<'a> {
     /// What was found of each log, by the first offset of each range.
     ranged: HashMap<LogId, BTreeMap<Offset, Ranged>>,
     storage: StorageCheck,
-    live: Arc<Live>,
+    live: Arc<Liveness>,
 }
 
 /// A piece of work.
@@ -140,8 +140,8 @@ impl<'a> Verification<'a> {
     fn new(catalog: &'a Catalog, store: Origin, task: Option<TaskNo>) -> Result<Self> {
         let until = catalog.log().seq();
         let prefix = match task {
-            Some(task) => keys::of_task(Kind::Head, task),
-            None => keys::all(Kind::Head),
+            Some(task) => keys::of_task(KeyKind::Head, task),
+            None => keys::all(KeyKind::Head),
         };
         let end = keys::after_prefix(&prefix);
         let (mut targets, mut work) = (Vec::new(), Vec::new());
@@ -305,7 +305,7 @@ impl<'a> Verification<'a> {
             return Ok(0);
         }
         let (log, origin) = (self.catalog.log(), self.origin(id)?);
-        let prefix = keys::of_lineage(Kind::Snapshot, id.task, lineage);
+        let prefix = keys::of_lineage(KeyKind::Snapshot, id.task, lineage);
         let mut count = 0;
         let begin = self.begin(id)?;
         for (key, value) in log.scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)? {
@@ -470,7 +470,7 @@ impl<'a> Verification<'a> {
     /// counted makes the count worthless. Its entries are there a moment before its number is, so a
     /// difference is counted twice.
     fn forged_entries(&mut self, kinds: &[u64; 256]) -> Result<()> {
-        for kind in Kind::OF_RECORDS {
+        for kind in KeyKind::OF_RECORDS {
             let expected = kinds.get(kind as usize).copied().unwrap_or_default();
             let mut count = self.entries_of(kind)?;
             if count != expected {
@@ -491,7 +491,7 @@ impl<'a> Verification<'a> {
         Ok(())
     }
 
-    fn entries_of(&self, kind: Kind) -> Result<u64> {
+    fn entries_of(&self, kind: KeyKind) -> Result<u64> {
         let mut count = 0;
         self.catalog.log().walk(&keys::all(kind), &mut |key, value| {
             let task = task_of(kind, key, value)?;
@@ -503,11 +503,11 @@ impl<'a> Verification<'a> {
 }
 
 /// The task whose records an entry follows from; none for those of the store's own.
-fn task_of(kind: Kind, key: &[u8], value: &[u8]) -> Result<Option<TaskNo>> {
+fn task_of(kind: KeyKind, key: &[u8], value: &[u8]) -> Result<Option<TaskNo>> {
     Ok(match kind {
-        Kind::TaskName | Kind::Task | Kind::Prepared => None,
-        Kind::MarkId => Some(MarkPlace::decode(value)?.task),
-        Kind::StoreMark => Some(TaskNo(keys::second_u64(key))),
+        KeyKind::TaskName | KeyKind::Task | KeyKind::Prepared => None,
+        KeyKind::MarkId => Some(MarkPlace::decode(value)?.task),
+        KeyKind::StoreMark => Some(TaskNo(keys::second_u64(key))),
         _ => Some(TaskNo(keys::first_u64(key))),
     })
 }

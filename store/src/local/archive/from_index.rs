@@ -10,13 +10,13 @@ use std::path::Path;
 
 use milepost_codec::{
     Block, Error, FRAME_HEADER_LEN, LogId, LogKind, Offset, Result, SegmentHeader, Seq, StoreId,
-    StoreKey, begin_group, seal_frame,
+    StoreKey, begin_log_batch, seal_frame,
 };
 
 use crate::files;
 use crate::index::LogHead;
 use crate::index::keys;
-use crate::index::keys::Kind;
+use crate::index::keys::KeyKind;
 use crate::local::archive::Writer;
 use crate::local::index::blocks;
 use crate::local::index::kv::Kv;
@@ -123,7 +123,7 @@ impl<'a> Commits<'a> {
     /// From a commit on. Everything has to be there.
     fn of(kv: &'a Kv, key: Option<&'a StoreKey>, first: Seq) -> Result<Self> {
         let mut commits = Self::new(kv, key, false);
-        let prefix = keys::all(Kind::Head);
+        let prefix = keys::all(KeyKind::Head);
         for (name, value) in kv.scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)? {
             let (log, head) = (keys::log_of(&name), LogHead::decode(&value)?);
             let at = first_with(kv, key, log, &head, first)?;
@@ -143,7 +143,7 @@ impl<'a> Commits<'a> {
     /// Everything that can be read, from the beginning.
     pub(crate) fn all_readable(kv: &'a Kv, key: Option<&'a StoreKey>) -> Result<Self> {
         let mut commits = Self::new(kv, key, true);
-        let prefix = keys::all(Kind::Block);
+        let prefix = keys::all(KeyKind::Block);
         let (mut from, to) = (prefix.clone(), keys::after_prefix(&prefix));
         while let Some((name, _)) = kv.scan(&from, &to, false, 1)?.pop() {
             let log = keys::log_of(&name);
@@ -235,7 +235,7 @@ impl<'a> Commits<'a> {
         }
         let (_, count, len) = cursor.section()?;
         if let Some((block, from)) = &mut cursor.block {
-            begin_group(out, cursor.log, cursor.at);
+            begin_log_batch(out, cursor.log, cursor.at);
             let section = block.sections.get(*from..*from + len);
             out.extend_from_slice(section.unwrap_or_default());
             *from += len;

@@ -9,7 +9,7 @@ use milepost_codec::{ChunkEntry, ChunkId, Result};
 use crate::commit_log::ChunkStore;
 use crate::index::keys;
 use crate::local::LocalStore;
-use crate::local::chunks::packs::Place;
+use crate::local::chunks::packs::ChunkLocation;
 use crate::local::inner::ChunkWrite;
 
 /// Ids in the set of whole chunks, at most: it is begun anew then.
@@ -71,7 +71,7 @@ impl ChunkStore for LocalStore {
             let Some(place) = self.shared.sled(self.shared.kv.get(&keys::chunk(id)))? else {
                 return Ok(None);
             };
-            let read = self.shared.packs.read(id, Place::decode(&place)?);
+            let read = self.shared.packs.read(id, ChunkLocation::decode(&place)?);
             // A compaction may have moved it since.
             if read.is_ok() || before.as_ref() == Some(&place) {
                 break read;
@@ -93,7 +93,7 @@ impl ChunkStore for LocalStore {
             let Some(place) = self.shared.sled(self.shared.kv.get(&keys::chunk(id)))? else {
                 return Ok(false);
             };
-            let read = self.shared.packs.read_flagged(id, Place::decode(&place)?);
+            let read = self.shared.packs.read_flagged(id, ChunkLocation::decode(&place)?);
             // A compaction may have moved it since.
             if read.is_ok() || before.as_ref() == Some(&place) {
                 return self.shared.packed(read).map(|(_, pieces)| pieces);
@@ -126,7 +126,7 @@ impl LocalStore {
         let Some(place) = self.shared.sled(self.shared.kv.get(&keys::chunk(id)))? else {
             return Ok(false);
         };
-        let place = Place::decode(&place)?;
+        let place = ChunkLocation::decode(&place)?;
         let whole = self.shared.packs.read(id, place).is_ok();
         if whole {
             self.seen_whole(*id);
@@ -135,7 +135,7 @@ impl LocalStore {
     }
 
     /// A pack that could not be opened refuses one append: nothing of it was written.
-    pub(crate) fn append_to_pack(&self, entry: &[u8]) -> Result<Place> {
+    pub(crate) fn append_to_pack(&self, entry: &[u8]) -> Result<ChunkLocation> {
         let packs = &self.shared.packs;
         packs.append(entry).inspect_err(|error| {
             if packs.has_failed() {

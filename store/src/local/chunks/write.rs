@@ -8,7 +8,7 @@ use milepost_codec::{ChunkEntry, ChunkGroup, ChunkId, Result};
 use crate::index::IndexPut;
 use crate::index::keys;
 use crate::local::LocalStore;
-use crate::local::chunks::packs::{GROUP_LEVEL, GROUP_RAW, Place, group_up};
+use crate::local::chunks::packs::{ChunkLocation, GROUP_LEVEL, GROUP_RAW, group_up};
 
 impl LocalStore {
     /// Stores chunks of at most 1 MiB, each once.
@@ -48,7 +48,7 @@ impl LocalStore {
             let entry_at = self.append_to_pack(&entry)?;
             let places = (members.iter().zip(0_u16..)).map(|((id, _), n)| {
                 let member = Some(n);
-                (*id, Place { member, ..entry_at })
+                (*id, ChunkLocation { member, ..entry_at })
             });
             let puts: Vec<IndexPut> = (places.clone())
                 .map(|(id, place)| (keys::chunk(&id), Some(place.encode())))
@@ -86,7 +86,7 @@ impl LocalStore {
         let Some(place) = shared.sled(shared.kv.get(&keys::chunk(id)))? else {
             return Ok(false);
         };
-        if self.closed_at.is_some() || Place::decode(&place)? >= self.opened_at {
+        if self.closed_at.is_some() || ChunkLocation::decode(&place)? >= self.opened_at {
             return Ok(true);
         }
         self.holds(id)
@@ -99,7 +99,7 @@ impl LocalStore {
         let mut placed = Vec::with_capacity(ids.len());
         for id in ids.iter() {
             let place = shared.sled(shared.kv.get(&keys::chunk(id)))?;
-            let place = place.and_then(|place| Place::decode(&place).ok());
+            let place = place.and_then(|place| ChunkLocation::decode(&place).ok());
             placed.push((place.is_none(), place, *id));
         }
         placed.sort_unstable();

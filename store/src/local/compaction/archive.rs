@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use milepost_codec::{Groups, Result, begin_group};
+use milepost_codec::{LogBatches, Result, begin_log_batch};
 
-use crate::liveness::{Live, LiveSection};
+use crate::liveness::{LiveSection, Liveness};
 use crate::local::archive::from_index::Files;
 use crate::local::archive::{ArchiveScan, Archived, Reader};
 use crate::local::inner::Inner;
@@ -15,7 +15,7 @@ use crate::projection::CompactionStep;
 /// Goes through all archive files.
 pub(crate) fn filter(
     shared: &Inner,
-    live: &Live,
+    live: &Liveness,
     tell: &mut dyn FnMut(CompactionStep),
 ) -> Result<()> {
     let dir = shared.layout.archive();
@@ -31,11 +31,11 @@ pub(crate) fn filter(
 }
 
 /// Whether a file holds what is not live.
-fn holds_more(shared: &Inner, live: &Live, file: &Archived) -> Result<bool> {
+fn holds_more(shared: &Inner, live: &Liveness, file: &Archived) -> Result<bool> {
     let mut reader = Reader::open(&file.path, shared.config.store, shared.key.as_ref())?;
     while let Some(block) = reader.next_block()? {
         for (_, payload) in frames(&block) {
-            for group in Groups::new(payload) {
+            for group in LogBatches::new(payload) {
                 let group = group?;
                 match live.part(group.log, group.first, &group.section)? {
                     LiveSection::Whole => {}
@@ -51,7 +51,7 @@ fn holds_more(shared: &Inner, live: &Live, file: &Archived) -> Result<bool> {
     Ok(false)
 }
 
-fn rewrite(shared: &Inner, live: &Live, file: &Archived, dir: &Path) -> Result<()> {
+fn rewrite(shared: &Inner, live: &Liveness, file: &Archived, dir: &Path) -> Result<()> {
     let (store, key) = (shared.config.store, shared.key.as_ref());
     let mut reader = Reader::open(&file.path, store, key)?;
     let mut block: Vec<u8> = Vec::new();
@@ -69,17 +69,17 @@ fn rewrite(shared: &Inner, live: &Live, file: &Archived, dir: &Path) -> Result<(
             return Ok(());
         };
         at += frame.stride() as usize;
-        for group in Groups::new(payload) {
+        for group in LogBatches::new(payload) {
             let group = group?;
             match live.part(group.log, group.first, &group.section)? {
                 LiveSection::Nothing => {}
                 LiveSection::Whole => {
-                    begin_group(out, group.log, group.first);
+                    begin_log_batch(out, group.log, group.first);
                     let bytes = payload.get(group.span.0..group.span.1);
                     out.extend_from_slice(bytes.unwrap_or_default());
                 }
                 LiveSection::Other(first, bytes) => {
-                    begin_group(out, group.log, first);
+                    begin_log_batch(out, group.log, first);
                     out.extend_from_slice(&bytes);
                 }
             }

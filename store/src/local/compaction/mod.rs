@@ -25,7 +25,7 @@ use milepost_codec::{ChunkId, Error, ErrorKind, Result, Seq};
 
 use crate::commit_log::CommitLog;
 use crate::files;
-use crate::liveness::Live;
+use crate::liveness::Liveness;
 use crate::local::LocalStore;
 use crate::local::applier::Wake;
 use crate::local::compaction::rebuild_index::Build;
@@ -70,7 +70,7 @@ impl LocalStore {
         packs::check_bases(shared)?;
         self.archive_all()?;
         let scan = |from: &[u8], to: &[u8], limit| shared.kv.scan(from, to, false, limit);
-        let live = Live::scanned(&scan)?;
+        let live = Liveness::scanned(&scan)?;
         archive::filter(shared, &live, tell)?;
         let mut build = Build::start(shared, &live)?;
         for _ in 0..ROUNDS {

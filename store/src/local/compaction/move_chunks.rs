@@ -5,7 +5,7 @@ use milepost_codec::{ChunkGroup, ChunkId, Error, GroupContents, Result};
 
 use crate::index::IndexPut;
 use crate::index::keys;
-use crate::local::chunks::packs::{GATHERED_RAW, GROUP_LEVEL, Place, group_up, is_small};
+use crate::local::chunks::packs::{ChunkLocation, GATHERED_RAW, GROUP_LEVEL, group_up, is_small};
 use crate::local::compaction::packs::is_all;
 use crate::local::inner::Inner;
 
@@ -15,7 +15,7 @@ const MOVED: usize = 8 << 20;
 /// A chunk out of a small group, and where it was.
 struct Member {
     id: ChunkId,
-    place: Place,
+    place: ChunkLocation,
     content: Vec<u8>,
 }
 
@@ -45,7 +45,7 @@ impl<'a> ChunkMover<'a> {
 
     /// Takes what is kept of an entry; who calls it holds `switching`. It is appended as it is where that is all, and as a group of the others where
     /// it is not, so that those that went leave the disk; a small group is gathered.
-    pub(crate) fn take(&mut self, kept: &[(ChunkId, Place)]) -> Result<()> {
+    pub(crate) fn take(&mut self, kept: &[(ChunkId, ChunkLocation)]) -> Result<()> {
         let Some((id, place)) = kept.first() else {
             return Ok(());
         };
@@ -59,7 +59,7 @@ impl<'a> ChunkMover<'a> {
             let entry_at = packs.append(&packs.read_bytes(id, *place)?)?;
             let moved = kept.iter().map(|(id, place)| {
                 let member = place.member;
-                (*id, Place { member, ..entry_at })
+                (*id, ChunkLocation { member, ..entry_at })
             });
             return self.moved(moved);
         }
@@ -134,7 +134,7 @@ impl<'a> ChunkMover<'a> {
         Ok(())
     }
 
-    fn moved(&mut self, places: impl IntoIterator<Item = (ChunkId, Place)>) -> Result<()> {
+    fn moved(&mut self, places: impl IntoIterator<Item = (ChunkId, ChunkLocation)>) -> Result<()> {
         let mut len = 0;
         for (id, place) in places {
             len = place.len as usize;
@@ -169,7 +169,7 @@ impl<'a> ChunkMover<'a> {
 }
 
 /// Those of a group that are kept, each checked.
-fn members(group: &GroupContents, kept: &[(ChunkId, Place)]) -> Result<Vec<Member>> {
+fn members(group: &GroupContents, kept: &[(ChunkId, ChunkLocation)]) -> Result<Vec<Member>> {
     let mut members = Vec::with_capacity(kept.len());
     for (id, place) in kept {
         let (found, content) = group.get(place.member.unwrap_or_default().into())?;
@@ -182,13 +182,16 @@ fn members(group: &GroupContents, kept: &[(ChunkId, Place)]) -> Result<Vec<Membe
     Ok(members)
 }
 
-fn append_group(shared: &Inner, members: &[(ChunkId, &[u8])]) -> Result<Vec<(ChunkId, Place)>> {
+fn append_group(
+    shared: &Inner,
+    members: &[(ChunkId, &[u8])],
+) -> Result<Vec<(ChunkId, ChunkLocation)>> {
     let mut entry = Vec::new();
     ChunkGroup::encode(members, GROUP_LEVEL, &mut entry)?;
     let entry_at = shared.packs.append(&entry)?;
     let places = (members.iter().zip(0_u16..)).map(|((id, _), n)| {
         let member = Some(n);
-        (*id, Place { member, ..entry_at })
+        (*id, ChunkLocation { member, ..entry_at })
     });
     Ok(places.collect())
 }

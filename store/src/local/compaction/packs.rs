@@ -7,9 +7,9 @@ use milepost_codec::{Base, ChunkId, Error, LogKind, Piece, Result, Snapshot};
 
 use crate::index::IndexPut;
 use crate::index::keys;
-use crate::index::keys::Kind;
+use crate::index::keys::KeyKind;
 use crate::index::{BaseEntry, SnapshotNote};
-use crate::local::chunks::packs::Place;
+use crate::local::chunks::packs::ChunkLocation;
 use crate::local::compaction::move_chunks::ChunkMover;
 use crate::local::inner::Inner;
 use crate::projection::CompactionStep;
@@ -21,10 +21,10 @@ const GATHERED_PART: u64 = 8;
 
 /// About how many bytes of packs chunks take: of a group its part by the number of its members.
 pub(crate) fn bytes_of(shared: &Inner, ids: &HashSet<ChunkId>) -> Result<u64> {
-    let mut entries: BTreeMap<Place, (ChunkId, Place, u64)> = BTreeMap::new();
+    let mut entries: BTreeMap<ChunkLocation, (ChunkId, ChunkLocation, u64)> = BTreeMap::new();
     for id in ids {
         if let Some(place) = shared.kv.get(&keys::chunk(id))? {
-            let place = Place::decode(&place)?;
+            let place = ChunkLocation::decode(&place)?;
             let entry = entries.entry(place.entry()).or_insert((*id, place, 0));
             entry.2 += 1;
         }
@@ -48,9 +48,9 @@ pub(crate) fn compact(
 ) -> Result<()> {
     of_snapshots(shared, &mut named)?;
     of_bases(shared, &mut named)?;
-    let mut packs: BTreeMap<u32, Vec<(ChunkId, Place)>> = BTreeMap::new();
-    shared.kv.walk(&keys::all(Kind::Chunk), &mut |key, value| {
-        if let (Some(id), Ok(place)) = (keys::chunk_id(key), Place::decode(value))
+    let mut packs: BTreeMap<u32, Vec<(ChunkId, ChunkLocation)>> = BTreeMap::new();
+    shared.kv.walk(&keys::all(KeyKind::Chunk), &mut |key, value| {
+        if let (Some(id), Ok(place)) = (keys::chunk_id(key), ChunkLocation::decode(value))
             && place.pack < first
         {
             packs.entry(place.pack).or_default().push((id, place));
@@ -70,7 +70,7 @@ pub(crate) fn compact(
 fn compact_one(
     shared: &Inner,
     pack: u32,
-    chunks: &[(ChunkId, Place)],
+    chunks: &[(ChunkId, ChunkLocation)],
     named: &HashSet<ChunkId>,
     forget: &dyn Fn(&ChunkId),
     moving: &mut ChunkMover<'_>,
@@ -112,21 +112,24 @@ fn compact_one(
 }
 
 /// Chunks of a pack by the entry that they are in: one, or some of a group.
-fn entries(chunks: &[(ChunkId, Place)]) -> impl Iterator<Item = &[(ChunkId, Place)]> {
+fn entries(
+    chunks: &[(ChunkId, ChunkLocation)],
+) -> impl Iterator<Item = &[(ChunkId, ChunkLocation)]> {
     chunks.chunk_by(|(_, a), (_, b)| a.entry() == b.entry())
 }
 
-fn length(entry: &[(ChunkId, Place)]) -> u64 {
+fn length(entry: &[(ChunkId, ChunkLocation)]) -> u64 {
     entry.first().map_or(0, |(_, place)| u64::from(place.len))
 }
 
-fn is_small(shared: &Inner, entry: &[(ChunkId, Place)]) -> bool {
-    let small = |(id, place): &(ChunkId, Place)| shared.packs.small_group(id, *place).is_some();
+fn is_small(shared: &Inner, entry: &[(ChunkId, ChunkLocation)]) -> bool {
+    let small =
+        |(id, place): &(ChunkId, ChunkLocation)| shared.packs.small_group(id, *place).is_some();
     entry.first().is_some_and(small)
 }
 
 /// Whether these are all that an entry has, so that it can stay as it is.
-pub(crate) fn is_all(shared: &Inner, entry: &[(ChunkId, Place)]) -> bool {
+pub(crate) fn is_all(shared: &Inner, entry: &[(ChunkId, ChunkLocation)]) -> bool {
     match entry {
         [] => true,
         [(id, place), ..] => (shared.packs.members(id, *place)).is_ok_and(|all| all == entry.len()),
@@ -136,7 +139,7 @@ pub(crate) fn is_all(shared: &Inner, entry: &[(ChunkId, Place)]) -> bool {
 /// Chunks that snapshots need. One that cannot be read keeps nothing.
 fn of_snapshots(shared: &Inner, named: &mut HashSet<ChunkId>) -> Result<()> {
     let mut notes = Vec::new();
-    shared.kv.walk(&keys::all(Kind::Snapshot), &mut |_, value| {
+    shared.kv.walk(&keys::all(KeyKind::Snapshot), &mut |_, value| {
         notes.extend(SnapshotNote::decode(value).ok());
     })?;
     for note in notes {
@@ -163,7 +166,7 @@ pub(crate) fn check_bases(shared: &Inner) -> Result<()> {
 
 /// Chunks that bases need: they are truth, so one that cannot be read ends it.
 fn of_bases(shared: &Inner, named: &mut HashSet<ChunkId>) -> Result<()> {
-    shared.kv.walk(&keys::all(Kind::Base), &mut |_, value| {
+    shared.kv.walk(&keys::all(KeyKind::Base), &mut |_, value| {
         named.extend(BaseEntry::decode(value).map(|entry| entry.chunk));
     })?;
     for base in bases(shared)? {
@@ -179,7 +182,7 @@ fn of_bases(shared: &Inner, named: &mut HashSet<ChunkId>) -> Result<()> {
 /// All bases.
 fn bases(shared: &Inner) -> Result<Vec<Base>> {
     let mut entries = Vec::new();
-    shared.kv.walk(&keys::all(Kind::Base), &mut |key, value| {
+    shared.kv.walk(&keys::all(KeyKind::Base), &mut |key, value| {
         if matches!(keys::log_of(key).kind, LogKind::Lineage(_)) {
             entries.push(BaseEntry::decode(value));
         }
@@ -204,7 +207,8 @@ fn with_pieces(shared: &Inner, ids: &[ChunkId], named: &mut HashSet<ChunkId>) ->
         let Some(place) = shared.kv.get(&keys::chunk(&id))? else {
             continue;
         };
-        if let Ok((content, true)) = shared.packs.read_flagged(&id, Place::decode(&place)?) {
+        if let Ok((content, true)) = shared.packs.read_flagged(&id, ChunkLocation::decode(&place)?)
+        {
             let pieces = Piece::decode_list(&content)?;
             left.extend(pieces.iter().map(|piece| piece.id));
         }

@@ -9,13 +9,13 @@ use parking_lot::Mutex;
 
 use crate::index::IndexPut;
 use crate::index::keys;
-use crate::index::keys::Kind;
+use crate::index::keys::KeyKind;
 use crate::index::{LogHead, SnapshotNote};
-use crate::liveness::Live;
+use crate::liveness::Liveness;
 use crate::local::applier;
 use crate::local::archive::ArchiveScan;
 use crate::local::chunks::gc_roots::Named;
-use crate::local::chunks::packs::Place;
+use crate::local::chunks::packs::ChunkLocation;
 use crate::local::compaction::switch;
 use crate::local::index::kv::Kv;
 use crate::local::inner::{Inner, StoreParts};
@@ -31,7 +31,7 @@ const COPIED: usize = 512;
 /// A sled folder that is being built.
 pub(crate) struct Build<'a> {
     shared: &'a Inner,
-    live: &'a Live,
+    live: &'a Liveness,
     /// What its replay works on.
     next: Arc<Inner>,
     /// The folder that was in use.
@@ -41,7 +41,7 @@ pub(crate) struct Build<'a> {
 }
 
 impl<'a> Build<'a> {
-    pub(crate) fn start(shared: &'a Inner, live: &'a Live) -> Result<Self> {
+    pub(crate) fn start(shared: &'a Inner, live: &'a Liveness) -> Result<Self> {
         let layout = &shared.layout;
         let before = shared.kv.dir().unwrap_or_else(|| layout.sled());
         let dir = match before == layout.sled() {
@@ -129,7 +129,7 @@ impl<'a> Build<'a> {
         let mut puts: Vec<IndexPut> = Vec::new();
         let mut failed = Ok(());
         let kv = &self.next.kv;
-        self.shared.kv.walk(&keys::all(Kind::Chunk), &mut |key, value| {
+        self.shared.kv.walk(&keys::all(KeyKind::Chunk), &mut |key, value| {
             puts.push((key.to_vec(), Some(value.to_vec())));
             if puts.len() >= COPIED && failed.is_ok() {
                 failed = kv.apply(std::mem::take(&mut puts));
@@ -145,7 +145,7 @@ impl<'a> Build<'a> {
         let (shared, next) = (self.shared, &self.next);
         let mut lost: HashMap<LogId, u64> = HashMap::new();
         let mut notes = Vec::new();
-        shared.kv.walk(&keys::all(Kind::Snapshot), &mut |key, value| {
+        shared.kv.walk(&keys::all(KeyKind::Snapshot), &mut |key, value| {
             notes.push((key.to_vec(), value.to_vec()));
         })?;
         let mut puts: Vec<IndexPut> = Vec::new();
@@ -185,9 +185,9 @@ impl<'a> Build<'a> {
 }
 
 /// Puts the places of chunks into an index.
-fn put_places(kv: &Kv, stored: &[(ChunkId, Place)]) -> Result<()> {
+fn put_places(kv: &Kv, stored: &[(ChunkId, ChunkLocation)]) -> Result<()> {
     for some in stored.chunks(COPIED) {
-        let put = |(id, place): &(ChunkId, Place)| (keys::chunk(id), Some(place.encode()));
+        let put = |(id, place): &(ChunkId, ChunkLocation)| (keys::chunk(id), Some(place.encode()));
         kv.apply(some.iter().map(put).collect())?;
     }
     Ok(())

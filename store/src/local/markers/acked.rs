@@ -5,7 +5,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use milepost_codec::{Acked, Result, Seq, StoreId};
+use milepost_codec::{AckWatermark, Result, Seq, StoreId};
 
 use crate::files;
 
@@ -20,7 +20,7 @@ impl AckMarker {
     /// Opens the witness. It is written whole and synced first, so that writing in place later
     /// needs no room and changes no metadata.
     pub(crate) fn open(path: &Path, store: StoreId, seq: Seq) -> Result<Self> {
-        let witness = Acked { store, seq };
+        let witness = AckWatermark { store, seq };
         if fs::read(path).ok().as_deref() != Some(&witness.encode()) {
             files::write_whole(path, &witness.encode())?;
         }
@@ -30,13 +30,13 @@ impl AckMarker {
 
     /// What it says; nothing where it is missing or damaged.
     pub(crate) fn read(path: &Path, store: StoreId) -> Option<Seq> {
-        let acked = Acked::decode(&fs::read(path).ok()?).ok()?;
+        let acked = AckWatermark::decode(&fs::read(path).ok()?).ok()?;
         (acked.store == store).then_some(acked.seq)
     }
 
     /// Takes note of a commit that is durable. A failure costs a witness, not the commit.
     pub(crate) fn note(&self, seq: Seq) {
-        let acked = Acked { store: self.store, seq };
+        let acked = AckWatermark { store: self.store, seq };
         let _ = self.file.write_all_at(&acked.encode(), 0);
     }
 }

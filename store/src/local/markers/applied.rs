@@ -5,8 +5,8 @@ use milepost_codec::{Error, Result, Seq, StoreId};
 use crate::digest::Digests;
 use crate::index::IndexPut;
 use crate::index::keys;
-use crate::index::keys::Kind;
-use crate::local::chunks::packs::Place;
+use crate::index::keys::KeyKind;
+use crate::local::chunks::packs::ChunkLocation;
 use crate::local::index::kv::Kv;
 
 /// The check of a frame that is not known, or before the first: what follows is told by its number.
@@ -25,9 +25,9 @@ pub(crate) struct AppliedPosition {
     /// The last commit that sled holds, with everything before it.
     pub(crate) seq: Seq,
     /// The packs' end when it was applied: later chunks are not in the index.
-    pub(crate) packs: Place,
+    pub(crate) packs: ChunkLocation,
     /// How far the packs were synced then: later chunks may be gone after a power cut.
-    pub(crate) synced: Place,
+    pub(crate) synced: ChunkLocation,
     /// The check of the frame of that commit, which the next one follows; [`UNKNOWN`] where the frame
     /// was made from blocks again.
     pub(crate) check: [u8; 16],
@@ -42,8 +42,8 @@ impl AppliedPosition {
     pub(crate) fn none(store: StoreId) -> Self {
         Self {
             seq: 0,
-            packs: Place::default(),
-            synced: Place::default(),
+            packs: ChunkLocation::default(),
+            synced: ChunkLocation::default(),
             check: UNKNOWN,
             store,
             digests: Digests::default(),
@@ -59,7 +59,7 @@ impl AppliedPosition {
         value.extend(self.store.0);
         value.extend(LAYOUT.to_le_bytes());
         value.extend(self.digests.encode());
-        (keys::all(Kind::Applied), Some(value))
+        (keys::all(KeyKind::Applied), Some(value))
     }
 
     fn decode(value: &[u8]) -> Option<Self> {
@@ -71,8 +71,8 @@ impl AppliedPosition {
         let (_layout, digests) = rest.split_first_chunk::<4>()?;
         Some(Self {
             seq: u64::from_le_bytes(*seq),
-            packs: Place::decode(packs).ok()?,
-            synced: Place::decode(synced).ok()?,
+            packs: ChunkLocation::decode(packs).ok()?,
+            synced: ChunkLocation::decode(synced).ok()?,
             check: *check,
             store: StoreId(*store),
             digests: Digests::decode(digests).ok()?,
@@ -82,7 +82,7 @@ impl AppliedPosition {
     /// Reads it; the beginning where sled is empty. `Corrupt` where it is another store's, or was written
     /// by a version that lays entries out in another way.
     pub(crate) fn read(kv: &Kv, store: StoreId) -> Result<Self> {
-        let Some(value) = kv.get(&keys::all(Kind::Applied))? else {
+        let Some(value) = kv.get(&keys::all(KeyKind::Applied))? else {
             return Ok(Self::none(store));
         };
         let at = value.len().checked_sub(LAYOUT_FROM_END);

@@ -6,8 +6,8 @@ use milepost_codec::{ChunkId, Result, Snapshot};
 use crate::index::IndexPut;
 use crate::index::SnapshotNote;
 use crate::index::keys;
-use crate::index::keys::Kind;
-use crate::local::chunks::packs::{Packs, Place};
+use crate::index::keys::KeyKind;
+use crate::local::chunks::packs::{ChunkLocation, Packs};
 use crate::local::index::kv::Kv;
 use crate::local::markers::applied::AppliedPosition;
 
@@ -15,8 +15,8 @@ use crate::local::markers::applied::AppliedPosition;
 /// snapshots that need them.
 pub(crate) fn forget_lost(kv: &Kv, packs: &Packs, applied: &AppliedPosition) -> Result<()> {
     let mut gone: Vec<IndexPut> = Vec::new();
-    kv.walk(&keys::all(Kind::Chunk), &mut |key, value| {
-        let place = Place::decode(value).ok().filter(|place| *place >= applied.synced);
+    kv.walk(&keys::all(KeyKind::Chunk), &mut |key, value| {
+        let place = ChunkLocation::decode(value).ok().filter(|place| *place >= applied.synced);
         if let (Some(place), Some(id)) = (place, keys::chunk_id(key))
             && packs.read(&id, place).is_err()
         {
@@ -24,7 +24,7 @@ pub(crate) fn forget_lost(kv: &Kv, packs: &Packs, applied: &AppliedPosition) -> 
         }
     })?;
     kv.apply(std::mem::take(&mut gone))?;
-    kv.walk(&keys::all(Kind::Snapshot), &mut |key, value| {
+    kv.walk(&keys::all(KeyKind::Snapshot), &mut |key, value| {
         let whole = SnapshotNote::decode(value)
             .is_ok_and(|note| is_whole(kv, packs, applied, &note.chunk).unwrap_or(false));
         if !whole {
@@ -39,7 +39,7 @@ fn is_whole(kv: &Kv, packs: &Packs, applied: &AppliedPosition, id: &ChunkId) -> 
     let Some(place) = kv.get(&keys::chunk(id))? else {
         return Ok(false);
     };
-    let place = Place::decode(&place)?;
+    let place = ChunkLocation::decode(&place)?;
     if place < applied.synced {
         return Ok(true);
     }

@@ -13,7 +13,7 @@ use std::fs;
 use milepost_codec::{Error, ErrorKind, Result, SEGMENT_HEADER_LEN, Seq, StoreKey};
 
 use crate::files;
-use crate::liveness::Live;
+use crate::liveness::Liveness;
 use crate::local::archive::rebuild;
 use crate::local::archive::{ArchiveScan, Gap, Reader};
 use crate::local::inner::Inner;
@@ -257,8 +257,8 @@ pub(crate) fn live(
     survey: &Survey,
     seq: Seq,
     bytes_of: &BytesOf<'_>,
-) -> Result<Live> {
-    let mut live = Live::default();
+) -> Result<Liveness> {
+    let mut live = Liveness::default();
     let mut files = survey.archive.files.iter();
     if !files.any(|file| file.rewritten && file.next > seq + 1) {
         return Ok(live);

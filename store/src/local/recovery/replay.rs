@@ -6,13 +6,13 @@
 use std::collections::HashMap;
 
 use milepost_codec::{
-    BodyForm, Chain, Control, Error, FrameHeader, GroupRef, Groups, Head, Header, LogId, LogKind,
-    Offset, Origin, Result, SectionRef, Sections, Seq, TaskNo,
+    BodyForm, Chain, Control, Error, FrameHeader, Head, Header, LogBatchRef, LogBatches, LogId,
+    LogKind, Offset, Origin, Result, SectionRef, Sections, Seq, TaskNo,
 };
 
 use crate::commit_batch::{CommitBatch, LogBatchMeta};
 use crate::index::{IndexInput, LogHead, PriorIndex, Tally, TaskEntry, index_record, keys};
-use crate::liveness::{Live, LiveSection};
+use crate::liveness::{LiveSection, Liveness};
 use crate::local::archive::{Archived, Reader};
 use crate::local::chunks::gc_roots::Named;
 use crate::local::markers::applied::UNKNOWN;
@@ -47,7 +47,7 @@ pub(crate) struct Replay<'a> {
     /// Commits that were taken back, those that only say that the store was closed left out.
     taken: u64,
     /// What retention let go of is not taken.
-    live: &'a Live,
+    live: &'a Liveness,
     /// Chunks that the records name.
     named: Named,
 }
@@ -59,7 +59,7 @@ impl<'a> Replay<'a> {
         beside: Option<ParallelApplier>,
         at: Position,
         tell: &'a dyn Fn(Seq),
-        live: &'a Live,
+        live: &'a Liveness,
     ) -> Self {
         Self {
             shared,
@@ -126,9 +126,9 @@ impl<'a> Replay<'a> {
         batch.set_check(check);
         let at = batch.buf.len();
         batch.buf.extend_from_slice(payload);
-        for group in Groups::new(payload) {
+        for group in LogBatches::new(payload) {
             let group = group.map_err(|e| e.at(format!("commit {seq}")))?;
-            let GroupRef { log, first, section, span } = group;
+            let LogBatchRef { log, first, section, span } = group;
             match self.live.part(log, first, &section)? {
                 LiveSection::Whole => {
                     let span = at + span.0..at + span.1;

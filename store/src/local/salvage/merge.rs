@@ -10,13 +10,13 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use milepost_codec::{
-    Body, BodyForm, Control, GroupRef, Groups, LineageId, LogId, LogKind, Offset, RecordRef,
-    Result, Salts, SectionRef, Sections, Seq, TaskNo, begin_group, encode_record,
+    Body, BodyForm, Control, LineageId, LogBatchRef, LogBatches, LogId, LogKind, Offset, RecordRef,
+    Result, Salts, SectionRef, Sections, Seq, TaskNo, begin_log_batch, encode_record,
 };
 use serde_json::json;
 
 use crate::files;
-use crate::liveness::{Live, LiveSection};
+use crate::liveness::{LiveSection, Liveness};
 
 /// Events of a log that did not come back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct LostRange {
 
 /// What is left of a log.
 #[derive(Debug, Default, Clone, Copy)]
-struct Left {
+struct Survivors {
     /// The next offset, as it was before the damage.
     next: Offset,
     /// The next offset now; another in control logs that lost something.
@@ -45,16 +45,16 @@ struct Left {
 }
 
 pub(crate) struct Merge {
-    live: Live,
+    live: Liveness,
     names: HashMap<TaskNo, String>,
-    logs: HashMap<LogId, Left>,
+    logs: HashMap<LogId, Survivors>,
     lost: BTreeMap<(u64, u32), LostRange>,
     path: PathBuf,
     orphans: Option<BufWriter<File>>,
 }
 
 impl Merge {
-    pub(crate) fn new(orphans: &Path, live: Live) -> Result<Self> {
+    pub(crate) fn new(orphans: &Path, live: Liveness) -> Result<Self> {
         Ok(Self {
             live,
             names: HashMap::new(),
@@ -68,7 +68,7 @@ impl Merge {
     /// Appends those groups of a commit that fit.
     pub(crate) fn commit(&mut self, seq: Seq, payload: &[u8], out: &mut Vec<u8>) -> Result<()> {
         // A group that cannot be decoded ends the payload: the others passed the same check.
-        let groups: Vec<GroupRef<'_>> = Groups::new(payload).map_while(Result::ok).collect();
+        let groups: Vec<LogBatchRef<'_>> = LogBatches::new(payload).map_while(Result::ok).collect();
         let opened: HashSet<LogId> =
             groups.iter().filter(|group| self.opens(group)).map(|group| group.log).collect();
         for group in &groups {
@@ -84,7 +84,7 @@ impl Merge {
                 LiveSection::Whole => self.lineage(seq, group, section, &opened, out)?,
                 LiveSection::Other(first, bytes) => {
                     if let Some(section) = Sections::new(&bytes).next() {
-                        let group = GroupRef { first, section: section?, ..*group };
+                        let group = LogBatchRef { first, section: section?, ..*group };
                         self.lineage(seq, &group, &bytes, &opened, out)?;
                     }
                 }
@@ -94,7 +94,7 @@ impl Merge {
     }
 
     /// Whether a group opens a lineage, at a point that is still there.
-    fn opens(&self, group: &GroupRef<'_>) -> bool {
+    fn opens(&self, group: &LogBatchRef<'_>) -> bool {
         if self.logs.contains_key(&group.log) || matches!(group.log.kind, LogKind::Control) {
             return false;
         }
@@ -118,7 +118,7 @@ impl Merge {
     fn lineage(
         &mut self,
         seq: Seq,
-        group: &GroupRef<'_>,
+        group: &LogBatchRef<'_>,
         section: &[u8],
         opened: &HashSet<LogId>,
         out: &mut Vec<u8>,
@@ -130,7 +130,7 @@ impl Merge {
                 // A lineage that was trimmed begins at its base.
                 let base = self.live.base(group.log);
                 let based = base.is_some_and(|base| base.next == group.first);
-                Left {
+                Survivors {
                     next: group.first,
                     now: group.first,
                     ended: !(based || opened.contains(&group.log)) || !known,
@@ -142,21 +142,21 @@ impl Merge {
             if end > left.next || left.ended {
                 self.lose(group.log, left.next.min(group.first), end);
                 self.write_down(seq, group)?;
-                let ended = Left { ended: true, ..left };
+                let ended = Survivors { ended: true, ..left };
                 self.logs.insert(group.log, ended);
             }
             return Ok(());
         }
-        begin_group(out, group.log, group.first);
+        begin_log_batch(out, group.log, group.first);
         out.extend_from_slice(section);
-        let left = Left { next: end, now: end, ended: false };
+        let left = Survivors { next: end, now: end, ended: false };
         self.logs.insert(group.log, left);
         Ok(())
     }
 
     fn control(
         &mut self,
-        group: &GroupRef<'_>,
+        group: &LogBatchRef<'_>,
         opened: &HashSet<LogId>,
         out: &mut Vec<u8>,
     ) -> Result<()> {
@@ -179,7 +179,7 @@ impl Merge {
         }
         left.next = left.next.max(group.first + u64::from(group.section.count));
         if count > 0 {
-            begin_group(out, group.log, left.now);
+            begin_log_batch(out, group.log, left.now);
             let all = count == group.section.count;
             let salts = if all { group.section.salts } else { Salts::Explicit(&salts) };
             let section = SectionRef { seq: group.section.seq, salts, count, records: &records };
@@ -229,7 +229,7 @@ impl Merge {
     }
 
     /// Writes events down that fit nowhere any more.
-    fn write_down(&mut self, seq: Seq, group: &GroupRef<'_>) -> Result<()> {
+    fn write_down(&mut self, seq: Seq, group: &LogBatchRef<'_>) -> Result<()> {
         if self.orphans.is_none() {
             let file = files::create_new(&self.path)?;
             self.orphans = Some(BufWriter::new(file));

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use milepost_codec::Result;
 
 use crate::files;
-use crate::liveness::Live;
+use crate::liveness::Liveness;
 use crate::local::archive::from_index::Files;
 use crate::local::compaction::finish_switch;
 use crate::local::index::kv::Kv;
@@ -58,7 +58,7 @@ pub fn salvage(layout: &Layout, config: &StoreConfig, options: &OpenOptions) -> 
     let mut sources = Sources::of(layout, config.store, key, kv.as_ref())?;
     let last = sources.last();
     // What retention let go of is not lost. The events that say so come after what they are about.
-    let mut live = Live::default();
+    let mut live = Liveness::default();
     for seq in 1..=last {
         live.take_readable(&sources.payload(seq)?);
     }

@@ -16,7 +16,7 @@ use crate::local::layout::Layout;
 pub(crate) struct Sources<'a> {
     key: Option<&'a StoreKey>,
     /// Blocks of archive files that pass their checks, by their first commit.
-    blocks: BTreeMap<Seq, Place>,
+    blocks: BTreeMap<Seq, BlockLocation>,
     /// Frames of the journal.
     frames: BTreeMap<Seq, (PathBuf, FrameAt)>,
     sled: Option<Commits<'a>>,
@@ -27,7 +27,7 @@ pub(crate) struct Sources<'a> {
 }
 
 /// Where an archive block is.
-struct Place {
+struct BlockLocation {
     path: PathBuf,
     at: usize,
     frames: u32,
@@ -72,7 +72,7 @@ impl<'a> Sources<'a> {
                 Some((block, len)) => {
                     if block.frames > 0 {
                         let (path, frames) = (path.to_owned(), block.frames);
-                        let place = Place { path, at, frames };
+                        let place = BlockLocation { path, at, frames };
                         self.blocks.entry(block.first).or_insert(place);
                     }
                     at += len;

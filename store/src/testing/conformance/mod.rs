@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use milepost_codec::{
     BodyForm, Chain, Control, ErrorKind, Head, LineageId, LogId, Origin, OwnerSet, Salts,
-    SectionRef, Seed, TaskNo, begin_group, body_hash, encode_record, salt,
+    SectionRef, Seed, TaskNo, begin_log_batch, body_hash, encode_record, salt,
 };
 
 use crate::commit_batch::{CommitBatch, LogBatchMeta};
@@ -113,7 +113,7 @@ fn batch(
         head.hash = chain.next(head.next, &head.hash, &header, &body);
         head.next += 1;
     }
-    begin_group(&mut batch.buf, LOG, before.head.next);
+    begin_log_batch(&mut batch.buf, LOG, before.head.next);
     let start = batch.buf.len();
     let section = SectionRef {
         seq: batch.seq,
@@ -222,7 +222,7 @@ fn a_commit_that_does_not_follow_is_a_bug_of_the_caller() {
 
 fn key(n: u32) -> Vec<u8> {
     // A kind of entry that nothing else here makes.
-    let mut key = keys::all(keys::Kind::MarkLabel);
+    let mut key = keys::all(keys::KeyKind::MarkLabel);
     key.extend(n.to_be_bytes());
     key
 }
@@ -285,7 +285,7 @@ fn compare(log: &dyn Log, model: &BTreeMap<Vec<u8>, Vec<u8>>) {
 #[test]
 fn a_note_is_there_at_once_and_stays() {
     // Of the kind of which no record accounts for an entry.
-    let key = |n| [keys::all(keys::Kind::Snapshot), vec![n]].concat();
+    let key = |n| [keys::all(keys::KeyKind::Snapshot), vec![n]].concat();
     each(|subject| {
         subject.append(&names(0..1, 10), &[(key(1), Some(vec![1]))]);
         subject.log.put_note(key(2), vec![2]).unwrap();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use milepost_codec::{CHUNK_RAW_MAX, ChunkGroup, ChunkId, GroupContents, Result};
 use parking_lot::Mutex;
 
-use crate::local::chunks::packs::{Packs, Place};
+use crate::local::chunks::packs::{ChunkLocation, Packs};
 
 /// The level of zstd that groups are packed at. Source code packs 15 % smaller than at level 1, at 60 % of
 /// the speed. Of 105 MB of crates, in groups of 256 KiB, level 3 leaves 21.6 % at 130 MB/s, 4 20.3 % at 74, 5 19.9 % at 64, 7 19.4 % at 45; of
@@ -64,14 +64,14 @@ pub(crate) fn is_small(count: usize, bytes: usize) -> bool {
 /// The groups that were unpacked last, the one that was used last in front.
 #[derive(Debug, Default)]
 pub(crate) struct Unpacked {
-    kept: Mutex<VecDeque<(Place, Arc<GroupContents>)>>,
+    kept: Mutex<VecDeque<(ChunkLocation, Arc<GroupContents>)>>,
 }
 
 impl Unpacked {
     /// A group, read where it is not kept. `place` is of any of its members.
     pub(crate) fn get(
         &self,
-        place: Place,
+        place: ChunkLocation,
         read: impl FnOnce() -> Result<GroupContents>,
     ) -> Result<Arc<GroupContents>> {
         let place = place.entry();
@@ -105,14 +105,14 @@ impl Unpacked {
 
 impl Packs {
     /// Reads and unpacks the group that a chunk is in.
-    pub(crate) fn read_group(&self, id: &ChunkId, place: Place) -> Result<GroupContents> {
+    pub(crate) fn read_group(&self, id: &ChunkId, place: ChunkLocation) -> Result<GroupContents> {
         let entry = self.read_bytes(id, place)?;
         ChunkGroup::decode(&entry)
             .map_err(|e| e.at(format!("pack {} at byte {}", place.pack, place.at)))
     }
 
     /// The group that a chunk is in where that is small and whole.
-    pub(crate) fn small_group(&self, id: &ChunkId, place: Place) -> Option<GroupContents> {
+    pub(crate) fn small_group(&self, id: &ChunkId, place: ChunkLocation) -> Option<GroupContents> {
         // What is longer than this packed is longer unpacked.
         let most = ChunkGroup::HEADER_LEN + SMALL_COUNT * ChunkGroup::ROW_LEN + SMALL_RAW;
         if place.member.is_none() || place.len as usize > most {
@@ -123,12 +123,12 @@ impl Packs {
     }
 
     /// How many chunks are in the entry that a chunk is in, as its header says.
-    pub(crate) fn members(&self, id: &ChunkId, place: Place) -> Result<usize> {
+    pub(crate) fn members(&self, id: &ChunkId, place: ChunkLocation) -> Result<usize> {
         if place.member.is_none() {
             return Ok(1);
         }
         let len = ChunkGroup::HEADER_LEN as u32;
-        let header = self.read_bytes(id, Place { len, ..place })?;
+        let header = self.read_bytes(id, ChunkLocation { len, ..place })?;
         let header = ChunkGroup::decode_header(&header)
             .map_err(|e| e.at(format!("pack {} at byte {}", place.pack, place.at)))?;
         Ok(header.count())
@@ -168,7 +168,7 @@ mod tests {
         let unpacked = Unpacked::default();
         let reads = std::cell::Cell::new(0);
         let get = |at: u64, pack| {
-            let place = Place { pack, at, len: 1, member: Some(9) };
+            let place = ChunkLocation { pack, at, len: 1, member: Some(9) };
             let read = || {
                 reads.set(reads.get() + 1);
                 ChunkGroup::decode(&entry)

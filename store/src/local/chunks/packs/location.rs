@@ -4,7 +4,7 @@ use milepost_codec::{Error, Result};
 
 /// Where a chunk is: in a pack, at a byte, in an entry of its own or as a member of a group.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct ChunkLocation {
     pub(crate) pack: u32,
     pub(crate) at: u64,
     /// Bytes of the entry.
@@ -13,7 +13,7 @@ pub(crate) struct Place {
     pub(crate) member: Option<u16>,
 }
 
-impl Place {
+impl ChunkLocation {
     /// The entry that it is in, whatever it is in there.
     pub(crate) fn entry(&self) -> Self {
         Self { member: None, ..*self }
@@ -59,14 +59,14 @@ mod tests {
     #[test]
     fn a_place_comes_back_with_its_member_or_without() {
         for member in [None, Some(0), Some(4095)] {
-            let place = Place { pack: 7, at: 1 << 40, len: 300, member };
+            let place = ChunkLocation { pack: 7, at: 1 << 40, len: 300, member };
             let bytes = place.encode();
             assert_eq!(bytes.len(), if member.is_some() { 18 } else { 16 });
-            assert_eq!(Place::decode(&bytes).unwrap(), place);
+            assert_eq!(ChunkLocation::decode(&bytes).unwrap(), place);
             assert_eq!(place.entry().member, None);
         }
         for len in [0, 15, 17, 19] {
-            assert!(Place::decode(&vec![0; len]).is_err());
+            assert!(ChunkLocation::decode(&vec![0; len]).is_err());
         }
     }
 }

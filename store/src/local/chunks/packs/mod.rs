@@ -12,7 +12,7 @@ pub(crate) mod scan;
 pub(crate) use crate::local::chunks::packs::groups::{
     GATHERED_RAW, GROUP_LEVEL, GROUP_RAW, group_up, is_small,
 };
-pub(crate) use crate::local::chunks::packs::location::Place;
+pub(crate) use crate::local::chunks::packs::location::ChunkLocation;
 pub(crate) use crate::local::chunks::packs::scan::whole_in;
 
 use std::collections::HashMap;
@@ -40,8 +40,8 @@ const PACK_MAX: u64 = 256 << 20;
 const SCRATCH_FROM: u32 = 1 << 20;
 
 impl State {
-    fn end(&self) -> Place {
-        Place {
+    fn end(&self) -> ChunkLocation {
+        ChunkLocation {
             pack: self.last,
             at: self.open.as_ref().map_or(0, |(_, _, at)| *at),
             len: 0,
@@ -90,7 +90,7 @@ struct State {
     /// fails only one is told.
     syncing: bool,
     /// How far they are synced.
-    synced: Place,
+    synced: ChunkLocation,
     /// A write or sync failed: what it covered may be gone though a later sync says it went well.
     failed: Option<String>,
     readers: HashMap<u32, std::sync::Arc<File>>,
@@ -100,11 +100,11 @@ impl Packs {
     /// Opens the packs and gives the chunks found after `known`, which the index has already.
     pub(crate) fn open(
         layout: &Layout,
-        known: Place,
-        synced: Place,
+        known: ChunkLocation,
+        synced: ChunkLocation,
         findings: &mut Vec<Finding>,
         meters: Arc<Meters>,
-    ) -> Result<(Self, Vec<(ChunkId, Place)>)> {
+    ) -> Result<(Self, Vec<(ChunkId, ChunkLocation)>)> {
         let dir = &layout.packs();
         let mut state = State::default();
         let mut found = Vec::new();
@@ -178,7 +178,7 @@ impl Packs {
         dir: &Path,
         scratch: PathBuf,
         meters: Arc<Meters>,
-        show: &mut dyn FnMut(Vec<(ChunkId, Place)>) -> Result<()>,
+        show: &mut dyn FnMut(Vec<(ChunkId, ChunkLocation)>) -> Result<()>,
     ) -> Result<Self> {
         let mut state = State::default();
         for (number, path) in files::numbered(dir, "pack")? {
@@ -229,13 +229,13 @@ impl Packs {
     }
 
     /// How far the packs reach now.
-    pub(crate) fn end(&self) -> Place {
+    pub(crate) fn end(&self) -> ChunkLocation {
         self.state.lock().end()
     }
 
     /// Appends the entry of a chunk or of a group. It survives power loss after `sync`. Where
     /// `has_failed` is false after an error, nothing was written and the next append may succeed.
-    pub(crate) fn append(&self, entry: &[u8]) -> Result<Place> {
+    pub(crate) fn append(&self, entry: &[u8]) -> Result<ChunkLocation> {
         let mut state = self.state.lock();
         state.check()?;
         self.append_to(&mut state, entry)
@@ -286,14 +286,14 @@ impl Packs {
         Ok(())
     }
 
-    fn append_to(&self, state: &mut MutexGuard<'_, State>, entry: &[u8]) -> Result<Place> {
+    fn append_to(&self, state: &mut MutexGuard<'_, State>, entry: &[u8]) -> Result<ChunkLocation> {
         if state.open.as_ref().is_none_or(|(_, _, at)| *at >= PACK_MAX) {
             self.begin(state)?;
         }
         let Some((pack, file, at)) = state.open.as_mut() else {
             return Err(Error::invalid("no pack is open"));
         };
-        let place = Place { pack: *pack, at: *at, len: entry.len() as u32, member: None };
+        let place = ChunkLocation { pack: *pack, at: *at, len: entry.len() as u32, member: None };
         let written = file.write_all_at(entry, *at);
         let written = written.map_err(|e| files::io("write", &self.dir, &e));
         if written.is_ok() {
@@ -336,7 +336,7 @@ impl Packs {
     fn synced_to(
         &self,
         state: &mut State,
-        end: Place,
+        end: ChunkLocation,
         synced: Option<io::Result<()>>,
     ) -> Result<()> {
         if let Some(synced) = synced {
@@ -350,17 +350,21 @@ impl Packs {
     }
 
     /// How far they are synced.
-    pub(crate) fn synced(&self) -> Place {
+    pub(crate) fn synced(&self) -> ChunkLocation {
         self.state.lock().synced
     }
 
     /// Reads a chunk's content and checks it.
-    pub(crate) fn read(&self, id: &ChunkId, place: Place) -> Result<Vec<u8>> {
+    pub(crate) fn read(&self, id: &ChunkId, place: ChunkLocation) -> Result<Vec<u8>> {
         self.read_flagged(id, place).map(|(content, _)| content)
     }
 
     /// The same, and whether it lists pieces.
-    pub(crate) fn read_flagged(&self, id: &ChunkId, place: Place) -> Result<(Vec<u8>, bool)> {
+    pub(crate) fn read_flagged(
+        &self,
+        id: &ChunkId,
+        place: ChunkLocation,
+    ) -> Result<(Vec<u8>, bool)> {
         let what = || format!("pack {} at byte {}", place.pack, place.at);
         if let Some(member) = place.member {
             let group = self.unpacked.get(place, || self.read_group(id, place))?;
@@ -380,7 +384,7 @@ impl Packs {
 
     /// Whether a chunk is whole on the disk, whatever was unpacked of it before: where it is not, that is
     /// let go of, so that it hides nothing.
-    pub(crate) fn is_whole(&self, id: &ChunkId, place: Place) -> bool {
+    pub(crate) fn is_whole(&self, id: &ChunkId, place: ChunkLocation) -> bool {
         let Some(member) = place.member else {
             return self.read(id, place).is_ok();
         };
@@ -414,7 +418,7 @@ impl Packs {
     }
 
     /// The bytes of the entry that a chunk is in.
-    pub(crate) fn read_bytes(&self, id: &ChunkId, place: Place) -> Result<Vec<u8>> {
+    pub(crate) fn read_bytes(&self, id: &ChunkId, place: ChunkLocation) -> Result<Vec<u8>> {
         let file = self.reader(place.pack)?;
         let what = || format!("pack {} at byte {}", place.pack, place.at);
         let most = match place.member {

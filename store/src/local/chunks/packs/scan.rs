@@ -7,7 +7,7 @@ use std::path::Path;
 use milepost_codec::{ChunkEntry, ChunkGroup, ChunkId, Result};
 
 use crate::files;
-use crate::local::chunks::packs::Place;
+use crate::local::chunks::packs::ChunkLocation;
 use crate::local::layout::Layout;
 use crate::open_report::{Finding, Outcome};
 
@@ -73,7 +73,7 @@ pub(crate) fn scan(
     file: &File,
     pack: u32,
     mut at: u64,
-    found: &mut Vec<(ChunkId, Place)>,
+    found: &mut Vec<(ChunkId, ChunkLocation)>,
 ) -> Result<u64> {
     let len = length(path, file)?;
     while at < len {
@@ -93,24 +93,24 @@ pub(crate) fn scan(
 }
 
 /// A whole entry.
-struct Whole {
+struct IntactEntry {
     len: u32,
     /// The chunk, or those of a group.
     ids: Vec<ChunkId>,
     is_group: bool,
 }
 
-impl Whole {
+impl IntactEntry {
     /// The chunks in it, with their places.
-    fn places(self, pack: u32, at: u64) -> impl Iterator<Item = (ChunkId, Place)> {
+    fn places(self, pack: u32, at: u64) -> impl Iterator<Item = (ChunkId, ChunkLocation)> {
         let Self { len, is_group, .. } = self;
-        let place = move |n: u16| Place { pack, at, len, member: is_group.then_some(n) };
+        let place = move |n: u16| ChunkLocation { pack, at, len, member: is_group.then_some(n) };
         (self.ids.into_iter().zip(0_u16..)).map(move |(id, n)| (id, place(n)))
     }
 }
 
 /// The whole entry that begins at a byte, if one does.
-fn whole_at(file: &File, at: u64) -> Option<Whole> {
+fn whole_at(file: &File, at: u64) -> Option<IntactEntry> {
     // No entry is shorter: a group has a row in its table.
     let mut entry = vec![0; ChunkEntry::HEADER_LEN];
     file.read_exact_at(&mut entry, at).ok()?;
@@ -119,12 +119,12 @@ fn whole_at(file: &File, at: u64) -> Option<Whole> {
         entry.resize(header.entry_len(), 0);
         file.read_exact_at(&mut entry, at).ok()?;
         let ids = header.is_whole(&entry).then(|| ChunkGroup::ids(&entry))?;
-        return Some(Whole { len: entry.len() as u32, ids: ids.ok()?, is_group: true });
+        return Some(IntactEntry { len: entry.len() as u32, ids: ids.ok()?, is_group: true });
     }
     let header = ChunkEntry::decode_header(&entry).ok()?;
     entry.resize(ChunkEntry::HEADER_LEN + header.stored_len(), 0);
     file.read_exact_at(&mut entry, at).ok()?;
-    header.is_whole(&entry).then(|| Whole {
+    header.is_whole(&entry).then(|| IntactEntry {
         len: entry.len() as u32,
         ids: vec![header.id],
         is_group: false,
@@ -173,7 +173,7 @@ pub(crate) fn whole_in(path: &Path, pack: u32) -> Result<Vec<u64>> {
 }
 
 /// Whether an entry holds these chunks.
-fn holds(entry: &[u8], chunks: &[(ChunkId, Place)]) -> bool {
+fn holds(entry: &[u8], chunks: &[(ChunkId, ChunkLocation)]) -> bool {
     let group = entry.starts_with(ChunkGroup::MAGIC);
     let group = group.then(|| ChunkGroup::decode(entry));
     chunks.iter().all(|(id, place)| match (&group, place.member) {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::value::RawValue;
 
-use super::extra::Extra;
+use crate::body::kinds::Extra;
 use crate::error::{Error, Result};
 use crate::json::Json;
 
@@ -91,10 +91,10 @@ macro_rules! bodies {
             fn known_from_json(
                 kind: &str,
                 text: &str,
-            ) -> Option<($crate::error::Result<Self>, $crate::body::form::Ignored)> {
+            ) -> Option<($crate::error::Result<Self>, $crate::body::macros::Ignored)> {
                 match kind {
                     $($json => {
-                        let (body, ignored) = $crate::body::form::parse::<$kind>(kind, text);
+                        let (body, ignored) = $crate::body::macros::parse::<$kind>(kind, text);
                         Some((body.map(Self::$kind), ignored))
                     })*
                     _ => None,

@@ -22,14 +22,14 @@ const CHECKED_LEN: usize = 48;
 
 /// The last commit of a store that was acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Acked {
+pub struct AckWatermark {
     /// The store.
     pub store: StoreId,
     /// The commit.
     pub seq: Seq,
 }
 
-impl Acked {
+impl AckWatermark {
     /// Bytes of it.
     pub const LEN: usize = 64;
 

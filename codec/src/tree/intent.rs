@@ -3,15 +3,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::item::{self, Item};
-use super::name::TreePath;
-use super::{PLAN, VERSION, begin};
 use crate::error::Result;
+use crate::tree::item;
+use crate::tree::item::Item;
+use crate::tree::name::TreePath;
+use crate::tree::{PLAN, VERSION, begin};
 use crate::wire::{Reader, put_varint};
 
 /// The plan of a restore: the content of a chunk list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RestorePlan {
+pub struct RestoreIntent {
     /// What is done, in this order.
     pub actions: Vec<Action>,
 }
@@ -20,7 +21,7 @@ pub struct RestorePlan {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Action {
     /// What is done.
-    pub verb: Verb,
+    pub kind: ActionKind,
     /// Where.
     pub path: TreePath,
     /// Its number in staging.
@@ -34,7 +35,7 @@ pub struct Action {
 /// What an action does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verb {
+pub enum ActionKind {
     /// Puts something where nothing is.
     Create,
     /// Puts something in the place of another.
@@ -47,7 +48,7 @@ pub enum Verb {
     Mode,
 }
 
-impl Verb {
+impl ActionKind {
     /// Its name, as the JSON form has it.
     pub fn name(self) -> &'static str {
         match self {
@@ -60,7 +61,7 @@ impl Verb {
     }
 }
 
-impl RestorePlan {
+impl RestoreIntent {
     /// The content.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = vec![PLAN, VERSION];
@@ -75,7 +76,7 @@ impl RestorePlan {
     ///
     /// # Errors
     ///
-    /// `Corrupt` where it is none, or an action has not what its verb asks for; `Unsupported` where its
+    /// `Corrupt` where it is none, or an action has not what its kind asks for; `Unsupported` where its
     /// version is higher than what this one reads.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(bytes, "restore plan");
@@ -94,11 +95,11 @@ impl RestorePlan {
 }
 
 impl Action {
-    /// Bytes of the shortest: verb, path, slot, two options, one item.
+    /// Bytes of the shortest: kind, path, slot, two options, one item.
     const LEN_MIN: usize = 6 + item::LEN_MIN;
 
     fn write(&self, out: &mut Vec<u8>) {
-        out.push(self.verb as u8);
+        out.push(self.kind as u8);
         let path = self.path.as_bytes();
         put_varint(out, path.len() as u64);
         out.extend_from_slice(path);
@@ -112,18 +113,18 @@ impl Action {
     }
 
     fn read(reader: &mut Reader<'_>) -> Result<Self> {
-        let verb = match reader.u8()? {
-            0 => Verb::Create,
-            1 => Verb::Replace,
-            2 => Verb::Remove,
-            3 => Verb::MakeRoom,
-            4 => Verb::Mode,
-            n => return Err(reader.wrong("a verb", n)),
+        let kind = match reader.u8()? {
+            0 => ActionKind::Create,
+            1 => ActionKind::Replace,
+            2 => ActionKind::Remove,
+            3 => ActionKind::MakeRoom,
+            4 => ActionKind::Mode,
+            n => return Err(reader.wrong("a kind of action", n)),
         };
         let len = reader.count(1)?;
         let bytes = reader.take(len)?;
         if let Some(why) = TreePath::fault(bytes) {
-            let found = format!("`{}`: {why}", super::printable(bytes));
+            let found = format!("`{}`: {why}", crate::tree::printable(bytes));
             return Err(reader.wrong("a path", found));
         }
         let path = TreePath::checked(bytes);
@@ -134,24 +135,24 @@ impl Action {
             there.then(|| Item::read(reader)).transpose()
         };
         let (before, after) = (item()?, item()?);
-        let action = Self { verb, path, slot, before, after };
+        let action = Self { kind, path, slot, before, after };
         match action.is_sound() {
             true => Ok(action),
             false => {
-                let expected = format!("what `{}` of `{}` asks for", verb.name(), action.path);
+                let expected = format!("what `{}` of `{}` asks for", kind.name(), action.path);
                 Err(reader.wrong(expected, "another before or after"))
             }
         }
     }
 
-    /// Whether it has what its verb asks for, before and after.
+    /// Whether it has what its kind asks for, before and after.
     fn is_sound(&self) -> bool {
-        match (self.verb, &self.before, &self.after) {
-            (Verb::Create, None, Some(_)) => true,
-            (Verb::Replace, Some(_), Some(_)) => true,
-            (Verb::Remove, Some(_), None) => true,
-            (Verb::MakeRoom, Some(before), None) => before.kind.is_directory(),
-            (Verb::Mode, Some(before), Some(after)) => {
+        match (self.kind, &self.before, &self.after) {
+            (ActionKind::Create, None, Some(_)) => true,
+            (ActionKind::Replace, Some(_), Some(_)) => true,
+            (ActionKind::Remove, Some(_), None) => true,
+            (ActionKind::MakeRoom, Some(before), None) => before.kind.is_directory(),
+            (ActionKind::Mode, Some(before), Some(after)) => {
                 let files = before.kind.is_file() && after.kind.is_file();
                 files || (before.kind.is_directory() && after.kind.is_directory())
             }
@@ -174,21 +175,27 @@ mod tests {
         let folder = Item { mode: 0o755, kind: EntryKind::Directory { id } };
         let items = [None, Some(&file), Some(&link), Some(&folder)];
         let mut sound = Vec::new();
-        for verb in [Verb::Create, Verb::Replace, Verb::Remove, Verb::MakeRoom, Verb::Mode] {
+        for kind in [
+            ActionKind::Create,
+            ActionKind::Replace,
+            ActionKind::Remove,
+            ActionKind::MakeRoom,
+            ActionKind::Mode,
+        ] {
             for (b, before) in items.into_iter().enumerate() {
                 for (a, after) in items.into_iter().enumerate() {
                     let action = Action {
-                        verb,
+                        kind,
                         path: TreePath::new(b"a/b").unwrap(),
                         slot: 300,
                         before: before.cloned(),
                         after: after.cloned(),
                     };
-                    let plan = RestorePlan { actions: vec![action] };
-                    match RestorePlan::decode(&plan.encode()) {
+                    let plan = RestoreIntent { actions: vec![action] };
+                    match RestoreIntent::decode(&plan.encode()) {
                         Ok(read) => {
                             assert_eq!(read, plan);
-                            sound.push((verb.name(), b, a));
+                            sound.push((kind.name(), b, a));
                         }
                         Err(error) => assert_eq!(error.kind(), crate::ErrorKind::Corrupt),
                     }

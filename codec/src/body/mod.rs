@@ -4,9 +4,8 @@
 //! (`wire.rs`). In JSON it is an object tagged by `kind` in snake case. A kind this version does
 //! not know is kept as it is, in both forms.
 
-mod extra;
-pub(crate) mod form;
 mod kinds;
+pub(crate) mod macros;
 
 use bincode::{Decode, Encode};
 use data_encoding::BASE64;
@@ -15,10 +14,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::checkpoint::{CheckpointMarked, CheckpointUnmarked};
 use crate::error::{Error, Result};
 use crate::json::Json;
-pub use extra::Extra;
 pub use kinds::*;
 
-form::bodies! {
+macros::bodies! {
     /// What an event of a lineage says.
     Body, "event body" {
         /// The first event of a lineage.
@@ -71,14 +69,14 @@ impl Body {
     /// text word for word; extra fields of a message are kept in it; extra or missing fields of
     /// the other kinds are `Invalid`, with the field's name.
     pub fn from_json(text: &str) -> Result<Self> {
-        let fields = form::fields(text)?;
-        let kind = form::kind_of(&fields)?;
+        let fields = macros::fields(text)?;
+        let kind = macros::kind_of(&fields)?;
         match Self::known_from_json(&kind, text) {
             Some((Ok(Self::Message(mut message)), ignored)) => {
-                message.extra = form::pick(&fields, &ignored.fields)?;
+                message.extra = macros::pick(&fields, &ignored.fields)?;
                 Ok(Self::Message(message))
             }
-            Some((body, ignored)) => form::refuse_unknown(&kind, &ignored.fields).and(body),
+            Some((body, ignored)) => macros::refuse_unknown(&kind, &ignored.fields).and(body),
             None => Ok(Self::Application(Application {
                 name: kind,
                 data: Data::Json(Json::new(text)?),
@@ -112,15 +110,15 @@ impl Body {
             return Ok(None);
         };
         if ignored.kind {
-            form::same_kind(kind, &form::fields(text)?)?;
+            macros::same_kind(kind, &macros::fields(text)?)?;
         }
         match body {
             Ok(Self::Message(mut message)) if !ignored.fields.is_empty() => {
-                message.extra = form::pick(&form::fields(text)?, &ignored.fields)?;
+                message.extra = macros::pick(&macros::fields(text)?, &ignored.fields)?;
                 Ok(Some(Self::Message(message)))
             }
             Ok(Self::Message(message)) => Ok(Some(Self::Message(message))),
-            body => form::refuse_unknown(kind, &ignored.fields).and(body).map(Some),
+            body => macros::refuse_unknown(kind, &ignored.fields).and(body).map(Some),
         }
     }
 

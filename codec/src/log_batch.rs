@@ -1,4 +1,5 @@
-//! Groups: a section placed in a log. A frame's payload is groups one after another.
+//! Log batches: a section placed in a log. The payload of a frame is log batches, one after
+//! another.
 //!
 //! ```text
 //! task     varint
@@ -12,9 +13,9 @@ use crate::id::{LogId, LogKind, Offset, TaskNo};
 use crate::section::{SectionRef, Sections};
 use crate::wire::{Reader, put_varint};
 
-/// One group, borrowed from the frame it was read from.
+/// One log batch, borrowed from the frame it was read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct GroupRef<'a> {
+pub struct LogBatchRef<'a> {
     /// The log its records belong to.
     pub log: LogId,
     /// The offset of the first of them.
@@ -25,56 +26,56 @@ pub struct GroupRef<'a> {
     pub span: (usize, usize),
 }
 
-/// Appends what stands in front of a group's section to `out`.
-pub fn begin_group(out: &mut Vec<u8>, log: LogId, first: Offset) {
+/// Appends the fields before the section of a log batch to `out`.
+pub fn begin_log_batch(out: &mut Vec<u8>, log: LogId, first: Offset) {
     put_varint(out, log.task.0);
     put_varint(out, u64::from(log.kind.number()));
     put_varint(out, first);
 }
 
-/// Walks through the groups of a frame.
+/// Iterates over the log batches of a frame.
 #[derive(Debug, Clone)]
-pub struct Groups<'a> {
+pub struct LogBatches<'a> {
     payload: &'a [u8],
     rest: &'a [u8],
 }
 
-impl<'a> Groups<'a> {
-    /// The groups in a frame's payload.
+impl<'a> LogBatches<'a> {
+    /// The log batches in a frame's payload.
     pub fn new(payload: &'a [u8]) -> Self {
         Self { payload, rest: payload }
     }
 
-    fn read(&mut self) -> Result<GroupRef<'a>> {
-        let mut reader = Reader::new(self.rest, "group");
+    fn read(&mut self) -> Result<LogBatchRef<'a>> {
+        let mut reader = Reader::new(self.rest, "log batch");
         let task = TaskNo(reader.varint()?);
         let kind = LogKind::from_number(reader.varint_u32()?);
         let first = reader.varint()?;
         let start = self.payload.len().saturating_sub(reader.rest().len());
         let mut sections = Sections::new(reader.rest());
         let Some(section) = sections.next().transpose()? else {
-            return Err(Error::corrupt("group", "a section", "nothing"));
+            return Err(Error::corrupt("log batch", "a section", "nothing"));
         };
         if first.checked_add(u64::from(section.count)).is_none() {
-            return Err(Error::corrupt("group", "an offset", first));
+            return Err(Error::corrupt("log batch", "an offset", first));
         }
         self.rest = sections.rest();
         let span = (start, self.payload.len().saturating_sub(self.rest.len()));
-        Ok(GroupRef { log: LogId { task, kind }, first, section, span })
+        Ok(LogBatchRef { log: LogId { task, kind }, first, section, span })
     }
 }
 
-impl<'a> Iterator for Groups<'a> {
-    type Item = Result<GroupRef<'a>>;
+impl<'a> Iterator for LogBatches<'a> {
+    type Item = Result<LogBatchRef<'a>>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.rest.is_empty() {
             return None;
         }
-        let group = self.read();
-        if group.is_err() {
+        let batch = self.read();
+        if batch.is_err() {
             self.rest = &[];
         }
-        Some(group)
+        Some(batch)
     }
 }

@@ -84,13 +84,13 @@ macro_rules! shown {
 
         impl serde::Serialize for $type {
             fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-                $crate::tree::shown::serialize(&self.0, s)
+                $crate::tree::display::serialize(&self.0, s)
             }
         }
 
         impl<'de> serde::Deserialize<'de> for $type {
             fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-                let bytes = $crate::tree::shown::deserialize(d)?;
+                let bytes = $crate::tree::display::deserialize(d)?;
                 let make: fn(&[u8]) -> $crate::error::Result<Self> = $make;
                 make(&bytes).map_err(serde::de::Error::custom)
             }
