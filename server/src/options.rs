@@ -39,7 +39,7 @@ impl Default for ServerOptions {
             tasks: 50_000,
             header: 32 << 10,
             connections: 4096,
-            memory: 256 << 20,
+            memory: 192 << 20,
             disk_reserve: 16 << 20,
             origins: Vec::new(),
             read_timeout: Duration::from_secs(30),
@@ -102,7 +102,7 @@ impl ServerOptions {
 
     /// Bytes that bodies, what is parsed of them, states that are looked at, and long events under
     /// way may hold in all, a quarter each, and half of that for one token; what is larger alone is
-    /// answered alone. At least 1 MiB. Default: 256 MiB.
+    /// answered alone. At least 1 MiB. Default: 192 MiB.
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = bytes.max(1 << 20);

@@ -50,7 +50,7 @@ pub const ALL: &[Key] = &[
     key("limits.request_timeout", Some("60s"), Kind::Span),
     key("limits.per_token", Some("64"), Kind::Number(1, 1_000_000)),
     key("limits.connections", Some("4096"), Kind::Number(1, 1_000_000)),
-    key("limits.memory", Some("256 MiB"), Kind::Number(1 << 20, 1 << 40)),
+    key("limits.memory", Some("192 MiB"), Kind::Number(1 << 20, 1 << 40)),
     key("limits.disk_reserve", Some("16 MiB"), Kind::Number(0, 1 << 40)),
     key("limits.streams", Some("2048"), Kind::Number(0, 1_000_000)),
     key("limits.tasks", Some("50000"), Kind::Number(1, 1 << 40)),
