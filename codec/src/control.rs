@@ -286,7 +286,7 @@ pub struct RestorePart {
     /// What it wants to know of it again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<Json>,
-    /// What it will do: of a workspace a [`RestoreIntent`](crate::RestorePlan).
+    /// The intent of the participant: a workspace stores a [`RestoreIntent`](crate::RestoreIntent).
     pub plan: ChunkList,
     /// Chunks that have to stay until it has ended, with all that they name: what was there, and what
     /// is to come.

@@ -197,8 +197,8 @@ impl Tail {
         found
     }
 
-    /// What commits up to `seq` bring: extents and the head after them by log, and changes of the index
-    /// in the order of commits: of several of one entry the last one counts.
+    /// Returns the content of the commits up to `seq`: by log the extents and the head after them, and
+    /// the changes of the index in commit order. The last change of an entry counts.
     pub fn up_to(&self, seq: Seq) -> (Vec<LogRuns>, Vec<IndexPut>) {
         let mut logs: BTreeMap<LogId, LogRuns> = BTreeMap::new();
         let mut puts = Vec::new();

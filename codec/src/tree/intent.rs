@@ -4,8 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::tree::item;
-use crate::tree::item::Item;
+use crate::tree::item::{self, Item};
 use crate::tree::name::TreePath;
 use crate::tree::{PLAN, VERSION, begin};
 use crate::wire::{Reader, put_varint};
@@ -49,6 +48,10 @@ pub enum ActionKind {
 }
 
 impl ActionKind {
+    /// All kinds. The place of a kind is its stored number.
+    pub const ALL: [Self; 5] =
+        [Self::Create, Self::Replace, Self::Remove, Self::MakeRoom, Self::Mode];
+
     /// Its name, as the JSON form has it.
     pub fn name(self) -> &'static str {
         match self {
@@ -76,7 +79,7 @@ impl RestoreIntent {
     ///
     /// # Errors
     ///
-    /// `Corrupt` where it is none, or an action has not what its kind asks for; `Unsupported` where its
+    /// `Corrupt` if it is not an intent, or an action lacks an item of its kind; `Unsupported` if its
     /// version is higher than what this one reads.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(bytes, "restore plan");
@@ -113,13 +116,9 @@ impl Action {
     }
 
     fn read(reader: &mut Reader<'_>) -> Result<Self> {
-        let kind = match reader.u8()? {
-            0 => ActionKind::Create,
-            1 => ActionKind::Replace,
-            2 => ActionKind::Remove,
-            3 => ActionKind::MakeRoom,
-            4 => ActionKind::Mode,
-            n => return Err(reader.wrong("a kind of action", n)),
+        let number = reader.u8()?;
+        let Some(&kind) = ActionKind::ALL.get(usize::from(number)) else {
+            return Err(reader.wrong("a kind of action", number));
         };
         let len = reader.count(1)?;
         let bytes = reader.take(len)?;
@@ -145,7 +144,7 @@ impl Action {
         }
     }
 
-    /// Whether it has what its kind asks for, before and after.
+    /// Returns `true` if the items before and after are those that its kind has.
     fn is_sound(&self) -> bool {
         match (self.kind, &self.before, &self.after) {
             (ActionKind::Create, None, Some(_)) => true,
@@ -168,20 +167,14 @@ mod tests {
     use crate::tree::EntryKind;
 
     #[test]
-    fn an_action_has_what_its_verb_asks_for_and_nothing_else() {
+    fn an_action_has_the_items_of_its_kind_and_no_others() {
         let id = ChunkEntry::id_of(b"x");
         let file = Item { mode: 0o600, kind: EntryKind::File { len: 1, id, unstable: false } };
         let link = Item { mode: 0o777, kind: EntryKind::Link { target: (*b"t").into() } };
         let folder = Item { mode: 0o755, kind: EntryKind::Directory { id } };
         let items = [None, Some(&file), Some(&link), Some(&folder)];
         let mut sound = Vec::new();
-        for kind in [
-            ActionKind::Create,
-            ActionKind::Replace,
-            ActionKind::Remove,
-            ActionKind::MakeRoom,
-            ActionKind::Mode,
-        ] {
+        for kind in ActionKind::ALL {
             for (b, before) in items.into_iter().enumerate() {
                 for (a, after) in items.into_iter().enumerate() {
                     let action = Action {

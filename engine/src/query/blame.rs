@@ -1,8 +1,8 @@
 //! Which event set a part of the state.
 //!
-//! The history is folded once, an extent at a time from the newest to the oldest, and of its events only
-//! those whose kind can touch the part. Each extent begins at the state there, which is made from the
-//! nearest snapshot. Where only the last change is asked for, the walk ends with the extent that has it.
+//! The history is folded once, one window at a time from the newest to the oldest, and only events
+//! whose kind can touch the part. Each window begins with the state there, which is made from the
+//! nearest snapshot. If only the last change is asked for, the walk ends with the window that has it.
 
 use std::cell::Cell;
 
@@ -15,8 +15,8 @@ use crate::history::point::Point;
 use crate::history::read::{Ancestry, Events};
 use crate::history::state::{LogChunks, beginning, state_at};
 
-/// How many events the first extent has. Each one before it has four times as many.
-const STRETCH: Offset = 1024;
+/// The events in the first window. Each window before it has four times as many.
+const WINDOW: Offset = 1024;
 
 /// About the most bytes of memory that a value may take, and all that are answered together.
 const BYTES_MAX: u64 = 32 << 20;
@@ -60,7 +60,7 @@ impl Engine {
     /// Which event last set, or removed, the part of the run state that a JSON pointer names; with
     /// `history` every one that did. What a lineage inherits from its ancestors counts.
     ///
-    /// Events are read once, back to the change, or with `history` all of them. Each extent of them costs the
+    /// Events are read once, back to the change, or with `history` all of them. Each window costs the
     /// state at its beginning; there are as many as log4 of the events. A value is compared with the one
     /// before it after each event that can touch it: that takes as long as it is large.
     ///
@@ -131,19 +131,19 @@ impl Search<'_> {
 
     /// The changes, newest first.
     fn changes(&self, history: bool) -> Result<Vec<Blame>> {
-        let (mut found, mut to, mut length) = (Vec::new(), self.point.offset, STRETCH);
+        let (mut found, mut to, mut length) = (Vec::new(), self.point.offset, WINDOW);
         while to > self.begin && (history || found.is_empty()) {
             let from = to.saturating_sub(length).max(self.begin);
-            let mut extent = self.extent(from, to, history)?;
-            extent.reverse();
-            found.append(&mut extent);
+            let mut changes = self.window(from, to, history)?;
+            changes.reverse();
+            found.append(&mut changes);
             (to, length) = (from, length.saturating_mul(4));
         }
         Ok(found)
     }
 
-    /// The changes of an extent, oldest first; without history the last one.
-    fn extent(&self, from: Offset, to: Offset, history: bool) -> Result<Vec<Blame>> {
+    /// Returns the changes in a window, oldest first; without history the last one.
+    fn window(&self, from: Offset, to: Offset, history: bool) -> Result<Vec<Blame>> {
         let (catalog, point) = (&self.engine.inner.catalog, self.point);
         let mut state = self.state(from)?;
         let mut before = self.value(&state)?;

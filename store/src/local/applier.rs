@@ -1,7 +1,7 @@
 //! The applier: moves commits from the tail into sled, behind everybody's back.
 //!
-//! A round takes a prefix of the tail, packs each log's extents into blocks, and writes blocks, heads,
-//! index entries and the applied position in one sled batch. Then the prefix leaves the tail. A
+//! A round takes a prefix of the tail, packs each log's extents into blocks, and writes blocks,
+//! heads, index entries and the applied position in one sled batch. Then the prefix leaves the tail. A
 //! journal segment is archived and let go only when sled holds all of it and has been synced.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

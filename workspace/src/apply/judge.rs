@@ -227,13 +227,7 @@ mod tests {
 
     #[test]
     fn every_sight_asks_for_what_the_page_says() {
-        for kind in [
-            ActionKind::Create,
-            ActionKind::Replace,
-            ActionKind::Remove,
-            ActionKind::MakeRoom,
-            ActionKind::Mode,
-        ] {
+        for kind in ActionKind::ALL {
             for sight in sights() {
                 let step = judge(kind, sight, false);
                 assert!(page(kind, sight).contains(&step), "{kind:?} {sight:?}: {step:?}");
@@ -244,13 +238,7 @@ mod tests {
     #[test]
     fn taking_back_comes_to_an_end_overwrites_nothing_and_loses_nothing_of_somebody() {
         for theirs in [false, true] {
-            for kind in [
-                ActionKind::Create,
-                ActionKind::Replace,
-                ActionKind::Remove,
-                ActionKind::MakeRoom,
-                ActionKind::Mode,
-            ] {
+            for kind in ActionKind::ALL {
                 for first in sights() {
                     let (mut sight, mut kept) = (first, Vec::new());
                     let mut last = judge(kind, sight, theirs);

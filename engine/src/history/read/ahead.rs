@@ -11,7 +11,8 @@ use crossbeam_channel::{Receiver, bounded};
 use milepost_codec::{LogId, Offset, Result};
 use milepost_store::{Extent, Log};
 
-/// So many extents, one behind the other, make a reader one who reads on. A thread is dearer than a few of them.
+/// Consecutive extents after which a reader counts as sequential and gets a thread. The thread costs
+/// more than a few extents.
 const LONG: u32 = 16;
 
 /// So many extents wait to be asked for, at most.
@@ -24,15 +25,16 @@ const THREADS_MAX: usize = 4;
 /// What is read ahead for one reader.
 #[derive(Default)]
 pub(super) struct Ahead {
-    /// Where the last extent ended, and how many followed each other until there.
+    /// The end of the last extent.
     end: Offset,
+    /// The number of consecutive extents up to `end`.
     run: u32,
     reader: Option<Reader>,
 }
 
 impl Ahead {
-    /// The extent that holds an offset; none behind the end of the log. Nobody will ask for what is at `until` or behind
-    /// it.
+    /// Returns the extent that holds an offset; `None` after the end of the log. The caller reads no
+    /// offset from `until` on.
     pub(super) fn extent(
         &mut self,
         log: &Arc<dyn Log>,

@@ -83,7 +83,8 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Gives the next record to `take`; nothing at the end of the log. `fetch` gives the extent that holds an offset.
+/// Gives the next record to `take`; returns `None` at the end of the log. `fetch` returns the extent
+/// that holds an offset.
 pub(super) fn step<T>(
     mut fetch: impl FnMut(Offset) -> Result<Option<Extent>>,
     next: &mut Offset,

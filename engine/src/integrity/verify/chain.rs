@@ -37,7 +37,7 @@ pub(super) struct Range<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Ranged {
     pub(super) from: Offset,
-    /// Where its first extent begins and its last ends; nothing where none begins in it.
+    /// The beginning of its first extent and the end of its last; `None` if no extent begins in it.
     pub(super) span: Option<(Head, Head)>,
     pub(super) events: u64,
     pub(super) bytes: u64,
@@ -127,8 +127,8 @@ impl Range<'_> {
         Ok(())
     }
 
-    /// How many sections of an extent were seen already: the applier may have packed them into one block
-    /// with what comes next.
+    /// Returns the number of sections of an extent that were checked before: the applier may have
+    /// packed them into one block with the next ones.
     fn follow(&self, chain: Chain, verifier: &Verifier, extent: &Extent) -> Result<usize> {
         let mut skipped = Verifier::new(chain, Head { next: extent.first, hash: extent.prev });
         let mut count = 0;

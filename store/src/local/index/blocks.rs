@@ -11,8 +11,8 @@ use crate::local::index::kv::{Kv, VALUE_MAX};
 use crate::local::inner::Inner;
 use crate::sync::Mutex;
 
-/// A new extent is packed into the last block where that has at most this many bytes: a lineage that
-/// is written to now and then is packed anew a few times, not at every round, and never much of it.
+/// The size in bytes up to which the last block takes another extent. A lineage that is seldom
+/// written to is packed again a few times, not at every round, and only a small part of it.
 const FILL_BELOW: usize = 8 << 10;
 
 /// How many blocks are kept as they were unpacked, and how long one of them may be.
@@ -102,8 +102,8 @@ fn read_once(
     Ok((block.end() > offset).then_some((block, part + 1)))
 }
 
-/// The changes that add extents to a log whose sled part ends at `end`. Blocks are packed on so many
-/// processors.
+/// Adds to `puts` the changes that append extents to a log whose sled part ends at `end`. Blocks are
+/// packed on `processors` threads.
 pub(crate) fn append(
     shared: &Inner,
     log: LogId,
