@@ -26,7 +26,7 @@ fn a_cleanup_of_many_keys_takes_bounded_memory() {
             let (task, key) = (&task, &key);
             scope.spawn(move || {
                 for n in (writer..count).step_by(WRITERS) {
-                    task.append(Append::from(bodies::bytes(n, 40)).key(&key(n))).unwrap();
+                    task.append(Append::from(bodies::bytes(n, 40)).key(key(n))).unwrap();
                 }
             });
         }
@@ -46,7 +46,7 @@ fn a_cleanup_of_many_keys_takes_bounded_memory() {
     assert!(peak < most, "I12: {peak} bytes for a cleanup of {count} keys");
     // Trimmed events keep their keys: an old one and a new one are repeated, not appended.
     for n in [0, count - 1] {
-        let again = Append::from(bodies::bytes(n, 40)).key(&key(n));
+        let again = Append::from(bodies::bytes(n, 40)).key(key(n));
         assert!(task.append(again).unwrap().first < head, "key {n} was taken twice");
     }
 }
