@@ -37,7 +37,8 @@ impl<R: BufRead> BoundedLines<R> {
         &self.buffer
     }
 
-    /// Reads the next line and gives its length with its end, over the limit too; 0 at the end of the input.
+    /// Reads the next line and gives its length with its end, over the limit too; 0 at the end of
+    /// the input.
     pub fn advance(&mut self) -> io::Result<u64> {
         if self.buffer.len() == self.limit {
             // A buffer that grew to the limit once need not stay that large.

@@ -175,22 +175,22 @@ fn remedy(kind: ErrorKind) -> (u8, Option<&'static str>) {
 
 impl From<milepost_client::Error> for Failure {
     fn from(error: milepost_client::Error) -> Self {
-        use milepost_client::ErrorKind as There;
+        use milepost_client::ErrorKind as Remote;
         let kind = match error.kind() {
-            There::Invalid => Some(ErrorKind::Invalid),
-            There::NotFound => Some(ErrorKind::NotFound),
-            There::Conflict => Some(ErrorKind::Conflict),
-            There::Corrupt => Some(ErrorKind::Corrupt),
+            Remote::Invalid => Some(ErrorKind::Invalid),
+            Remote::NotFound => Some(ErrorKind::NotFound),
+            Remote::Conflict => Some(ErrorKind::Conflict),
+            Remote::Corrupt => Some(ErrorKind::Corrupt),
             _ => None,
         };
         let (code, hint) = kind.map_or((UNMET, None), remedy);
         let hint = match error.kind() {
-            There::Unauthorized => Some(
+            Remote::Unauthorized => Some(
                 "`milepost token create` on the service's side makes a token; MILEPOST_TOKEN holds it here",
             ),
-            There::Forbidden => Some("`milepost token create --admin` makes a token that may"),
-            There::Transport => Some("see whether it runs, and whether the address is right"),
-            There::Poisoned => Some("restart the service: it reopens the store"),
+            Remote::Forbidden => Some("`milepost token create --admin` makes a token that may"),
+            Remote::Transport => Some("see whether it runs, and whether the address is right"),
+            Remote::Poisoned => Some("restart the service: it reopens the store"),
             _ => hint,
         };
         // What the service refuses is said in its words: they are those that are said without it.

@@ -1,39 +1,37 @@
 //! The `milepost` command.
 //!
 //! ```text
-//! args       what can be asked on the command line
-//! store      which store is meant, and whether it may be opened
-//! source/    what a command looks at and steers, wherever it is opened
-//! commands/  one file a command
-//! config/    how the service is configured
-//! record/    recorded runs of other programs, mapped to events
-//! export/    tasks as files that another store takes in
-//! import/    those files; checkpoint files of other programs, mapped to events and marks
-//! demo/      an iteration engine that records itself, is killed and goes on
-//! complete   what a shell completes
-//! picker/    checkpoints on the whole screen, to go back to one
-//! expression what `bisect --when` asks
-//! output     tables, JSON, colour and bars
-//! error      what went wrong, what to do next, and the exit code
+//! args/          arguments of the command line
+//! store_locator  the store that a command works on, and whether it may be opened
+//! backend/       reads and changes a store: opened here, or behind a socket or an address
+//! commands/      one file a command
+//! config/        configuration of the service
+//! record/        converts recorded runs of other programs to events
+//! export/        writes tasks to files that another store imports
+//! import/        reads these files, and checkpoint folders of other programs
+//! demo/          an iteration engine that records itself, is killed and continues
+//! completions    completions of a shell
+//! picker/        full-screen list of checkpoints to restore
+//! output/        tables, JSON, colour and bars
+//! error          errors, hints and exit codes
 //! ```
 
 mod args;
+mod atomic_file;
+mod backend;
 mod bounded_lines;
 mod commands;
-mod complete;
+mod completions;
 mod config;
 mod demo;
 mod error;
 mod export;
-mod expression;
 mod import;
 mod output;
 mod picker;
 mod record;
 mod secrets;
-mod source;
-mod store;
-mod whole_file;
+mod store_locator;
 
 use std::borrow::Cow;
 use std::io::{self, Write as _};
@@ -59,7 +57,7 @@ static LAST_PANIC: Mutex<Option<String>> = Mutex::new(None);
 
 fn main() -> ExitCode {
     // Where a shell asks what can be typed, it is told, and that is all.
-    CompleteEnv::with_factory(complete::command).complete();
+    CompleteEnv::with_factory(completions::command).complete();
     let asked = args::command().try_get_matches();
     let args = match asked.and_then(|asked| Args::from_arg_matches(&asked)) {
         Ok(args) => args,

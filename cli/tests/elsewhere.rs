@@ -1,4 +1,5 @@
-//! A store that another program has open: commands say the same words through its socket, and through an address.
+//! A store that another program has open: commands say the same words through its socket, and
+//! through an address.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
@@ -198,15 +199,31 @@ fn what_is_done_through_the_socket_is_done_as_here() {
 fn what_needs_the_store_itself_says_who_has_it() {
     let (_, place) = twins();
     let serving = Serving::of(&place);
-    for line in ["bisect run --when '/step'", "capture . --task run", "compact"] {
-        let ran = asked(&place, line, &[]);
-        ran.failed(1, "another program has it");
-        assert!(ran.err.contains("server/socket"), "{ran:?}");
+    for line in ["bisect run --when /step", "capture . --task run", "compact"] {
+        if !line.starts_with("bisect") {
+            let ran = asked(&place, line, &[]);
+            ran.failed(1, "another program has it");
+            assert!(ran.err.contains("server/socket"), "{ran:?}");
+        }
         let server = ["--server", serving.url.as_str()];
         let ran = asked(&Place::new(), line, &server);
         ran.failed(1, "another program has it");
         assert!(ran.err.contains(&serving.url), "{ran:?}");
     }
+}
+
+#[test]
+fn commands_that_only_read_open_a_store_for_reading_that_another_program_has_open() {
+    let (_, place) = twins();
+    let lines = ["bisect run --good run@1 --when /step", "export run"];
+    let before = lines.map(|line| asked(&place, line, &[]).ok());
+    let serving = Serving::of(&place);
+    for (line, before) in lines.iter().zip(before) {
+        let ran = asked(&place, line, &[]);
+        assert_eq!((ran.code, &ran.out), (0, &before), "{line}");
+        assert!(ran.err.contains("server/socket") && ran.err.contains("read-only"), "{ran:?}");
+    }
+    drop(serving);
 }
 
 #[test]

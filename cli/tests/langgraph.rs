@@ -1,7 +1,7 @@
 //! Importing checkpoint databases of LangGraph.
 //!
-//! `fixtures/langgraph/make.py` makes the database (langgraph 1.2.22, langgraph-checkpoint-sqlite 3.1.2), and what LangGraph
-//! itself reads from it.
+//! `fixtures/langgraph/make.py` makes the database (langgraph 1.2.22, langgraph-checkpoint-sqlite
+//! 3.1.2), and what LangGraph itself reads from it.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 

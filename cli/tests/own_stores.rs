@@ -141,12 +141,12 @@ impl milepost::Participant for Dying {
     fn name(&self) -> &str {
         self.0.name()
     }
-    fn capture(&self, at: &milepost::Capturing<'_>) -> milepost::Result<Vec<milepost::Body>> {
+    fn capture(&self, at: &milepost::CaptureContext<'_>) -> milepost::Result<Vec<milepost::Body>> {
         self.0.capture(at)
     }
     fn prepare(
         &self,
-        going: &milepost::Going<'_>,
+        going: &milepost::PrepareContext<'_>,
     ) -> milepost::Result<milepost_codec::RestorePart> {
         self.0.prepare(going)
     }
@@ -158,12 +158,10 @@ impl milepost::Participant for Dying {
         self.0.apply(engine, pending)?;
         dead()
     }
-    fn recover(
-        &self,
-        _: &Engine,
-        _: &milepost::PendingRestore,
-        _: milepost::Stand,
-    ) -> milepost::Result<()> {
+    fn abort(&self, _: &Engine, _: &milepost::PendingRestore) -> milepost::Result<()> {
+        dead()
+    }
+    fn finish(&self, _: &Engine, _: &milepost::PendingRestore) -> milepost::Result<()> {
         dead()
     }
 }

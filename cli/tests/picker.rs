@@ -32,7 +32,8 @@ fn steps(count: u64) -> String {
     (1..=count).map(step).collect()
 }
 
-/// The tasks `essay` with two steps, and `tuning` with three, of which the second is called `better`.
+/// The tasks `essay` with two steps, and `tuning` with three, of which the second is called
+/// `better`.
 fn place() -> Place {
     let place = Place::new();
     for (task, count) in [("essay", 2), ("tuning", 3)] {

@@ -6,7 +6,7 @@
 mod common;
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use common::{Place, Ran};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Commands that read, and what they print is the same every time.
-const READS: [&str; 21] = [
+const READS: [&str; 22] = [
     "tasks",
     "lineages run",
     "log run",
@@ -29,6 +29,7 @@ const READS: [&str; 21] = [
     "checkpoints run",
     "diff run@2 run",
     "blame run /control",
+    "bisect run --good run@1 --when /step",
     "pins run",
     "stats --user ada",
     "replay run",
@@ -85,21 +86,12 @@ fn of_the_store(out: &str) -> String {
     kept.collect::<Vec<_>>().join("\n")
 }
 
-/// Takes the lock of a store, as another process that has it open.
-fn hold(place: &Place) -> File {
-    let path = place.store().join("lock");
-    fs::write(&path, format!("{} 1700000000000000\n", std::process::id())).unwrap();
-    let lock = File::open(path).unwrap();
-    lock.lock().unwrap();
-    lock
-}
-
 #[test]
 fn commands_that_read_show_a_store_that_another_process_holds_and_others_say_who_has_it() {
     let place = Place::recorded();
     place.say("mark run first").ok();
     let before: Vec<_> = READS.iter().map(|line| place.say(line)).collect();
-    let held = hold(&place);
+    let held = place.hold();
     let files = tree(&place.store());
     for (line, before) in READS.iter().zip(before) {
         let ran = place.say(line);
@@ -113,6 +105,18 @@ fn commands_that_read_show_a_store_that_another_process_holds_and_others_say_who
     assert!(tree(&place.store()) == files, "something in the store changed");
     drop(held);
     place.say("mark run later").ok();
+}
+
+#[test]
+fn doctor_says_who_holds_a_store_and_looks_into_it() {
+    let place = Place::recorded();
+    let _held = place.hold();
+    let files = tree(&place.store());
+    let out = place.say("doctor").ok();
+    let line = |name: &str| out.lines().find(|line| line.contains(name)).unwrap_or_default();
+    assert!(line("lock").contains("is open in process"), "{out}");
+    assert!(line("sizes").contains("events in"), "{out}");
+    assert!(tree(&place.store()) == files, "something in the store changed");
 }
 
 /// A program that has the store open, stopped; it is killed when this is dropped.

@@ -52,8 +52,8 @@ fn json_lines_get_a_checkpoint_behind_each_step_and_at_the_end() {
     let state = place.json("state run");
     assert_eq!(state["prompt"], "Be brief.");
     assert_eq!(state["variables"], json!({"found": 2, "best": "a"}));
-    // Into a task that exists the lines go on its active lineage. The run was not ended, so the line
-    // that begins it is refused: the others are not.
+    // Into a task that exists the lines go on its active lineage. The run was not ended, so the
+    // line that begins it is refused: the others are not.
     let again = place.run([OsStr::new("record"), file.as_os_str()]);
     let why = "run.jsonl:1: the change of control is from idle, and the run is running";
     assert_eq!(again.code, 1);

@@ -1,5 +1,5 @@
-//! Whatever was recorded can be gone back to: at every checkpoint of every run the state is the fold
-//! from the beginning, before and after a restore (promises I5 and I7).
+//! Whatever was recorded can be gone back to: at every checkpoint of every run the state is the
+//! fold from the beginning, before and after a restore (promises I5 and I7).
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 mod common;

@@ -1,7 +1,8 @@
-//! What every command shows of one store, which stays as it is: `screens/store.jsonl`, made by `screens/make`.
+//! What every command shows of one store, which stays as it is: `screens/store.jsonl`, made by
+//! `screens/make`.
 //!
-//! `cargo insta review`, or `INSTA_UPDATE=always cargo test -p milepost-cli --test screens`, takes what is
-//! shown now.
+//! `cargo insta review`, or `INSTA_UPDATE=always cargo test -p milepost-cli --test screens`, takes
+//! what is shown now.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
@@ -46,7 +47,8 @@ fn shown(place: &Place, lines: &[&str]) -> String {
     text
 }
 
-/// Compares with what was shown before. Where the test runs, sizes on the disk and what is made now are another each time.
+/// Compares with what was shown before. Where the test runs, sizes on the disk and what is made now
+/// are another each time.
 fn same(name: &str, place: &Place, text: &str) {
     let dir = place.dir.path().canonicalize().unwrap();
     let text = text.replace(&*dir.to_string_lossy(), "[here]");

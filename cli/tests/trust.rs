@@ -1,4 +1,5 @@
-//! Hooks that are commands: the user's own run without asking, those of a store once they are trusted.
+//! Hooks that are commands: the user's own run without asking, those of a store once they are
+//! trusted.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 

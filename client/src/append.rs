@@ -4,11 +4,11 @@ use milepost_codec::Body;
 use milepost_forms::AppendedForm;
 use serde::Serialize;
 
-use crate::ask::Ask;
 use crate::checkpoints::Mark;
 use crate::client::Client;
+use crate::conditions::{Conditions, conditions};
 use crate::error::{Error, Result};
-use crate::once::{Conditions, conditions};
+use crate::request::Ask;
 
 const LINES: &str = "application/x-ndjson";
 
@@ -35,8 +35,8 @@ pub struct Append {
 conditions!(Append);
 
 impl Append {
-    /// Several events: 1 to 10,000. Where a value in one of them is JSON of several lines, these lines become one; that of a single
-    /// event is kept word for word.
+    /// Several events: 1 to 10,000. Where a value in one of them is JSON of several lines, these
+    /// lines become one; that of a single event is kept word for word.
     pub fn batch<B: Into<Body>>(bodies: impl IntoIterator<Item = B>) -> Self {
         Self { bodies: bodies.into_iter().map(Into::into).collect(), ..Self::default() }
     }
@@ -110,13 +110,15 @@ struct MarkLine<'a> {
 }
 
 impl Client {
-    /// Appends. It is durable when this returns, and appended once however often it was asked: see [the crate](crate#asking-again).
+    /// Appends. It is durable when this returns, and appended once however often it was asked: see
+    /// [the crate](crate#asking-again).
     ///
     /// # Errors
     ///
-    /// `Conflict`: the head is another one ([`Error::head`]), the key was used for other events, or the task went on elsewhere meanwhile.
-    /// `Invalid`: there are no events, too many, or such as only the engine makes. `Transport`, `Timeout`, `Unavailable`: nobody knows
-    /// whether it was appended; where it had a key of one's own, ask again with it.
+    /// `Conflict`: the head is another one ([`Error::head`]), the key was used for other events, or
+    /// the task went on elsewhere meanwhile. `Invalid`: there are no events, too many, or such as
+    /// only the engine makes. `Transport`, `Timeout`, `Unavailable`: nobody knows whether it was
+    /// appended; where it had a key of one's own, ask again with it.
     pub async fn append(&self, task: &str, append: impl Into<Append>) -> Result<AppendedForm> {
         let append = append.into();
         let ask = self.ask(reqwest::Method::POST, ["v1", "tasks", task, "events"])?;

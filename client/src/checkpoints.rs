@@ -5,10 +5,10 @@ use milepost_forms::{Big, CheckpointForm, Listed};
 use reqwest::Method;
 use serde::Serialize;
 
-use crate::ask::Ask;
 use crate::client::Client;
+use crate::conditions::Conditions;
 use crate::error::Result;
-use crate::once::Conditions;
+use crate::request::Ask;
 
 /// A checkpoint to be marked.
 ///
@@ -114,7 +114,8 @@ impl Client {
         listed(ask.query("lineage", query.lineage), query).read().await
     }
 
-    /// Checkpoints of all tasks that one may see, newest first: a page of them. A lineage says nothing here.
+    /// Checkpoints of all tasks that one may see, newest first: a page of them. A lineage says
+    /// nothing here.
     ///
     /// # Errors
     ///
@@ -144,7 +145,8 @@ impl Client {
         self.get(["v1", "checkpoints", id])?.read().await
     }
 
-    /// Takes a checkpoint's mark away. Its events stay until a cleanup finds that nothing needs them.
+    /// Takes a checkpoint's mark away. Its events stay until a cleanup finds that nothing needs
+    /// them.
     ///
     /// # Errors
     ///

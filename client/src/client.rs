@@ -10,11 +10,11 @@ use reqwest::{Url, redirect};
 use rustls::pki_types::CertificateDer;
 
 use crate::error::{Error, Result};
-use crate::socket::Socket;
 use crate::tls;
+use crate::unix_socket::Socket;
 
-/// A service closes a connection on which nobody asks for 30 s: one that is nearly as old is not used again, so that no change is
-/// sent into one that is being closed.
+/// A service closes a connection on which nobody asks for 30 s: one that is nearly as old is not
+/// used again, so that no change is sent into one that is being closed.
 const IDLE: Duration = Duration::from_secs(20);
 
 /// A client of a Milepost service. Cheap to clone: clones share connections.
@@ -141,16 +141,17 @@ impl ClientBuilder {
         self
     }
 
-    /// How long a request may take, to the end of its answer; of a stream or a file to its beginning, and between two pieces of a
-    /// file. Default: 90 s, since a service gives up after 60 s and says so.
+    /// How long a request may take, to the end of its answer; of a stream or a file to its
+    /// beginning, and between two pieces of a file. Default: 90 s, since a service gives up after
+    /// 60 s and says so.
     #[must_use]
     pub fn timeout(mut self, at_most: Duration) -> Self {
         self.options.timeout = at_most;
         self
     }
 
-    /// How long a stream of events may say nothing before its connection is taken for broken. Default: 45 s, since a service says
-    /// something every 15 s.
+    /// How long a stream of events may say nothing before its connection is taken for broken.
+    /// Default: 45 s, since a service says something every 15 s.
     #[must_use]
     pub fn silence(mut self, at_most: Duration) -> Self {
         self.options.silence = at_most;
@@ -171,27 +172,29 @@ impl ClientBuilder {
         self
     }
 
-    /// How often a stream of events is tried to be connected again, at most, without anything coming in between. Default: 20, which is
-    /// about a minute.
+    /// How often a stream of events is tried to be connected again, at most, without anything
+    /// coming in between. Default: 20, which is about a minute.
     #[must_use]
     pub fn reconnects(mut self, reconnects: u32) -> Self {
         self.options.reconnects = reconnects;
         self
     }
 
-    /// The longest answer that is held, in bytes, and the longest event of a stream. Default: 64 MiB. Files are not held.
+    /// The longest answer that is held, in bytes, and the longest event of a stream. Default: 64
+    /// MiB. Files are not held.
     #[must_use]
     pub fn answer_limit(mut self, bytes: usize) -> Self {
         self.options.answer = bytes;
         self
     }
 
-    /// Makes it. Nothing is connected yet. Proxies that the environment names are not used, and no answer leads elsewhere: a token
-    /// goes to the service only.
+    /// Makes it. Nothing is connected yet. Proxies that the environment names are not used, and no
+    /// answer leads elsewhere: a token goes to the service only.
     ///
     /// # Errors
     ///
-    /// `Invalid`: it is no address, token or certificate; for `https`, no certificates are believed at all.
+    /// `Invalid`: it is no address, token or certificate; for `https`, no certificates are believed
+    /// at all.
     pub fn build(self) -> Result<Client> {
         let base = base(&self.url)?;
         let roots = self.roots.iter().map(|pem| tls::certificates(pem));

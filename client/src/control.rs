@@ -8,8 +8,8 @@ use reqwest::Method;
 use serde::Serialize;
 
 use crate::client::Client;
+use crate::conditions::{Conditions, conditions};
 use crate::error::Result;
-use crate::once::{Conditions, conditions};
 
 /// A change of control.
 ///
@@ -128,11 +128,13 @@ impl EditArtifacts {
 }
 
 impl Client {
-    /// Begins, pauses, resumes, stops or ends a run, from whatever its control is. Done once: see [the crate](crate#asking-again).
+    /// Begins, pauses, resumes, stops or ends a run, from whatever its control is. Done once: see
+    /// [the crate](crate#asking-again).
     ///
     /// # Errors
     ///
-    /// `NotFound`: there is no such task. `Conflict`: there is no such change, the head is another one, or the key was used otherwise.
+    /// `NotFound`: there is no such task. `Conflict`: there is no such change, the head is another
+    /// one, or the key was used otherwise.
     pub async fn control(
         &self,
         task: &str,
@@ -147,7 +149,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// `NotFound`: there is no such task. `Conflict`: the head is another one, or the key was used otherwise.
+    /// `NotFound`: there is no such task. `Conflict`: the head is another one, or the key was used
+    /// otherwise.
     pub async fn guide(&self, task: &str, guidance: impl Into<Guidance>) -> Result<AppendedForm> {
         let guidance = guidance.into();
         let ask = self.post(["v1", "tasks", task, "guidance"], &guidance)?;
@@ -158,7 +161,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// `NotFound`: there is no such task. `Invalid`: none is named. `Conflict`: the head is another one, or the key was used otherwise.
+    /// `NotFound`: there is no such task. `Invalid`: none is named. `Conflict`: the head is another
+    /// one, or the key was used otherwise.
     pub async fn edit_artifacts(&self, task: &str, edit: EditArtifacts) -> Result<AppendedForm> {
         let ask = self.ask(Method::PATCH, ["v1", "tasks", task, "artifacts"])?;
         let ask = edit.conditions.on(ask)?.json(&edit.artifacts)?;

@@ -11,11 +11,13 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// The longest detail of an error. What comes from elsewhere may be of any length.
 const DETAIL_MAX: usize = 1000;
 
-/// What the caller can do about an error: the kinds of problems that `docs/HTTP.md` lists, and two of the client's own.
+/// What the caller can do about an error: the kinds of problems that `docs/HTTP.md` lists, and two
+/// of the client's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The request cannot be met as it was made: change it. The client says it, too, of what it does not send.
+    /// The request cannot be met as it was made: change it. The client says it, too, of what it
+    /// does not send.
     Invalid,
     /// The token is missing, wrong, revoked or expired.
     Unauthorized,
@@ -43,10 +45,12 @@ pub enum ErrorKind {
     Timeout,
     /// A fault of the service: its log says more, under [`Error::instance`].
     Bug,
-    /// No whole answer came: no connection, or one that broke, or that said nothing for too long. Of a change it is not known
-    /// whether it was done, unless [`Error::was_reached`] says that nobody was asked.
+    /// No whole answer came: no connection, or one that broke, or that said nothing for too long.
+    /// Of a change it is not known whether it was done, unless [`Error::was_reached`] says that
+    /// nobody was asked.
     Transport,
-    /// An answer came that is not understood, or is longer than may be: it may be that something else answers there.
+    /// An answer came that is not understood, or is longer than may be: it may be that something
+    /// else answers there.
     Answer,
 }
 

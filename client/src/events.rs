@@ -43,7 +43,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// `NotFound`: there is no such task or lineage, or retention took away what is asked for. `Invalid`: it is past the head.
+    /// `NotFound`: there is no such task or lineage, or retention took away what is asked for.
+    /// `Invalid`: it is past the head.
     pub async fn events(&self, task: &str, query: EventQuery) -> Result<RangeForm> {
         let ask = self.get(["v1", "tasks", task, "events"])?;
         let ask = ask.query("from", query.from).query("to", query.to);
@@ -51,9 +52,10 @@ impl Client {
         ask.query("lineage", query.lineage).read().await
     }
 
-    /// All events, page by page as they are asked for, to the head there is at the end. They are of one lineage: where none is given,
-    /// of the one that the task goes on with at the beginning, also where it goes back meanwhile.
-    /// [`Client::follow`] goes on behind the head, and with the task.
+    /// All events, page by page as they are asked for, to the head there is at the end. They are of
+    /// one lineage: where none is given, of the one that the task goes on with at the beginning,
+    /// also where it goes back meanwhile. [`Client::follow`] goes on behind the head, and with the
+    /// task.
     pub fn all_events(&self, task: &str, query: EventQuery) -> Events {
         let pages = Pages {
             client: self.clone(),

@@ -44,7 +44,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// `NotFound`: there is no such file: folders and links have no bytes. `Transport`, of a piece: it does not go on.
+    /// `NotFound`: there is no such file: folders and links have no bytes. `Transport`, of a piece:
+    /// it does not go on.
     pub async fn file(&self, address: &str, path: &TreePath) -> Result<FileBytes> {
         let front = ["v1", "points", address, "files"];
         let segments = front.iter().map(|part| part.as_bytes()).chain(path.names());

@@ -13,18 +13,18 @@ use reqwest::header::{CONTENT_TYPE, HeaderName};
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
-use crate::ask::Ask;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
-use crate::retry::{Again, Tries};
+use crate::request::Ask;
+use crate::retry::{RetryRule, Tries};
 use crate::sse::{Message, Parser};
 use crate::unfold::{Step, Unfolded};
 
 const EVENT_STREAM: &str = "text/event-stream";
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// What a stream has come to: the lineage that is followed, and the offset that comes next. It is written `LINEAGE:NEXT`, and read
-/// from that.
+/// What a stream has come to: the lineage that is followed, and the offset that comes next. It is
+/// written `LINEAGE:NEXT`, and read from that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// The lineage.
@@ -89,11 +89,13 @@ impl From<Place> for Start {
 pub enum Followed {
     /// The next event of the active lineage.
     Event(EventForm),
-    /// The task goes on with another lineage: what came from `at` on holds no more, and comes as the new one has it.
-    Moved(MovedForm),
+    /// The task goes on with another lineage: what came from `at` on holds no more, and comes as
+    /// the new one has it.
+    LineageChanged(MovedForm),
 }
 
-/// The history of a task's active lineage as it grows, without a gap and with nothing twice, over as many connections as it takes.
+/// The history of a task's active lineage as it grows, without a gap and with nothing twice, over
+/// as many connections as it takes.
 #[derive(Debug)]
 pub struct Following {
     place: Option<Place>,
@@ -128,8 +130,9 @@ impl Stream for Following {
 }
 
 impl Client {
-    /// Follows a task: its events from somewhere on, and then each one as it becomes durable, through restores and undos. Where the
-    /// connection breaks, it is connected again behind what came last; nothing is left out, and nothing comes twice.
+    /// Follows a task: its events from somewhere on, and then each one as it becomes durable,
+    /// through restores and undos. Where the connection breaks, it is connected again behind what
+    /// came last; nothing is left out, and nothing comes twice.
     ///
     /// ```no_run
     /// use milepost_client::{Client, Followed, Start};
@@ -139,7 +142,7 @@ impl Client {
     /// while let Some(followed) = following.next().await {
     ///     match followed? {
     ///         Followed::Event(event) => println!("{} {}", event.offset.0, event.kind),
-    ///         Followed::Moved(moved) => println!("back to {}", moved.at.0),
+    ///         Followed::LineageChanged(moved) => println!("back to {}", moved.at.0),
     ///     }
     /// }
     /// # Ok(())
@@ -148,8 +151,9 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// The last item is an error: what the service says that it ends for (the task was deleted, retention took what comes next, the token
-    /// was revoked), or `Transport` where nothing came over so many connections as [`ClientBuilder::reconnects`] allows.
+    /// The last item is an error: what the service says that it ends for (the task was deleted,
+    /// retention took what comes next, the token was revoked), or `Transport` where nothing came
+    /// over so many connections as [`ClientBuilder::reconnects`] allows.
     ///
     /// [`ClientBuilder::reconnects`]: crate::ClientBuilder::reconnects
     pub fn follow(&self, task: &str, from: impl Into<Start>) -> Following {
@@ -233,7 +237,7 @@ impl Reader {
             Err(_) => Error::late(&self.asked, silence),
         };
         self.connection = None;
-        self.tries.failed(Again::Always, broken).await?;
+        self.tries.failed(RetryRule::Always, broken).await?;
         Ok(None)
     }
 
@@ -243,7 +247,7 @@ impl Reader {
         self.asked = ask.asked();
         let response = match ask.open_once().await {
             Ok(response) => response,
-            Err(error) => return self.tries.failed(Again::Always, error).await,
+            Err(error) => return self.tries.failed(RetryRule::Always, error).await,
         };
         let kind = response.headers().get(CONTENT_TYPE);
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
@@ -266,8 +270,8 @@ impl Reader {
         }
     }
 
-    /// What a message says, and the place behind it, which has to be right behind the one before; nothing where it is not known what it
-    /// says, and it leads nowhere.
+    /// What a message says, and the place behind it, which has to be right behind the one before;
+    /// nothing where it is not known what it says, and it leads nowhere.
     fn place_behind(&self, message: &Message) -> Result<Option<(Followed, Place)>> {
         let asked = &self.asked;
         if message.event == "problem" {
@@ -286,7 +290,7 @@ impl Reader {
                 let (lineage, Big(next)) = (moved.to, moved.at);
                 let is_from = self.place.is_none_or(|last| last.lineage == moved.from);
                 let fits = is_from && place == Place { lineage, next };
-                (Followed::Moved(moved), fits)
+                (Followed::LineageChanged(moved), fits)
             }
             _ => {
                 let event: EventForm = parsed(message, asked)?;

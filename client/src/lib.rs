@@ -1,8 +1,9 @@
 //! A client for a Milepost service: append, read, follow and steer from another process.
 //!
-//! `milepost serve` answers at an address, and a program that has a store open at a socket in it (`milepost_server::attach`).
-//! [`Client`] has a method for each route of `/v1` that `docs/HTTP.md` fixes. What is answered is in the structures of [`forms`], what is
-//! appended in those of [`codec`].
+//! `milepost serve` answers at an address, and a program that has a store open at a socket in it
+//! (`milepost_server::attach`). [`Client`] has a method for each route of `/v1` that `docs/HTTP.md`
+//! fixes. What is answered is in the structures of [`forms`], what is appended in those of
+//! [`codec`].
 //!
 //! ```no_run
 //! use milepost_client::{Append, ChangeControl, Client, Followed, Mark, Start};
@@ -33,9 +34,10 @@
 //!
 //! # Asking again
 //!
-//! Where no answer comes, nobody knows whether something was done. So what can be asked twice is asked again by the client itself, up to
-//! [`ClientBuilder::tries`] times, after 50 ms and then after twice as long each time, half of it random; or when the service says so
-//! (`Retry-After`), but not later than after 5 s:
+//! Where no answer comes, nobody knows whether something was done. So what can be asked twice is
+//! asked again by the client itself, up to [`ClientBuilder::tries`] times, after 50 ms and then
+//! after twice as long each time, half of it random; or when the service says so (`Retry-After`),
+//! but not later than after 5 s:
 //!
 //! | | asked again where |
 //! |---|---|
@@ -46,12 +48,14 @@
 //! | [`follow`](Client::follow) | always, behind what came last, until nothing came [`ClientBuilder::reconnects`] times |
 //! | [`health`](Client::health), [`ready`](Client::ready) | never |
 //!
-//! The key that the client draws is good for its own tries. Who has to ask again later, as after a crash, gives a key of their own.
+//! The key that the client draws is good for its own tries. Who has to ask again later, as after a
+//! crash, gives a key of their own.
 //!
 //! # Bounds
 //!
 //! Each request has an end ([`ClientBuilder::timeout`]), and each answer that is held a longest
-//! ([`ClientBuilder::answer_limit`]); files, pages of events and streams are handed on piece by piece.
+//! ([`ClientBuilder::answer_limit`]); files, pages of events and streams are handed on piece by
+//! piece.
 //!
 //! ```text
 //! client.rs    a client, and how it is made          tls.rs  socket.rs
@@ -65,27 +69,27 @@
 //! ```
 
 mod append;
-mod ask;
 mod checkpoints;
 mod client;
+mod conditions;
 mod control;
 mod error;
 mod events;
 mod files;
 mod follow;
-mod once;
+mod maintenance;
 mod path;
 mod pins;
 mod points;
 mod random;
+mod request;
 mod restores;
 mod retry;
-mod socket;
 mod sse;
-mod store;
 mod tasks;
 mod tls;
 mod unfold;
+mod unix_socket;
 
 /// Bytes of files.
 pub use bytes::Bytes;
@@ -102,6 +106,6 @@ pub use error::{Error, ErrorKind, Result};
 pub use events::{EventQuery, Events};
 pub use files::FileBytes;
 pub use follow::{Followed, Following, Place, Start};
+pub use maintenance::{Retention, StatsQuery, Verify};
 pub use restores::Restore;
-pub use store::{Retention, StatsQuery, Verify};
 pub use tasks::{NewTask, TaskQuery};

@@ -15,7 +15,8 @@ pub(crate) fn url<P: AsRef<[u8]>>(base: &Url, parts: impl IntoIterator<Item = P>
     let mut path = base.path().trim_end_matches('/').to_owned();
     for part in parts {
         let part = part.as_ref();
-        // A URL takes these for steps in a path, also where they are encoded: another thing would be asked for.
+        // A URL takes these for steps in a path, also where they are encoded: another thing would
+        // be asked for.
         if matches!(part, b"" | b"." | b"..") {
             let text = String::from_utf8_lossy(part);
             let text =

@@ -9,8 +9,8 @@ use crate::client::Client;
 use crate::error::Result;
 use crate::pins::Why;
 
-/// Addresses are those of the command: `essay`, `essay@12`, `essay@draft`, `essay~1`, `essay/3@12`, `@1f2e3d4c`. Inside a task's id and a
-/// label, `@`, `~`, `/` and `%` are percent-encoded.
+/// Addresses are those of the command: `essay`, `essay@12`, `essay@draft`, `essay~1`, `essay/3@12`,
+/// `@1f2e3d4c`. Inside a task's id and a label, `@`, `~`, `/` and `%` are percent-encoded.
 impl Client {
     /// Where an address leads.
     ///
@@ -49,7 +49,8 @@ impl Client {
         ask.query("pointer", Some(pointer)).read().await
     }
 
-    /// What is different between the states of two points, from the first to the other: the first 10,000 changes.
+    /// What is different between the states of two points, from the first to the other: the first
+    /// 10,000 changes.
     ///
     /// # Errors
     ///
@@ -80,7 +81,8 @@ impl Client {
         ask.query("messages", Some(messages)).read().await
     }
 
-    /// Which event last set the part of the state at a point that a JSON pointer names; with `history` every one that changed it.
+    /// Which event last set the part of the state at a point that a JSON pointer names; with
+    /// `history` every one that changed it.
     ///
     /// # Errors
     ///

@@ -8,9 +8,9 @@ use reqwest::Method;
 use serde::Serialize;
 
 use crate::client::Client;
+use crate::conditions::{Conditions, conditions};
 use crate::error::Result;
-use crate::once::{Conditions, conditions};
-use crate::retry::Again;
+use crate::retry::RetryRule;
 
 /// A restore.
 ///
@@ -122,10 +122,11 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// `NotFound`. `Forbidden`: files are for admins. `Invalid`: it is no address, or no folder is named.
+    /// `NotFound`. `Forbidden`: files are for admins. `Invalid`: it is no address, or no folder is
+    /// named.
     pub async fn plan_restore(&self, restore: impl Into<Restore>) -> Result<RestorePlanForm> {
         let ask = self.post(["v1", "restores", "plan"], &restore.into())?;
-        ask.again(Again::Always).read().await
+        ask.again(RetryRule::Always).read().await
     }
 
     /// A task goes back to a point: it goes on with a new lineage there.
@@ -149,7 +150,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// `NotFound`: there is no such task. `Invalid`: there is nothing to undo. `Conflict`: the last restore took files back.
+    /// `NotFound`: there is no such task. `Invalid`: there is nothing to undo. `Conflict`: the last
+    /// restore took files back.
     pub async fn undo(&self, task: &str) -> Result<RestoredForm> {
         let ask = self.ask(Method::POST, ["v1", "tasks", task, "undo"])?;
         Conditions::default().on(ask)?.read().await

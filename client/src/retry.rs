@@ -1,7 +1,8 @@
 //! Which requests are asked again, and when.
 //!
-//! An answer that did not come says nothing of what was done. What can be asked twice is asked again: reads, and changes that carry an
-//! idempotency key, with that key. Other changes are asked again only where nobody can have got them.
+//! An answer that did not come says nothing of what was done. What can be asked twice is asked
+//! again: reads, and changes that carry an idempotency key, with that key. Other changes are asked
+//! again only where nobody can have got them.
 
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ const LONGEST: Duration = Duration::from_secs(5);
 
 /// What may be asked again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Again {
+pub(crate) enum RetryRule {
     /// A second time does nothing that the first did not.
     Always,
     /// A second time might: only where the first reached nobody.
@@ -25,7 +26,7 @@ pub(crate) enum Again {
     Never,
 }
 
-impl Again {
+impl RetryRule {
     fn allows(self, error: &Error) -> bool {
         match self {
             Self::Always => passes(error),
@@ -61,7 +62,7 @@ impl Tries {
     }
 
     /// Waits for the next try; or gives the error back where there is none.
-    pub(crate) async fn failed(&mut self, again: Again, error: Error) -> Result<()> {
+    pub(crate) async fn failed(&mut self, again: RetryRule, error: Error) -> Result<()> {
         self.failed = self.failed.saturating_add(1);
         if self.failed >= self.most || !again.allows(&error) {
             return Err(error);
@@ -72,7 +73,8 @@ impl Tries {
     }
 }
 
-/// How long is waited after so many failures. Half of it is random, so that many who failed together do not ask together.
+/// How long is waited after so many failures. Half of it is random, so that many who failed
+/// together do not ask together.
 fn wait(failed: u32, retry_after: Option<Duration>, random: u128) -> Duration {
     let doubled = 1_u32.checked_shl(failed.saturating_sub(1));
     let whole = FIRST.saturating_mul(doubled.unwrap_or(u32::MAX));
@@ -105,15 +107,15 @@ mod tests {
     fn what_may_have_been_done_is_not_done_twice() {
         let reached = Error::late("POST /", FIRST);
         let unreached = |status| Error::of_answer("POST /", status, b"");
-        assert!(Again::Always.allows(&reached));
-        assert!(!Again::Unreached.allows(&reached));
+        assert!(RetryRule::Always.allows(&reached));
+        assert!(!RetryRule::Unreached.allows(&reached));
         for status in [429, 502, 503, 504] {
-            assert!(Again::Always.allows(&unreached(status)), "{status}");
-            assert!(!Again::Unreached.allows(&unreached(status)), "{status}");
+            assert!(RetryRule::Always.allows(&unreached(status)), "{status}");
+            assert!(!RetryRule::Unreached.allows(&unreached(status)), "{status}");
         }
         for status in [200, 400, 401, 404, 409, 412, 500] {
-            assert!(!Again::Always.allows(&unreached(status)), "{status}");
+            assert!(!RetryRule::Always.allows(&unreached(status)), "{status}");
         }
-        assert!(!Again::Always.allows(&Error::invalid("POST /", "no")));
+        assert!(!RetryRule::Always.allows(&Error::invalid("POST /", "no")));
     }
 }

@@ -1,4 +1,5 @@
-//! Server-sent events, as the HTML standard has them, read from bytes that come in pieces of any length.
+//! Server-sent events, as the HTML standard has them, read from bytes that come in pieces of any
+//! length.
 
 use std::collections::VecDeque;
 
@@ -22,7 +23,8 @@ pub(crate) enum Broken {
     NotUtf8,
 }
 
-/// Reads a stream. It holds one event at most, of so many bytes at most, beside those that are whole.
+/// Reads a stream. It holds one event at most, of so many bytes at most, beside those that are
+/// whole.
 #[derive(Debug)]
 pub(crate) struct Parser {
     most: usize,

@@ -6,8 +6,8 @@ use reqwest::Method;
 use serde::Serialize;
 
 use crate::client::Client;
+use crate::conditions::Conditions;
 use crate::error::Result;
-use crate::once::Conditions;
 
 /// Which tasks are listed.
 #[derive(Debug, Clone, Default)]
@@ -90,7 +90,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// `Forbidden`: another user's, and one is no admin. See [`ErrorKind`](crate::ErrorKind) for what every request can meet.
+    /// `Forbidden`: another user's, and one is no admin. See [`ErrorKind`](crate::ErrorKind) for
+    /// what every request can meet.
     pub async fn tasks(&self, query: TaskQuery) -> Result<Listed<TaskForm>> {
         let ask = self.get(["v1", "tasks"])?;
         let ask = ask.query("user", query.user).query("limit", query.limit);
@@ -101,7 +102,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// `Conflict`: there is one of this id, whosever it is. `Forbidden`: for another user, and one is no admin.
+    /// `Conflict`: there is one of this id, whosever it is. `Forbidden`: for another user, and one
+    /// is no admin.
     pub async fn start_task(&self, task: impl Into<NewTask>) -> Result<TaskForm> {
         let task = task.into();
         let ask = self.post(["v1", "tasks"], &task)?;

@@ -20,8 +20,8 @@ pub(crate) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>> {
     }
 }
 
-/// How TLS is spoken: whom the system believes is believed, and who is signed by one of these. What the process has set for
-/// all of TLS is neither used nor changed: that is the program's.
+/// How TLS is spoken: whom the system believes is believed, and who is signed by one of these. What
+/// the process has set for all of TLS is neither used nor changed: that is the program's.
 pub(crate) fn config(roots: Vec<CertificateDer<'static>>) -> Result<ClientConfig> {
     let provider = Arc::new(ring::default_provider());
     let verifier = Verifier::new_with_extra_roots(roots, provider.clone()).map_err(wrong)?;

@@ -7,7 +7,8 @@ use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
 
-/// What a step gives: an item, or none at the end; and what the next one begins with, unless that was the last.
+/// What a step gives: an item, or none at the end; and what the next one begins with, unless that
+/// was the last.
 pub(crate) type Step<S, T> = Pin<Box<dyn Future<Output = (Option<T>, Option<S>)> + Send>>;
 
 /// A stream of the items that steps give.
@@ -57,7 +58,8 @@ impl<S, T> fmt::Debug for Unfolded<S, T> {
     }
 }
 
-/// Makes a type that is a stream inside one, for those who have the traits of streams at hand and those who have not.
+/// Makes a type that is a stream inside one, for those who have the traits of streams at hand and
+/// those who have not.
 macro_rules! stream {
     ($name:ident, $item:ty) => {
         impl $name {

@@ -23,12 +23,12 @@ use crate::key::StoreKey;
 use crate::section::{SectionRef, Sections};
 use crate::wire::{FORMAT_VERSION, Reader, check_version};
 
-/// Bytes of sections that a block aims at: larger ones pack better, and whoever wants one event unpacks
-/// all of it.
+/// Bytes of sections that a block aims at: larger ones pack better, and whoever wants one event
+/// unpacks all of it.
 pub const BLOCK_RAW_TARGET: usize = 64 << 10;
 
-/// Bytes of records that a section aims at, so that blocks fill well without cutting any, and an event is
-/// checked without the rest of its block.
+/// Bytes of records that a section aims at, so that blocks fill well without cutting any, and an
+/// event is checked without the rest of its block.
 pub const SECTION_RAW_TARGET: usize = 8 << 10;
 
 /// The most bytes of sections a block may have: one section of a single large record fits.

@@ -70,8 +70,8 @@ const ALIASES_MAX: usize = 8;
 
 impl CheckpointMarked {
     /// Refuses what could not be addressed or listed later: a label of digits only, or with a
-    /// character that has a meaning in an address; more than 8 aliases; metadata that is not an object, or has more
-    /// than 64 KiB.
+    /// character that has a meaning in an address; more than 8 aliases; metadata that is not an
+    /// object, or has more than 64 KiB.
     pub fn check(&self) -> Result<()> {
         if self.aliases.len() > ALIASES_MAX {
             return Err(Error::invalid(format!(

@@ -12,9 +12,9 @@
 //!     payload   the contents one after another, packed as one
 //! ```
 //!
-//! Numbers are little-endian. The check tells a whole entry from a torn one without unpacking it, and a
-//! member's content is compared with its id when it is taken out. Chunks that list pieces stand in no
-//! group: the flag that says so is of a chunk alone.
+//! Numbers are little-endian. The check tells a whole entry from a torn one without unpacking it,
+//! and a member's content is compared with its id when it is taken out. Chunks that list pieces
+//! stand in no group: the flag that says so is of a chunk alone.
 
 use crate::chunk::{CHUNK_RAW_MAX, ChunkEntry};
 use crate::compress::{check, pack_at, unpack};
@@ -65,8 +65,8 @@ impl ChunkGroup {
     ///
     /// # Errors
     ///
-    /// `Invalid` where there is no member, more than [`ChunkGroup::COUNT_MAX`], or where their contents
-    /// together are over [`CHUNK_RAW_MAX`].
+    /// `Invalid` where there is no member, more than [`ChunkGroup::COUNT_MAX`], or where their
+    /// contents together are over [`CHUNK_RAW_MAX`].
     pub fn encode(members: &[(ChunkId, &[u8])], level: i32, out: &mut Vec<u8>) -> Result<()> {
         let raw_len: usize = members.iter().map(|(_, content)| content.len()).sum();
         let count = u16::try_from(members.len()).unwrap_or(u16::MAX);
@@ -153,7 +153,8 @@ impl ChunkGroup {
         entry.len() == self.entry_len() && check(&[checked, rest]) == self.check
     }
 
-    /// The ids in the table of an entry, in order. Nothing but the table is read: it is not checked.
+    /// The ids in the table of an entry, in order. Nothing but the table is read: it is not
+    /// checked.
     ///
     /// # Errors
     ///

@@ -51,8 +51,8 @@ body::macros::bodies! {
 }
 
 impl Control {
-    /// Reads the JSON form. Other than with [`Body::from_json`](crate::Body::from_json), an unknown `kind` is `Invalid`: what it
-    /// would do to a task nobody could say.
+    /// Reads the JSON form. Other than with [`Body::from_json`](crate::Body::from_json), an unknown
+    /// `kind` is `Invalid`: what it would do to a task nobody could say.
     ///
     /// ```
     /// use milepost_codec::Control;
@@ -204,8 +204,8 @@ pub struct RemovedMark {
     pub checkpoint: CheckpointId,
 }
 
-/// A lineage is gone: the task does not go on with it, and nothing that is kept needs it. Its number
-/// is not used again.
+/// A lineage is gone: the task does not go on with it, and nothing that is kept needs it. Its
+/// number is not used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct Dropped {
     /// The lineage.
@@ -251,7 +251,8 @@ pub struct Trimmed {
     pub base: ChunkId,
 }
 
-/// A restore of more than the log began. Nothing outside of the log was changed before this is durable.
+/// A restore of more than the log began. Nothing outside of the log was changed before this is
+/// durable.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct RestoreBegun {
     /// The restore.
@@ -288,8 +289,8 @@ pub struct RestorePart {
     pub note: Option<Json>,
     /// The intent of the participant: a workspace stores a [`RestoreIntent`](crate::RestoreIntent).
     pub plan: ChunkList,
-    /// Chunks that have to stay until it has ended, with all that they name: what was there, and what
-    /// is to come.
+    /// Chunks that have to stay until it has ended, with all that they name: what was there, and
+    /// what is to come.
     pub roots: Vec<ChunkId>,
 }
 
@@ -317,8 +318,8 @@ pub struct RestoreEnded {
     pub reason: Option<String>,
 }
 
-/// A task is being imported. It cannot be seen until a `task_opened` of the same number says its name,
-/// in the commit with which the import ends; until then it is as good as deleted.
+/// A task is being imported. It cannot be seen until a `task_opened` of the same number says its
+/// name, in the commit with which the import ends; until then it is as good as deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct TaskPrepared {
     /// Its number.

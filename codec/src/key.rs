@@ -59,8 +59,8 @@ impl StoreKey {
 impl FromStr for StoreKey {
     type Err = Error;
 
-    /// Reads a secret: 64 hexadecimal digits, white space around them allowed. `Invalid` for anything
-    /// else, which the error does not repeat.
+    /// Reads a secret: 64 hexadecimal digits, white space around them allowed. `Invalid` for
+    /// anything else, which the error does not repeat.
     fn from_str(text: &str) -> Result<Self> {
         let bytes = data_encoding::HEXLOWER_PERMISSIVE.decode(text.trim().as_bytes());
         match bytes.ok().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok()) {

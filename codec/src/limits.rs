@@ -1,5 +1,5 @@
-//! How much a text of an event may have, in bytes. Appends keep to it, and so does what comes from another store: an
-//! index keeps these texts, and has to stay small.
+//! How much a text of an event may have, in bytes. Appends keep to it, and so does what comes from
+//! another store: an index keeps these texts, and has to stay small.
 
 use crate::body::Body;
 use crate::control::Control;

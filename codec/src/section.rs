@@ -136,8 +136,8 @@ impl<'a> SectionRef<'a> {
         Ok(section)
     }
 
-    /// Appends the section to `out` with the bodies of some records erased: their hashes stand in their
-    /// place, and their salts and the seed are gone. What was erased before stays so.
+    /// Appends the section to `out` with the bodies of some records erased: their hashes stand in
+    /// their place, and their salts and the seed are gone. What was erased before stays so.
     ///
     /// # Errors
     ///

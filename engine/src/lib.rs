@@ -5,16 +5,16 @@
 //! lineage at an offset, so that even going back can be undone.
 //!
 //! ```text
-//! supervisor/  run/                   an engine that lives through failures; a run of an iteration
-//! repair.rs                           mending a store
+//! failover/  run/    keeps appending while the disk fails; the loop of an iteration
+//! repair             rebuilds a damaged store
 //! restore/  retention/  transfer/  query/
-//!                                     forks, removal, tasks between stores, blame and bisect
-//! handles/                            the engine, tasks, lineages, views, hooks
-//! integrity/                          verification and anchors
-//! commit/                             appends, the committer, watches
-//! history/                            tasks, lineages, events, states, checkpoints, as they are read
-//! behalf.rs  given_up.rs              the context of a call
-//! milepost-store                      logs of records on disk
+//!                    forks, removal, tasks between stores, blame and bisect
+//! handles/           the engine, tasks, lineages, views, hooks
+//! integrity/         verification and anchors
+//! commit/            appends, the committer, watches
+//! history/           reads of tasks, lineages, events, states, checkpoints
+//! context  given_up  the context of a call
+//! milepost-store     logs of records on disk
 //! ```
 //!
 //! A module imports those below it and none above.
@@ -40,8 +40,9 @@
 //! # Ok::<(), milepost::Error>(())
 //! ```
 
-mod behalf;
 mod commit;
+mod context;
+mod failover;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -54,40 +55,40 @@ mod repair;
 mod restore;
 mod retention;
 mod run;
-mod supervisor;
 #[cfg(all(test, not(shuttle)))]
 mod tests;
 mod transfer;
 
-pub use behalf::on_behalf_of;
 pub use commit::append::{Append, Appended};
 pub use commit::conditions::Conditions;
 pub use commit::subscribe::{SubscribeOptions, Subscription};
+pub use context::with_context;
+pub use failover::{Accepted, FailoverEngine, FailoverOptions, FailoverStats, Health};
 pub use given_up::unless_given_up;
 pub use handles::chunk_store::{ChunkHold, ChunkStore};
 pub use handles::engine::Engine;
-pub use handles::follow::{Followed, Follower, Moved};
+pub use handles::follow::{Followed, Follower, LineageChanged};
 #[cfg(not(shuttle))]
 pub use handles::followers::Followers;
-pub use handles::hook::{
+pub use handles::hooks::{
     Alert, AlertKind, CommandHook, CommandHooks, Hook, HookPoint, StoreHooks, StoreTrust, TaskId,
     WorkspaceChange, WorkspaceState,
 };
-pub use handles::joined::Joined;
 pub use handles::lineage::{Lineage, LineageInfo};
 pub use handles::metrics::Metrics;
 pub use handles::options::Options;
-pub use handles::participant::{Capturing, Going, Participant, Stand};
-pub use handles::scoped::Scoped;
+pub use handles::participant::{CaptureContext, Participant, PrepareContext};
+pub use handles::participation::Participation;
 pub use handles::task::Task;
 pub use handles::ticket::Ticket;
-pub use history::address::{Address, Place};
+pub use handles::view::Scoped;
+pub use history::address::{Address, AddressTarget};
 pub use history::checkpoint::{Checkpoint, Mark};
-pub use history::kept::{KeepStates, KeptStates};
+pub use history::events::Events;
 pub use history::lists::{CheckpointQuery, Page, TaskInfo, TaskQuery};
-pub use history::pending::{PastRestore, PendingRestore};
+pub use history::pending::{PendingRestore, RestoreRecord};
 pub use history::point::Point;
-pub use history::read::Events;
+pub use history::state_cache::{StateCacheOptions, StateCacheStats};
 pub use history::stats::{Stats, TaskStats};
 pub use integrity::anchor::{Anchor, AnchoredLog};
 pub use integrity::verify::VerifyReport;
@@ -106,11 +107,10 @@ pub use retention::{
     TaskPlan, TaskRetained,
 };
 pub use run::{
-    Access, EveryPhase, EverySteps, FailedSave, Moment, Never, Occasion, Policy, Risk, Run,
-    RunOptions, RunStats, Touches, Turn,
+    Access, EveryPhase, EverySteps, FailedSave, Never, Policy, Risk, Run, RunOptions, RunStats,
+    SafePoint, ToolEffects, Trigger, TriggerContext,
 };
-pub use supervisor::{Accepted, Degraded, DegradedStats, Health, Supervisor};
-pub use transfer::{Carried, CarriedBody, CarriedChunk, CarriedEvent, CarriedTask, Export, Import};
+pub use transfer::{Export, ExportBody, ExportChunk, ExportEvent, ExportItem, ExportTask, Import};
 
 pub use milepost_codec::{
     Application, ArtifactsEdited, Body, CheckpointAttached, CheckpointId, CheckpointMarked,
@@ -123,7 +123,7 @@ pub use milepost_codec::{
     WorkspaceCaptured, check_size,
 };
 pub use milepost_replay::{
-    Change, ChangeKind, Changes, ChangesMax, Chunks, Document, Entry, Event, Guidance, LastError,
+    Change, ChangeKind, ChangeLimits, Changes, Chunks, Document, Entry, Event, Guidance, LastError,
     MemoryChunks, MessageRange, OpenCall, Reducer, RunReducer, RunState, Sequence, Step,
     StepStatus, diff, diff_states, diff_states_up_to, fold, to_patch, transition,
 };

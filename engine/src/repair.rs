@@ -61,9 +61,9 @@ const STAT: &str = "stat";
 /// How often a store is opened and verified until nothing more is mended.
 const ROUNDS: usize = 4;
 
-/// Mends a store that no process has open: what opening mends, archive files that are damaged inside,
-/// snapshots and chunks that cannot be read; and where commits are lost, it goes on with what is left of both
-/// copies. What it replaces is kept in the store's folder `damaged`.
+/// Mends a store that no process has open: what opening mends, archive files that are damaged
+/// inside, snapshots and chunks that cannot be read; and where commits are lost, it goes on with
+/// what is left of both copies. What it replaces is kept in the store's folder `damaged`.
 ///
 /// With `dry_run` it writes nothing to the store: it works on a copy in the folder for temporary
 /// files (`TMPDIR`), which needs as much room there, and removes the copy.
@@ -191,8 +191,9 @@ fn loses_chunks(report: &RepairReport) -> bool {
     !report.lost.is_empty() || report.verified.faults.iter().any(hits)
 }
 
-/// Removes the stat caches of captured folders: what they name is taken for stored without a look, and would
-/// never be stored again. They are projections: the next capture reads every file, and writes them anew.
+/// Removes the stat caches of captured folders: what they name is taken for stored without a look,
+/// and would never be stored again. They are projections: the next capture reads every file, and
+/// writes them anew.
 fn forget_stats(dir: &Path) -> Result<Option<Finding>> {
     let place = dir.join(STATS);
     let entries = match fs::read_dir(&place) {
@@ -258,8 +259,8 @@ fn describe(lost: &LostRange, error: &Error) -> LostEvents {
 }
 
 impl Engine {
-    /// Mends what a verification found, as far as it can be; says whether the store is to be opened and
-    /// verified again.
+    /// Mends what a verification found, as far as it can be; says whether the store is to be opened
+    /// and verified again.
     fn mend_faults(&self, report: &mut RepairReport) -> Result<bool> {
         let log = self.inner.catalog.log();
         let (mut archive, mut sled, mut again) = (false, false, false);
@@ -286,8 +287,8 @@ impl Engine {
         Ok(again)
     }
 
-    /// After a salvage: registers lineages whose registration is lost, activates one where no activation
-    /// is left, and writes down what is lost.
+    /// After a salvage: registers lineages whose registration is lost, activates one where no
+    /// activation is left, and writes down what is lost.
     fn reattach(&self, lost: &[LostRange]) -> Result<()> {
         let inner = &self.inner;
         let prefix = keys::all(KeyKind::Task);
@@ -337,7 +338,7 @@ impl Engine {
             }
             let id = LogId::lineage(task, lineage);
             let start = inner.catalog.log().head(id)?.map_or(0, |head| head.start);
-            let mut cursor = crate::history::read::Cursor::new(inner.catalog.log(), id, start);
+            let mut cursor = crate::history::events::Cursor::new(inner.catalog.log(), id, start);
             let opened = cursor
                 .next_record(|_, record| Body::decode(record.header()?.kind, record.payload))?;
             if let Some(Body::LineageOpened(opened)) = opened {

@@ -21,7 +21,8 @@ pub struct BlamedForm {
     pub pointer: String,
     /// The changes, newest first; only the last one where no history was asked for.
     pub changes: Vec<BlameForm>,
-    /// The oldest offset that is there, where the value of then was set by an event that a cleanup let go of.
+    /// The oldest offset that is there, where the value of then was set by an event that a cleanup
+    /// let go of.
     pub before_oldest: Option<Big>,
     /// The value at the point; absent where there is none.
     #[serde(default, deserialize_with = "there", skip_serializing_if = "Option::is_none")]

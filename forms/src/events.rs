@@ -99,7 +99,8 @@ impl<'de> Deserialize<'de> for EventForm {
     }
 }
 
-/// What of a newer version this one has no place for is kept word for word, as what an application knows.
+/// What of a newer version this one has no place for is kept word for word, as what an application
+/// knows.
 fn body(kind: &str, text: &str) -> milepost_codec::Result<Body> {
     match Body::from_json_of(kind, text) {
         Ok(Some(body)) => Ok(body),

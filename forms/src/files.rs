@@ -9,7 +9,8 @@ use utoipa::ToSchema;
 
 use crate::Big;
 
-/// A path of a captured folder. `milepost files --json` prints the same. Names that are no UTF-8 are `{"base64": "…"}`.
+/// A path of a captured folder. `milepost files --json` prints the same. Names that are no UTF-8
+/// are `{"base64": "…"}`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 pub struct FileForm {

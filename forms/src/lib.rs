@@ -1,8 +1,10 @@
-//! The JSON that Milepost answers with: one structure each, for whoever writes it and whoever reads it.
+//! The JSON that Milepost answers with: one structure each, for whoever writes it and whoever reads
+//! it.
 //!
-//! The service answers in these forms, its clients read them, and the command prints them. Numbers that can
-//! pass 2^53 are strings ([`Big`]); times are RFC 3339 and microseconds since the Unix epoch beside each other; ids and
-//! hashes are hexadecimal digits. A reader takes no notice of fields it does not know.
+//! The service answers in these forms, its clients read them, and the command prints them. Numbers
+//! that can pass 2^53 are strings ([`Big`]); times are RFC 3339 and microseconds since the Unix
+//! epoch beside each other; ids and hashes are hexadecimal digits. A reader takes no notice of
+//! fields it does not know.
 //!
 //! ```text
 //! tasks, events, checkpoints, points   what a task has

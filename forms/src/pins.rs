@@ -7,7 +7,8 @@ use utoipa::ToSchema;
 
 use crate::Big;
 
-/// A checkpoint that is kept whatever a cleanup is asked for. `milepost pins --json` prints the same.
+/// A checkpoint that is kept whatever a cleanup is asked for. `milepost pins --json` prints the
+/// same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 pub struct PinForm {

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 
-/// RFC 3339 with microseconds, UTC: `2026-01-18T10:30:00.000000Z`. What is later than calendars go is shown as
-/// their last moment.
+/// RFC 3339 with microseconds, UTC: `2026-01-18T10:30:00.000000Z`. What is later than calendars go
+/// is shown as their last moment.
 ///
 /// ```
 /// assert_eq!(milepost_forms::micros(1_700_000_000_123_456), "2023-11-14T22:13:20.123456Z");

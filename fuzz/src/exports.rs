@@ -12,7 +12,7 @@ mod text;
 
 use std::io::BufReader;
 
-use milepost::{Carried, CarriedEvent, Engine, Import, Options};
+use milepost::{Engine, ExportEvent, ExportItem, Import, Options};
 
 use self::file::{Reader, Writer};
 use self::line::Line;
@@ -78,7 +78,7 @@ pub fn export_of(engine: &Engine) -> Vec<u8> {
     };
     let mut writer = Writer::begin(&mut sink, &header, None).expect("bytes in memory");
     for task in tasks {
-        let give = &mut |carried: Carried<'_>| {
+        let give = &mut |carried: ExportItem<'_>| {
             writer.take(&carried).expect("bytes in memory");
             Ok::<(), milepost::Error>(())
         };
@@ -103,7 +103,7 @@ fn take(engine: &Engine, bytes: &[u8], blind: bool) -> bool {
             Ok(Some(Line::Chunk(chunk))) => import.chunk(&chunk),
             Ok(Some(Line::Event(event))) => {
                 let hash = event.hash.filter(|_| !blind);
-                import.event(&CarriedEvent { hash, ..event })
+                import.event(&ExportEvent { hash, ..event })
             }
             Ok(Some(Line::Header(_) | Line::End(_))) => Ok(()),
         };
@@ -115,7 +115,7 @@ fn take(engine: &Engine, bytes: &[u8], blind: bool) -> bool {
 }
 
 /// What was read is written as a line that is read as the same.
-fn comes_back(event: &CarriedEvent) {
+fn comes_back(event: &ExportEvent) {
     let Ok(said) = text::event_text(event) else {
         return;
     };

@@ -4,8 +4,8 @@ use std::io::BufReader;
 
 use crate::bounds::bounded;
 use crate::record::detect::{Format, detect};
+use crate::record::json_object::{Object, compact};
 use crate::record::jsonl::{Line, Lines};
-use crate::record::object::{Object, compact};
 use crate::record::plan::{Item, Plan, common_prefix};
 use crate::record::{openai, swe_agent, tau_bench};
 use crate::texts;

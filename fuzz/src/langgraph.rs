@@ -3,10 +3,10 @@
 use milepost::{Json, RunState};
 
 use crate::bounds::bounded;
+use crate::record::json_object::Object;
 use crate::record::langgraph::checkpoint::{Stored, content, metadata};
 use crate::record::langgraph::msgpack;
-use crate::record::object::Object;
-use crate::record::patch::patch;
+use crate::record::list_patch::patch;
 
 /// The bytes behind a first byte that says what they are: 0 MessagePack, 1 a checkpoint in it, 2 one in JSON, 3 metadata, 4 two
 /// lists of values in JSON, one behind the other.

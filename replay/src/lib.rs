@@ -4,14 +4,14 @@
 //! goes through [`Chunks`], which whoever runs the fold provides.
 //!
 //! ```text
-//! event     what the fold sees                  event.rs
-//! reducer   events -> state                     reducer.rs
-//! run       the built-in reducer, RunState      run.rs      control.rs (legal transitions)
-//! sequence  lists longer than memory            sequence.rs chunks.rs
-//! document  JSON that is patched, canonical     document.rs
-//! pointer   names of a part of a value      pointer.rs
-//! verify    the chain over a range              verify.rs
-//! diff      two states as a list of changes     diff.rs
+//! event      what the fold sees
+//! reducer    events -> state
+//! run_state/ the built-in reducer, RunState; control has the legal transitions
+//! sequence/  lists longer than memory, in chunks
+//! document/  JSON that is patched, canonical
+//! pointer    names of a part of a value
+//! verify     the chain over a range
+//! diff/      two states as a list of changes
 //! ```
 //!
 //! # Example
@@ -40,20 +40,20 @@ mod document;
 mod event;
 mod pointer;
 mod reducer;
-mod run;
+mod run_state;
 mod sequence;
 mod verify;
 
 pub use chunks::{Chunks, MemoryChunks};
 pub use control::transition;
 pub use diff::{
-    Change, ChangeKind, Changes, ChangesMax, diff, diff_states, diff_states_up_to, to_patch,
+    Change, ChangeKind, ChangeLimits, Changes, diff, diff_states, diff_states_up_to, to_patch,
 };
 pub use document::{DOCUMENT_WEIGHT_MAX, Document};
 pub use event::Event;
 pub use milepost_codec::{Error, ErrorKind, Result};
 pub use reducer::{Reducer, fold};
-pub use run::{
+pub use run_state::{
     Entry, Guidance, LastError, MessageRange, OpenCall, RunReducer, RunState, Step, StepStatus,
 };
 pub use sequence::{Item, Sequence, SequenceIter};

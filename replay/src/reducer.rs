@@ -67,9 +67,9 @@ pub trait Reducer: Send + Sync + 'static {
     /// Reads a state. `Corrupt` where the bytes are not one.
     fn decode(&self, bytes: &[u8]) -> Result<Self::State>;
 
-    /// Reads a state that another version encoded. Retention keeps the state that trimmed events led
-    /// to, and those cannot be folded again: whoever changes a version reads the states of the one
-    /// before here.
+    /// Reads a state that another version encoded. Retention keeps the state that trimmed events
+    /// led to, and those cannot be folded again: whoever changes a version reads the states of the
+    /// one before here.
     ///
     /// # Errors
     ///

@@ -13,7 +13,7 @@ use milepost::Engine;
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 
-use crate::listening::{Listening, PATH_MAX};
+use crate::listener::{Listening, PATH_MAX};
 use crate::options::ServerOptions;
 use crate::server::Server;
 use crate::tokens::{FOLDER, Tokens};
@@ -33,9 +33,10 @@ pub struct Attached {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Has an engine answer all routes on a Unix socket in its store, `server/socket`: so a running program can be watched and
-/// steered from outside. The socket has mode 0600, and only the user of this process and root may ask: whoever could open
-/// the store may do all, without a token. It takes one thread, and ends where what is given is dropped.
+/// Has an engine answer all routes on a Unix socket in its store, `server/socket`: so a running
+/// program can be watched and steered from outside. The socket has mode 0600, and only the user of
+/// this process and root may ask: whoever could open the store may do all, without a token. It
+/// takes one thread, and ends where what is given is dropped.
 ///
 /// ```
 /// use milepost::{Engine, Options};
@@ -55,8 +56,8 @@ pub struct Attached {
 ///
 /// # Errors
 ///
-/// `InvalidInput`: a store in memory has no folder. `AddrInUse`: this process is attached to it already. Those of the file
-/// system, and of starting a thread.
+/// `InvalidInput`: a store in memory has no folder. `AddrInUse`: this process is attached to it
+/// already. Those of the file system, and of starting a thread.
 pub fn attach(engine: &Engine) -> Result<Attached> {
     attach_with(engine, ServerOptions::default().drain(DRAIN))
 }

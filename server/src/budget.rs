@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-use crate::wrong::Wrong;
+use crate::error::ApiError;
 
 /// Bytes are counted in pieces of this size: a semaphore counts to 2^29 on small machines.
 const UNIT: usize = 1 << 10;
@@ -122,10 +122,10 @@ impl Budget {
         self.all as usize * UNIT
     }
 
-    fn busy(&self) -> Wrong {
+    fn busy(&self) -> ApiError {
         let (of, all) = (self.of, self.bytes());
         let text = format!("{of} hold {all} bytes in all, and no more are free: ask again later");
-        Wrong::Engine(ErrorKind::Unavailable, text, None)
+        ApiError::Engine(ErrorKind::Unavailable, text, None)
     }
 }
 
@@ -172,7 +172,7 @@ impl TokenBudget {
     /// # Errors
     ///
     /// `Unavailable` where they are not.
-    pub(crate) fn now(&self, bytes: usize) -> Result<TokenShare, Wrong> {
+    pub(crate) fn now(&self, bytes: usize) -> Result<TokenShare, ApiError> {
         self.try_take(bytes).ok_or_else(|| self.of_all.busy())
     }
 
@@ -181,7 +181,11 @@ impl TokenBudget {
     /// # Errors
     ///
     /// `Unavailable` where they are not free in time.
-    pub(crate) async fn take(&self, bytes: usize, at_most: Duration) -> Result<TokenShare, Wrong> {
+    pub(crate) async fn take(
+        &self,
+        bytes: usize,
+        at_most: Duration,
+    ) -> Result<TokenShare, ApiError> {
         let share = timeout(at_most, self.wait(bytes)).await;
         share.ok().flatten().ok_or_else(|| self.of_all.busy())
     }
@@ -196,7 +200,7 @@ impl TokenBudget {
 }
 
 /// Leave for a long piece of a stream, which has one of them at a time.
-pub(crate) type LongLeave = (TokenShare, OwnedSemaphorePermit);
+pub(crate) type LongPermit = (TokenShare, OwnedSemaphorePermit);
 
 /// A long piece, which gives back its share with its last byte.
 pub(crate) struct LongPiece<L> {
@@ -205,9 +209,9 @@ pub(crate) struct LongPiece<L> {
 }
 
 impl<L: Send + 'static> LongPiece<L> {
-    pub(crate) fn bytes(mut bytes: Vec<u8>, leave: L) -> Bytes {
+    pub(crate) fn bytes(mut bytes: Vec<u8>, permit: L) -> Bytes {
         bytes.shrink_to_fit();
-        Bytes::from_owner(Self { bytes, _leave: leave })
+        Bytes::from_owner(Self { bytes, _leave: permit })
     }
 }
 

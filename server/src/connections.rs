@@ -22,10 +22,10 @@ use tokio::time::{sleep, timeout};
 use tower::ServiceExt as _;
 use tracing::{debug, warn};
 
-use crate::held::held;
-use crate::listening::Listening;
-use crate::patient::{Patient, Traffic};
+use crate::body_guard::held;
+use crate::listener::Listening;
 use crate::server::App;
+use crate::write_timeout::{Patient, Traffic};
 
 /// How long it is waited where none can be taken, as where the process has too many files open.
 const BREATHER: Duration = Duration::from_millis(100);
@@ -38,7 +38,7 @@ pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 
-/// Who is at the other end.
+/// Caller is at the other end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Peer {
     /// Somebody over TCP.
@@ -49,7 +49,8 @@ pub(crate) enum Peer {
     Other,
 }
 
-/// Answers what connects until it is stopped, and then what was accepted, as far as that takes no longer than it may.
+/// Answers what connects until it is stopped, and then what was accepted, as far as that takes no
+/// longer than it may.
 pub(crate) async fn answer(app: &App, router: Router, listening: Listening, stop: Stop) {
     let mut all = JoinSet::new();
     let drain = app.options().drain;

@@ -17,7 +17,8 @@ const SEEN: &str = "ETag, Location, X-Request-Id, Retry-After";
 /// Seconds that a browser need not ask again whether it may ask.
 const MAX_AGE: &str = "600";
 
-/// An origin of pages, as browsers send it: a scheme, a host, and a port where it is not the scheme's own.
+/// An origin of pages, as browsers send it: a scheme, a host, and a port where it is not the
+/// scheme's own.
 ///
 /// ```
 /// use milepost_server::Origin;
@@ -47,7 +48,8 @@ impl FromStr for Origin {
         let uri: Uri = text.parse().map_err(|_| NoOrigin)?;
         let scheme = uri.scheme_str().ok_or(NoOrigin)?;
         let authority = uri.authority().ok_or(NoOrigin)?;
-        // It is compared as it stands, so it has to stand as it is sent: nothing behind it, nothing that is left out.
+        // It is compared as it stands, so it has to stand as it is sent: nothing behind it, nothing
+        // that is left out.
         let own_port = match scheme {
             "http" => Some(80),
             "https" => Some(443),

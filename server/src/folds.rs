@@ -8,11 +8,11 @@ use std::sync::{Arc, Weak};
 use milepost::{Engine, LineageId, Offset, Point, RunState, TaskNo};
 use parking_lot::Mutex;
 
+use crate::auth::Caller;
 use crate::budget::{Shares, TokenShare};
+use crate::error::ApiError;
 use crate::server::App;
 use crate::view::View;
-use crate::who::Who;
-use crate::wrong::Wrong;
 
 /// Bytes of memory for each byte of a state that is answered, and of one that is compared.
 const COPIED: u64 = 3;
@@ -94,8 +94,12 @@ impl Deref for Folded {
 
 impl App {
     /// The state at a point, for somebody who may see it.
-    pub(crate) async fn folded(&self, who: &Who, point: Point) -> Result<Arc<Folded>, Wrong> {
-        let (asks, at) = (who.clone(), point.clone());
+    pub(crate) async fn folded(
+        &self,
+        caller: &Caller,
+        point: Point,
+    ) -> Result<Arc<Folded>, ApiError> {
+        let (asks, at) = (caller.clone(), point.clone());
         let erased = self.work(move |engine| Ok(View::of(engine, &asks).erased(&at)?));
         let key = (point.no, point.lineage, point.offset, erased.await?);
         let place = self.folds().place(key);
@@ -103,7 +107,7 @@ impl App {
         if let Some(folded) = there.upgrade() {
             return Ok(folded);
         }
-        let (asks, app) = (who.clone(), self.clone());
+        let (asks, app) = (caller.clone(), self.clone());
         let needs = |weight: u64| weight.saturating_mul(COPIED);
         let expected = needs(self.folds().weight(point.no));
         let fold = move |engine: &Engine| {
@@ -112,7 +116,7 @@ impl App {
             let bytes = needs(state.weight());
             Ok((state, bytes))
         };
-        let (state, share) = self.bounded(who, expected, fold).await?;
+        let (state, share) = self.bounded(caller, expected, fold).await?;
         let folded = Arc::new(Folded { state, _share: share });
         *there = Arc::downgrade(&folded);
         Ok(folded)
@@ -123,10 +127,10 @@ impl App {
     pub(crate) async fn two(
         &self,
         shares: &Shares,
-        who: &Who,
+        caller: &Caller,
         points: [Point; 2],
-    ) -> Result<[RunState; 2], Wrong> {
-        let (asks, app) = (who.clone(), self.clone());
+    ) -> Result<[RunState; 2], ApiError> {
+        let (asks, app) = (caller.clone(), self.clone());
         let needs = |weight: u64| {
             let shown = weight.saturating_mul(SHOWN).min(SHOWN_MAX);
             weight.saturating_mul(COMPARED).saturating_add(shown)
@@ -139,11 +143,11 @@ impl App {
             let view = View::of(engine, &asks);
             let [before, after] = &points;
             let mut left = most;
-            let mut one = |point: &Point| -> Result<RunState, Wrong> {
+            let mut one = |point: &Point| -> Result<RunState, ApiError> {
                 let state = view.run_state(point)?;
                 app.folds().weighed(point.no, &state);
                 let fits = left.checked_sub(state.weight());
-                left = fits.ok_or(Wrong::TooMuch(COMPARED_MAX))?;
+                left = fits.ok_or(ApiError::TooMuch(COMPARED_MAX))?;
                 Ok(state)
             };
             // The second is not folded where the first is too large.
@@ -151,7 +155,7 @@ impl App {
             let bytes = needs(states.iter().map(RunState::weight).sum());
             Ok((states, bytes))
         };
-        let (states, share) = self.bounded(who, expected, fold).await?;
+        let (states, share) = self.bounded(caller, expected, fold).await?;
         share.into_iter().for_each(|share| shares.hold(share));
         Ok(states)
     }
@@ -161,12 +165,12 @@ impl App {
     /// and folded again when they are.
     async fn bounded<T: Send + 'static>(
         &self,
-        who: &Who,
+        caller: &Caller,
         expected: u64,
-        fold: impl Fn(&Engine) -> Result<(T, u64), Wrong> + Send + Sync + 'static,
-    ) -> Result<(T, Option<TokenShare>), Wrong> {
+        fold: impl Fn(&Engine) -> Result<(T, u64), ApiError> + Send + Sync + 'static,
+    ) -> Result<(T, Option<TokenShare>), ApiError> {
         let fold = Arc::new(fold);
-        let states = self.part(who.of_token(), &self.budgets().states);
+        let states = self.part(caller.of_token(), &self.budgets().states);
         let expected = usize::try_from(expected).unwrap_or(usize::MAX);
         let mut had: Option<(TokenShare, usize)> = None;
         if expected > SMALL {
@@ -174,7 +178,7 @@ impl App {
         }
         loop {
             let again = Arc::clone(&fold);
-            let fold = self.long_work_held(who.of_token(), move |engine| again(engine));
+            let fold = self.long_work_held(caller.of_token(), move |engine| again(engine));
             let ((folded, bytes), one) = fold.await?;
             let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
             if bytes <= SMALL {

@@ -3,73 +3,73 @@
 //! `docs/HTTP.md` fixes routes, shapes, errors, limits and who may do what.
 //!
 //! ```text
-//! server.rs    an engine that is served: options, router, stop       options.rs
-//! listening.rs where it listens: TCP, TLS, a socket                  tls.rs
-//! attach.rs    a store in use, reached by a socket in it
-//! connections.rs  taking connections, answering on one, ending them  patient.rs  held.rs
-//! routes/      what is answered, one family of routes a folder
-//! forms/       how what the engine knows is shown on `/v1`
-//! streams/     events as they are committed
-//! view.rs      an engine as whoever asks may see and change it       who.rs  tokens.rs  quotas.rs
-//! by.rs        for whom something is changed, and on which conditions appending.rs
-//! folder.rs    a workspace's folder on this machine                 folds.rs
-//! budget.rs    bytes that requests may hold                           buffer.rs  read.rs
-//! leaves.rs    leaves for what takes long
-//! wrong.rs     what went wrong, and how each family says it          input.rs
-//! accept.rs    which form of an answer somebody wants                tag.rs
-//! cors.rs      pages of other origins
-//! compressed.rs  answers that are packed, and bodies that came so    unpacked.rs
-//! streamed.rs  answers that are longer than memory                state_text.rs
-//! around.rs    what happens around each request: ids, log, limits    asked.rs  time.rs
-//! open_files.rs  files kept for the store
-//! keep_open.rs  opening the store again after a failure               disk.rs
-//! meters.rs    what the service counts of itself
+//! server             a served engine: options, router, stop (options)
+//! listener           TCP, TLS and Unix sockets (tls, attach)
+//! connections        accepts connections, serves and closes them (write_timeout, body_guard)
+//! routes/            one family of routes a folder
+//! forms/             values of the engine as JSON of `/v1` (view/, state_text)
+//! streams/           events as they are committed
+//! auth               the caller, and what the caller may see and change (tokens/, quotas)
+//! write_context      the user and the conditions of a change (append_task)
+//! workspace_folder   a workspace's folder on this machine
+//! folds              states at a point, computed once for concurrent requests
+//! budget             bytes that requests may hold (buffer, read)
+//! permit             limits expensive work
+//! error              errors as each family of routes shows them (extract)
+//! negotiate          the media type of an answer (etag)
+//! cors               pages of other origins
+//! compress           compressed answers (decompress)
+//! stream_body        answers that are longer than memory
+//! middleware         request ids, log, limits (request_scope, time)
+//! open_files         file descriptors reserved for the store
+//! keep_open          reopens the store after a failure (disk)
+//! meters             metrics of the service
 //! ```
 
-mod accept;
-mod appending;
-mod around;
-mod asked;
+mod append_task;
 mod attach;
+mod auth;
+mod body_guard;
 mod budget;
 mod buffer;
-mod by;
-mod compressed;
+mod compress;
 mod connections;
 mod cors;
+mod decompress;
 mod disk;
-mod folder;
+mod error;
+mod etag;
+mod extract;
 mod folds;
 mod forms;
-mod held;
-mod input;
 mod keep_open;
-mod leaves;
-mod listening;
+mod listener;
 mod meters;
+mod middleware;
+mod negotiate;
 mod open_files;
 mod options;
-mod patient;
+mod permit;
 mod quotas;
 mod read;
+mod request_scope;
 mod routes;
 mod server;
 mod state_text;
-mod streamed;
+mod stream_body;
 mod streams;
-mod tag;
 mod time;
 mod tls;
 mod tokens;
-mod unpacked;
 mod view;
-mod who;
-mod wrong;
+mod workspace_folder;
+mod write_context;
+mod write_timeout;
 
 pub use attach::{Attached, attach, attach_with};
 pub use cors::{NoOrigin, Origin};
 pub use keep_open::KeptOpen;
-pub use listening::Listening;
+pub use listener::Listening;
 pub use open_files::raise_open_files;
 pub use options::ServerOptions;
 pub use routes::openapi;

@@ -16,9 +16,9 @@ pub(crate) struct Meters(Mutex<Counts>);
 /// As it was at one moment.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Counts {
-    /// By route and status.
+    /// WriteContext route and status.
     pub(crate) requests: BTreeMap<(String, u16), u64>,
-    /// By route.
+    /// WriteContext route.
     pub(crate) took: BTreeMap<String, Took>,
 }
 

@@ -125,8 +125,8 @@ impl ServerOptions {
     }
 
     /// How long a head may take, and the next piece of a body; all of a body four times as long,
-    /// and a second more for each 16 KiB of it. Who takes nothing of an answer for twice as long is
-    /// cut off. Default: 30 s.
+    /// and a second more for each 16 KiB of it. Caller takes nothing of an answer for twice as long
+    /// is cut off. Default: 30 s.
     #[must_use]
     pub fn read_timeout(mut self, at_most: Duration) -> Self {
         self.read_timeout = at_most.max(Duration::from_millis(1));

@@ -12,26 +12,26 @@ use milepost::{Clock, Engine, ErrorKind, Result, SystemClock, unless_given_up};
 use parking_lot::RwLock;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, watch};
 
-use crate::appending;
-use crate::around::{Ids, UnderWay, around, bug};
-use crate::asked::Asked;
+use crate::append_task;
 use crate::attach::{Attached, DRAIN, attached};
+use crate::auth::Caller;
 use crate::budget::{self, Budget, Budgets, TokenBudget};
-use crate::compressed;
+use crate::compress;
 use crate::connections;
 use crate::disk::Disk;
+use crate::error::ApiError;
 use crate::folds::Folds;
 use crate::keep_open::KeptOpen;
-use crate::leaves::{Heavy, Leaves};
-use crate::listening::Listening;
+use crate::listener::Listening;
 use crate::meters::Meters;
+use crate::middleware::{Ids, UnderWay, around, bug};
 use crate::options::ServerOptions;
+use crate::permit::{Heavy, Permits};
 use crate::quotas::Quotas;
+use crate::request_scope::Asked;
 use crate::routes;
 use crate::streams::Feeds;
 use crate::tokens::Tokens;
-use crate::who::Who;
-use crate::wrong::Wrong;
 
 /// An engine that is served over HTTP.
 ///
@@ -86,7 +86,7 @@ struct Inner {
     quotas: Quotas,
     /// The part of the budgets that each token has.
     parts: budget::Tokens,
-    leaves: Leaves,
+    permits: Permits,
     /// One for each event stream that there may be.
     streams: Arc<Semaphore>,
     /// For bytes of appends that no thread waits for.
@@ -117,7 +117,8 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// `Unavailable`: the system gives no random bytes. `Corrupt` and `Unavailable` where the tokens cannot be read.
+    /// `Unavailable`: the system gives no random bytes. `Corrupt` and `Unavailable` where the
+    /// tokens cannot be read.
     pub fn new(engine: &Engine, tokens: Tokens, options: ServerOptions) -> Result<Self> {
         Self::with_clock(engine, tokens, options, SystemClock)
     }
@@ -162,9 +163,9 @@ impl Server {
             folds: Folds::default(),
             quotas: Quotas::default(),
             parts: budget::Tokens::default(),
-            leaves: Leaves::default(),
+            permits: Permits::default(),
             streams,
-            room: Semaphore::new(appending::UNDER_WAY),
+            room: Semaphore::new(append_task::UNDER_WAY),
             streams_of: UnderWay::default(),
             stop: watch::Sender::new(false),
         };
@@ -220,26 +221,27 @@ impl Server {
         self.app.engine()
     }
 
-    /// All routes, to be part of a service of one's own. Where no token was made, whoever says that they ask `localhost` may do
-    /// everything: who connects has to be looked at by that service.
+    /// All routes, to be part of a service of one's own. Where no token was made, whoever says that
+    /// they ask `localhost` may do everything: who connects has to be looked at by that service.
     pub fn router(&self) -> Router {
         routes::all()
-            .fallback(|| async { Wrong::no_path() })
-            .method_not_allowed_fallback(|| async { Wrong::Method })
+            .fallback(|| async { ApiError::no_path() })
+            .method_not_allowed_fallback(|| async { ApiError::Method })
             .layer(from_fn_with_state(self.app.clone(), around))
-            .layer(compressed::layer())
-            .layer(from_fn(compressed::tagged))
+            .layer(compress::layer())
+            .layer(from_fn(compress::tagged))
             .with_state(self.app.clone())
     }
 
-    /// Answers on a listener, or wherever else it is [`Listening`], until `stop` is done: then nothing new is taken, and what
-    /// was accepted is answered, as far as that takes no longer than [`ServerOptions::drain`]. Event streams of all who share this
-    /// server end then, wherever else it is served.
+    /// Answers on a listener, or wherever else it is [`Listening`], until `stop` is done: then
+    /// nothing new is taken, and what was accepted is answered, as far as that takes no longer than
+    /// [`ServerOptions::drain`]. Event streams of all who share this server end then, wherever else
+    /// it is served.
     ///
     /// # Errors
     ///
-    /// `PermissionDenied` where there is no token and the listener is neither on a loopback address nor on a socket: whoever
-    /// reached it could do everything. Those of the listener.
+    /// `PermissionDenied` where there is no token and the listener is neither on a loopback address
+    /// nor on a socket: whoever reached it could do everything. Those of the listener.
     pub async fn serve(
         &self,
         listening: impl Into<Listening>,
@@ -297,8 +299,8 @@ impl App {
     }
 
     /// The long pieces of answers to somebody.
-    pub(crate) fn long(&self, who: &Who) -> TokenBudget {
-        self.part(who.of_token(), &self.0.budgets.answers)
+    pub(crate) fn long(&self, caller: &Caller) -> TokenBudget {
+        self.part(caller.of_token(), &self.0.budgets.answers)
     }
 
     /// A budget as a token may use it; all who need none are counted as one.
@@ -306,8 +308,8 @@ impl App {
         self.0.parts.part(token, of)
     }
 
-    pub(crate) fn leaves(&self) -> &Leaves {
-        &self.0.leaves
+    pub(crate) fn permits(&self) -> &Permits {
+        &self.0.permits
     }
 
     /// How long a request waits for bytes of a budget.
@@ -320,28 +322,31 @@ impl App {
     }
 
     /// Leave for one more event stream, for as long as it is held.
-    pub(crate) fn one_more_stream(&self, who: &Who) -> std::result::Result<StreamPermit, Wrong> {
+    pub(crate) fn one_more_stream(
+        &self,
+        caller: &Caller,
+    ) -> std::result::Result<StreamPermit, ApiError> {
         let most = self.0.options.streams;
         let own = (most / STREAMS_PART).max(1);
-        let of_token = match &who.token {
+        let of_token = match &caller.token {
             Some(token) => {
                 let one = self.0.streams_of.one_more(token, own);
                 let text = format!("the token has {own} event streams already: end one of them");
-                Some(one.ok_or(Wrong::Engine(ErrorKind::Unavailable, text, None))?)
+                Some(one.ok_or(ApiError::Engine(ErrorKind::Unavailable, text, None))?)
             }
             None => None,
         };
         let of_all = Arc::clone(&self.0.streams).try_acquire_owned();
         let of_all = of_all.map_err(|_| {
             let text = format!("there are {most} event streams already: ask again later");
-            Wrong::Engine(ErrorKind::Unavailable, text, None)
+            ApiError::Engine(ErrorKind::Unavailable, text, None)
         })?;
         Ok(StreamPermit { _of_all: of_all, _of_token: of_token })
     }
 
     /// Room for an append of so many bytes that no thread waits for.
     pub(crate) async fn room(&self, bytes: usize) -> Option<SemaphorePermit<'_>> {
-        let bytes = bytes.min(appending::UNDER_WAY);
+        let bytes = bytes.min(append_task::UNDER_WAY);
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         self.0.room.acquire_many(bytes).await.ok()
     }
@@ -378,8 +383,8 @@ impl App {
     /// Does something with the engine, which may wait for the disk.
     pub(crate) async fn work<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Engine) -> Result<T, Wrong> + Send + 'static,
-    ) -> Result<T, Wrong> {
+        work: impl FnOnce(&Engine) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
         let (app, asked) = (self.clone(), Asked::now());
         let given_up = Arc::new(AtomicBool::new(false));
         // Set where this future is dropped.
@@ -391,7 +396,7 @@ impl App {
         drop(waits);
         done.unwrap_or_else(|panic| {
             bug("", panic);
-            Err(Wrong::Bug)
+            Err(ApiError::Bug)
         })
     }
 
@@ -399,8 +404,8 @@ impl App {
     pub(crate) async fn long_work<T: Send + 'static>(
         &self,
         token: &str,
-        work: impl FnOnce(&Engine) -> Result<T, Wrong> + Send + 'static,
-    ) -> Result<T, Wrong> {
+        work: impl FnOnce(&Engine) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
         let (done, _) = self.long_work_held(token, work).await?;
         Ok(done)
     }
@@ -411,9 +416,9 @@ impl App {
     pub(crate) async fn long_work_held<T: Send + 'static>(
         &self,
         token: &str,
-        work: impl FnOnce(&Engine) -> Result<T, Wrong> + Send + 'static,
-    ) -> Result<(T, Option<Heavy>), Wrong> {
-        let one = self.leaves().heavy(token).await;
+        work: impl FnOnce(&Engine) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<(T, Option<Heavy>), ApiError> {
+        let one = self.permits().heavy(token).await;
         self.work(move |engine| work(engine).map(|done| (done, one))).await
     }
 }
@@ -471,7 +476,7 @@ mod tests {
             Ok(())
         });
         drop_once_begun(work, begins).await;
-        let mut next = Box::pin(app.leaves().heavy("token"));
+        let mut next = Box::pin(app.permits().heavy("token"));
         tokio::select! {
             biased;
             _ = &mut next => panic!("the token has leave for two"),

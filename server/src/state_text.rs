@@ -8,10 +8,10 @@ use milepost::{Body, Chunks, Entry, ErrorKind, Json, Offset};
 use serde_json::{Value, json};
 
 use crate::buffer::Buffer;
+use crate::error::ApiError;
 use crate::folds::Folded;
 use crate::forms::PointForm;
-use crate::streamed::{BUFFER, Source};
-use crate::wrong::Wrong;
+use crate::stream_body::{BUFFER, Source};
 
 /// Guidance that is shown where not all messages are asked for.
 const GUIDANCE_SHOWN: u64 = 100;
@@ -21,13 +21,13 @@ const GUIDANCE_SHOWN: u64 = 100;
 pub(crate) struct Pointer(String);
 
 impl FromStr for Pointer {
-    type Err = Wrong;
+    type Err = ApiError;
 
-    fn from_str(text: &str) -> Result<Self, Wrong> {
+    fn from_str(text: &str) -> Result<Self, ApiError> {
         let escaped = text.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
         match (text.is_empty() || text.starts_with('/')) && escaped {
             true => Ok(Self(text.to_owned())),
-            false => Err(Wrong::Invalid(format!(
+            false => Err(ApiError::Invalid(format!(
                 "`{text}` is no JSON pointer: each step begins with `/`, where `~` is `~0` and `/` is `~1`"
             ))),
         }
@@ -115,9 +115,9 @@ impl StateText {
         state: Arc<Folded>,
         pointer: Option<&Pointer>,
         chunks: Arc<dyn Chunks>,
-    ) -> Result<Self, Wrong> {
+    ) -> Result<Self, ApiError> {
         let mut text = Self { parts: VecDeque::new(), last: None, state, chunks: Chunked(chunks) };
-        let point = serde_json::to_string(point).map_err(|_| Wrong::Bug)?;
+        let point = serde_json::to_string(point).map_err(|_| ApiError::Bug)?;
         text.push(format!("{{\"point\":{point},"));
         let Some(pointer) = pointer else {
             text.push("\"state\":".into());
@@ -135,7 +135,7 @@ impl StateText {
                 if text.items(list, index, 1, &mut item)? == 0 {
                     return Err(nothing(pointer));
                 }
-                text.push(String::from_utf8(item).map_err(|_| Wrong::Bug)?);
+                text.push(String::from_utf8(item).map_err(|_| ApiError::Bug)?);
             }
             Place::Other(place) => {
                 let value = text.state.text_at(place, text.chunks.0.as_ref());
@@ -153,9 +153,9 @@ impl StateText {
         state: Arc<Folded>,
         count: u64,
         chunks: Arc<dyn Chunks>,
-    ) -> Result<Self, Wrong> {
+    ) -> Result<Self, ApiError> {
         let mut text = Self { parts: VecDeque::new(), last: None, state, chunks: Chunked(chunks) };
-        let point = serde_json::to_string(point).map_err(|_| Wrong::Bug)?;
+        let point = serde_json::to_string(point).map_err(|_| ApiError::Bug)?;
         text.push(format!("{{\"point\":{point},\"state\":"));
         text.whole_with(GUIDANCE_SHOWN, count)?;
         text.push("}".into());
@@ -177,12 +177,12 @@ impl StateText {
         self.push("]".into());
     }
 
-    fn whole(&mut self) -> Result<(), Wrong> {
+    fn whole(&mut self) -> Result<(), ApiError> {
         self.whole_with(u64::MAX, u64::MAX)
     }
 
     /// The whole state with so much of its last guidance, and so many of its last messages.
-    fn whole_with(&mut self, guidance: u64, messages: u64) -> Result<(), Wrong> {
+    fn whole_with(&mut self, guidance: u64, messages: u64) -> Result<(), ApiError> {
         // All but the long lists.
         let plain = self.state.text(self.chunks.0.as_ref(), None);
         let mut plain = plain.map_err(too_large)?;
@@ -198,7 +198,7 @@ impl StateText {
 
     /// Appends items of a list from an index on, with commas between them: at most `most`, and none
     /// behind the one that fills the buffer. Returns how many.
-    fn items(&self, list: List, from: u64, most: usize, to: &mut Vec<u8>) -> Result<u64, Wrong> {
+    fn items(&self, list: List, from: u64, most: usize, to: &mut Vec<u8>) -> Result<u64, ApiError> {
         let chunks = self.chunks.0.as_ref();
         let items: Box<dyn Iterator<Item = milepost::Result<Shown>>> = match list {
             List::Guidance => {
@@ -226,7 +226,7 @@ impl StateText {
 }
 
 impl Source for StateText {
-    fn next(&mut self) -> Result<Option<Vec<u8>>, Wrong> {
+    fn next(&mut self) -> Result<Option<Vec<u8>>, ApiError> {
         let mut buffer = Vec::new();
         while buffer.len() < BUFFER {
             match self.parts.pop_front() {
@@ -277,18 +277,18 @@ impl Source for StateText {
 }
 
 /// A part of a state that is too large to be answered.
-fn too_large(error: milepost::Error) -> Wrong {
+fn too_large(error: milepost::Error) -> ApiError {
     match error.kind() {
-        ErrorKind::Invalid => Wrong::TooMuch(
+        ErrorKind::Invalid => ApiError::TooMuch(
             "the state has a part that is too large to be answered whole: ask for what is in it, `?pointer=` \
-             by `?pointer=`",
+             context `?pointer=`",
         ),
         _ => error.into(),
     }
 }
 
-fn nothing(pointer: &Pointer) -> Wrong {
-    Wrong::NotFound(format!("the state has nothing at `{}`", pointer.0))
+fn nothing(pointer: &Pointer) -> ApiError {
+    ApiError::NotFound(format!("the state has nothing at `{}`", pointer.0))
 }
 
 /// An item of a list.
@@ -314,13 +314,13 @@ impl Shown {
         }
     }
 
-    fn write(self, to: &mut Vec<u8>) -> Result<(), Wrong> {
+    fn write(self, to: &mut Vec<u8>) -> Result<(), ApiError> {
         match self {
             Self::Json(json) => to.extend_from_slice(json.to_string().as_bytes()),
             Self::Body(offset, body) => {
                 to.extend_from_slice(format!("{{\"offset\":{offset}").as_bytes());
                 let at = to.len();
-                serde_json::to_writer(Buffer::new(to), &body).map_err(|_| Wrong::Bug)?;
+                serde_json::to_writer(Buffer::new(to), &body).map_err(|_| ApiError::Bug)?;
                 // In place of the brace that the body's own form begins with.
                 if let Some(brace) = to.get_mut(at) {
                     *brace = b',';

@@ -34,7 +34,8 @@ impl Tls {
     ///
     /// # Errors
     ///
-    /// A file cannot be read, has nothing in it that it should have, or the key is not the certificate's.
+    /// A file cannot be read, has nothing in it that it should have, or the key is not the
+    /// certificate's.
     pub fn read(certificate: impl Into<PathBuf>, key: impl Into<PathBuf>) -> io::Result<Self> {
         let (certificate, key) = (certificate.into(), key.into());
         let current = RwLock::new(Arc::new(config(&certificate, &key)?));

@@ -1,5 +1,5 @@
-//! What is live: which records retention let go of, though their bytes may be there until the store is
-//! compacted. Compaction writes what is live, a rebuild reads it, verification compares it.
+//! What is live: which records retention let go of, though their bytes may be there until the store
+//! is compacted. Compaction writes what is live, a rebuild reads it, verification compares it.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;

@@ -128,8 +128,8 @@ impl Tail {
         self.commits.is_empty()
     }
 
-    /// The last commit of a prefix of the tail of about so many bytes and entries of the index; nothing
-    /// where it is empty.
+    /// The last commit of a prefix of the tail of about so many bytes and entries of the index;
+    /// nothing where it is empty.
     pub fn prefix(&self, bytes: usize, entries: usize) -> Option<Seq> {
         let (mut size, mut changes) = (0, 0);
         let mut last = None;
@@ -167,8 +167,8 @@ impl Tail {
         Some(value.as_deref().map(<[u8]>::to_vec))
     }
 
-    /// Entries of the index in a range, up to the one of number `limit` that is there, with the removals up
-    /// to it. How many these are, so many more must be asked of what is stored.
+    /// Entries of the index in a range, up to the one of number `limit` that is there, with the
+    /// removals up to it. How many these are, so many more must be asked of what is stored.
     pub fn scan(
         &self,
         from: &[u8],
@@ -197,8 +197,8 @@ impl Tail {
         found
     }
 
-    /// Returns the content of the commits up to `seq`: by log the extents and the head after them, and
-    /// the changes of the index in commit order. The last change of an entry counts.
+    /// Returns the content of the commits up to `seq`: by log the extents and the head after them,
+    /// and the changes of the index in commit order. The last change of an entry counts.
     pub fn up_to(&self, seq: Seq) -> (Vec<LogRuns>, Vec<IndexPut>) {
         let mut logs: BTreeMap<LogId, LogRuns> = BTreeMap::new();
         let mut puts = Vec::new();
@@ -307,8 +307,8 @@ mod tests {
         assert!(tail.index.is_empty() && tail.bytes() == 0);
     }
 
-    /// What a log gives of a range: some of the tail, and of what is stored as many as asked for, and one more
-    /// for each removal.
+    /// What a log gives of a range: some of the tail, and of what is stored as many as asked for,
+    /// and one more for each removal.
     fn first(tail: &Tail, stored: &[u8], backwards: bool, limit: usize) -> Vec<u8> {
         let waiting = tail.scan(&[0], &[9], backwards, limit);
         let removals = waiting.iter().filter(|(_, value)| value.is_none()).count();

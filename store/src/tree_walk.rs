@@ -1,5 +1,5 @@
-//! What captured workspaces need: from the root of a capture down to the chunks of its files. The engine
-//! knows no files; it knows how what names them is stored.
+//! What captured workspaces need: from the root of a capture down to the chunks of its files. The
+//! engine knows no files; it knows how what names them is stored.
 
 use std::collections::HashSet;
 
@@ -13,8 +13,8 @@ pub type Get<'a> = dyn Fn(&ChunkId) -> Result<Option<Vec<u8>>> + 'a;
 /// Paths that are told of what is damaged, at most.
 const PATHS_MAX: usize = 20;
 
-/// Adds all chunks that captures need to `named`. Each node is read once, contents are not. Gives the nodes
-/// that cannot be read: what they need is not known.
+/// Adds all chunks that captures need to `named`. Each node is read once, contents are not. Gives
+/// the nodes that cannot be read: what they need is not known.
 pub fn follow(
     roots: impl IntoIterator<Item = ChunkId>,
     get: &Get<'_>,
@@ -78,7 +78,8 @@ pub fn check_root(root: ChunkId, get: &Get<'_>) -> Result<()> {
     })
 }
 
-/// The paths of a capture whose content or node is among `bad`: the first few, and whether there are more.
+/// The paths of a capture whose content or node is among `bad`: the first few, and whether there
+/// are more.
 pub fn paths_to(root: ChunkId, bad: &HashSet<ChunkId>, get: &Get<'_>) -> (Vec<String>, bool) {
     let mut found = Vec::new();
     let mut left: Vec<(ChunkId, Option<TreePath>)> = Vec::new();

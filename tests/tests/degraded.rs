@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use milepost::{
-    Accepted, Append, Body, Degraded, Engine, ErrorKind, Health, Message, Options, Supervisor,
+    Accepted, Append, Body, Engine, ErrorKind, FailoverEngine, FailoverOptions, Health, Message,
+    Options,
 };
 use milepost_tests::{bodies, faults};
 
@@ -48,12 +49,12 @@ fn child_that_goes_on_while_its_disk_fails() {
     };
     let seen = Arc::new(Mutex::new(Vec::new()));
     let told = Arc::clone(&seen);
-    let degraded = Degraded::default()
+    let degraded = FailoverOptions::default()
         .limit_bytes(limit.parse().unwrap())
         .retry(Duration::from_millis(5))
         .on_change(move |health| told.lock().unwrap().push(health.clone()));
     let options = Options::default().backlog_bytes(1 << 20);
-    let store = Supervisor::open(store, options, degraded).unwrap();
+    let store = FailoverEngine::open(store, options, degraded).unwrap();
     store.engine().unwrap().start_task("t", "ana").unwrap();
     let (mut buffered, mut refused) = (0, 0);
     for n in 0..APPENDS {
@@ -85,7 +86,7 @@ fn child_that_goes_on_while_its_disk_fails() {
     store.close().unwrap();
     let seen = seen.lock().unwrap();
     if stats.reopened > 0 {
-        let worse = seen.iter().any(|h| matches!(h, Health::Degraded { .. }));
+        let worse = seen.iter().any(|h| matches!(h, Health::FailoverOptions { .. }));
         assert!(worse && seen.last() == Some(&Health::Healthy), "{seen:?}");
     }
     let said = format!("{} {refused}", stats.reopened);
@@ -155,7 +156,8 @@ fn over_the_limit_the_error_comes_through_and_what_is_tried_again_is_there_once(
 fn an_append_that_expects_a_head_and_errors_of_the_caller_are_never_held() {
     let dir = tempfile::tempdir().unwrap();
     let store = dir.path().join("store");
-    let store = Supervisor::open(store, Options::default(), Degraded::default()).unwrap();
+    let store =
+        FailoverEngine::open(store, Options::default(), FailoverOptions::default()).unwrap();
     store.engine().unwrap().start_task("t", "ana").unwrap();
     let missing = store.append("nobody", message(0)).unwrap_err();
     assert_eq!(missing.kind(), ErrorKind::NotFound);

@@ -27,7 +27,7 @@ impl Reader {
                 assert_eq!(event.offset, self.kept.len() as u64, "no gap, nothing twice");
                 self.kept.push(event);
             }
-            Some(Followed::Moved(moved)) => {
+            Some(Followed::LineageChanged(moved)) => {
                 assert_ne!(moved.from, moved.to);
                 assert!(moved.at <= self.kept.len() as u64);
                 self.kept.truncate(moved.at as usize);
@@ -140,7 +140,7 @@ fn who_waits_is_woken_by_an_append_by_a_restore_and_by_the_end_of_the_store() {
     task.append(bodies::text_message(2)).unwrap();
     assert!(matches!(told.recv().unwrap(), Followed::Event(event) if event.offset == head));
     engine.restore(&task.point(1).unwrap(), None).unwrap();
-    let Followed::Moved(moved) = told.recv().unwrap() else {
+    let Followed::LineageChanged(moved) = told.recv().unwrap() else {
         panic!("an event came first");
     };
     assert_eq!((moved.from, moved.to, moved.at), (LineageId(0), LineageId(1), 1));
@@ -167,7 +167,7 @@ fn who_followed_a_lineage_that_nobody_knows_begins_anew_and_is_told_so() {
     let task = engine.start_task("t", "ana").unwrap();
     task.append(bodies::text_message(1)).unwrap();
     let mut follower = task.follow_from(LineageId(77), 5).unwrap();
-    let Some(Followed::Moved(moved)) = follower.try_next().unwrap() else {
+    let Some(Followed::LineageChanged(moved)) = follower.try_next().unwrap() else {
         panic!("it has to say that it begins anew");
     };
     assert_eq!((moved.to, moved.at), (LineageId(0), 0));

@@ -50,7 +50,7 @@ fn child_that_uses_everything() {
     task.append(keyed).unwrap();
     let to = engine.point("t@at-10").unwrap();
     let choices = Choices::default();
-    let gone = workspace.go_back(&engine, &to, Scope::All, None, &choices);
+    let gone = workspace.restore(&engine, &to, Scope::All, None, &choices);
     gone.unwrap();
     engine.drain().unwrap();
     engine.erase(&engine.point("t@1").unwrap(), None).unwrap();

@@ -7,9 +7,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use milepost::{
-    Access, Append, Application, Body, Capturing, ChunkId, Data, Detail, Engine, Error, ErrorKind,
-    Going, Hash, Json, LineageType, Mark, Message, Never, Options, Participant, PendingRestore,
-    Result, Retention, Run, RunOptions, Scope, Stand, ToolCalled, Touches, WorkspaceCaptured,
+    Access, Append, Application, Body, CaptureContext, ChunkId, Data, Detail, Engine, Error,
+    ErrorKind, Hash, Json, LineageType, Mark, Message, Never, Options, Participant, PendingRestore,
+    PrepareContext, Result, Retention, Run, RunOptions, Scope, ToolCalled, ToolEffects,
+    WorkspaceCaptured,
 };
 use milepost_codec::{Capture, ChunkList, Node, PathBytes, RestoreOutcome, RestorePart};
 
@@ -86,13 +87,13 @@ impl Participant for Text {
         self.name
     }
 
-    fn capture(&self, at: &Capturing<'_>) -> Result<Vec<Body>> {
+    fn capture(&self, at: &CaptureContext<'_>) -> Result<Vec<Body>> {
         let _ = at;
         self.tell("captured");
         Ok(vec![self.said(&self.get())])
     }
 
-    fn prepare(&self, going: &Going<'_>) -> Result<RestorePart> {
+    fn prepare(&self, going: &PrepareContext<'_>) -> Result<RestorePart> {
         self.tell("prepared");
         let to = self.at(going.engine, going.task, going.to);
         let note = serde_json::json!({ "from": self.get(), "to": to });
@@ -122,17 +123,17 @@ impl Participant for Text {
         Ok(vec![self.said(&to)])
     }
 
-    fn recover(&self, _: &Engine, pending: &PendingRestore, stand: Stand) -> Result<()> {
-        match stand {
-            Stand::Done => self.tell("cleared"),
-            Stand::Open if self.trouble == Trouble::Stops => {
-                return Err(Error::new(ErrorKind::Conflict, "somebody changed it"));
-            }
-            Stand::Open => {
-                self.tell("taken back");
-                self.set(&note(self.name, pending, "from"));
-            }
+    fn abort(&self, _: &Engine, pending: &PendingRestore) -> Result<()> {
+        if self.trouble == Trouble::Stops {
+            return Err(Error::new(ErrorKind::Conflict, "somebody changed it"));
         }
+        self.tell("taken back");
+        self.set(&note(self.name, pending, "from"));
+        Ok(())
+    }
+
+    fn finish(&self, _: &Engine, _: &PendingRestore) -> Result<()> {
+        self.tell("cleared");
         Ok(())
     }
 }
@@ -346,7 +347,7 @@ fn where_taking_back_stops_the_restore_stays_pending_until_it_is_given_up() {
     // A cleanup does the other tasks, and says why not this one.
     let report = engine.retain(&Retention::new().keep(0)).unwrap();
     assert!(report.tasks.iter().all(|task| task.task != "t" || task.error.is_some()));
-    engine.give_up(&pending[0], "the folder is gone").unwrap();
+    engine.abandon(&pending[0], "the folder is gone").unwrap();
     assert_eq!(text.get(), "half", "what is there stays as it is");
     let past = engine.restores_of("t").unwrap();
     let ended = past[0].ended.as_ref().unwrap();
@@ -496,7 +497,7 @@ fn a_tool_call_that_changes_something_has_what_was_there_in_front_of_it() {
         tool: "write".into(),
         arguments: Json::new("{}").unwrap(),
     };
-    let changes = Access::Changes(Touches::default());
+    let changes = Access::Changes(ToolEffects::default());
     run.tool(call("1"), changes, || {
         text.set("second");
         Ok::<_, Error>(Json::string("done"))

@@ -31,8 +31,8 @@ pub struct Renamed {
     pub to: SnapshotEntry,
 }
 
-/// What is different between two captures, each list in order of paths. Of a folder that is new or gone
-/// all of it is listed.
+/// What is different between two captures, each list in order of paths. Of a folder that is new or
+/// gone all of it is listed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FileChanges {
@@ -44,7 +44,8 @@ pub struct FileChanges {
     pub changed: Vec<FileChange>,
     /// In both, with other permission bits and nothing else.
     pub modes: Vec<FileChange>,
-    /// Files of which one went and one came that is the same, or has the same name and half the chunks.
+    /// Files of which one went and one came that is the same, or has the same name and half the
+    /// chunks.
     pub renamed: Vec<Renamed>,
 }
 

@@ -1,19 +1,19 @@
 //! The workspace: captures of a folder of files beside the log of what was done to it.
 //!
-//! `docs/WORKSPACE.md` says what a capture takes, what it leaves out, and why nothing else is touched. A
-//! capture is a tree of chunks in the store of an engine, and one event that names it.
+//! `docs/WORKSPACE.md` says what a capture takes, what it leaves out, and why nothing else is
+//! touched. A capture is a tree of chunks in the store of an engine, and one event that names it.
 //!
 //! ```text
-//! workspace.rs   the handle users work with: open, capture     options.rs  status.rs
-//! capture.rs     one capture, from the lock to the event       refuse.rs   lock.rs
-//! look/          what the folder holds now, as a tree          cache.rs
-//! rollback/      the folder goes back with the log: go_back, undo, recover
-//! plan/          what would be done, and what stands in the way
-//! apply/         doing it, so that a crash at any instant is taken back
-//! snapshot.rs    a stored capture: list, read                  diff.rs     tree/
-//! fill/          a stored capture, put into an empty folder
-//! fs/            descriptors, stamps, the file system's clock  error.rs
-//! chunks.rs      where contents are kept                       below.rs
+//! workspace    the handle users work with: open, capture     options, status
+//! capture/     one capture, from the lock to the event       root_checks, lock
+//! scan/        the folder's content as a tree                cache/
+//! rollback/    restores the folder with the log: restore, undo, recover
+//! plan/        the actions of a restore, and its conflicts
+//! apply/       the execution of a plan; a crash at any instant can be undone
+//! snapshot     a stored capture: list, read                  diff, tree/
+//! checkout/    writes a stored capture into an empty folder
+//! fs/          descriptors, stamps, the file system's clock  error
+//! chunks       where contents are stored                     path_range
 //! ```
 //!
 //! # Example
@@ -45,26 +45,24 @@
 //! ```
 
 mod apply;
-mod below;
 mod cache;
 mod capture;
+mod checkout;
 mod chunks;
 mod diff;
 mod error;
-mod fill;
 mod fs;
 mod lock;
-mod look;
-#[cfg(test)]
-mod memory;
 mod options;
+mod path_range;
 mod plan;
-mod refuse;
 mod rollback;
-#[cfg(test)]
-mod scene;
+mod root_checks;
+mod scan;
 mod snapshot;
 mod status;
+#[cfg(test)]
+mod testing;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -75,7 +73,7 @@ pub use diff::{FileChange, FileChanges, Renamed};
 pub use milepost::WorkspaceState;
 pub use options::WorkspaceOptions;
 pub use plan::{Choices, ConflictWhy, NoteWhat, PathConflict, Plan, PlanNote, PlannedPath};
-pub use rollback::{Recovery, WentBack};
+pub use rollback::{Recovery, RestoreReport};
 pub use snapshot::{CaptureInfo, Content, Entries, Skips, Snapshot, SnapshotEntry};
 pub use status::{StatusFeed, WorkspaceStatus};
 pub use workspace::Workspace;

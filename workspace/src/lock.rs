@@ -144,8 +144,8 @@ fn is_of_other(pid: u32, me: u32) -> bool {
     std::fs::metadata(format!("/proc/{pid}")).is_ok_and(|about| about.uid() != me)
 }
 
-/// `1: FLOCK  ADVISORY  WRITE 4242 fd:01:131074 0 EOF`. The device there is not always the one that a
-/// stamp has (btrfs), so the inode decides.
+/// `1: FLOCK  ADVISORY  WRITE 4242 fd:01:131074 0 EOF`. The device there is not always the one that
+/// a stamp has (btrfs), so the inode decides.
 fn holder_in(locks: &str, ino: u64) -> Option<u32> {
     locks.lines().find_map(|line| {
         let mut fields = line.split_whitespace().skip(1);
@@ -217,7 +217,8 @@ mod tests {
         let (folder, store) = (dir.path().join("w"), dir.path().join("s"));
         std::fs::create_dir(&folder).unwrap();
         let opened = File::open(&folder).unwrap();
-        // Where the environment names a folder for such files, it is not ours to write to in a test.
+        // Where the environment names a folder for such files, it is not ours to write to in a
+        // test.
         if std::env::var_os("XDG_RUNTIME_DIR").is_none() {
             let lock = lock_beside(&opened, &folder, Some(&store)).unwrap();
             assert!(lock.is_some());

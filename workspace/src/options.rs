@@ -66,18 +66,19 @@ impl WorkspaceOptions {
         self
     }
 
-    /// Lets go of what was captured once and is ignored now: it is left out, and stays in the folder.
-    /// Default: what was captured once stays so, whatever rules say.
+    /// Lets go of what was captured once and is ignored now: it is left out, and stays in the
+    /// folder. Default: what was captured once stays so, whatever rules say.
     #[must_use]
     pub fn forget_ignored(mut self, forget: bool) -> Self {
         self.forget_ignored = forget;
         self
     }
 
-    /// Lets the kernel tell in which folders something happened, so that a look goes only there. For handles that
-    /// capture often: what nothing happened in costs nothing then, however large it is. What no event tells
-    /// of is seen late, at worst after 63 captures: writes through a shared mapping, say (`docs/WORKSPACE.md` has all of it). Where the file system
-    /// or the kernel does not lend itself to it, each look is a whole one: see
+    /// Lets the kernel tell in which folders something happened, so that a look goes only there.
+    /// For handles that capture often: what nothing happened in costs nothing then, however large
+    /// it is. What no event tells of is seen late, at worst after 63 captures: writes through a
+    /// shared mapping, say (`docs/WORKSPACE.md` has all of it). Where the file system or the kernel
+    /// does not lend itself to it, each look is a whole one: see
     /// [`CaptureReport::whole`](crate::CaptureReport::whole). Default: no.
     #[must_use]
     pub fn watch(mut self, watch: bool) -> Self {

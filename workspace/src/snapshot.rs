@@ -11,10 +11,10 @@ use milepost_codec::{
     Capture, ChunkId, Entry, EntryKind, Item, PathBytes, Skip, TreePath, printable,
 };
 
+use crate::checkout::{fill, processors};
 use crate::chunks::Chunks;
 use crate::diff::{self, FileChanges};
 use crate::error;
-use crate::fill::{fill, processors};
 use crate::fs::at_root;
 use crate::tree::{self, Budget, FileReader};
 
@@ -52,7 +52,8 @@ pub struct SnapshotEntry {
 
 /// A stored capture. Its files are read without a folder being touched. Cheap to clone.
 ///
-/// What is read is checked against its hash, and nothing that the store says leads outside of a folder.
+/// What is read is checked against its hash, and nothing that the store says leads outside of a
+/// folder.
 ///
 /// ```
 /// use milepost::{Engine, Options};
@@ -87,7 +88,8 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// `NotFound`: there is none before it. `Corrupt`: it, or events before the point, cannot be read.
+    /// `NotFound`: there is none before it. `Corrupt`: it, or events before the point, cannot be
+    /// read.
     pub fn at(engine: &Engine, point: &Point) -> Result<Self> {
         match engine.run_state(point)?.workspace {
             Some(root) => Self::of(engine, root),
@@ -136,8 +138,8 @@ impl Snapshot {
         self.capture.tree
     }
 
-    /// All paths in it, in their order: a folder before what is in it. They are read as they are asked
-    /// for; after an error there are no more.
+    /// All paths in it, in their order: a folder before what is in it. They are read as they are
+    /// asked for; after an error there are no more.
     pub fn entries(&self) -> Entries {
         Entries {
             chunks: Arc::clone(&self.chunks),
@@ -171,8 +173,8 @@ impl Snapshot {
     /// # Errors
     ///
     /// `NotFound`: nothing is there. `Invalid`: it is a folder or a symlink. `Corrupt` as with
-    /// [`Snapshot::entry`]. Reading gives an error that wraps one of these where a chunk cannot be read,
-    /// or the whole is not what its entry promises.
+    /// [`Snapshot::entry`]. Reading gives an error that wraps one of these where a chunk cannot be
+    /// read, or the whole is not what its entry promises.
     pub fn read(&self, path: &TreePath) -> Result<Content> {
         let found = self.entry(path)?;
         let entry =
@@ -204,7 +206,8 @@ impl Snapshot {
     /// # Errors
     ///
     /// `Invalid`: the folder is not empty. `Unavailable`: it cannot be written to. `NotFound` and
-    /// `Corrupt` where the capture cannot be read, with the path; what was written until then stays.
+    /// `Corrupt` where the capture cannot be read, with the path; what was written until then
+    /// stays.
     pub fn restore_into(&self, empty: impl AsRef<Path>) -> Result<()> {
         let folder = empty.as_ref();
         match std::fs::create_dir(folder) {

@@ -146,9 +146,9 @@ impl StatusFeed {
         Self { states: Arc::clone(states), seen, last: states.status() }
     }
 
-    /// Waits until the state changes or progress was made, at most for `patience`: the newest status,
-    /// or nothing in that time. Progress is told at most ten times a second. States that came and went
-    /// since the last call are not told.
+    /// Waits until the state changes or progress was made, at most for `patience`: the newest
+    /// status, or nothing in that time. Progress is told at most ten times a second. States that
+    /// came and went since the last call are not told.
     pub fn next_within(&mut self, patience: Duration) -> Option<WorkspaceStatus> {
         let mut left = patience;
         loop {

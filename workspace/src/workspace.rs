@@ -7,9 +7,9 @@ use milepost::{Engine, Error, Mark, Result, Task, WorkspaceChange, WorkspaceStat
 use parking_lot::Mutex;
 
 use crate::capture::{self, CaptureReport};
-use crate::look::Kept;
 use crate::options::WorkspaceOptions;
-use crate::refuse;
+use crate::root_checks;
+use crate::scan::Kept;
 use crate::status::{States, StatusFeed, WorkspaceStatus};
 
 /// A folder of files that a task works on. Cheap to clone, `Send` and `Sync`.
@@ -55,11 +55,11 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// `NotFound`: there is nothing of this name. `Invalid`: it is no folder, it is the user's home, `/` or
-    /// a folder above the home and [`WorkspaceOptions::anyway`] does not insist, or it is inside a `.git`
-    /// or a bare repository. `Unavailable`: it cannot be opened.
+    /// `NotFound`: there is nothing of this name. `Invalid`: it is no folder, it is the user's
+    /// home, `/` or a folder above the home and [`WorkspaceOptions::anyway`] does not insist, or it
+    /// is inside a `.git` or a bare repository. `Unavailable`: it cannot be opened.
     pub fn open(folder: impl AsRef<Path>, options: WorkspaceOptions) -> Result<Self> {
-        let (folder, _) = refuse::check(folder.as_ref(), options.anyway)?;
+        let (folder, _) = root_checks::check(folder.as_ref(), options.anyway)?;
         let inner = Inner {
             folder,
             options,
@@ -84,8 +84,8 @@ impl Workspace {
         self.inner.options.watch.then_some(&self.inner.kept)
     }
 
-    /// How many folders are watched for the next capture, with [`WorkspaceOptions::watch`]; nothing where none is: before the
-    /// first capture, or where it is not possible.
+    /// How many folders are watched for the next capture, with [`WorkspaceOptions::watch`]; nothing
+    /// where none is: before the first capture, or where it is not possible.
     pub fn watching(&self) -> Option<usize> {
         self.kept()?.folders()
     }
@@ -94,19 +94,19 @@ impl Workspace {
         &self.inner.states
     }
 
-    /// Captures the folder: stores what it holds, and appends to the task that it did, with a checkpoint
-    /// in the same commit where one is asked for. Where the folder is as the lineage says already, there
-    /// is nothing to append but the checkpoint.
+    /// Captures the folder: stores what it holds, and appends to the task that it did, with a
+    /// checkpoint in the same commit where one is asked for. Where the folder is as the lineage
+    /// says already, there is nothing to append but the checkpoint.
     ///
-    /// Files are taken as they are at some moment while this runs, each for itself. What was left out is
-    /// listed in the capture: see [`Snapshot::skips`](crate::Snapshot::skips).
+    /// Files are taken as they are at some moment while this runs, each for itself. What was left
+    /// out is listed in the capture: see [`Snapshot::skips`](crate::Snapshot::skips).
     ///
     /// # Errors
     ///
-    /// `Unavailable`: somebody else has the folder locked, the folder or the store cannot be read or
-    /// written to, or the store is closed. `Invalid`: the folder is inside the store, or a hook refuses
-    /// the checkpoint. `Conflict`: the task goes on elsewhere since the handle was taken. `Poisoned`: an
-    /// earlier write to the store failed. Nothing is appended then.
+    /// `Unavailable`: somebody else has the folder locked, the folder or the store cannot be read
+    /// or written to, or the store is closed. `Invalid`: the folder is inside the store, or a hook
+    /// refuses the checkpoint. `Conflict`: the task goes on elsewhere since the handle was taken.
+    /// `Poisoned`: an earlier write to the store failed. Nothing is appended then.
     pub fn capture(
         &self,
         engine: &Engine,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use milepost::{
-    Append, Degraded, Engine, Hook, Options, Run, RunOptions, StoreKey, Supervisor, Task,
+    Append, Engine, FailoverEngine, FailoverOptions, Hook, Options, Run, RunOptions, StoreKey, Task,
 };
 
 use super::{folder, store};
@@ -41,9 +41,12 @@ pub fn guards(rounds: usize, count: u64) {
     let options = Options::default().snapshots(false);
     let (_bare, bare) = open("without snapshots", options);
     drop(open("supervised", Options::default()));
-    let supervisor =
-        Supervisor::open(dir.path().join("supervised"), Options::default(), Degraded::default())
-            .unwrap();
+    let supervisor = FailoverEngine::open(
+        dir.path().join("supervised"),
+        Options::default(),
+        FailoverOptions::default(),
+    )
+    .unwrap();
     assert!(supervisor.wait_healthy(Duration::from_secs(10)));
     let options = Options::default().hook(Arc::new(Quiet));
     let (_driven, driven) = open("driven", options);

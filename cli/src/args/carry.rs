@@ -23,12 +23,13 @@ pub struct Export {
 
 #[derive(Debug, ClapArgs)]
 pub struct Import {
-    /// A file that `export` made, or `-` for standard input; a folder: a project's with `persistence/checkpoint/` in it, that
-    /// `persistence` folder, the folder of the ckpt-*.json files, or one with sessions of Claude Code; or a file that `record` reads.
+    /// A file that `export` made, or `-` for standard input; a folder: a project's with
+    /// `persistence/checkpoint/` in it, that `persistence` folder, the folder of the ckpt-*.json
+    /// files, or one with sessions of Claude Code; or a file that `record` reads.
     #[arg(value_name = "FILE|FOLDER")]
     pub from: PathBuf,
-    /// Of an export with one task: import it as a copy under this name, with hashes of its own. Of a run of another program: the
-    /// task it becomes.
+    /// Of an export with one task: import it as a copy under this name, with hashes of its own. Of
+    /// a run of another program: the task it becomes.
     #[arg(long = "as", value_name = "NAME")]
     pub name: Option<String>,
     /// Whose the tasks are; an export says it itself. Default: the current user.

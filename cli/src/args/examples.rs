@@ -258,7 +258,8 @@ const EXAMPLES: &[(&str, &[Example])] = &[
 mod tests {
     use super::*;
 
-    /// The words of a line, as a shell would read it: quotes, and what is behind a pipe or before it.
+    /// The words of a line, as a shell would read it: quotes, and what is behind a pipe or before
+    /// it.
     fn words(line: &str) -> Vec<String> {
         let line = line.split_once("milepost ").map_or(line, |(_, own)| own);
         let line = line.split(" > ").next().unwrap();

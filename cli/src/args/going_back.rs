@@ -8,8 +8,8 @@ use clap::Args as ClapArgs;
 /// What is done with paths that stand in the way.
 #[derive(Debug, Clone, Default, ClapArgs)]
 pub struct Paths {
-    /// Take what the snapshot has at this path of the folder, and below it, whatever is there. May be
-    /// given more than once.
+    /// Take what the snapshot has at this path of the folder, and below it, whatever is there. May
+    /// be given more than once.
     #[arg(long, value_name = "PATH")]
     pub theirs: Vec<OsString>,
     /// Leave what is at this path of the folder, and below it. May be given more than once.
@@ -72,7 +72,8 @@ pub struct Rollback {
 
 #[derive(Debug, ClapArgs)]
 pub struct Restore {
-    /// The address of the point; see `milepost --help`. Without one a checkpoint is picked, as with `milepost checkpoint`.
+    /// The address of the point; see `milepost --help`. Without one a checkpoint is picked, as with
+    /// `milepost checkpoint`.
     pub address: Option<String>,
     /// Take back the files of this folder, and leave the state as it is.
     #[arg(long, value_name = "DIR")]
@@ -122,7 +123,8 @@ pub struct Undo {
 pub struct Recover {
     /// Only restores of this task.
     pub task: Option<String>,
-    /// The folder, where it was moved since, or where the task or the store is not your own. Default: the one that the restore was begun in.
+    /// The folder, where it was moved since, or where the task or the store is not your own.
+    /// Default: the one that the restore was begun in.
     #[arg(long, value_name = "DIR", requires = "task")]
     pub files: Option<PathBuf>,
     #[command(flatten)]

@@ -22,7 +22,8 @@ pub struct Log {
     /// All lineages of the task, drawn beside each other.
     #[arg(long, conflicts_with_all = ["reverse", "follow"])]
     pub graph: bool,
-    /// Go on printing events as they come, until Ctrl-C. What is there is printed from the 10th last on, unless -n says otherwise.
+    /// Go on printing events as they come, until Ctrl-C. What is there is printed from the 10th
+    /// last on, unless -n says otherwise.
     #[arg(short, long, conflicts_with = "reverse")]
     pub follow: bool,
     #[command(flatten)]
@@ -44,7 +45,8 @@ pub struct Filter {
     /// Only events that have this text, in whatever case.
     #[arg(long, value_name = "TEXT")]
     pub grep: Option<String>,
-    /// Only events from then on: a time, as 2026-01-18T10:30:00Z or 2026-01-18, or how long ago, as 2h.
+    /// Only events from then on: a time, as 2026-01-18T10:30:00Z or 2026-01-18, or how long ago, as
+    /// 2h.
     #[arg(long, value_name = "TIME", value_parser = moment)]
     pub since: Option<u64>,
     /// Only events until then.

@@ -59,8 +59,8 @@ pub struct Args {
     /// The store. Default: MILEPOST_STORE, or the nearest `.milepost` folder upwards.
     #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "DIR")]
     pub store: Option<PathBuf>,
-    /// Ask a service instead of opening a store here: `http://127.0.0.1:7733`. Default: MILEPOST_SERVER. Its token is read from
-    /// MILEPOST_TOKEN.
+    /// Ask a service instead of opening a store here: `http://127.0.0.1:7733`. Default:
+    /// MILEPOST_SERVER. Its token is read from MILEPOST_TOKEN.
     #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "URL", conflicts_with = "store")]
     pub server: Option<String>,
     /// Print JSON: one document, or for `log` one object a line.
@@ -72,18 +72,19 @@ pub struct Args {
     /// Print times as the clocks here show them, not in UTC. TZ names another place.
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub local: bool,
-    /// Print all at once, also where it is longer than the screen. Otherwise MILEPOST_PAGER or PAGER shows it, or `less`.
+    /// Print all at once, also where it is longer than the screen. Otherwise MILEPOST_PAGER or
+    /// PAGER shows it, or `less`.
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub no_pager: bool,
     /// Open the store even if it belongs to another user.
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub trust: bool,
-    /// The key of a keyed store: a file with 64 hexadecimal digits. Default: MILEPOST_KEY_FILE, or the
-    /// digits themselves in MILEPOST_KEY.
+    /// The key of a keyed store: a file with 64 hexadecimal digits. Default: MILEPOST_KEY_FILE, or
+    /// the digits themselves in MILEPOST_KEY.
     #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
-    /// Keep an anchor up to date in this file, on another disk if it can be; a store that is behind it
-    /// is not opened.
+    /// Keep an anchor up to date in this file, on another disk if it can be; a store that is behind
+    /// it is not opened.
     #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "FILE")]
     pub anchor_to: Option<PathBuf>,
     #[command(subcommand)]
@@ -106,9 +107,11 @@ pub enum Command {
     /// The child process of `demo`.
     #[command(hide = true)]
     DemoWorker(DemoWorker),
-    /// Record runs of other programs: JSON Lines, Claude Code, OpenAI's messages, LangGraph, SWE-agent, tau-bench.
+    /// Record runs of other programs: JSON Lines, Claude Code, OpenAI's messages, LangGraph,
+    /// SWE-agent, tau-bench.
     Record(Record),
-    /// Import what `export` made, a folder of JSON checkpoint files, or what `record` reads: it looks at what it is given.
+    /// Import what `export` made, a folder of JSON checkpoint files, or what `record` reads: it
+    /// looks at what it is given.
     Import(Import),
     /// Export a task, or all of them, as one file that another store imports.
     Export(Export),
@@ -148,8 +151,8 @@ pub enum Command {
     Diff(Diff),
     /// Capture a folder of files for a task.
     Capture(Capture),
-    /// Run a command, and record what it printed, how it ended and what it did to the folder, with a
-    /// checkpoint before and after.
+    /// Run a command, and record what it printed, how it ended and what it did to the folder, with
+    /// a checkpoint before and after.
     Run(Run),
     /// List the files that were captured last before a point.
     Files(Files),
@@ -165,7 +168,8 @@ pub enum Command {
     Anchor,
     /// Make a new key for keyed stores in a file.
     Key(Key),
-    /// Trust a store that came from elsewhere: its folders, tokens and the commands in its hooks.json.
+    /// Trust a store that came from elsewhere: its folders, tokens and the commands in its
+    /// hooks.json.
     Trust(Trust),
     /// Pause the run of a task, at its next safe point.
     Pause(Control),
@@ -200,7 +204,8 @@ pub enum Command {
     Config(ConfigCommand),
     /// Make, list and revoke the tokens that `serve` lets in.
     Token(Token),
-    /// Print what a shell reads to complete commands, tasks and checkpoints: `source <(milepost completions bash)`.
+    /// Print what a shell reads to complete commands, tasks and checkpoints:
+    /// `source <(milepost completions bash)`.
     Completions(Completions),
     /// Write pages for `man`.
     Man(Man),
@@ -256,8 +261,8 @@ pub struct Record {
     /// The files, `-` for standard input.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// The task to record into. Default: the file's name without its ending, of a session its id. Where
-    /// a file has several it is what the tasks' names begin with.
+    /// The task to record into. Default: the file's name without its ending, of a session its id.
+    /// Where a file has several it is what the tasks' names begin with.
     #[arg(long, value_name = "ID")]
     pub task: Option<String>,
     /// Whose the task is. Default: the current user.

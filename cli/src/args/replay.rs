@@ -25,7 +25,8 @@ pub struct Replay {
     /// From this offset on.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub from: u64,
-    /// Replay nothing: fold the task's events from the beginning, and from each snapshot, and compare the states.
+    /// Replay nothing: fold the task's events from the beginning, and from each snapshot, and
+    /// compare the states.
     #[arg(long, conflicts_with_all = ["speed", "longest", "from", "command"])]
     pub check: bool,
     /// The command and its arguments.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Args as ClapArgs};
 
-use crate::source::RetentionAsked;
+use crate::backend::RetentionAsked;
 
 use super::span;
 
@@ -25,11 +25,12 @@ pub struct Cleanup {
     /// Keep what it takes to undo the last N restores. Default: 3.
     #[arg(long, value_name = "N")]
     pub undo: Option<u32>,
-    /// Remove marks only. Without this the events before the oldest checkpoint that is kept go, too; its
-    /// state stays.
+    /// Remove marks only. Without this the events before the oldest checkpoint that is kept go,
+    /// too; its state stays.
     #[arg(long)]
     pub marks_only: bool,
-    /// Drop lineages, too, that no checkpoint that is kept and no undo needs. Without this they stay.
+    /// Drop lineages, too, that no checkpoint that is kept and no undo needs. Without this they
+    /// stay.
     #[arg(long, conflicts_with = "marks_only")]
     pub drop_lineages: bool,
     /// Change nothing: say what would go.

@@ -9,8 +9,8 @@ use super::span;
 
 #[derive(Debug, ClapArgs)]
 pub struct Serve {
-    /// A file of settings, in TOML. Without, the one that MILEPOST_CONFIG names. `milepost config check` shows
-    /// what holds.
+    /// A file of settings, in TOML. Without, the one that MILEPOST_CONFIG names.
+    /// `milepost config check` shows what holds.
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     #[command(flatten)]
@@ -20,11 +20,12 @@ pub struct Serve {
 /// Flags that stand over settings of a file and of the environment.
 #[derive(Debug, ClapArgs)]
 pub struct ServeFlags {
-    /// Where to listen: an address and a port, where port 0 takes a free one, or `unix:PATH` for a socket.
-    /// Elsewhere than on this machine only with tokens. Default: 127.0.0.1:7733.
+    /// Where to listen: an address and a port, where port 0 takes a free one, or `unix:PATH` for a
+    /// socket. Elsewhere than on this machine only with tokens. Default: 127.0.0.1:7733.
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<String>,
-    /// How many checkpoints of each task a cleanup of `/api/v0` keeps that does not say it. Default: 10.
+    /// How many checkpoints of each task a cleanup of `/api/v0` keeps that does not say it.
+    /// Default: 10.
     #[arg(long, value_name = "N")]
     pub keep_count: Option<String>,
     /// How the log on standard error looks: `human` (the default), `json` or `none`.

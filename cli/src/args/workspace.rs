@@ -28,14 +28,15 @@ pub struct Look {
     /// Leave out files over this size, in bytes. Default: 67108864 (64 MiB).
     #[arg(long, value_name = "BYTES")]
     pub max_file: Option<u64>,
-    /// Leave out files from the first on that does not fit into this size of all. Default: 8589934592
-    /// (8 GiB).
+    /// Leave out files from the first on that does not fit into this size of all. Default:
+    /// 8589934592 (8 GiB).
     #[arg(long, value_name = "BYTES")]
     pub max_total: Option<u64>,
     /// Capture the home folder, `/`, or a folder above the home all the same.
     #[arg(long)]
     pub anyway: bool,
-    /// Let go of files that were captured once and that a rule ignores now. They stay in the folder.
+    /// Let go of files that were captured once and that a rule ignores now. They stay in the
+    /// folder.
     #[arg(long)]
     pub forget_ignored: bool,
 }

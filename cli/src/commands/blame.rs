@@ -5,14 +5,14 @@ use serde_json::Value;
 
 use super::words;
 use crate::args;
+use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::{Look, Out, excerpt, printable, time_short};
-use crate::source::Source;
 
 /// How many characters of a value people are shown.
 const EXCERPT: usize = 80;
 
-pub fn run(source: &dyn Source, args: &args::Blame, out: &mut Out) -> Result<()> {
+pub fn run(source: &dyn Backend, args: &args::Blame, out: &mut Out) -> Result<()> {
     let point = source.point(&args.address)?;
     let blamed = source.blame(&point, &args.pointer, args.history);
     let blamed = blamed.map_err(|failure| {

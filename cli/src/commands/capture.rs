@@ -11,7 +11,7 @@ use milepost::{Detail, Engine, Error, ErrorKind, Mark};
 use milepost_workspace::{CaptureReport, Choices, PathBytes, Workspace, WorkspaceOptions};
 use serde_json::json;
 
-use super::{interrupted, task, words};
+use super::{recovery, task, words};
 use crate::args;
 use crate::error::{Failure, Result};
 use crate::output::{Out, big, count, counter, grouped, printable, size};
@@ -25,7 +25,7 @@ const STEP: Duration = Duration::from_millis(100);
 pub fn run(engine: &Engine, args: &args::Capture, out: &mut Out) -> Result<()> {
     let task = task(engine, &args.task)?;
     let workspace = open(&args.folder, args.look.options())?;
-    interrupted::recover(engine, &task, Some((&workspace, &Choices::default())))?;
+    recovery::recover(engine, &task, Some((&workspace, &Choices::default())))?;
     let mark = args.label.as_deref().map(|label| Mark::new().label(label));
     let captured = with_bar(&workspace, !out.json, || workspace.capture(engine, &task, mark));
     let report = captured.map_err(|error| failed(error, args.label.is_some()))?;

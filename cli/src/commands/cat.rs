@@ -3,17 +3,17 @@
 use milepost::ErrorKind;
 use serde_json::json;
 
-use super::captured;
+use super::captured_files;
 use crate::args;
+use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::{Out, big, printable};
-use crate::source::Source;
 
-pub fn run(source: &dyn Source, args: &args::Cat, out: &mut Out) -> Result<()> {
+pub fn run(source: &dyn Backend, args: &args::Cat, out: &mut Out) -> Result<()> {
     let point = source.point(&args.address)?;
-    let path = captured::tree_path(&args.path)?;
+    let path = captured_files::tree_path(&args.path)?;
     let Some(file) = source.file(&point, &path)? else {
-        return Err(captured::nothing_at(&path, &args.address));
+        return Err(captured_files::nothing_at(&path, &args.address));
     };
     let mut bytes = Vec::new();
     let read = match out.json {
@@ -36,7 +36,7 @@ pub fn run(source: &dyn Source, args: &args::Cat, out: &mut Out) -> Result<()> {
             "path": path,
             "mode": file.mode,
             "size": big(bytes.len() as u64),
-            "content": captured::content(&bytes),
+            "content": captured_files::content(&bytes),
         }))?),
         false => Ok(()),
     }

@@ -6,12 +6,12 @@ use milepost_forms::CheckpointForm;
 
 use super::{checkpoints, restore, rollback};
 use crate::args;
+use crate::backend::{Backend, CheckpointsAsked};
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{Look, Out, printable};
 use crate::picker::{self, End};
-use crate::source::{CheckpointsAsked, Source};
 
-pub fn run(source: &dyn Source, args: &args::Checkpoint, out: &mut Out) -> Result<()> {
+pub fn run(source: &dyn Backend, args: &args::Checkpoint, out: &mut Out) -> Result<()> {
     let task = args.task.as_deref().map(|id| source.task(id)).transpose()?;
     let task = task.map(|task| task.id);
     if !picker::is_possible(out) {
@@ -32,7 +32,7 @@ pub fn run(source: &dyn Source, args: &args::Checkpoint, out: &mut Out) -> Resul
 }
 
 /// `restore` without an address. What it was told of files is of no use without one.
-pub fn instead_of_restore(source: &dyn Source, args: &args::Restore, out: &mut Out) -> Result<()> {
+pub fn instead_of_restore(source: &dyn Backend, args: &args::Restore, out: &mut Out) -> Result<()> {
     if args.files.is_some() || args.how.is_given() {
         let message =
             "an address is needed with --files, --dry-run, --theirs, --keep-mine and --moved";
@@ -46,7 +46,7 @@ pub fn instead_of_restore(source: &dyn Source, args: &args::Restore, out: &mut O
 
 /// The very commands that take an address.
 fn go_back(
-    source: &dyn Source,
+    source: &dyn Backend,
     back: args::GoingBack,
     with_files: bool,
     out: &mut Out,
@@ -62,7 +62,7 @@ fn none(out: &mut Out) -> Result<()> {
 }
 
 /// All of them by task, for whoever reads no screen.
-fn list(source: &dyn Source, task: Option<String>, out: &mut Out) -> Result<()> {
+fn list(source: &dyn Backend, task: Option<String>, out: &mut Out) -> Result<()> {
     let asked = CheckpointsAsked { task, ..CheckpointsAsked::default() };
     let all = checkpoints::every(source, asked)?.items;
     if out.json {

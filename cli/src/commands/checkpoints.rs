@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::words;
 use crate::args;
+use crate::backend::{Backend, CheckpointsAsked};
 use crate::error::{Failure, Result};
 use crate::output::{Out, excerpt, hint, printable, time_short};
-use crate::source::{CheckpointsAsked, Source};
 
 /// How many are asked for at once where no limit is given.
 const PAGE: usize = 1000;
@@ -18,7 +18,7 @@ pub const TITLES: [&str; 7] =
 /// How many digits of an id people are shown; addresses take 8 or more.
 const DIGITS: usize = 12;
 
-pub fn run(source: &dyn Source, args: &args::Checkpoints, out: &mut Out) -> Result<()> {
+pub fn run(source: &dyn Backend, args: &args::Checkpoints, out: &mut Out) -> Result<()> {
     let task = args.task.as_deref().map(|id| source.task(id)).transpose()?;
     let filter = args.filter.iter().map(|text| condition(text)).collect::<Result<Vec<_>>>()?;
     let asked = CheckpointsAsked {
@@ -47,7 +47,7 @@ pub fn run(source: &dyn Source, args: &args::Checkpoints, out: &mut Out) -> Resu
 }
 
 /// All pages of a list.
-pub fn every(source: &dyn Source, mut asked: CheckpointsAsked) -> Result<Listed<CheckpointForm>> {
+pub fn every(source: &dyn Backend, mut asked: CheckpointsAsked) -> Result<Listed<CheckpointForm>> {
     asked.limit = PAGE;
     let mut items = Vec::new();
     loop {

@@ -9,14 +9,14 @@ use serde_json::json;
 use super::confirm::confirm;
 use super::words;
 use crate::args::Cleanup;
+use crate::backend::{Backend, RetentionAsked};
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{Look, Out, bar, count, printable, size};
-use crate::source::{RetentionAsked, Source};
 
 /// A bar is shown from so many tasks on.
 const LONG: u64 = 100;
 
-pub fn run(source: &dyn Source, args: &Cleanup, out: &mut Out) -> Result<()> {
+pub fn run(source: &dyn Backend, args: &Cleanup, out: &mut Out) -> Result<()> {
     let task = args.task.as_deref().map(|id| source.task(id)).transpose()?;
     let asked = args.asked(task.map(|task| task.id));
     if args.keep.is_none() && args.younger_than.is_none() {
@@ -75,7 +75,7 @@ fn examples(asked: &RetentionAsked) -> Vec<(&'static str, RetentionAsked)> {
 }
 
 /// Shows the effect of some policies, where the command line names none. Nothing is changed.
-fn policies(source: &dyn Source, asked: &RetentionAsked, out: &mut Out) -> Result<()> {
+fn policies(source: &dyn Backend, asked: &RetentionAsked, out: &mut Out) -> Result<()> {
     let plans = examples(asked).into_iter().map(|(flags, asked)| {
         let plan = source.clean_up(&asked, true, &mut |_, _| {})?;
         Ok((flags, plan))

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use crate::args::Compact;
 use crate::error::{Failure, Result};
 use crate::output::{Out, bar, big, printable, size};
-use crate::store::Choice;
+use crate::store_locator::StoreArgs;
 
-pub fn run(store: &Choice, engine: &Engine, args: &Compact, out: &mut Out) -> Result<()> {
+pub fn run(store: &StoreArgs, engine: &Engine, args: &Compact, out: &mut Out) -> Result<()> {
     let plan = engine.plan_compaction()?;
     let free = free_bytes(&store.folder()?);
     if !out.json {

@@ -5,14 +5,14 @@ use serde_json::json;
 
 use super::confirm::confirm;
 use crate::args::Delete;
+use crate::backend::Backend;
 use crate::error::{Failure, Result};
 use crate::output::{Out, bar, big, count, printable, size};
-use crate::source::Source;
 
 /// A bar is shown from so many tasks on.
 const LONG: u64 = 100;
 
-pub fn run(source: &dyn Source, args: &Delete, out: &mut Out) -> Result<()> {
+pub fn run(source: &dyn Backend, args: &Delete, out: &mut Out) -> Result<()> {
     let (tasks, total, what) = match (&args.task, &args.user) {
         (Some(id), _) => of_task(source, id)?,
         (None, Some(user)) => of_user(source, user)?,
@@ -65,7 +65,7 @@ pub fn run(source: &dyn Source, args: &Delete, out: &mut Out) -> Result<()> {
 
 type Named = (Vec<TaskStatsForm>, CountsForm, String);
 
-fn of_task(source: &dyn Source, id: &str) -> Result<Named> {
+fn of_task(source: &dyn Backend, id: &str) -> Result<Named> {
     let task = source.task(id)?;
     let mut tasks = source.stats_of(&task.user)?.tasks;
     tasks.retain(|stats| stats.id == task.id);
@@ -75,7 +75,7 @@ fn of_task(source: &dyn Source, id: &str) -> Result<Named> {
     Ok((tasks, total, format!("task `{}`", task.id)))
 }
 
-fn of_user(source: &dyn Source, user: &str) -> Result<Named> {
+fn of_user(source: &dyn Backend, user: &str) -> Result<Named> {
     let UserForm { tasks, total, .. } = source.stats_of(user)?;
     if tasks.is_empty() {
         return Err(Failure::new(format!("user `{user}` has no tasks"))

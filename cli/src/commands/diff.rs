@@ -5,14 +5,14 @@ use milepost_forms::ChangeForm;
 use serde_json::Value;
 
 use crate::args;
+use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::{Look, Out, excerpt, hint, printable};
-use crate::source::Source;
 
 /// How many characters of a value people are shown.
 const EXCERPT: usize = 80;
 
-pub fn run(source: &dyn Source, args: &args::Diff, out: &mut Out) -> Result<()> {
+pub fn run(source: &dyn Backend, args: &args::Diff, out: &mut Out) -> Result<()> {
     let (before, after) = (source.point(&args.before)?, source.point(&args.after)?);
     if out.json {
         return Ok(out.json(&source.patch(&before, &after)?)?);

@@ -6,11 +6,11 @@ use milepost_forms::ErasedForm;
 use super::confirm::confirm;
 use super::{show, words};
 use crate::args::Erase;
+use crate::backend::Backend;
 use crate::error::{Failure, Result};
 use crate::output::{Out, printable, time_short};
-use crate::source::Source;
 
-pub fn run(source: &dyn Source, args: &Erase, out: &mut Out) -> Result<()> {
+pub fn run(source: &dyn Backend, args: &Erase, out: &mut Out) -> Result<()> {
     let point = source.point(&args.address)?;
     let event = show::event(source, &point)?.event;
     let place = words::address(&point.task, point.lineage, event.offset.0);

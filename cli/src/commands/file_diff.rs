@@ -4,8 +4,8 @@ use milepost::Engine;
 use milepost_workspace::{EntryKind, FileChange, FileChanges, Item, Snapshot, TreePath};
 use serde_json::{Value, json};
 
-use super::captured;
-use super::hunks::{self, Compared};
+use super::captured_files;
+use super::text_diff::{self, Compared};
 use crate::args;
 use crate::error::Result;
 use crate::output::{Look, Out, count, size};
@@ -38,8 +38,8 @@ impl Change {
         let mut form = json!({
             "change": self.name,
             "path": self.path(),
-            "before": self.from.as_ref().map(|side| captured::side(&side.item)),
-            "after": self.to.as_ref().map(|side| captured::side(&side.item)),
+            "before": self.from.as_ref().map(|side| captured_files::side(&side.item)),
+            "after": self.to.as_ref().map(|side| captured_files::side(&side.item)),
         });
         if let (true, Some(fields)) = (self.renamed(), form.as_object_mut()) {
             let from = self.from.as_ref().map(|side| &side.path);
@@ -67,13 +67,13 @@ impl Change {
 }
 
 pub fn run(engine: &Engine, args: &args::Diff, out: &mut Out) -> Result<()> {
-    let paths = args.paths.iter().map(|path| captured::tree_path(path));
+    let paths = args.paths.iter().map(|path| captured_files::tree_path(path));
     let paths = paths.collect::<Result<Vec<_>>>()?;
-    let before = captured::snapshot(engine, &args.before)?;
-    let after = captured::snapshot(engine, &args.after)?;
+    let before = captured_files::snapshot(engine, &args.before)?;
+    let after = captured_files::snapshot(engine, &args.after)?;
     for path in &paths {
         if before.entry(path)?.is_none() && after.entry(path)?.is_none() {
-            return Err(captured::in_neither(path, &args.before, &args.after));
+            return Err(captured_files::in_neither(path, &args.before, &args.after));
         }
     }
     let mut changes = list(before.diff(&after)?);
@@ -136,11 +136,14 @@ fn print(sides: [&Snapshot; 2], change: &Change, out: &mut Out) -> Result<()> {
         return Ok(());
     };
     if old.item.kind.is_directory() {
-        let (mode, path) = (captured::mode(&new.item), &new.path);
+        let (mode, path) = (captured_files::mode(&new.item), &new.path);
         return Ok(out.line(match (from, to) {
             (None, _) => format!("new folder {path} mode {mode}"),
             (_, None) => format!("deleted folder {path} mode {mode}"),
-            _ => format!("folder {path} old mode {} new mode {mode}", captured::mode(&old.item)),
+            _ => format!(
+                "folder {path} old mode {} new mode {mode}",
+                captured_files::mode(&old.item)
+            ),
         })?);
     }
     let mut head = vec![format!("diff --git a/{} b/{}", old.path, new.path)];
@@ -205,7 +208,11 @@ fn stat(sides: [&Snapshot; 2], changes: impl Iterator<Item = Change>, out: &mut 
         let lens = || format!("{} -> {}", len(from), len(to));
         let what = match compare(sides, &change)? {
             Compared::Same if old.item.mode != new.item.mode => {
-                format!("mode {} -> {}", captured::mode(&old.item), captured::mode(&new.item))
+                format!(
+                    "mode {} -> {}",
+                    captured_files::mode(&old.item),
+                    captured_files::mode(&new.item)
+                )
             }
             Compared::Same => "+0 -0".to_owned(),
             Compared::Binary => format!("binary, {}", lens()),
@@ -227,7 +234,7 @@ fn compare(sides: [&Snapshot; 2], change: &Change) -> Result<Compared> {
     let [before, after] = sides;
     let side =
         |side: &Option<Side>| side.as_ref().map(|side| (side.path.clone(), side.item.clone()));
-    hunks::compare((before, side(&change.from)), (after, side(&change.to)))
+    text_diff::compare((before, side(&change.from)), (after, side(&change.to)))
 }
 
 fn kind(item: &Item) -> u8 {

@@ -5,19 +5,19 @@ use milepost_workspace::{Snapshot, TreePath};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{captured, needed};
+use super::{captured_files, needed};
 use crate::args;
+use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::{Out, big};
-use crate::source::Source;
 
-pub fn run(source: &dyn Source, args: &args::Files, out: &mut Out) -> Result<()> {
+pub fn run(source: &dyn Backend, args: &args::Files, out: &mut Out) -> Result<()> {
     let within = match &args.path {
-        Some(path) => Some(captured::tree_path(path)?),
+        Some(path) => Some(captured_files::tree_path(path)?),
         None => None,
     };
     if args.skips {
-        let snapshot = captured::snapshot(needed(source, "`files --skips`")?, &args.address)?;
+        let snapshot = captured_files::snapshot(needed(source, "`files --skips`")?, &args.address)?;
         return skips(&snapshot, within.as_ref(), out);
     }
     let point = source.point(&args.address)?;
@@ -32,13 +32,13 @@ pub fn run(source: &dyn Source, args: &args::Files, out: &mut Out) -> Result<()>
         }
     })?;
     match within {
-        Some(path) if !list.any => Err(captured::nothing_at(&path, &args.address)),
+        Some(path) if !list.any => Err(captured_files::nothing_at(&path, &args.address)),
         _ => list.end("the folder was empty", out),
     }
 }
 
 fn line(file: &FileForm) -> String {
-    let (mode, path) = (captured::mode_line(&file.kind, &file.mode), &file.path);
+    let (mode, path) = (captured_files::mode_line(&file.kind, &file.mode), &file.path);
     let size = file.size.map_or_else(|| "-".to_owned(), |size| size.to_string());
     match &file.target {
         Some(target) => format!("{mode} {size:>12} {path} -> {target}"),

@@ -6,11 +6,11 @@ use milepost::LineageId;
 use milepost_forms::LineageForm;
 
 use super::words;
+use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::{Look, Out, count, excerpt, printable, time_short};
-use crate::source::Source;
 
-pub fn run(source: &dyn Source, id: &str, out: &mut Out) -> Result<()> {
+pub fn run(source: &dyn Backend, id: &str, out: &mut Out) -> Result<()> {
     let task = source.task(id)?;
     let lineages = source.lineages(&task.id)?;
     if out.json {

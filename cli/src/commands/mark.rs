@@ -4,11 +4,11 @@ use milepost::Json;
 
 use super::words;
 use crate::args;
+use crate::backend::{Backend, MarkAsked};
 use crate::error::Result;
 use crate::output::{Out, printable};
-use crate::source::{MarkAsked, Source};
 
-pub fn run(source: &dyn Source, args: &args::Mark, out: &mut Out) -> Result<()> {
+pub fn run(source: &dyn Backend, args: &args::Mark, out: &mut Out) -> Result<()> {
     let point = source.point(&args.address)?;
     let metadata = args.metadata.as_deref().map(Json::new).transpose()?;
     let asked = MarkAsked { label: args.label.clone(), status: args.status.into(), metadata };

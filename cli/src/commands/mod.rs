@@ -5,7 +5,7 @@ mod anchor;
 mod bisect;
 mod blame;
 mod capture;
-pub mod captured;
+pub mod captured_files;
 mod cat;
 mod checkpoint;
 mod checkpoints;
@@ -19,9 +19,6 @@ mod doctor;
 mod erase;
 mod file_diff;
 mod files;
-mod folder;
-mod hunks;
-pub mod interrupted;
 mod key;
 mod lineages;
 mod log;
@@ -29,6 +26,7 @@ mod mark;
 mod own;
 mod pin;
 mod recover;
+pub mod recovery;
 mod repair;
 mod replay;
 mod restore;
@@ -42,19 +40,21 @@ pub mod state_text;
 mod stats;
 mod steer;
 mod tasks;
+mod text_diff;
 mod token;
 mod trust;
 mod undo;
 mod verify;
 pub mod words;
+mod workspace_args;
 
 use milepost::{Address, Engine, ErrorKind, MarkStatus, Point, RunControl, Task};
 
 use crate::args::{Args, Command, ConfigCommand, Status};
+use crate::backend::{Backend, Local};
 use crate::error::{Failure, Result};
 use crate::output::Out;
-use crate::source::{Here, Source};
-use crate::store::{Choice, Found, attach};
+use crate::store_locator::{Opened, StoreArgs, attach};
 use crate::{demo, export, import, picker, record};
 pub use lineages::{describe, tree};
 pub use words::encode;
@@ -64,7 +64,7 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
     if !args.no_pager && is_read(&args.command) {
         out.page()?;
     }
-    let store = Choice {
+    let store = StoreArgs {
         dir: args.store,
         server: args.server,
         trust: args.trust,
@@ -92,15 +92,19 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
 }
 
 /// On the store that is there, wherever it is opened.
-fn on_found(store: &Choice, command: Command, out: &mut Out) -> Result<()> {
+fn on_found(store: &StoreArgs, command: Command, out: &mut Out) -> Result<()> {
     let with_hooks = writes(&command) || picks(&command, out);
-    let engine = match store.find(with_hooks, only_reads(&command, out))? {
-        Found::Here(engine) => engine,
-        Found::There(there) if needs_engine(&command) => {
+    let only_reads = only_reads(&command, out);
+    let engine = match store.find(with_hooks, only_reads)? {
+        Opened::Local(engine) => engine,
+        Opened::Remote(there) if needs_engine(&command) => {
             let failure = Failure::new("this needs the store itself, and another program has it");
-            return Err(failure.hint(there.instead()));
+            match only_reads.then(|| store.read_only(&there)).flatten() {
+                Some(engine) => engine,
+                None => return Err(failure.hint(there.instead())),
+            }
         }
-        Found::There(there) => return on_source(&there, command, out),
+        Opened::Remote(there) => return on_source(&there, command, out),
     };
     let attached = match &command {
         Command::Bisect(_) | Command::Export(_) | Command::Verify(_) | Command::Compact(_) => {
@@ -166,6 +170,7 @@ fn only_reads(command: &Command, out: &Out) -> bool {
         Command::Files(_) | Command::Cat(_) | Command::Stats(_) | Command::Anchor => true,
         Command::Verify(_) | Command::Export(_) | Command::Replay(_) => true,
         Command::Checkpoint(_) => !picks(command, out),
+        Command::Bisect(args) => args.by_hand.is_none(),
         Command::Cleanup(args) => args.dry_run,
         Command::Undo(args) => args.how.dry_run,
         Command::Restore(args) => args.address.is_some() && args.how.dry_run,
@@ -183,7 +188,7 @@ fn picks(command: &Command, out: &Out) -> bool {
     }
 }
 
-fn on_store(store: &Choice, engine: &Engine, command: Command, out: &mut Out) -> Result<()> {
+fn on_store(store: &StoreArgs, engine: &Engine, command: Command, out: &mut Out) -> Result<()> {
     match command {
         Command::Export(args) => export::run(engine, &args, out),
         Command::Bisect(args) => bisect::run(store, engine, &args, out),
@@ -192,12 +197,12 @@ fn on_store(store: &Choice, engine: &Engine, command: Command, out: &mut Out) ->
         Command::Diff(args) if args.files => file_diff::run(engine, &args, out),
         Command::Capture(args) => capture::run(engine, &args, out),
         Command::Compact(args) => compact::run(store, engine, &args, out),
-        command => on_source(&Here(engine), command, out),
+        command => on_source(&Local(engine), command, out),
     }
 }
 
 /// What is done with a store wherever it is opened.
-fn on_source(source: &dyn Source, command: Command, out: &mut Out) -> Result<()> {
+fn on_source(source: &dyn Backend, command: Command, out: &mut Out) -> Result<()> {
     match command {
         Command::Tasks(args) => tasks::run(source, &args, out),
         Command::Lineages(args) => lineages::run(source, &args.task, out),
@@ -237,7 +242,7 @@ fn on_source(source: &dyn Source, command: Command, out: &mut Out) -> Result<()>
 }
 
 /// The engine, for what needs the store itself.
-fn needed<'a>(source: &'a dyn Source, what: &str) -> Result<&'a Engine> {
+fn needed<'a>(source: &'a dyn Backend, what: &str) -> Result<&'a Engine> {
     source.engine().ok_or_else(|| {
         Failure::new(format!("{what} needs the store itself, and another program has it open"))
             .hint("ask again when that program has ended")

@@ -6,14 +6,14 @@ use serde_json::json;
 
 use super::words;
 use crate::args;
+use crate::backend::Backend;
 use crate::error::{Failure, Result};
 use crate::output::{Out, excerpt, printable, time_short};
-use crate::source::Source;
 
 /// How many digits of an id people are shown; addresses take 8 or more.
 const DIGITS: usize = 12;
 
-pub fn pin(source: &dyn Source, args: &args::Pin, out: &mut Out) -> Result<()> {
+pub fn pin(source: &dyn Backend, args: &args::Pin, out: &mut Out) -> Result<()> {
     let (point, id) = checkpoint(source, &args.address)?;
     let pin = source.pin(&id, args.reason.as_deref())?;
     if out.json {
@@ -25,7 +25,7 @@ pub fn pin(source: &dyn Source, args: &args::Pin, out: &mut Out) -> Result<()> {
     Ok(out.line(hint)?)
 }
 
-pub fn unpin(source: &dyn Source, address: &str, out: &mut Out) -> Result<()> {
+pub fn unpin(source: &dyn Backend, address: &str, out: &mut Out) -> Result<()> {
     let (point, id) = checkpoint(source, address)?;
     let pins = source.pins(&point.task)?;
     let was_pinned = pins.iter().any(|pin| pin.checkpoint == id);
@@ -45,7 +45,7 @@ pub fn unpin(source: &dyn Source, address: &str, out: &mut Out) -> Result<()> {
     Ok(out.line(printable(&said))?)
 }
 
-pub fn list(source: &dyn Source, id: &str, out: &mut Out) -> Result<()> {
+pub fn list(source: &dyn Backend, id: &str, out: &mut Out) -> Result<()> {
     let pins = source.pins(&source.task(id)?.id)?;
     if out.json {
         return Ok(out.json(&pins)?);
@@ -58,7 +58,7 @@ pub fn list(source: &dyn Source, id: &str, out: &mut Out) -> Result<()> {
 }
 
 /// The checkpoint that an address names.
-fn checkpoint(source: &dyn Source, address: &str) -> Result<(PointForm, CheckpointId)> {
+fn checkpoint(source: &dyn Backend, address: &str) -> Result<(PointForm, CheckpointId)> {
     let point = source.point(address)?;
     match point.checkpoint {
         Some(id) => Ok((point, id)),

@@ -6,8 +6,8 @@ use milepost::{Engine, PendingRestore};
 use milepost_workspace::{Choices, PathBytes, Workspace, WorkspaceOptions};
 use serde_json::json;
 
-use super::interrupted::{self, begun_in};
-use super::{folder, own, task, words};
+use super::recovery::{self, begun_in};
+use super::{own, task, words, workspace_args};
 use crate::args;
 use crate::error::{Failure, Result};
 use crate::output::{Out, printable, time, time_short};
@@ -20,7 +20,7 @@ pub fn run(engine: &Engine, args: &args::Recover, out: &mut Out) -> Result<()> {
         Some(id) => Some(task(engine, id)?.id().to_owned()),
         None => None,
     };
-    let choices = folder::choices(&args.paths, false)?;
+    let choices = workspace_args::choices(&args.paths, false)?;
     let mut pending = engine.pending_restores()?;
     pending.retain(|pending| id.as_ref().is_none_or(|id| *id == pending.task));
     if let (true, Some(id), false) = (pending.is_empty(), &id, args.give_up) {
@@ -30,7 +30,7 @@ pub fn run(engine: &Engine, args: &args::Recover, out: &mut Out) -> Result<()> {
     let mut failed = None;
     for pending in &pending {
         let done = match args.give_up {
-            true => engine.give_up(pending, GIVEN_UP).map_err(Failure::from),
+            true => engine.abandon(pending, GIVEN_UP).map_err(Failure::from),
             false => take_back(engine, pending, args, &choices),
         };
         let outcome = match (&done, args.give_up) {
@@ -80,14 +80,14 @@ fn take_back(
     let options = WorkspaceOptions::default().anyway(is_own || args.anyway);
     let workspace = Workspace::open(folder, options)?;
     if !workspace.began(pending)? {
-        let shown = folder::shown(&workspace);
+        let shown = workspace_args::shown(&workspace);
         return Err(Failure::conflict(format!(
             "{shown} is another folder than the one that the restore was begun in"
         ))
         .hint(no_way_back(&name)));
     }
     let done = workspace.recover(engine, &pending.task, choices);
-    done.map(|_| ()).map_err(|error| interrupted::failed(error, &pending.task, asked))
+    done.map(|_| ()).map_err(|error| recovery::failed(error, &pending.task, asked))
 }
 
 /// Clears up behind a restore that had ended when its process died.
@@ -95,8 +95,8 @@ fn clear_up(engine: &Engine, id: &str, args: &args::Recover, choices: &Choices) 
     let asked = args.files.as_deref();
     let is_own = own::is_own(engine, id)?;
     let task = engine.task(id)?;
-    let capture = folder::captured_at(engine, &task.point(task.head()?.next)?)?;
-    let known = capture.map(|capture| folder::place(&capture.info().folder));
+    let capture = workspace_args::captured_at(engine, &task.point(task.head()?.next)?)?;
+    let known = capture.map(|capture| workspace_args::place(&capture.info().folder));
     let known = known.as_deref().filter(|_| is_own);
     let Some(folder) = asked.or(known).filter(|folder| folder.is_dir()) else {
         return Ok(());
@@ -104,7 +104,7 @@ fn clear_up(engine: &Engine, id: &str, args: &args::Recover, choices: &Choices) 
     let options = WorkspaceOptions::default().anyway(is_own || args.anyway);
     let workspace = Workspace::open(folder, options)?;
     let done = workspace.recover(engine, id, choices);
-    done.map(|_| ()).map_err(folder::failed)
+    done.map(|_| ()).map_err(workspace_args::failed)
 }
 
 fn no_way_back(name: &str) -> String {

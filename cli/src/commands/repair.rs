@@ -6,9 +6,9 @@ use serde_json::json;
 use crate::args::Repair;
 use crate::error::{CORRUPT, Failure, Result};
 use crate::output::{Look, Out, big, printable};
-use crate::store::Choice;
+use crate::store_locator::StoreArgs;
 
-pub fn run(store: &Choice, args: &Repair, out: &mut Out) -> Result<()> {
+pub fn run(store: &StoreArgs, args: &Repair, out: &mut Out) -> Result<()> {
     let (dir, options) = store.there()?;
     let report = milepost::repair(&dir, &options, args.dry_run)?;
     if out.json {

@@ -10,12 +10,12 @@ use milepost_forms::{EventForm, PointForm};
 use super::log::Entry;
 use super::needed;
 use crate::args::{Replay, Speed};
+use crate::backend::Backend;
 use crate::error::{CORRUPT, Failure, Result};
 use crate::output::{Look, Out, count, printable};
 use crate::secrets;
-use crate::source::Source;
 
-pub fn run(source: &dyn Source, args: &Replay, out: &mut Out) -> Result<()> {
+pub fn run(source: &dyn Backend, args: &Replay, out: &mut Out) -> Result<()> {
     let point = source.point(&args.address)?;
     if args.check {
         return check(source, &point, out);
@@ -84,7 +84,7 @@ fn hand_over(program: &OsString, rest: &[OsString], event: &EventForm) -> Result
 }
 
 /// Folds each lineage of a task from its beginning, and compares what snapshots say.
-fn check(source: &dyn Source, point: &PointForm, out: &mut Out) -> Result<()> {
+fn check(source: &dyn Backend, point: &PointForm, out: &mut Out) -> Result<()> {
     let engine = needed(source, "`replay --check`")?;
     let faults = engine.verify_states(Some(&point.task))?;
     for fault in &faults {

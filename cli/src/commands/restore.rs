@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 
 use super::{checkpoint, needed, rollback, words};
 use crate::args;
+use crate::backend::Backend;
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{Out, printable};
-use crate::source::Source;
 
-pub fn run(source: &dyn Source, args: &args::Restore, out: &mut Out) -> Result<()> {
+pub fn run(source: &dyn Backend, args: &args::Restore, out: &mut Out) -> Result<()> {
     let Some(address) = &args.address else {
         return checkpoint::instead_of_restore(source, args, out);
     };
@@ -28,7 +28,7 @@ pub fn run(source: &dyn Source, args: &args::Restore, out: &mut Out) -> Result<(
 }
 
 /// Back to a point, without a folder.
-pub fn to(source: &dyn Source, back: &args::GoingBack, out: &mut Out) -> Result<()> {
+pub fn to(source: &dyn Backend, back: &args::GoingBack, out: &mut Out) -> Result<()> {
     let point = source.point(&back.address)?;
     let restored = source.restore(&point, back.description.as_deref())?;
     let from = words::address(&point.task, point.lineage, point.offset.0);

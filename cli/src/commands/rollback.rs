@@ -4,7 +4,7 @@ use std::path::Path;
 
 use milepost::{Engine, Point, Scope};
 
-use super::{folder, interrupted, point, words};
+use super::{point, recovery, words, workspace_args};
 use crate::args;
 use crate::error::{Failure, Result};
 use crate::output::{Out, printable};
@@ -32,29 +32,31 @@ fn go_back(
 ) -> Result<()> {
     let to = point(engine, &asked.address)?;
     let task = engine.task(&to.task)?;
-    let capture = folder::captured_at(engine, &to)?.ok_or_else(|| no_files(&asked.address))?;
-    let workspace = folder::open((engine, &to.task), files, Some(&capture), asked.how.anyway)?;
-    let choices = folder::choices(&asked.how.paths, asked.how.moved)?;
+    let capture =
+        workspace_args::captured_at(engine, &to)?.ok_or_else(|| no_files(&asked.address))?;
+    let workspace =
+        workspace_args::open((engine, &to.task), files, Some(&capture), asked.how.anyway)?;
+    let choices = workspace_args::choices(&asked.how.paths, asked.how.moved)?;
     let choices = match asked.how.take_ignored {
         true => choices.take_ignored(),
         false => choices,
     };
     if asked.how.dry_run {
-        interrupted::none(engine, &task)?;
+        recovery::none(engine, &task)?;
         let plan = workspace.plan(engine, &to, &choices);
-        return folder::dry(&plan.map_err(folder::failed)?, out);
+        return workspace_args::dry(&plan.map_err(workspace_args::failed)?, out);
     }
-    interrupted::recover(engine, &task, Some((&workspace, &choices)))?;
-    interrupted::none(engine, &task)?;
+    recovery::recover(engine, &task, Some((&workspace, &choices)))?;
+    recovery::none(engine, &task)?;
     // What stands in the way is told in full before anything is recorded.
     let plan = workspace.plan(engine, &to, &choices);
-    folder::check(&plan.map_err(folder::failed)?, out)?;
+    workspace_args::check(&plan.map_err(workspace_args::failed)?, out)?;
     let description = asked.description.as_deref();
-    let went = workspace.go_back(engine, &to, scope, description, &choices);
-    let went = went.map_err(folder::failed)?;
+    let went = workspace.restore(engine, &to, scope, description, &choices);
+    let went = went.map_err(workspace_args::failed)?;
     let hint = format!("`milepost undo {}` takes this back", words::encode(&to.task));
-    let note = note(&to, scope, &folder::shown(&workspace));
-    folder::went(&went, &note, &hint, out)
+    let note = note(&to, scope, &workspace_args::shown(&workspace));
+    workspace_args::went(&went, &note, &hint, out)
 }
 
 fn note(to: &Point, scope: Scope, folder: &str) -> String {

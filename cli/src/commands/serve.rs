@@ -16,13 +16,13 @@ use crate::args::{LogFormat, Serve};
 use crate::config::{Config, Listen};
 use crate::error::{Failure, Result};
 use crate::output::{Out, note};
-use crate::store::Choice;
+use crate::store_locator::StoreArgs;
 
 /// A thread that waits for the disk ends when it had nothing to do for so long: each keeps some
 /// memory.
 const KEEP_ALIVE: Duration = Duration::from_secs(1);
 
-pub fn run(mut store: Choice, args: &Serve, out: &mut Out) -> Result<()> {
+pub fn run(mut store: StoreArgs, args: &Serve, out: &mut Out) -> Result<()> {
     allocator::start_again_with_settings();
     let config = Config::gather(&args.flags, args.config.as_deref())?;
     log_to_stderr(config.log_format()?, config.log_level()?);
@@ -137,7 +137,8 @@ fn serve(
         let answered = server.serve(listening, stop).await;
         answered.map_err(|e| cannot("answer", &e))
     });
-    // What is still at work with the engine is waited for by its closing; the second signal ends that too.
+    // What is still at work with the engine is waited for by its closing; the second signal ends
+    // that too.
     runtime.shutdown_background();
     served
 }
@@ -179,8 +180,9 @@ fn read_again(tls: Tls) -> Result<()> {
     Ok(())
 }
 
-/// Done with the first signal that asks for an end. The second ends the process: what was acknowledged is durable.
-/// SIGHUP, which comes when a terminal is closed, asks for one where it is not for the certificate.
+/// Done with the first signal that asks for an end. The second ends the process: what was
+/// acknowledged is durable. SIGHUP, which comes when a terminal is closed, asks for one where it is
+/// not for the certificate.
 fn stopped(has_tls: bool) -> Result<impl Future<Output = ()> + Send + 'static> {
     let taken = |kind| signal(kind).map_err(|e| cannot("take signals", &e));
     let (mut term, mut int, mut hup) = (

@@ -4,11 +4,11 @@ use milepost::ErrorKind;
 use milepost_forms::{EventAt, EventForm, PointForm};
 
 use super::words;
+use crate::backend::Backend;
 use crate::error::{Failure, Result};
 use crate::output::{Look, Out, printable, time};
-use crate::source::Source;
 
-pub fn run(source: &dyn Source, address: &str, out: &mut Out) -> Result<()> {
+pub fn run(source: &dyn Backend, address: &str, out: &mut Out) -> Result<()> {
     let point = source.point(address)?;
     let found = event(source, &point)?;
     match out.json {
@@ -60,7 +60,7 @@ pub fn print_event(
 }
 
 /// The event at a point, or where there is one.
-pub fn event(source: &dyn Source, point: &PointForm) -> Result<EventAt> {
+pub fn event(source: &dyn Backend, point: &PointForm) -> Result<EventAt> {
     source.event(point).map_err(|failure| {
         if failure.kind() != Some(ErrorKind::NotFound) {
             return failure;
@@ -73,7 +73,7 @@ pub fn event(source: &dyn Source, point: &PointForm) -> Result<EventAt> {
 }
 
 /// The next offset of a point's lineage.
-fn head(source: &dyn Source, point: &PointForm) -> Result<Option<u64>> {
+fn head(source: &dyn Backend, point: &PointForm) -> Result<Option<u64>> {
     let lineages = source.lineages(&point.task)?;
     let mut lineages = lineages.iter();
     let lineage = lineages.find(|lineage| lineage.id == point.lineage);

@@ -3,14 +3,14 @@
 use milepost::MessageRange;
 
 use crate::args;
+use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::Out;
-use crate::source::Source;
 
 /// How many messages people are shown.
 const LAST: u64 = 3;
 
-pub fn run(source: &dyn Source, args: &args::State, out: &mut Out) -> Result<()> {
+pub fn run(source: &dyn Backend, args: &args::State, out: &mut Out) -> Result<()> {
     let point = source.point(&args.address)?;
     match args.messages {
         None | Some(MessageRange::All) if out.json => source.print_state(&point, out),

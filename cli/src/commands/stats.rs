@@ -3,11 +3,11 @@
 use milepost_forms::{TaskStatsForm, UserForm};
 use serde_json::json;
 
+use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::{Out, count, printable, size};
-use crate::source::Source;
 
-pub fn run(source: &dyn Source, out: &mut Out) -> Result<()> {
+pub fn run(source: &dyn Backend, out: &mut Out) -> Result<()> {
     let stats = source.stats()?;
     if out.json {
         return Ok(out.json(&stats)?);
@@ -39,7 +39,7 @@ pub fn run(source: &dyn Source, out: &mut Out) -> Result<()> {
 }
 
 /// What each task of a user takes.
-pub fn of_user(source: &dyn Source, user: &str, out: &mut Out) -> Result<()> {
+pub fn of_user(source: &dyn Backend, user: &str, out: &mut Out) -> Result<()> {
     let UserForm { tasks, total, .. } = source.stats_of(user)?;
     if out.json {
         return Ok(out.json(&json!({ "user": user, "tasks": tasks, "total": total }))?);

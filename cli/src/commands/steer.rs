@@ -5,13 +5,13 @@ use serde_json::json;
 
 use super::words;
 use crate::args;
+use crate::backend::Backend;
 use crate::error::{CONFLICT, Failure, Result, USAGE};
 use crate::output::{Out, printable};
-use crate::source::Source;
 
 /// Pauses, resumes or stops a run. It hears it at its next safe point.
 pub fn control(
-    source: &dyn Source,
+    source: &dyn Backend,
     args: &args::Control,
     to: RunControl,
     out: &mut Out,
@@ -36,7 +36,7 @@ pub fn control(
 }
 
 /// Says what a run should do.
-pub fn guide(source: &dyn Source, args: &args::Guide, out: &mut Out) -> Result<()> {
+pub fn guide(source: &dyn Backend, args: &args::Guide, out: &mut Out) -> Result<()> {
     let task = source.task(&args.task)?;
     let text = args.text.join(" ");
     let appended = source.guide(&task, text, args.target.clone())?;
@@ -44,7 +44,7 @@ pub fn guide(source: &dyn Source, args: &args::Guide, out: &mut Out) -> Result<(
 }
 
 /// Sets artifacts.
-pub fn edit(source: &dyn Source, args: &args::Edit, out: &mut Out) -> Result<()> {
+pub fn edit(source: &dyn Backend, args: &args::Edit, out: &mut Out) -> Result<()> {
     let artifacts = args.artifacts.iter().map(|text| artifact(text));
     let artifacts = artifacts.collect::<Result<Vec<_>>>()?;
     let task = source.task(&args.task)?;

@@ -3,14 +3,14 @@
 use milepost_forms::TaskForm;
 
 use crate::args;
+use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::{Out, hint, printable, time_short};
-use crate::source::Source;
 
 /// How many are asked for at once where no limit is given.
 const PAGE: usize = 1000;
 
-pub fn run(source: &dyn Source, args: &args::Tasks, out: &mut Out) -> Result<()> {
+pub fn run(source: &dyn Backend, args: &args::Tasks, out: &mut Out) -> Result<()> {
     let mut all = Vec::new();
     let mut cursor = args.cursor.clone();
     loop {

@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use crate::args::{Token, TokenCommand, TokenCreate};
 use crate::error::{Failure, Result};
 use crate::output::{Out, big, note, printable, time, time_short};
-use crate::store::Choice;
+use crate::store_locator::StoreArgs;
 
 /// The way out where tokens do not count.
 pub const UNTRUSTED: &str = "`milepost trust --show` says what is in it, `milepost trust` trusts it; docs/TRUST.md says more";
 
-pub fn run(store: &Choice, args: &Token, out: &mut Out) -> Result<()> {
+pub fn run(store: &StoreArgs, args: &Token, out: &mut Out) -> Result<()> {
     let dir = store.folder()?;
     let tokens = Tokens::of_store(&dir);
     match &args.what {
@@ -43,7 +43,7 @@ pub fn run(store: &Choice, args: &Token, out: &mut Out) -> Result<()> {
 
 /// Returns `true` if the store is trusted. Where there is none yet, it is made: its tokens are this
 /// user's then.
-fn is_trusted(store: &Choice, dir: &Path) -> Result<bool> {
+fn is_trusted(store: &StoreArgs, dir: &Path) -> Result<bool> {
     let trust = match StoreTrust::of(dir) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             store.open_or_create(Options::default())?.close()?;

@@ -8,13 +8,13 @@ use milepost_server::{TokenInfo, Tokens};
 use serde_json::json;
 
 use super::confirm::confirm;
-use super::interrupted::begun_in;
+use super::recovery::begun_in;
 use crate::args::Trust;
 use crate::error::{Failure, Result};
 use crate::output::{Out, printable};
-use crate::store::Choice;
+use crate::store_locator::StoreArgs;
 
-pub fn run(store: &Choice, args: &Trust, out: &mut Out) -> Result<()> {
+pub fn run(store: &StoreArgs, args: &Trust, out: &mut Out) -> Result<()> {
     let dir = store.folder()?;
     let mut trust = StoreTrust::of(&dir).map_err(with_hint)?;
     if args.revoke {
@@ -77,7 +77,7 @@ fn revoke(dir: &Path, trust: &mut StoreTrust, out: &mut Out) -> Result<()> {
 }
 
 /// The folders of restores that were cut short; nothing where the store cannot be opened now.
-fn pending(store: &Choice, dir: &Path) -> Option<Vec<String>> {
+fn pending(store: &StoreArgs, dir: &Path) -> Option<Vec<String>> {
     let (_, options) = store.there().ok()?;
     let engine = Engine::open(dir, options).ok()?;
     let pending = engine.pending_restores();

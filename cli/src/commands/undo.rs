@@ -2,18 +2,18 @@
 
 use milepost::{Engine, Error, ErrorKind, LineageType, PendingRestore, Task};
 use milepost_forms::RestoredForm;
-use milepost_workspace::{Choices, WentBack};
+use milepost_workspace::{Choices, RestoreReport};
 
-use super::{folder, interrupted, needed, restore, task, words};
+use super::{needed, recovery, restore, task, words, workspace_args};
 use crate::args;
+use crate::backend::Backend;
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{Out, printable};
-use crate::source::Source;
 
 /// What is said of it.
 const DONE: &str = "the last restore is taken back";
 
-pub fn run(source: &dyn Source, args: &args::Undo, out: &mut Out) -> Result<()> {
+pub fn run(source: &dyn Backend, args: &args::Undo, out: &mut Out) -> Result<()> {
     match source.engine() {
         Some(engine) => here(engine, args, out),
         None => there(source, args, out),
@@ -21,7 +21,7 @@ pub fn run(source: &dyn Source, args: &args::Undo, out: &mut Out) -> Result<()> 
 }
 
 /// Through the program that has the store open: it takes back what went back through it.
-fn there(source: &dyn Source, args: &args::Undo, out: &mut Out) -> Result<()> {
+fn there(source: &dyn Backend, args: &args::Undo, out: &mut Out) -> Result<()> {
     if args.files.is_some() || args.how.is_given() {
         needed(source, "`undo` of files")?;
     }
@@ -41,7 +41,7 @@ fn here(engine: &Engine, args: &args::Undo, out: &mut Out) -> Result<()> {
     let left = task.lineage().id();
     let name = words::encode(task.id());
     if args.how.dry_run {
-        interrupted::none(engine, &task)?;
+        recovery::none(engine, &task)?;
     }
     if task.lineage().info()?.lineage_type == LineageType::Rollback {
         let Some((went, place)) = with_folder(engine, &task, args, out)? else {
@@ -50,16 +50,16 @@ fn here(engine: &Engine, args: &args::Undo, out: &mut Out) -> Result<()> {
         let note = format!("{DONE}, with the files of {place}");
         let hint =
             format!("lineage {left} stays: `milepost rollback {name}/{left}` goes there again");
-        return folder::went(&went, &note, &hint, out);
+        return workspace_args::went(&went, &note, &hint, out);
     }
     if args.files.is_some() || args.how.is_given() {
-        interrupted::none(engine, &task)?;
+        recovery::none(engine, &task)?;
         let task = printable(task.id());
         return Err(Failure::new(format!("the last restore of {task} took no files back"))
             .code_of(USAGE)
             .hint(format!("`milepost undo {name}` takes it back")));
     }
-    not_another(interrupted::recover(engine, &task, None)?, &name)?;
+    not_another(recovery::recover(engine, &task, None)?, &name)?;
     let task = engine.undo(task.id()).map_err(|error| failed(error, &name))?;
     let hint = format!("lineage {left} stays: `milepost log {name}/{left}`");
     restore::print(&RestoredForm::of(&task)?, DONE, &hint, out)
@@ -71,42 +71,42 @@ fn with_folder(
     task: &Task,
     args: &args::Undo,
     out: &mut Out,
-) -> Result<Option<(WentBack, String)>> {
+) -> Result<Option<(RestoreReport, String)>> {
     let name = words::encode(task.id());
     let failed = |error: Error| match error.kind() {
         ErrorKind::Invalid | ErrorKind::NotFound => failed(error, &name),
-        _ => folder::failed(error),
+        _ => workspace_args::failed(error),
     };
-    let capture = folder::captured_at(engine, &task.point(task.head()?.next)?)?;
-    let workspace = folder::open(
+    let capture = workspace_args::captured_at(engine, &task.point(task.head()?.next)?)?;
+    let workspace = workspace_args::open(
         (engine, task.id()),
         args.files.as_deref(),
         capture.as_ref(),
         args.how.anyway,
     )?;
-    let choices: Choices = folder::choices(&args.how.paths, args.how.moved)?;
+    let choices: Choices = workspace_args::choices(&args.how.paths, args.how.moved)?;
     let choices = match args.how.take_ignored {
         true => choices.take_ignored(),
         false => choices,
     };
     if !args.how.dry_run {
         let named = Some((&workspace, &choices));
-        not_another(interrupted::recover(engine, task, named)?, &name)?;
-        interrupted::none(engine, task)?;
+        not_another(recovery::recover(engine, task, named)?, &name)?;
+        recovery::none(engine, task)?;
     }
     let plan = workspace.plan_undo(engine, task.id(), &choices);
     let plan = plan.map_err(failed)?;
     if args.how.dry_run {
-        folder::dry(&plan, out)?;
+        workspace_args::dry(&plan, out)?;
         return Ok(None);
     }
-    folder::check(&plan, out)?;
+    workspace_args::check(&plan, out)?;
     let went = workspace.undo(engine, task.id(), &choices);
-    Ok(Some((went.map_err(failed)?, folder::shown(&workspace))))
+    Ok(Some((went.map_err(failed)?, workspace_args::shown(&workspace))))
 }
 
-/// Where the restore that was cut short was just taken back, the one before it is another that nobody
-/// asked to undo. An undo that was cut short is done again.
+/// Where the restore that was cut short was just taken back, the one before it is another that
+/// nobody asked to undo. An undo that was cut short is done again.
 fn not_another(taken_back: Option<PendingRestore>, name: &str) -> Result<()> {
     match taken_back {
         Some(pending) if pending.begun.undoes.is_none() => Err(Failure::conflict(
@@ -119,7 +119,7 @@ fn not_another(taken_back: Option<PendingRestore>, name: &str) -> Result<()> {
     }
 }
 
-/// There is nothing to undo, or a cleanup let go of the lineage before.
+/// Remote is nothing to undo, or a cleanup let go of the lineage before.
 fn failed(error: Error, name: &str) -> Failure {
     let refused = matches!(error.detail(), Some(milepost::Detail::Refused { .. }));
     let nothing = matches!(error.kind(), ErrorKind::Invalid | ErrorKind::NotFound) && !refused;

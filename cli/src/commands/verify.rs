@@ -6,17 +6,17 @@ use milepost::Anchor;
 use serde_json::json;
 
 use crate::args::Verify;
+use crate::backend::{Backend, VerifyAsked};
 use crate::error::{CORRUPT, Failure, Result};
 use crate::output::{Look, Out, bar, big, count, plural, printable};
-use crate::source::{Source, VerifyAsked};
-use crate::store::now_us;
+use crate::store_locator::now_us;
 
 use super::doctor::note_verified;
 
 /// A bar is shown from so many events on.
 const LONG: u64 = 100_000;
 
-pub fn run(source: &dyn Source, args: &Verify, out: &mut Out) -> Result<()> {
+pub fn run(source: &dyn Backend, args: &Verify, out: &mut Out) -> Result<()> {
     // What it is compared with is read first: a wrong file is no reason to wait for the rest.
     let anchor = args.anchor.as_deref().map(Anchor::read).transpose()?;
     let task = args.task.as_deref().map(|id| source.task(id)).transpose()?;
@@ -84,7 +84,7 @@ pub fn run(source: &dyn Source, args: &Verify, out: &mut Out) -> Result<()> {
 }
 
 /// The folder of a store that is opened here.
-fn folder(source: &dyn Source) -> Option<PathBuf> {
+fn folder(source: &dyn Backend) -> Option<PathBuf> {
     let store = source.engine()?.chunk_store();
     store.check_writable().ok()?;
     store.folder().map(Path::to_owned)

@@ -133,7 +133,8 @@ pub struct Environment {
     pub values: Vec<Said>,
 }
 
-/// The values of the environment. It may have variables of others, too: only one that looks like a slip is refused.
+/// The values of the environment. It may have variables of others, too: only one that looks like a
+/// slip is refused.
 pub fn environment(all: impl Iterator<Item = (OsString, OsString)>) -> Result<Environment> {
     let known: Vec<String> = (ALL.iter().map(Key::variable))
         .chain(OTHERS.iter().map(|name| (*name).to_owned()))

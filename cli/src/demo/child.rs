@@ -20,7 +20,7 @@ use super::optimizer::Optimizer;
 use super::run::{Acknowledged, Run};
 use crate::args::DemoWorker;
 use crate::error::{Failure, Result};
-use crate::store::Choice;
+use crate::store_locator::StoreArgs;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -36,7 +36,7 @@ enum Order {
 }
 
 /// The worker: runs, waits once for guidance, and goes on until it is killed or done.
-pub fn worker(store: &Choice, args: &DemoWorker) -> Result<()> {
+pub fn worker(store: &StoreArgs, args: &DemoWorker) -> Result<()> {
     let engine = store.open_or_create(Options::default())?;
     let task = engine.start_task(&args.task, "demo")?;
     let optimizer = Optimizer::new(args.seed, FIRST_STEP_SIZE);

@@ -23,7 +23,7 @@ use self::run::{Acknowledged, Run, label, optimizer_at};
 use crate::args::{Demo, DemoWorker};
 use crate::error::{Failure, Result};
 use crate::output::{Out, count};
-use crate::store::{Choice, made_at, open_at};
+use crate::store_locator::{StoreArgs, made_at, open_at};
 
 /// The step size the run begins with.
 const FIRST_STEP_SIZE: f64 = 0.25;
@@ -41,7 +41,7 @@ const SECOND_UNTIL: u64 = BACK_TO + 2000;
 
 pub use child::worker;
 
-pub fn run(choice: &Choice, args: &Demo, out: &mut Out) -> Result<()> {
+pub fn run(choice: &StoreArgs, args: &Demo, out: &mut Out) -> Result<()> {
     let dir = place(choice)?;
     let mut report = Report::new(dir.clone(), args.seed, out)?;
     let name = free_name(&dir)?;
@@ -70,7 +70,7 @@ pub fn run(choice: &Choice, args: &Demo, out: &mut Out) -> Result<()> {
 }
 
 /// The store: the one that was named, or a fresh folder among the temporary ones.
-fn place(choice: &Choice) -> Result<PathBuf> {
+fn place(choice: &StoreArgs) -> Result<PathBuf> {
     if let Some(dir) = &choice.dir {
         choice.check_owner(dir)?;
         return Ok(dir.clone());

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead};
 
-use milepost::{Carried, Hash, LogKind};
+use milepost::{ExportItem, Hash, LogKind};
 
 use super::line::{self, Big, Counts, End, ExportHeader, Line};
 use super::text::{self, Redact};
@@ -44,18 +44,18 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes what an engine gives.
-    pub fn take(&mut self, carried: &Carried<'_>) -> io::Result<()> {
+    pub fn take(&mut self, carried: &ExportItem<'_>) -> io::Result<()> {
         match carried {
-            Carried::Task(task) => {
+            ExportItem::Task(task) => {
                 self.counts.tasks.0 += 1;
                 self.task.clone_from(&task.id);
                 self.put(text::task_text(task))
             }
-            Carried::Chunk(chunk) => {
+            ExportItem::Chunk(chunk) => {
                 self.counts.chunks.0 += 1;
                 self.put(text::chunk_text(chunk))
             }
-            Carried::Event(event) => {
+            ExportItem::Event(event) => {
                 self.counts.events.0 += 1;
                 let line = match self.redact {
                     Some(redact) => text::redacted_text(event, redact),
@@ -122,8 +122,8 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    /// The next line; nothing behind the last. That one has to say how many there were and their digest, and nothing may
-    /// come behind it.
+    /// The next line; nothing behind the last. That one has to say how many there were and their
+    /// digest, and nothing may come behind it.
     pub fn next(&mut self) -> Result<Option<Line>, Wrong> {
         let before = self.digest.finalize();
         let line = self.line()?;

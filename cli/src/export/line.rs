@@ -1,9 +1,10 @@
-//! The lines of an export, and how they are read: `docs/EXPORT.md`. What a line is, its first field says.
+//! The lines of an export, and how they are read: `docs/EXPORT.md`. What a line is, its first field
+//! says.
 
 use data_encoding::{BASE64, HEXLOWER};
 use milepost::{
-    Body, CarriedBody, CarriedChunk, CarriedEvent, CarriedTask, CheckpointId, ChunkId, Control,
-    Hash, Head, Header, LineageBegin, LineageId, LogKind, Origin,
+    Body, CheckpointId, ChunkId, Control, ExportBody, ExportChunk, ExportEvent, ExportTask, Hash,
+    Head, Header, LineageBegin, LineageId, LogKind, Origin,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -18,9 +19,9 @@ pub const BEGINNING: &str = r#"{"milepost_export":"#;
 #[derive(Debug)]
 pub enum Line {
     Header(ExportHeader),
-    Task(CarriedTask),
-    Chunk(CarriedChunk),
-    Event(CarriedEvent),
+    Task(ExportTask),
+    Chunk(ExportChunk),
+    Event(ExportEvent),
     End(End),
 }
 
@@ -218,7 +219,7 @@ fn header(text: &str) -> Result<ExportHeader, String> {
     from(text)
 }
 
-fn task(form: &TaskForm) -> Result<CarriedTask, String> {
+fn task(form: &TaskForm) -> Result<ExportTask, String> {
     let lineage = |log: LogKind| match log {
         LogKind::Lineage(lineage) => Ok(lineage),
         LogKind::Control => Err("`begins` has lineages only".to_owned()),
@@ -229,7 +230,7 @@ fn task(form: &TaskForm) -> Result<CarriedTask, String> {
         .iter()
         .map(|form| Ok(LineageBegin { lineage: lineage(form.log.0)?, head: head(form) }));
     let active = u32::try_from(form.active.0);
-    Ok(CarriedTask {
+    Ok(ExportTask {
         id: form.task.clone(),
         user: form.user.clone(),
         created_us: form.created_us.0,
@@ -240,15 +241,15 @@ fn task(form: &TaskForm) -> Result<CarriedTask, String> {
     })
 }
 
-fn chunk(form: ChunkForm) -> Result<CarriedChunk, String> {
-    Ok(CarriedChunk {
+fn chunk(form: ChunkForm) -> Result<ExportChunk, String> {
+    Ok(ExportChunk {
         id: form.chunk,
         pieces: form.pieces,
         content: base64("base64", &form.base64)?,
     })
 }
 
-fn event(form: EventForm<'_>) -> Result<CarriedEvent, String> {
+fn event(form: EventForm<'_>) -> Result<ExportEvent, String> {
     let log = form.log.ok_or("`log` is missing")?.0;
     let (kind, body) = said(&form, log)?;
     let header = match &form.header {
@@ -274,7 +275,7 @@ fn event(form: EventForm<'_>) -> Result<CarriedEvent, String> {
             .encode()
         }
     };
-    Ok(CarriedEvent {
+    Ok(ExportEvent {
         log,
         offset: form.at.ok_or("`at` is missing")?.0,
         header,
@@ -286,11 +287,11 @@ fn event(form: EventForm<'_>) -> Result<CarriedEvent, String> {
 }
 
 /// The kind of an event, and what it says.
-fn said(form: &EventForm<'_>, log: LogKind) -> Result<(u16, CarriedBody), String> {
+fn said(form: &EventForm<'_>, log: LogKind) -> Result<(u16, ExportBody), String> {
     let number = || form.number.ok_or("`number` is missing");
     let carried = |payload| match form.chunked {
-        true => CarriedBody::Chunked(payload),
-        false => CarriedBody::Inline(payload),
+        true => ExportBody::Chunked(payload),
+        false => ExportBody::Inline(payload),
     };
     match (form.body, &form.raw, &form.list, form.erased) {
         (Some(body), None, None, None) => {
@@ -304,9 +305,9 @@ fn said(form: &EventForm<'_>, log: LogKind) -> Result<(u16, CarriedBody), String
         // Beside it the body may stand for people.
         (_, Some(raw), None, None) => Ok((number()?, carried(base64("raw", raw)?))),
         (None, None, Some(list), None) => {
-            Ok((number()?, CarriedBody::Listed(base64("list", list)?)))
+            Ok((number()?, ExportBody::Listed(base64("list", list)?)))
         }
-        (None, None, None, Some(hash)) => Ok((number()?, CarriedBody::Erased(hash))),
+        (None, None, None, Some(hash)) => Ok((number()?, ExportBody::Erased(hash))),
         _ => Err("an event has one of `body`, `raw`, `list` and `erased`".to_owned()),
     }
 }

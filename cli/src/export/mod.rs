@@ -16,13 +16,13 @@ use std::io;
 use std::path::Path;
 
 use data_encoding::HEXLOWER;
-use milepost::{Carried, CarriedBody, Engine, ErrorKind, Header, LogKind, WorkspaceCaptured};
+use milepost::{Engine, ErrorKind, ExportBody, ExportItem, Header, LogKind, WorkspaceCaptured};
 use serde_json::json;
 
 use crate::args;
+use crate::atomic_file::WholeFile;
 use crate::error::{Failure, Result};
 use crate::output::{Out, bar, big, count, note};
-use crate::whole_file::WholeFile;
 use file::{Sink, Writer};
 use line::{Big, Counts, ExportHeader};
 use redact::Patterns;
@@ -145,7 +145,7 @@ fn write(
     let mut export = engine.export(args.files)?;
     let done = tasks.iter().try_for_each(|task| {
         export.task(task, &mut |carried| -> Result<()> {
-            if let Carried::Event(event) = &carried {
+            if let ExportItem::Event(event) = &carried {
                 captured += u64::from(is_capture(event));
                 bar.inc(u64::from(event.log != LogKind::Control));
             }
@@ -165,9 +165,9 @@ fn write(
     Ok(counts)
 }
 
-fn is_capture(event: &milepost::CarriedEvent) -> bool {
+fn is_capture(event: &milepost::ExportEvent) -> bool {
     let kind = || Header::decode(&event.header).map(|header| header.kind);
-    let is_there = !matches!(event.body, CarriedBody::Erased(_));
+    let is_there = !matches!(event.body, ExportBody::Erased(_));
     event.log != LogKind::Control
         && is_there
         && kind().is_ok_and(|kind| kind == WorkspaceCaptured::KIND)

@@ -2,7 +2,7 @@
 
 use data_encoding::{BASE64, HEXLOWER};
 use milepost::{
-    Body, CarriedBody, CarriedChunk, CarriedEvent, CarriedTask, CheckpointId, Control, Hash, Head,
+    Body, CheckpointId, Control, ExportBody, ExportChunk, ExportEvent, ExportTask, Hash, Head,
     Header, LogKind, RestoreBegun, TEXT_MAX, WorkspaceCaptured,
 };
 use serde::Serialize;
@@ -16,7 +16,7 @@ pub fn text(form: &impl Serialize) -> Result<String, String> {
 }
 
 /// The line of a task.
-pub fn task_text(task: &CarriedTask) -> Result<String, String> {
+pub fn task_text(task: &ExportTask) -> Result<String, String> {
     let point =
         |log, head: Head| PointForm { log: Log(log), next: Big(head.next), hash: head.hash };
     let begins = task.begins.iter();
@@ -32,7 +32,7 @@ pub fn task_text(task: &CarriedTask) -> Result<String, String> {
 }
 
 /// The line of a chunk.
-pub fn chunk_text(chunk: &CarriedChunk) -> Result<String, String> {
+pub fn chunk_text(chunk: &ExportChunk) -> Result<String, String> {
     text(&ChunkForm {
         chunk: chunk.id,
         pieces: chunk.pieces,
@@ -40,19 +40,20 @@ pub fn chunk_text(chunk: &CarriedChunk) -> Result<String, String> {
     })
 }
 
-/// The line of an event. The body stands as JSON where that gives its bytes back, else as its bytes.
-pub fn event_text(event: &CarriedEvent) -> Result<String, String> {
+/// The line of an event. The body is JSON where that gives its bytes back, else as its
+/// bytes.
+pub fn event_text(event: &ExportEvent) -> Result<String, String> {
     let (mut form, header) = begun(event)?;
     form.salt = event.salt.map(|salt| HEXLOWER.encode(&salt));
     form.hash = event.hash;
     let payload = match &event.body {
-        CarriedBody::Inline(payload) | CarriedBody::Chunked(payload) => payload,
-        CarriedBody::Listed(list) => {
+        ExportBody::Inline(payload) | ExportBody::Chunked(payload) => payload,
+        ExportBody::Listed(list) => {
             form.list = Some(BASE64.encode(list));
             form.number = Some(header.kind);
             return text(&form);
         }
-        CarriedBody::Erased(hash) => {
+        ExportBody::Erased(hash) => {
             form.erased = Some(*hash);
             form.number = Some(header.kind);
             return text(&form);
@@ -64,15 +65,16 @@ pub fn event_text(event: &CarriedEvent) -> Result<String, String> {
         form.raw = Some(BASE64.encode(payload));
         form.number = Some(header.kind);
     }
-    // Beside the bytes it stands for people.
+    // With the bytes, it is for people only.
     let json = json.map(|json| json.replace(['\n', '\r'], " "));
     let body = json.map(RawValue::from_string).transpose().ok().flatten();
     form.body = body.as_deref();
     text(&form)
 }
 
-/// The line of an event whose texts are others now: without what would tell something of what they were.
-pub fn redacted_text(event: &CarriedEvent, redact: &dyn Redact) -> Result<String, String> {
+/// The line of an event whose texts are others now: without what would tell something of what they
+/// were.
+pub fn redacted_text(event: &ExportEvent, redact: &dyn Redact) -> Result<String, String> {
     let (mut form, header) = begun(event)?;
     if form.header.is_some() {
         return Err("its header has more than this version knows: it cannot be redacted".into());
@@ -87,11 +89,11 @@ pub fn redacted_text(event: &CarriedEvent, redact: &dyn Redact) -> Result<String
     }
     form.key = form.key.map(|key| redact.key(&key, TEXT_MAX));
     let payload = match &event.body {
-        CarriedBody::Inline(payload) | CarriedBody::Chunked(payload) => payload,
-        CarriedBody::Listed(_) => {
+        ExportBody::Inline(payload) | ExportBody::Chunked(payload) => payload,
+        ExportBody::Listed(_) => {
             return Err("its chunks are cut in a way that cannot be redacted".to_owned());
         }
-        CarriedBody::Erased(hash) => {
+        ExportBody::Erased(hash) => {
             form.erased = Some(*hash);
             form.number = Some(header.kind);
             return text(&form);
@@ -117,7 +119,8 @@ pub fn redacted_text(event: &CarriedEvent, redact: &dyn Redact) -> Result<String
     text(&form)
 }
 
-/// Takes secrets out of texts. Where `brief` is said, what stands instead is never longer than what it stands for.
+/// Takes secrets out of texts. With `brief` a replacement is never longer than what
+/// it replaces.
 pub trait Redact {
     /// A text without them.
     fn text(&self, text: &str, brief: bool) -> String;
@@ -127,19 +130,19 @@ pub trait Redact {
     fn json(&self, json: &str, brief: bool) -> String;
     /// Another hash for one of what could be guessed, the same each time.
     fn hash(&self, hash: Hash) -> Hash;
-    /// Another id for a checkpoint whose texts are others now, here and wherever it is named from now on: from the id it had
-    /// a short secret could be guessed.
+    /// Another id for a checkpoint whose texts are others now, here and wherever it is named from
+    /// now on: from the id it had a short secret could be guessed.
     fn checkpoint(&self, id: CheckpointId) -> CheckpointId;
 }
 
 /// What the line of an event begins with, and its header.
-fn begun<'a>(event: &CarriedEvent) -> Result<(EventForm<'a>, Header), String> {
+fn begun<'a>(event: &ExportEvent) -> Result<(EventForm<'a>, Header), String> {
     let header = Header::decode(&event.header).map_err(|error| error.to_string())?;
     let mut form = EventForm {
         log: Some(Log(event.log)),
         at: Some(Big(event.offset)),
         checkpoint: event.checkpoint,
-        chunked: matches!(event.body, CarriedBody::Chunked(_)),
+        chunked: matches!(event.body, ExportBody::Chunked(_)),
         ..EventForm::default()
     };
     if header.encode() == event.header {

@@ -13,7 +13,7 @@ use crate::error::{CONFLICT, CORRUPT, Failure, Result};
 use crate::export::file::{LINE_MAX, Reader, Wrong};
 use crate::export::line::{BEGINNING, ExportHeader, Line};
 use crate::output::{Out, bar, big, printable};
-use crate::store::{Choice, attach};
+use crate::store_locator::{StoreArgs, attach};
 
 /// A bar is shown from so many bytes on.
 const LONG: u64 = 16 << 20;
@@ -47,7 +47,7 @@ pub fn input(path: &Path) -> Result<Input> {
     Ok(Input { name, length, reader: Box::new(BufReader::with_capacity(BUFFER, file)) })
 }
 
-pub fn run(store: &Choice, args: &args::Import, mut input: Input, out: &mut Out) -> Result<()> {
+pub fn run(store: &StoreArgs, args: &args::Import, mut input: Input, out: &mut Out) -> Result<()> {
     if args.user.is_some() {
         return Err(Failure::new("--user is not for an export: it says whose its tasks are")
             .hint("import it without --user"));

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::error::Category;
 
 use super::goal::Goal;
-use crate::record::object::{Object, as_text, compact, fields_of};
+use crate::record::json_object::{Object, as_text, compact, fields_of};
 
 /// The largest file, in bytes.
 pub const FILE_MAX: u64 = 64 << 20;
@@ -36,8 +36,8 @@ pub struct Saved {
     pub error: Option<String>,
     /// A JSON object, where the file has one.
     pub metadata: Option<Json>,
-    /// What has no place of its own: other fields, metadata that is no object, and the word for how it
-    /// went where an error says that, too.
+    /// What has no place of its own: other fields, metadata that is no object, and the word for how
+    /// it went where an error says that, too.
     pub rest: Object,
     /// What the file is told by: its hash.
     pub digest: String,

@@ -100,8 +100,8 @@ struct Found {
     others: u64,
 }
 
-/// Looks for sessions in a folder and the folders in it; links are not followed. What cannot be read
-/// counts as one: it is named when its turn comes, and the others are taken.
+/// Looks for sessions in a folder and the folders in it; links are not followed. What cannot be
+/// read counts as one: it is named when its turn comes, and the others are taken.
 fn find_sessions(folder: &Path, depth: usize, found: &mut Found) {
     let Ok(entries) = fs::read_dir(folder) else {
         found.sessions.push(folder.to_owned());

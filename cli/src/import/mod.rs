@@ -44,7 +44,7 @@ use crate::args;
 use crate::error::{Failure, Result};
 use crate::output::{Out, bar, big, count, printable};
 use crate::record::{self, current_user};
-use crate::store::{Choice, attach};
+use crate::store_locator::{StoreArgs, attach};
 use given::Given;
 use plan::TaskPlan;
 use write::Written;
@@ -67,7 +67,7 @@ impl Skipped {
     }
 }
 
-pub fn run(store: &Choice, args: &args::Import, out: &mut Out) -> Result<()> {
+pub fn run(store: &StoreArgs, args: &args::Import, out: &mut Out) -> Result<()> {
     let files = match given::look(&args.from, args.format)? {
         Given::Export(input) => return exported::run(store, args, input, out),
         Given::Runs(files) => return runs(store, args, files, out),
@@ -110,7 +110,7 @@ pub fn run(store: &Choice, args: &args::Import, out: &mut Out) -> Result<()> {
 }
 
 /// Runs of other programs, as `record` takes them.
-fn runs(store: &Choice, args: &args::Import, files: Vec<PathBuf>, out: &mut Out) -> Result<()> {
+fn runs(store: &StoreArgs, args: &args::Import, files: Vec<PathBuf>, out: &mut Out) -> Result<()> {
     if args.name.is_some() && files.len() > 1 {
         let sessions = count(files.len() as u64, "session");
         return Err(Failure::new(format!("--as names one task, and there are {sessions}"))
@@ -129,7 +129,7 @@ fn runs(store: &Choice, args: &args::Import, files: Vec<PathBuf>, out: &mut Out)
 }
 
 fn write_all(
-    store: &Choice,
+    store: &StoreArgs,
     args: &args::Import,
     plans: &[TaskPlan],
     written: &mut Vec<Written>,

@@ -1,9 +1,9 @@
 //! A plan into the store.
 //!
 //! A checkpoint is one commit: its events under a key, and the mark behind them. It is known by its
-//! mark's alias, on whatever lineage: going back does not bring it in again. Where only its events are
-//! there, the mark that is missing is made. One that a cleanup let go of is known by its key, and does
-//! not come in again.
+//! mark's alias, on whatever lineage: going back does not bring it in again. Where only its events
+//! are there, the mark that is missing is made. One that a cleanup let go of is known by its key,
+//! and does not come in again.
 
 use std::collections::HashSet;
 
@@ -197,8 +197,8 @@ impl Writer<'_> {
                 Ok(Ok(()))
             }
             Err(error) if error.kind() == ErrorKind::Invalid => Ok(Err(error.to_string())),
-            // The events are there without the mark, since the task was restored to between the two,
-            // or others than these would be: they led from another state.
+            // The events are there without the mark, since the task was restored to between the
+            // two, or others than these would be: they led from another state.
             Err(error) if error.kind() == ErrorKind::Conflict => {
                 match self.lineage.appended_under(&key)? {
                     Some(events) => self.adopt(saved, events.end),
@@ -226,7 +226,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Whether a checkpoint that is there is of this file. Of what a cleanup let go of nobody knows.
+    /// Whether a checkpoint that is there is of this file. Of what a cleanup let go of nobody
+    /// knows.
     fn is_same(&self, task: &Task, entry: &Entry) -> Result<bool> {
         for lineage in task.lineages()? {
             let lineage = task.lineage_named(lineage.id)?;

@@ -133,7 +133,8 @@ impl Out {
         }
     }
 
-    /// A line of a file as it may be printed: as it is, but on a terminal without control characters.
+    /// A line of a file as it may be printed: as it is, but on a terminal without control
+    /// characters.
     pub fn line_of_file<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match self.terminal {
             true => clean(text, |c| c.is_control() && c != '\t'),
@@ -210,7 +211,8 @@ impl Out {
     }
 }
 
-/// Standard output, whose errors say that they are of it. That nobody reads on is known by its kind.
+/// Standard output, whose errors say that they are of it. That nobody reads on is known by its
+/// kind.
 struct Named(io::Stdout);
 
 impl Write for Named {

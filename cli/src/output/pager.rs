@@ -17,8 +17,8 @@ const LESS: &str = "less";
 pub struct Pager(Child);
 
 impl Pager {
-    /// Starts the pager of MILEPOST_PAGER or PAGER, or `less`; gives it with its input. Nothing where it is
-    /// `cat` or empty, or cannot be started: then all is printed at once.
+    /// Starts the pager of MILEPOST_PAGER or PAGER, or `less`; gives it with its input. Nothing
+    /// where it is `cat` or empty, or cannot be started: then all is printed at once.
     pub fn start() -> Option<(Self, ChildStdin)> {
         let named = ["MILEPOST_PAGER", "PAGER"].into_iter();
         let wanted = named.filter_map(std::env::var_os).next();
@@ -31,7 +31,8 @@ impl Pager {
         command.arg("-c").arg(&wanted).stdin(Stdio::piped());
         command.env_remove(secrets::TOKEN).env_remove(secrets::KEY);
         if std::env::var_os("LESS").is_none() {
-            // It ends at once where all fits on the screen, shows colours, and leaves what was read there.
+            // It ends at once where all fits on the screen, shows colours, and leaves what was read
+            // there.
             command.env("LESS", "FRX");
         }
         let mut child = command.spawn().ok()?;

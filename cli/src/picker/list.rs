@@ -1,8 +1,9 @@
 //! Checkpoints by task, as far as they are loaded.
 //!
-//! The store's list says which tasks there are, the one with the newest checkpoint first; the list of a task says what else
-//! it has. Both are in the order of commits, so what is loaded of a task is the beginning of its list, whichever
-//! list it came from. Groups and their checkpoints are only added to, behind what is there: a place stays what it is.
+//! The store's list says which tasks there are, the one with the newest checkpoint first; the list
+//! of a task says what else it has. Both are in the order of commits, so what is loaded of a task
+//! is the beginning of its list, whichever list it came from. Groups and their checkpoints are only
+//! added to, behind what is there: a place stays what it is.
 
 use std::collections::HashMap;
 
@@ -130,7 +131,8 @@ impl List {
         }
     }
 
-    /// A page of a task's list. What it has before the checkpoints that are loaded was marked meanwhile, and is left out.
+    /// A page of a task's list. What it has before the checkpoints that are loaded was marked
+    /// meanwhile, and is left out.
     pub fn add_task_page(&mut self, group: usize, page: Listed<CheckpointForm>) {
         let Some(known) = self.groups.get_mut(group) else {
             return;

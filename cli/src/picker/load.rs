@@ -2,18 +2,19 @@
 
 use milepost_forms::{CheckpointForm, Listed};
 
-use super::look;
+use super::details;
 use super::model::{Job, Model};
 use super::preview;
+use crate::backend::{Backend, CheckpointsAsked};
 use crate::error::Result;
-use crate::source::{CheckpointsAsked, Source};
 
 /// How many checkpoints are loaded at first, and at once later.
 const FIRST: usize = 200;
 const LATER: usize = 1000;
 
-/// Does what the model asks for. A list that cannot be read is a failure; the rest is shown as not known.
-pub fn run(source: &dyn Source, job: Job, model: &mut Model) -> Result<()> {
+/// Does what the model asks for. A list that cannot be read is a failure; the rest is shown as not
+/// known.
+pub fn run(source: &dyn Backend, job: Job, model: &mut Model) -> Result<()> {
     match job {
         Job::StorePage => {
             let cursor = model.list.store_next().cloned().flatten();
@@ -30,13 +31,13 @@ pub fn run(source: &dyn Source, job: Job, model: &mut Model) -> Result<()> {
         }
         Job::About(group) => {
             let task = model.list.group(group).map(|group| group.task.as_str());
-            let about = task.and_then(|task| look::about(source, task).ok());
+            let about = task.and_then(|task| details::about(source, task).ok());
             model.abouts.put(group, about.unwrap_or_default());
         }
         Job::Details(group, item) => {
             if let Some(item) = model.list.item(group, item) {
                 let id = item.checkpoint.id;
-                let details = look::details(source, &model.list, &item.checkpoint);
+                let details = details::details(source, &model.list, &item.checkpoint);
                 model.details.put(id, details);
             }
         }
@@ -52,7 +53,7 @@ pub fn run(source: &dyn Source, job: Job, model: &mut Model) -> Result<()> {
 }
 
 fn page(
-    source: &dyn Source,
+    source: &dyn Backend,
     task: Option<String>,
     cursor: Option<String>,
 ) -> Result<Listed<CheckpointForm>> {

@@ -1,5 +1,5 @@
-//! The picker: checkpoints on the whole screen, one of which is gone back to. docs/COMMANDS.md says what it shows and
-//! what its keys do.
+//! The picker: checkpoints on the whole screen, one of which is gone back to. docs/COMMANDS.md says
+//! what it shows and what its keys do.
 //!
 //! ```text
 //! list      checkpoints by task, as far as they are loaded
@@ -16,16 +16,17 @@
 //! screen    the terminal, taken and given back
 //! ```
 //!
-//! Only `keys` and `screen` know that there is a terminal, and only `load`, `look` and `preview` ask the store.
+//! Only `keys` and `screen` know that there is a terminal, and only `load`, `look` and `preview`
+//! ask the store.
 
+mod cache;
+mod details;
 mod draw;
 mod filter;
-mod kept;
 mod keys;
 mod layout;
 mod list;
 mod load;
-mod look;
 mod model;
 mod preview;
 mod rows;
@@ -35,9 +36,9 @@ mod screen;
 
 use std::io::{self, IsTerminal};
 
+use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::Out;
-use crate::source::Source;
 use list::List;
 pub use model::End;
 use model::Model;
@@ -48,8 +49,9 @@ pub fn is_possible(out: &Out) -> bool {
     !out.json && !dumb && out.is_terminal() && io::stdin().is_terminal()
 }
 
-/// Has somebody choose among the checkpoints of a task, or of the store. Nothing where there are none.
-pub fn pick(source: &dyn Source, task: Option<&str>, yes: bool, out: &Out) -> Result<Option<End>> {
+/// Has somebody choose among the checkpoints of a task, or of the store. Nothing where there are
+/// none.
+pub fn pick(source: &dyn Backend, task: Option<&str>, yes: bool, out: &Out) -> Result<Option<End>> {
     let list = task.map_or_else(List::of_store, List::of_task);
     let mut model = Model::new(list, yes, source.engine().is_some());
     // What cannot be read is said before the screen is taken.

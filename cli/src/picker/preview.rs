@@ -4,11 +4,11 @@ use milepost::{ChangeKind, ErrorKind, MessageRange};
 use milepost_forms::{ChangeForm, CheckpointForm};
 use serde_json::Value;
 
-use super::look;
+use super::details;
+use crate::backend::Backend;
 use crate::commands::words;
 use crate::error::{Failure, Result};
 use crate::output::{count, excerpt, grouped, printable, size, span, time};
-use crate::source::Source;
 
 /// How many changes are shown, and how many characters of a value.
 const CHANGES: usize = 200;
@@ -88,7 +88,7 @@ pub fn ago(now_us: u64, then_us: u64) -> String {
 }
 
 /// Reads what a restore would do.
-pub fn read(source: &dyn Source, checkpoint: &CheckpointForm) -> Preview {
+pub fn read(source: &dyn Backend, checkpoint: &CheckpointForm) -> Preview {
     let (files, has_files) = match files(source, checkpoint) {
         Ok(Some(files)) => (files, true),
         Ok(None) => (vec![Line::new(Tone::Dim, "no files were captured there")], false),
@@ -104,8 +104,8 @@ pub fn read(source: &dyn Source, checkpoint: &CheckpointForm) -> Preview {
 }
 
 /// The events up to the checkpoint, and the bytes of its state as JSON, without messages.
-fn size_of(source: &dyn Source, checkpoint: &CheckpointForm) -> Result<Line> {
-    let state = source.state(&look::point(checkpoint), MessageRange::None)?;
+fn size_of(source: &dyn Backend, checkpoint: &CheckpointForm) -> Result<Line> {
+    let state = source.state(&details::point(checkpoint), MessageRange::None)?;
     let bytes = state.to_string().len() as u64;
     let events = match checkpoint.at.0 {
         1 => "1 event".to_owned(),
@@ -121,9 +121,9 @@ fn unknown(what: &str, failure: &Failure) -> Line {
 }
 
 /// How many files were captured last before the checkpoint, and the first of them.
-fn files(source: &dyn Source, checkpoint: &CheckpointForm) -> Result<Option<Vec<Line>>> {
+fn files(source: &dyn Backend, checkpoint: &CheckpointForm) -> Result<Option<Vec<Line>>> {
     let (mut number, mut bytes, mut lines) = (0, 0, Vec::new());
-    let read = source.files(&look::point(checkpoint), &mut |file| {
+    let read = source.files(&details::point(checkpoint), &mut |file| {
         if file.kind == "directory" {
             return Ok(());
         }
@@ -156,9 +156,9 @@ fn files(source: &dyn Source, checkpoint: &CheckpointForm) -> Result<Option<Vec<
 }
 
 /// What is different between the task's head and the checkpoint.
-fn changes(source: &dyn Source, checkpoint: &CheckpointForm) -> Result<Vec<Line>> {
+fn changes(source: &dyn Backend, checkpoint: &CheckpointForm) -> Result<Vec<Line>> {
     let head = source.point(&words::encode(&checkpoint.task))?;
-    let changes = source.changes(&head, &look::point(checkpoint))?;
+    let changes = source.changes(&head, &details::point(checkpoint))?;
     if changes.items.is_empty() {
         return Ok(vec![Line::new(Tone::Dim, "the states are the same")]);
     }

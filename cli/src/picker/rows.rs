@@ -72,7 +72,8 @@ impl Rows {
         self.show_chosen();
     }
 
-    /// The rows anew, after more was loaded or the filter is another one. What was chosen stays where it is on the screen.
+    /// The rows anew, after more was loaded or the filter is another one. What was chosen stays
+    /// where it is on the screen.
     pub fn renew(&mut self, list: &List, filter: &Filter) {
         let (chosen, line) = (self.chosen(), self.chosen.saturating_sub(self.top));
         self.rows = rows(list, filter);

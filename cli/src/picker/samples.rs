@@ -6,7 +6,8 @@ use milepost_forms::{Big, CheckpointForm, Listed};
 /// A minute past the time of what is sampled at offset 0.
 pub const NOW_US: u64 = 1_800_000_060_000_000;
 
-/// A checkpoint that is called TASK-AT, with `at` as its step. Each is a microsecond later than the one before it.
+/// A checkpoint that is called TASK-AT, with `at` as its step. Each is a microsecond later than the
+/// one before it.
 pub fn checkpoint(task: &str, at: u64) -> CheckpointForm {
     let digest = blake(task, at);
     let time_us = NOW_US - 60_000_000 + at;

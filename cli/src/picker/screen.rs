@@ -18,9 +18,9 @@ use signal_hook::iterator::{Handle, Signals};
 use super::draw::{Looks, draw};
 use super::model::{End, Model};
 use super::{keys, load};
+use crate::backend::Backend;
 use crate::error::Result;
-use crate::source::Source;
-use crate::store::now_us;
+use crate::store_locator::now_us;
 
 /// How long the store is asked before what came of it is drawn, in microseconds.
 const WORK_US: u64 = 50_000;
@@ -28,7 +28,7 @@ const WORK_US: u64 = 50_000;
 const IDLE: Duration = Duration::from_secs(10);
 
 /// Shows the model until somebody chose.
-pub fn show(source: &dyn Source, mut model: Model, color: bool) -> Result<End> {
+pub fn show(source: &dyn Backend, mut model: Model, color: bool) -> Result<End> {
     let mut screen = Screen::take()?;
     loop {
         let looks = Looks { color, now_us: now_us() };
@@ -58,7 +58,7 @@ fn press_waiting(model: &mut Model) -> Result<Option<End>> {
 }
 
 /// Asks the store for what is missing, until a key waits.
-fn work(source: &dyn Source, model: &mut Model) -> Result<()> {
+fn work(source: &dyn Backend, model: &mut Model) -> Result<()> {
     let begun = now_us();
     while now_us().saturating_sub(begun) < WORK_US && !event::poll(Duration::ZERO)? {
         let Some(job) = model.next_job() else {
@@ -69,7 +69,8 @@ fn work(source: &dyn Source, model: &mut Model) -> Result<()> {
     Ok(())
 }
 
-/// The terminal, taken. It is given back when this is dropped, after a panic too, and by a signal that ends the process.
+/// The terminal, taken. It is given back when this is dropped, after a panic too, and by a signal
+/// that ends the process.
 struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
     _guard: Guard,
@@ -97,7 +98,8 @@ impl Guard {
         let handle = signals.handle();
         let thread = std::thread::Builder::new().name("milepost-signals".into());
         let thread = thread.spawn(move || {
-            // Not in the loop of the keys: that one may be reading the store, or a terminal that is gone.
+            // Not in the loop of the keys: that one may be reading the store, or a terminal that is
+            // gone.
             if let Some(signal) = signals.forever().next() {
                 give_back();
                 let _ = signal_hook::low_level::emulate_default_handler(signal);

@@ -1,7 +1,8 @@
-//! The lineages that a recorded history becomes: its branches, found again where it is recorded again.
+//! The lineages that a recorded history becomes: its branches, found again where it is recorded
+//! again.
 //!
-//! A branch is known by what its lineage is called, which has an id of the history in it, and by the
-//! keys of the events on it.
+//! A branch is known by what its lineage is called, which has an id of the history in it, and by
+//! the keys of the events on it.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -114,8 +115,8 @@ impl<'a> Branches<'a> {
         task.ok_or_else(|| Failure::bug("an event on a branch that is not there".into()))
     }
 
-    /// Opens a branch that parts from another, and says its number. With `goes_on` the task is taken
-    /// back there, as whoever made the history did.
+    /// Opens a branch that parts from another, and says its number. With `goes_on` the task is
+    /// taken back there, as whoever made the history did.
     pub fn fork(&mut self, from: usize, at: Offset, called: &str, goes_on: bool) -> Result<usize> {
         let from = self.on(from)?.lineage().clone();
         let id = match self.opened.get(called) {

@@ -12,7 +12,7 @@
 
 use milepost::{Body, Extra, Json, Message, ToolCalled, ToolReturned};
 
-use super::object::{Object, as_text};
+use super::json_object::{Object, as_text};
 
 /// Fields that tool calls and returns came with and that their events have no place for, by the
 /// id of the call.

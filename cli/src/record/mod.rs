@@ -25,14 +25,14 @@ mod claude_code;
 mod conversation;
 mod detect;
 mod document;
+pub mod json_object;
 mod jsonl;
 mod langgraph;
-pub mod object;
+mod list_patch;
+mod live;
 mod openai;
 mod opened;
-mod patch;
 mod plan;
-mod stream;
 mod swe_agent;
 mod tau_bench;
 mod turns;
@@ -47,7 +47,7 @@ use serde_json::{Value, json};
 use crate::args;
 use crate::error::{Failure, Result, UNMET};
 use crate::output::{Out, big, count, printable, time};
-use crate::store::{Choice, attach};
+use crate::store_locator::{StoreArgs, attach};
 pub use detect::Format;
 use detect::detect;
 pub use detect::told;
@@ -67,7 +67,8 @@ struct Recorded {
     head: Offset,
 }
 
-/// What recording an input gave: what was recorded, and how many lines and checkpoints could not be.
+/// What recording an input gave: what was recorded, and how many lines and checkpoints could not
+/// be.
 #[derive(Debug, Default)]
 struct Outcome {
     recorded: Vec<Recorded>,
@@ -97,7 +98,7 @@ struct Input<'a> {
     size: Option<u64>,
 }
 
-pub fn run(store: &Choice, args: &args::Record, out: &mut Out) -> Result<()> {
+pub fn run(store: &StoreArgs, args: &args::Record, out: &mut Out) -> Result<()> {
     if args.task.is_some() && args.files.len() > 1 {
         return Err(Failure::new("--task names one task, and there are several files")
             .hint("record the files one by one, or leave --task out"));
@@ -110,7 +111,7 @@ pub fn run(store: &Choice, args: &args::Record, out: &mut Out) -> Result<()> {
 }
 
 /// The same for `import`, which tells of it in a document of its own form.
-pub fn import(store: &Choice, args: &args::Record, out: &mut Out) -> Result<()> {
+pub fn import(store: &StoreArgs, args: &args::Record, out: &mut Out) -> Result<()> {
     let (all, worst) = record_all(store, args, true, out)?;
     if out.json {
         let tasks: Vec<Value> = all.recorded.iter().map(form).collect();
@@ -127,7 +128,7 @@ pub fn import(store: &Choice, args: &args::Record, out: &mut Out) -> Result<()> 
 
 /// Records all files, and says what went wrong first. With `attached` others may ask meanwhile.
 fn record_all(
-    store: &Choice,
+    store: &StoreArgs,
     args: &args::Record,
     attached: bool,
     out: &mut Out,
@@ -215,7 +216,7 @@ fn one(
         format => format,
     };
     match format {
-        Format::Jsonl | Format::Auto => stream::record(&input, reader, out),
+        Format::Jsonl | Format::Auto => live::record(&input, reader, out),
         Format::ClaudeCode => claude_code::record(&input, reader, out),
         Format::LangGraph => langgraph::record(&input, path, out),
         Format::SweAgent | Format::TauBench | Format::OpenAi => {

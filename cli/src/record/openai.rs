@@ -10,7 +10,7 @@
 
 use milepost::{Body, MarkStatus};
 
-use super::object::Object;
+use super::json_object::Object;
 use super::plan::{Plan, Run};
 use super::turns::Turns;
 

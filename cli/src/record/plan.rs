@@ -2,8 +2,8 @@
 
 use milepost::{Body, Json, MarkStatus, PatchForm, StepStarted, VariablesPatched};
 
-use super::object::Object;
-use super::patch;
+use super::json_object::Object;
+use super::list_patch;
 
 /// One thing to record.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,7 +41,8 @@ impl Run {
             return Ok(());
         }
         let fields = fields.into_fields().into_iter();
-        let patch: Vec<Object> = fields.map(|(name, value)| patch::set(&name, value)).collect();
+        let patch: Vec<Object> =
+            fields.map(|(name, value)| list_patch::set(&name, value)).collect();
         let patch = Json::from_value(&patch).map_err(|error| error.to_string())?;
         let form = PatchForm::Patch;
         self.event(VariablesPatched { form, patch });

@@ -26,7 +26,7 @@ use milepost::{
 };
 
 use super::conversation::{self, Leftover};
-use super::object::{Object, as_text};
+use super::json_object::{Object, as_text};
 use super::plan::{Plan, Run};
 
 /// How far behind the next assistant message a step's own is looked for.

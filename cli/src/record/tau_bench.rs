@@ -6,7 +6,7 @@
 use milepost::{Body, MarkStatus, ToolReturned};
 use std::collections::BTreeMap;
 
-use super::object::{Object, as_text};
+use super::json_object::{Object, as_text};
 use super::plan::{Plan, Run};
 use super::turns::Turns;
 

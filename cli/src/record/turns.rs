@@ -1,4 +1,5 @@
-//! A conversation as steps: each message of the assistant begins one, and what follows it belongs to it.
+//! A conversation as steps: each message of the assistant begins one, and what follows it belongs
+//! to it.
 //!
 //! ```text
 //! messages before the assistant's first    Message ..
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 use milepost::{Application, Body, Data, MarkStatus, StepFinished};
 
 use super::conversation::{self, Leftover};
-use super::object::Object;
+use super::json_object::Object;
 use super::plan::Run;
 
 /// Puts messages into a run.
@@ -28,7 +29,8 @@ impl<'a> Turns<'a> {
         Self { run, leftover: Leftover::default(), step: 0 }
     }
 
-    /// Takes the next message. `change` may make others of its events; `place` names it in an error.
+    /// Takes the next message. `change` may make others of its events; `place` names it in an
+    /// error.
     pub fn message(
         &mut self,
         message: Object,

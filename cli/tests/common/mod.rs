@@ -111,6 +111,15 @@ impl Place {
         self.run(line.split(' '))
     }
 
+    /// Takes the lock of the store, as another process that has it open.
+    pub fn hold(&self) -> fs::File {
+        let path = self.store().join("lock");
+        fs::write(&path, format!("{} 1700000000000000\n", std::process::id())).unwrap();
+        let lock = fs::File::open(path).unwrap();
+        lock.lock().unwrap();
+        lock
+    }
+
     /// Runs it with `--json` and reads the one document it prints.
     #[track_caller]
     pub fn json(&self, line: &str) -> Value {

@@ -1,4 +1,5 @@
-//! How a command ends: by itself, by a signal, when its time is over, or not at all since it never began.
+//! How a command ends: by itself, by a signal, when its time is over, or not at all since it never
+//! began.
 
 use std::fs;
 use std::io::Read;

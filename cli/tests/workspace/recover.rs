@@ -4,8 +4,8 @@ use std::fs;
 use std::sync::Arc;
 
 use milepost::{
-    Body, Capturing, Engine, Error, ErrorKind, Going, Options, Participant, PendingRestore, Result,
-    Scope, Stand,
+    Body, CaptureContext, Engine, Error, ErrorKind, Options, Participant, PendingRestore,
+    PrepareContext, Result, Scope,
 };
 use milepost_workspace::{Workspace, WorkspaceOptions};
 use serde_json::json;
@@ -34,11 +34,11 @@ impl Participant for Dying {
         self.0.name()
     }
 
-    fn capture(&self, at: &Capturing<'_>) -> Result<Vec<Body>> {
+    fn capture(&self, at: &CaptureContext<'_>) -> Result<Vec<Body>> {
         self.0.capture(at)
     }
 
-    fn prepare(&self, going: &Going<'_>) -> Result<milepost_codec::RestorePart> {
+    fn prepare(&self, going: &PrepareContext<'_>) -> Result<milepost_codec::RestorePart> {
         self.0.prepare(going)
     }
 
@@ -50,7 +50,11 @@ impl Participant for Dying {
         }
     }
 
-    fn recover(&self, _: &Engine, _: &PendingRestore, _: Stand) -> Result<()> {
+    fn abort(&self, _: &Engine, _: &PendingRestore) -> Result<()> {
+        dead()
+    }
+
+    fn finish(&self, _: &Engine, _: &PendingRestore) -> Result<()> {
         dead()
     }
 }
@@ -85,7 +89,8 @@ fn cut_short() -> Place {
     place
 }
 
-/// The place with a restore to `first` that was cut short when it had ended, before it was cleared up.
+/// The place with a restore to `first` that was cut short when it had ended, before it was cleared
+/// up.
 fn not_cleared() -> Place {
     let place = edited();
     let done = dying(&place, When::Clearing, |engine, with| {

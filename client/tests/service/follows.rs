@@ -35,7 +35,7 @@ impl Kept {
                         return;
                     }
                 }
-                Followed::Moved(to) => {
+                Followed::LineageChanged(to) => {
                     self.events.truncate(to.at.0 as usize);
                     self.moved += 1;
                 }
@@ -61,7 +61,8 @@ fn append(engine: &Engine, numbers: std::ops::Range<u32>) {
     }
 }
 
-/// What a task goes through, one part after the other: events, a restore and more of them, an undo, another restore.
+/// What a task goes through, one part after the other: events, a restore and more of them, an undo,
+/// another restore.
 fn work(engine: &Engine, part: u32) {
     let back = |to: &str| engine.restore(&engine.point(to).unwrap(), None).unwrap();
     match part {
@@ -122,7 +123,7 @@ async fn a_restore_while_it_is_cut_off_comes_first_when_it_goes_on() {
     let place: milepost_client::Place = place.to_string().parse().unwrap();
     let mut second = client.follow("essay", place);
     assert_eq!(second.place(), Some(place));
-    let Followed::Moved(moved) = next(&mut second).await else {
+    let Followed::LineageChanged(moved) = next(&mut second).await else {
         panic!("an event of what is no history")
     };
     assert_eq!((moved.from.0, moved.to.0, moved.at), (0, 1, Big(4)));

@@ -16,7 +16,8 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// `lets` says of each connection how many bytes of answers it lets through: it is cut when the service sends another one. None: all.
+    /// `lets` says of each connection how many bytes of answers it lets through: it is cut when the
+    /// service sends another one. None: all.
     pub async fn new(
         to: SocketAddr,
         mut lets: impl FnMut() -> Option<usize> + Send + 'static,

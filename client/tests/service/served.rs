@@ -35,7 +35,8 @@ impl Served {
         Self { dir, engine, tokens, server, at }
     }
 
-    /// One with a task: a message, a step, the checkpoint `one` at 3, and another message. The head is 5.
+    /// One with a task: a message, a step, the checkpoint `one` at 3, and another message. The head
+    /// is 5.
     pub async fn with_essay() -> Self {
         let served = Self::new().await;
         let task = served.engine.start_task("essay", "local").unwrap();

@@ -84,9 +84,9 @@ impl Body {
         }
     }
 
-    /// Reads the JSON form of a kind that is known from elsewhere: the text may say it too, and then has
-    /// to say the same. Nothing where there is no such kind. Reads the text once, where all of it has a
-    /// place in the kind's structure.
+    /// Reads the JSON form of a kind that is known from elsewhere: the text may say it too, and
+    /// then has to say the same. Nothing where there is no such kind. Reads the text once, where
+    /// all of it has a place in the kind's structure.
     ///
     /// # Errors
     ///

@@ -19,7 +19,8 @@ pub struct Capture {
     pub over: Option<ChunkId>,
     /// The folder, absolute, at most 4096 bytes.
     pub folder: PathBytes,
-    /// The [`Node::Directory`](super::Node::Directory) or [`Node::Leaves`](super::Node::Leaves) of it.
+    /// The [`Node::Directory`](super::Node::Directory) or [`Node::Leaves`](super::Node::Leaves) of
+    /// it.
     pub tree: ChunkId,
     /// Files in it.
     pub files: u64,

@@ -1,5 +1,5 @@
-//! Directories. A large one is cut into leaves by the hashes of its names, so that a name that comes or
-//! goes changes one leaf and the list of them, wherever it stands.
+//! Directories. A large one is cut into leaves by the hashes of its names, so that a name that
+//! comes or goes changes one leaf and the list of them, wherever it stands.
 
 use std::cmp::Ordering;
 
@@ -14,8 +14,8 @@ use crate::wire::{Reader, put_varint, varint_len};
 /// The most bytes of a directory that is not cut.
 pub const DIRECTORY_WHOLE_MAX: usize = 64 << 10;
 
-/// The most entries of a leaf, and its most bytes: those of one of long names and targets would not fit
-/// into a chunk.
+/// The most entries of a leaf, and its most bytes: those of one of long names and targets would not
+/// fit into a chunk.
 const LEAF_ENTRIES_MAX: usize = 1024;
 const LEAF_LEN_MAX: usize = 256 << 10;
 
@@ -56,11 +56,11 @@ impl Entry {
     }
 }
 
-/// The leaves that the entries of a directory are cut into, one where it is not cut. Entries are in order
-/// of their names.
+/// The leaves that the entries of a directory are cut into, one where it is not cut. Entries are in
+/// order of their names.
 ///
-/// One of more than [`DIRECTORY_WHOLE_MAX`] bytes is cut behind each name whose BLAKE3 begins with a zero
-/// byte, behind 1024 entries, and in front of what would make a leaf longer than 256 KiB.
+/// One of more than [`DIRECTORY_WHOLE_MAX`] bytes is cut behind each name whose BLAKE3 begins with
+/// a zero byte, behind 1024 entries, and in front of what would make a leaf longer than 256 KiB.
 pub fn cut_directory(entries: &[Entry]) -> impl Iterator<Item = &[Entry]> {
     let len: usize = entries.iter().map(Entry::encoded_len).sum();
     let whole = 2 + varint_len(entries.len() as u64) + len <= DIRECTORY_WHOLE_MAX;
@@ -92,8 +92,8 @@ fn leaf_len(entries: &[Entry]) -> usize {
     entries.len()
 }
 
-/// The nodes of a directory: gives the id of its root, and hands over each content with its id, leaves
-/// first. Entries are in order of their names.
+/// The nodes of a directory: gives the id of its root, and hands over each content with its id,
+/// leaves first. Entries are in order of their names.
 pub fn encode_directory(entries: &[Entry], put: &mut dyn FnMut(ChunkId, Vec<u8>)) -> ChunkId {
     let mut leaves: Vec<(Leaf, Vec<u8>)> = Vec::new();
     for part in cut_directory(entries) {

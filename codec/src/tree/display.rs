@@ -6,8 +6,8 @@ use serde::{Deserializer, Serialize, Serializer};
 
 use crate::body::base64_form;
 
-/// Bytes for a terminal: what is UTF-8 and can be printed as it is, every other byte as `\xHH`. So is
-/// a backslash, so that no two names look alike, and what turns the direction of writing.
+/// Bytes for a terminal: what is UTF-8 and can be printed as it is, every other byte as `\xHH`. So
+/// is a backslash, so that no two names look alike, and what turns the direction of writing.
 pub fn printable(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     let mut out = String::with_capacity(bytes.len());

@@ -85,8 +85,8 @@ impl FileList {
     }
 }
 
-/// The lists of a file of several chunks, 2 at least: gives the id of the first, and hands over each
-/// content with its id, parts first.
+/// The lists of a file of several chunks, 2 at least: gives the id of the first, and hands over
+/// each content with its id, parts first.
 pub fn encode_file(chunks: &[FilePart], put: &mut dyn FnMut(ChunkId, Vec<u8>)) -> ChunkId {
     let mut put_node = |node: Node| {
         let content = node.encode();

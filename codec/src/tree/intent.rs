@@ -79,8 +79,8 @@ impl RestoreIntent {
     ///
     /// # Errors
     ///
-    /// `Corrupt` if it is not an intent, or an action lacks an item of its kind; `Unsupported` if its
-    /// version is higher than what this one reads.
+    /// `Corrupt` if it is not an intent, or an action lacks an item of its kind; `Unsupported` if
+    /// its version is higher than what this one reads.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(bytes, "restore plan");
         let tag = begin(&mut reader)?;

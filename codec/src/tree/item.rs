@@ -42,7 +42,8 @@ pub enum EntryKind {
         len: u64,
         /// BLAKE3 of all of it.
         hash: Hash,
-        /// The [`Node::File`](super::Node::File) or [`Node::LongFile`](super::Node::LongFile) of it.
+        /// The [`Node::File`](super::Node::File) or [`Node::LongFile`](super::Node::LongFile) of
+        /// it.
         list: ChunkId,
         /// Whether it was written to each time that it was read.
         unstable: bool,
@@ -54,7 +55,8 @@ pub enum EntryKind {
     },
     /// A directory.
     Directory {
-        /// The [`Node::Directory`](super::Node::Directory) or [`Node::Leaves`](super::Node::Leaves) of it.
+        /// The [`Node::Directory`](super::Node::Directory) or [`Node::Leaves`](super::Node::Leaves)
+        /// of it.
         id: ChunkId,
     },
 }

@@ -1,4 +1,5 @@
-//! Trees: what a capture of a folder is, as contents of chunks that name each other by their hashes.
+//! Trees: what a capture of a folder is, as contents of chunks that name each other by their
+//! hashes.
 //!
 //! ```text
 //! name.rs       names and paths, checked                 shown.rs  for people, and in JSON
@@ -9,8 +10,8 @@
 //! ```
 //!
 //! Each content but a list of skips begins with its tag and a version, so that none is taken for
-//! another. There is one form for each value: numbers are as short as they can be, names ascend, and
-//! nothing follows. So what was read is written as the same bytes, and has the same id.
+//! another. There is one form for each value: numbers are as short as they can be, names ascend,
+//! and nothing follows. So what was read is written as the same bytes, and has the same id.
 
 mod capture;
 mod directory;
@@ -66,7 +67,8 @@ pub enum Node {
     Capture(Capture),
     /// A directory, or a part of a large one. Names ascend strictly.
     Directory(Vec<Entry>),
-    /// A large directory: its parts, which are directories that are not empty, in order of their names.
+    /// A large directory: its parts, which are directories that are not empty, in order of their
+    /// names.
     Leaves(Vec<Leaf>),
     /// A file of several chunks.
     File(FileList),
@@ -96,8 +98,8 @@ impl Node {
     ///
     /// # Errors
     ///
-    /// `Corrupt` where it is none of a tree, or not in the one form that it has; `Unsupported` where
-    /// its version is higher than what this one reads.
+    /// `Corrupt` where it is none of a tree, or not in the one form that it has; `Unsupported`
+    /// where its version is higher than what this one reads.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(bytes, "node of a tree");
         let tag = begin(&mut reader)?;
@@ -130,8 +132,8 @@ impl Node {
         Err(Error::corrupt("node of a tree", expect.name(), node.describe()))
     }
 
-    /// The content. What is outside of the limits is refused where it is read, and a content that is
-    /// longer than a chunk where it is stored.
+    /// The content. What is outside of the limits is refused where it is read, and a content that
+    /// is longer than a chunk where it is stored.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(256);
         match self {

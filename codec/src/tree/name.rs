@@ -1,5 +1,5 @@
-//! Names and paths in trees. They are bytes, whatever their encoding, and they are checked where they
-//! are made and where they are read: a name that got through leads nowhere but to a child.
+//! Names and paths in trees. They are bytes, whatever their encoding, and they are checked where
+//! they are made and where they are read: a name that got through leads nowhere but to a child.
 
 use std::cmp::Ordering;
 
@@ -99,8 +99,8 @@ fn is_hfs_dotgit(name: &[u8]) -> bool {
 
 /// A path in a tree: names with `/` between them, relative, 1 to 4096 bytes and at most 256 levels.
 ///
-/// Paths are ordered name by name: `a`, `a/x`, `a-b`. In JSON one is a string where it is UTF-8, and
-/// `{"base64":".."}` where it is not.
+/// Paths are ordered name by name: `a`, `a/x`, `a-b`. In JSON one is a string where it is UTF-8,
+/// and `{"base64":".."}` where it is not.
 ///
 /// ```
 /// use milepost_codec::TreePath;
@@ -196,8 +196,8 @@ impl From<Name> for TreePath {
     }
 }
 
-/// A path as it was found, without a promise that it is one of a tree: of what a capture left out, of
-/// a folder. The order and the form in JSON are those of [`TreePath`].
+/// A path as it was found, without a promise that it is one of a tree: of what a capture left out,
+/// of a folder. The order and the form in JSON are those of [`TreePath`].
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct PathBytes(pub Box<[u8]>);
 
@@ -220,8 +220,8 @@ impl From<&TreePath> for PathBytes {
     }
 }
 
-/// Compares paths name by name. No name has a zero byte or a `/`, so a `/` that counts as the lowest
-/// byte does it.
+/// Compares paths name by name. No name has a zero byte or a `/`, so a `/` that counts as the
+/// lowest byte does it.
 pub(crate) fn compare(a: &[u8], b: &[u8]) -> Ordering {
     let rank = |byte: &u8| if *byte == b'/' { 0 } else { *byte };
     a.iter().map(rank).cmp(b.iter().map(rank))

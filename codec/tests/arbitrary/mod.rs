@@ -1,5 +1,5 @@
-//! Strategies for every stored type. `bodies.rs` has the event kinds, `trees.rs` trees, this file the
-//! rest.
+//! Strategies for every stored type. `bodies.rs` has the event kinds, `trees.rs` trees, this file
+//! the rest.
 
 #![allow(dead_code, unused_imports, reason = "each test file uses a part")]
 

@@ -14,9 +14,9 @@ use milepost_store::tree_walk;
 use milepost_store::{INLINE_MAX, Log, put_content};
 use smallvec::{SmallVec, smallvec};
 
-use crate::behalf;
-use crate::commit::committer::{Done, Marked, PartBuilder};
+use crate::commit::committer::{CommitResult, Marked, PartBuilder};
 use crate::commit::conditions;
+use crate::context;
 use crate::history::checkpoint::Mark;
 
 /// What is reserved for the records of an append before their sizes are known, at most.
@@ -25,7 +25,8 @@ const RESERVE_MAX: usize = 1 << 20;
 /// Payloads up to this many bytes leave their room to the next append.
 const SCRATCH_MAX: usize = 64 << 10;
 
-/// Where a header and a payload are encoded before their place in a part is known: an append of one thread after the other.
+/// Where a header and a payload are encoded before their place in a part is known: an append of one
+/// thread after the other.
 #[derive(Default)]
 struct Scratch {
     header: Vec<u8>,
@@ -132,7 +133,8 @@ impl Append {
         self
     }
 
-    /// The checkpoint behind the events: by whom, for what and when they are, where it does not say.
+    /// The checkpoint behind the events: by whom, for what and when they are, where it does not
+    /// say.
     pub(crate) fn marked(&self) -> Option<Mark> {
         let mark = self.mark.clone()?;
         let (actor, correlation) = (self.actor.as_deref(), self.correlation.as_deref());
@@ -189,8 +191,8 @@ impl Append {
         })
     }
 
-    /// Whether it is only written: it marks no checkpoint, before which hooks are asked and folders are
-    /// captured, and changes neither control nor phase, which are known of beside the log.
+    /// Whether it is only written: it marks no checkpoint, before which hooks are asked and folders
+    /// are captured, and changes neither control nor phase, which are known of beside the log.
     /// [`Task::try_submit`](crate::Task::try_submit) takes it.
     pub fn is_plain(&self) -> bool {
         let changes = self.control_changes().next().is_some() || self.phase_entered().is_some();
@@ -238,8 +240,8 @@ impl Append {
             kind: 0,
             time_us: self.time_us.unwrap_or(now_us),
             actor: self.actor.clone(),
-            user: self.user.clone().or_else(behalf::user),
-            correlation: self.correlation.clone().or_else(behalf::correlation),
+            user: self.user.clone().or_else(context::user),
+            correlation: self.correlation.clone().or_else(context::correlation),
             key: None,
             batch: 0,
         };
@@ -368,8 +370,8 @@ pub struct Appended {
     pub first: Offset,
     /// How many events there were, the checkpoint not counted.
     pub count: u32,
-    /// The head after the last of them, and after the checkpoint where there is one. The hash is zeros
-    /// where they had been appended before and were trimmed since.
+    /// The head after the last of them, and after the checkpoint where there is one. The hash is
+    /// zeros where they had been appended before and were trimmed since.
     pub head: Head,
     /// The checkpoint behind them.
     pub checkpoint: Option<CheckpointId>,
@@ -388,7 +390,7 @@ pub(crate) struct Committed {
 }
 
 impl Appended {
-    pub(crate) fn of(done: &Done) -> Result<Self> {
+    pub(crate) fn of(done: &CommitResult) -> Result<Self> {
         let Some((first, head)) = done.parts.first().copied() else {
             return Err(Error::invalid("an append without events"));
         };

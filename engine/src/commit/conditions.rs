@@ -11,8 +11,8 @@ use milepost_store::index::{KeyEntry, keys};
 
 use crate::history::catalog::Catalog;
 use crate::history::checkpoint::PendingMark;
+use crate::history::events::{Ancestry, Cursor, event};
 use crate::history::point::Point;
-use crate::history::read::{Ancestry, Cursor, event};
 
 thread_local! {
     static NOW: RefCell<Conditions> = const { RefCell::new(Conditions::NONE) };
@@ -51,7 +51,7 @@ impl Conditions {
         Self::NONE
     }
 
-    /// Done once under this key, 1 to 1,024 bytes.
+    /// CommitResult once under this key, 1 to 1,024 bytes.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());

@@ -10,11 +10,11 @@ use milepost_store::index::keys;
 use milepost_store::index::{BaseEntry, KeyEntry, MarkEntry};
 use smallvec::smallvec;
 
-use crate::commit::committer::{Done, Part};
+use crate::commit::committer::{CommitResult, Part};
 use crate::history::base::{self, BaseKeys, KeyDigest};
 use crate::history::catalog::Catalog;
 use crate::history::checkpoint::PendingMark;
-use crate::history::read::{Ancestry, Cursor};
+use crate::history::events::{Ancestry, Cursor};
 
 /// An append that a key was used for.
 pub(crate) struct KeyUse {
@@ -39,7 +39,12 @@ impl KeyUse {
 impl Catalog {
     /// Where an idempotency key was used in a lineage or its ancestors before the fork, if the
     /// append had the same bodies; `Conflict` where it had others.
-    pub(crate) fn seen(&self, part: &Part, lineage: LineageId, key: &str) -> Result<Option<Done>> {
+    pub(crate) fn seen(
+        &self,
+        part: &Part,
+        lineage: LineageId,
+        key: &str,
+    ) -> Result<Option<CommitResult>> {
         let task = part.log.task;
         let Some(used) = self.keyed(task, lineage, key)? else {
             return Ok(None);
@@ -79,9 +84,13 @@ impl Catalog {
             None => None,
         };
         let next = end + u64::from(part.mark.is_some());
-        let hash =
-            crate::history::hashes::hash_at(self, part.origin, LogId::lineage(task, owner), next)?;
-        Ok(Some(Done {
+        let hash = crate::history::chain_hash::hash_at(
+            self,
+            part.origin,
+            LogId::lineage(task, owner),
+            next,
+        )?;
+        Ok(Some(CommitResult {
             parts: smallvec![(used.first, Head { next, hash })],
             seq: used.seq,
             repeated: Some(used.count),
@@ -228,9 +237,9 @@ fn unread(owner: LineageId, base: &BaseEntry, error: Error) -> Error {
 }
 
 /// What an append is answered with whose events were trimmed.
-fn trimmed(used: &KeyUse) -> Done {
+fn trimmed(used: &KeyUse) -> CommitResult {
     let head = Head { next: used.end(), hash: milepost_codec::Hash::ZERO };
-    Done {
+    CommitResult {
         parts: smallvec![(used.first, head)],
         seq: used.seq,
         repeated: Some(used.count),

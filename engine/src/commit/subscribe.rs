@@ -12,7 +12,7 @@ use milepost_store::sync::channel::RecvTimeoutError;
 
 use crate::commit::committer::Watch;
 use crate::history::catalog::Catalog;
-use crate::history::read::Events;
+use crate::history::events::Events;
 
 /// How a subscription behaves.
 #[derive(Debug, Clone, Copy, Default)]

@@ -1,12 +1,12 @@
 //! Audit: what was done to which task, for whom, from which control to which. It goes to `tracing`
-//! under the target `milepost::audit`, at level info, and nothing is looked up where nobody listens.
-//! Payloads are never in it.
+//! under the target `milepost::audit`, at level info, and nothing is looked up where nobody
+//! listens. Payloads are never in it.
 
 use milepost_codec::{Error, LineageId, RunControl, TaskNo};
 use tracing::Level;
 
-use crate::behalf;
-use crate::handles::control::{self, Standing};
+use super::run_control::{self, RunStatus};
+use crate::context;
 use crate::handles::engine::Inner;
 
 const TARGET: &str = "milepost::audit";
@@ -18,7 +18,7 @@ pub(crate) fn is_heard() -> bool {
 
 /// One thing that was done.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Done<'a> {
+pub(crate) struct AuditEvent<'a> {
     pub(crate) action: &'static str,
     pub(crate) task: TaskNo,
     pub(crate) lineage: LineageId,
@@ -29,7 +29,7 @@ pub(crate) struct Done<'a> {
     pub(crate) correlation: Option<&'a str>,
 }
 
-impl Done<'_> {
+impl AuditEvent<'_> {
     pub(crate) fn of(action: &'static str, task: TaskNo, lineage: LineageId) -> Self {
         Self { action, task, lineage, before: None, user: None, correlation: None }
     }
@@ -76,17 +76,17 @@ impl Done<'_> {
 
     fn correlation(&self) -> String {
         let given = self.correlation.map(str::to_owned);
-        given.or_else(behalf::correlation).unwrap_or_default()
+        given.or_else(context::correlation).unwrap_or_default()
     }
 
     /// Task, user, control and phase. What cannot be read is left empty: an audit fails nothing.
     fn known(&self, inner: &Inner) -> (String, String, &'static str, String) {
         let entry = inner.catalog.task(self.task).ok();
         let (task, owner) = entry.map_or_else(Default::default, |entry| (entry.name, entry.user));
-        let user = self.user.map(str::to_owned).or_else(behalf::user);
+        let user = self.user.map(str::to_owned).or_else(context::user);
         let user = user.unwrap_or(owner);
-        let standing = control::standing(inner, self.task, self.lineage).unwrap_or_default();
-        let Standing { control, phase } = standing;
+        let standing = run_control::standing(inner, self.task, self.lineage).unwrap_or_default();
+        let RunStatus { control, phase } = standing;
         (task, user, control.name(), phase.unwrap_or_default())
     }
 }

@@ -8,12 +8,13 @@ use milepost_store::Log;
 
 use crate::handles::engine::Engine;
 
-/// The chunks of a store: pieces of up to 1 MiB, each known by the BLAKE3 hash of its content and stored
-/// once. Small ones are compressed together. Cheap to clone, `Send` and `Sync`.
+/// The chunks of a store: pieces of up to 1 MiB, each known by the BLAKE3 hash of its content and
+/// stored once. Small ones are compressed together. Cheap to clone, `Send` and `Sync`.
 ///
-/// A chunk stays as long as something names it that the engine knows of. Until then it stays while a
-/// [`ChunkHold`] does: so whoever stores chunks takes one first, and lets go of it when the event that
-/// names them is committed. Chunks have to be durable by then, which [`ChunkStore::sync`] makes them.
+/// A chunk stays as long as something names it that the engine knows of. Until then it stays while
+/// a [`ChunkHold`] does: so whoever stores chunks takes one first, and lets go of it when the event
+/// that names them is committed. Chunks have to be durable by then, which [`ChunkStore::sync`]
+/// makes them.
 ///
 /// ```
 /// use milepost::{Engine, Options};
@@ -37,8 +38,8 @@ pub struct ChunkStore {
     log: Arc<dyn Log>,
 }
 
-/// While it is there, a compaction takes away no chunk that was stored, or asked for, since it is: one that
-/// begins meanwhile waits for it. So it is not for long.
+/// While it is there, a compaction takes away no chunk that was stored, or asked for, since it is:
+/// one that begins meanwhile waits for it. So it is not for long.
 #[must_use = "chunks that nothing names stay while it is there"]
 pub struct ChunkHold {
     _storing: Option<Box<dyn std::any::Any + Send>>,
@@ -57,14 +58,15 @@ impl ChunkStore {
         ChunkHold { _storing: self.log.storing() }
     }
 
-    /// Stores contents that are not there yet, and gives the id of each. Those that are stored at once are
-    /// compressed together, up to 512 KiB in the order that they are in: so what is alike goes side by
-    /// side. They survive a kill when this returns, and power loss after [`ChunkStore::sync`].
+    /// Stores contents that are not there yet, and gives the id of each. Those that are stored at
+    /// once are compressed together, up to 512 KiB in the order that they are in: so what is alike
+    /// goes side by side. They survive a kill when this returns, and power loss after
+    /// [`ChunkStore::sync`].
     ///
     /// # Errors
     ///
-    /// `Invalid`: one has over 1 MiB; none is stored then. `Unavailable`: the store is closed, or the disk
-    /// fails. `Poisoned`: an earlier write failed.
+    /// `Invalid`: one has over 1 MiB; none is stored then. `Unavailable`: the store is closed, or
+    /// the disk fails. `Poisoned`: an earlier write failed.
     pub fn put(&self, contents: &[&[u8]]) -> Result<Vec<ChunkId>> {
         if let Some(long) = contents.iter().find(|c| c.len() > CHUNK_RAW_MAX) {
             let found = long.len();
@@ -76,8 +78,8 @@ impl ChunkStore {
         self.log.put_chunks(contents)
     }
 
-    /// Which chunks are stored, in the order that was asked. The index is believed; a chunk that was found
-    /// damaged since the store was opened counts as not stored, and is stored again by
+    /// Which chunks are stored, in the order that was asked. The index is believed; a chunk that
+    /// was found damaged since the store was opened counts as not stored, and is stored again by
     /// [`ChunkStore::put`].
     ///
     /// # Errors
@@ -87,14 +89,15 @@ impl ChunkStore {
         self.log.has_chunks(ids)
     }
 
-    /// Says that chunks are needed that were there before the hold was taken, without a look whether they
-    /// are: a compaction that is under way keeps them.
+    /// Says that chunks are needed that were there before the hold was taken, without a look
+    /// whether they are: a compaction that is under way keeps them.
     pub fn uses(&self, ids: &[ChunkId]) {
         self.log.uses_chunks(ids);
     }
 
-    /// Whether [`ChunkStore::uses`] says something to anybody: to a compaction that is under way. Asked behind a
-    /// [`ChunkHold`], the answer is good for as long as that is held: a compaction that begins later waits for it.
+    /// Whether [`ChunkStore::uses`] says something to anybody: to a compaction that is under way.
+    /// Asked behind a [`ChunkHold`], the answer is good for as long as that is held: a compaction
+    /// that begins later waits for it.
     pub fn notes_uses(&self) -> bool {
         self.log.notes_uses()
     }
@@ -103,8 +106,8 @@ impl ChunkStore {
     ///
     /// # Errors
     ///
-    /// `NotFound`: it is not stored. `Corrupt`: it is damaged, with pack and byte. `Unavailable`: the store
-    /// is closed, or the disk fails.
+    /// `NotFound`: it is not stored. `Corrupt`: it is damaged, with pack and byte. `Unavailable`:
+    /// the store is closed, or the disk fails.
     pub fn get(&self, id: &ChunkId) -> Result<Arc<[u8]>> {
         match self.log.get_chunk(id)? {
             Some(content) => Ok(content.into()),
@@ -112,8 +115,8 @@ impl ChunkStore {
         }
     }
 
-    /// Puts ids into the order in which their chunks lie, so that many are read with each group unpacked
-    /// once; those that are not stored come last.
+    /// Puts ids into the order in which their chunks lie, so that many are read with each group
+    /// unpacked once; those that are not stored come last.
     ///
     /// # Errors
     ///

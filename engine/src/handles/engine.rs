@@ -20,22 +20,24 @@ use milepost_store::sync::channel::Sender;
 use milepost_store::{Log, MemoryStore};
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::commit::committer::{Activate, Committer, Done, Errand, PartBuilder, Request};
+use super::hooks::{self, Alert, AlertKind};
+use super::participation::Participants;
+use super::run_control::RunControls;
+use crate::commit::committer::{
+    Activate, BackgroundJob, CommitResult, Committer, PartBuilder, Request,
+};
 use crate::commit::conditions;
-use crate::handles::control::Controls;
-use crate::handles::hook::{self, Alert, AlertKind};
-use crate::handles::joined::Participants;
 use crate::handles::lineage::Lineage;
 use crate::handles::options::Options;
 use crate::handles::task::Task;
 use crate::history::catalog::Catalog;
+use crate::history::chain_hash::Hashes;
 use crate::history::checkpoint::Checkpoint;
-use crate::history::hashes::Hashes;
-use crate::history::kept::Kept;
 use crate::history::point::Point;
 use crate::history::state::{LogChunks, state_from};
+use crate::history::state_cache::StateCache;
 use crate::history::stats::Stats;
-use crate::integrity::anchor::Keeper;
+use crate::integrity::anchor::AnchorWriter;
 
 /// A store that is open. Cheap to clone, `Send` and `Sync`; works from plain threads.
 ///
@@ -70,19 +72,19 @@ pub(crate) struct Inner {
     pub(crate) store: Origin,
     /// Held while tasks and lineages are opened and activated, so that numbers are given once.
     structure: Mutex<()>,
-    pub(crate) controls: Controls,
-    pub(crate) kept: Kept,
+    pub(crate) controls: RunControls,
+    pub(crate) kept: StateCache,
     pub(crate) participants: Arc<Participants>,
     pub(crate) meters: Arc<Meters>,
-    errands: Sender<Errand>,
+    errands: Sender<BackgroundJob>,
     anchor: Mutex<Option<Anchoring>>,
-    hooks: Mutex<Option<hook::Delivery>>,
+    hooks: Mutex<Option<hooks::Delivery>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 /// The thread that keeps an anchor up to date.
 struct Anchoring {
-    keeper: Arc<Keeper>,
+    keeper: Arc<AnchorWriter>,
     stop: crossbeam_channel::Sender<()>,
     thread: JoinHandle<()>,
 }
@@ -139,7 +141,7 @@ impl Engine {
         // Where nothing is written, hooks are not told of anything and no snapshot is due.
         let writes = catalog.log().check_writable().is_ok();
         let hooks = match writes {
-            true => hook::start(&mut options, &catalog, catalog.log().folder())?,
+            true => hooks::start(&mut options, &catalog, catalog.log().folder())?,
             false => None,
         };
         if let Some(feed) = hooks.as_ref().and_then(|hooks| hooks.of_events()) {
@@ -150,15 +152,14 @@ impl Engine {
             let (catalog, reducers) = (catalog.clone(), options.reducers.clone());
             let thread = std::thread::Builder::new().name("milepost-snapshots".into());
             let made = Arc::clone(&meters);
-            let thread = thread.spawn(move || {
-                crate::handles::snapshotter::run(&catalog, &reducers, &received, &made)
-            });
+            let thread =
+                thread.spawn(move || super::background::run(&catalog, &reducers, &received, &made));
             threads.push(thread.map_err(|e| {
                 Error::new(ErrorKind::Unavailable, format!("cannot start a thread: {e}"))
             })?);
         }
         let opened = catalog.log().opened();
-        let kept = Kept::new(options.keep_states, Arc::clone(&meters));
+        let kept = StateCache::new(options.keep_states, Arc::clone(&meters));
         let inner = Inner {
             catalog,
             committer,
@@ -167,7 +168,7 @@ impl Engine {
             opened,
             store,
             structure: Mutex::new(()),
-            controls: Controls::default(),
+            controls: RunControls::default(),
             kept,
             participants: Arc::default(),
             meters,
@@ -182,7 +183,7 @@ impl Engine {
             engine.give_up_imports()?;
             engine.start_anchoring()?;
         } else if let Some(path) = &engine.inner.options.anchor {
-            Keeper::compare(path, &engine.inner.catalog, store)?;
+            AnchorWriter::compare(path, &engine.inner.catalog, store)?;
         }
         Ok(engine)
     }
@@ -191,7 +192,7 @@ impl Engine {
         let inner = &self.inner;
         if let Some(path) = inner.options.anchor.clone() {
             let (catalog, clock) = (inner.catalog.clone(), Arc::clone(&inner.options.log.clock));
-            let (keeper, stop, thread) = Keeper::start(path, catalog, inner.store, clock)?;
+            let (keeper, stop, thread) = AnchorWriter::start(path, catalog, inner.store, clock)?;
             *inner.anchor.lock() = Some(Anchoring { keeper, stop, thread });
         }
         Ok(())
@@ -294,7 +295,7 @@ impl Engine {
         let request = Request { activates, ..Request::of(parts) };
         let done = inner.committer.commit(request)?;
         drop(_structure);
-        crate::handles::audit::Done::of("task_started", task, lineage).tell(inner);
+        crate::handles::audit::AuditEvent::of("task_started", task, lineage).tell(inner);
         // Behind the commit nothing is read: what is done is answered so.
         let entry = TaskEntry {
             name: id.to_owned(),
@@ -341,8 +342,8 @@ impl Engine {
         self.folded(reducer, place, None)
     }
 
-    /// The state of a point, by the built-in reducer. Those of checkpoints are kept for the next time:
-    /// see [`Options::keep_states`].
+    /// The state of a point, by the built-in reducer. Those of checkpoints are kept for the next
+    /// time: see [`Options::keep_states`].
     ///
     /// # Errors
     ///
@@ -512,7 +513,7 @@ impl Inner {
         self.controls.wake(task);
     }
 
-    pub(crate) fn commit(&self, request: Request) -> Result<Done> {
+    pub(crate) fn commit(&self, request: Request) -> Result<CommitResult> {
         self.committer.commit(request)
     }
 
@@ -523,7 +524,7 @@ impl Inner {
         if let Some(hooks) = hooks {
             hooks.stop(self.options.commands.patience(self.options.hooks_at_close));
         }
-        let _ = self.errands.send(Errand::Stop);
+        let _ = self.errands.send(BackgroundJob::Stop);
         let mut threads = self.threads.lock();
         for thread in threads.drain(..) {
             let _ = thread.join();

@@ -1,8 +1,9 @@
-//! Following a task: the events of the lineage it goes on with, as they are committed, through restores.
+//! Following a task: the events of the lineage it goes on with, as they are committed, through
+//! restores.
 //!
-//! Like a subscription a follower is a place in the log and a signal, and queues nothing. Who keeps what it
-//! gives has the history of the active lineage at every moment, without a gap and nothing twice: where the
-//! task goes on with another lineage it says which of it still holds.
+//! Like a subscription a follower is a place in the log and a signal, and queues nothing. Who keeps
+//! what it gives has the history of the active lineage at every moment, without a gap and nothing
+//! twice: where the task goes on with another lineage it says which of it still holds.
 
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use crate::commit::committer::Watch;
 use crate::handles::engine::Engine;
 use crate::handles::task::Task;
 use crate::history::catalog::Catalog;
-use crate::history::read::{Ancestry, Events};
+use crate::history::events::{Ancestry, Events};
 
 /// Events that are read before it is looked again whether the task goes on with another lineage.
 const LOOK_EVERY: u32 = 256;
@@ -26,13 +27,13 @@ pub enum Followed {
     /// The next event.
     Event(Event),
     /// The task goes on with another lineage.
-    Moved(Moved),
+    LineageChanged(LineageChanged),
 }
 
-/// The task goes on with another lineage: of what was read, the events before `at` are of both, and those
-/// from `at` on come again, as the other lineage has them.
+/// The task goes on with another lineage: of what was read, the events before `at` are of both, and
+/// those from `at` on come again, as the other lineage has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Moved {
+pub struct LineageChanged {
     /// The lineage that was followed.
     pub from: LineageId,
     /// The lineage that is followed from here on.
@@ -71,19 +72,21 @@ impl Task {
     ///     println!("{}", event.offset);
     /// }
     /// engine.restore(&task.point(1)?, None)?;
-    /// assert!(matches!(follower.try_next()?, Some(Followed::Moved(moved)) if moved.at == 1));
+    /// assert!(matches!(follower.try_next()?, Some(Followed::LineageChanged(moved)) if moved.at == 1));
     /// # Ok::<(), milepost::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// `Invalid` where the offset is past the head, `NotFound` where retention trimmed what is there.
+    /// `Invalid` where the offset is past the head, `NotFound` where retention trimmed what is
+    /// there.
     pub fn follow(&self, from: Offset) -> Result<Follower> {
         let lineage = self.engine().inner.catalog.active(self.no())?.1.lineage;
         self.follow_from(lineage, from)
     }
 
-    /// Goes on from where another follower ended: the lineage that it followed, and the offset that comes next.
+    /// Goes on from where another follower ended: the lineage that it followed, and the offset that
+    /// comes next.
     ///
     /// # Errors
     ///
@@ -109,7 +112,8 @@ impl Task {
 }
 
 impl Follower {
-    /// The lineage that is followed, and the offset that comes next: where [`Task::follow_from`] goes on.
+    /// The lineage that is followed, and the offset that comes next: where [`Task::follow_from`]
+    /// goes on.
     pub fn position(&self) -> (LineageId, Offset) {
         (self.lineage, self.next)
     }
@@ -118,18 +122,19 @@ impl Follower {
     ///
     /// # Errors
     ///
-    /// `NotFound` where the task was deleted, or retention took away what comes next; else what reading gives.
+    /// `NotFound` where the task was deleted, or retention took away what comes next; else what
+    /// reading gives.
     pub fn try_next(&mut self) -> Result<Option<Followed>> {
         let withdrawn = self.events.as_ref().is_some_and(Events::is_stale);
         if (self.looked.is_none() || self.since_look >= LOOK_EVERY || withdrawn)
             && let Some(moved) = self.look()?
         {
-            return Ok(Some(Followed::Moved(moved)));
+            return Ok(Some(Followed::LineageChanged(moved)));
         }
         if let Some(event) = self.read()? {
             return Ok(Some(Followed::Event(event)));
         }
-        Ok(self.look()?.map(Followed::Moved))
+        Ok(self.look()?.map(Followed::LineageChanged))
     }
 
     /// Waits for what comes next, at most `timeout`.
@@ -182,7 +187,7 @@ impl Follower {
     }
 
     /// Whether the task goes on with another lineage: then that is followed.
-    fn look(&mut self) -> Result<Option<Moved>> {
+    fn look(&mut self) -> Result<Option<LineageChanged>> {
         let (control, active) = self.active()?;
         self.since_look = 0;
         if self.looked == Some(control) {
@@ -206,7 +211,7 @@ impl Follower {
         }
         self.looked = Some(control);
         self.watch = None;
-        Ok(Some(Moved { from, to: active, at: self.next }))
+        Ok(Some(LineageChanged { from, to: active, at: self.next }))
     }
 
     /// Up to where the history of the lineage is that of `other` too, and the first offset of

@@ -11,13 +11,13 @@ use crate::commit::append::{Append, Appended, Committed};
 use crate::commit::committer::{Marked, Request};
 use crate::commit::conditions;
 use crate::commit::subscribe::{SubscribeOptions, Subscription};
-use crate::handles::audit::Done;
+use crate::handles::audit::AuditEvent;
 use crate::handles::engine::{Engine, Inner};
 use crate::handles::task::Task;
 use crate::handles::ticket::Ticket;
 use crate::history::checkpoint::{Checkpoint, Mark};
+use crate::history::events::Events;
 use crate::history::point::Point;
-use crate::history::read::Events;
 
 /// A handle on one lineage. Cheap to clone.
 ///
@@ -106,8 +106,8 @@ impl Lineage {
         &self.engine.inner
     }
 
-    /// Its task, as a handle that goes on with this lineage, whatever is active: with it the hooks of
-    /// the engine are asked and told of checkpoints.
+    /// Its task, as a handle that goes on with this lineage, whatever is active: with it the hooks
+    /// of the engine are asked and told of checkpoints.
     ///
     /// # Errors
     ///
@@ -140,7 +140,7 @@ impl Lineage {
     /// The same, with the mark that it made: behind the commit nothing is read.
     pub(crate) fn append_marked(&self, append: &Append) -> Result<Committed> {
         if append.control_changes().next().is_some() {
-            return crate::handles::control::append(self, append);
+            return super::run_control::append(self, append);
         }
         let committed = self.commit_append(append)?;
         self.appended(append, &committed.appended);
@@ -165,13 +165,13 @@ impl Lineage {
     }
 
     pub(crate) fn entered(&self, phase: &str) {
-        crate::handles::control::entered(self.inner(), self.task, self.id, phase);
+        super::run_control::entered(self.inner(), self.task, self.id, phase);
     }
 
     fn tell_marked(&self, mark: Option<&Mark>) {
-        let done = Done {
+        let done = AuditEvent {
             correlation: mark.and_then(Mark::correlation_given),
-            ..Done::of("checkpoint_marked", self.task, self.id)
+            ..AuditEvent::of("checkpoint_marked", self.task, self.id)
         };
         done.tell(self.inner());
     }
@@ -181,8 +181,8 @@ impl Lineage {
     ///
     /// # Errors
     ///
-    /// `Invalid` and `Unavailable` as [`Lineage::append`]; the others come through the ticket. A change
-    /// of control is `Invalid` here: whether it is legal shows when it is committed.
+    /// `Invalid` and `Unavailable` as [`Lineage::append`]; the others come through the ticket. A
+    /// change of control is `Invalid` here: whether it is legal shows when it is committed.
     pub fn submit(&self, append: impl Into<Append>) -> Result<Ticket> {
         let append = append.into();
         if append.control_changes().next().is_some() {
@@ -424,7 +424,7 @@ pub(crate) fn info(
     active: LineageId,
 ) -> Result<LineageInfo> {
     let head = engine.inner.catalog.head(LogId::lineage(task, id))?;
-    let begin = crate::history::read::Ancestry::of(&engine.inner.catalog, task, id)?.begin();
+    let begin = crate::history::events::Ancestry::of(&engine.inner.catalog, task, id)?.begin();
     let start = entry.parent.map_or(0, |parent| parent.offset).max(begin);
     Ok(LineageInfo {
         begin,

@@ -6,7 +6,7 @@ use crate::handles::engine::Engine;
 use crate::history::address::Address;
 use crate::history::checkpoint::Checkpoint;
 use crate::history::lists::{CheckpointQuery, Page, TaskInfo, TaskQuery};
-use crate::history::pending::{PastRestore, PendingRestore};
+use crate::history::pending::{PendingRestore, RestoreRecord};
 use crate::history::point::Point;
 use crate::history::stats::TaskStats;
 
@@ -46,7 +46,7 @@ impl Engine {
     /// # Errors
     ///
     /// `NotFound` if there is no such task. `Corrupt` if its control log cannot be read.
-    pub fn restores_of(&self, task: &str) -> Result<Vec<PastRestore>> {
+    pub fn restores_of(&self, task: &str) -> Result<Vec<RestoreRecord>> {
         self.inner.catalog.restores_of(self.task_no(task)?)
     }
 

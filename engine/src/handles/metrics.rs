@@ -3,7 +3,7 @@
 use milepost_store::metrics::Histogram;
 
 use crate::handles::engine::Engine;
-use crate::history::kept::KeptStates;
+use crate::history::state_cache::StateCacheStats;
 
 /// Counts, levels and durations of an open store, since it was opened, of this engine alone.
 ///
@@ -81,7 +81,7 @@ pub struct Metrics {
     /// Duration of each capture of a workspace, its lock and its event included.
     pub capture_us: Histogram,
     /// States of checkpoints that are kept in memory.
-    pub kept: KeptStates,
+    pub kept: StateCacheStats,
     /// `true` once a write failed, so that the store has to be reopened.
     pub poisoned: bool,
 }

@@ -2,22 +2,22 @@
 
 // tidy: names the parts
 pub(crate) mod audit;
+pub(crate) mod background;
 pub(crate) mod chunk_store;
-pub(crate) mod control;
 pub(crate) mod engine;
 pub(crate) mod follow;
 #[cfg(not(shuttle))]
 pub(crate) mod followers;
-pub(crate) mod hook;
-pub(crate) mod joined;
+pub(crate) mod hooks;
 pub(crate) mod lineage;
 pub(crate) mod lists;
 pub(crate) mod metrics;
 pub(crate) mod options;
 pub(crate) mod participant;
+pub(crate) mod participation;
 pub(crate) mod proof;
-pub(crate) mod scoped;
-pub(crate) mod snapshotter;
+pub(crate) mod run_control;
 pub(crate) mod task;
 pub(crate) mod ticket;
+pub(crate) mod view;
 pub(crate) mod whole;

@@ -10,9 +10,9 @@ use milepost_store::OpenOptions;
 use milepost_store::clock::Clock;
 use milepost_store::open_report::Progress;
 
-use crate::handles::hook::{CommandHooks, Hook, Hooks};
-use crate::history::kept::KeepStates;
+use super::hooks::{CommandHooks, Hook, Hooks};
 use crate::history::state::{DynReducer, Registered};
+use crate::history::state_cache::StateCacheOptions;
 
 /// How a store is opened. Every limit is in bytes.
 #[derive(Clone)]
@@ -26,7 +26,7 @@ pub struct Options {
     pub(crate) hooks: Hooks,
     pub(crate) commands: CommandHooks,
     pub(crate) hooks_at_close: Duration,
-    pub(crate) keep_states: KeepStates,
+    pub(crate) keep_states: StateCacheOptions,
     pub(crate) key_window: usize,
 }
 
@@ -41,7 +41,7 @@ impl Default for Options {
             hooks: Hooks::default(),
             commands: CommandHooks::default(),
             hooks_at_close: Duration::from_secs(60),
-            keep_states: KeepStates::default(),
+            keep_states: StateCacheOptions::default(),
             key_window: 1_000_000,
         }
     }
@@ -144,7 +144,7 @@ impl Options {
 
     /// How many states of checkpoints are kept in memory. Default: 10, and 64 MiB.
     #[must_use]
-    pub fn keep_states(mut self, keep: KeepStates) -> Self {
+    pub fn keep_states(mut self, keep: StateCacheOptions) -> Self {
         self.keep_states = keep;
         self
     }

@@ -11,8 +11,8 @@ use crate::history::point::Point;
 /// Brings back what is outside of the log, with it.
 ///
 /// A restore goes so: each participant captures the present; each prepares what it will do, without
-/// doing it; that is recorded; each applies it; one commit ends it and activates the lineage; each clears
-/// up. Where one fails, or the process dies before that commit, what was done is taken back.
+/// doing it; that is recorded; each applies it; one commit ends it and activates the lineage; each
+/// clears up. Where one fails, or the process dies before that commit, what was done is taken back.
 pub trait Participant: Send + Sync {
     /// Its name: recorded, and never changed.
     fn name(&self) -> &str;
@@ -23,50 +23,49 @@ pub trait Participant: Send + Sync {
     /// # Errors
     ///
     /// Whatever keeps it from it: the restore ends there.
-    fn capture(&self, at: &Capturing<'_>) -> Result<Vec<Body>>;
+    fn capture(&self, at: &CaptureContext<'_>) -> Result<Vec<Body>>;
 
-    /// What it will do, without doing it. Its chunks are stored and synced.
+    /// Plans the restore without changing anything. The plan's chunks are stored and synced.
     ///
     /// # Errors
     ///
     /// `Conflict` with what stands in the way, and whatever else keeps it from it.
-    fn prepare(&self, going: &Going<'_>) -> Result<RestorePart>;
+    fn prepare(&self, going: &PrepareContext<'_>) -> Result<RestorePart>;
 
-    /// Told where a restore ended before it began: since something stood in the way of this one or of
-    /// another.
-    fn let_go(&self, engine: &Engine, task: &Task) {
+    /// Releases what [`Participant::capture`] and [`Participant::prepare`] hold, where a restore
+    /// ends before it begins: because this participant refused, or another one.
+    fn release(&self, engine: &Engine, task: &Task) {
         let _ = (engine, task);
     }
 
-    /// Does it. Gives the events that the lineage gets which the task goes on with: what there is now.
+    /// Applies the plan. Returns events for the restored lineage that describe the present.
     ///
     /// # Errors
     ///
-    /// Whatever kept it from it; what it did until then is taken back by [`Participant::recover`].
+    /// Any that stops it; [`Participant::abort`] undoes what was done until then.
     fn apply(&self, engine: &Engine, pending: &PendingRestore) -> Result<Vec<Body>>;
 
-    /// Takes back what was begun, or clears up behind it. May be called again and again.
+    /// Undoes a restore that began and did not end, wherever it stopped. It may be called
+    /// repeatedly.
     ///
     /// # Errors
     ///
-    /// `Conflict` where somebody changed what it would take back: it stops there, and the restore stays
-    /// pending; whatever else keeps it from it.
-    fn recover(&self, engine: &Engine, pending: &PendingRestore, stand: Stand) -> Result<()>;
-}
+    /// `Conflict` where somebody changed what it would undo: it stops there, and the restore stays
+    /// pending. Any other error that stops it.
+    fn abort(&self, engine: &Engine, pending: &PendingRestore) -> Result<()>;
 
-/// How a restore stands that is recovered from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stand {
-    /// It has not ended: it is taken back.
-    Open,
-    /// It was done: what is left over is cleared up.
-    Done,
+    /// Removes what a committed restore no longer needs. It may be called repeatedly.
+    ///
+    /// # Errors
+    ///
+    /// Any that stops it: the restore itself is done.
+    fn finish(&self, engine: &Engine, pending: &PendingRestore) -> Result<()>;
 }
 
 /// What a participant captures.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Capturing<'a> {
+pub struct CaptureContext<'a> {
     /// The engine.
     pub engine: &'a Engine,
     /// The task, and the lineage it goes on with.
@@ -75,7 +74,7 @@ pub struct Capturing<'a> {
     pub before: Option<&'a Point>,
 }
 
-impl Capturing<'_> {
+impl CaptureContext<'_> {
     /// The root of the workspace that the head of the task names. It is looked up for this: whoever
     /// remembers it need not ask.
     ///
@@ -91,7 +90,7 @@ impl Capturing<'_> {
 /// Where a restore goes.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Going<'a> {
+pub struct PrepareContext<'a> {
     /// The engine.
     pub engine: &'a Engine,
     /// The task, and the lineage it went on with.

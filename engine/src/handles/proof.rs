@@ -23,9 +23,9 @@ impl Engine {
         verify(&self.inner.catalog, self.inner.store, task, progress)
     }
 
-    /// Folds every lineage of a task, or of all, from its beginning, by each registered reducer, and
-    /// says which snapshots hold another state. [`Engine::verify`] sees that they are whole and of the
-    /// right point; whether what is in them was folded takes a fold.
+    /// Folds every lineage of a task, or of all, from its beginning, by each registered reducer,
+    /// and says which snapshots hold another state. [`Engine::verify`] sees that they are whole and
+    /// of the right point; whether what is in them was folded takes a fold.
     ///
     /// # Errors
     ///
@@ -47,9 +47,9 @@ impl Engine {
     }
 
     /// What of the store is not as it was when an anchor was taken: logs that are gone, shorter, or
-    /// another history. Empty where the store has only grown since. It reads the heads and one block
-    /// of each log: with [`Engine::verify`], which computes the chains, everything up to the anchor
-    /// is proved.
+    /// another history. Empty where the store has only grown since. It reads the heads and one
+    /// block of each log: with [`Engine::verify`], which computes the chains, everything up to the
+    /// anchor is proved.
     ///
     /// # Errors
     ///

@@ -5,16 +5,16 @@ use std::ops::RangeBounds;
 use milepost_codec::{Epoch, Error, Head, LineageId, Offset, Result, TaskNo};
 use milepost_store::index::TaskEntry;
 
+use super::participation::Captured;
 use crate::TaskInfo;
 use crate::commit::append::{Append, Appended, Committed};
 use crate::commit::subscribe::{SubscribeOptions, Subscription};
 use crate::handles::engine::Engine;
-use crate::handles::joined::Captured;
 use crate::handles::lineage::{Lineage, LineageInfo, info};
 use crate::handles::ticket::Ticket;
 use crate::history::checkpoint::{Checkpoint, Mark};
+use crate::history::events::Events;
 use crate::history::point::Point;
-use crate::history::read::Events;
 
 /// A handle on a task and the lineage it went on with when the handle was taken. Cheap to clone.
 ///
@@ -134,8 +134,8 @@ impl Task {
         Ok(self.engine.inner.catalog.tally(self.no)?.marks)
     }
 
-    /// How many events were erased from it, on all its lineages. It only grows: whoever keeps what was read
-    /// knows by it that the same point may read otherwise now.
+    /// How many events were erased from it, on all its lineages. It only grows: whoever keeps what
+    /// was read knows by it that the same point may read otherwise now.
     pub fn erased(&self) -> u64 {
         self.engine.inner.catalog.erased_of(self.no).count()
     }
@@ -168,8 +168,8 @@ impl Task {
         Ok(committed)
     }
 
-    /// See [`Lineage::submit`]. Hooks may refuse a checkpoint that goes with the events; they are not
-    /// told when it is there.
+    /// See [`Lineage::submit`]. Hooks may refuse a checkpoint that goes with the events; they are
+    /// not told when it is there.
     ///
     /// # Errors
     ///
@@ -180,9 +180,10 @@ impl Task {
         self.lineage.submit(append)
     }
 
-    /// As [`Task::submit`], of an append that [is plain](Append::is_plain) and without a wait for others: nothing where more
-    /// is queued than may be, 16 MiB. For tasks of a runtime, which must not hold up its threads. A body of over 256 KiB
-    /// is stored before it is queued, which may wait for the disk all the same.
+    /// As [`Task::submit`], of an append that [is plain](Append::is_plain) and without a wait for
+    /// others: nothing where more is queued than may be, 16 MiB. For tasks of a runtime, which must
+    /// not hold up its threads. A body of over 256 KiB is stored before it is queued, which may
+    /// wait for the disk all the same.
     ///
     /// # Errors
     ///
@@ -195,7 +196,8 @@ impl Task {
         self.lineage.try_submit(append)
     }
 
-    /// With what takes part in the task captured between the events and the checkpoint, where there is one.
+    /// With what takes part in the task captured between the events and the checkpoint, where there
+    /// is one.
     fn with_captures(&self, append: Append) -> Result<(Append, Captured)> {
         let Some(mark) = append.mark_given() else {
             return Ok((append, Captured::default()));
@@ -222,7 +224,8 @@ impl Task {
         hooks.ask("a checkpoint", |hook| hook.before_checkpoint(self, mark))
     }
 
-    /// Marks a checkpoint, as [`Lineage::checkpoint`], with the hooks of the engine before and after it.
+    /// Marks a checkpoint, as [`Lineage::checkpoint`], with the hooks of the engine before and
+    /// after it.
     ///
     /// # Errors
     ///

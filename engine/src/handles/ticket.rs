@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use milepost_codec::Result;
 
 use crate::commit::append::{Append, Appended};
-use crate::commit::committer::{Done, Slot};
+use crate::commit::committer::{CommitResult, Slot};
 use crate::handles::lineage::Lineage;
 
 /// An append that is under way: to be waited for by a thread, or as a future by a task of any
@@ -41,7 +41,7 @@ impl Ticket {
         self.come(done)
     }
 
-    fn come(&mut self, done: Result<Done>) -> Result<Appended> {
+    fn come(&mut self, done: Result<CommitResult>) -> Result<Appended> {
         let appended = Appended::of(&done?)?;
         if let Some((lineage, phase)) = self.entered.take() {
             lineage.entered(&phase);

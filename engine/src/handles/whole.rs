@@ -3,13 +3,13 @@
 use milepost_codec::{Body, ErrorKind, Head, Result, TaskNo, checkpoint_id};
 
 use crate::handles::engine::Engine;
+use crate::history::chain_hash::Hashes;
 use crate::history::checkpoint::Checkpoint;
-use crate::history::hashes::Hashes;
 use crate::history::point::Point;
 
 impl Engine {
-    /// Whether a checkpoint is whole: the event of its mark is read again, its id is made again from that, and the
-    /// chain at the marked point has the hash that the id stands for.
+    /// Whether a checkpoint is whole: the event of its mark is read again, its id is made again
+    /// from that, and the chain at the marked point has the hash that the id stands for.
     ///
     /// ```
     /// use milepost::{Engine, Mark, Options};
@@ -22,13 +22,14 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// `NotFound`: the task or the mark's event is gone. `Invalid`: the mark is said to be behind the head. `Unavailable`: the store is closed, or the disk fails.
+    /// `NotFound`: the task or the mark's event is gone. `Invalid`: the mark is said to be behind
+    /// the head. `Unavailable`: the store is closed, or the disk fails.
     pub fn is_whole(&self, checkpoint: &Checkpoint) -> Result<bool> {
         self.look_at(checkpoint, &mut Hashes::of(&self.inner.catalog))
     }
 
-    /// The same of several, where what is gone is not whole. Those of a page, newest first, are quicker so than one by
-    /// one: the chain is walked through once.
+    /// The same of several, where what is gone is not whole. Those of a page, newest first, are
+    /// quicker so than one by one: the chain is walked through once.
     ///
     /// # Errors
     ///

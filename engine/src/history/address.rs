@@ -28,7 +28,7 @@ pub enum Address {
         /// The lineage; absent for the active one.
         lineage: Option<LineageId>,
         /// Which point of it.
-        place: Place,
+        place: AddressTarget,
     },
     /// A checkpoint, by the beginning of its id in lower-case hexadecimal.
     Checkpoint(String),
@@ -36,7 +36,7 @@ pub enum Address {
 
 /// Which point of a lineage.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum AddressTarget {
     /// Its head.
     Head,
     /// Before the event at an offset.
@@ -75,15 +75,15 @@ impl FromStr for Address {
             let label = decode(label).ok_or_else(|| invalid("a wrong % sequence"))?;
             match label.as_str() {
                 "" => return Err(invalid("nothing follows the @")),
-                digits if digits.bytes().all(|b| b.is_ascii_digit()) => {
-                    Place::Offset(digits.parse().map_err(|_| invalid("the offset is too large"))?)
-                }
-                _ => Place::Label(label),
+                digits if digits.bytes().all(|b| b.is_ascii_digit()) => AddressTarget::Offset(
+                    digits.parse().map_err(|_| invalid("the offset is too large"))?,
+                ),
+                _ => AddressTarget::Label(label),
             }
         } else if let Some(back) = ending.strip_prefix('~') {
-            Place::Back(back.parse().map_err(|_| invalid("a number follows the ~"))?)
+            AddressTarget::Back(back.parse().map_err(|_| invalid("a number follows the ~"))?)
         } else {
-            Place::Head
+            AddressTarget::Head
         };
         Ok(Self::Task { task, lineage, place })
     }
@@ -99,10 +99,10 @@ impl fmt::Display for Address {
                     write!(f, "/{lineage}")?;
                 }
                 match place {
-                    Place::Head => Ok(()),
-                    Place::Offset(offset) => write!(f, "@{offset}"),
-                    Place::Label(label) => write!(f, "@{}", encode(label)),
-                    Place::Back(back) => write!(f, "~{back}"),
+                    AddressTarget::Head => Ok(()),
+                    AddressTarget::Offset(offset) => write!(f, "@{offset}"),
+                    AddressTarget::Label(label) => write!(f, "@{}", encode(label)),
+                    AddressTarget::Back(back) => write!(f, "~{back}"),
                 }
             }
         }
@@ -147,11 +147,11 @@ mod tests {
     fn each_form_is_read() {
         let task = |lineage, place| Address::Task { task: "t:1".into(), lineage, place };
         let read = |text: &str| text.parse::<Address>().unwrap();
-        assert_eq!(read("t:1"), task(None, Place::Head));
-        assert_eq!(read("t:1@40"), task(None, Place::Offset(40)));
-        assert_eq!(read("t:1@v1.0"), task(None, Place::Label("v1.0".into())));
-        assert_eq!(read("t:1~2"), task(None, Place::Back(2)));
-        assert_eq!(read("t:1/3~2"), task(Some(LineageId(3)), Place::Back(2)));
+        assert_eq!(read("t:1"), task(None, AddressTarget::Head));
+        assert_eq!(read("t:1@40"), task(None, AddressTarget::Offset(40)));
+        assert_eq!(read("t:1@v1.0"), task(None, AddressTarget::Label("v1.0".into())));
+        assert_eq!(read("t:1~2"), task(None, AddressTarget::Back(2)));
+        assert_eq!(read("t:1/3~2"), task(Some(LineageId(3)), AddressTarget::Back(2)));
         assert_eq!(read("@DEADBEEF"), Address::Checkpoint("deadbeef".into()));
     }
 
@@ -174,10 +174,10 @@ mod tests {
             n in any::<u64>(),
         ) {
             let place = match form {
-                0 => Place::Head,
-                1 => Place::Offset(n),
-                2 if !label.bytes().all(|b| b.is_ascii_digit()) => Place::Label(label),
-                _ => Place::Back(n),
+                0 => AddressTarget::Head,
+                1 => AddressTarget::Offset(n),
+                2 if !label.bytes().all(|b| b.is_ascii_digit()) => AddressTarget::Label(label),
+                _ => AddressTarget::Back(n),
             };
             let address = Address::Task { task, lineage: lineage.map(LineageId), place };
             prop_assert_eq!(address.to_string().parse::<Address>().unwrap(), address);

@@ -16,13 +16,13 @@ use milepost_store::sync::Mutex;
 use milepost_store::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::RwLock;
 
+use super::chain_hash::HashCache;
+use super::events::{Ancestry, Cursor, Inherited, LineageTrees};
 use crate::history::base::KnownKeys;
 use crate::history::erased::ErasedEvents;
-use crate::history::hashes::Walked;
 use crate::history::pieces::Pieces;
-use crate::history::read::{Ancestry, Cursor, Inherited, LineageTrees};
 
-/// Who looks: a user, who sees their own tasks only, or whoever sees all.
+/// The viewer of tasks: a user, who sees their own tasks only, or one that sees all.
 pub(crate) type Viewer<'a> = Option<&'a str>;
 
 /// Reads the index.
@@ -37,10 +37,10 @@ pub(crate) struct Catalog {
     pub(crate) erased: Arc<RwLock<HashMap<TaskNo, ErasedEvents>>>,
     withdrawals: Arc<AtomicU64>,
     pub(crate) trees: Arc<LineageTrees>,
-    /// Chunks of states that somebody may hold.
+    /// Chunks of states that readers may hold.
     pub(crate) pieces: Pieces,
     /// The chain hashes that were walked through last.
-    pub(crate) walked: Arc<Mutex<Option<Walked>>>,
+    pub(crate) walked: Arc<Mutex<Option<HashCache>>>,
     pub(crate) known_keys: Arc<KnownKeys>,
 }
 
@@ -86,8 +86,8 @@ impl Catalog {
         entry.map(|bytes| number(&bytes, "task name entry").map(TaskNo)).transpose()
     }
 
-    /// The number of a task that somebody may see; everybody's, where nobody is named. One of somebody
-    /// else is as good as none.
+    /// The number of a task that the viewer may see. A task of another user is reported as
+    /// missing.
     pub(crate) fn find_for(&self, name: &str, viewer: Viewer<'_>) -> Result<TaskNo> {
         match self.find(name)? {
             Some(task) if self.shows(task, viewer)? => Ok(task),
@@ -135,7 +135,7 @@ impl Catalog {
         }
     }
 
-    /// Lets go of what is in memory of a task's states: they may hold what is gone.
+    /// Drops a task's states from memory: they may hold erased content.
     pub(crate) fn forget_pieces(&self, task: TaskNo) {
         self.pieces.forget(task);
     }

@@ -7,7 +7,7 @@ use milepost_codec::{
 use milepost_store::index::keys::{self, KeyKind};
 use milepost_store::index::{MarkEntry, MarkPlace};
 
-use crate::behalf;
+use crate::context;
 use crate::history::address::ID_PREFIX_MIN;
 use crate::history::catalog::{Catalog, Viewer};
 
@@ -111,8 +111,8 @@ impl Mark {
         self
     }
 
-    /// Says that the [`Participant`](crate::Participant) of this name has captured what is there by itself, right
-    /// before: it is not asked to do it again.
+    /// Says that the [`Participant`](crate::Participant) of this name has captured what is there by
+    /// itself, right before: it is not asked to do it again.
     #[must_use]
     pub fn captured(mut self, participant: impl Into<String>) -> Self {
         self.captured = Some(participant.into());
@@ -168,7 +168,7 @@ impl Mark {
     pub(crate) fn draft(mut self, at: Option<Head>, now_us: u64) -> Result<PendingMark> {
         self.body.check()?;
         self.body.at = at;
-        let header = behalf::header(0, self.time_us.unwrap_or(now_us));
+        let header = context::header(0, self.time_us.unwrap_or(now_us));
         let header = Header {
             actor: self.actor,
             correlation: self.correlation.or(header.correlation),

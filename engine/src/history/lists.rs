@@ -202,8 +202,8 @@ fn page<T>(
         for (key, value) in entries {
             if let Some(item) = wanted(&key, &value)? {
                 if items.len() == limit {
-                    // There is another for whoever asks, and nothing else decides that: the next page begins
-                    // before the last item of this one.
+                    // There is another for whoever asks, and nothing else decides that: the next
+                    // page begins before the last item of this one.
                     let next = Some(data_encoding::HEXLOWER.encode(&last));
                     return Ok(Page { items, next });
                 }

@@ -2,17 +2,21 @@
 
 // tidy: names the parts
 pub(crate) mod address;
+mod ancestry;
 pub(crate) mod base;
 pub(crate) mod catalog;
+pub(crate) mod chain_hash;
 pub(crate) mod checkpoint;
+mod cursor;
 pub(crate) mod erased;
-pub(crate) mod hashes;
-pub(crate) mod kept;
+pub(crate) mod events;
+mod inherited;
 pub(crate) mod lists;
 pub(crate) mod pending;
 pub(crate) mod pieces;
 pub(crate) mod point;
-pub(crate) mod read;
+mod readahead;
 pub(crate) mod spacing;
 pub(crate) mod state;
+pub(crate) mod state_cache;
 pub(crate) mod stats;

@@ -1,5 +1,5 @@
-//! Restores that bring back more than the log: from their beginning to their end nothing is appended to
-//! the lineages of their task. What they did outside is found again by whoever did it.
+//! Restores that bring back more than the log: from their beginning to their end nothing is
+//! appended to the lineages of their task. What they did outside is found again by whoever did it.
 
 use milepost_codec::{
     BodyForm, Control, Data, Detail, Error, ErrorKind, LogId, Offset, RestoreBegun, RestoreEnded,
@@ -8,8 +8,8 @@ use milepost_codec::{
 use milepost_store::index::PendingEntry;
 use milepost_store::index::keys::{self, KeyKind};
 
+use super::events::Cursor;
 use crate::history::catalog::Catalog;
-use crate::history::read::Cursor;
 
 /// A restore that began and has not ended.
 #[derive(Debug, Clone)]
@@ -27,7 +27,7 @@ pub struct PendingRestore {
 /// A restore that brought back more than the log, and how it ended.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct PastRestore {
+pub struct RestoreRecord {
     /// When it began, in microseconds since the Unix epoch.
     pub since_us: u64,
     /// What it did.
@@ -49,10 +49,10 @@ impl Catalog {
     }
 
     /// Returns the restores of a task that brought back more than the log, oldest first.
-    pub(crate) fn restores_of(&self, task: TaskNo) -> Result<Vec<PastRestore>> {
+    pub(crate) fn restores_of(&self, task: TaskNo) -> Result<Vec<RestoreRecord>> {
         let log = LogId::control(task);
         let mut cursor = Cursor::new(self.log(), log, 0);
-        let mut all: Vec<PastRestore> = Vec::new();
+        let mut all: Vec<RestoreRecord> = Vec::new();
         while cursor
             .next_record(|_, record| {
                 let header = record.header()?;
@@ -61,10 +61,10 @@ impl Catalog {
                 }
                 match Control::decode(header.kind, record.payload)? {
                     Control::RestoreBegun(begun) => {
-                        all.push(PastRestore { since_us: header.time_us, begun, ended: None })
+                        all.push(RestoreRecord { since_us: header.time_us, begun, ended: None })
                     }
                     Control::RestoreEnded(ended) => {
-                        let same = |past: &&mut PastRestore| past.begun.restore == ended.restore;
+                        let same = |past: &&mut RestoreRecord| past.begun.restore == ended.restore;
                         if let Some(past) = all.iter_mut().rev().find(same) {
                             past.ended = Some(ended);
                         }

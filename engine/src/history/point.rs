@@ -5,9 +5,9 @@ use std::fmt;
 use milepost_codec::{CheckpointId, Error, LineageId, LogId, Offset, Result, TaskNo};
 use milepost_store::index::keys::{self, KeyKind};
 
-use crate::history::address::{Address, Place};
+use super::events::{Ancestry, Inherited};
+use crate::history::address::{Address, AddressTarget};
 use crate::history::catalog::{Catalog, Viewer};
-use crate::history::read::{Ancestry, Inherited};
 
 /// A point of a lineage: before the event at an offset.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct Point {
 
 impl fmt::Display for Point {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = Place::Offset(self.offset);
+        let place = AddressTarget::Offset(self.offset);
         Address::Task { task: self.task.clone(), lineage: Some(self.lineage), place }.fmt(f)
     }
 }
@@ -77,25 +77,25 @@ impl Catalog {
         task: &str,
         no: TaskNo,
         lineage: LineageId,
-        place: &Place,
+        place: &AddressTarget,
     ) -> Result<(Offset, Option<CheckpointId>)> {
         let head = self.head(LogId::lineage(no, lineage))?;
         let mark = match place {
-            Place::Head => return Ok((head.next, None)),
-            Place::Offset(offset) if *offset > head.next => {
+            AddressTarget::Head => return Ok((head.next, None)),
+            AddressTarget::Offset(offset) if *offset > head.next => {
                 return Err(Error::invalid(format!(
                     "offset {offset} is past the head of task `{task}` lineage {lineage}, which \
                      is {}",
                     head.next
                 )));
             }
-            Place::Offset(offset) => return Ok((*offset, None)),
-            Place::Label(label) => match self.labelled(no, lineage, label)? {
+            AddressTarget::Offset(offset) => return Ok((*offset, None)),
+            AddressTarget::Label(label) => match self.labelled(no, lineage, label)? {
                 Some(found) => found,
                 None => return Err(self.no_label(task, no, lineage, label)),
             },
-            Place::Back(0) => return Ok((head.next, None)),
-            Place::Back(back) => {
+            AddressTarget::Back(0) => return Ok((head.next, None)),
+            AddressTarget::Back(back) => {
                 let mut left = *back;
                 let found = self.newest_mark(no, lineage, Offset::MAX, &mut |_, _, _| {
                     left -= 1;
@@ -113,7 +113,8 @@ impl Catalog {
         Ok((checkpoint.at, Some(checkpoint.id)))
     }
 
-    /// That a lineage has no checkpoint of this name. Where another has, as after a restore to before it, that is said.
+    /// That a lineage has no checkpoint of this name. Where another has, as after a restore to
+    /// before it, that is said.
     fn no_label(&self, task: &str, no: TaskNo, lineage: LineageId, name: &str) -> Error {
         let mut why = format!("task `{task}` has no checkpoint `{name}` on lineage {lineage}");
         let elsewhere = [KeyKind::MarkLabel, KeyKind::MarkAlias].map(|kind| {
@@ -126,7 +127,7 @@ impl Catalog {
             let address = Address::Task {
                 task: task.to_owned(),
                 lineage: Some(other),
-                place: Place::Label(name.to_owned()),
+                place: AddressTarget::Label(name.to_owned()),
             };
             why.push_str(&format!("; lineage {other} has one: `{address}`"));
         }

@@ -5,8 +5,8 @@ use milepost_replay::{Reducer, RunReducer};
 use milepost_store::index::SnapshotNote;
 use milepost_store::index::keys::{self, KeyKind};
 
+use super::events::{Ancestry, Inherited};
 use crate::history::catalog::Catalog;
-use crate::history::read::{Ancestry, Inherited};
 
 /// A snapshot is due when the log has grown by the spacing of the last one and this much, in bytes.
 /// So a state is read from at most twice its size and twice this, and snapshots take no more

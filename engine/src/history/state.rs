@@ -12,10 +12,10 @@ use milepost_store::Log;
 use milepost_store::index::SnapshotNote;
 use milepost_store::index::keys::{self, KeyKind};
 
+use super::events::{Ancestry, Events, Inherited, read_chunks};
 use crate::history::base;
 use crate::history::catalog::Catalog;
 use crate::history::pieces::Folding;
-use crate::history::read::{Ancestry, Events, Inherited, read_chunks};
 use milepost_store::put_content;
 
 /// States are cut by content into chunks of about 16 KiB, so that what did not change between two
@@ -24,8 +24,8 @@ const CUT_MIN: u32 = 4 << 10;
 const CUT_AVG: u32 = 16 << 10;
 const CUT_MAX: u32 = 64 << 10;
 
-/// What is in chunks is not written again with each snapshot. So it may space them, since it is part
-/// of the state, but not further than this, in bytes: a point of a long conversation is never
+/// What is in chunks is not written again with each snapshot. So it may space them, since it is
+/// part of the state, but not further than this, in bytes: a point of a long conversation is never
 /// further from a snapshot.
 const SPACING_IN_CHUNKS: u64 = 1 << 20;
 
@@ -73,7 +73,7 @@ pub(crate) trait DynReducer: Send + Sync {
     fn id(&self) -> (&str, u32);
 
     /// The state of a lineage before an offset, as a base keeps it.
-    fn kept(&self, catalog: &Catalog, place: Place) -> Result<ReducerState>;
+    fn kept(&self, catalog: &Catalog, place: StateKey) -> Result<ReducerState>;
 
     /// Folds a lineage from its beginning and gives the snapshots, by their keys, that hold another
     /// state than the fold.
@@ -81,7 +81,7 @@ pub(crate) trait DynReducer: Send + Sync {
 }
 
 /// A point: a task, a lineage and an offset.
-pub(crate) type Place = (TaskNo, LineageId, Offset);
+pub(crate) type StateKey = (TaskNo, LineageId, Offset);
 
 /// A reducer that was registered.
 pub(crate) struct Registered<R>(pub(crate) R);
@@ -99,7 +99,7 @@ impl<R: Reducer> DynReducer for Registered<R> {
         let whole = encoded_len + self.0.bytes_in_chunks(&state);
         let size = whole.min(SPACING_IN_CHUNKS).max(encoded_len);
         let origin = catalog.task(log.task)?.origin;
-        let hash = crate::history::hashes::hash_at(catalog, origin, log, at)?;
+        let hash = super::chain_hash::hash_at(catalog, origin, log, at)?;
         let snapshot = Snapshot {
             reducer: self.0.name().to_owned(),
             version: self.0.version(),
@@ -127,7 +127,7 @@ impl<R: Reducer> DynReducer for Registered<R> {
         (self.0.name(), self.0.version())
     }
 
-    fn kept(&self, catalog: &Catalog, (task, lineage, offset): Place) -> Result<ReducerState> {
+    fn kept(&self, catalog: &Catalog, (task, lineage, offset): StateKey) -> Result<ReducerState> {
         let state = state_at(catalog, &self.0, task, lineage, offset)?;
         Ok(ReducerState {
             reducer: self.0.name().to_owned(),
@@ -185,8 +185,8 @@ fn put_cut(log: &Arc<dyn Log>, content: &[u8]) -> Result<ChunkList> {
     Ok(ChunkList { len: content.len() as u64, chunks })
 }
 
-/// The state of a lineage before the event at `offset`. Chunks of a state that are damaged change no
-/// answer: a fold from zero stores them again.
+/// The state of a lineage before the event at `offset`. Chunks of a state that are damaged change
+/// no answer: a fold from zero stores them again.
 pub(crate) fn state_at<R: Reducer>(
     catalog: &Catalog,
     reducer: &R,
@@ -197,8 +197,8 @@ pub(crate) fn state_at<R: Reducer>(
     state_from(catalog, reducer, (task, lineage, offset), None)
 }
 
-/// The same, with a state at an offset before it that is known. Where a chunk is damaged it is not used,
-/// as little as a snapshot.
+/// The same, with a state at an offset before it that is known. Where a chunk is damaged it is not
+/// used, as little as a snapshot.
 pub(crate) fn state_from<R: Reducer>(
     catalog: &Catalog,
     reducer: &R,

@@ -7,8 +7,8 @@ use milepost_store::DiskBytes;
 use milepost_store::index::keys::{self, KeyKind};
 use milepost_store::index::{BaseEntry, LineageEntry, LogHead, Tally, TaskEntry};
 
+use super::state_cache::StateCacheStats;
 use crate::history::catalog::Catalog;
-use crate::history::kept::KeptStates;
 
 /// What a store holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub struct Stats {
     /// What it takes on disk.
     pub disk: DiskBytes,
     /// States of checkpoints that are kept in memory.
-    pub kept: KeptStates,
+    pub kept: StateCacheStats,
 }
 
 /// What one task holds.
@@ -129,8 +129,8 @@ fn by_task(catalog: &Catalog) -> Result<BTreeMap<TaskNo, TaskStats>> {
     Ok(tasks)
 }
 
-/// Where lineages begin that retention let go of a part of; behind all of it for those it dropped, of
-/// which these tasks have some.
+/// Where lineages begin that retention let go of a part of; behind all of it for those it dropped,
+/// of which these tasks have some.
 fn retained(catalog: &Catalog, dropping: &[TaskNo]) -> Result<HashMap<LogId, Offset>> {
     let mut begins = HashMap::new();
     catalog.log().walk(&keys::all(KeyKind::Base), &mut |key, value| {

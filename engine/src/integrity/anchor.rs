@@ -1,5 +1,5 @@
-//! Anchors: the heads of a store, written down somewhere else. Whoever can write the store's files can
-//! compute its chains anew or put an old copy back; against an anchor that shows.
+//! Anchors: the heads of a store, written down somewhere else. Whoever can write the store's files
+//! can compute its chains anew or put an old copy back; against an anchor that shows.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -196,7 +196,8 @@ impl Anchor {
 impl AnchoredLog {
     fn check(&self, catalog: &Catalog, store: Origin, live: &Liveness) -> Result<()> {
         let id = self.id();
-        // The event that says so is in a log that is anchored too, or in one that such an event is about.
+        // The event that says so is in a log that is anchored too, or in one that such an event is
+        // about.
         let trimmed = live.base(id).is_some_and(|base| base.next > self.next);
         if live.is_gone(id) || trimmed {
             let origin = catalog.task_ever(self.task)?.origin;
@@ -225,7 +226,7 @@ impl AnchoredLog {
         let hash = if head.next == self.next {
             head.hash
         } else {
-            crate::history::hashes::hash_at(catalog, origin, id, self.next)?
+            crate::history::chain_hash::hash_at(catalog, origin, id, self.next)?
         };
         if hash != self.hash {
             let expected = format!("{}, as anchored", self.hash);
@@ -240,7 +241,8 @@ impl std::str::FromStr for Anchor {
 
     /// Reads the JSON form.
     ///
-    /// `Corrupt`: it is no anchor, or its digest is another. `Unsupported`: a newer version wrote it.
+    /// `Corrupt`: it is no anchor, or its digest is another. `Unsupported`: a newer version wrote
+    /// it.
     fn from_str(text: &str) -> Result<Self> {
         #[derive(Deserialize)]
         struct Version {
@@ -278,7 +280,7 @@ mod text {
 }
 
 /// Keeps an anchor in a file up to date, on a thread of its own.
-pub(crate) struct Keeper {
+pub(crate) struct AnchorWriter {
     path: PathBuf,
     catalog: Catalog,
     store: Origin,
@@ -287,7 +289,7 @@ pub(crate) struct Keeper {
     anchored: AtomicU64,
 }
 
-impl Keeper {
+impl AnchorWriter {
     /// Compares the store with the anchor that is there, and writes a new one. `Corrupt` where the
     /// store is behind it, or another than it was.
     pub(crate) fn start(

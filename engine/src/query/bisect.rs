@@ -1,8 +1,8 @@
 //! After which event something is so: halving a history.
 //!
-//! A state is *good* where it is not so yet, *bad* where it is. It is taken for granted that what turned
-//! bad stays bad. Of n events between a good and a bad state, at most log2(n) states between them
-//! are looked at, rounded up, and the two ends.
+//! A state is *good* where it is not so yet, *bad* where it is. It is taken for granted that what
+//! turned bad stays bad. Of n events between a good and a bad state, at most log2(n) states between
+//! them are looked at, rounded up, and the two ends.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,8 @@ use milepost_codec::{Error, Offset, Result};
 use milepost_replay::RunState;
 
 use crate::handles::engine::Engine;
+use crate::history::events::Ancestry;
 use crate::history::point::Point;
-use crate::history::read::Ancestry;
 
 /// How many states may be passed over in one search.
 const SKIPS_MAX: usize = 64;
@@ -63,8 +63,8 @@ pub struct Bisect {
 }
 
 impl Engine {
-    /// A search from a good point, or from the beginning of the history, to a bad one. What the lineage
-    /// of the bad one inherits counts. Nothing is looked at yet.
+    /// A search from a good point, or from the beginning of the history, to a bad one. What the
+    /// lineage of the bad one inherits counts. Nothing is looked at yet.
     ///
     /// # Errors
     ///
@@ -186,8 +186,9 @@ impl Bisect {
     ///
     /// # Errors
     ///
-    /// `Invalid` where the good end is bad already, the bad one is not, or that cannot be said of one of
-    /// them, and where too many were passed over. Those of `ask`, and of [`Engine::run_state`].
+    /// `Invalid` where the good end is bad already, the bad one is not, or that cannot be said of
+    /// one of them, and where too many were passed over. Those of `ask`, and of
+    /// [`Engine::run_state`].
     pub fn run<E: From<Error>>(
         &mut self,
         engine: &Engine,

@@ -2,7 +2,8 @@
 //!
 //! The history is folded once, one window at a time from the newest to the oldest, and only events
 //! whose kind can touch the part. Each window begins with the state there, which is made from the
-//! nearest snapshot. If only the last change is asked for, the walk ends with the window that has it.
+//! nearest snapshot. If only the last change is asked for, the walk ends with the window that has
+//! it.
 
 use std::cell::Cell;
 
@@ -11,8 +12,8 @@ use milepost_replay::{Chunks, Event, Reducer, RunReducer, RunState};
 use serde_json::Value;
 
 use crate::handles::engine::Engine;
+use crate::history::events::{Ancestry, Events};
 use crate::history::point::Point;
-use crate::history::read::{Ancestry, Events};
 use crate::history::state::{LogChunks, beginning, state_at};
 
 /// The events in the first window. Each window before it has four times as many.
@@ -60,9 +61,10 @@ impl Engine {
     /// Which event last set, or removed, the part of the run state that a JSON pointer names; with
     /// `history` every one that did. What a lineage inherits from its ancestors counts.
     ///
-    /// Events are read once, back to the change, or with `history` all of them. Each window costs the
-    /// state at its beginning; there are as many as log4 of the events. A value is compared with the one
-    /// before it after each event that can touch it: that takes as long as it is large.
+    /// Events are read once, back to the change, or with `history` all of them. Each window costs
+    /// the state at its beginning; there are as many as log4 of the events. A value is compared
+    /// with the one before it after each event that can touch it: that takes as long as it is
+    /// large.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Going back: restore, branch and undo. Nothing is overwritten, so each can be undone.
+//! PrepareContext back: restore, branch and undo. Nothing is overwritten, so each can be undone.
 
 use milepost_codec::{
     Activated, ActivationCause, Body, Control, Error, ErrorKind, Hash, Head, LineageId,
@@ -9,15 +9,15 @@ use milepost_store::index::{MarkEntry, keys};
 
 use crate::commit::committer::{Activate, Part, Request};
 use crate::commit::conditions;
-use crate::handles::audit::{self, Done};
-use crate::handles::control;
+use crate::handles::audit::{self, AuditEvent};
 use crate::handles::engine::{Engine, Inner, registered};
 use crate::handles::lineage::Lineage;
+use crate::handles::run_control;
 use crate::handles::task::Task;
 use crate::history::catalog::Viewer;
 use crate::history::checkpoint::Mark;
+use crate::history::events::Ancestry;
 use crate::history::point::Point;
-use crate::history::read::Ancestry;
 
 impl Engine {
     /// Goes back to a point: opens a new lineage there, and the task goes on with it. The lineage
@@ -102,7 +102,7 @@ impl Engine {
         let (lineage, parts) = self.fork(point, LineageType::Branch, description, &[])?;
         inner.commit(Request::of(parts))?;
         drop(structure);
-        Done::of("branched", point.no, lineage).tell(inner);
+        AuditEvent::of("branched", point.no, lineage).tell(inner);
         Ok(Lineage::made(self, (point.no, &entry), lineage, None))
     }
 
@@ -112,12 +112,14 @@ impl Engine {
     /// # Errors
     ///
     /// `Invalid` where there is no restore to undo; `NotFound` where retention dropped the lineage
-    /// that it would go back to; `Unavailable` where files went back with it, and no workspace has joined.
+    /// that it would go back to; `Unavailable` where files went back with it, and no workspace has
+    /// joined.
     pub fn undo(&self, task: &str) -> Result<Task> {
         self.undo_for(task, None)
     }
 
-    /// The same of a task that somebody may see: whose it is, is looked at while nobody starts or deletes one.
+    /// The same of a task that somebody may see: whose it is, is looked at while nobody starts or
+    /// deletes one.
     pub(crate) fn undo_for(&self, task: &str, viewer: Viewer<'_>) -> Result<Task> {
         let inner = &self.inner;
         let structure = inner.structure()?;
@@ -161,13 +163,13 @@ impl Engine {
         Ok(task)
     }
 
-    /// The point that an undo of the last restore goes back to: the head of the lineage that the task went
-    /// on with before it. Nothing is changed.
+    /// The point that an undo of the last restore goes back to: the head of the lineage that the
+    /// task went on with before it. Nothing is changed.
     ///
     /// # Errors
     ///
-    /// `Invalid` where there is no restore to undo; `NotFound` where there is no such task, or retention
-    /// dropped the lineage.
+    /// `Invalid` where there is no restore to undo; `NotFound` where there is no such task, or
+    /// retention dropped the lineage.
     pub fn undo_point(&self, task: &str) -> Result<Point> {
         let no = self.task_no(task)?;
         let (_, active) = self.inner.catalog.active(no)?;
@@ -180,10 +182,10 @@ impl Engine {
     /// Tells that a task goes on elsewhere than with this lineage.
     pub(crate) fn tell_gone(&self, action: &'static str, task: &Task, before: LineageId) {
         let inner = &self.inner;
-        let before = || control::standing(inner, task.no(), before).ok();
-        let done = Done {
+        let before = || run_control::standing(inner, task.no(), before).ok();
+        let done = AuditEvent {
             before: audit::is_heard().then(before).flatten().map(|s| s.control),
-            ..Done::of(action, task.no(), task.lineage().id())
+            ..AuditEvent::of(action, task.no(), task.lineage().id())
         };
         done.tell(inner);
     }
@@ -213,7 +215,7 @@ impl Engine {
         // A fork before the first own event of a lineage is one of the lineage it came from.
         let owner = ancestry.hash_owner(offset).unwrap_or(point.lineage);
         let log = LogId::lineage(point.no, owner);
-        let hash = crate::history::hashes::hash_at(&inner.catalog, origin, log, offset)?;
+        let hash = crate::history::chain_hash::hash_at(&inner.catalog, origin, log, offset)?;
 
         let opened = LineageOpened {
             lineage_type,
@@ -237,8 +239,8 @@ impl Engine {
         Ok((lineage, vec![control.finish(), events.finish()]))
     }
 
-    /// Commits an activation, with the parts that open its lineage where it is a new one, and with the end of
-    /// the restore that it is of where more than the log went back.
+    /// Commits an activation, with the parts that open its lineage where it is a new one, and with
+    /// the end of the restore that it is of where more than the log went back.
     pub(crate) fn activate(
         &self,
         task: TaskNo,
@@ -278,8 +280,8 @@ fn nothing_to_undo(task: &str) -> Error {
 
 impl Inner {
     /// Where a lineage forks that goes back to a point: at the point, or right behind the mark of a
-    /// checkpoint that stands there. So the checkpoint gone back to is one of the new lineage too; its
-    /// mark changes no state.
+    /// checkpoint that stands there. So the checkpoint gone back to is one of the new lineage too;
+    /// its mark changes no state.
     fn fork_offset(&self, point: &Point, ancestry: &Ancestry) -> Result<Offset> {
         let (Some(id), Some(owner)) = (point.checkpoint, ancestry.owner(point.offset)) else {
             return Ok(point.offset);
@@ -292,9 +294,9 @@ impl Inner {
         Ok(point.offset + u64::from(stands_there))
     }
 
-    /// The mark that a new lineage gets where it goes back to a checkpoint whose own mark stands further
-    /// on, and so is none of its own: the same, with the other as its parent. So the checkpoint gone back
-    /// to is found there, by its label and as the last one.
+    /// The mark that a new lineage gets where it goes back to a checkpoint whose own mark stands
+    /// further on, and so is none of its own: the same, with the other as its parent. So the
+    /// checkpoint gone back to is found there, by its label and as the last one.
     fn left_behind(&self, point: &Point, offset: Offset, hash: Hash) -> Result<Option<Mark>> {
         let Some(id) = point.checkpoint else {
             return Ok(None);

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use milepost_codec::Result;
 
 use crate::handles::engine::Engine;
-use crate::handles::joined::Joined;
 use crate::handles::participant::Participant;
+use crate::handles::participation::Participation;
 use crate::handles::task::Task;
 
 impl Engine {
@@ -20,7 +20,7 @@ impl Engine {
     ///
     /// `Conflict` if one of its name has joined the task. Those of [`Engine::recover`] if a restore
     /// is pending.
-    pub fn join(&self, task: &Task, participant: Arc<dyn Participant>) -> Result<Joined> {
+    pub fn join(&self, task: &Task, participant: Arc<dyn Participant>) -> Result<Participation> {
         let joined = self.inner.participants.add(task, participant)?;
         if let Some(entry) = self.inner.catalog.pending(task.no())? {
             let pending = self.inner.catalog.pending_restore(task.no(), &entry)?;

@@ -1,5 +1,6 @@
-//! Going back with more than the log. Nothing is appended between the beginning and the end, and the end
-//! is one commit: what `docs/WORKSPACE.md` says of each instant of a crash follows from that.
+//! PrepareContext back with more than the log. Nothing is appended between the beginning and the
+//! end, and the end is one commit: what `docs/WORKSPACE.md` says of each instant of a crash follows
+//! from that.
 
 use std::sync::Arc;
 
@@ -14,14 +15,14 @@ use crate::commit::committer::{Part, Request};
 use crate::commit::conditions::Conditions;
 use crate::handles::engine::Engine;
 use crate::handles::lineage::Lineage;
-use crate::handles::participant::{Capturing, Going, Participant, Stand};
+use crate::handles::participant::{CaptureContext, Participant, PrepareContext};
 use crate::handles::task::Task;
 use crate::history::checkpoint::Mark;
 use crate::history::pending::PendingRestore;
 use crate::history::point::Point;
 
 /// Where a restore goes.
-struct Journey<'a> {
+struct RestoreTarget<'a> {
     to: Point,
     scope: Scope,
     description: Option<&'a str>,
@@ -30,16 +31,17 @@ struct Journey<'a> {
 }
 
 impl Engine {
-    /// Goes back to a point with what takes part, as [`Engine::restore`] does with the log alone. The
-    /// present is captured and marked first. Either all of it goes back, and the task goes on with a new
-    /// lineage, or none.
+    /// Goes back to a point with what takes part, as [`Engine::restore`] does with the log alone.
+    /// The present is captured and marked first. Either all of it goes back, and the task goes on
+    /// with a new lineage, or none.
     ///
-    /// With [`Scope::Files`] state and conversation stay as they are: the new lineage begins at the head.
+    /// With [`Scope::Files`] state and conversation stay as they are: the new lineage begins at the
+    /// head.
     ///
     /// # Errors
     ///
-    /// As [`Engine::restore`], and what the participants give: `Conflict` where something stands in the way.
-    /// `Unavailable` where another restore of the task has not ended.
+    /// As [`Engine::restore`], and what the participants give: `Conflict` where something stands in
+    /// the way. `Unavailable` where another restore of the task has not ended.
     pub fn restore_with(
         &self,
         point: &Point,
@@ -50,7 +52,10 @@ impl Engine {
         if scope == Scope::State {
             return self.restore(point, description);
         }
-        self.go_back(&Journey { to: point.clone(), scope, description, undoes: None }, with)
+        self.run_restore(
+            &RestoreTarget { to: point.clone(), scope, description, undoes: None },
+            with,
+        )
     }
 
     /// Takes the last restore of a task back, as [`Engine::undo`], with what took part in it.
@@ -76,8 +81,8 @@ impl Engine {
         };
         let before = catalog.activation(no, back)?;
         let lineage = Lineage::new(self, no, before.lineage, None)?;
-        self.go_back(
-            &Journey {
+        self.run_restore(
+            &RestoreTarget {
                 to: lineage.point(lineage.head()?.next)?,
                 scope: Scope::All,
                 description: None,
@@ -91,39 +96,44 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// `Unavailable` where a participant of it is not there; what the participants give, and then it stays
-    /// pending.
+    /// `Unavailable` where a participant of it is not there; what the participants give, and then
+    /// it stays pending.
     pub fn recover(&self, pending: &PendingRestore, with: &[Arc<dyn Participant>]) -> Result<()> {
         self.check_writable()?;
-        self.take_back(pending, with, "recovered after it was cut short")
+        self.abort(pending, with, "recovered after it was cut short")
     }
 
-    /// Ends a restore that nobody can take back any more: what it did outside of the log stays as it is.
+    /// Ends a restore that nobody can take back any more: what it did outside of the log stays as
+    /// it is.
     ///
     /// # Errors
     ///
     /// `NotFound` where it is not pending.
-    pub fn give_up(&self, pending: &PendingRestore, reason: &str) -> Result<()> {
+    pub fn abandon(&self, pending: &PendingRestore, reason: &str) -> Result<()> {
         self.end(pending, RestoreOutcome::GivenUp, reason)
     }
 
-    fn go_back(&self, journey: &Journey<'_>, with: &[Arc<dyn Participant>]) -> Result<Task> {
+    fn run_restore(
+        &self,
+        target: &RestoreTarget<'_>,
+        with: &[Arc<dyn Participant>],
+    ) -> Result<Task> {
         self.check_writable()?;
         let hooks = &self.inner.options.hooks;
-        hooks.ask("a restore", |hook| hook.before_restore(&journey.to))?;
-        let task = Task::of(self, journey.to.no)?;
+        hooks.ask("a restore", |hook| hook.before_restore(&target.to))?;
+        let task = Task::of(self, target.to.no)?;
         self.inner.catalog.goes_on(task.no())?;
         let entry = self.inner.catalog.task(task.no())?;
-        let pending = self.set_out(&task, journey, with).inspect_err(|_| {
-            with.iter().for_each(|participant| participant.let_go(self, &task));
+        let pending = self.prepare(&task, target, with).inspect_err(|_| {
+            with.iter().for_each(|participant| participant.release(self, &task));
         })?;
-        let arrived = self.arrive(&task, journey, &pending, with);
-        let (lineage, epoch) = match arrived {
-            Ok(arrived) => arrived,
-            Err(error) => return Err(self.not_arrived(&pending, with, error)),
+        let committed = self.commit_restore(&task, target, &pending, with);
+        let (lineage, epoch) = match committed {
+            Ok(committed) => committed,
+            Err(error) => return Err(self.failed(&pending, with, error)),
         };
         for participant in with {
-            if let Err(error) = participant.recover(self, &pending, Stand::Done) {
+            if let Err(error) = participant.finish(self, &pending) {
                 tracing::warn!(
                     "restore {}: {} is not cleared up yet: {error}",
                     pending.begun.restore,
@@ -131,9 +141,9 @@ impl Engine {
                 );
             }
         }
-        let task = Task::made(self, (journey.to.no, &entry), lineage, epoch);
+        let task = Task::made(self, (target.to.no, &entry), lineage, epoch);
         self.inner.meters.restores.add(1);
-        let action = match journey.undoes {
+        let action = match target.undoes {
             Some(_) => "undone",
             None => "rolled_back",
         };
@@ -142,8 +152,8 @@ impl Engine {
         Ok(task)
     }
 
-    /// Takes back what was done of a restore that did not arrive. Returns why it did not.
-    fn not_arrived(
+    /// Aborts a restore that was not committed. Returns why it was not.
+    fn failed(
         &self,
         pending: &PendingRestore,
         with: &[Arc<dyn Participant>],
@@ -153,38 +163,38 @@ impl Engine {
         if self.inner.catalog.log().is_poisoned() {
             return error;
         }
-        match self.take_back(pending, with, &error.to_string()) {
+        match self.abort(pending, with, &error.to_string()) {
             Ok(()) => error,
             Err(left) => left.at(format!("taking back what failed with: {error}")),
         }
     }
 
-    /// Captures the present, has everybody prepare, and records that it begins.
-    fn set_out(
+    /// Captures the present, has each participant prepare, and records the beginning.
+    fn prepare(
         &self,
         task: &Task,
-        journey: &Journey<'_>,
+        target: &RestoreTarget<'_>,
         with: &[Arc<dyn Participant>],
     ) -> Result<PendingRestore> {
         // What is captured and prepared stays until the beginning names it.
         let _held = self.inner.catalog.log().storing();
-        let target = self.workspace_at(&journey.to)?;
+        let there = self.workspace_at(&target.to)?;
         let known = self.workspace_at(&task.point(task.head()?.next)?)?;
-        self.capture_present(task, &journey.to, with)?;
+        self.capture_present(task, &target.to, with)?;
         let present = self.workspace_at(&task.point(task.head()?.next)?)?;
         let mut parts = Vec::with_capacity(with.len());
         for participant in with {
-            parts.push(participant.prepare(&Going {
+            parts.push(participant.prepare(&PrepareContext {
                 engine: self,
                 task,
-                to: &journey.to,
-                scope: journey.scope,
+                to: &target.to,
+                scope: target.scope,
                 known,
                 present,
-                target,
+                target: there,
             })?);
         }
-        self.begin(task, journey, parts)
+        self.begin(task, target, parts)
     }
 
     /// Captures the present and marks it.
@@ -196,7 +206,7 @@ impl Engine {
     ) -> Result<()> {
         let mut bodies = Vec::new();
         for participant in with {
-            bodies.extend(participant.capture(&Capturing {
+            bodies.extend(participant.capture(&CaptureContext {
                 engine: self,
                 task,
                 before: Some(to),
@@ -214,7 +224,7 @@ impl Engine {
     fn begin(
         &self,
         task: &Task,
-        journey: &Journey<'_>,
+        target: &RestoreTarget<'_>,
         parts: Vec<RestorePart>,
     ) -> Result<PendingRestore> {
         let inner = &self.inner;
@@ -233,11 +243,11 @@ impl Engine {
             restore: RestoreId(inner.entropy.bytes16()),
             from: active.lineage,
             head: inner.catalog.head(LogId::lineage(no, active.lineage))?.next,
-            lineage: journey.to.lineage,
-            offset: journey.to.offset,
-            checkpoint: journey.to.checkpoint,
-            scope: journey.scope,
-            undoes: journey.undoes.map(|(epoch, ..)| epoch),
+            lineage: target.to.lineage,
+            offset: target.to.offset,
+            checkpoint: target.to.checkpoint,
+            scope: target.scope,
+            undoes: target.undoes.map(|(epoch, ..)| epoch),
             parts,
         };
         let since_us = inner.now_us();
@@ -246,12 +256,12 @@ impl Engine {
         Ok(PendingRestore { task: task.id().to_owned(), since_us, begun, no })
     }
 
-    /// Has everybody do it, and ends it: in one commit with the activation. Returns the lineage that
-    /// the task goes on with, and the epoch.
-    fn arrive(
+    /// Has each participant apply its plan, and commits the end with the activation. Returns the
+    /// activated lineage and its epoch.
+    fn commit_restore(
         &self,
         task: &Task,
-        journey: &Journey<'_>,
+        target: &RestoreTarget<'_>,
         pending: &PendingRestore,
         with: &[Arc<dyn Participant>],
     ) -> Result<(LineageId, Epoch)> {
@@ -265,7 +275,7 @@ impl Engine {
         let (epoch, _) = inner.catalog.active(no)?;
         let ended =
             RestoreEnded { restore: begun.restore, outcome: RestoreOutcome::Done, reason: None };
-        if let Some((_, lineage, back)) = journey.undoes {
+        if let Some((_, lineage, back)) = target.undoes {
             let activated =
                 Activated { lineage, epoch: epoch + 1, cause: ActivationCause::Undone, back };
             let mut parts = self.events_on(no, lineage, &bodies)?;
@@ -281,14 +291,14 @@ impl Engine {
             checkpoint: begun.checkpoint,
             scope: begun.scope,
         };
-        let at = match journey.scope {
+        let at = match target.scope {
             Scope::Files => task.point(from)?,
-            _ => journey.to.clone(),
+            _ => target.to.clone(),
         };
         let mut events = vec![Body::from(restored)];
         events.extend(bodies);
         let (lineage, mut parts) =
-            self.fork(&at, LineageType::Rollback, journey.description, &events)?;
+            self.fork(&at, LineageType::Rollback, target.description, &events)?;
         let activated = Activated {
             lineage,
             epoch: epoch + 1,
@@ -313,7 +323,7 @@ impl Engine {
         Ok(vec![part.finish()])
     }
 
-    fn take_back(
+    fn abort(
         &self,
         pending: &PendingRestore,
         with: &[Arc<dyn Participant>],
@@ -328,7 +338,7 @@ impl Engine {
                     format!("restore {} needs {name} to be taken back", pending.begun.restore),
                 )
             })?;
-            participant.recover(self, pending, Stand::Open)?;
+            participant.abort(self, pending)?;
         }
         self.end(pending, RestoreOutcome::Undone, reason)
     }

@@ -22,7 +22,8 @@ use crate::history::pending::is_of_the_store;
 /// Marks that one commit removes: appends wait for it.
 pub(super) const MARKS_EACH: usize = 100;
 
-/// Tasks that are done together, so that they share syncs. Restores and branches wait for their bases.
+/// Tasks that are done together, so that they share syncs. Restores and branches wait for their
+/// bases.
 const TASKS_EACH: usize = 4;
 
 /// Tries to trim a task whose lineages grow in between.
@@ -87,8 +88,9 @@ impl<'a> Group<'a> {
         Self { plans, done }
     }
 
-    /// Does a step of one task, unless there is nothing to do for it or a step before failed. That a step
-    /// fails is noted, and keeps no other task from being done; an error is one of the store.
+    /// Does a step of one task, unless there is nothing to do for it or a step before failed. That
+    /// a step fails is noted, and keeps no other task from being done; an error is one of the
+    /// store.
     fn step<T>(
         &mut self,
         n: usize,
@@ -115,8 +117,9 @@ impl<'a> Group<'a> {
 impl Engine {
     /// Does what a plan says. `progress` is told how many tasks are done, and of how many.
     ///
-    /// What happened since it was planned does no harm: a checkpoint that was pinned meanwhile stays, and
-    /// what is needed is looked at again. A task that fails does not keep the others from being done.
+    /// What happened since it was planned does no harm: a checkpoint that was pinned meanwhile
+    /// stays, and what is needed is looked at again. A task that fails does not keep the others
+    /// from being done.
     ///
     /// # Errors
     ///
@@ -307,7 +310,7 @@ impl Engine {
 
     pub(super) fn tell(&self, action: &'static str, task: TaskNo) {
         if let Ok((_, active)) = self.inner.catalog.active(task) {
-            audit::Done::of(action, task, active.lineage).tell(&self.inner);
+            audit::AuditEvent::of(action, task, active.lineage).tell(&self.inner);
         }
     }
 

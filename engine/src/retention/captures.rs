@@ -1,8 +1,8 @@
 //! What a cleanup lets go of beside events: chunks that only captures need which go with them.
 //!
-//! No index says which events name captures, and all tasks share their chunks. So the events of each task are
-//! read that ever captured, and each node of their trees once, as compaction reads them. A plan reads no
-//! event: this is asked for beside it.
+//! No index says which events name captures, and all tasks share their chunks. So the events of
+//! each task are read that ever captured, and each node of their trees once, as compaction reads
+//! them. A plan reads no event: this is asked for beside it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,7 +15,7 @@ use super::plan::{RetentionPlan, TaskPlan, each_task};
 use crate::handles::engine::Engine;
 use crate::handles::lineage::Lineage;
 use crate::history::base;
-use crate::history::read::Cursor;
+use crate::history::events::Cursor;
 
 /// What a cleanup lets go of with captures. It leaves the disk at the next compaction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -37,13 +37,14 @@ struct Roots {
 }
 
 impl Engine {
-    /// What captures a cleanup by this plan would let go of, with the chunks that nothing else needs. Nothing is
-    /// changed. It reads the events of all tasks that captured, where something of one of them goes.
+    /// What captures a cleanup by this plan would let go of, with the chunks that nothing else
+    /// needs. Nothing is changed. It reads the events of all tasks that captured, where something
+    /// of one of them goes.
     ///
     /// # Errors
     ///
-    /// `Corrupt` where an event, or a tree that stays, cannot be read: nobody knows then what it needs, and
-    /// compaction would leave all chunks too.
+    /// `Corrupt` where an event, or a tree that stays, cannot be read: nobody knows then what it
+    /// needs, and compaction would leave all chunks too.
     pub fn plan_captures(&self, plan: &RetentionPlan) -> Result<CapturesPlan> {
         let catalog = &self.inner.catalog;
         let mut plans: HashMap<TaskNo, &TaskPlan> = HashMap::new();

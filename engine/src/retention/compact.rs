@@ -31,8 +31,8 @@ pub struct CompactionReport {
     pub before: DiskBytes,
     /// What it takes now.
     pub after: DiskBytes,
-    /// Why packs were left as they are: a captured workspace cannot be read whole, and nobody knows what it
-    /// needs. They are compacted again once retention has let go of that capture.
+    /// Why packs were left as they are: a captured workspace cannot be read whole, and nobody knows
+    /// what it needs. They are compacted again once retention has let go of that capture.
     pub packs_left: Option<String>,
     /// Files below the store's folder that may hold content which was withdrawn and that no
     /// compaction touches: results of tools that could not be recorded (`unrecorded/`), and files
@@ -95,8 +95,8 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// `Conflict` where one is under way; `Unavailable` where the disk is full, and then nothing has
-    /// changed; `Corrupt` where what is to be kept cannot be read: `repair` comes first.
+    /// `Conflict` where one is under way; `Unavailable` where the disk is full, and then nothing
+    /// has changed; `Corrupt` where what is to be kept cannot be read: `repair` comes first.
     pub fn compact(&self, tell: &mut dyn FnMut(CompactionStep)) -> Result<CompactionReport> {
         let inner = &self.inner;
         let log = inner.catalog.log();

@@ -9,8 +9,9 @@ use crate::handles::engine::Engine;
 use crate::history::catalog::Viewer;
 
 impl Engine {
-    /// Deletes a task: from now on it answers like one that was never there, and another may have its
-    /// name. A tombstone without the name stays. Its bytes leave the disk at the next compaction.
+    /// Deletes a task: from now on it answers like one that was never there, and another may have
+    /// its name. A tombstone without the name stays. Its bytes leave the disk at the next
+    /// compaction.
     ///
     /// # Errors
     ///
@@ -19,7 +20,8 @@ impl Engine {
         self.delete_task_for(id, None)
     }
 
-    /// The same of a task that somebody may see: whose it is, is looked at while nobody starts or deletes one.
+    /// The same of a task that somebody may see: whose it is, is looked at while nobody starts or
+    /// deletes one.
     pub(crate) fn delete_task_for(&self, id: &str, viewer: Viewer<'_>) -> Result<()> {
         let inner = &self.inner;
         let structure = inner.structure()?;
@@ -30,20 +32,20 @@ impl Engine {
         let deleted = Deleted { task, opened: entry.opened, origin: entry.origin };
         part.control(&deleted.into(), inner.now_us())?;
         // While its name is known still.
-        audit::Done::of("task_deleted", task, LineageId(0)).tell(inner);
+        audit::AuditEvent::of("task_deleted", task, LineageId(0)).tell(inner);
         inner.commit(Request::one(part.finish()).deleting(task))?;
         drop(structure);
         inner.withdraw(task);
         Ok(())
     }
 
-    /// Deletes all tasks of a user; gives how many. `progress` is told how many are done, and of how
-    /// many.
+    /// Deletes all tasks of a user; gives how many. `progress` is told how many are done, and of
+    /// how many.
     ///
     /// # Errors
     ///
-    /// `Unavailable` where the store is closed; `Poisoned` where a write failed. Those that are done stay
-    /// done.
+    /// `Unavailable` where the store is closed; `Poisoned` where a write failed. Those that are
+    /// done stay done.
     pub fn delete_user(&self, user: &str, progress: &mut dyn FnMut(u64, u64)) -> Result<u64> {
         let mut names = Vec::new();
         each_task(&self.inner.catalog, &mut |_, entry| {

@@ -9,11 +9,11 @@ use milepost_codec::{
 use crate::handles::audit;
 use crate::handles::engine::Engine;
 use crate::history::catalog::Catalog;
+use crate::history::events::Ancestry;
 use crate::history::point::Point;
-use crate::history::read::Ancestry;
 
-/// Kinds that others build on: lineages opened, changes of control, captured workspaces, checkpoints and
-/// what was done to them, restores.
+/// Kinds that others build on: lineages opened, changes of control, captured workspaces,
+/// checkpoints and what was done to them, restores.
 const NEEDED: [u16; 7] = [
     LineageOpened::KIND,
     ControlChanged::KIND,
@@ -25,14 +25,15 @@ const NEEDED: [u16; 7] = [
 ];
 
 impl Engine {
-    /// Erases the body of the event at a point, for good: its header and the hash of its body stay, so
-    /// the chain verifies. The bytes leave the disk at the next compaction. Nothing where it was erased
-    /// before.
+    /// Erases the body of the event at a point, for good: its header and the hash of its body stay,
+    /// so the chain verifies. The bytes leave the disk at the next compaction. Nothing where it was
+    /// erased before.
     ///
     /// # Errors
     ///
-    /// `NotFound` where there is no event; `Invalid` where it is one that others build on, or the reason
-    /// has more than 1,024 bytes; `Conflict` where a lineage begins with a base that was made of it.
+    /// `NotFound` where there is no event; `Invalid` where it is one that others build on, or the
+    /// reason has more than 1,024 bytes; `Conflict` where a lineage begins with a base that was
+    /// made of it.
     pub fn erase(&self, point: &Point, reason: Option<&str>) -> Result<()> {
         check_size("a reason", reason.map_or(0, str::len), TEXT_MAX)?;
         let inner = &self.inner;
@@ -67,7 +68,7 @@ impl Engine {
         self.commit_control(task, vec![erased.into()])?;
         catalog.now_erased(task, owner, offset);
         inner.withdraw(task);
-        audit::Done::of("event_erased", task, owner).tell(inner);
+        audit::AuditEvent::of("event_erased", task, owner).tell(inner);
         Ok(())
     }
 }

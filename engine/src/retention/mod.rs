@@ -1,15 +1,15 @@
 //! What is kept, and what goes: `docs/RETENTION.md`.
 //!
 //! ```text
-//! policy.rs   what is to be kept
-//! plan.rs     which checkpoints go by it, and what that frees
-//! needs.rs    which events the rest needs
-//! apply.rs    a plan, done: marks removed, lineages trimmed and dropped
-//! remove.rs   checkpoints that go because somebody asks
-//! pins.rs     checkpoints that are kept whatever a policy says
-//! delete.rs   tasks that are deleted
-//! erase.rs    bodies that are erased
-//! compact.rs  what went leaves the disk
+//! policy        the checkpoints to keep
+//! plan          the checkpoints that a policy removes, and the bytes that this frees
+//! reachability  the events that the kept checkpoints need
+//! apply         executes a plan: unmarks checkpoints, trims and drops lineages
+//! unmark        removes single checkpoints
+//! pins          checkpoints that no policy removes
+//! delete        deletes tasks
+//! erase         erases bodies
+//! compact       removes withdrawn content from the disk
 //! ```
 
 mod apply;
@@ -17,11 +17,11 @@ mod captures;
 mod compact;
 mod delete;
 mod erase;
-mod needs;
 mod pins;
 mod plan;
 mod policy;
-mod remove;
+mod reachability;
+mod unmark;
 
 pub use apply::{RetentionReport, TaskRetained};
 pub use captures::CapturesPlan;

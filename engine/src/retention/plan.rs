@@ -8,8 +8,8 @@ use milepost_codec::{
 use milepost_store::index::keys::{self, KeyKind};
 use milepost_store::index::{MarkEntry, TaskEntry};
 
-use super::needs::{Beginning, Fates, KeptMark, Lineages};
 use super::policy::{Retention, Scope};
+use super::reachability::{Beginning, KeptMark, Lineages, Verdicts};
 use crate::handles::engine::Engine;
 use crate::history::catalog::Catalog;
 use crate::history::pending::is_of_the_store;
@@ -93,12 +93,13 @@ impl TaskPlan {
 }
 
 impl Engine {
-    /// What a cleanup by this policy would do. Nothing is changed. A task that cannot be planned says so, and keeps no
-    /// other from being planned.
+    /// What a cleanup by this policy would do. Nothing is changed. A task that cannot be planned
+    /// says so, and keeps no other from being planned.
     ///
     /// # Errors
     ///
-    /// `NotFound` where the policy names a task that is not there; `Unavailable` where the store is closed.
+    /// `NotFound` where the policy names a task that is not there; `Unavailable` where the store is
+    /// closed.
     pub fn plan_retention(&self, policy: &Retention) -> Result<RetentionPlan> {
         let catalog = &self.inner.catalog;
         let mut tasks = Vec::new();
@@ -214,7 +215,7 @@ pub(super) fn fates(
     task: TaskNo,
     removed: &HashSet<(LineageId, Offset)>,
     policy: &Retention,
-) -> Result<Fates> {
+) -> Result<Verdicts> {
     let mut lineages = Lineages::default();
     for (id, entry) in catalog.lineages(task)? {
         let beginning = match (catalog.base(task, id)?, entry.parent) {
@@ -253,7 +254,7 @@ fn going(catalog: &Catalog, task: TaskNo, undo: u32) -> Result<BTreeSet<LineageI
 }
 
 /// How many events go, and about how many bytes.
-fn freed(catalog: &Catalog, task: TaskNo, fates: &Fates) -> Result<(u64, u64)> {
+fn freed(catalog: &Catalog, task: TaskNo, fates: &Verdicts) -> Result<(u64, u64)> {
     let (mut events, mut bytes) = (0, 0);
     let ends = fates.trims.iter().map(|(id, at)| (*id, Some(*at)));
     for (id, end) in ends.chain(fates.dropped.iter().map(|id| (*id, None))) {

@@ -1,20 +1,19 @@
 //! A run: what an iteration engine does with a task. `docs/RUNS.md` says why each part is as it is.
 //!
 //! ```text
-//! mod.rs      the handle: control, safe points, steps
-//! options.rs  how it behaves
-//! policy.rs   when it marks a checkpoint by itself
-//! saves.rs    marking them, and what becomes of it where that fails
-//! autosave.rs when nothing happens
-//! once.rs     steps that are not done twice
-//! tools.rs    tool calls, side by side or alone
+//! options        settings of a run
+//! policy         the triggers of automatic checkpoints
+//! checkpointing  marks them, and handles a failure to do so
+//! autosave       marks a checkpoint after a time without events
+//! once           steps that are executed once
+//! tools          tool calls, concurrent or exclusive
 //! ```
 
 mod autosave;
+mod checkpointing;
 mod once;
 mod options;
 mod policy;
-mod saves;
 mod tools;
 
 use std::sync::Arc;
@@ -27,20 +26,20 @@ use parking_lot::{Mutex, RwLock};
 use serde_json::json;
 
 use self::autosave::{Idle, Watcher};
+use self::checkpointing::DueCheckpoint;
+pub use self::checkpointing::RunStats;
 use self::once::Keys;
 pub use self::options::{FailedSave, RunOptions};
-pub use self::policy::{EveryPhase, EverySteps, Moment, Never, Occasion, Policy, Risk};
-use self::saves::Gathered;
-pub use self::saves::RunStats;
-pub use self::tools::{Access, Touches};
+pub use self::policy::{EveryPhase, EverySteps, Never, Policy, Risk, Trigger, TriggerContext};
+pub use self::tools::{Access, ToolEffects};
 use crate::commit::append::{Append, Appended};
-use crate::handles::control;
+use crate::handles::run_control;
 use crate::handles::task::Task;
 use crate::history::checkpoint::Checkpoint;
 
 /// What a safe point says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turn {
+pub enum SafePoint {
     /// Go on.
     Go,
     /// The run was stopped, ended, or never begun.
@@ -54,13 +53,13 @@ pub enum Turn {
 /// `Send` and `Sync`: share it by reference or in an `Arc`.
 ///
 /// ```
-/// use milepost::{Engine, Options, Run, RunOptions, StepFinished, StepStarted, Turn};
+/// use milepost::{Engine, Options, Run, RunOptions, StepFinished, StepStarted, SafePoint};
 ///
 /// let engine = Engine::in_memory(Options::default())?;
 /// let run = Run::of(engine.start_task("tuning", "ana")?, RunOptions::default())?;
 /// run.begin()?;
 /// for step in 1..=3 {
-///     if run.safe_point()? != Turn::Go {
+///     if run.safe_point()? != SafePoint::Go {
 ///         break;
 ///     }
 ///     run.start_step(StepStarted { step, ..Default::default() })?;
@@ -81,7 +80,7 @@ pub struct Run {
 struct Shared {
     task: Mutex<Task>,
     options: RunOptions,
-    gathered: Mutex<Gathered>,
+    gathered: Mutex<DueCheckpoint>,
     idle: Mutex<Idle>,
     keys: Keys,
     gate: RwLock<()>,
@@ -94,7 +93,7 @@ impl Run {
     ///
     /// `Unavailable` where the store is closed, or no thread can be started.
     pub fn of(task: Task, options: RunOptions) -> Result<Self> {
-        let gathered = Gathered::of(&task)?;
+        let gathered = DueCheckpoint::of(&task)?;
         let after = options.autosave_after;
         let shared = Arc::new(Shared {
             task: Mutex::new(task),
@@ -174,7 +173,8 @@ impl Run {
 
     fn change(&self, to: RunControl, reason: Option<&str>) -> Result<()> {
         let dress = |append| self.shared.dressed(append);
-        // On what the task goes on with, also where the run has not looked yet that somebody went back.
+        // On what the task goes on with, also where the run has not looked yet that somebody went
+        // back.
         let task = self.task();
         let now = Task::of(task.engine(), task.no())?;
         now.change_control_as(to, reason, dress).map(|_| ())
@@ -187,7 +187,7 @@ impl Run {
     ///
     /// `Unavailable` where the store was closed, `NotFound` where the task was deleted, also while
     /// it waits.
-    pub fn safe_point(&self) -> Result<Turn> {
+    pub fn safe_point(&self) -> Result<SafePoint> {
         let task = self.task();
         let inner = task.lineage().inner();
         let waited = inner.controls.of(task.no());
@@ -201,12 +201,12 @@ impl Run {
                 let now = Task::of(task.engine(), task.no())?;
                 let lineage = now.lineage().id();
                 self.shared.take_up(now)?;
-                return Ok(Turn::Elsewhere(lineage));
+                return Ok(SafePoint::Elsewhere(lineage));
             }
-            match control::current(inner, &mut known, task.no(), task.lineage().id())? {
-                RunControl::Running => return Ok(Turn::Go),
+            match run_control::current(inner, &mut known, task.no(), task.lineage().id())? {
+                RunControl::Running => return Ok(SafePoint::Go),
                 RunControl::Paused => waited.wait(&mut known),
-                control => return Ok(Turn::Stop(control)),
+                control => return Ok(SafePoint::Stop(control)),
             }
         }
     }
@@ -236,7 +236,7 @@ impl Run {
     /// As [`Task::append`], and those of the checkpoint unless the run goes on without.
     pub fn finish_step(&self, finished: StepFinished) -> Result<Option<Checkpoint>> {
         let about = json!({"step": finished.step});
-        self.record(finished.into(), Occasion::StepFinished, about)
+        self.record(finished.into(), Trigger::StepFinished, about)
     }
 
     /// A step ended badly.
@@ -246,7 +246,7 @@ impl Run {
     /// As [`Run::finish_step`].
     pub fn fail_step(&self, failed: StepFailed) -> Result<Option<Checkpoint>> {
         let about = json!({"step": failed.step});
-        self.record(failed.into(), Occasion::StepFailed, about)
+        self.record(failed.into(), Trigger::StepFailed, about)
     }
 
     /// The iteration goes from one state to the next.
@@ -259,7 +259,7 @@ impl Run {
         let about = json!({"phase": phase, "iteration": iteration});
         let phase = phase.to_owned();
         let changed = PhaseChanged { previous, phase, iteration };
-        self.record(changed.into(), Occasion::PhaseChanged, about)
+        self.record(changed.into(), Trigger::PhaseChanged, about)
     }
 }
 
@@ -280,7 +280,7 @@ impl Shared {
 
     /// Goes on with another lineage.
     fn take_up(&self, task: Task) -> Result<()> {
-        let gathered = Gathered::of(&task)?;
+        let gathered = DueCheckpoint::of(&task)?;
         let mut now = self.gathered.lock();
         now.on(gathered);
         *self.idle.lock() = Idle::default();

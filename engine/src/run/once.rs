@@ -47,9 +47,9 @@ impl Drop for Busy<'_> {
 }
 
 impl Run {
-    /// Does work once: where its result is in the lineage, or its ancestors before the fork, it comes
-    /// back and the work is not done. After a restore to before it, it is done again. Threads that
-    /// ask for the same key wait for each other. Work that fails is not recorded.
+    /// Does work once: where its result is in the lineage, or its ancestors before the fork, it
+    /// comes back and the work is not done. After a restore to before it, it is done again. Threads
+    /// that ask for the same key wait for each other. Work that fails is not recorded.
     ///
     /// A kill between the work and its record leaves work without a record: it will be done again.
     ///
@@ -67,8 +67,8 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// What the work gives. `Invalid`: the result does not go through JSON and back (such as a number
-    /// that is not finite: use [`Run::once_bytes`]), or the key is too long. Else as
+    /// What the work gives. `Invalid`: the result does not go through JSON and back (such as a
+    /// number that is not finite: use [`Run::once_bytes`]), or the key is too long. Else as
     /// [`crate::Task::append`].
     pub fn once<T, E>(&self, key: &str, work: impl FnOnce() -> Result<T, E>) -> Result<T, E>
     where

@@ -12,7 +12,7 @@ pub enum FailedSave {
     #[default]
     Stop,
     /// The run goes on: the error is logged, alerted and counted.
-    GoOn,
+    Continue,
 }
 
 /// How a run behaves.
@@ -23,7 +23,7 @@ pub enum FailedSave {
 ///
 /// let options = RunOptions::default()
 ///     .policy(Risk::default())
-///     .failed_save(FailedSave::GoOn)
+///     .failed_save(FailedSave::Continue)
 ///     .autosave_after(Some(Duration::from_secs(60)))
 ///     .actor("optimizer");
 /// # let _ = options;
@@ -66,15 +66,16 @@ impl RunOptions {
         self
     }
 
-    /// What becomes of the run where such a checkpoint cannot be saved. Default: the error comes back.
+    /// What becomes of the run where such a checkpoint cannot be saved. Default: the error comes
+    /// back.
     #[must_use]
     pub fn failed_save(mut self, failed_save: FailedSave) -> Self {
         self.failed_save = failed_save;
         self
     }
 
-    /// After how long without an event a run that is not going is saved; never, where it is nothing.
-    /// Default: five minutes.
+    /// After how long without an event a run that is not going is saved; never, where it is
+    /// nothing. Default: five minutes.
     #[must_use]
     pub fn autosave_after(mut self, idle: Option<Duration>) -> Self {
         self.autosave_after = idle;

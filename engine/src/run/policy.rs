@@ -3,7 +3,7 @@
 /// What just happened, or is about to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Occasion {
+pub enum Trigger {
     /// A step ended well.
     StepFinished,
     /// A step ended badly.
@@ -17,9 +17,9 @@ pub enum Occasion {
 /// What a policy decides by. All counts are since the last checkpoint of the lineage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Moment {
+pub struct TriggerContext {
     /// What just happened, or is about to.
-    pub occasion: Occasion,
+    pub occasion: Trigger,
     /// Steps that ended.
     pub steps: u64,
     /// Files that were touched, and that are about to be.
@@ -32,14 +32,14 @@ pub struct Moment {
     pub since_us: Option<u64>,
 }
 
-/// When a checkpoint is marked. Any closure from a [`Moment`] to yes or no is one.
+/// When a checkpoint is marked. Any closure from a [`TriggerContext`] to yes or no is one.
 pub trait Policy: Send + Sync {
     /// Whether this moment gets a checkpoint.
-    fn marks(&self, moment: &Moment) -> bool;
+    fn marks(&self, moment: &TriggerContext) -> bool;
 }
 
-impl<F: Fn(&Moment) -> bool + Send + Sync> Policy for F {
-    fn marks(&self, moment: &Moment) -> bool {
+impl<F: Fn(&TriggerContext) -> bool + Send + Sync> Policy for F {
+    fn marks(&self, moment: &TriggerContext) -> bool {
         self(moment)
     }
 }
@@ -52,10 +52,10 @@ pub struct EverySteps(
 );
 
 impl Policy for EverySteps {
-    fn marks(&self, moment: &Moment) -> bool {
+    fn marks(&self, moment: &TriggerContext) -> bool {
         match moment.occasion {
-            Occasion::StepFinished | Occasion::StepFailed => moment.steps >= self.0.max(1),
-            Occasion::PhaseChanged | Occasion::BeforeTool => false,
+            Trigger::StepFinished | Trigger::StepFailed => moment.steps >= self.0.max(1),
+            Trigger::PhaseChanged | Trigger::BeforeTool => false,
         }
     }
 }
@@ -65,8 +65,8 @@ impl Policy for EverySteps {
 pub struct EveryPhase;
 
 impl Policy for EveryPhase {
-    fn marks(&self, moment: &Moment) -> bool {
-        moment.occasion == Occasion::PhaseChanged
+    fn marks(&self, moment: &TriggerContext) -> bool {
+        moment.occasion == Trigger::PhaseChanged
     }
 }
 
@@ -75,7 +75,7 @@ impl Policy for EveryPhase {
 pub struct Never;
 
 impl Policy for Never {
-    fn marks(&self, _: &Moment) -> bool {
+    fn marks(&self, _: &TriggerContext) -> bool {
         false
     }
 }
@@ -93,8 +93,8 @@ impl Policy for Never {
 pub struct Risk {
     /// More files than these count. Default: 5.
     pub files: u64,
-    /// A longer time than this counts, in microseconds; no checkpoint at all does too. Default: five
-    /// minutes.
+    /// A longer time than this counts, in microseconds; no checkpoint at all does too. Default:
+    /// five minutes.
     pub since_us: u64,
     /// How many of the four have to hold. Default: 2.
     pub score: u32,
@@ -107,7 +107,7 @@ impl Default for Risk {
 }
 
 impl Policy for Risk {
-    fn marks(&self, moment: &Moment) -> bool {
+    fn marks(&self, moment: &TriggerContext) -> bool {
         let factors = [
             moment.files > self.files,
             moment.destructive,
@@ -129,8 +129,8 @@ mod tests {
         for bits in 0_u32..16 {
             let on = |bit: u32| bits & (1 << bit) != 0;
             for score in 0..=5 {
-                let moment = Moment {
-                    occasion: Occasion::BeforeTool,
+                let moment = TriggerContext {
+                    occasion: Trigger::BeforeTool,
                     steps: 0,
                     files: if on(0) { 6 } else { 5 },
                     destructive: on(1),
@@ -145,8 +145,8 @@ mod tests {
 
     #[test]
     fn no_checkpoint_at_all_counts_as_a_long_time_ago() {
-        let moment = Moment {
-            occasion: Occasion::BeforeTool,
+        let moment = TriggerContext {
+            occasion: Trigger::BeforeTool,
             steps: 0,
             files: 0,
             destructive: true,
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn every_n_steps_marks_at_the_nth_end_and_every_phase_at_each_change() {
-        let at = |occasion, steps| Moment {
+        let at = |occasion, steps| TriggerContext {
             occasion,
             steps,
             files: 0,
@@ -167,16 +167,16 @@ mod tests {
             since_us: None,
         };
         let policy = EverySteps(3);
-        assert!(!policy.marks(&at(Occasion::StepFinished, 2)));
-        assert!(policy.marks(&at(Occasion::StepFinished, 3)));
-        assert!(policy.marks(&at(Occasion::StepFailed, 3)));
-        assert!(!policy.marks(&at(Occasion::PhaseChanged, 9)));
-        assert!(EveryPhase.marks(&at(Occasion::PhaseChanged, 0)));
-        assert!(!EveryPhase.marks(&at(Occasion::StepFinished, 9)));
-        assert!(!policy.marks(&at(Occasion::BeforeTool, 9)));
-        assert!(EverySteps(0).marks(&at(Occasion::StepFinished, 1)));
-        assert!(!Never.marks(&at(Occasion::PhaseChanged, 9)));
-        let closure = |moment: &Moment| moment.steps == 7;
-        assert!(closure.marks(&at(Occasion::BeforeTool, 7)));
+        assert!(!policy.marks(&at(Trigger::StepFinished, 2)));
+        assert!(policy.marks(&at(Trigger::StepFinished, 3)));
+        assert!(policy.marks(&at(Trigger::StepFailed, 3)));
+        assert!(!policy.marks(&at(Trigger::PhaseChanged, 9)));
+        assert!(EveryPhase.marks(&at(Trigger::PhaseChanged, 0)));
+        assert!(!EveryPhase.marks(&at(Trigger::StepFinished, 9)));
+        assert!(!policy.marks(&at(Trigger::BeforeTool, 9)));
+        assert!(EverySteps(0).marks(&at(Trigger::StepFinished, 1)));
+        assert!(!Never.marks(&at(Trigger::PhaseChanged, 9)));
+        let closure = |moment: &TriggerContext| moment.steps == 7;
+        assert!(closure.marks(&at(Trigger::BeforeTool, 7)));
     }
 }

@@ -7,7 +7,7 @@ use crate::commit::append::Append;
 
 /// What a call is going to touch, as far as that is known before it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Touches {
+pub struct ToolEffects {
     /// How many files.
     pub files: u64,
     /// Whether something goes that cannot be made again: a delete, an overwrite.
@@ -20,17 +20,17 @@ pub enum Access {
     /// It reads only: others may run beside it.
     Reads,
     /// It changes something: it runs alone.
-    Changes(Touches),
+    Changes(ToolEffects),
 }
 
 impl Run {
-    /// Records a call, does the work, records the return. Calls that read run side by side; one that
-    /// changes something runs alone, and what it touches counts for the policy, which is asked before
-    /// each call. Where the work fails, its error is the output of a return that is not `ok`, and
-    /// comes back.
+    /// Records a call, does the work, records the return. Calls that read run side by side; one
+    /// that changes something runs alone, and what it touches counts for the policy, which is asked
+    /// before each call. Where the work fails, its error is the output of a return that is not
+    /// `ok`, and comes back.
     ///
     /// ```
-    /// use milepost::{Access, Engine, Error, Json, Options, Run, RunOptions, ToolCalled, Touches};
+    /// use milepost::{Access, Engine, Error, Json, Options, Run, RunOptions, ToolCalled, ToolEffects};
     ///
     /// let engine = Engine::in_memory(Options::default())?;
     /// let run = Run::of(engine.start_task("agent", "ana")?, RunOptions::default())?;
@@ -39,7 +39,7 @@ impl Run {
     ///     tool: "remove".into(),
     ///     arguments: Json::new(r#"{"path": "old.txt"}"#)?,
     /// };
-    /// let touches = Touches { files: 1, destructive: true };
+    /// let touches = ToolEffects { files: 1, destructive: true };
     /// run.tool(call, Access::Changes(touches), || Ok::<_, Error>(Json::string("removed")))?;
     /// assert_eq!(run.state()?.finished_calls, 1);
     /// # Ok::<(), milepost::Error>(())
@@ -47,8 +47,8 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// What the work gives; as [`Run::finish_step`] else. Where the call cannot be recorded the work is
-    /// not done.
+    /// What the work gives; as [`Run::finish_step`] else. Where the call cannot be recorded the
+    /// work is not done.
     pub fn tool<E>(
         &self,
         call: ToolCalled,
@@ -62,7 +62,7 @@ impl Run {
         let touches = match access {
             Access::Reads => {
                 _reading = self.shared.gate.read();
-                Touches::default()
+                ToolEffects::default()
             }
             Access::Changes(touches) => {
                 _alone = self.shared.gate.write();

@@ -18,8 +18,8 @@ use milepost_store::{
 };
 use proptest::prelude::*;
 
-use crate::behalf;
 use crate::commit::committer::Request;
+use crate::context;
 use crate::retention::Retention;
 use crate::{Append, CheckpointQuery, Engine, Mark, Options, Task};
 
@@ -207,7 +207,7 @@ impl World {
                 let log = LogId::lineage(task.no(), task.lineage().id());
                 let mut part = inner.part(log, inner.catalog.task(task.no())?.origin);
                 part.body(&said(0), 0)?;
-                let header = behalf::header(CheckpointMarked::KIND, 0);
+                let header = context::header(CheckpointMarked::KIND, 0);
                 part.push(header, BodyForm::Inline, &[0xFF; 3])?;
                 inner.committer.commit(Request::one(part.finish())).map(drop)
             }

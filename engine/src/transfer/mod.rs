@@ -1,43 +1,43 @@
 //! Tasks that go from one store into another: `docs/EXPORT.md`.
 //!
 //! ```text
-//! give.rs     a task as it is stored, in the order of its commits
-//! needs.rs    the chunks that it needs
-//! take.rs     the same into another store, where nobody sees it until all of it is there
-//! taking.rs   its events: checked, chained, committed together
-//! checks.rs   what is refused of it, whatever its hashes say
-//! renew.rs    a copy: another origin, other hashes, and what names them
+//! export       streams a task as stored, in commit order
+//! chunks       the chunks that a task needs
+//! import       writes a task to another store; it is visible when it is complete
+//! import_task  checks, chains and commits its events
+//! validate     refuses invalid content, whatever its hashes say
+//! rebase       imports a copy under a new origin and with new hashes
 //! ```
 
-mod checks;
-mod give;
-mod needs;
-mod renew;
-mod take;
-mod taking;
+mod chunks;
+mod export;
+mod import;
+mod import_task;
+mod rebase;
+mod validate;
 
 use milepost_codec::{
     CheckpointId, ChunkId, Hash, Head, LineageBegin, LineageId, LogKind, Offset, Origin,
 };
 
-pub use give::Export;
-pub use take::Import;
+pub use export::Export;
+pub use import::Import;
 
 /// What comes out of one store and goes into another.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Carried<'a> {
+pub enum ExportItem<'a> {
     /// A task begins: what follows is of it.
-    Task(&'a CarriedTask),
+    Task(&'a ExportTask),
     /// A chunk that what follows needs.
-    Chunk(&'a CarriedChunk),
+    Chunk(&'a ExportChunk),
     /// An event.
-    Event(&'a CarriedEvent),
+    Event(&'a ExportEvent),
 }
 
 /// A task, and where its logs end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CarriedTask {
+pub struct ExportTask {
     /// The caller's id for it.
     pub id: String,
     /// Whose it is.
@@ -54,7 +54,7 @@ pub struct CarriedTask {
     pub begins: Vec<LineageBegin>,
 }
 
-impl CarriedTask {
+impl ExportTask {
     /// Where the lineage ends that it goes on with.
     pub fn head(&self) -> Option<Head> {
         let active = LogKind::Lineage(self.active);
@@ -65,7 +65,7 @@ impl CarriedTask {
 
 /// A chunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CarriedChunk {
+pub struct ExportChunk {
     /// Its id.
     pub id: ChunkId,
     /// Whether it lists pieces of a state.
@@ -76,7 +76,7 @@ pub struct CarriedChunk {
 
 /// An event as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CarriedEvent {
+pub struct ExportEvent {
     /// The log of the task that it is in.
     pub log: LogKind,
     /// Its offset there.
@@ -84,8 +84,9 @@ pub struct CarriedEvent {
     /// Its header as it was hashed.
     pub header: Vec<u8>,
     /// What it says.
-    pub body: CarriedBody,
-    /// The salt of its body's hash; none of an erased one, and none where the body is another one now.
+    pub body: ExportBody,
+    /// The salt of its body's hash; none of an erased one, and none where the body is another one
+    /// now.
     pub salt: Option<[u8; 16]>,
     /// The chain hash behind it; none where the body is another one now.
     pub hash: Option<Hash>,
@@ -95,7 +96,7 @@ pub struct CarriedEvent {
 
 /// What an event says, as far as it is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CarriedBody {
+pub enum ExportBody {
     /// The payload, which stands in the record.
     Inline(Vec<u8>),
     /// The payload, which stands in chunks that are cut as this version cuts them.

@@ -14,8 +14,9 @@ pub const EVENT_NAME: &str = "argmin.state";
 /// Keeps a solver's checkpoints in a lineage of a Milepost store.
 ///
 /// Each save is one event, with the solver and the state, and a mark behind it, in one commit. Both
-/// are durable when argmin goes on. A load takes the state of the newest mark of a success, on the lineage or
-/// on those it came from: after a restore the solver goes on from where the task was restored to.
+/// are durable when argmin goes on. A load takes the state of the newest mark of a success, on the
+/// lineage or on those it came from: after a restore the solver goes on from where the task was
+/// restored to.
 ///
 /// What is loaded replaces what the executor was configured with, the limit of iterations too. A
 /// task is for one type of solver and of state: the bytes do not say which types they are of.

@@ -1,7 +1,7 @@
 //! What each layer asks the model, and the events it makes of the answers.
 //!
-//! All events of a layer are one append, and set what they say whatever was there. With the number of the
-//! step among them it shows afterwards whether they are in the state.
+//! All events of a layer are one append, and set what they say whatever was there. With the number
+//! of the step among them it shows afterwards whether they are in the state.
 
 use std::collections::BTreeMap;
 
@@ -78,7 +78,8 @@ fn evaluate(view: &View, place: Place, model: Model, asked: &mut impl Ask) -> Re
     Ok((Vec::new(), patch))
 }
 
-/// The best one is the prompt from here on. What was put in after the evaluation waits for the next.
+/// The best one is the prompt from here on. What was put in after the evaluation waits for the
+/// next.
 fn reflect(view: &View, place: Place, model: Model, asked: &mut impl Ask) -> Result<Outcome> {
     let scores = &view.variables.scores;
     let scored = |prompt: &String| Some((prompt.clone(), *scores.get(prompt)?));

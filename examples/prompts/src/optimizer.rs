@@ -4,7 +4,7 @@ use std::fmt;
 
 use milepost::{
     Append, Checkpoint, Engine, ErrorKind, FailedSave, Float, Json, LineageId, Result, Run,
-    RunControl, RunOptions, StepFinished, StepStarted, Task, Turn,
+    RunControl, RunOptions, SafePoint, StepFinished, StepStarted, Task,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -43,7 +43,7 @@ pub fn start(engine: &Engine, id: &str, user: &str, brief: &Brief) -> Result<Tas
 /// How an optimizer's run behaves: a checkpoint at the end of each layer, and it goes on where one
 /// cannot be saved.
 pub fn options() -> RunOptions {
-    RunOptions::default().failed_save(FailedSave::GoOn).actor("optimizer")
+    RunOptions::default().failed_save(FailedSave::Continue).actor("optimizer")
 }
 
 /// What the optimizer tells of itself.
@@ -111,8 +111,8 @@ impl fmt::Debug for Optimizer<'_> {
 }
 
 impl<'a> Optimizer<'a> {
-    /// Takes a run up where it stands: at its beginning, in the middle of a layer, or after somebody
-    /// went back.
+    /// Takes a run up where it stands: at its beginning, in the middle of a layer, or after
+    /// somebody went back.
     ///
     /// # Errors
     ///
@@ -139,8 +139,8 @@ impl<'a> Optimizer<'a> {
         View::of(self.engine, self.run)
     }
 
-    /// Goes on until all rounds are done, or somebody stops it. A run that is not going is begun; one
-    /// that is paused waits for its person.
+    /// Goes on until all rounds are done, or somebody stops it. A run that is not going is begun;
+    /// one that is paused waits for its person.
     ///
     /// # Errors
     ///
@@ -154,9 +154,9 @@ impl<'a> Optimizer<'a> {
         }
         loop {
             match self.run.safe_point()? {
-                Turn::Go => {}
-                Turn::Stop(control) => return Ok(End::Stopped(control)),
-                Turn::Elsewhere(lineage) => {
+                SafePoint::Go => {}
+                SafePoint::Stop(control) => return Ok(End::Stopped(control)),
+                SafePoint::Elsewhere(lineage) => {
                     (self.told)(&Told::Elsewhere(lineage))?;
                     continue;
                 }
@@ -171,7 +171,7 @@ impl<'a> Optimizer<'a> {
                 Ok(Some(end)) => return Ok(end),
                 // Somebody went back in the middle of the layer: what it does counts no more.
                 Err(error) if error.kind() == ErrorKind::Conflict => match self.run.safe_point()? {
-                    Turn::Elsewhere(lineage) => (self.told)(&Told::Elsewhere(lineage))?,
+                    SafePoint::Elsewhere(lineage) => (self.told)(&Told::Elsewhere(lineage))?,
                     _ => return Err(error),
                 },
                 // Somebody paused it between the safe point and its end: it waits once more.

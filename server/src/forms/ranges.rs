@@ -4,15 +4,15 @@ use milepost::Event;
 
 use super::EventForm;
 use crate::buffer::Buffer;
-use crate::wrong::Wrong;
+use crate::error::ApiError;
 
 /// An event as an item of a list.
-pub(crate) fn item(event: Event, out: &mut Vec<u8>) -> Result<(), Wrong> {
-    serde_json::to_writer(Buffer::new(out), &EventForm::from(event)).map_err(|_| Wrong::Bug)
+pub(crate) fn item(event: Event, out: &mut Vec<u8>) -> Result<(), ApiError> {
+    serde_json::to_writer(Buffer::new(out), &EventForm::from(event)).map_err(|_| ApiError::Bug)
 }
 
 /// An event as a line.
-pub(crate) fn line(event: Event, out: &mut Vec<u8>) -> Result<(), Wrong> {
+pub(crate) fn line(event: Event, out: &mut Vec<u8>) -> Result<(), ApiError> {
     item(event, out)?;
     out.push(b'\n');
     Ok(())

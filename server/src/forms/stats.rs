@@ -3,7 +3,7 @@
 use milepost::{TaskNo, TaskStats};
 
 use super::{CountsForm, TaskStatsForm, UserForm};
-use crate::wrong::Wrong;
+use crate::error::ApiError;
 
 /// A page of so many tasks at most, from those that were started before the one of the cursor.
 pub(crate) fn page_of(
@@ -11,7 +11,7 @@ pub(crate) fn page_of(
     mut tasks: Vec<TaskStats>,
     limit: usize,
     cursor: Option<&str>,
-) -> Result<UserForm, Wrong> {
+) -> Result<UserForm, ApiError> {
     let before = cursor.map(task_no).transpose()?;
     let total = CountsForm::total(&tasks);
     tasks.retain(|task| before.is_none_or(|before| task.no < before));
@@ -24,10 +24,10 @@ pub(crate) fn page_of(
 }
 
 /// The task that a cursor names: the last one of a page.
-fn task_no(cursor: &str) -> Result<TaskNo, Wrong> {
+fn task_no(cursor: &str) -> Result<TaskNo, ApiError> {
     let small = |c: u8| c.is_ascii_digit() || (b'a'..=b'f').contains(&c);
     let digits = Some(cursor).filter(|cursor| cursor.len() == 16 && cursor.bytes().all(small));
     let no = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
-    let wrong = || Wrong::Invalid(format!("`{cursor}` is no cursor of this list"));
+    let wrong = || ApiError::Invalid(format!("`{cursor}` is no cursor of this list"));
     no.map(TaskNo).ok_or_else(wrong)
 }

@@ -8,8 +8,8 @@ use tracing::error;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::error::ApiError;
 use crate::server::App;
-use crate::wrong::Wrong;
 
 /// With less free than this appends are soon refused.
 const FREE_LEAST: u64 = 64 << 20;
@@ -55,7 +55,7 @@ async fn ready(State(app): State<App>) -> Response {
     match app.work(move |engine| Ok(engine.tasks(&one)?)).await {
         Ok(_) => "ready\n".into_response(),
         // Whoever asks may be anybody: places are in the log.
-        Err(Wrong::Engine(ErrorKind::Unavailable, ..)) => {
+        Err(ApiError::Engine(ErrorKind::Unavailable, ..)) => {
             not_ready("the store is closed, or the disk fails")
         }
         Err(wrong) => {

@@ -10,11 +10,11 @@ use milepost::{Histogram, Metrics, Stats};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::auth::Caller;
+use crate::error::ApiError;
 use crate::forms::Problem;
 use crate::meters::{BUCKETS, Counts};
 use crate::server::App;
-use crate::who::Who;
-use crate::wrong::Wrong;
 
 /// Shares that summaries tell.
 const SHARES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
@@ -36,8 +36,8 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         (status = 503, body = Problem, content_type = "application/problem+json"),
     ),
 )]
-async fn metrics(State(app): State<App>, who: Who) -> Result<Response, Wrong> {
-    who.is_admin("metrics of the store are for admins")?;
+async fn metrics(State(app): State<App>, caller: Caller) -> Result<Response, ApiError> {
+    caller.is_admin("metrics of the store are for admins")?;
     let meters = app.meters().now();
     let streams = app.streams() as u64;
     let held = (app.budgets().all()).map(|(of, budget)| (of, budget.held()));
@@ -79,15 +79,15 @@ impl Text {
     }
 
     /// A histogram of the engine, whose values are divided.
-    fn summary(&mut self, name: &str, what: &str, of: &Histogram, by: f64) {
+    fn summary(&mut self, name: &str, what: &str, of: &Histogram, context: f64) {
         self.head(name, "summary", what);
         for share in SHARES {
             if let Some(value) = of.quantile(share) {
-                let value = value as f64 / by;
+                let value = value as f64 / context;
                 self.line(format_args!("{name}{{quantile=\"{share}\"}} {value}"));
             }
         }
-        self.line(format_args!("{name}_sum {}", of.sum() as f64 / by));
+        self.line(format_args!("{name}_sum {}", of.sum() as f64 / context));
         self.line(format_args!("{name}_count {}", of.count()));
     }
 

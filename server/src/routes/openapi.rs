@@ -7,8 +7,8 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use utoipa_swagger_ui::{Config, serve};
 
-use crate::input::Named;
-use crate::wrong::Wrong;
+use crate::error::ApiError;
+use crate::extract::PathName;
 
 /// Where the description is.
 pub(super) const PATH: &str = "/openapi.json";
@@ -23,7 +23,7 @@ pub(super) fn document(written: Option<Bytes>) -> Response {
     let json = HeaderValue::from_static("application/json");
     match written {
         Some(text) => ([(header::CONTENT_TYPE, json)], text).into_response(),
-        None => Wrong::Bug.into_response(),
+        None => ApiError::Bug.into_response(),
     }
 }
 
@@ -37,7 +37,7 @@ pub(super) async fn index() -> Response {
 }
 
 /// What the page needs: all of it comes with the program.
-pub(super) async fn file(Named(path): Named) -> Response {
+pub(super) async fn file(PathName(path): PathName) -> Response {
     of_page(&path)
 }
 
@@ -50,7 +50,7 @@ fn of_page(path: &str) -> Response {
             (StatusCode::OK, [(header::CONTENT_TYPE, kind)], file.bytes.into_owned())
                 .into_response()
         }
-        Ok(None) => Wrong::no_path().into_response(),
-        Err(_) => Wrong::Bug.into_response(),
+        Ok(None) => ApiError::no_path().into_response(),
+        Err(_) => ApiError::Bug.into_response(),
     }
 }

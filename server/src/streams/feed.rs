@@ -10,7 +10,7 @@ use milepost::{Followed, Follower, Followers, Result, Task, TaskNo};
 use parking_lot::Mutex;
 use tokio::sync::broadcast::{self, Receiver, Sender};
 
-use super::frame::{self, Place};
+use super::sse::{self, Place};
 use crate::budget::{Budget, LongPiece};
 
 /// Messages that wait for the slowest stream; one that is further behind reads from the log.
@@ -129,12 +129,12 @@ fn message(behind: Place, found: Followed, waiting: &Budget) -> Message {
         Followed::Event(event) => {
             let place = Place { next: event.offset, ..behind };
             let mut sent = Vec::new();
-            frame::event(&mut sent, behind.lineage, event);
+            sse::event(&mut sent, behind.lineage, event);
             let share = Some(sent.len()).filter(|bytes| *bytes <= MESSAGE_MAX);
             let share = share.and_then(|bytes| waiting.try_take(bytes));
             Message { place, sent: share.map(|share| LongPiece::bytes(sent, share)) }
         }
-        Followed::Moved(_) => Message { place: behind, sent: None },
+        Followed::LineageChanged(_) => Message { place: behind, sent: None },
     }
 }
 

@@ -1,13 +1,13 @@
 //! What whoever asks may change: a user their own tasks, an admin all of them and the store.
 
 use milepost::{
-    Changes, ChangesMax, Engine, Error, ErrorKind, Json, Point, Result, RunState, Scope, Task,
+    ChangeLimits, Changes, Engine, Error, ErrorKind, Json, Point, Result, RunState, Scope, Task,
     diff_states_up_to,
 };
 
 use super::View;
+use crate::error::ApiError;
 use crate::forms::PinForm;
-use crate::wrong::Wrong;
 
 /// How many changes of the state a plan has, at most.
 const PLANNED: usize = 1000;
@@ -30,10 +30,10 @@ pub(crate) struct RestorePlan {
 
 impl View<'_> {
     /// The whole engine. `wanted`: what a user is told who may not have it.
-    pub(crate) fn whole(&self, wanted: &'static str) -> std::result::Result<&Engine, Wrong> {
+    pub(crate) fn whole(&self, wanted: &'static str) -> std::result::Result<&Engine, ApiError> {
         match (&self.scoped, self.only) {
             (None, None) => Ok(self.engine),
-            _ => Err(Wrong::Forbidden(wanted)),
+            _ => Err(ApiError::Forbidden(wanted)),
         }
     }
 
@@ -89,11 +89,11 @@ impl View<'_> {
         &self,
         [before, after]: &[RunState; 2],
         most: usize,
-    ) -> std::result::Result<Changes, Wrong> {
-        let most = ChangesMax { changes: most, bytes: BYTES };
+    ) -> std::result::Result<Changes, ApiError> {
+        let most = ChangeLimits { changes: most, bytes: BYTES };
         let changes = diff_states_up_to(before, after, self.engine.chunks().as_ref(), most);
         changes.map_err(|error| match error.kind() {
-            ErrorKind::Invalid => Wrong::TooMuch(
+            ErrorKind::Invalid => ApiError::TooMuch(
                 "a value is too large to be compared, or shown: read both states, `?pointer=` by `?pointer=`",
             ),
             _ => error.into(),
@@ -111,7 +111,7 @@ impl View<'_> {
         &self,
         to: &Point,
         scope: Scope,
-    ) -> std::result::Result<RestorePlan, Wrong> {
+    ) -> std::result::Result<RestorePlan, ApiError> {
         let from = self.present(to)?;
         let changes = match scope {
             Scope::Files => Changes::default(),

@@ -10,7 +10,8 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// So long a test waits for what has to come: on a clock that stands still, which goes on where nothing else can happen.
+/// So long a test waits for what has to come: on a clock that stands still, which goes on where
+/// nothing else can happen.
 pub const LONG: Duration = Duration::from_secs(10);
 
 /// A service that listens, until it is stopped.
@@ -118,7 +119,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Client<T> {
         self.answer().await
     }
 
-    /// Whether the other end closes it before anything else comes. Bytes that nobody read may make it a reset.
+    /// Whether the other end closes it before anything else comes. Bytes that nobody read may make
+    /// it a reset.
     pub async fn is_closed(&mut self) -> bool {
         let read = timeout(LONG, self.0.read(&mut [0])).await;
         read.expect("it is closed").unwrap_or_default() == 0

@@ -1,4 +1,5 @@
-//! Who may do what: every route of the service, by everybody. The statuses are those of `docs/HTTP.md`.
+//! Who may do what: every route of the service, by everybody. The statuses are those of
+//! `docs/HTTP.md`.
 
 use milepost::{Mark, Message};
 use milepost_server::NewToken;
@@ -90,7 +91,7 @@ const ROWS: &[Row] = &[
     row("POST", "/v1/tasks/TASK/control", r#"{"to": "running"}"#, OWN),
     row("POST", "/v1/tasks/TASK/guidance", r#"{"text": "shorter"}"#, [201, 404, 201]),
     row("PATCH", "/v1/tasks/TASK/artifacts", r#"{"a": 1}"#, OWN),
-    // Going back
+    // PrepareContext back
     row("POST", "/v1/restores/plan", r#"{"to": "TASK@first"}"#, OWN),
     row(
         "POST",
@@ -176,7 +177,8 @@ fn strangers(served: &Served) -> Vec<Caller> {
     ]
 }
 
-/// A task of ana's that has everything that can be asked for, went back once, and its checkpoint's id.
+/// A task of ana's that has everything that can be asked for, went back once, and its checkpoint's
+/// id.
 fn whole(served: &Served, workspace: &Workspace, id: &str) -> String {
     let task = served.task(id, "ana", 0);
     task.append(Message::text("user", "hello")).unwrap();

@@ -1,4 +1,5 @@
-//! Event streams: nothing is skipped and nothing comes twice, across reconnects, restores and slow readers.
+//! Event streams: nothing is skipped and nothing comes twice, across reconnects, restores and slow
+//! readers.
 
 use std::collections::VecDeque;
 

@@ -84,8 +84,8 @@ pub struct TaskEntry {
 }
 
 impl TaskEntry {
-    /// Stands for the time of deletion while a task is imported: it answers like one that was deleted. And for
-    /// the time when it was started, where the import was given up.
+    /// Stands for the time of deletion while a task is imported: it answers like one that was
+    /// deleted. And for the time when it was started, where the import was given up.
     pub const NOT_YET: u64 = u64::MAX;
 
     /// Whether it is being imported.
@@ -217,8 +217,8 @@ pub struct SnapshotNote {
     pub log_bytes: u64,
     /// Events of the task that were erased when it was made. With another number it is not used.
     pub erased: u64,
-    /// Over its key in the index and the fields above, keyed in a keyed store: no event commits to a
-    /// snapshot, and whoever could put another in its place could choose the state.
+    /// Over its key in the index and the fields above, keyed in a keyed store: no event commits to
+    /// a snapshot, and whoever could put another in its place could choose the state.
     pub check: [u8; 16],
 }
 

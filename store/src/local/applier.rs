@@ -1,8 +1,9 @@
 //! The applier: moves commits from the tail into sled, behind everybody's back.
 //!
 //! A round takes a prefix of the tail, packs each log's extents into blocks, and writes blocks,
-//! heads, index entries and the applied position in one sled batch. Then the prefix leaves the tail. A
-//! journal segment is archived and let go only when sled holds all of it and has been synced.
+//! heads, index entries and the applied position in one sled batch. Then the prefix leaves the
+//! tail. A journal segment is archived and let go only when sled holds all of it and has been
+//! synced.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -19,8 +20,8 @@ use crate::local::{Inner, archive};
 /// What a round takes from the tail at most, in bytes.
 pub(crate) const ROUND_BYTES: usize = 4 << 20;
 
-/// What a round changes of the index at most, unless one commit has more: sled lets nobody read while it
-/// takes in a batch, a hundredth of a millisecond for each entry.
+/// What a round changes of the index at most, unless one commit has more: sled lets nobody read
+/// while it takes in a batch, a hundredth of a millisecond for each entry.
 pub(crate) const ROUND_ENTRIES: usize = 512;
 
 /// What has to wait before a round begins by itself: blocks fill better the more there is.

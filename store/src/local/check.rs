@@ -141,8 +141,8 @@ fn check_journal(
     Ok(next)
 }
 
-/// Whether a segment is damaged that was seen so: it may have been taken away, or used again, while it
-/// was read.
+/// Whether a segment is damaged that was seen so: it may have been taken away, or used again, while
+/// it was read.
 fn still_damaged(shared: &Inner, path: &Path) -> bool {
     let again = Segment::survey(path, shared.config.store, shared.key.as_ref());
     again.is_ok_and(|(segment, _)| segment.sound().is_err())

@@ -83,8 +83,8 @@ pub(crate) struct StoreParts {
     pub(crate) look: Option<Look>,
 }
 
-/// Chunks that are stored or used while a compaction is under way, and appends that have stored chunks
-/// and are not committed.
+/// Chunks that are stored or used while a compaction is under way, and appends that have stored
+/// chunks and are not committed.
 #[derive(Debug, Default)]
 pub(crate) struct GcBarrier {
     inner: Mutex<FreshInner>,

@@ -169,8 +169,8 @@ pub(crate) fn free_name(dir: &Path, name: &str) -> PathBuf {
     names.find(|path| !path.exists()).unwrap_or_default()
 }
 
-/// Moves a file or folder to where damaged ones are kept. Of sled's folder, which is large and can be
-/// built anew, the last one is kept; anything else gets a name of its own.
+/// Moves a file or folder to where damaged ones are kept. Of sled's folder, which is large and can
+/// be built anew, the last one is kept; anything else gets a name of its own.
 pub(crate) fn set_aside(layout: &Layout, path: &Path) -> Result<PathBuf> {
     let dir = layout.damaged();
     files::make_dir(&dir)?;

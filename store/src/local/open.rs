@@ -110,7 +110,8 @@ pub(crate) fn bring_back(
         closed_cleanly: survey.closed() && closed::matches(layout),
     };
     if survey.is_empty() {
-        // What an interrupted making of the store left is made durable before anything builds on it.
+        // What an interrupted making of the store left is made durable before anything builds on
+        // it.
         files::sync_dir(&layout.root)?;
         files::sync_parent(&layout.root)?;
     }
@@ -188,7 +189,8 @@ impl Opener<'_> {
             meters,
             look: None,
         }));
-        // After a clean stop what is not looked through now has other checks, or is when it is asked for.
+        // After a clean stop what is not looked through now has other checks, or is when it is
+        // asked for.
         match self.closed_cleanly {
             true => shared.audit(DigestPart::Index)?,
             false => shared.audit_all()?,
@@ -198,8 +200,8 @@ impl Opener<'_> {
         Ok((shared, end))
     }
 
-    /// Builds sled anew because of `error`. Where that does not reach as far as the old one did, what
-    /// sled has is not thrown away for it: it is put back.
+    /// Builds sled anew because of `error`. Where that does not reach as far as the old one did,
+    /// what sled has is not thrown away for it: it is put back.
     fn rebuild(
         &self,
         error: Error,

@@ -1,5 +1,5 @@
-//! What threads meet at: locks and channels. With `--cfg shuttle` they are those of a scheduler that
-//! tries interleavings, for the tests in `committer/interleavings.rs`.
+//! What threads meet at: locks and channels. With `--cfg shuttle` they are those of a scheduler
+//! that tries interleavings, for the tests in `committer/interleavings.rs`.
 
 #[cfg(shuttle)]
 mod scheduled;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use milepost::{Anchor, CompactionStep, Engine, ErrorKind, Options, Supervisor};
+use milepost::{Anchor, CompactionStep, Engine, ErrorKind, FailoverEngine, Options};
 
 use super::begun::Begun;
 use super::call::{Call, Done, Failed};
@@ -33,7 +33,7 @@ pub struct Acts {
     pub count: Option<Count>,
     pub engine: Option<Engine>,
     /// Where the engine is one of a supervisor's.
-    pub supervisor: Option<Supervisor>,
+    pub supervisor: Option<FailoverEngine>,
     /// Anchors that were taken.
     pub anchors: Mutex<Vec<Anchor>>,
     /// Folders that were made beside the store.

@@ -3,17 +3,17 @@
 
 use std::path::Path;
 
-use milepost::{Carried, Engine, Error, ErrorKind, Event, Import, LineageId, Options, Result};
+use milepost::{Engine, Error, ErrorKind, Event, ExportItem, Import, LineageId, Options, Result};
 
 use super::check::verify;
 
 /// Gives a task of one store to an import.
 fn give(from: &Engine, task: &str, import: &mut Import, name: Option<&str>) -> Result<()> {
     from.export(true)?.task(task, &mut |carried| match (carried, name) {
-        (Carried::Task(task), None) => import.task(task),
-        (Carried::Task(task), Some(name)) => import.copy(name, task),
-        (Carried::Chunk(chunk), _) => import.chunk(chunk),
-        (Carried::Event(event), _) => import.event(event),
+        (ExportItem::Task(task), None) => import.task(task),
+        (ExportItem::Task(task), Some(name)) => import.copy(name, task),
+        (ExportItem::Chunk(chunk), _) => import.chunk(chunk),
+        (ExportItem::Event(event), _) => import.event(event),
         _ => Ok::<(), Error>(()),
     })
 }

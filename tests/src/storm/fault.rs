@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use milepost::{Degraded, Engine, Supervisor};
+use milepost::{Engine, FailoverEngine, FailoverOptions};
 use serde::{Deserialize, Serialize};
 
 use super::acts::{Acts, lock};
@@ -118,7 +118,8 @@ pub fn child() {
         ..Acts::default()
     };
     let engine = if plan.life.supervised {
-        let supervisor = Supervisor::open(&acts.root, acts.options(), Degraded::default());
+        let supervisor =
+            FailoverEngine::open(&acts.root, acts.options(), FailoverOptions::default());
         let Ok(supervisor) = supervisor else { return };
         let engine = supervisor.engine();
         acts.supervisor = Some(supervisor);

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use milepost::{Degraded, Engine, Supervisor};
+use milepost::{Engine, FailoverEngine, FailoverOptions};
 
 use super::acts::{Acts, lock};
 use super::call::Call;
@@ -90,7 +90,7 @@ impl Storm {
         self.acts.count = counted.then(Count::default);
         let (root, options) = (&self.acts.root, self.acts.options());
         let engine = if life.supervised {
-            let supervisor = Supervisor::open(root, options, Degraded::default());
+            let supervisor = FailoverEngine::open(root, options, FailoverOptions::default());
             let supervisor = supervisor.map_err(|e| format!("I1: open: {e}"))?;
             let engine = supervisor.engine();
             self.acts.supervisor = Some(supervisor);

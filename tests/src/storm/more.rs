@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use milepost::{
     Append, Application, Checkpoint, Data, Detail, EverySteps, GuidanceGiven, Mark, Run,
-    RunControl, RunOptions, Scope, StepFinished, StepStarted, Turn,
+    RunControl, RunOptions, SafePoint, Scope, StepFinished, StepStarted,
 };
 use milepost_workspace::{Choices, Workspace, WorkspaceOptions};
 
@@ -173,7 +173,7 @@ impl Acts {
         captured.map_err(|e| format!("a capture: {e}"))?;
         let before = files_of(&folder);
         let to = engine.point(&format!("@{id}")).map_err(text)?;
-        let went = workspace.go_back(&engine, &to, Scope::All, None, &Choices::default());
+        let went = workspace.restore(&engine, &to, Scope::All, None, &Choices::default());
         went.map_err(|e| format!("I9: files do not go back: {e}"))?;
         if files_of(&folder) != files {
             return Err("I9: files went back to something else".into());
@@ -199,7 +199,7 @@ impl Acts {
         }
         run.begin().map_err(|e| format!("a beginning: {e}"))?;
         for step in 0..random.below(5) {
-            if run.safe_point().map_err(text)? != Turn::Go {
+            if run.safe_point().map_err(text)? != SafePoint::Go {
                 return Err("it is told to stop".into());
             }
             let started = StepStarted { step, ..StepStarted::default() };

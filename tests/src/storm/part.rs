@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use milepost::{
-    Body, Capturing, ChunkId, Data, Engine, Error, ErrorKind, Going, Hook, Json, Mark, Participant,
-    PendingRestore, Point, Result, Stand, Task,
+    Body, CaptureContext, ChunkId, Data, Engine, Error, ErrorKind, Hook, Json, Mark, Participant,
+    PendingRestore, Point, PrepareContext, Result, Task,
 };
 use milepost_codec::{ChunkList, RestorePart};
 
@@ -24,11 +24,11 @@ impl Participant for Part {
         "test.number"
     }
 
-    fn capture(&self, _: &Capturing<'_>) -> Result<Vec<Body>> {
+    fn capture(&self, _: &CaptureContext<'_>) -> Result<Vec<Body>> {
         Ok(Vec::new())
     }
 
-    fn prepare(&self, _: &Going<'_>) -> Result<RestorePart> {
+    fn prepare(&self, _: &PrepareContext<'_>) -> Result<RestorePart> {
         let before = lock(&self.outside).to_string();
         Ok(RestorePart {
             participant: self.name().into(),
@@ -48,14 +48,18 @@ impl Participant for Part {
         Ok(Vec::new())
     }
 
-    fn recover(&self, _: &Engine, pending: &PendingRestore, stand: Stand) -> Result<()> {
+    fn abort(&self, _: &Engine, pending: &PendingRestore) -> Result<()> {
         let mut parts = pending.begun.parts.iter();
         let note = parts.find_map(|part| part.note.as_ref());
-        if let (Stand::Open, Some(note)) = (stand, note) {
+        if let Some(note) = note {
             let before = note.text().parse();
             let damaged = |_| Error::corrupt("a note", "a number", note.text());
             *lock(&self.outside) = before.map_err(damaged)?;
         }
+        Ok(())
+    }
+
+    fn finish(&self, _: &Engine, _: &PendingRestore) -> Result<()> {
         Ok(())
     }
 }

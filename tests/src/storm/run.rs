@@ -2,8 +2,8 @@
 
 use milepost::{
     Accepted, Append, Body, Checkpoint, CheckpointMarked, CheckpointQuery, Engine, ErrorKind,
-    Lineage, LineageId, Mark, Message, Point, Reducer, Result, Retention, RunReducer, Supervisor,
-    Task,
+    FailoverEngine, Lineage, LineageId, Mark, Message, Point, Reducer, Result, Retention,
+    RunReducer, Task,
 };
 
 use super::call::{Adding, Call, Cleaned, Done, Failed, Marked, Target};
@@ -168,7 +168,7 @@ fn append(engine: &Engine, adding: &Adding) -> Result<Done> {
 }
 
 /// Appends through a supervisor.
-pub fn supervised(supervisor: &Supervisor, engine: &Engine, adding: &Adding) -> Result<Done> {
+pub fn supervised(supervisor: &FailoverEngine, engine: &Engine, adding: &Adding) -> Result<Done> {
     let accepted = supervisor.append(&adding.task, Append::batch(adding.bodies()))?;
     let Accepted::Appended(done) = accepted else {
         // It may be there later.

@@ -37,7 +37,7 @@ impl Reader {
             Self::Follower(all) => loop {
                 match all.try_next()? {
                     Some(Followed::Event(event)) => return Ok(Some(event)),
-                    Some(Followed::Moved(moved)) => *lineage = moved.to.0,
+                    Some(Followed::LineageChanged(moved)) => *lineage = moved.to.0,
                     None => return Ok(None),
                 }
             },

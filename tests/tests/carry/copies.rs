@@ -1,11 +1,11 @@
 //! Copies: the same events under another origin.
 
-use milepost::{Body, CarriedTask, Engine, Options};
+use milepost::{Body, Engine, ExportTask, Options};
 use milepost_tests::seed::{number, seed};
 
 use super::{Given, assert_clean, given, said, world};
 
-fn tasks(given: &[Given]) -> Vec<&CarriedTask> {
+fn tasks(given: &[Given]) -> Vec<&ExportTask> {
     let mut tasks = Vec::new();
     for one in given {
         if let Given::Task(task) = one {

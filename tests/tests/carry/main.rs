@@ -19,7 +19,7 @@ mod refused;
 mod same;
 
 use milepost::{
-    Append, Carried, CarriedChunk, CarriedEvent, CarriedTask, CheckpointQuery, Engine, Error,
+    Append, CheckpointQuery, Engine, Error, ExportChunk, ExportEvent, ExportItem, ExportTask,
     Import, Mark, Message, Reducer, Result, Retention, RunReducer, StepStarted,
 };
 use milepost_tests::bodies;
@@ -29,9 +29,9 @@ use milepost_tests::world::{Adding, Expect, Marking, Who, World};
 /// What an export gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Given {
-    Task(CarriedTask),
-    Chunk(CarriedChunk),
-    Event(CarriedEvent),
+    Task(ExportTask),
+    Chunk(ExportChunk),
+    Event(ExportEvent),
 }
 
 /// All that a store gives.
@@ -39,11 +39,11 @@ pub fn given(engine: &Engine, files: bool) -> Vec<Given> {
     let mut export = engine.export(files).unwrap();
     let mut all = Vec::new();
     for task in export.tasks().unwrap() {
-        let take = &mut |carried: Carried<'_>| {
+        let take = &mut |carried: ExportItem<'_>| {
             all.push(match carried {
-                Carried::Task(task) => Given::Task(task.clone()),
-                Carried::Chunk(chunk) => Given::Chunk(chunk.clone()),
-                Carried::Event(event) => Given::Event(event.clone()),
+                ExportItem::Task(task) => Given::Task(task.clone()),
+                ExportItem::Chunk(chunk) => Given::Chunk(chunk.clone()),
+                ExportItem::Event(event) => Given::Event(event.clone()),
                 _ => panic!("something else"),
             });
             Ok::<(), Error>(())

@@ -1,7 +1,7 @@
 //! What is refused leaves nothing.
 
 use milepost::{
-    CarriedBody, Engine, Error, ErrorKind, Hash, LineageId, LogKind, Mark, Message, Offset, Options,
+    Engine, Error, ErrorKind, ExportBody, Hash, LineageId, LogKind, Mark, Message, Offset, Options,
 };
 
 use super::{Given, assert_clean, given, import};
@@ -31,7 +31,7 @@ fn refused(change: impl FnOnce(&mut Vec<Given>)) -> Error {
     error
 }
 
-fn event(all: &mut [Given], lineage: u32, offset: Offset) -> &mut milepost::CarriedEvent {
+fn event(all: &mut [Given], lineage: u32, offset: Offset) -> &mut milepost::ExportEvent {
     let log = LogKind::Lineage(LineageId(lineage));
     let wanted = |one| match one {
         &mut Given::Event(ref mut event) if (event.log, event.offset) == (log, offset) => {
@@ -42,7 +42,7 @@ fn event(all: &mut [Given], lineage: u32, offset: Offset) -> &mut milepost::Carr
     all.iter_mut().find_map(wanted).unwrap()
 }
 
-fn task(all: &mut [Given]) -> &mut milepost::CarriedTask {
+fn task(all: &mut [Given]) -> &mut milepost::ExportTask {
     match &mut all[0] {
         Given::Task(task) => task,
         _ => panic!("no task"),
@@ -53,7 +53,7 @@ fn task(all: &mut [Given]) -> &mut milepost::CarriedTask {
 fn a_changed_event_is_refused_by_its_place() {
     let error = refused(|all| {
         let said = milepost::Body::from(Message::text("user", "hullo"));
-        event(all, 0, 1).body = CarriedBody::Inline(said.encode().1);
+        event(all, 0, 1).body = ExportBody::Inline(said.encode().1);
     });
     assert_eq!(error.kind(), ErrorKind::Diverged);
     let said = error.to_string();
@@ -135,7 +135,7 @@ fn numbers_that_nothing_could_follow_are_refused() {
                     && event.offset >= 2
                 {
                     let (_, payload) = new.next().unwrap();
-                    event.body = CarriedBody::Inline(payload);
+                    event.body = ExportBody::Inline(payload);
                 }
             }
         });
@@ -161,12 +161,12 @@ fn a_head_that_is_another_is_refused() {
 fn a_body_that_says_it_was_erased_is_refused_where_nothing_erased_it() {
     let error = refused(|all| {
         let event = event(all, 0, 1);
-        let CarriedBody::Inline(payload) = &event.body else {
+        let ExportBody::Inline(payload) = &event.body else {
             panic!("{event:?}");
         };
         let form = milepost_codec::BodyForm::Inline;
         let hash = milepost_codec::body_hash(&event.salt.unwrap(), form, payload);
-        event.body = CarriedBody::Erased(hash);
+        event.body = ExportBody::Erased(hash);
         event.salt = None;
     });
     // The chain is whole all the same.

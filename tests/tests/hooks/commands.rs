@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use milepost::{
-    AlertKind, CommandHook, CommandHooks, Detail, Engine, ErrorKind, HookPoint, Json, KeepStates,
-    ManualClock, Mark, Message, Options, StepFinished,
+    AlertKind, CommandHook, CommandHooks, Detail, Engine, ErrorKind, HookPoint, Json, ManualClock,
+    Mark, Message, Options, StateCacheOptions, StepFinished,
 };
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use super::{Listener, append, lines};
 const NOW: u64 = 1_700_000_000_000_000;
 
 /// Any state that is kept is an alert.
-const ALERTS: KeepStates = KeepStates { count: 10, bytes: 64 << 20, alert_bytes: 1 };
+const ALERTS: StateCacheOptions = StateCacheOptions { count: 10, bytes: 64 << 20, alert_bytes: 1 };
 
 fn sh(script: &str) -> CommandHook {
     CommandHook::new("sh").args(["-c", script])

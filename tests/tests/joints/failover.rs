@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use milepost::{
-    Accepted, Body, Capturing, Degraded, Engine, Error, ErrorKind, Going, Health, Message, Options,
-    Participant, PendingRestore, Result, Scope, Stand, Supervisor,
+    Accepted, Body, CaptureContext, Engine, Error, ErrorKind, FailoverEngine, FailoverOptions,
+    Health, Message, Options, Participant, PendingRestore, PrepareContext, Result, Scope,
 };
 
 /// A participant whose restore neither ends nor can be taken back.
@@ -14,10 +14,10 @@ impl Participant for Stuck {
     fn name(&self) -> &str {
         "stuck"
     }
-    fn capture(&self, _: &Capturing<'_>) -> Result<Vec<Body>> {
+    fn capture(&self, _: &CaptureContext<'_>) -> Result<Vec<Body>> {
         Ok(Vec::new())
     }
-    fn prepare(&self, _: &Going<'_>) -> Result<milepost_codec::RestorePart> {
+    fn prepare(&self, _: &PrepareContext<'_>) -> Result<milepost_codec::RestorePart> {
         Ok(milepost_codec::RestorePart {
             participant: "stuck".into(),
             place: milepost::Data::Json(milepost::Json::string("here")),
@@ -29,7 +29,10 @@ impl Participant for Stuck {
     fn apply(&self, _: &Engine, _: &PendingRestore) -> Result<Vec<Body>> {
         Err(Error::invalid("a file is in the way"))
     }
-    fn recover(&self, _: &Engine, _: &PendingRestore, _: Stand) -> Result<()> {
+    fn abort(&self, _: &Engine, _: &PendingRestore) -> Result<()> {
+        Err(Error::invalid("a file is in the way"))
+    }
+    fn finish(&self, _: &Engine, _: &PendingRestore) -> Result<()> {
         Err(Error::invalid("a file is in the way"))
     }
 }
@@ -38,7 +41,7 @@ impl Participant for Stuck {
 fn a_pending_restore_of_one_task_is_no_failure_of_the_disk() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("store");
-    let store = Supervisor::open(path, Options::default(), Degraded::default()).unwrap();
+    let store = FailoverEngine::open(path, Options::default(), FailoverOptions::default()).unwrap();
     let engine = store.engine().unwrap();
     let task = engine.start_task("held", "ana").unwrap();
     let free = engine.start_task("free", "ana").unwrap();

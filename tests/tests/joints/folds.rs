@@ -5,8 +5,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use milepost::{
-    Application, Body, Chunks, Data, Engine, Event, KeepStates, Mark, Message, Options, Reducer,
-    Result,
+    Application, Body, Chunks, Data, Engine, Event, Mark, Message, Options, Reducer, Result,
+    StateCacheOptions,
 };
 use milepost_tests::seed::Random;
 
@@ -94,7 +94,7 @@ fn a_state_that_is_kept_is_folded_on_by_descendants_up_to_their_fork_and_no_furt
     }
     drop(task);
     engine.close().unwrap();
-    let none = KeepStates { count: 0, ..KeepStates::default() };
+    let none = StateCacheOptions { count: 0, ..StateCacheOptions::default() };
     let engine = Engine::open(&root, Options::default().keep_states(none)).unwrap();
     for (point, state) in points {
         assert_eq!(engine.run_state(&point).unwrap(), state, "{point:?}");

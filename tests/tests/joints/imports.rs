@@ -1,7 +1,7 @@
 //! Imports beside other work.
 
 use milepost::{
-    Application, Body, Carried, Data, Engine, Error, Mark, Message, Options, Retention,
+    Application, Body, Data, Engine, Error, ExportItem, Mark, Message, Options, Retention,
 };
 use milepost_tests::seed::Random;
 
@@ -30,9 +30,9 @@ fn a_task_with_many_branches_goes_into_another_store() {
     let mut export = from.export(false).unwrap();
     export
         .task("beam", &mut |carried| match carried {
-            Carried::Task(task) => import.task(task),
-            Carried::Chunk(chunk) => import.chunk(chunk),
-            Carried::Event(event) => import.event(event),
+            ExportItem::Task(task) => import.task(task),
+            ExportItem::Chunk(chunk) => import.chunk(chunk),
+            ExportItem::Event(event) => import.event(event),
             _ => Ok::<(), Error>(()),
         })
         .unwrap();
@@ -58,9 +58,9 @@ fn an_anchor_can_be_taken_while_a_task_is_imported() {
     export
         .task("essay", &mut |carried| {
             match carried {
-                Carried::Task(task) => import.task(task)?,
-                Carried::Chunk(chunk) => import.chunk(chunk)?,
-                Carried::Event(event) => import.event(event)?,
+                ExportItem::Task(task) => import.task(task)?,
+                ExportItem::Chunk(chunk) => import.chunk(chunk)?,
+                ExportItem::Event(event) => import.event(event)?,
                 _ => {}
             }
             events += 1;
@@ -95,9 +95,9 @@ fn a_task_that_was_trimmed_twice_is_imported() {
     let mut export = engine.export(true).unwrap();
     export
         .task("essay", &mut |carried| match carried {
-            Carried::Task(task) => import.task(task),
-            Carried::Chunk(chunk) => import.chunk(chunk),
-            Carried::Event(event) => import.event(event),
+            ExportItem::Task(task) => import.task(task),
+            ExportItem::Chunk(chunk) => import.chunk(chunk),
+            ExportItem::Event(event) => import.event(event),
             _ => Ok::<(), Error>(()),
         })
         .unwrap();

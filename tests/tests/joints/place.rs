@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use milepost::{
-    Append, Application, Body, Carried, Chunks, Data, Engine, Error, Event, Import, Json, Mark,
+    Append, Application, Body, Chunks, Data, Engine, Error, Event, ExportItem, Import, Json, Mark,
     Message, Options, Participant, Reducer, Result, Retention, Task,
 };
 use milepost_tests::bodies;
@@ -152,11 +152,11 @@ pub fn left(place: &Place, name: &str, secret: &str) -> u64 {
 
 pub fn carry(from: &Engine, task: &str, mut import: Import, name: Option<&str>) {
     let export = &mut from.export(true).unwrap();
-    let take = &mut |carried: Carried<'_>| match (carried, name) {
-        (Carried::Task(task), None) => import.task(task),
-        (Carried::Task(task), Some(name)) => import.copy(name, task),
-        (Carried::Chunk(chunk), _) => import.chunk(chunk),
-        (Carried::Event(event), _) => import.event(event),
+    let take = &mut |carried: ExportItem<'_>| match (carried, name) {
+        (ExportItem::Task(task), None) => import.task(task),
+        (ExportItem::Task(task), Some(name)) => import.copy(name, task),
+        (ExportItem::Chunk(chunk), _) => import.chunk(chunk),
+        (ExportItem::Event(event), _) => import.event(event),
         _ => Ok(()),
     };
     export.task(task, take).unwrap();
@@ -170,10 +170,10 @@ impl Participant for Part {
     fn name(&self) -> &str {
         "part"
     }
-    fn capture(&self, _: &milepost::Capturing<'_>) -> Result<Vec<Body>> {
+    fn capture(&self, _: &milepost::CaptureContext<'_>) -> Result<Vec<Body>> {
         Ok(vec![application(&self.0)])
     }
-    fn prepare(&self, going: &milepost::Going<'_>) -> Result<milepost_codec::RestorePart> {
+    fn prepare(&self, going: &milepost::PrepareContext<'_>) -> Result<milepost_codec::RestorePart> {
         let text = self.0.clone();
         let plan = going.engine.chunk_store().put(&[text.as_bytes()])?;
         Ok(milepost_codec::RestorePart {
@@ -187,7 +187,10 @@ impl Participant for Part {
     fn apply(&self, _: &Engine, _: &milepost::PendingRestore) -> Result<Vec<Body>> {
         Ok(vec![application(&self.0)])
     }
-    fn recover(&self, _: &Engine, _: &milepost::PendingRestore, _: milepost::Stand) -> Result<()> {
+    fn abort(&self, _: &Engine, _: &milepost::PendingRestore) -> Result<()> {
+        Ok(())
+    }
+    fn finish(&self, _: &Engine, _: &milepost::PendingRestore) -> Result<()> {
         Ok(())
     }
 }

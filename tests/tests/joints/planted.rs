@@ -252,7 +252,7 @@ pub const ROWS: &[Row] = &[
         p.capture(&workspace, "second");
         let all = milepost::Scope::All;
         // What is there now is captured, and the plan names it.
-        workspace.go_back(p.engine(), &to, all, None, &Choices::default()).unwrap();
+        workspace.restore(p.engine(), &to, all, None, &Choices::default()).unwrap();
         assert!(!secret.exists());
         0
     }),

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use milepost::{
-    Carried, CheckpointQuery, ChunkId, Chunks, Engine, Error, Event, Events, Export, Follower,
+    CheckpointQuery, ChunkId, Chunks, Engine, Error, Event, Events, Export, ExportItem, Follower,
     MessageRange, Point, Reducer, Result, Run, RunControl, RunOptions, RunState, SubscribeOptions,
     Subscription, Task, TaskQuery,
 };
@@ -74,8 +74,8 @@ impl Readers {
         state(engine.run_state(&self.point));
         let _ = self.export.task(self.task.id(), &mut |carried| {
             match carried {
-                Carried::Event(event) => tell(String::from_utf8_lossy(&event.header).into()),
-                Carried::Chunk(chunk) => tell(String::from_utf8_lossy(&chunk.content).into()),
+                ExportItem::Event(event) => tell(String::from_utf8_lossy(&event.header).into()),
+                ExportItem::Chunk(chunk) => tell(String::from_utf8_lossy(&chunk.content).into()),
                 _ => {}
             }
             tell(format!("{carried:?}"));

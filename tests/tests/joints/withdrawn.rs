@@ -87,6 +87,9 @@ fn a_follower_of_a_lineage_that_was_dropped_goes_on_with_the_active_one() {
     assert!(!report.tasks[0].dropped.is_empty(), "{report:?}");
     let moved = follower.try_next().unwrap();
     let active = task.lineage().id();
-    assert!(matches!(moved, Some(Followed::Moved(moved)) if moved.to == active), "{moved:?}");
+    assert!(
+        matches!(moved, Some(Followed::LineageChanged(moved)) if moved.to == active),
+        "{moved:?}"
+    );
     while follower.try_next().unwrap().is_some() {}
 }

@@ -1,7 +1,8 @@
 //! Appends, commits, and those that fail.
 
 use milepost::{
-    Append, Body, ControlChanged, Engine, ErrorKind, Mark, Options, RunControl, Supervisor, Ticket,
+    Append, Body, ControlChanged, Engine, ErrorKind, FailoverEngine, Mark, Options, RunControl,
+    Ticket,
 };
 
 use super::{check, message, store};
@@ -181,7 +182,7 @@ fn a_store_whose_write_failed_says_so_and_every_append_is_an_error_from_then_on(
 fn each_engine_of_a_supervisor_counts_for_itself() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("store");
-    let store = Supervisor::open(&path, Options::default(), Default::default()).unwrap();
+    let store = FailoverEngine::open(&path, Options::default(), Default::default()).unwrap();
     let engine = store.engine().unwrap();
     engine.start_task("t", "ana").unwrap();
     store.append("t", message(1)).unwrap();

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
-use milepost::{Accepted, Clock, Degraded, ManualClock, Options, Supervisor};
+use milepost::{Accepted, Clock, FailoverEngine, FailoverOptions, ManualClock, Options};
 
 use super::message;
 use super::recorder::Numbers;
@@ -19,7 +19,7 @@ fn degraded_time_is_what_the_clock_says_between_the_failure_and_the_end_of_it() 
     let clock = Arc::new(ManualClock::at(1_700_000_000_000_000));
     let options = Options::default().clock(clock.clone());
     let numbers = Numbers::default();
-    let open = || Supervisor::open(&path, options, Degraded::default()).unwrap();
+    let open = || FailoverEngine::open(&path, options, FailoverOptions::default()).unwrap();
     let store = metrics::with_local_recorder(&numbers, open);
     store.engine().unwrap().start_task("t", "ana").unwrap();
     let times = || {
@@ -90,7 +90,7 @@ fn an_append_that_fails_while_the_store_is_degraded_already_does_not_begin_it_an
         let_go: Barrier::new(2),
     });
     let options = Options::default().clock(clock.clone());
-    let store = Supervisor::open(&path, options, Degraded::default()).unwrap();
+    let store = FailoverEngine::open(&path, options, FailoverOptions::default()).unwrap();
     store.engine().unwrap().start_task("t", "ana").unwrap();
     let times = || (store.stats().degraded, store.stats().degraded_us);
     std::thread::scope(|threads| {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use metrics::Unit;
-use milepost::{Append, Degraded, Engine, Histogram, Mark, Options, Supervisor};
+use milepost::{Append, Engine, FailoverEngine, FailoverOptions, Histogram, Mark, Options};
 use milepost_tests::bodies;
 
 use super::recorder::Numbers;
@@ -150,7 +150,8 @@ fn every_metric_is_described_and_stands_in_the_documentation_with_its_unit() {
     let dir = tempfile::tempdir().unwrap();
     let numbers = Numbers::default();
     let path = dir.path().join("store");
-    let open = || Supervisor::open(path, Options::default(), Degraded::default()).unwrap();
+    let open =
+        || FailoverEngine::open(path, Options::default(), FailoverOptions::default()).unwrap();
     let store = metrics::with_local_recorder(&numbers, open);
     store.close().unwrap();
     let described = numbers.described().into_iter().map(|(name, (unit, what))| {

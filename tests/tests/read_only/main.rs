@@ -108,7 +108,7 @@ pub fn answers(engine: &Engine) -> Vec<String> {
     said.push(format!("{:?}", marks.items));
     let mut export = engine.export(true).unwrap();
     for id in export.tasks().unwrap() {
-        let mut give = |carried: milepost::Carried<'_>| -> Result<(), Error> {
+        let mut give = |carried: milepost::ExportItem<'_>| -> Result<(), Error> {
             said.push(format!("{carried:?}"));
             Ok(())
         };
@@ -121,7 +121,7 @@ pub fn answers(engine: &Engine) -> Vec<String> {
     // What is cached, and what waited when the store was opened.
     (stats.snapshots, stats.recovered, stats.torn) = (0, 0, false);
     stats.applied = stats.seq;
-    stats.kept = milepost::KeptStates::default();
+    stats.kept = milepost::StateCacheStats::default();
     stats.disk = milepost::DiskBytes::default();
     said.push(format!("{stats:?}"));
     for mut task in engine.task_stats(None).unwrap() {

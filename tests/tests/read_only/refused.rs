@@ -1,8 +1,8 @@
 //! Writes to a store that was opened for reading only.
 
 use milepost::{
-    CheckpointQuery, Detail, Engine, Error, ErrorKind, Mark, Message, Options, Retention,
-    RunControl, Supervisor,
+    CheckpointQuery, Detail, Engine, Error, ErrorKind, FailoverEngine, Mark, Message, Options,
+    Retention, RunControl,
 };
 
 use super::{answers, filled, to_read, tree};
@@ -63,6 +63,7 @@ fn a_supervisor_takes_no_store_that_it_cannot_write_to() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("store");
     filled(&root, Options::default());
-    let error = Supervisor::open(&root, to_read(), milepost::Degraded::default()).unwrap_err();
+    let error =
+        FailoverEngine::open(&root, to_read(), milepost::FailoverOptions::default()).unwrap_err();
     assert!(matches!(error.detail(), Some(Detail::ReadOnly { .. })), "{error}");
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Once};
 
 use milepost::{
     Append, Engine, FailedSave, GuidanceGiven, Hook, Mark, Options, PhaseChanged, Retention, Run,
-    RunControl, RunOptions, StepFinished, Task, on_behalf_of,
+    RunControl, RunOptions, StepFinished, Task, with_context,
 };
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -139,7 +139,7 @@ fn what_is_done_on_somebodys_behalf_says_so_in_events_and_audit() {
         task.checkpoint(Mark::new().label(format!("c{step}"))).unwrap();
     }
     let told = told(|| {
-        on_behalf_of("ben", "req-1", || {
+        with_context("ben", "req-1", || {
             let back = engine.restore(&engine.point("t@c2").unwrap(), None).unwrap();
             // Who is named goes before.
             let step = StepFinished { step: 9, ..Default::default() };
@@ -151,10 +151,10 @@ fn what_is_done_on_somebodys_behalf_says_so_in_events_and_audit() {
             let plan = engine.plan_retention(&Retention::new().keep(1)).unwrap();
             engine.apply_retention(&plan, &mut |_, _| {}).unwrap();
         });
-        let caught = std::panic::catch_unwind(|| on_behalf_of("eve", "req-3", || panic!("x")));
+        let caught = std::panic::catch_unwind(|| with_context("eve", "req-3", || panic!("x")));
         assert!(caught.is_err());
-        on_behalf_of("ben", "req-4", || {
-            on_behalf_of("eve", "req-5", || {});
+        with_context("ben", "req-4", || {
+            with_context("eve", "req-5", || {});
             engine.delete_task("t").unwrap();
         });
         engine.start_task("u", "ana").unwrap();
@@ -176,7 +176,7 @@ fn what_is_done_on_somebodys_behalf_says_so_in_events_and_audit() {
     let (engine, _) = crate::engine();
     let task = engine.start_task("t", "ana").unwrap();
     task.checkpoint(Mark::new().label("c")).unwrap();
-    let back = on_behalf_of("ben", "req-6", || {
+    let back = with_context("ben", "req-6", || {
         engine.restore(&engine.point("t@c").unwrap(), None).unwrap()
     });
     let headers = back.read(2..).unwrap().map(|event| event.unwrap().header);
@@ -234,7 +234,7 @@ impl Hook for Refusing {
 #[test]
 fn a_failed_save_is_told_as_an_error() {
     let engine = Engine::in_memory(Options::default().hook(Arc::new(Refusing))).unwrap();
-    let run = crate::run(&engine, RunOptions::default().failed_save(FailedSave::GoOn));
+    let run = crate::run(&engine, RunOptions::default().failed_save(FailedSave::Continue));
     let told = told(|| {
         run.finish_step(StepFinished::default()).unwrap();
     });

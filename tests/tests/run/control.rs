@@ -4,7 +4,7 @@ use std::sync::mpsc;
 
 use milepost::{
     Append, ArtifactsEdited, ControlChanged, Engine, ErrorKind, GuidanceGiven, Json, Options, Run,
-    RunControl, RunOptions, StepStarted, Task, Turn,
+    RunControl, RunOptions, SafePoint, StepStarted, Task,
 };
 use milepost_tests::folder;
 
@@ -109,7 +109,7 @@ fn a_paused_run_waits_at_its_safe_point_and_goes_on_with_what_was_given_meanwhil
     let (engine, _) = engine();
     let run = run(&engine, RunOptions::default());
     run.begin().unwrap();
-    assert_eq!(run.safe_point().unwrap(), Turn::Go);
+    assert_eq!(run.safe_point().unwrap(), SafePoint::Go);
     let other = engine.task("t").unwrap();
     other.change_control(RunControl::Paused, Some("look")).unwrap();
     std::thread::scope(|scope| {
@@ -127,16 +127,16 @@ fn a_paused_run_waits_at_its_safe_point_and_goes_on_with_what_was_given_meanwhil
         assert!(heard.try_recv().is_err());
         other.change_control(RunControl::Running, None).unwrap();
         let (turn, state) = heard.recv().unwrap();
-        assert_eq!(turn, Turn::Go);
+        assert_eq!(turn, SafePoint::Go);
         assert_eq!(state.guidance.len(), 1);
         assert_eq!(state.artifacts["patterns"].text(), "[1]");
         assert_eq!(state.control, RunControl::Running);
     });
     run.stop("enough").unwrap();
-    assert_eq!(run.safe_point().unwrap(), Turn::Stop(RunControl::Stopped));
+    assert_eq!(run.safe_point().unwrap(), SafePoint::Stop(RunControl::Stopped));
     run.begin().unwrap();
     run.end().unwrap();
-    assert_eq!(run.safe_point().unwrap(), Turn::Stop(RunControl::Idle));
+    assert_eq!(run.safe_point().unwrap(), SafePoint::Stop(RunControl::Idle));
 }
 
 #[test]
@@ -152,7 +152,10 @@ fn a_run_that_waits_is_told_of_a_stop_of_a_restore_and_of_a_close() {
         })
     };
     run.pause("one").unwrap();
-    assert_eq!(wait(&|| run.stop("never mind").unwrap()).unwrap(), Turn::Stop(RunControl::Stopped));
+    assert_eq!(
+        wait(&|| run.stop("never mind").unwrap()).unwrap(),
+        SafePoint::Stop(RunControl::Stopped)
+    );
     run.begin().unwrap();
     run.pause("two").unwrap();
     let before = run.task();
@@ -161,9 +164,9 @@ fn a_run_that_waits_is_told_of_a_stop_of_a_restore_and_of_a_close() {
         let point = engine.point("t@2").unwrap();
         engine.restore(&point, None).unwrap();
     });
-    assert_eq!(turn.unwrap(), Turn::Elsewhere(run.task().lineage().id()));
+    assert_eq!(turn.unwrap(), SafePoint::Elsewhere(run.task().lineage().id()));
     assert_ne!(before.lineage().id(), run.task().lineage().id());
-    assert_eq!(run.safe_point().unwrap(), Turn::Go, "as the point had it");
+    assert_eq!(run.safe_point().unwrap(), SafePoint::Go, "as the point had it");
     run.append(StepStarted::default()).unwrap();
     assert_eq!(before.append(StepStarted::default()).unwrap_err().kind(), ErrorKind::Conflict);
     run.pause("three").unwrap();
@@ -187,7 +190,7 @@ fn the_pause_of_a_killed_process_is_still_there_after_reopening() {
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| run.safe_point().unwrap());
         run.resume().unwrap();
-        assert_eq!(waiting.join().unwrap(), Turn::Go);
+        assert_eq!(waiting.join().unwrap(), SafePoint::Go);
     });
 }
 
@@ -214,7 +217,7 @@ fn a_run_is_paused_and_stopped_where_its_task_is_also_before_it_has_looked() {
     let back = engine.restore(&point, None).unwrap();
     run.pause("the wrong way").unwrap();
     assert_eq!(back.control().unwrap(), RunControl::Paused);
-    assert_eq!(run.safe_point().unwrap(), Turn::Elsewhere(back.lineage().id()));
+    assert_eq!(run.safe_point().unwrap(), SafePoint::Elsewhere(back.lineage().id()));
     run.stop("enough").unwrap();
-    assert_eq!(run.safe_point().unwrap(), Turn::Stop(RunControl::Stopped));
+    assert_eq!(run.safe_point().unwrap(), SafePoint::Stop(RunControl::Stopped));
 }

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use milepost::{
-    Alert, AlertKind, Engine, Hook, KeepStates, Mark, Message, Options, Point, RunReducer, Task,
+    Alert, AlertKind, Engine, Hook, Mark, Message, Options, Point, RunReducer, StateCacheOptions,
+    Task,
 };
 use milepost_tests::bodies;
 
@@ -78,7 +79,7 @@ impl Hook for Alerts {
 #[test]
 fn bytes_are_bounded_and_over_a_threshold_an_alert_is_raised_once() {
     let alerts = Arc::new(Alerts::default());
-    let keep = KeepStates { count: 1000, bytes: 20_000, alert_bytes: 12_000 };
+    let keep = StateCacheOptions { count: 1000, bytes: 20_000, alert_bytes: 12_000 };
     let options = Options::default().hook(alerts.clone()).keep_states(keep);
     let engine = Engine::in_memory(options).unwrap();
     let (_, points) = marked(&engine, 20);
@@ -89,7 +90,7 @@ fn bytes_are_bounded_and_over_a_threshold_an_alert_is_raised_once() {
     let alerts = alerts.0.lock().unwrap();
     assert_eq!(alerts.len(), 1, "{alerts:?}");
     assert_eq!(alerts[0].kind, AlertKind::StatesKept);
-    let none = KeepStates { count: 0, ..KeepStates::default() };
+    let none = StateCacheOptions { count: 0, ..StateCacheOptions::default() };
     let engine = Engine::in_memory(Options::default().keep_states(none)).unwrap();
     let (_, points) = marked(&engine, 2);
     points.iter().for_each(|point| look(&engine, point));

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use milepost::{
     Alert, AlertKind, ArtifactsEdited, CheckpointQuery, Engine, ErrorKind, EveryPhase, EverySteps,
-    FailedSave, GuidanceGiven, Hook, Json, Mark, MarkCause, MarkStatus, Moment, Occasion, Options,
-    PromptChanged, Risk, RulesChanged, RunControl, RunOptions, StepFailed, StepFinished,
-    StepStarted, Task,
+    FailedSave, GuidanceGiven, Hook, Json, Mark, MarkCause, MarkStatus, Options, PromptChanged,
+    Risk, RulesChanged, RunControl, RunOptions, StepFailed, StepFinished, StepStarted, Task,
+    Trigger, TriggerContext,
 };
 
 use crate::{MINUTE, engine, run};
@@ -111,9 +111,9 @@ fn a_policy_of_the_embedder_sees_what_happened() {
     let (engine, clock) = engine();
     let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
     let told = Arc::clone(&seen);
-    let policy = move |moment: &Moment| {
+    let policy = move |moment: &TriggerContext| {
         told.lock().unwrap().push(moment.clone());
-        moment.occasion == Occasion::StepFailed
+        moment.occasion == Trigger::StepFailed
     };
     let run = run(&engine, RunOptions::default().policy(policy));
     run.touched(2, true);
@@ -122,12 +122,13 @@ fn a_policy_of_the_embedder_sees_what_happened() {
     clock.advance(7);
     run.enter_phase("next", 1).unwrap();
     let seen = seen.lock().unwrap();
-    let brief = |moment: &Moment| (moment.occasion, moment.steps, moment.files, moment.since_us);
+    let brief =
+        |moment: &TriggerContext| (moment.occasion, moment.steps, moment.files, moment.since_us);
     let brief: Vec<_> = seen.iter().map(brief).collect();
     let expected = [
-        (Occasion::StepFinished, 1, 2, None),
-        (Occasion::StepFailed, 2, 2, None),
-        (Occasion::PhaseChanged, 0, 0, Some(7)),
+        (Trigger::StepFinished, 1, 2, None),
+        (Trigger::StepFailed, 2, 2, None),
+        (Trigger::PhaseChanged, 0, 0, Some(7)),
     ];
     assert_eq!(brief, expected);
 }
@@ -165,7 +166,7 @@ fn a_failed_save_comes_back_or_is_alerted_and_the_run_goes_on() {
         let hook = Arc::new(Refusing::default());
         let options = Options::default().hook(hook.clone());
         let engine = Engine::in_memory(options).unwrap();
-        let failed_save = if go_on { FailedSave::GoOn } else { FailedSave::Stop };
+        let failed_save = if go_on { FailedSave::Continue } else { FailedSave::Stop };
         let run = run(&engine, RunOptions::default().failed_save(failed_save));
         hook.refuse.store(true, Ordering::Relaxed);
         let saved = run.finish_step(finished(1));

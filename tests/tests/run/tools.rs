@@ -5,7 +5,8 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use milepost::{
-    Access, Body, Error, ErrorKind, Json, Mark, MarkCause, Risk, RunOptions, ToolCalled, Touches,
+    Access, Body, Error, ErrorKind, Json, Mark, MarkCause, Risk, RunOptions, ToolCalled,
+    ToolEffects,
 };
 
 use crate::{engine, run};
@@ -14,7 +15,7 @@ fn call(id: &str) -> ToolCalled {
     ToolCalled { call: id.to_owned(), tool: "edit".into(), arguments: Json::null() }
 }
 
-const CHANGES: Access = Access::Changes(Touches { files: 1, destructive: false });
+const CHANGES: Access = Access::Changes(ToolEffects { files: 1, destructive: false });
 
 #[test]
 fn calls_that_read_run_side_by_side_and_those_that_change_something_alone() {
@@ -63,7 +64,7 @@ fn before_a_risky_call_a_checkpoint_is_marked_and_the_call_is_behind_it() {
     let ok = || Ok::<_, Error>(Json::null());
     run.tool(call("few"), CHANGES, ok).unwrap();
     assert_eq!(run.stats().saved, 1);
-    let many = Touches { files: 6, destructive: true };
+    let many = ToolEffects { files: 6, destructive: true };
     run.tool(call("many"), Access::Changes(many), ok).unwrap();
     assert_eq!(run.stats().saved, 2);
     let mark = run.task().last_successful().unwrap().unwrap();

@@ -44,7 +44,7 @@ fn restore(dir: &Path) -> milepost::Result<()> {
     let workspace = Workspace::open(dir.join("work"), WorkspaceOptions::default())?;
     workspace.recover(&engine, "t", &none())?;
     let to = engine.point("t@first")?;
-    workspace.go_back(&engine, &to, Scope::All, None, &none())?;
+    workspace.restore(&engine, &to, Scope::All, None, &none())?;
     engine.close()
 }
 

@@ -7,9 +7,9 @@ use milepost_workspace::{ConflictWhy, Snapshot, Workspace, WorkspaceOptions};
 
 use super::{Scene, at, content, none};
 
-fn go_back(scene: &Scene, label: &str) -> milepost::Result<milepost_workspace::WentBack> {
+fn go_back(scene: &Scene, label: &str) -> milepost::Result<milepost_workspace::RestoreReport> {
     let to = scene.point(label);
-    (scene.workspace).go_back(&scene.engine, &to, Scope::All, None, &none())
+    (scene.workspace).restore(&scene.engine, &to, Scope::All, None, &none())
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn neighbours_of_the_workspace_are_never_touched() {
     let to = scene.point("first");
     let plan = other.plan(&scene.engine, &to, &none()).unwrap();
     assert!(plan.conflicts.iter().any(|c| c.why == ConflictWhy::OtherFolder));
-    let error = other.go_back(&scene.engine, &to, Scope::All, None, &none());
+    let error = other.restore(&scene.engine, &to, Scope::All, None, &none());
     assert_eq!(error.unwrap_err().kind(), ErrorKind::Conflict);
     assert_eq!(content(&elsewhere).len(), 1);
 }
@@ -112,7 +112,7 @@ fn what_was_recorded_in_one_folder_was_not_recorded_in_another() {
     // Never captured in this folder, and of the same content as one that was in the other.
     std::fs::write(elsewhere.join("n"), "the same in both").unwrap();
     let to = scene.point("one");
-    (other.go_back(&scene.engine, &to, Scope::All, None, &none())).unwrap();
+    (other.restore(&scene.engine, &to, Scope::All, None, &none())).unwrap();
     assert_eq!(content(&elsewhere).len(), 2);
 }
 
@@ -256,7 +256,7 @@ fn a_plan_touches_nothing_and_says_all() {
         assert_eq!(content(&scene.folder()), before);
     }
     let choices = none().theirs(at("changed")).keep_mine(at("gone"));
-    (scene.workspace).go_back(&scene.engine, &to, Scope::All, None, &choices).unwrap();
+    (scene.workspace).restore(&scene.engine, &to, Scope::All, None, &choices).unwrap();
     assert_eq!(scene.read("changed"), "one");
     assert_eq!(scene.read("gone"), "made again by somebody");
     scene.assert_clean();
@@ -348,7 +348,7 @@ fn files_go_back_to_a_lineage_that_was_left_where_a_cleanup_trimmed_the_present_
     let second = scene.engine.point(&format!("@{second}")).unwrap();
     let here = scene.engine.task("t").unwrap().point(second.offset).unwrap();
     scene.engine.hash_at(&here).unwrap_err();
-    (scene.workspace).go_back(&scene.engine, &second, Scope::All, None, &none()).unwrap();
+    (scene.workspace).restore(&scene.engine, &second, Scope::All, None, &none()).unwrap();
     assert_eq!(scene.read("a"), "two");
     scene.workspace.undo(&scene.engine, "t", &none()).unwrap();
     assert_eq!(scene.read("a"), "three");

@@ -148,7 +148,7 @@ fn run(random: &mut Random, case: u64) -> (u64, u64) {
         let point = scene.engine.point(id).unwrap();
         let plan = scene.workspace.plan(&scene.engine, &point, &none()).unwrap();
         assert_eq!(content(&folder), before);
-        let done = (scene.workspace).go_back(&scene.engine, &point, Scope::All, None, &none());
+        let done = (scene.workspace).restore(&scene.engine, &point, Scope::All, None, &none());
         let now = content(&folder);
         let what = format!("case {case}, step {step}");
         match done {

@@ -32,7 +32,7 @@ fn child_that_goes_back() {
     let only = std::env::var_os(ONLY).is_some();
     if !only && engine.task("t").unwrap().lineage().id().0 == 0 {
         let to = engine.point("t@first").unwrap();
-        let done = workspace.go_back(&engine, &to, Scope::All, None, &none());
+        let done = workspace.restore(&engine, &to, Scope::All, None, &none());
         done.unwrap();
     }
     engine.close().unwrap();

@@ -18,7 +18,7 @@ fn files_only_leaves_the_conversation_and_state_only_leaves_the_files() {
     scene.write("a", "two");
     scene.capture("second");
     let to = scene.point("first");
-    let went = scene.workspace.go_back(&scene.engine, &to, Scope::Files, None, &none()).unwrap();
+    let went = scene.workspace.restore(&scene.engine, &to, Scope::Files, None, &none()).unwrap();
     assert_eq!(scene.read("a"), "one");
     let messages = || {
         let point = scene.engine.point("t").unwrap();
@@ -68,7 +68,7 @@ fn what_no_kept_capture_needs_leaves_the_disk_and_the_rest_stays() {
     }
     // A base names the last capture before it, and its chunks stay.
     let to = scene.point("c-2");
-    scene.workspace.go_back(&scene.engine, &to, Scope::All, None, &none()).unwrap();
+    scene.workspace.restore(&scene.engine, &to, Scope::All, None, &none()).unwrap();
     assert_eq!(scene.read("new"), "version 2");
     scene.engine.compact(&mut |_| {}).unwrap();
     scene.assert_clean();
@@ -90,7 +90,7 @@ fn a_capture_that_only_a_base_names_keeps_what_it_needs() {
     scene.write("a", "changed");
     scene.capture("changed");
     let to = scene.point("later-4");
-    scene.workspace.go_back(&scene.engine, &to, Scope::All, None, &none()).unwrap();
+    scene.workspace.restore(&scene.engine, &to, Scope::All, None, &none()).unwrap();
     assert_eq!(scene.read("a"), "captured once");
 }
 
@@ -195,7 +195,7 @@ fn hooks_are_told_what_a_workspace_does_and_captures_are_counted() {
     let to = scene.point("first");
     let back = |to| {
         let (engine, workspace) = (&scene.engine, &scene.workspace);
-        workspace.go_back(engine, to, Scope::All, None, &none())
+        workspace.restore(engine, to, Scope::All, None, &none())
     };
     back(&to).unwrap();
     assert_eq!(of(&states()), [(Idle, Restoring), (Restoring, Idle)]);

@@ -7,9 +7,9 @@ use milepost::{Error, Result};
 use milepost_codec::{ActionKind, EntryKind, Hash, Item, TreePath};
 
 use super::Restore;
-use super::feed::{Feed, feed};
-use super::hands::Hands;
+use super::contents::{Feed, feed};
 use super::staging::slot;
+use super::syscalls::Syscalls;
 use crate::error;
 use crate::fs::{Dir, Errno};
 use crate::plan::OPEN;
@@ -22,7 +22,7 @@ pub(super) const ONE_BY_ONE: usize = 64;
 const HOLE: usize = 4 << 10;
 
 /// Stages what every action of a plan brings.
-pub(super) fn stage(restore: &Restore<'_>, hands: &Hands<'_>, part: &Dir) -> Result<()> {
+pub(super) fn stage(restore: &Restore<'_>, syscalls: &Syscalls<'_>, part: &Dir) -> Result<()> {
     let brings = |kind| matches!(kind, ActionKind::Create | ActionKind::Replace);
     let actions = || restore.plan.actions.iter().filter(|action| brings(action.kind));
     let items: Vec<_> = actions().filter_map(|action| action.after.as_ref()).collect();
@@ -32,7 +32,7 @@ pub(super) fn stage(restore: &Restore<'_>, hands: &Hands<'_>, part: &Dir) -> Res
         few = few && count(restore, item, &mut left)?;
     }
     feed(restore.contents, &items, !few, |feed| {
-        let stage = Stage { restore, hands, feed, few };
+        let stage = Stage { restore, syscalls, feed, few };
         for action in actions() {
             if let Some(item) = &action.after {
                 stage.item(part, &slot(action.slot), &action.path, item, true)?;
@@ -41,8 +41,8 @@ pub(super) fn stage(restore: &Restore<'_>, hands: &Hands<'_>, part: &Dir) -> Res
         Ok::<(), Error>(())
     })?;
     let synced = match few {
-        true => hands.sync(part),
-        false => hands.sync_file_system(part),
+        true => syscalls.sync(part),
+        false => syscalls.sync_file_system(part),
     };
     synced.map_err(|e| error::below("sync", b"staging", e))
 }
@@ -50,19 +50,19 @@ pub(super) fn stage(restore: &Restore<'_>, hands: &Hands<'_>, part: &Dir) -> Res
 /// Stages one item under a name, synced.
 pub(super) fn stage_one(
     restore: &Restore<'_>,
-    hands: &Hands<'_>,
+    syscalls: &Syscalls<'_>,
     place: (&Dir, &[u8]),
     path: &TreePath,
     item: &Item,
 ) -> Result<()> {
     let few = count(restore, item, &mut { ONE_BY_ONE })?;
     feed(restore.contents, &[item], !few, |feed| {
-        let stage = Stage { restore, hands, feed, few };
+        let stage = Stage { restore, syscalls, feed, few };
         stage.item(place.0, place.1, path, item, true)
     })?;
     let synced = match few {
-        true => hands.sync(place.0),
-        false => hands.sync_file_system(place.0),
+        true => syscalls.sync(place.0),
+        false => syscalls.sync_file_system(place.0),
     };
     synced.map_err(|e| error::below("sync", path.as_bytes(), e))
 }
@@ -85,7 +85,7 @@ fn count(restore: &Restore<'_>, item: &Item, left: &mut usize) -> Result<bool> {
 
 struct Stage<'a> {
     restore: &'a Restore<'a>,
-    hands: &'a Hands<'a>,
+    syscalls: &'a Syscalls<'a>,
     feed: Feed<'a>,
     /// Whether each is synced by itself.
     few: bool,
@@ -96,28 +96,30 @@ impl Stage<'_> {
     fn item(&self, dir: &Dir, name: &[u8], path: &TreePath, item: &Item, top: bool) -> Result<()> {
         let failed = |e| error::below("write", path.as_bytes(), e);
         match &item.kind {
-            EntryKind::Link { target } => self.hands.make_link(dir, name, target).map_err(failed),
+            EntryKind::Link { target } => {
+                self.syscalls.make_link(dir, name, target).map_err(failed)
+            }
             EntryKind::Directory { id } => {
-                let inner = self.hands.make_directory(dir, name).map_err(failed)?;
+                let inner = self.syscalls.make_directory(dir, name).map_err(failed)?;
                 let list = entries(self.restore.contents, id).map_err(|e| e.at(path))?;
                 for entry in list {
                     let path = path.join(&entry.name)?;
                     self.item(&inner, entry.name.as_bytes(), &path, &entry.item, false)?;
                 }
                 let bits = if top { item.mode | OPEN } else { item.mode };
-                self.hands.bits(&inner, bits).map_err(failed)?;
+                self.syscalls.bits(&inner, bits).map_err(failed)?;
                 match self.few {
-                    true => self.hands.sync(&inner).map_err(failed),
+                    true => self.syscalls.sync(&inner).map_err(failed),
                     false => Ok(()),
                 }
             }
             _ => {
-                let file = self.hands.make_file(dir, name).map_err(failed)?;
-                self.hands.write().map_err(failed)?;
+                let file = self.syscalls.make_file(dir, name).map_err(failed)?;
+                self.syscalls.write().map_err(failed)?;
                 self.write(&file, path, item)?;
-                self.hands.file_bits(&file, item.mode).map_err(failed)?;
+                self.syscalls.file_bits(&file, item.mode).map_err(failed)?;
                 match self.few {
-                    true => self.hands.sync_file(&file).map_err(failed),
+                    true => self.syscalls.sync_file(&file).map_err(failed),
                     false => Ok(()),
                 }
             }

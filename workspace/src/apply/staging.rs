@@ -7,14 +7,14 @@
 //! .milepost-kept-HEX/SLOT-NAME       what is not the restore's to delete
 //! ```
 //!
-//! `part` becomes `new` by one rename when all of it is written and synced, so a half-written file is
-//! never taken for somebody's.
+//! `part` becomes `new` by one rename when all of it is written and synced, so a half-written file
+//! is never taken for somebody's.
 
 use milepost::{Error, ErrorKind, Result};
 use milepost_codec::{PathBytes, RestoreId};
 
-use super::hands::Hands;
-use super::restore::no_way;
+use super::context::no_way;
+use super::syscalls::Syscalls;
 use super::{Kept, Restore};
 use crate::error;
 use crate::fs::{Dir, Errno};
@@ -71,12 +71,12 @@ fn kept_name(id: &RestoreId) -> String {
 
 impl Staging {
     /// Makes it, with the folder that is written to first.
-    pub(super) fn begin(restore: &Restore<'_>, hands: &Hands<'_>) -> Result<(Self, Dir)> {
+    pub(super) fn begin(restore: &Restore<'_>, syscalls: &Syscalls<'_>) -> Result<(Self, Dir)> {
         let name = name(&restore.id);
-        let made = hands.make_directory(restore.folder.root(), name.as_bytes());
+        let made = syscalls.make_directory(restore.folder.root(), name.as_bytes());
         let own = made.map_err(|e| error::below("make", name.as_bytes(), e))?;
         let make = |inner: &[u8]| {
-            let made = hands.make_directory(&own, inner);
+            let made = syscalls.make_directory(&own, inner);
             made.map_err(|e| error::below("make", name.as_bytes(), e))
         };
         let (part, old) = (make(PART)?, Some(make(Place::Old.name())?));
@@ -111,12 +111,12 @@ impl Staging {
     }
 
     /// Finds it, or makes it.
-    pub(super) fn find_or_make(restore: &Restore<'_>, hands: &Hands<'_>) -> Result<Self> {
+    pub(super) fn find_or_make(restore: &Restore<'_>, syscalls: &Syscalls<'_>) -> Result<Self> {
         if let Some(found) = Self::find(restore)? {
             return Ok(found);
         }
         let name = name(&restore.id);
-        let made = hands.make_directory(restore.folder.root(), name.as_bytes());
+        let made = syscalls.make_directory(restore.folder.root(), name.as_bytes());
         let own = made.map_err(|e| error::below("make", name.as_bytes(), e))?;
         let (new, old) = (None, None);
         Ok(Self { own, new, old })
@@ -131,7 +131,7 @@ impl Staging {
     }
 
     /// A place, which is made where it is not there.
-    pub(super) fn needed(&mut self, hands: &Hands<'_>, place: Place) -> Result<&Dir> {
+    pub(super) fn needed(&mut self, syscalls: &Syscalls<'_>, place: Place) -> Result<&Dir> {
         let held = match place {
             Place::New => &mut self.new,
             Place::Old => &mut self.old,
@@ -139,16 +139,16 @@ impl Staging {
         match held {
             Some(dir) => Ok(dir),
             None => {
-                let made = hands.make_directory(&self.own, place.name());
+                let made = syscalls.make_directory(&self.own, place.name());
                 Ok(held.insert(made.map_err(|e| error::below("make", place.name(), e))?))
             }
         }
     }
 
     /// All is written and synced: from now on it may be moved.
-    pub(super) fn written(&mut self, hands: &Hands<'_>) -> Result<()> {
+    pub(super) fn written(&mut self, syscalls: &Syscalls<'_>) -> Result<()> {
         let to = Place::New.name();
-        let done = hands.put((&self.own, PART), (&self.own, to));
+        let done = syscalls.put((&self.own, PART), (&self.own, to));
         let opened = done.and_then(|()| self.own.directory(to));
         let new = opened.map_err(|e| error::below("move", PART, e))?;
         self.new = Some(new);
@@ -159,26 +159,26 @@ impl Staging {
 /// Moves something to the folder of what is kept.
 pub(super) fn keep(
     restore: &Restore<'_>,
-    hands: &Hands<'_>,
+    syscalls: &Syscalls<'_>,
     from: (&Dir, &[u8]),
     wish: &[u8],
 ) -> Result<()> {
     let root = restore.folder.root();
     let name = kept_name(&restore.id);
     let failed = |e| error::below("keep", wish, e);
-    let kept = match hands.make_directory(root, name.as_bytes()) {
+    let kept = match syscalls.make_directory(root, name.as_bytes()) {
         Err(Errno::EXIST) => root.directory(name.as_bytes()),
-        made => made.and_then(|made| hands.sync(root).map(|()| made)),
+        made => made.and_then(|made| syscalls.sync(root).map(|()| made)),
     };
     let kept = kept.map_err(failed)?;
-    open_up(hands, from).map_err(failed)?;
+    open_up(syscalls, from).map_err(failed)?;
     for n in 0..TRIES {
         let more = if n == 0 { String::new() } else { format!("~{n}") };
         let room = 255 - more.len();
         let front = wish.get(..room).unwrap_or(wish);
         let to = [front, more.as_bytes()].concat();
-        match hands.put(from, (&kept, &to)) {
-            Ok(()) => return hands.sync(&kept).map_err(failed),
+        match syscalls.put(from, (&kept, &to)) {
+            Ok(()) => return syscalls.sync(&kept).map_err(failed),
             Err(Errno::EXIST) => {}
             Err(e) => return Err(failed(e)),
         }
@@ -211,7 +211,7 @@ pub(super) fn kept(restore: &Restore<'_>) -> Result<Vec<Kept>> {
 }
 
 /// A directory can be moved to another only where it may be written to itself.
-pub(super) fn open_up(hands: &Hands<'_>, (dir, name): (&Dir, &[u8])) -> Result<(), Errno> {
+pub(super) fn open_up(syscalls: &Syscalls<'_>, (dir, name): (&Dir, &[u8])) -> Result<(), Errno> {
     let inner = match dir.directory(name) {
         Ok(inner) => inner,
         Err(e) if no_way(e) => return Ok(()),
@@ -220,6 +220,6 @@ pub(super) fn open_up(hands: &Hands<'_>, (dir, name): (&Dir, &[u8])) -> Result<(
     let bits = inner.itself()?.stamp.bits();
     match bits & 0o300 {
         0o300 => Ok(()),
-        _ => hands.bits(&inner, bits | crate::plan::OPEN),
+        _ => syscalls.bits(&inner, bits | crate::plan::OPEN),
     }
 }

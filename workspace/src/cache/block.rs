@@ -1,5 +1,5 @@
-//! What is known of the files of one folder, as bytes: that takes a third of what it would take otherwise, and is
-//! stored as it is.
+//! What is known of the files of one folder, as bytes: that takes a third of what it would take
+//! otherwise, and is stored as it is.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use milepost_codec::{ChunkId, Reader, put_varint};
 
 use super::Known;
 use crate::fs::{Moment, Stamp};
-use crate::look::Content;
+use crate::scan::Content;
 
 /// The files of a folder, names ascending.
 #[derive(Debug, Clone)]

@@ -1,5 +1,5 @@
-//! The stat cache as it is stored: `workspace/HEX.stat` in the store, one for each folder. Numbers are as in all
-//! of the format.
+//! The stat cache as it is stored: `workspace/HEX.stat` in the store, one for each folder. Numbers
+//! are as in all of the format.
 //!
 //! ```text
 //! "MPWS" | version u8 | device u64 | inode u64 | capture 32 bytes
@@ -82,8 +82,8 @@ impl Cache {
         out
     }
 
-    /// Writes it in the place of the one before. It is not synced: one that did not survive is found out
-    /// by its check.
+    /// Writes it in the place of the one before. It is not synced: one that did not survive is
+    /// found out by its check.
     pub(crate) fn write(&self, path: &Path, folder: Identity) -> Result<()> {
         milepost::replace_file(path, &self.encode(folder), false)
     }

@@ -11,9 +11,9 @@ use crate::cache::{self, Cache};
 use crate::chunks::Chunks;
 use crate::error;
 use crate::fs::{Probe, at_root};
-use crate::look::{Asked, Kept, Looked, Looking, Storing, Watching, look};
 use crate::options::WorkspaceOptions;
-use crate::refuse;
+use crate::root_checks;
+use crate::scan::{Asked, Kept, Looked, Looking, Storing, Watching, look};
 use crate::status::States;
 use crate::tree;
 
@@ -32,7 +32,8 @@ pub(crate) struct Storage<'a> {
     pub(crate) beside: Option<&'a Path>,
     /// The capture that the lineage names.
     pub(crate) known: Option<ChunkId>,
-    /// Of a present, the tree that will be gone to: what stands in its place is taken whatever it is.
+    /// Of a present, the tree that will be gone to: what stands in its place is taken whatever it
+    /// is.
     pub(crate) before: Option<ChunkId>,
     /// Whether the folder is the one that was captured, though it is elsewhere now.
     pub(crate) moved: bool,
@@ -132,8 +133,8 @@ pub(crate) struct Taken {
 }
 
 impl Taken {
-    /// Writes the cache for the next time, where that knows something new: it belongs to the capture that the
-    /// lineage names then. Gives back what was left out.
+    /// Writes the cache for the next time, where that knows something new: it belongs to the
+    /// capture that the lineage names then. Gives back what was left out.
     fn remember(self, mut looked: Looked, named: ChunkId, kept: Option<&Kept>) -> Vec<Skip> {
         let unchanged = self.cache.capture() == Some(named)
             && looked.known == self.cache.files()
@@ -168,7 +169,7 @@ pub(crate) fn store(storage: &Storage<'_>) -> Result<(Taken, Looked)> {
         None => None,
     };
     if let Some(store) = &store_dir {
-        refuse::check_store(folder, store)?;
+        root_checks::check_store(folder, store)?;
     }
     let probe = match beside {
         Some(dir) => Probe::in_folder(dir)?,
@@ -240,10 +241,11 @@ pub(crate) fn store(storage: &Storage<'_>) -> Result<(Taken, Looked)> {
     Ok((taken, looked))
 }
 
-/// The capture that was taken last, and its tree: of a present, the one it was taken over. Nothing where
-/// it is lost, so that a folder can be captured whatever became of its past.
+/// The capture that was taken last, and its tree: of a present, the one it was taken over. Nothing
+/// where it is lost, so that a folder can be captured whatever became of its past.
 ///
-/// Nothing either where it is of another folder than `folder`: what was recorded there was not recorded here.
+/// Nothing either where it is of another folder than `folder`: what was recorded there was not
+/// recorded here.
 pub(crate) fn last(
     chunks: &dyn Chunks,
     root: &ChunkId,

@@ -1,5 +1,5 @@
-//! What a restore does to a directory: moves that never overwrite, removals, syncs, and the questions
-//! that a plan asks before.
+//! What a restore does to a directory: moves that never overwrite, removals, syncs, and the
+//! questions that a plan asks before.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

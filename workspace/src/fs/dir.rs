@@ -1,6 +1,6 @@
 //! A directory's descriptor, and all that is done below it. Every name is one component and nothing
-//! follows a link, so nothing that is swapped in leads outside. The one file that names the system's
-//! calls on files.
+//! follows a link, so nothing that is swapped in leads outside. The one file that names the
+//! system's calls on files.
 
 use std::ffi::OsStr;
 use std::fs::File;

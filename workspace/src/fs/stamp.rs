@@ -1,8 +1,9 @@
 //! Stamps: what the file system says of a file, and when that can be trusted.
 //!
-//! A file that is written to gets the present moment as its times. The clock behind them ticks in steps
-//! (the *grain*), so a second write within a step leaves the same times. A stamp is *settled* when the
-//! clock has gone on since by more than a step: whoever writes from then on leaves another one.
+//! A file that is written to gets the present moment as its times. The clock behind them ticks in
+//! steps (the *grain*), so a second write within a step leaves the same times. A stamp is *settled*
+//! when the clock has gone on since by more than a step: whoever writes from then on leaves another
+//! one.
 
 /// A moment on a file system's clock.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,8 +45,8 @@ impl Stamp {
         self.mtime.behind(now) > grain_ns && self.ctime.behind(now) > grain_ns
     }
 
-    /// Whether a write about `now` could leave this stamp. Only the inode's time counts: a program may
-    /// have set the other far ahead, and the file is none the less at rest.
+    /// Whether a write about `now` could leave this stamp. Only the inode's time counts: a program
+    /// may have set the other far ahead, and the file is none the less at rest.
     pub(crate) fn racy(&self, now: Moment, grain_ns: i128) -> bool {
         let behind = self.ctime.behind(now);
         -grain_ns <= behind && behind <= grain_ns

@@ -1,5 +1,5 @@
-//! What the kernel tells of folders: in which of them something happened. It keeps that until it is asked, so
-//! nothing runs meanwhile.
+//! What the kernel tells of folders: in which of them something happened. It keeps that until it is
+//! asked, so nothing runs meanwhile.
 
 use std::collections::{BTreeSet, HashMap};
 use std::mem::MaybeUninit;
@@ -23,8 +23,8 @@ const TOLD: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::MOVE_SELF)
     .union(WatchFlags::ONLYDIR);
 
-/// File systems of which the kernel tells everything that happens in them, by the numbers of `statfs(2)`: ext2 to
-/// ext4, XFS, Btrfs, F2FS, ZFS, bcachefs, tmpfs, overlayfs.
+/// File systems of which the kernel tells everything that happens in them, by the numbers of
+/// `statfs(2)`: ext2 to ext4, XFS, Btrfs, F2FS, ZFS, bcachefs, tmpfs, overlayfs.
 const TRUSTED: [u64; 8] = [
     0xEF53,
     0x5846_5342,
@@ -42,8 +42,8 @@ const READ_AT_ONCE: usize = 16 << 10;
 /// Where something happened since folders are watched.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Happened {
-    /// The folders in which something happened, and those that were moved or removed, at the paths that they had when they
-    /// were watched.
+    /// The folders in which something happened, and those that were moved or removed, at the paths
+    /// that they had when they were watched.
     pub(crate) changed: BTreeSet<Box<[u8]>>,
     /// More happened than is said here.
     pub(crate) lost: bool,
@@ -62,8 +62,8 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Begins to watch, at no folder yet. Nothing where the file system of a folder is none of which everything is told, or
-    /// the kernel has no room.
+    /// Begins to watch, at no folder yet. Nothing where the file system of a folder is none of
+    /// which everything is told, or the kernel has no room.
     pub(crate) fn begin(root: &Dir) -> Option<Self> {
         let kind = rustix::fs::fstatfs(&root.0).ok()?.f_type;
         // The width and sign of the number are other ones on other machines.
@@ -105,8 +105,8 @@ impl Watch {
         self.paths.lock().len()
     }
 
-    /// What happened since it was asked last. Where something happened to a name that `reaches` further than its folder, not
-    /// all is said.
+    /// What happened since it was asked last. Where something happened to a name that `reaches`
+    /// further than its folder, not all is said.
     pub(crate) fn happened(&self, reaches: fn(&[u8]) -> bool) -> Happened {
         let mut happened = Happened { lost: !self.is_whole(), ..Happened::default() };
         happened.changed.extend(self.moved.lock().drain(..));

@@ -4,8 +4,8 @@ use milepost::{Error, Result};
 use milepost_codec::TreePath;
 use serde::{Deserialize, Serialize};
 
-/// What is to be done with paths that stand in the way of a restore, each for the path and all that is
-/// below it. Where two fit, the longer one counts.
+/// What is to be done with paths that stand in the way of a restore, each for the path and all that
+/// is below it. Where two fit, the longer one counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]

@@ -94,7 +94,8 @@ pub(super) fn is_of(begun: &RestoreBegun, folder: &Path) -> bool {
     begun.parts.iter().any(of)
 }
 
-/// Device and inode of the folder that a restore is of, wherever it is now. Nothing where it is of none.
+/// Device and inode of the folder that a restore is of, wherever it is now. Nothing where it is of
+/// none.
 ///
 /// # Errors
 ///

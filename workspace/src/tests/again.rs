@@ -9,8 +9,8 @@ use super::*;
 use crate::cache::Cache;
 use crate::capture::{self, Storage, Stored};
 use crate::chunks::Chunks;
-use crate::memory::MemoryChunks;
 use crate::status::States;
+use crate::testing::memory::MemoryChunks;
 
 fn many(scene: &Scene) {
     for n in 0..40 {
@@ -98,7 +98,7 @@ fn a_stamp_that_is_not_settled_is_not_trusted_whatever_the_cache_says() {
             std::thread::yield_now();
         }
         let content =
-            crate::look::Content { len: 5, hash: Hash(lie.0), list: None, needs: Box::default() };
+            crate::scan::Content { len: 5, hash: Hash(lie.0), list: None, needs: Box::default() };
         let mut cache = Cache::default();
         cache.add(b"", [(&b"f"[..], &stamp, &content)].into_iter());
         let identity = root.itself().unwrap().identity();

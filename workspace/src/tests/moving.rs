@@ -10,8 +10,8 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::*;
 use crate::capture::{self, Storage};
-use crate::memory::MemoryChunks;
 use crate::status::States;
+use crate::testing::memory::MemoryChunks;
 
 /// Ends a thread, also where a test fails.
 struct Stop<'a>(&'a AtomicBool);
@@ -44,8 +44,9 @@ fn is_whole(content: &[u8]) -> bool {
     content.windows(2).all(|pair| pair[0] == pair[1])
 }
 
-/// Whether a file that is written over from its begin to its end, each time with the next letter, was like this at
-/// some moment: it has one letter, or the next one up to where the writing has come.
+/// Whether a file that is written over from its begin to its end, each time with the next letter,
+/// was like this at some moment: it has one letter, or the next one up to where the writing has
+/// come.
 fn is_of_a_moment(content: &[u8]) -> bool {
     let runs: Vec<&[u8]> = content.chunk_by(|a, b| a == b).collect();
     match *runs {

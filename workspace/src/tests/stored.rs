@@ -11,7 +11,7 @@ use milepost_codec::{
 
 use super::*;
 use crate::chunks::Chunks;
-use crate::memory::MemoryChunks;
+use crate::testing::memory::MemoryChunks;
 
 fn path(name: &str) -> TreePath {
     TreePath::new(name.as_bytes()).unwrap()

@@ -1,4 +1,5 @@
-//! Looks that go only where something happened see what a whole look sees. `PROPTEST_RNG_SEED` repeats a run.
+//! Looks that go only where something happened see what a whole look sees. `PROPTEST_RNG_SEED`
+//! repeats a run.
 
 use std::os::unix::fs::symlink;
 
@@ -8,8 +9,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::Choices;
 use crate::capture::{self, Storage};
-use crate::look::Looked;
 use crate::rollback::Dry;
+use crate::scan::Looked;
 
 fn watched() -> WorkspaceOptions {
     WorkspaceOptions::default().watch(true)
@@ -273,7 +274,7 @@ fn a_lineage_that_names_another_capture_makes_a_whole_look_as_a_restore_does() {
     assert!(!scene.capture().whole);
     let to = scene.engine.point("t@good").unwrap();
     let choices = Choices::default();
-    let back = scene.workspace.go_back(&scene.engine, &to, Scope::All, None, &choices);
+    let back = scene.workspace.restore(&scene.engine, &to, Scope::All, None, &choices);
     let task = back.unwrap().task;
     let scene = Scene { task, ..scene };
     assert_eq!(fs::read(scene.path("a/f")).unwrap(), b"good");
@@ -306,7 +307,7 @@ fn what_was_left_out_and_is_in_the_way_of_a_restore_is_saved_first() {
     assert_eq!(scene.skips(), [("d/f.log".to_owned(), SkipReason::Ignored)]);
     let to = scene.engine.point("t@first").unwrap();
     let choices = Choices::default().theirs(crate::TreePath::new(b"d/f.log").unwrap());
-    scene.workspace.go_back(&scene.engine, &to, Scope::All, None, &choices).unwrap();
+    scene.workspace.restore(&scene.engine, &to, Scope::All, None, &choices).unwrap();
     assert_eq!(fs::read(scene.path("d/f.log")).unwrap(), b"recorded");
     scene.workspace.undo(&scene.engine, "t", &Choices::default()).unwrap();
     assert_eq!(fs::read(scene.path("d/f.log")).unwrap(), b"mine");
@@ -390,7 +391,7 @@ proptest! {
                     let Some(to) = captures.get(n % captures.len().max(1)) else {
                         continue;
                     };
-                    let back = scene.workspace.go_back(&scene.engine, to, Scope::All, None, &Choices::default());
+                    let back = scene.workspace.restore(&scene.engine, to, Scope::All, None, &Choices::default());
                     match back {
                         Ok(back) => scene.task = back.task,
                         Err(error) => assert_eq!(error.kind(), milepost::ErrorKind::Conflict, "{error}"),

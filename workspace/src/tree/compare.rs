@@ -8,7 +8,8 @@ use milepost_codec::{ChunkId, EntryKind, Item, Name, TreePath};
 use super::read::Folder;
 use crate::chunks::Contents;
 
-/// Who is told of a path, and what each tree has there. Of folders that differ, before what is in them.
+/// Who is told of a path, and what each tree has there. Of folders that differ, before what is in
+/// them.
 pub(crate) type Told<'t, const N: usize> =
     &'t mut dyn FnMut(&TreePath, &[Option<Item>; N]) -> Result<()>;
 

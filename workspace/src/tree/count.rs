@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_tree_of_two_names_for_each_folder_ends() {
-        let chunks = std::sync::Arc::new(crate::memory::MemoryChunks::default());
+        let chunks = std::sync::Arc::new(crate::testing::memory::MemoryChunks::default());
         let put = |content: Vec<u8>| {
             use crate::chunks::Chunks as _;
             chunks.put(&[&content]).unwrap()[0]

@@ -1,5 +1,5 @@
-//! The content of a stored file: nothing of it is believed. Each list and each chunk has to be what the one that
-//! names it says, and the whole has the length and the hash that its entry promises.
+//! The content of a stored file: nothing of it is believed. Each list and each chunk has to be what
+//! the one that names it says, and the whole has the length and the hash that its entry promises.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};

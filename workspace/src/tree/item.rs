@@ -2,8 +2,8 @@
 
 use milepost_codec::{ChunkId, EntryKind, Item};
 
-/// Whether two items are the same, as far as a restore is concerned: a link has no bits of its own, and
-/// a file that was marked unstable may have the same content as one that was not.
+/// Whether two items are the same, as far as a restore is concerned: a link has no bits of its own,
+/// and a file that was marked unstable may have the same content as one that was not.
 pub(crate) fn same(a: &Item, b: &Item) -> bool {
     match (&a.kind, &b.kind) {
         (EntryKind::Link { target: a }, EntryKind::Link { target: b }) => a == b,

@@ -1,5 +1,5 @@
-//! A stored tree: nothing of it is believed. Each chunk has to be what the one that names it says, and names
-//! ascend from leaf to leaf.
+//! A stored tree: nothing of it is believed. Each chunk has to be what the one that names it says,
+//! and names ascend from leaf to leaf.
 
 use milepost::{Error, Result};
 use milepost_codec::{Capture, ChunkId, Entry, EntryKind, Leaf, Name, Node, NodeKind, TreePath};

@@ -50,7 +50,7 @@ impl Ours {
 
     pub(super) fn go_back(&mut self, to: &Point) {
         let none = Choices::default();
-        let went = self.workspace.go_back(&self.engine, to, Scope::All, None, &none);
+        let went = self.workspace.restore(&self.engine, to, Scope::All, None, &none);
         let went = went.unwrap();
         assert!(!went.plan.changes.is_empty());
         self.task = went.task;

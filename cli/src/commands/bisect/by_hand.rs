@@ -1,21 +1,21 @@
-//! `bisect start`, `good`, `bad`, `skip` and `reset`: a search by hand, over several commands. How far it
-//! is stands in `bisect.json` of the store, written beside and renamed.
+//! `bisect start`, `good`, `bad`, `skip` and `reset`: a search by hand, over several commands. How
+//! far it is stands in `bisect.json` of the store, written beside and renamed.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-use milepost::{Address, Bisect, Engine, LineageId, Offset, Place, Point, Verdict};
+use milepost::{Address, AddressTarget, Bisect, Engine, LineageId, Offset, Point, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{begin, report};
 use crate::args::ByHand;
+use crate::atomic_file::WholeFile;
 use crate::commands::point;
 use crate::error::{Failure, Result};
 use crate::output::Out;
-use crate::store::Choice;
-use crate::whole_file::WholeFile;
+use crate::store_locator::StoreArgs;
 
 const FILE: &str = "bisect.json";
 
@@ -33,7 +33,7 @@ struct Progress {
     skipped: Vec<Offset>,
 }
 
-pub fn run(store: &Choice, engine: &Engine, step: &ByHand, out: &mut Out) -> Result<()> {
+pub fn run(store: &StoreArgs, engine: &Engine, step: &ByHand, out: &mut Out) -> Result<()> {
     let file = store.folder()?.join(FILE);
     let verdict = match step {
         ByHand::Start { bad, good } => return start(engine, &file, (bad, good), out),
@@ -92,7 +92,7 @@ fn load(engine: &Engine, file: &Path) -> Result<Bisect> {
     let at = |offset| Address::Task {
         task: progress.task.clone(),
         lineage: Some(progress.lineage),
-        place: Place::Offset(offset),
+        place: AddressTarget::Offset(offset),
     };
     let point = |offset| -> Result<Point> {
         let found = engine.resolve(&at(offset)).map_err(Failure::from);

@@ -1,15 +1,15 @@
 //! What was found: the event, its step, what changed at it, and what to do next.
 
-use milepost::{Bisect, ChangesMax, Engine, Offset, Point, RunState, diff_states_up_to};
+use milepost::{Bisect, ChangeLimits, Engine, Offset, Point, RunState, diff_states_up_to};
 use serde_json::{Value, json};
 
+use crate::backend::{Backend as _, Local};
 use crate::commands::{diff, show, words};
 use crate::error::{Failure, Result};
 use crate::output::{Look, Out, big, count, printable};
-use crate::source::{Here, Source as _};
 
 /// How many changes are printed.
-const CHANGES: ChangesMax = ChangesMax { changes: 20, bytes: 1 << 20 };
+const CHANGES: ChangeLimits = ChangeLimits { changes: 20, bytes: 1 << 20 };
 
 /// Prints the event that a search found.
 pub fn print(engine: &Engine, bisect: &Bisect, looked: Option<u64>, out: &mut Out) -> Result<()> {
@@ -20,7 +20,7 @@ pub fn print(engine: &Engine, bisect: &Bisect, looked: Option<u64>, out: &mut Ou
     let after = engine.run_state(&bisect.bad())?;
     let changes = diff_states_up_to(&before, &after, engine.chunks().as_ref(), CHANGES)?;
     let place = address(&found, found.offset);
-    let source = Here(engine);
+    let source = Local(engine);
     let form = source.point(&place)?;
     if out.json {
         let form = show::event(&source, &form)?;

@@ -12,9 +12,11 @@ mod within;
 
 use serde::Serialize;
 
+use milepost::ErrorKind;
+
 use crate::error::{CORRUPT, Failure, Result};
 use crate::output::{Look, Out, count, printable};
-use crate::store::{Choice, Found, now_us};
+use crate::store_locator::{Opened, StoreArgs, now_us};
 pub use verified::note_verified;
 
 /// How something is.
@@ -53,7 +55,7 @@ impl Check {
     }
 }
 
-pub fn run(store: &Choice, out: &mut Out) -> Result<()> {
+pub fn run(store: &StoreArgs, out: &mut Out) -> Result<()> {
     let folder = store.folder()?;
     let mut checks =
         vec![Check::fine("version", format!("milepost {}", env!("CARGO_PKG_VERSION")))];
@@ -62,11 +64,19 @@ pub fn run(store: &Choice, out: &mut Out) -> Result<()> {
         Ok(found) => {
             checks.extend(within::checks(&found, &folder)?);
             checks.push(verified::check(&folder, now_us()));
-            if let Found::Here(engine) = found {
+            if let Opened::Local(engine) = found {
                 engine.close()?;
             }
         }
-        Err(failure) => checks.push(within::closed(failure)),
+        Err(failure) => {
+            let is_held = failure.kind() == Some(ErrorKind::Unavailable);
+            checks.push(within::closed(failure));
+            if is_held && let Ok(engine) = store.read_only_at(&folder) {
+                checks.extend(within::contents(&engine)?);
+                checks.push(verified::check(&folder, now_us()));
+                engine.close()?;
+            }
+        }
     }
     print(&checks, out)?;
     let wrong = checks.iter().filter(|check| check.state == State::Wrong);

@@ -7,31 +7,38 @@ use milepost_forms::StoreForm;
 use rustix::fs::statvfs;
 
 use super::Check;
+use crate::backend::{Backend, Local};
 use crate::error::{Failure, Result};
 use crate::output::{count, size};
-use crate::source::{Here, Source};
-use crate::store::Found;
+use crate::store_locator::Opened;
 
 /// So many commits that are not applied are said. Opening reads them again.
 const LAG: u64 = 100_000;
 
-pub fn checks(found: &Found, folder: &Path) -> Result<Vec<Check>> {
+pub fn checks(found: &Opened, folder: &Path) -> Result<Vec<Check>> {
     let (opened, stats) = match found {
-        Found::Here(engine) => {
-            (vec![lock("nobody had it open".into()), opened(engine)], Here(engine).stats()?)
-        }
-        Found::There(there) => {
+        Opened::Local(engine) => (
+            vec![lock("no other process had it open".into()), opened(engine)],
+            Local(engine).stats()?,
+        ),
+        Opened::Remote(there) => {
             (vec![lock(format!("it is open: {} has it", there.place()))], there.stats()?)
         }
     };
     let mut checks = opened;
     checks.push(sizes(&stats));
     checks.push(applied(&stats));
-    if let Found::Here(engine) = found {
+    if let Opened::Local(engine) = found {
         checks.push(pending(engine)?);
         checks.push(compaction(engine, folder)?);
     }
     Ok(checks)
+}
+
+/// Checks of a store that another process holds: what reading it tells.
+pub fn contents(engine: &Engine) -> Result<Vec<Check>> {
+    let stats = Local(engine).stats()?;
+    Ok(vec![sizes(&stats), applied(&stats), pending(engine)?])
 }
 
 fn lock(said: String) -> Check {

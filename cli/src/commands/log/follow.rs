@@ -4,10 +4,10 @@ use milepost_forms::MovedForm;
 use serde_json::json;
 
 use super::{Entry, Filter, Log};
+use crate::backend::Followed;
 use crate::commands::words;
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{Look, Out};
-use crate::source::Followed;
 
 /// How many of those that are there are printed where it does not say.
 pub const LAST: u64 = 10;
@@ -29,7 +29,7 @@ pub fn run(log: &Log<'_>, entry: &Entry<'_>, out: &mut Out) -> Result<()> {
         match followed {
             Followed::Event(event) if filter.takes(&event) => entry.print(&event, out)?,
             Followed::Event(_) => {}
-            Followed::Moved(moved) => print_moved(&moved, out)?,
+            Followed::LineageChanged(moved) => print_moved(&moved, out)?,
         }
         // A reader may wait for it.
         Ok(out.flush()?)

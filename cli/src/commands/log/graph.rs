@@ -1,7 +1,8 @@
-//! All lineages of a task beside each other, newest event first.
+//! All lineages of a task in columns, newest event first.
 //!
-//! A lineage has a column from its last event down to where it parts from another, and there leads over to the column of
-//! that one. No event stands above one that came of it; of the others the later one stands above.
+//! A lineage has a column from its last event down to where it parts from another, and there leads
+//! over to the column of that one. An event is printed below each event that follows from it;
+//! of two others the later one is printed first.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +13,12 @@ use super::entry::Entry;
 use super::filter::Filter;
 use super::walk::Walk;
 use crate::args;
+use crate::backend::Backend;
 use crate::commands::words;
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{Look, Out};
-use crate::source::Source;
 
-pub fn run(source: &dyn Source, point: &PointForm, args: &args::Log, out: &mut Out) -> Result<()> {
+pub fn run(source: &dyn Backend, point: &PointForm, args: &args::Log, out: &mut Out) -> Result<()> {
     if args.filter.step.is_some() {
         return Err(Failure::new("--step is for one lineage, not for --graph")
             .code_of(USAGE)
@@ -94,7 +95,7 @@ struct Track<'a> {
 }
 
 impl<'a> Track<'a> {
-    fn new(source: &'a dyn Source, lineage: &LineageForm, end: &'a PointForm) -> Self {
+    fn new(source: &'a dyn Backend, lineage: &LineageForm, end: &'a PointForm) -> Self {
         let parted = lineage.parent.as_ref().map_or(0, |parent| parent.offset.0);
         let first = parted.max(lineage.begin.0);
         Self {
@@ -164,7 +165,7 @@ impl Graph<'_> {
         }
     }
 
-    /// The columns beside an event.
+    /// The columns of an event's line.
     fn row(&mut self, id: LineageId, out: &Out) -> String {
         let own = self.column(id);
         let mut row = String::new();
@@ -179,7 +180,7 @@ impl Graph<'_> {
         row
     }
 
-    /// What stands behind the first event of a lineage that is printed: which one it is.
+    /// The lineage's name, printed after its first event.
     fn tail(&mut self, id: LineageId, out: &Out) -> String {
         let Some(track) = self.tracks.get_mut(&id) else {
             return String::new();
@@ -213,7 +214,8 @@ impl Graph<'_> {
         Ok(())
     }
 
-    /// The rows that lead over to a lineage from those that part from it behind the event that is printed next.
+    /// The rows that lead over to a lineage from those that part from it behind the event that is
+    /// printed next.
     fn join(&mut self, id: LineageId, offset: u64) -> Vec<String> {
         let Some(track) = self.tracks.get_mut(&id) else {
             return Vec::new();
@@ -224,14 +226,14 @@ impl Graph<'_> {
         for child in parting {
             let has = |wanted| self.columns.iter().position(|column| *column == Some(wanted));
             match (has(child), has(id)) {
-                // It goes on in the left one of both.
+                // The line continues in the left column.
                 (Some(one), Some(other)) => {
                     rows.push(self.over(one.max(other), one.min(other)));
                     self.free(id);
                     self.free(child);
                     self.take(one.min(other), id);
                 }
-                // Nothing of it stands above: it goes on in the same column.
+                // No later event of it is printed: the line continues in its column.
                 (Some(column), None) => self.take(column, id),
                 (None, _) => {}
             }

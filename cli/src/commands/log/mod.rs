@@ -19,14 +19,14 @@ use std::collections::VecDeque;
 use milepost_forms::PointForm;
 
 use crate::args;
+use crate::backend::{Backend, Each};
 use crate::error::{Failure, Result};
 use crate::output::Out;
-use crate::source::{Each, Source};
 pub use entry::Entry;
 use filter::Filter;
 use walk::Walk;
 
-pub fn run(source: &dyn Source, args: &args::Log, out: &mut Out) -> Result<()> {
+pub fn run(source: &dyn Backend, args: &args::Log, out: &mut Out) -> Result<()> {
     let point = source.point(&args.address)?;
     if args.graph {
         return graph::run(source, &point, args, out);
@@ -60,7 +60,7 @@ pub fn run(source: &dyn Source, args: &args::Log, out: &mut Out) -> Result<()> {
 
 /// The events that are asked for.
 struct Log<'a> {
-    source: &'a dyn Source,
+    source: &'a dyn Backend,
     point: &'a PointForm,
     /// The first offset that is there.
     begin: u64,
@@ -94,7 +94,8 @@ impl Log<'_> {
         })
     }
 
-    /// The last of those that the filter takes. Which step an event is of is known from the beginning on.
+    /// The last of those that the filter takes. Which step an event is of is known from the
+    /// beginning on.
     fn last(&self, each: Each<'_>, newest_first: bool) -> Result<()> {
         let mut kept = VecDeque::new();
         if self.filter.step.is_none() {

@@ -4,15 +4,15 @@ use std::ops::Range;
 
 use milepost_forms::{EventForm, PointForm};
 
+use crate::backend::Backend;
 use crate::error::Result;
-use crate::source::Source;
 
 /// How many events are read at once, at least and at most.
 const WINDOW: Range<u64> = 32..4096;
 
 /// Events of a lineage, newest first. Some are read at a time, and more the further it goes.
 pub struct Walk<'a> {
-    source: &'a dyn Source,
+    source: &'a dyn Backend,
     point: &'a PointForm,
     /// Those that have not been read.
     range: Range<u64>,
@@ -21,7 +21,7 @@ pub struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    pub fn new(source: &'a dyn Source, point: &'a PointForm, range: Range<u64>) -> Self {
+    pub fn new(source: &'a dyn Backend, point: &'a PointForm, range: Range<u64>) -> Self {
         Self { source, point, range, window: 0, read: Vec::new() }
     }
 

@@ -1,4 +1,5 @@
-//! What came of a command, as it is recorded: the call, its return, and a file where there is no store.
+//! What came of a command, as it is recorded: the call, its return, and a file where there is no
+//! store.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -11,8 +12,8 @@ use milepost_workspace::PathBytes;
 use serde::Serialize;
 use serde_json::json;
 
-use super::output::Output;
 use super::process::{Ended, How};
+use super::recorder::Output;
 use crate::error::{Failure, Result};
 use crate::secrets::Secrets;
 

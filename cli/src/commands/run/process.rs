@@ -1,7 +1,8 @@
 //! Running the command: its output goes through as it comes and is recorded, its time is limited.
 //!
-//! The caller pumps. The waiter knows when the process ended, and leaves it to the caller to take it away:
-//! so a number that is signalled is never somebody else's. The timer is there where time is limited.
+//! The caller pumps. The waiter knows when the process ended, and leaves it to the caller to take
+//! it away: so a number that is signalled is never somebody else's. The timer is there where time
+//! is limited.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeWriter};
@@ -15,9 +16,9 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-use super::output::Recorder;
-use super::pump::Pump;
+use super::recorder::Recorder;
 use super::signals::{Taken, Target};
+use super::tee::Tee;
 use crate::secrets;
 
 /// How long a group has to end by itself, once it was asked to.
@@ -141,8 +142,8 @@ fn follow(mut child: Child, asked: &Asked<'_>, signals: &Taken, recorder: &mut R
     Ended { how, timed_out, ms: 0, not_passed }
 }
 
-/// Passes its output through until it has ended. Gives why that did not go to the end, and whether the time
-/// was over.
+/// Passes its output through until it has ended. Gives why that did not go to the end, and whether
+/// the time was over.
 fn pump<'scope>(
     child: &mut Child,
     asked: &Asked<'_>,
@@ -152,7 +153,7 @@ fn pump<'scope>(
     let pid = Pid::from_child(child);
     let (over, ended) = io::pipe()?;
     let (tell, told) = channel();
-    let mut pump = Pump::of(child, asked.to_stderr)?;
+    let mut pump = Tee::of(child, asked.to_stderr)?;
     let grace = asked.grace;
     let timer = asked.timeout.map(|limit| {
         let timer = Builder::new().name("milepost-run-time".into());

@@ -55,7 +55,8 @@ impl Taken {
         Ok(Self { shared, handle, thread: Some(thread) })
     }
 
-    /// Who is told from now on, and of what came before. It has to be somebody who is not waited for yet.
+    /// Who is told from now on, and of what came before. It has to be somebody who is not waited
+    /// for yet.
     pub fn go_to(&self, target: Option<Target>) {
         let mut state = self.shared.state();
         state.target = target;

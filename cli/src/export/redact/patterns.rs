@@ -1,6 +1,7 @@
 //! What looks like a secret in a text, and the names of fields that have one.
 
-/// What is looked for, and the name that stands instead of it. Groups stay: they say what the secret was for.
+/// What is looked for, and the name that stands instead of it. Groups stay: they say what the
+/// secret was for.
 pub type Pattern = (&'static str, &'static str);
 
 pub const PATTERNS: [Pattern; 13] = [
@@ -41,7 +42,8 @@ pub const PATTERNS: [Pattern; 13] = [
     ),
 ];
 
-/// What a field of an object ends with whose text is a secret; `-`, `_` and white space do not count.
+/// What a field of an object ends with whose text is a secret; `-`, `_` and white space do not
+/// count.
 const NAMES: [&str; 9] = [
     "password",
     "passwd",

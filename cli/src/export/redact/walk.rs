@@ -1,5 +1,5 @@
-//! JSON whose strings are looked at one by one, each with the name that says what it is. All else stays word for
-//! word.
+//! JSON whose strings are looked at one by one, each with the name that says what it is. All else
+//! stays word for word.
 //!
 //! ```text
 //! {"name": "text"}                                  the name of the field
@@ -248,7 +248,8 @@ fn end_of_string(text: &str) -> usize {
     text.len()
 }
 
-/// The text of a string of JSON. Half a surrogate pair, which has none, is a mark that no secret has.
+/// The text of a string of JSON. Half a surrogate pair, which has none, is a mark that no secret
+/// has.
 pub fn text_of(literal: &str) -> String {
     let inner = literal.strip_prefix('"').unwrap_or(literal);
     let inner = inner.strip_suffix('"').unwrap_or(inner);

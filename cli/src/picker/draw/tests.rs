@@ -6,10 +6,10 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
 use super::super::list::List;
-use super::super::look::{About, Details, Preview};
 use super::super::model::Key;
 use super::super::samples::{NOW_US, checkpoint};
 use super::*;
+use crate::picker::details::{About, Details, Preview};
 
 /// Two tasks, one of which has wide characters everywhere.
 fn model() -> Model {

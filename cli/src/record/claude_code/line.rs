@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use milepost::{Application, Body, Data, Extra, Json, Message, ToolCalled, ToolReturned};
 use serde::Deserialize;
 
-use super::super::object::{Object, as_text, check_depth};
+use crate::record::json_object::{Object, as_text, check_depth};
 
 /// What extra fields and events of an application are called.
 pub const NAME: &str = "claude_code";

@@ -1,8 +1,8 @@
 //! The events of a session into the store.
 //!
 //! Each line is one append under a key made of its id, and asks for its place in the log only where
-//! something goes on from it. So a file that was recorded before is known line by line, wherever that
-//! ended: what is there is not written again, what has come since goes on from it.
+//! something goes on from it. So a file that was recorded before is known line by line, wherever
+//! that ended: what is there is not written again, what has come since goes on from it.
 
 use std::collections::{HashSet, VecDeque};
 

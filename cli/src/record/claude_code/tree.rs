@@ -26,7 +26,8 @@ pub type Place = u32;
 pub enum Spot {
     /// To the end of a branch.
     End(BranchNo),
-    /// Into a new branch that begins behind a line. `side` where the session does not go on with it.
+    /// Into a new branch that begins behind a line. `side` where the session does not go on with
+    /// it.
     Fork { branch: BranchNo, behind: Place, side: bool },
     /// Into a conversation of its own, which nothing is known to have begun.
     Alone(BranchNo),

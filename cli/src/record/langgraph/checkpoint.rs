@@ -5,7 +5,7 @@ use milepost::Json;
 use serde_json::Value;
 
 use super::msgpack;
-use crate::record::object::{Object, compact};
+use crate::record::json_object::{Object, compact};
 
 /// The largest checkpoint, write or metadata, in bytes.
 pub const STORED_MAX: usize = 64 << 20;

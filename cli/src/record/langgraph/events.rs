@@ -15,8 +15,8 @@ use serde::Deserialize;
 
 use super::checkpoint::{self, Content};
 use super::database::{Entry, Write};
-use crate::record::object::Object;
-use crate::record::patch::patch;
+use crate::record::json_object::Object;
+use crate::record::list_patch::patch;
 
 /// What the keys of checkpoints and writes begin with.
 pub const KEY: &str = "langgraph:";

@@ -1,4 +1,5 @@
-//! Checkpoint databases of LangGraph: what was the whole state of each step becomes events and marks.
+//! Checkpoint databases of LangGraph: what was the whole state of each step becomes events and
+//! marks.
 //!
 //! ```text
 //! database    the tables, and the order of checkpoints

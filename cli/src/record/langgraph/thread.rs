@@ -10,7 +10,7 @@ use super::database::{Database, Entry, ThreadId, Write};
 use super::events::{Put, bodies, checkpoint_key, is_name, not_a_name, write_key, written};
 use crate::error::{Failure, Result};
 use crate::record::branches::{ACTOR, Branches, START};
-use crate::record::object::fields_of;
+use crate::record::json_object::fields_of;
 
 /// Where a checkpoint lies.
 #[derive(Debug, Clone, Copy)]

@@ -1,11 +1,11 @@
 //! The committer: many callers, one order, one sync for all that has gathered.
 //!
 //! ```text
-//! request.rs   what a caller wants appended, encoded and hashed on its own thread
-//! ticket.rs    what it waits on
-//! lead.rs      admits requests, commits a batch
-//! plan.rs      everything a request adds, computed before anything changes
-//! watch.rs     who wants to know
+//! request  an append, encoded and hashed on the thread of its caller
+//! results  the result that a caller waits for
+//! leader   admits requests and commits them as one batch
+//! plan     computes everything that a request adds, before anything changes
+//! watch    wakes readers of new events
 //! ```
 //!
 //! Whoever finds nobody leading leads: it takes what has gathered, commits it and hands out the
@@ -14,10 +14,10 @@
 
 #[cfg(all(test, shuttle))]
 mod interleavings;
-mod lead;
+mod leader;
 mod plan;
 mod request;
-mod ticket;
+mod results;
 mod watch;
 
 use std::collections::VecDeque;
@@ -26,15 +26,15 @@ use std::sync::Arc;
 
 use milepost_codec::{Error, ErrorKind, LogId, Result, TaskNo};
 
-pub(crate) use lead::{Errand, Lead};
+pub(crate) use leader::{BackgroundJob, Leader};
 use milepost_store::Log;
 use milepost_store::clock::Stopwatch;
 use milepost_store::metrics::Meters;
 use milepost_store::sync::channel::{Receiver, Sender};
 use milepost_store::sync::{Condvar, Mutex};
 pub(crate) use request::{Activate, Part, PartBuilder, Request};
-use ticket::{Answer, Gate, Results, hand_out};
-pub(crate) use ticket::{Done, Marked, Slot};
+use results::{Answer, ResultGate, Results, hand_out};
+pub(crate) use results::{CommitResult, Marked, Slot};
 pub(crate) use watch::{GrowthSink, Watch, Watchers};
 
 use crate::history::catalog::Catalog;
@@ -49,7 +49,7 @@ const COMMIT_BYTES: usize = 4 << 20;
 struct Queue {
     requests: VecDeque<(Request, Answer)>,
     /// Where those wait who gather now.
-    gate: Arc<Gate>,
+    gate: Arc<ResultGate>,
     bytes: usize,
     closed: bool,
 }
@@ -57,27 +57,27 @@ struct Queue {
 /// Takes requests and commits them in order.
 pub(crate) struct Committer {
     log: Arc<dyn Log>,
-    lead: Mutex<Lead>,
+    lead: Mutex<Leader>,
     queue: Mutex<Queue>,
     room: Condvar,
     wake: Sender<()>,
     watchers: Watchers,
-    errands: Sender<Errand>,
+    errands: Sender<BackgroundJob>,
     meters: Arc<Meters>,
 }
 
 impl Committer {
-    /// A committer over a log, with a thread that leads where no caller does, and that ends with it.
-    /// Lineages whose snapshot is due are sent to `errands`.
+    /// A committer over a log, with a thread that leads where no caller does, and that ends with
+    /// it. Lineages whose snapshot is due are sent to `errands`.
     pub(crate) fn start(
         catalog: Catalog,
-        errands: Sender<Errand>,
+        errands: Sender<BackgroundJob>,
         meters: Arc<Meters>,
     ) -> Result<Arc<Self>> {
         let (wake, woken) = milepost_store::sync::channel::bounded(1);
         let committer = Arc::new(Self {
             log: Arc::clone(catalog.log()),
-            lead: Mutex::new(Lead::new(catalog, Arc::clone(&meters))),
+            lead: Mutex::new(Leader::new(catalog, Arc::clone(&meters))),
             queue: Mutex::default(),
             room: Condvar::new(),
             wake,
@@ -124,7 +124,7 @@ impl Committer {
     }
 
     /// Commits a request and waits for it.
-    pub(crate) fn commit(&self, request: Request) -> Result<Done> {
+    pub(crate) fn commit(&self, request: Request) -> Result<CommitResult> {
         let begun = request.begun();
         let slot = self.enqueue(request, None)?;
         // Whoever holds the lead looks at the queue again after letting go of it.
@@ -182,8 +182,9 @@ impl Committer {
         }
     }
 
-    /// Commits what has gathered and gives the results: none where there was nothing. Who leads does not wait for `own`.
-    fn commit_gathered(&self, lead: &mut Lead, own: Option<&Arc<Slot>>) -> Results {
+    /// Commits what has gathered and gives the results: none where there was nothing. Who leads
+    /// does not wait for `own`.
+    fn commit_gathered(&self, lead: &mut Leader, own: Option<&Arc<Slot>>) -> Results {
         let mut taken = lead.room();
         {
             let mut queue = self.queue.lock();
@@ -216,7 +217,7 @@ impl Committer {
             for (log, offsets, due) in grown {
                 self.watchers.wake(log, offsets);
                 if let Some(due) = due {
-                    let _ = self.errands.try_send(Errand::Snapshot(due));
+                    let _ = self.errands.try_send(BackgroundJob::Snapshot(due));
                 }
             }
         }
@@ -224,7 +225,8 @@ impl Committer {
         results
     }
 
-    /// Does something while nothing is committed, after which all that is known of logs is read again.
+    /// Does something while nothing is committed, after which all that is known of logs is read
+    /// again.
     pub(crate) fn hold<T>(&self, work: impl FnOnce() -> T) -> T {
         let mut lead = self.lead.lock();
         let done = work();

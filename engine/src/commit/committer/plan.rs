@@ -1,7 +1,7 @@
 //! Plans: all that a request adds to a commit, computed before anything changes.
 //!
 //! Planning reads the log and may fail at every step. A [`Plan`] that exists is whole, and
-//! [`Lead::merge`] moves it into the batch and the caches by code that cannot fail. So a refused
+//! [`Leader::merge`] moves it into the batch and the caches by code that cannot fail. So a refused
 //! request leaves memory and disk as they were, and the next append finds the head that the log
 //! has.
 
@@ -19,9 +19,9 @@ use milepost_store::index::{
 use milepost_store::{CommitBatch, LogBatchMeta};
 use smallvec::SmallVec;
 
-use super::lead::{Lead, LogState};
+use super::leader::{Leader, LogState};
 use super::request::{Part, PartBuilder, Request};
-use super::ticket::{Done, Marked};
+use super::results::{CommitResult, Marked};
 use crate::history::checkpoint::PendingMark;
 
 /// Bytes of a group at most, its records and explicit salts not counted: six numbers of up to nine
@@ -118,7 +118,7 @@ impl Tallies for PlannedTallies<'_> {
     }
 }
 
-impl Lead {
+impl Leader {
     /// Plans a request for the commit `seq`, in the leader's plan. Fills caches of what the log
     /// holds and changes nothing else.
     ///
@@ -126,7 +126,7 @@ impl Lead {
     ///
     /// Those of reading the log; `Corrupt` where a record that needs an index entry cannot be
     /// decoded; `Invalid` where an index entry is over its limit.
-    pub(super) fn plan(&mut self, request: &Request, seq: Seq) -> Result<Done> {
+    pub(super) fn plan(&mut self, request: &Request, seq: Seq) -> Result<CommitResult> {
         let mut plan = std::mem::take(&mut self.plan);
         plan.clear();
         let planned = self.plan_parts(&mut plan, request, seq);
@@ -134,9 +134,14 @@ impl Lead {
         planned
     }
 
-    fn plan_parts(&mut self, plan: &mut Plan, request: &Request, seq: Seq) -> Result<Done> {
-        let mut done =
-            Done { parts: SmallVec::new(), seq, repeated: None, checkpoint: None, marked: None };
+    fn plan_parts(&mut self, plan: &mut Plan, request: &Request, seq: Seq) -> Result<CommitResult> {
+        let mut done = CommitResult {
+            parts: SmallVec::new(),
+            seq,
+            repeated: None,
+            checkpoint: None,
+            marked: None,
+        };
         for (n, part) in request.parts.iter().enumerate() {
             let mut start = self.start(plan, part)?;
             let first = start.head.head.next;

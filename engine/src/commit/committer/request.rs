@@ -12,8 +12,8 @@ use milepost_store::clock::Stopwatch;
 use milepost_store::index::is_indexed;
 use smallvec::{SmallVec, smallvec};
 
-use crate::behalf;
 use crate::commit::conditions;
+use crate::context;
 use crate::history::checkpoint::PendingMark;
 
 /// All parts of a request are committed, or none.
@@ -55,11 +55,11 @@ pub(crate) struct Part {
     pub(crate) epoch: Option<Epoch>,
     pub(crate) key: Option<String>,
     pub(crate) seed: Seed,
-    /// Of records that come from another store: their salts, 16 bytes each. They go into a task that nobody
-    /// sees yet, as they are.
+    /// Of records that come from another store: their salts, 16 bytes each. They go into a task
+    /// that nobody sees yet, as they are.
     pub(crate) adopted: Option<Vec<u8>>,
     pub(crate) bytes: Vec<u8>,
-    pub(crate) records: SmallVec<[Meta; 1]>,
+    pub(crate) records: SmallVec<[RecordMeta; 1]>,
     /// Headers of the records that have entries in the index.
     pub(crate) indexed: Vec<(u32, Header)>,
     /// A mark to be made after the records: its parent is known only when it is committed.
@@ -72,7 +72,7 @@ pub(crate) struct Part {
 
 /// One encoded record of a part.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Meta {
+pub(crate) struct RecordMeta {
     pub(crate) start: u32,
     pub(crate) end: u32,
     pub(crate) header: (u32, u32),
@@ -274,7 +274,7 @@ impl PartBuilder {
         // The header stands behind its length: one byte, or three where it is long.
         let header_start = start + if header.len() <= 250 { 1 } else { 3 };
         let span = |from: usize, to: usize| (from as u32, to as u32);
-        part.records.push(Meta {
+        part.records.push(RecordMeta {
             start: start as u32,
             end: end as u32,
             header: span(header_start, header_start + header.len()),
@@ -303,14 +303,14 @@ impl PartBuilder {
     /// Appends an inline event of a lineage.
     pub(crate) fn body(&mut self, body: &Body, time_us: u64) -> Result<()> {
         let (kind, payload) = body.encode();
-        let header = conditions::on_body(body, behalf::header(kind, time_us))?;
+        let header = conditions::on_body(body, context::header(kind, time_us))?;
         self.push(header, BodyForm::Inline, &payload)
     }
 
     /// Appends an event of a control log.
     pub(crate) fn control(&mut self, control: &Control, time_us: u64) -> Result<()> {
         let (kind, payload) = control.encode();
-        let header = conditions::on_control(control, behalf::header(kind, time_us))?;
+        let header = conditions::on_control(control, context::header(kind, time_us))?;
         self.push(header, BodyForm::Inline, &payload)
     }
 

@@ -14,7 +14,7 @@ use milepost_store::index::keys::{self, KeyKind};
 use super::keys::BaseKeys;
 use crate::history::catalog::Catalog;
 use crate::history::erased::ErasedEvents;
-use crate::history::read::{Ancestry, Cursor};
+use crate::history::events::{Ancestry, Cursor};
 use milepost_store::CHUNK;
 
 /// Lists in one base at most: their ids have to fit into the base's chunk. Older ones go.

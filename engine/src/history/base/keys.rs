@@ -11,7 +11,7 @@ use milepost_codec::{BaseKey, ChunkId, ChunkList, Result};
 use milepost_store::Log;
 use parking_lot::Mutex;
 
-use crate::history::read::read_chunk;
+use crate::history::events::read_chunk;
 
 /// Keys in all tables together. With more all tables are dropped: they can be read again.
 const CACHED_MAX: usize = 4 << 20;

@@ -1,8 +1,8 @@
 //! Bases: what a lineage begins with once the events before it are gone.
 //!
 //! ```text
-//! keys.rs   idempotency keys of a base, found by a table in memory
-//! gather.rs keys that a base keeps
+//! keys    idempotency keys of a base, found by a table in memory
+//! gather  the keys that a base keeps
 //! ```
 
 mod gather;
@@ -19,9 +19,9 @@ use milepost_store::entropy::Entropy;
 use milepost_store::index::keys::{self as names, KeyKind};
 use milepost_store::index::{BaseEntry, SnapshotNote};
 
+use super::events::{Ancestry, read_chunks};
 use crate::history::catalog::Catalog;
-use crate::history::read::{Ancestry, read_chunks};
-use crate::history::state::{DynReducer, Place};
+use crate::history::state::{DynReducer, StateKey};
 pub(crate) use gather::KeyDigest;
 pub(crate) use keys::{BaseKeys, KnownKeys, check as check_keys};
 use milepost_store::put_content;
@@ -94,7 +94,7 @@ pub(crate) fn make(
     catalog: &Catalog,
     reducers: &[Arc<dyn DynReducer>],
     entropy: &Entropy,
-    place: Place,
+    place: StateKey,
 ) -> Result<Made> {
     let (task, lineage, offset) = place;
     let origin = catalog.task(task)?.origin;
@@ -117,8 +117,7 @@ pub(crate) fn make(
         ));
     }
     let owner = ancestry.hash_owner(offset).unwrap_or(lineage);
-    let hash =
-        crate::history::hashes::hash_at(catalog, origin, LogId::lineage(task, owner), offset)?;
+    let hash = super::chain_hash::hash_at(catalog, origin, LogId::lineage(task, owner), offset)?;
     let head = Head { next: offset, hash };
     let states = reducers.iter().map(|reducer| reducer.kept(catalog, place));
     let base = Base {

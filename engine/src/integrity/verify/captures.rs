@@ -38,8 +38,8 @@ pub(super) fn of_bases(
     Ok(found)
 }
 
-/// Checks them; `lost` are chunks that are known to be damaged. Gives what is wrong, capture by capture, with
-/// the paths that it hits.
+/// Checks them; `lost` are chunks that are known to be damaged. Gives what is wrong, capture by
+/// capture, with the paths that it hits.
 pub(super) fn check(
     catalog: &Catalog,
     captures: &[Named],

@@ -272,13 +272,14 @@ struct Placed<'a> {
 
 impl Placed<'_> {
     /// Checks what a record refers to, and adds the entries that follow from it; gives those of a
-    /// checkpoint where it is one. What follows from a control log is seen in the order of all of it.
+    /// checkpoint where it is one. What follows from a control log is seen in the order of all of
+    /// it.
     fn check(&self, puts: &mut Vec<IndexPut>) -> Result<Option<Vec<IndexPut>>> {
         let (catalog, id, record) = (self.range.catalog, self.range.id, self.record);
         let header = record.header()?;
         if record.form == BodyForm::Chunked {
             let list = ChunkList::decode(record.payload)?;
-            let content = crate::history::read::read_chunks(catalog.log(), &list)?;
+            let content = crate::history::events::read_chunks(catalog.log(), &list)?;
             Body::decode(header.kind, &content)?;
         }
         if record.form == BodyForm::Erased && !self.range.live.is_erased(id, self.offset) {
@@ -338,13 +339,13 @@ impl Placed<'_> {
             return Ok(None);
         };
         if let Some(at) = mark.at {
-            let ancestry = crate::history::read::Ancestry::of(catalog, id.task, lineage)?;
+            let ancestry = crate::history::events::Ancestry::of(catalog, id.task, lineage)?;
             if at.next < ancestry.begin() {
                 return Ok(Some(found));
             }
             let owner = ancestry.hash_owner(at.next).unwrap_or(lineage);
             let log = LogId::lineage(id.task, owner);
-            let hash = crate::history::hashes::hash_at(catalog, self.origin, log, at.next)?;
+            let hash = crate::history::chain_hash::hash_at(catalog, self.origin, log, at.next)?;
             if hash != at.hash {
                 let head = Head { next: self.offset, hash: *self.before };
                 let digest = checkpoint_id(self.origin, lineage, head, header.time_us, &mark);
@@ -355,8 +356,8 @@ impl Placed<'_> {
         Ok(Some(found))
     }
 
-    /// What is gone may have come in again by an import, with the ids that its checkpoints had: those
-    /// name the new ones.
+    /// What is gone may have come in again by an import, with the ids that its checkpoints had:
+    /// those name the new ones.
     fn retain_own(&self, found: &mut Vec<IndexPut>) -> Result<()> {
         let of_ids = |(key, _): &IndexPut| key.first() == Some(&(KeyKind::MarkId as u8));
         let Some(at) = found.iter().position(of_ids) else {
@@ -386,8 +387,8 @@ pub(super) fn start_hash(
     if let Some(base) = base.filter(|base| base.head.next == start) {
         return Ok(base.head.hash);
     }
-    // What is left of a lineage that was dropped, or trimmed again, begins where an earlier base was. It
-    // is gone for all but the files, and the chain from there to the base is checked.
+    // What is left of a lineage that was dropped, or trimmed again, begins where an earlier base
+    // was. It is gone for all but the files, and the chain from there to the base is checked.
     if (base.is_some() || entry.dropped) && start > parent.map_or(0, |parent| parent.offset) {
         let extent = catalog.log().extent(id, start)?;
         return Ok(extent.map_or_else(|| chain.root(), |extent| extent.prev));
@@ -406,12 +407,12 @@ pub(super) fn start_hash(
     let log = match cut {
         true => log,
         false => {
-            let ancestry = crate::history::read::Ancestry::of(catalog, id.task, parent.lineage)?;
+            let ancestry = crate::history::events::Ancestry::of(catalog, id.task, parent.lineage)?;
             let owner = ancestry.hash_owner(parent.offset);
             LogId::lineage(id.task, owner.unwrap_or(parent.lineage))
         }
     };
-    let hash = crate::history::hashes::hash_at(catalog, origin, log, parent.offset)?;
+    let hash = crate::history::chain_hash::hash_at(catalog, origin, log, parent.offset)?;
     if hash != parent.hash {
         let place = format!("{id}, fork at {}", parent.offset);
         return Err(Error::corrupt(place, hash, parent.hash));

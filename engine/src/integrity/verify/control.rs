@@ -16,7 +16,7 @@ use super::Fault;
 use super::chain::Ranged;
 use crate::history::base;
 use crate::history::catalog::Catalog;
-use crate::history::read::Cursor;
+use crate::history::events::Cursor;
 
 /// How often a control log is read again that has grown meanwhile.
 const TRIES: usize = 3;
@@ -30,8 +30,9 @@ struct Said {
     removed: HashSet<(LineageId, Offset)>,
 }
 
-/// Compares the index with what a task's control log left in it, and the checkpoints that were found
-/// in its lineages with those that it removed. Gives how many entries were compared, by kind too.
+/// Compares the index with what a task's control log left in it, and the checkpoints that were
+/// found in its lineages with those that it removed. Gives how many entries were compared, by kind
+/// too.
 pub(super) fn check(
     catalog: &Catalog,
     task: TaskNo,

@@ -2,11 +2,11 @@
 //! checkpoint's digest, every snapshot and every file.
 //!
 //! ```text
-//! report.rs    what is wrong, and what it can be mended by
-//! chain.rs     a range of one log: its chain, its marks, its index entries, its sections
-//! control.rs   what follows from control logs, as all of it left the index
-//! captures.rs  captured workspaces, and what they need
-//! copies.rs    what the other copy holds, to be compared
+//! report    the faults found, and their remedies
+//! chain     one range of a log: its chain, marks, index entries and sections
+//! control   compares control logs with the index built from them
+//! captures  captured workspaces and the chunks that they need
+//! copies    the second copy of a section, for comparison
 //! ```
 
 mod captures;
@@ -130,7 +130,7 @@ enum Work {
 }
 
 /// What came of it.
-enum Done {
+enum WorkResult {
     Storage(Result<()>, Box<StorageCheck>),
     Range(LogId, Box<Ranged>),
     Snapshots(u64, Vec<Fault>),
@@ -194,7 +194,7 @@ impl<'a> Verification<'a> {
         let work = std::mem::take(&mut self.work);
         std::thread::scope(|scope| {
             let (next, work, this) = (&next, &work, &*self);
-            let take_work = |done: crossbeam_channel::Sender<Done>| {
+            let take_work = |done: crossbeam_channel::Sender<WorkResult>| {
                 while let Some(work) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let _ = done.send(this.one(*work));
                 }
@@ -211,7 +211,7 @@ impl<'a> Verification<'a> {
             drop(done);
             let (mut seen, mut kept) = (0, Vec::new());
             for result in results {
-                if let Done::Range(_, ranged) = &result {
+                if let WorkResult::Range(_, ranged) = &result {
                     seen += ranged.events;
                     progress(seen, all);
                 }
@@ -223,12 +223,12 @@ impl<'a> Verification<'a> {
         .for_each(|result| self.take(result));
     }
 
-    fn one(&self, work: Work) -> Done {
+    fn one(&self, work: Work) -> WorkResult {
         match work {
             Work::Storage => {
                 let mut check = StorageCheck::new(self.until, Arc::clone(&self.live));
                 let result = self.catalog.log().check_storage(&mut check);
-                Done::Storage(result, Box::new(check))
+                WorkResult::Storage(result, Box::new(check))
             }
             Work::Range(id, from, to, limit) => {
                 let verified = || -> Result<Ranged> {
@@ -245,7 +245,7 @@ impl<'a> Verification<'a> {
                     Ok(range.verify(self.origin(id)?))
                 };
                 let ranged = verified().unwrap_or_else(Ranged::failed);
-                Done::Range(id, Box::new(ranged))
+                WorkResult::Range(id, Box::new(ranged))
             }
             Work::Snapshots(id) => {
                 let mut faults = Vec::new();
@@ -253,23 +253,23 @@ impl<'a> Verification<'a> {
                     faults.push(Fault::of(id, &error));
                     0
                 });
-                Done::Snapshots(count, faults)
+                WorkResult::Snapshots(count, faults)
             }
         }
     }
 
-    fn take(&mut self, done: Done) {
+    fn take(&mut self, done: WorkResult) {
         match done {
-            Done::Storage(result, check) => {
+            WorkResult::Storage(result, check) => {
                 self.storage = *check;
                 if let Err(error) = result {
                     self.storage.fault(&error);
                 }
             }
-            Done::Range(id, ranged) => {
+            WorkResult::Range(id, ranged) => {
                 self.ranged.entry(id).or_default().insert(ranged.from, *ranged);
             }
-            Done::Snapshots(count, faults) => {
+            WorkResult::Snapshots(count, faults) => {
                 self.report.snapshots += count;
                 self.report.faults.extend(faults);
             }
@@ -320,8 +320,8 @@ impl<'a> Verification<'a> {
                     Error::corrupt(format!("chunk {}", note.chunk), "it", "nothing")
                 })?;
                 let snapshot = Snapshot::decode(&content)?;
-                crate::history::read::read_chunks(log, &snapshot.state)?;
-                let hash = crate::history::hashes::hash_at(self.catalog, origin, id, at)?;
+                crate::history::events::read_chunks(log, &snapshot.state)?;
+                let hash = crate::history::chain_hash::hash_at(self.catalog, origin, id, at)?;
                 let head = Head { next: at, hash };
                 if snapshot.head == head {
                     return Ok(());
@@ -389,8 +389,8 @@ impl<'a> Verification<'a> {
         Ok(())
     }
 
-    /// The ranges of a log one after another: each begins where the one before ended, the first where
-    /// the log does, and the last ends at the head.
+    /// The ranges of a log one after another: each begins where the one before ended, the first
+    /// where the log does, and the last ends at the head.
     fn link(&self, target: &Target, ranged: &BTreeMap<Offset, Ranged>) -> Result<()> {
         if ranged.values().any(|one| one.broken) {
             return Ok(());
@@ -430,7 +430,8 @@ impl<'a> Verification<'a> {
         self.report.frames = self.storage.frames;
         self.report.chunks = self.storage.chunks;
         let storage = self.storage.take_faults();
-        // Where a file of the other copy is damaged, what is in it is missing, which is said already.
+        // Where a file of the other copy is damaged, what is in it is missing, which is said
+        // already.
         let compared = storage.is_empty();
         self.report.faults.extend(storage);
         self.report.faults.append(&mut self.storage.lost);

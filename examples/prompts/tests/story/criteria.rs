@@ -1,5 +1,5 @@
-//! The acceptance criteria of checkpoints that save themselves, by their numbers. The eighth is beside
-//! this, in `people.rs`.
+//! The acceptance criteria of checkpoints that save themselves, by their numbers. The eighth is
+//! beside this, in `people.rs`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -10,12 +10,12 @@ use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::appending::{self, Target};
-use crate::by::{By, answer};
+use crate::append_task::{self, Target};
+use crate::error::ApiError;
+use crate::extract::{PathName, Query, bytes, is_json, media_type, object, to_parse};
 use crate::forms::{AppendedForm, EventGiven, Line, LineGiven, Problem};
-use crate::input::{Given, Named, bytes, is_json, media_type, object, to_parse};
 use crate::server::App;
-use crate::wrong::Wrong;
+use crate::write_context::{WriteContext, answer};
 
 /// The most events of one request.
 const EVENTS_MAX: usize = 10_000;
@@ -42,13 +42,13 @@ struct Events {
 }
 
 impl FromRequest<App> for Events {
-    type Rejection = Wrong;
+    type Rejection = ApiError;
 
-    async fn from_request(request: Request, app: &App) -> Result<Self, Wrong> {
+    async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
         let headers = request.headers();
         let are_lines = media_type(headers).as_deref() == Some(LINES);
         if !are_lines && !is_json(headers) {
-            return Err(Wrong::MediaType("application/json or application/x-ndjson"));
+            return Err(ApiError::MediaType("application/json or application/x-ndjson"));
         }
         let (bytes, shares) = bytes(request, app).await?;
         to_parse(app, &shares, bytes.len()).await?;
@@ -57,12 +57,12 @@ impl FromRequest<App> for Events {
 }
 
 impl Events {
-    fn append(&self) -> Result<Append, Wrong> {
+    fn append(&self) -> Result<Append, ApiError> {
         let append = match self.are_lines {
             true => lines(&self.bytes),
             false => object(&self.bytes).and_then(EventGiven::append),
         };
-        append.map_err(Wrong::Invalid)
+        append.map_err(ApiError::Invalid)
     }
 }
 
@@ -126,14 +126,15 @@ fn lines(bytes: &[u8]) -> Result<Append, String> {
 )]
 async fn append(
     State(app): State<App>,
-    by: By,
-    Named(task): Named,
-    Given(at): Given<Where>,
+    context: WriteContext,
+    PathName(task): PathName,
+    Query(at): Query<Where>,
     events: Events,
-) -> Result<Response, Wrong> {
+) -> Result<Response, ApiError> {
     let lineage = at.lineage;
     let (target, size) = (Target { task, lineage }, events.bytes.len());
-    let appended = appending::append(&app, by, target, size, move || events.append()).await?;
+    let appended =
+        append_task::append(&app, context, target, size, move || events.append()).await?;
     let form = AppendedForm::from(&appended);
     Ok(answer(created(&appended), &appended, form))
 }

@@ -9,14 +9,14 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::points::Seen;
+use crate::auth::Caller;
 use crate::budget::Shares;
+use crate::error::ApiError;
+use crate::etag::{Known, Tagged};
+use crate::extract::{PathName, Query};
 use crate::forms::{BlamedForm, Problem};
-use crate::input::{Given, Named};
 use crate::server::App;
-use crate::tag::{Known, Tagged};
 use crate::view::View;
-use crate::who::Who;
-use crate::wrong::Wrong;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(blame))
@@ -55,20 +55,20 @@ struct BlameQuery {
 )]
 async fn blame(
     State(app): State<App>,
-    who: Who,
+    caller: Caller,
     known: Known,
     Extension(shares): Extension<Shares>,
-    Named(address): Named,
-    Given(query): Given<BlameQuery>,
-) -> Result<Tagged<Json<BlamedForm>>, Wrong> {
-    let (asks, at) = (who.clone(), address.clone());
+    PathName(address): PathName,
+    Query(query): Query<BlameQuery>,
+) -> Result<Tagged<Json<BlamedForm>>, ApiError> {
+    let (asks, at) = (caller.clone(), address.clone());
     let point = app.work(move |engine| Ok(View::of(engine, &asks).point(&at)?));
     let point = point.await?;
     // As much as the state there twice: before and after what changed it.
-    drop(app.two(&shares, &who, [point.clone(), point]).await?);
-    let token = who.of_token().to_owned();
+    drop(app.two(&shares, &caller, [point.clone(), point]).await?);
+    let token = caller.of_token().to_owned();
     app.long_work(&token, move |engine| {
-        let view = View::of(engine, &who);
+        let view = View::of(engine, &caller);
         let seen = Seen::at(&view, &address)?;
         let tag = seen.tag.clone().erased(view.erased(&seen.point)?);
         Tagged::unless(&known, tag, || {

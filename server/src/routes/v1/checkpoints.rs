@@ -10,13 +10,13 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::{LIMIT, LIMIT_MAX, limit};
+use crate::auth::Caller;
+use crate::error::ApiError;
+use crate::etag::{Known, Tag, Tagged};
+use crate::extract::{Nothing, PathName, Query};
 use crate::forms::{CheckpointForm, Listed, Problem};
-use crate::input::{Given, Named, Nothing};
 use crate::server::App;
-use crate::tag::{Known, Tag, Tagged};
 use crate::view::View;
-use crate::who::Who;
-use crate::wrong::Wrong;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(all)).routes(routes!(one))
@@ -57,10 +57,10 @@ struct ListQuery {
 )]
 async fn list(
     State(app): State<App>,
-    who: Who,
-    Named(task): Named,
-    Given(query): Given<ListQuery>,
-) -> Result<Json<Listed<CheckpointForm>>, Wrong> {
+    caller: Caller,
+    PathName(task): PathName,
+    Query(query): Query<ListQuery>,
+) -> Result<Json<Listed<CheckpointForm>>, ApiError> {
     let query = CheckpointQuery {
         task: Some(task),
         lineage: query.lineage.map(LineageId),
@@ -69,28 +69,28 @@ async fn list(
         limit: Some(limit(query.limit, LIMIT, LIMIT_MAX)?),
         cursor: query.cursor,
     };
-    answer(&app, who, query).await
+    answer(&app, caller, query).await
 }
 
 async fn answer(
     app: &App,
-    who: Who,
+    caller: Caller,
     query: CheckpointQuery,
-) -> Result<Json<Listed<CheckpointForm>>, Wrong> {
+) -> Result<Json<Listed<CheckpointForm>>, ApiError> {
     app.work(move |engine| {
-        let page = View::of(engine, &who).checkpoints(&query)?;
+        let page = View::of(engine, &caller).checkpoints(&query)?;
         Ok(Json(Listed::of(page, CheckpointForm::from)))
     })
     .await
 }
 
 /// What the metadata has to have.
-fn filter(text: Option<&str>) -> Result<Vec<(String, Value)>, Wrong> {
+fn filter(text: Option<&str>) -> Result<Vec<(String, Value)>, ApiError> {
     let Some(text) = text else {
         return Ok(Vec::new());
     };
     let read: serde_json::Result<Map<String, Value>> = serde_json::from_str(text);
-    let wrong = |error| Wrong::Invalid(format!("`filter` is no JSON object: {error}"));
+    let wrong = |error| ApiError::Invalid(format!("`filter` is no JSON object: {error}"));
     Ok(read.map_err(wrong)?.into_iter().collect())
 }
 
@@ -126,9 +126,9 @@ struct AllQuery {
 )]
 async fn all(
     State(app): State<App>,
-    who: Who,
-    Given(query): Given<AllQuery>,
-) -> Result<Json<Listed<CheckpointForm>>, Wrong> {
+    caller: Caller,
+    Query(query): Query<AllQuery>,
+) -> Result<Json<Listed<CheckpointForm>>, ApiError> {
     let query = CheckpointQuery {
         filter: filter(query.filter.as_deref())?,
         status: query.status,
@@ -136,7 +136,7 @@ async fn all(
         cursor: query.cursor,
         ..CheckpointQuery::default()
     };
-    answer(&app, who, query).await
+    answer(&app, caller, query).await
 }
 
 /// A checkpoint, by its id or a unique beginning of 8 or more digits.
@@ -159,13 +159,13 @@ async fn all(
 )]
 async fn one(
     State(app): State<App>,
-    who: Who,
+    caller: Caller,
     known: Known,
-    Named(id): Named,
-    Given(Nothing {}): Given<Nothing>,
-) -> Result<Tagged<Json<CheckpointForm>>, Wrong> {
+    PathName(id): PathName,
+    Query(Nothing {}): Query<Nothing>,
+) -> Result<Tagged<Json<CheckpointForm>>, ApiError> {
     app.work(move |engine| {
-        let checkpoint = View::of(engine, &who).checkpoint(&id)?;
+        let checkpoint = View::of(engine, &caller).checkpoint(&id)?;
         Tagged::unless(&known, Tag::new(checkpoint.id), || Ok(Json(checkpoint.into())))
     })
     .await

@@ -13,14 +13,14 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::append::created;
-use crate::appending::{self, Target};
-use crate::by::{By, answer, refused};
+use crate::append_task::{self, Target};
+use crate::error::ApiError;
+use crate::extract::{PathName, Required};
 use crate::forms::{AppendedForm, ControlForm, Problem};
-use crate::input::{Named, Required};
 use crate::read::Fields;
 use crate::server::App;
 use crate::view::View;
-use crate::wrong::Wrong;
+use crate::write_context::{WriteContext, answer, refused};
 
 /// How often a change of control is tried again where others change it meanwhile.
 const TRIES: usize = 8;
@@ -78,34 +78,35 @@ struct GuidanceAsked {
 )]
 async fn control(
     State(app): State<App>,
-    by: By,
-    Named(task): Named,
+    context: WriteContext,
+    PathName(task): PathName,
     Required(given): Required<ControlAsked>,
-) -> Result<Response, Wrong> {
+) -> Result<Response, ApiError> {
     let control = given.to;
-    let change = move |by: &By, view: &View<'_>| change(&view.task(&task)?, by, &given);
-    let changed = app.work(move |engine| change(&by, &View::of(engine, &by.who)));
+    let change =
+        move |context: &WriteContext, view: &View<'_>| change(&view.task(&task)?, context, &given);
+    let changed = app.work(move |engine| change(&context, &View::of(engine, &context.caller)));
     let changed = changed.await?;
     let repeated = changed.repeated;
     Ok(answer(StatusCode::OK, &changed, ControlForm { control, repeated }))
 }
 
 /// Changes the control from what it is; or finds the change that the key was used for.
-fn change(task: &Task, by: &By, given: &ControlAsked) -> Result<Appended, Wrong> {
+fn change(task: &Task, context: &WriteContext, given: &ControlAsked) -> Result<Appended, ApiError> {
     let append = |from| {
         let (to, reason) = (given.to, given.reason.clone());
-        by.append(task, ControlChanged { from, to, reason }.into())
+        context.append(task, ControlChanged { from, to, reason }.into())
     };
     for _ in 0..TRIES {
-        if is_used(task, by)? {
+        if is_used(task, context)? {
             return repeated(append);
         }
         let from = task.control()?;
         if let Err(error) = transition(from, given.to) {
             // The same request may have come twice, and the other one was first.
-            match is_used(task, by)? {
+            match is_used(task, context)? {
                 true => continue,
-                false => return Err(Wrong::conflict(error.to_string())),
+                false => return Err(ApiError::conflict(error.to_string())),
             }
         }
         match append(from) {
@@ -114,20 +115,22 @@ fn change(task: &Task, by: &By, given: &ControlAsked) -> Result<Appended, Wrong>
             done => return done.map_err(refused),
         }
     }
-    Err(Wrong::conflict("others change the control all the time: ask again"))
+    Err(ApiError::conflict("others change the control all the time: ask again"))
 }
 
 /// Whether something was appended under the request's key.
-fn is_used(task: &Task, by: &By) -> Result<bool, Wrong> {
-    match &by.key {
+fn is_used(task: &Task, context: &WriteContext) -> Result<bool, ApiError> {
+    match &context.key {
         Some(key) => Ok(task.lineage().appended_under(key)?.is_some()),
         None => Ok(false),
     }
 }
 
-/// What was appended under a key that was used: nothing is appended now. What the control was then is not
-/// asked for: it is tried.
-fn repeated(append: impl Fn(RunControl) -> milepost::Result<Appended>) -> Result<Appended, Wrong> {
+/// What was appended under a key that was used: nothing is appended now. What the control was then
+/// is not asked for: it is tried.
+fn repeated(
+    append: impl Fn(RunControl) -> milepost::Result<Appended>,
+) -> Result<Appended, ApiError> {
     use RunControl::{Idle, Paused, Running, Stopped};
     for from in [Idle, Running, Paused] {
         match append(from) {
@@ -165,10 +168,10 @@ fn repeated(append: impl Fn(RunControl) -> milepost::Result<Appended>) -> Result
 )]
 async fn guidance(
     State(app): State<App>,
-    by: By,
-    Named(task): Named,
+    context: WriteContext,
+    PathName(task): PathName,
     Required(given): Required<GuidanceAsked>,
-) -> Result<Response, Wrong> {
+) -> Result<Response, ApiError> {
     let GuidanceAsked { text, target } = given;
     let size = text.len() + target.as_ref().map_or(0, String::len);
     let given = move || {
@@ -179,7 +182,7 @@ async fn guidance(
         let data = data.transpose()?;
         Ok(GuidanceGiven { text, data }.into())
     };
-    let appended = appending::append(&app, by, Target::of(task), size, given).await?;
+    let appended = append_task::append(&app, context, Target::of(task), size, given).await?;
     let form = AppendedForm::from(&appended);
     Ok(answer(created(&appended), &appended, form))
 }
@@ -210,17 +213,17 @@ async fn guidance(
 )]
 async fn artifacts(
     State(app): State<App>,
-    by: By,
-    Named(task): Named,
+    context: WriteContext,
+    PathName(task): PathName,
     Required(Fields(artifacts)): Required<Fields<Json>>,
-) -> Result<Response, Wrong> {
+) -> Result<Response, ApiError> {
     if artifacts.is_empty() {
-        return Err(Wrong::Invalid("no artifact is named".into()));
+        return Err(ApiError::Invalid("no artifact is named".into()));
     }
     let size = artifacts.iter().map(|(name, value)| name.len() + value.text().len());
     let size = size.sum();
     let edited = move || Ok(ArtifactsEdited { artifacts }.into());
-    let appended = appending::append(&app, by, Target::of(task), size, edited).await?;
+    let appended = append_task::append(&app, context, Target::of(task), size, edited).await?;
     let form = AppendedForm::from(&appended);
     Ok(answer(StatusCode::OK, &appended, form))
 }

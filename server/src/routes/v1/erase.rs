@@ -7,12 +7,12 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::by::By;
+use crate::error::ApiError;
+use crate::extract::{OptionalJson, PathName};
 use crate::forms::{ErasedForm, Problem};
-use crate::input::{Named, Sent};
 use crate::server::App;
 use crate::view::View;
-use crate::wrong::Wrong;
+use crate::write_context::WriteContext;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(erase))
@@ -27,7 +27,8 @@ struct EraseAsked {
     reason: Option<String>,
 }
 
-/// Erases what the event at a point says, for good. Its kind, time, actor and key stay, and its hash.
+/// Erases what the event at a point says, for good. Its kind, time, actor and key stay, and its
+/// hash.
 #[utoipa::path(
     post,
     path = "/v1/points/{address}/erase",
@@ -48,13 +49,13 @@ struct EraseAsked {
 )]
 async fn erase(
     State(app): State<App>,
-    by: By,
-    Named(address): Named,
-    Sent(asked): Sent<EraseAsked>,
-) -> Result<Json<ErasedForm>, Wrong> {
-    let by = by.unconditional()?;
+    context: WriteContext,
+    PathName(address): PathName,
+    OptionalJson(asked): OptionalJson<EraseAsked>,
+) -> Result<Json<ErasedForm>, ApiError> {
+    let context = context.unconditional()?;
     app.work(move |engine| {
-        let view = View::of(engine, &by.who);
+        let view = View::of(engine, &context.caller);
         let point = view.point(&address)?;
         let event = view.event(&point)?.0.into();
         let erased = ErasedForm::of(&point.task, event);

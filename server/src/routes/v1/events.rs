@@ -11,16 +11,16 @@ use utoipa_axum::routes;
 
 use super::limit;
 use super::stream::{Begin, stream};
-use crate::accept::{EVENT_STREAM, JSON, JSON_LINES, choose};
-use crate::around::RequestId;
+use crate::auth::Caller;
+use crate::error::ApiError;
+use crate::etag::{Known, Tag, Tagged};
+use crate::extract::{PathName, Query};
 use crate::forms::{Big, Problem, RangeForm, item, line};
-use crate::input::{Given, Named};
+use crate::middleware::RequestId;
+use crate::negotiate::{EVENT_STREAM, JSON, JSON_LINES, choose};
 use crate::server::App;
-use crate::streamed::{self, BUFFER, Source};
-use crate::tag::{Known, Tag, Tagged};
+use crate::stream_body::{self, BUFFER, Source};
 use crate::view::View;
-use crate::who::Who;
-use crate::wrong::Wrong;
 
 /// How many events a page has where it does not say, and at most.
 const LIMIT: usize = 100;
@@ -50,7 +50,7 @@ struct RangeQuery {
 
 impl RangeQuery {
     /// A stream has a beginning and no end, and follows the task; nothing else does.
-    fn check(&self, form: &'static str) -> Result<(), Wrong> {
+    fn check(&self, form: &'static str) -> Result<(), ApiError> {
         let wrong = match form {
             EVENT_STREAM if self.to.is_some() || self.limit.is_some() || self.lineage.is_some() => {
                 "a stream takes `from` and `follow`: it follows the task from there on"
@@ -59,7 +59,7 @@ impl RangeQuery {
             _ if self.follow.is_some() => "`follow` is of streams: ask for `text/event-stream`",
             _ => return Ok(()),
         };
-        Err(Wrong::Invalid(wrong.into()))
+        Err(ApiError::Invalid(wrong.into()))
     }
 }
 
@@ -92,13 +92,13 @@ impl RangeQuery {
 )]
 async fn range(
     State(app): State<App>,
-    who: Who,
+    caller: Caller,
     known: Known,
     id: RequestId,
     headers: HeaderMap,
-    Named(task): Named,
-    Given(query): Given<RangeQuery>,
-) -> Result<Response, Wrong> {
+    PathName(task): PathName,
+    Query(query): Query<RangeQuery>,
+) -> Result<Response, ApiError> {
     let form = choose(&headers, &[JSON, JSON_LINES, EVENT_STREAM])?;
     query.check(form)?;
     let mut response = match form {
@@ -108,10 +108,10 @@ async fn range(
                 from: query.from.map(|Big(from)| from),
                 follow: query.follow.unwrap_or(true),
             };
-            stream(&app, who, id, &headers, begin).await?
+            stream(&app, caller, id, &headers, begin).await?
         }
-        JSON_LINES => lines(&app, who, known, id, task, query).await?,
-        _ => page(&app, who, known, id, task, query).await?,
+        JSON_LINES => lines(&app, caller, known, id, task, query).await?,
+        _ => page(&app, caller, known, id, task, query).await?,
     };
     let vary = HeaderValue::from_static("accept");
     response.headers_mut().insert(header::VARY, vary);
@@ -120,14 +120,14 @@ async fn range(
 
 async fn page(
     app: &App,
-    who: Who,
+    caller: Caller,
     known: Known,
     id: RequestId,
     task: String,
     query: RangeQuery,
-) -> Result<Response, Wrong> {
+) -> Result<Response, ApiError> {
     let limit = limit(query.limit, LIMIT, LIMIT_MAX)?;
-    let asks = who.clone();
+    let asks = caller.clone();
     let found = app.work(move |engine| {
         let range = Range::of(&View::of(engine, &asks), &task, &query)?;
         Tagged::unless(&known, range.tag.clone().and("json"), || Ok(range))
@@ -136,7 +136,7 @@ async fn page(
         Tagged::Same(tag) => Tagged::Same(tag),
         Tagged::New(tag, range) => {
             let page = Page::of(range, limit);
-            let body = streamed::body(app, &who, id, page).await?;
+            let body = stream_body::body(app, &caller, id, page).await?;
             Tagged::New(tag, ([(header::CONTENT_TYPE, JSON)], body))
         }
     };
@@ -145,17 +145,17 @@ async fn page(
 
 async fn lines(
     app: &App,
-    who: Who,
+    caller: Caller,
     known: Known,
     id: RequestId,
     task: String,
     query: RangeQuery,
-) -> Result<Response, Wrong> {
+) -> Result<Response, ApiError> {
     let most = match query.limit {
         Some(_) => Some(limit(query.limit, LIMIT, LIMIT_MAX)? as u64),
         None => None,
     };
-    let asks = who.clone();
+    let asks = caller.clone();
     let found = app.work(move |engine| {
         let range = Range::of(&View::of(engine, &asks), &task, &query)?;
         let tag = range.tag.clone().and("ndjson");
@@ -166,7 +166,7 @@ async fn lines(
         Tagged::New(tag, Range { lineage, from, to, .. }) => {
             let to = most.map_or(to, |most| to.min(from.saturating_add(most)));
             let lines = Lines { lineage, next: from, to, before: from };
-            let body = streamed::body(app, &who, id, lines).await?;
+            let body = stream_body::body(app, &caller, id, lines).await?;
             Tagged::New(tag, ([(header::CONTENT_TYPE, JSON_LINES)], body))
         }
     };
@@ -183,13 +183,13 @@ struct Range {
 }
 
 impl Range {
-    fn of(view: &View<'_>, task: &str, query: &RangeQuery) -> Result<Self, Wrong> {
+    fn of(view: &View<'_>, task: &str, query: &RangeQuery) -> Result<Self, ApiError> {
         let (from, to) = (query.from.map(|from| from.0), query.to.map(|to| to.0));
         if let (Some(from), Some(to)) = (from, to)
             && to < from
         {
             let text = format!("a range ends at or behind its beginning, {from}, and not at {to}");
-            return Err(Wrong::Invalid(text));
+            return Err(ApiError::Invalid(text));
         }
         let task = view.task(task)?;
         // Before the events are read: what is erased meanwhile is not under the tag of what it was.
@@ -244,7 +244,7 @@ impl Page {
     }
 
     /// Writes one more event; false where the page is full.
-    fn take(&mut self, event: Event, buffer: &mut Vec<u8>) -> Result<bool, Wrong> {
+    fn take(&mut self, event: Event, buffer: &mut Vec<u8>) -> Result<bool, ApiError> {
         let (now, from) = (&mut self.now, buffer.len());
         if now.events == self.limit {
             return Ok(false);
@@ -263,13 +263,13 @@ impl Page {
         Ok(true)
     }
 
-    fn end(&mut self, next: Option<u64>, buffer: &mut Vec<u8>) -> Result<(), Wrong> {
+    fn end(&mut self, next: Option<u64>, buffer: &mut Vec<u8>) -> Result<(), ApiError> {
         self.now.ended = true;
         let (next, head) = (next.map(Big), Big(self.range.head));
         buffer.extend_from_slice(b"],\"next\":");
-        serde_json::to_writer(&mut *buffer, &next).map_err(|_| Wrong::Bug)?;
+        serde_json::to_writer(&mut *buffer, &next).map_err(|_| ApiError::Bug)?;
         buffer.extend_from_slice(b",\"head\":");
-        serde_json::to_writer(&mut *buffer, &head).map_err(|_| Wrong::Bug)?;
+        serde_json::to_writer(&mut *buffer, &head).map_err(|_| ApiError::Bug)?;
         buffer.push(b'}');
         Ok(())
     }
@@ -281,7 +281,7 @@ impl Source for Page {
         true
     }
 
-    fn next(&mut self) -> Result<Option<Vec<u8>>, Wrong> {
+    fn next(&mut self) -> Result<Option<Vec<u8>>, ApiError> {
         self.before = self.now;
         if self.now.ended {
             return Ok(None);
@@ -306,8 +306,8 @@ impl Source for Page {
     }
 }
 
-/// Events, one a line. Between two buffers nothing is kept but the place: what is erased or deleted meanwhile is not answered
-/// any more.
+/// Events, one a line. Between two buffers nothing is kept but the place: what is erased or deleted
+/// meanwhile is not answered any more.
 struct Lines {
     lineage: Lineage,
     next: u64,
@@ -322,7 +322,7 @@ impl Source for Lines {
         true
     }
 
-    fn next(&mut self) -> Result<Option<Vec<u8>>, Wrong> {
+    fn next(&mut self) -> Result<Option<Vec<u8>>, ApiError> {
         let mut buffer = Vec::new();
         self.before = self.next;
         if self.next >= self.to {
@@ -339,7 +339,7 @@ impl Source for Lines {
         match self.next >= self.to {
             true => Ok(Some(buffer)),
             // An answer that is too short does not look like one that is not.
-            false => Err(Wrong::Bug),
+            false => Err(ApiError::Bug),
         }
     }
 }

@@ -11,16 +11,16 @@ use milepost_workspace::{Content, Entries, TreePath};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::accept::JSON;
-use crate::around::RequestId;
+use crate::auth::Caller;
+use crate::error::ApiError;
+use crate::etag::{Known, Tag, Tagged};
+use crate::extract::{Nothing, PathName, Query};
 use crate::forms::{FileForm, Listed, Problem};
-use crate::input::{Given, Named, Nothing};
+use crate::middleware::RequestId;
+use crate::negotiate::JSON;
 use crate::server::App;
-use crate::streamed::{self, BUFFER, Source};
-use crate::tag::{Known, Tag, Tagged};
+use crate::stream_body::{self, BUFFER, Source};
 use crate::view::View;
-use crate::who::Who;
-use crate::wrong::Wrong;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     let mut routes = OpenApiRouter::new().routes(routes!(list)).routes(routes!(one));
@@ -52,13 +52,13 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 )]
 async fn list(
     State(app): State<App>,
-    who: Who,
+    caller: Caller,
     known: Known,
     id: RequestId,
-    Named(address): Named,
-    Given(Nothing {}): Given<Nothing>,
-) -> Result<Response, Wrong> {
-    let asks = who.clone();
+    PathName(address): PathName,
+    Query(Nothing {}): Query<Nothing>,
+) -> Result<Response, ApiError> {
+    let asks = caller.clone();
     let found = app.work(move |engine| {
         let view = View::of(engine, &asks);
         let captured = view.captured(&view.point(&address)?)?;
@@ -68,7 +68,7 @@ async fn list(
     let answer = match found.await? {
         Tagged::Same(tag) => Tagged::Same(tag),
         Tagged::New(tag, list) => {
-            let body = streamed::body(&app, &who, id, list).await?;
+            let body = stream_body::body(&app, &caller, id, list).await?;
             Tagged::New(tag, ([(header::CONTENT_TYPE, JSON)], body))
         }
     };
@@ -101,22 +101,22 @@ async fn list(
 )]
 async fn one(
     State(app): State<App>,
-    who: Who,
+    caller: Caller,
     known: Known,
     id: RequestId,
     FileAt { address, path }: FileAt,
-    Given(Nothing {}): Given<Nothing>,
-) -> Result<Response, Wrong> {
-    let asks = who.clone();
+    Query(Nothing {}): Query<Nothing>,
+) -> Result<Response, ApiError> {
+    let asks = caller.clone();
     let found = app.work(move |engine| {
         let view = View::of(engine, &asks);
         let captured = view.captured(&view.point(&address)?)?;
-        let none = || Wrong::NotFound(format!("there is no file {path} in what was captured"));
+        let none = || ApiError::NotFound(format!("there is no file {path} in what was captured"));
         let kind = captured.entry(&path)?.ok_or_else(none)?.item.kind;
         let (Some(hash), Some(len)) = (kind.file_hash(), kind.file_len()) else {
             return Err(none());
         };
-        let read = || -> Result<_, Wrong> { Ok((len, FileBytes(captured.read(&path)?))) };
+        let read = || -> Result<_, ApiError> { Ok((len, FileBytes(captured.read(&path)?))) };
         Tagged::unless(&known, Tag::new(hash), read)
     });
     let answer = match found.await? {
@@ -130,7 +130,7 @@ async fn one(
                 (header::CONTENT_DISPOSITION, text("attachment")),
                 (header::X_CONTENT_TYPE_OPTIONS, text("nosniff")),
             ];
-            Tagged::New(tag, (headers, streamed::body(&app, &who, id, bytes).await?))
+            Tagged::New(tag, (headers, stream_body::body(&app, &caller, id, bytes).await?))
         }
     };
     Ok(answer.into_response())
@@ -140,7 +140,7 @@ async fn one(
 struct FileBytes(Content);
 
 impl Source for FileBytes {
-    fn next(&mut self) -> Result<Option<Vec<u8>>, Wrong> {
+    fn next(&mut self) -> Result<Option<Vec<u8>>, ApiError> {
         let mut buffer = Vec::with_capacity(BUFFER);
         let read = (&mut self.0).take(BUFFER as u64).read_to_end(&mut buffer);
         match read {
@@ -148,7 +148,7 @@ impl Source for FileBytes {
             Ok(_) => Ok(Some(buffer)),
             Err(error) => Err(match error.downcast::<Error>() {
                 Ok(error) => error.into(),
-                Err(error) => Wrong::Engine(ErrorKind::Unavailable, error.to_string(), None),
+                Err(error) => ApiError::Engine(ErrorKind::Unavailable, error.to_string(), None),
             }),
         }
     }
@@ -168,7 +168,7 @@ impl FileList {
 }
 
 impl Source for FileList {
-    fn next(&mut self) -> Result<Option<Vec<u8>>, Wrong> {
+    fn next(&mut self) -> Result<Option<Vec<u8>>, ApiError> {
         let mut buffer = Vec::new();
         let Some(entries) = &mut self.entries else {
             return Ok(None);
@@ -187,28 +187,30 @@ impl Source for FileList {
             }
             self.any = true;
             let form = FileForm::from(entry?);
-            serde_json::to_writer(&mut buffer, &form).map_err(|_| Wrong::Bug)?;
+            serde_json::to_writer(&mut buffer, &form).map_err(|_| ApiError::Bug)?;
         }
         Ok(Some(buffer))
     }
 }
 
-/// The address and the path of a file. A path is bytes, which need not be UTF-8, so it is taken from the request's own path.
+/// The address and the path of a file. A path is bytes, which need not be UTF-8, so it is taken
+/// from the request's own path.
 struct FileAt {
     address: String,
     path: TreePath,
 }
 
 impl<S: Sync> FromRequestParts<S> for FileAt {
-    type Rejection = Wrong;
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Wrong> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         let segments = parts.uri.path().strip_prefix("/v1/points/");
-        let (address, rest) = segments.and_then(|path| path.split_once('/')).ok_or(Wrong::Bug)?;
-        let path = rest.strip_prefix("files/").ok_or(Wrong::Bug)?;
+        let (address, rest) =
+            segments.and_then(|path| path.split_once('/')).ok_or(ApiError::Bug)?;
+        let path = rest.strip_prefix("files/").ok_or(ApiError::Bug)?;
         let address = String::from_utf8(decoded(address));
         Ok(Self {
-            address: address.map_err(|_| Wrong::Invalid("the address is no UTF-8".into()))?,
+            address: address.map_err(|_| ApiError::Invalid("the address is no UTF-8".into()))?,
             path: TreePath::new(&decoded(path))?,
         })
     }

@@ -12,14 +12,14 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::accept::JSON;
-use crate::by::By;
+use crate::auth::Caller;
+use crate::error::ApiError;
+use crate::extract::{Nothing, OptionalJson, Query, Required};
 use crate::forms::{Big, Problem, RetentionForm, VerifyForm, big_or_none};
-use crate::input::{Given, Nothing, Required, Sent};
+use crate::negotiate::JSON;
 use crate::server::App;
 use crate::view::View;
-use crate::who::Who;
-use crate::wrong::Wrong;
+use crate::write_context::WriteContext;
 
 /// The most checkpoints that can be asked to stay.
 const KEEP_MAX: usize = 1_000_000;
@@ -51,11 +51,11 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 )]
 async fn anchor(
     State(app): State<App>,
-    who: Who,
-    Given(Nothing {}): Given<Nothing>,
-) -> Result<impl IntoResponse, Wrong> {
+    caller: Caller,
+    Query(Nothing {}): Query<Nothing>,
+) -> Result<impl IntoResponse, ApiError> {
     let text = app.work(move |engine| {
-        let view = View::of(engine, &who);
+        let view = View::of(engine, &caller);
         Ok(view.whole(ANCHOR)?.anchor()?.to_json())
     });
     Ok(([(header::CONTENT_TYPE, JSON)], text.await?))
@@ -98,17 +98,17 @@ struct VerifyAsked {
 )]
 async fn verify(
     State(app): State<App>,
-    who: Who,
-    Sent(asked): Sent<VerifyAsked>,
-) -> Result<Json<VerifyForm>, Wrong> {
+    caller: Caller,
+    OptionalJson(asked): OptionalJson<VerifyAsked>,
+) -> Result<Json<VerifyForm>, ApiError> {
     let verify = move |view: &View<'_>| {
         let engine = view.whole(VERIFY)?;
         let (task, anchor) = (asked.task.as_deref(), asked.anchor.as_ref());
         let anchor = anchor.map(|anchor| anchor.text().parse::<Anchor>());
         // What is wrong with it is the sender's, and no damage of the store.
-        let anchor = anchor.transpose().map_err(|error| Wrong::Invalid(error.to_string()))?;
+        let anchor = anchor.transpose().map_err(|error| ApiError::Invalid(error.to_string()))?;
         if task.is_some() && anchor.is_some() {
-            return Err(Wrong::Invalid("an anchor is of the whole store, not of a task".into()));
+            return Err(ApiError::Invalid("an anchor is of the whole store, not of a task".into()));
         }
         let mut report = engine.verify(task, &mut |_, _| {})?;
         if let Some(anchor) = &anchor {
@@ -119,14 +119,15 @@ async fn verify(
         }
         Ok(Json(report.into()))
     };
-    app.work(move |engine| verify(&View::of(engine, &who))).await
+    app.work(move |engine| verify(&View::of(engine, &caller))).await
 }
 
 /// Which checkpoints are kept, of which tasks.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct RetentionAsked {
-    /// The newest so many of each task. One of `keep_count` and `younger_than_seconds` has to be given.
+    /// The newest so many of each task. One of `keep_count` and `younger_than_seconds` has to be
+    /// given.
     #[schema(maximum = 1_000_000)]
     keep_count: Option<usize>,
     /// Those that are younger, too.
@@ -150,11 +151,11 @@ struct RetentionAsked {
 }
 
 impl RetentionAsked {
-    fn policy(self) -> Result<Retention, Wrong> {
+    fn policy(self) -> Result<Retention, ApiError> {
         if self.keep_count.is_none() && self.younger_than_seconds.is_none() {
             let text = "a policy says what is kept: send `keep_count`, `younger_than_seconds` or both, as in \
                         {\"keep_count\": 10}";
-            return Err(Wrong::Invalid(text.into()));
+            return Err(ApiError::Invalid(text.into()));
         }
         let mut policy =
             Retention::new().marks_only(self.marks_only).keep_lineages(!self.drop_lineages);
@@ -164,7 +165,7 @@ impl RetentionAsked {
         match self.keep_count {
             Some(keep) if keep > KEEP_MAX => {
                 let text = format!("keep_count is 0 to {KEEP_MAX}, not {keep}");
-                return Err(Wrong::Invalid(text));
+                return Err(ApiError::Invalid(text));
             }
             Some(keep) => policy = policy.keep(keep),
             None => {}
@@ -173,7 +174,7 @@ impl RetentionAsked {
             policy = policy.undo(undo);
         }
         match (self.user, self.task) {
-            (Some(_), Some(_)) => Err(Wrong::Invalid("name a user or a task, not both".into())),
+            (Some(_), Some(_)) => Err(ApiError::Invalid("name a user or a task, not both".into())),
             (Some(user), None) => Ok(policy.user(user)),
             (None, Some(task)) => Ok(policy.task(task)),
             (None, None) => Ok(policy),
@@ -202,10 +203,10 @@ impl RetentionAsked {
 )]
 async fn plan(
     State(app): State<App>,
-    who: Who,
+    caller: Caller,
     Required(asked): Required<RetentionAsked>,
-) -> Result<Json<RetentionForm>, Wrong> {
-    who.is_admin(RETENTION)?;
+) -> Result<Json<RetentionForm>, ApiError> {
+    caller.is_admin(RETENTION)?;
     let policy = asked.policy()?;
     let plan = move |view: &View<'_>| {
         let engine = view.whole(RETENTION)?;
@@ -214,7 +215,7 @@ async fn plan(
         let captures = engine.plan_captures(&plan).ok();
         Ok(Json(RetentionForm::planned(plan, captures)))
     };
-    app.work(move |engine| plan(&View::of(engine, &who))).await
+    app.work(move |engine| plan(&View::of(engine, &caller))).await
 }
 
 /// Lets go of old checkpoints, and of events that nothing needs.
@@ -238,11 +239,11 @@ async fn plan(
 )]
 async fn retain(
     State(app): State<App>,
-    by: By,
+    context: WriteContext,
     Required(asked): Required<RetentionAsked>,
-) -> Result<Json<RetentionForm>, Wrong> {
-    let who = by.unconditional()?.who;
-    who.is_admin(RETENTION)?;
+) -> Result<Json<RetentionForm>, ApiError> {
+    let caller = context.unconditional()?.caller;
+    caller.is_admin(RETENTION)?;
     let policy = asked.policy()?;
     let retain = move |view: &View<'_>| {
         let engine = view.whole(RETENTION)?;
@@ -250,5 +251,5 @@ async fn retain(
         let report = engine.apply_retention(&plan, &mut |_, _| {})?;
         Ok(Json(RetentionForm::done(plan, report)))
     };
-    app.work(move |engine| retain(&View::of(engine, &who))).await
+    app.work(move |engine| retain(&View::of(engine, &caller))).await
 }

@@ -10,12 +10,12 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::by::{By, refused};
+use crate::error::ApiError;
+use crate::extract::{PathName, Required};
 use crate::forms::{Big, CheckpointForm, Problem, big_or_none, location};
-use crate::input::{Named, Required};
 use crate::server::App;
 use crate::view::View;
-use crate::wrong::Wrong;
+use crate::write_context::{WriteContext, refused};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(mark)).routes(routes!(unmark))
@@ -90,20 +90,20 @@ impl From<CheckpointGiven> for Mark {
 )]
 async fn mark(
     State(app): State<App>,
-    by: By,
-    Named(task): Named,
+    context: WriteContext,
+    PathName(task): PathName,
     Required(given): Required<CheckpointGiven>,
-) -> Result<impl IntoResponse, Wrong> {
-    let mark = move |by: &By, view: &View<'_>| {
+) -> Result<impl IntoResponse, ApiError> {
+    let mark = move |context: &WriteContext, view: &View<'_>| {
         let (task, lineage) = (view.task(&task)?, given.lineage);
-        let mark = Mark::from(given).correlation(by.correlation());
+        let mark = Mark::from(given).correlation(context.correlation());
         let task = match lineage {
             Some(lineage) => task.lineage_named(lineage)?.with_hooks()?,
             None => task,
         };
-        by.during(|| task.checkpoint(mark)).map_err(refused)
+        context.during(|| task.checkpoint(mark)).map_err(refused)
     };
-    let marked = app.work(move |engine| mark(&by, &View::of(engine, &by.who)));
+    let marked = app.work(move |engine| mark(&context, &View::of(engine, &context.caller)));
     let marked = marked.await?;
     let at = location("/v1/checkpoints", &marked.id.to_string());
     let form = CheckpointForm::from(marked);
@@ -126,8 +126,12 @@ async fn mark(
         (status = 503, body = Problem, content_type = "application/problem+json"),
     ),
 )]
-async fn unmark(State(app): State<App>, by: By, Named(id): Named) -> Result<StatusCode, Wrong> {
-    let by = by.unconditional()?;
-    app.work(move |engine| Ok(View::of(engine, &by.who).remove_checkpoint(&id)?)).await?;
+async fn unmark(
+    State(app): State<App>,
+    context: WriteContext,
+    PathName(id): PathName,
+) -> Result<StatusCode, ApiError> {
+    let context = context.unconditional()?;
+    app.work(move |engine| Ok(View::of(engine, &context.caller).remove_checkpoint(&id)?)).await?;
     Ok(StatusCode::NO_CONTENT)
 }

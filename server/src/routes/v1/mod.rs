@@ -42,8 +42,8 @@ use utoipa::OpenApi;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa_axum::router::OpenApiRouter;
 
+use crate::error::ApiError;
 use crate::server::App;
-use crate::wrong::Wrong;
 
 /// What stands above the routes in their description.
 #[derive(OpenApi)]
@@ -90,10 +90,10 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
 }
 
 /// How many items a list has: what was given, within its limit.
-fn limit(given: Option<usize>, default: usize, most: usize) -> Result<usize, Wrong> {
+fn limit(given: Option<usize>, default: usize, most: usize) -> Result<usize, ApiError> {
     match given.unwrap_or(default) {
         limit if (1..=most).contains(&limit) => Ok(limit),
-        limit => Err(Wrong::Invalid(format!("limit is 1 to {most}, not {limit}"))),
+        limit => Err(ApiError::Invalid(format!("limit is 1 to {most}, not {limit}"))),
     }
 }
 

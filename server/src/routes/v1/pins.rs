@@ -8,13 +8,13 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::by::By;
+use crate::auth::Caller;
+use crate::error::ApiError;
+use crate::extract::{Nothing, OptionalJson, PathName, Query};
 use crate::forms::{Listed, PinForm, Problem};
-use crate::input::{Given, Named, Nothing, Sent};
 use crate::server::App;
 use crate::view::View;
-use crate::who::Who;
-use crate::wrong::Wrong;
+use crate::write_context::WriteContext;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(pins)).routes(routes!(pin, unpin))
@@ -36,12 +36,12 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 )]
 async fn pins(
     State(app): State<App>,
-    who: Who,
-    Named(task): Named,
-    Given(Nothing {}): Given<Nothing>,
-) -> Result<Json<Listed<PinForm>>, Wrong> {
+    caller: Caller,
+    PathName(task): PathName,
+    Query(Nothing {}): Query<Nothing>,
+) -> Result<Json<Listed<PinForm>>, ApiError> {
     app.work(move |engine| {
-        let items = View::of(engine, &who).pins(&task)?;
+        let items = View::of(engine, &caller).pins(&task)?;
         Ok(Json(Listed { items, next: None }))
     })
     .await
@@ -76,13 +76,13 @@ struct PinAsked {
 )]
 async fn pin(
     State(app): State<App>,
-    by: By,
-    Named(id): Named,
-    Sent(asked): Sent<PinAsked>,
-) -> Result<Json<PinForm>, Wrong> {
-    let by = by.unconditional()?;
+    context: WriteContext,
+    PathName(id): PathName,
+    OptionalJson(asked): OptionalJson<PinAsked>,
+) -> Result<Json<PinForm>, ApiError> {
+    let context = context.unconditional()?;
     app.work(move |engine| {
-        let view = View::of(engine, &by.who);
+        let view = View::of(engine, &context.caller);
         Ok(Json(view.pin(&id, asked.reason.as_deref())?))
     })
     .await
@@ -103,8 +103,12 @@ async fn pin(
         (status = 503, body = Problem, content_type = "application/problem+json"),
     ),
 )]
-async fn unpin(State(app): State<App>, by: By, Named(id): Named) -> Result<StatusCode, Wrong> {
-    let by = by.unconditional()?;
-    app.work(move |engine| Ok(View::of(engine, &by.who).unpin(&id)?)).await?;
+async fn unpin(
+    State(app): State<App>,
+    context: WriteContext,
+    PathName(id): PathName,
+) -> Result<StatusCode, ApiError> {
+    let context = context.unconditional()?;
+    app.work(move |engine| Ok(View::of(engine, &context.caller).unpin(&id)?)).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -8,14 +8,14 @@ use milepost::{Hash, Point};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::accept::JSON;
+use crate::auth::Caller;
+use crate::error::ApiError;
+use crate::etag::{Known, Tag, Tagged};
+use crate::extract::{Nothing, PathName, Query};
 use crate::forms::{EventAt, PointForm, Problem};
-use crate::input::{Given, Named, Nothing};
+use crate::negotiate::JSON;
 use crate::server::App;
-use crate::tag::{Known, Tag, Tagged};
 use crate::view::View;
-use crate::who::Who;
-use crate::wrong::Wrong;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(one)).routes(routes!(event))
@@ -25,15 +25,16 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 pub(super) struct Seen {
     pub(super) point: Point,
     pub(super) hash: Hash,
-    /// By where it is, and what the address named: not by what was erased.
+    /// WriteContext where it is, and what the address named: not by what was erased.
     pub(super) tag: Tag,
 }
 
 impl Seen {
-    pub(super) fn at(view: &View<'_>, address: &str) -> Result<Self, Wrong> {
+    pub(super) fn at(view: &View<'_>, address: &str) -> Result<Self, ApiError> {
         let point = view.point(address)?;
         let hash = view.hash_at(&point)?;
-        // Where lineages part they have one hash, and a label may go from one checkpoint of a point to another.
+        // Where lineages part they have one hash, and a label may go from one checkpoint of a point
+        // to another.
         let tag = named(&point, Tag::new(hash).and(point.lineage));
         Ok(Self { point, hash, tag })
     }
@@ -70,13 +71,13 @@ fn named(point: &Point, tag: Tag) -> Tag {
 )]
 async fn one(
     State(app): State<App>,
-    who: Who,
+    caller: Caller,
     known: Known,
-    Named(address): Named,
-    Given(Nothing {}): Given<Nothing>,
-) -> Result<Tagged<Json<PointForm>>, Wrong> {
+    PathName(address): PathName,
+    Query(Nothing {}): Query<Nothing>,
+) -> Result<Tagged<Json<PointForm>>, ApiError> {
     app.work(move |engine| {
-        let seen = Seen::at(&View::of(engine, &who), &address)?;
+        let seen = Seen::at(&View::of(engine, &caller), &address)?;
         Tagged::unless(&known, seen.tag.clone(), || Ok(Json(seen.form())))
     })
     .await
@@ -102,15 +103,15 @@ async fn one(
 )]
 async fn event(
     State(app): State<App>,
-    who: Who,
+    caller: Caller,
     known: Known,
-    Named(address): Named,
-    Given(Nothing {}): Given<Nothing>,
-) -> Result<Response, Wrong> {
+    PathName(address): PathName,
+    Query(Nothing {}): Query<Nothing>,
+) -> Result<Response, ApiError> {
     // A long one takes several times its length while it is read.
-    let token = who.of_token().to_owned();
+    let token = caller.of_token().to_owned();
     app.long_work(&token, move |engine| {
-        let view = View::of(engine, &who);
+        let view = View::of(engine, &caller);
         let point = view.point(&address)?;
         // Before the event is read: what is erased meanwhile is not under the tag of what it was.
         let erased = view.erased(&point)?;
@@ -118,7 +119,7 @@ async fn event(
         let tag = named(&point, Tag::new(hash)).erased(erased);
         Tagged::unless(&known, tag, || {
             let text = serde_json::to_vec(&EventAt::of(point, event, hash));
-            Ok(([(header::CONTENT_TYPE, JSON)], text.map_err(|_| Wrong::Bug)?))
+            Ok(([(header::CONTENT_TYPE, JSON)], text.map_err(|_| ApiError::Bug)?))
         })
     })
     .await

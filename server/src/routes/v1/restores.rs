@@ -13,15 +13,15 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::auth::Caller;
 use crate::budget::Shares;
-use crate::by::{By, refused};
-use crate::folder::Folder;
+use crate::error::ApiError;
+use crate::extract::{PathName, Required};
 use crate::forms::{Problem, RestorePlanForm, RestoredForm, planned};
-use crate::input::{Named, Required};
 use crate::server::App;
 use crate::view::View;
-use crate::who::Who;
-use crate::wrong::Wrong;
+use crate::workspace_folder::WorkspaceFolder;
+use crate::write_context::{WriteContext, refused};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(plan)).routes(routes!(restore)).routes(routes!(undo))
@@ -83,28 +83,31 @@ impl From<ChoicesAsked> for Choices {
 /// Files that go back with a task, or without it: of the whole engine, since folders are nobody's.
 struct Files<'a> {
     engine: &'a Engine,
-    folder: Folder,
+    folder: WorkspaceFolder,
 }
 
 impl RestoreAsked {
     /// The point gone back to, and the files that go with it.
-    fn resolve<'a>(&self, view: &'a View<'a>) -> Result<(Point, Scope, Option<Files<'a>>), Wrong> {
+    fn resolve<'a>(
+        &self,
+        view: &'a View<'a>,
+    ) -> Result<(Point, Scope, Option<Files<'a>>), ApiError> {
         let scope = self.scope.unwrap_or(Scope::State);
         if scope == Scope::State {
             if self.folder.is_some() || self.choices.is_some() {
                 let text = "`folder` and `choices` are for the scopes `files` and `all`";
-                return Err(Wrong::Invalid(text.into()));
+                return Err(ApiError::Invalid(text.into()));
             }
             return Ok((view.point(&self.to)?, scope, None));
         }
         let engine = view.whole("files go back for admins: `state` is for all")?;
         let Some(folder) = &self.folder else {
             let text = "name the folder whose files go back in `folder`";
-            return Err(Wrong::Invalid(text.into()));
+            return Err(ApiError::Invalid(text.into()));
         };
         let point = view.point(&self.to)?;
         let choices = self.choices.clone().unwrap_or_default();
-        let folder = Folder::of(engine, &point, folder, choices.into())?;
+        let folder = WorkspaceFolder::of(engine, &point, folder, choices.into())?;
         Ok((point, scope, Some(Files { engine, folder })))
     }
 }
@@ -130,10 +133,10 @@ impl RestoreAsked {
 )]
 async fn plan(
     State(app): State<App>,
-    who: Who,
+    caller: Caller,
     Extension(shares): Extension<Shares>,
     Required(asked): Required<RestoreAsked>,
-) -> Result<Json<RestorePlanForm>, Wrong> {
+) -> Result<Json<RestorePlanForm>, ApiError> {
     let to = asked.to.clone();
     let plan = move |view: &View<'_>| {
         let (point, scope, files) = asked.resolve(view)?;
@@ -142,7 +145,7 @@ async fn plan(
         let plan = view.plan_restore(&point, scope)?;
         Ok(Json(planned(plan, scope, files.as_ref())?))
     };
-    let asks = who.clone();
+    let asks = caller.clone();
     let points = app.work(move |engine| {
         let view = View::of(engine, &asks);
         let to = view.point(&to)?;
@@ -150,10 +153,10 @@ async fn plan(
     });
     // What is wrong with an address is said by the plan.
     if let Ok(points) = points.await {
-        drop(app.two(&shares, &who, points).await?);
+        drop(app.two(&shares, &caller, points).await?);
     }
-    let token = who.of_token().to_owned();
-    app.long_work(&token, move |engine| plan(&View::of(engine, &who))).await
+    let token = caller.of_token().to_owned();
+    app.long_work(&token, move |engine| plan(&View::of(engine, &caller))).await
 }
 
 /// A task goes back to a point: it goes on with a new lineage there.
@@ -183,13 +186,13 @@ async fn plan(
 )]
 async fn restore(
     State(app): State<App>,
-    by: By,
+    context: WriteContext,
     Required(asked): Required<RestoreAsked>,
-) -> Result<(StatusCode, Json<RestoredForm>), Wrong> {
+) -> Result<(StatusCode, Json<RestoredForm>), ApiError> {
     // What is done with files is asked for with the plan, which says what is done already.
-    let by = match asked.scope {
-        None | Some(Scope::State) => by,
-        Some(_) => by.unconditional()?,
+    let context = match asked.scope {
+        None | Some(Scope::State) => context,
+        Some(_) => context.unconditional()?,
     };
     let restore = move |view: &View<'_>| {
         let (point, scope, files) = asked.resolve(view)?;
@@ -200,13 +203,13 @@ async fn restore(
                 RestoredForm::of(&restored.map_err(refused)?)?
             }
             Some(Files { engine, folder }) => {
-                let went = folder.go_back(engine, &point, scope, description)?;
+                let went = folder.restore(engine, &point, scope, description)?;
                 RestoredForm::of(&went.task)?.with(&went.plan, went.kept)?
             }
         };
         Ok((StatusCode::CREATED, Json(form)))
     };
-    app.work(move |engine| by.during(|| restore(&View::of(engine, &by.who)))).await
+    app.work(move |engine| context.during(|| restore(&View::of(engine, &context.caller)))).await
 }
 
 /// Takes the last restore of a task back: it goes on with the lineage before.
@@ -232,9 +235,9 @@ async fn restore(
 )]
 async fn undo(
     State(app): State<App>,
-    by: By,
-    Named(task): Named,
-) -> Result<Json<RestoredForm>, Wrong> {
+    context: WriteContext,
+    PathName(task): PathName,
+) -> Result<Json<RestoredForm>, ApiError> {
     let undo = move |view: &View<'_>| {
         let lineage = view.task(&task)?.lineage().info()?;
         let done = view.undo(&task).map_err(|error| {
@@ -242,11 +245,11 @@ async fn undo(
             let waits = matches!(error.detail(), Some(Detail::Pending { .. }));
             let files = lineage.lineage_type == LineageType::Rollback && !waits;
             match error.kind() {
-                ErrorKind::Unavailable if files => Wrong::conflict(error.to_string()),
+                ErrorKind::Unavailable if files => ApiError::conflict(error.to_string()),
                 _ => refused(error),
             }
         });
         Ok(Json(RestoredForm::of(&done?)?))
     };
-    app.work(move |engine| by.during(|| undo(&View::of(engine, &by.who)))).await
+    app.work(move |engine| context.during(|| undo(&View::of(engine, &context.caller)))).await
 }

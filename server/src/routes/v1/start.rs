@@ -10,13 +10,13 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::by::By;
+use crate::auth::Caller;
+use crate::error::ApiError;
+use crate::extract::{PathName, Required};
 use crate::forms::{Problem, TaskForm, location};
-use crate::input::{Named, Required};
 use crate::server::App;
 use crate::view::View;
-use crate::who::Who;
-use crate::wrong::Wrong;
+use crate::write_context::WriteContext;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(start)).routes(routes!(delete))
@@ -58,29 +58,29 @@ struct TaskGiven {
 )]
 async fn start(
     State(app): State<App>,
-    by: By,
+    context: WriteContext,
     Required(given): Required<TaskGiven>,
-) -> Result<impl IntoResponse, Wrong> {
-    let by = by.onto_any_head()?;
-    let who = by.who.clone();
+) -> Result<impl IntoResponse, ApiError> {
+    let context = context.onto_any_head()?;
+    let caller = context.caller.clone();
     let user = given.user.clone();
-    let user = user.unwrap_or_else(|| who.user.to_string());
-    if user != *who.user {
-        who.is_admin("tasks of others are started by admins: leave `user` out")?;
+    let user = user.unwrap_or_else(|| caller.user.to_string());
+    if user != *caller.user {
+        caller.is_admin("tasks of others are started by admins: leave `user` out")?;
     }
     let at = location("/v1/tasks", &given.id);
-    let counted = CountedStart::count(&app, &who, &user).await?;
+    let counted = CountedStart::count(&app, &caller, &user).await?;
     let form = app
         .work(move |engine| {
-            let view = View::of(engine, &who);
+            let view = View::of(engine, &caller);
             // One that is there already was started under the same key, or is a conflict.
             let is_new = view.task(&given.id).is_err();
             if is_new && counted.is_none() {
-                return Err(Wrong::Forbidden(
+                return Err(ApiError::Forbidden(
                     "the user has as many tasks as a user may have (`limits.tasks`): delete some",
                 ));
             }
-            let task = by.during(|| view.start_task(&given.id, &user, given.initial))?;
+            let task = context.during(|| view.start_task(&given.id, &user, given.initial))?;
             // Before the task is read: it is there, whichever read fails.
             if let Some(counted) = counted.filter(|_| is_new) {
                 counted.keep();
@@ -100,14 +100,14 @@ struct CountedStart {
 impl CountedStart {
     /// Counts a task that a user is to start. Returns `None` if the user has as many as one may
     /// have. Admins start as many as they like, for themselves and for others.
-    async fn count(app: &App, who: &Who, user: &str) -> Result<Option<Self>, Wrong> {
-        let limited = who.sees().is_some();
+    async fn count(app: &App, caller: &Caller, user: &str) -> Result<Option<Self>, ApiError> {
+        let limited = caller.sees().is_some();
         let most = if limited { app.options().tasks } else { u64::MAX };
         let mut fits = app.quotas().starts(user, most);
         if fits.is_none() && limited {
             let of_user = user.to_owned();
             let count = move |engine: &Engine| Ok(engine.task_stats(Some(&of_user))?.len());
-            let tasks = app.long_work(who.of_token(), count).await?;
+            let tasks = app.long_work(caller.of_token(), count).await?;
             app.quotas().has(user, tasks as u64);
             fits = app.quotas().starts(user, most);
         }
@@ -145,11 +145,15 @@ impl Drop for CountedStart {
         (status = 503, description = "The store cannot answer, or a restore of it has not ended", body = Problem, content_type = "application/problem+json"),
     ),
 )]
-async fn delete(State(app): State<App>, by: By, Named(task): Named) -> Result<StatusCode, Wrong> {
-    let who = by.unconditional()?.who;
+async fn delete(
+    State(app): State<App>,
+    context: WriteContext,
+    PathName(task): PathName,
+) -> Result<StatusCode, ApiError> {
+    let caller = context.unconditional()?.caller;
     let quotas = app.clone();
     app.work(move |engine| {
-        let view = View::of(engine, &who);
+        let view = View::of(engine, &caller);
         let owner = view.task(&task).map(|task| task.user().to_owned());
         view.delete_task(&task)?;
         owner.iter().for_each(|user| quotas.quotas().ends(user));

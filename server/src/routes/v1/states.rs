@@ -11,18 +11,18 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::points::Seen;
-use crate::accept::{JSON, JSON_PATCH, choose};
-use crate::around::RequestId;
+use crate::auth::Caller;
 use crate::budget::Shares;
+use crate::error::ApiError;
+use crate::etag::{Known, Tagged};
+use crate::extract::{NamedTwo, Nothing, PathName, Query};
 use crate::forms::{ChangesForm, Problem, StateOrPart};
-use crate::input::{Given, Named, NamedTwo, Nothing};
+use crate::middleware::RequestId;
+use crate::negotiate::{JSON, JSON_PATCH, choose};
 use crate::server::App;
 use crate::state_text::{Pointer, StateText};
-use crate::streamed;
-use crate::tag::{Known, Tagged};
+use crate::stream_body;
 use crate::view::{CHANGES, View};
-use crate::who::Who;
-use crate::wrong::Wrong;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(state)).routes(routes!(diff))
@@ -34,7 +34,8 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 struct StateQuery {
     /// Only what is at this place, as a JSON pointer (RFC 6901): `/variables/score`.
     pointer: Option<String>,
-    /// Only so many of the last messages, and of the last guidance: 0 to 1,000. All unless given, and where a part is asked for.
+    /// Only so many of the last messages, and of the last guidance: 0 to 1,000. All unless given,
+    /// and where a part is asked for.
     #[param(maximum = 1000)]
     messages: Option<u64>,
 }
@@ -69,20 +70,20 @@ const MESSAGES_MAX: u64 = 1000;
 )]
 async fn state(
     State(app): State<App>,
-    who: Who,
+    caller: Caller,
     known: Known,
     id: RequestId,
-    Named(address): Named,
-    Given(query): Given<StateQuery>,
-) -> Result<Response, Wrong> {
+    PathName(address): PathName,
+    Query(query): Query<StateQuery>,
+) -> Result<Response, ApiError> {
     let pointer = query.pointer.as_deref().map(str::parse::<Pointer>);
     let pointer = pointer.transpose()?;
     let messages = query.messages;
     if messages.is_some_and(|count| count > MESSAGES_MAX) {
         let text = format!("messages is 0 to {MESSAGES_MAX}");
-        return Err(Wrong::Invalid(text));
+        return Err(ApiError::Invalid(text));
     }
-    let asks = who.clone();
+    let asks = caller.clone();
     let found = app.work(move |engine| {
         let view = View::of(engine, &asks);
         let seen = Seen::at(&view, &address)?;
@@ -97,13 +98,13 @@ async fn state(
     let answer = match found.await? {
         Tagged::Same(tag) => Tagged::Same(tag),
         Tagged::New(tag, (form, point)) => {
-            let state = app.folded(&who, point).await?;
+            let state = app.folded(&caller, point).await?;
             let text = app.work(move |engine| match (messages, &pointer) {
                 (Some(count), None) => StateText::with_last(&form, state, count, engine.chunks()),
                 _ => StateText::of(&form, state, pointer.as_ref(), engine.chunks()),
             });
             let text = text.await?;
-            let body = streamed::body(&app, &who, id, text).await?;
+            let body = stream_body::body(&app, &caller, id, text).await?;
             Tagged::New(tag, ([(header::CONTENT_TYPE, JSON)], body))
         }
     };
@@ -138,16 +139,16 @@ async fn state(
 )]
 async fn diff(
     State(app): State<App>,
-    who: Who,
+    caller: Caller,
     known: Known,
     headers: HeaderMap,
     Extension(shares): Extension<Shares>,
     NamedTwo(before, after): NamedTwo,
-    Given(Nothing {}): Given<Nothing>,
-) -> Result<Response, Wrong> {
+    Query(Nothing {}): Query<Nothing>,
+) -> Result<Response, ApiError> {
     let kind = choose(&headers, &[JSON, JSON_PATCH])?;
     let is_patch = kind == JSON_PATCH;
-    let asks = who.clone();
+    let asks = caller.clone();
     let found = app.work(move |engine| {
         let view = View::of(engine, &asks);
         let (before, after) = (Seen::at(&view, &before)?, Seen::at(&view, &after)?);
@@ -159,10 +160,10 @@ async fn diff(
     let text = match found.await? {
         Tagged::Same(tag) => Tagged::Same(tag),
         Tagged::New(tag, points) => {
-            let states = app.two(&shares, &who, points).await?;
-            let token = who.of_token().to_owned();
+            let states = app.two(&shares, &caller, points).await?;
+            let token = caller.of_token().to_owned();
             let changes = app.long_work(&token, move |engine| {
-                let changes = View::of(engine, &who).changes(&states, CHANGES)?;
+                let changes = View::of(engine, &caller).changes(&states, CHANGES)?;
                 text(changes, is_patch)
             });
             Tagged::New(tag, changes.await?)
@@ -176,14 +177,14 @@ async fn diff(
 }
 
 /// Half a patch leads nowhere: of changes, the first may be enough.
-fn text(changes: Changes, is_patch: bool) -> Result<Vec<u8>, Wrong> {
+fn text(changes: Changes, is_patch: bool) -> Result<Vec<u8>, ApiError> {
     let text = match (is_patch, changes.more) {
-        (true, true) => return Err(Wrong::TooMuch(PATCH)),
+        (true, true) => return Err(ApiError::TooMuch(PATCH)),
         (true, false) => serde_json::to_vec(&to_patch(&changes.items)),
         (false, _) => serde_json::to_vec(&ChangesForm::from(changes)),
     };
-    text.map_err(|_| Wrong::Bug)
+    text.map_err(|_| ApiError::Bug)
 }
 
 const PATCH: &str = "the patch would have more than 10,000 changes or 16 MiB: ask for `application/json`, which has the \
-                     first of them, or read both states, `?pointer=` by `?pointer=`";
+                     first of them, or read both states, `?pointer=` context `?pointer=`";

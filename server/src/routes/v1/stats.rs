@@ -8,12 +8,12 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::limit;
+use crate::auth::Caller;
+use crate::error::ApiError;
+use crate::extract::Query;
 use crate::forms::{Problem, StatsForm, page_of};
-use crate::input::Given;
 use crate::server::App;
 use crate::view::View;
-use crate::who::Who;
-use crate::wrong::Wrong;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(stats))
@@ -51,27 +51,27 @@ const TASKS_MAX: usize = 1000;
 )]
 async fn stats(
     State(app): State<App>,
-    who: Who,
-    Given(query): Given<StatsQuery>,
-) -> Result<Json<StatsForm>, Wrong> {
-    let user = who.asks_about(query.user)?;
+    caller: Caller,
+    Query(query): Query<StatsQuery>,
+) -> Result<Json<StatsForm>, ApiError> {
+    let user = caller.asks_about(query.user)?;
     let paged = query.limit.is_some() || query.cursor.is_some();
     if user.is_none() && paged {
         let text = "`limit` and `cursor` are for the tasks of a user: name one in `user`";
-        return Err(Wrong::Invalid(text.into()));
+        return Err(ApiError::Invalid(text.into()));
     }
     let limit = limit(query.limit, TASKS_MAX, TASKS_MAX)?;
     // Takes memory for each task of the store.
-    let token = who.of_token().to_owned();
+    let token = caller.of_token().to_owned();
     app.long_work(&token, move |engine| {
-        let view = View::of(engine, &who);
+        let view = View::of(engine, &caller);
         let form = match user {
             Some(user) => {
                 let tasks = view.task_stats(&user)?;
                 let cursor = query.cursor.as_deref();
                 StatsForm::User(page_of(user, tasks, limit, cursor)?)
             }
-            None => StatsForm::Store(view.stats()?.ok_or(Wrong::Bug)?.into()),
+            None => StatsForm::Store(view.stats()?.ok_or(ApiError::Bug)?.into()),
         };
         Ok(Json(form))
     })

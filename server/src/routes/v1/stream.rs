@@ -5,12 +5,12 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use milepost::Task;
 
-use crate::around::RequestId;
+use crate::auth::Caller;
+use crate::error::ApiError;
+use crate::middleware::RequestId;
 use crate::server::App;
 use crate::streams::{self, Place, Wanted};
 use crate::view::View;
-use crate::who::Who;
-use crate::wrong::Wrong;
 
 /// Where a stream begins.
 pub(super) struct Begin {
@@ -23,21 +23,21 @@ pub(super) struct Begin {
 /// A task's events from somewhere on. `Last-Event-ID` says where an earlier stream has come to.
 pub(super) async fn stream(
     app: &App,
-    who: Who,
+    caller: Caller,
     RequestId(id): RequestId,
     headers: &HeaderMap,
     begin: Begin,
-) -> Result<Response, Wrong> {
+) -> Result<Response, ApiError> {
     let last = match headers.get("last-event-id") {
         None => None,
         Some(last) => {
             let place = last.to_str().ok().and_then(|last| last.parse().ok());
             let text = "`Last-Event-ID` is LINEAGE:OFFSET, as an earlier stream sent it";
-            Some(place.ok_or_else(|| Wrong::Invalid(text.into()))?)
+            Some(place.ok_or_else(|| ApiError::Invalid(text.into()))?)
         }
     };
     let Begin { task, from, follow } = begin;
-    let asks = who.clone();
+    let asks = caller.clone();
     let found = app.work(move |engine| {
         let task = View::of(engine, &asks).task(&task)?;
         let place = place(&task, last, from)?;
@@ -45,7 +45,7 @@ pub(super) async fn stream(
     });
     let (task, place) = found.await?;
     let wanted = Wanted { task, place, follow, id };
-    let body: Body = streams::open(app, &who, wanted).await?;
+    let body: Body = streams::open(app, &caller, wanted).await?;
     let kind = HeaderValue::from_static("text/event-stream");
     let now = HeaderValue::from_static("no-store");
     let headers = [(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, now)];

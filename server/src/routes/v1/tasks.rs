@@ -9,12 +9,12 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::{LIMIT, LIMIT_MAX, limit};
+use crate::auth::Caller;
+use crate::error::ApiError;
+use crate::extract::{Nothing, PathName, Query};
 use crate::forms::{LineageForm, Listed, Problem, TaskForm};
-use crate::input::{Given, Named, Nothing};
 use crate::server::App;
 use crate::view::View;
-use crate::who::Who;
-use crate::wrong::Wrong;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(one)).routes(routes!(lineages))
@@ -49,17 +49,17 @@ struct ListQuery {
 )]
 async fn list(
     State(app): State<App>,
-    who: Who,
-    Given(query): Given<ListQuery>,
-) -> Result<Json<Listed<TaskForm>>, Wrong> {
-    let user = who.asks_about(query.user)?;
+    caller: Caller,
+    Query(query): Query<ListQuery>,
+) -> Result<Json<Listed<TaskForm>>, ApiError> {
+    let user = caller.asks_about(query.user)?;
     let query = TaskQuery {
         user,
         limit: Some(limit(query.limit, LIMIT, LIMIT_MAX)?),
         cursor: query.cursor,
     };
     app.work(move |engine| {
-        let page = View::of(engine, &who).tasks(&query)?;
+        let page = View::of(engine, &caller).tasks(&query)?;
         Ok(Json(Listed::of(page, TaskForm::from)))
     })
     .await
@@ -81,12 +81,12 @@ async fn list(
 )]
 async fn one(
     State(app): State<App>,
-    who: Who,
-    Named(task): Named,
-    Given(Nothing {}): Given<Nothing>,
-) -> Result<Json<TaskForm>, Wrong> {
+    caller: Caller,
+    PathName(task): PathName,
+    Query(Nothing {}): Query<Nothing>,
+) -> Result<Json<TaskForm>, ApiError> {
     let one = move |view: &View<'_>| Ok(TaskForm::from(view.task(&task)?.info()?));
-    app.work(move |engine| one(&View::of(engine, &who))).await.map(Json)
+    app.work(move |engine| one(&View::of(engine, &caller))).await.map(Json)
 }
 
 /// The lineages of a task, in the order in which they were opened.
@@ -105,12 +105,12 @@ async fn one(
 )]
 async fn lineages(
     State(app): State<App>,
-    who: Who,
-    Named(task): Named,
-    Given(Nothing {}): Given<Nothing>,
-) -> Result<Json<Listed<LineageForm>>, Wrong> {
+    caller: Caller,
+    PathName(task): PathName,
+    Query(Nothing {}): Query<Nothing>,
+) -> Result<Json<Listed<LineageForm>>, ApiError> {
     app.work(move |engine| {
-        let lineages = View::of(engine, &who).task(&task)?.lineages()?;
+        let lineages = View::of(engine, &caller).task(&task)?.lineages()?;
         Ok(Json(Listed {
             items: lineages.into_iter().map(LineageForm::from).collect(),
             next: None,

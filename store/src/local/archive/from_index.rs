@@ -51,9 +51,9 @@ pub(crate) struct Files<'a> {
 }
 
 impl Files<'_> {
-    /// Writes the commits `first` to `last` into files with these numbers; gives the last number that
-    /// was used. `groups` appends what is left of a commit. One that left nothing stands as one that
-    /// says that the store was closed.
+    /// Writes the commits `first` to `last` into files with these numbers; gives the last number
+    /// that was used. `groups` appends what is left of a commit. One that left nothing stands as
+    /// one that says that the store was closed.
     pub(crate) fn write(
         &self,
         first: Seq,

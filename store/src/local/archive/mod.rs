@@ -206,8 +206,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The commit after the last one read, and the check of the last frame; [`UNKNOWN`] at the end of
-    /// a file that was written again.
+    /// The commit after the last one read, and the check of the last frame; [`UNKNOWN`] at the end
+    /// of a file that was written again.
     pub(crate) fn position(&self) -> (Seq, [u8; 16]) {
         let check = if self.rewritten { UNKNOWN } else { self.check };
         (self.next, check)

@@ -1,5 +1,5 @@
-//! Many chunks at once: those of a folder's files, small ones mostly. They are compressed together, and
-//! cost one entry of a pack and one write of sled for many.
+//! Many chunks at once: those of a folder's files, small ones mostly. They are compressed together,
+//! and cost one entry of a pack and one write of sled for many.
 
 use std::collections::HashSet;
 
@@ -13,8 +13,9 @@ use crate::local::chunks::packs::{ChunkLocation, GROUP_LEVEL, GROUP_RAW, group_u
 impl LocalStore {
     /// Stores chunks of at most 1 MiB, each once.
     ///
-    /// It is looked first which are there, and packed then with no lock held. Whoever stores the same
-    /// meanwhile stores it twice: then one of both is named by nothing, and goes with the next compaction.
+    /// It is looked first which are there, and packed then with no lock held. Whoever stores the
+    /// same meanwhile stores it twice: then one of both is named by nothing, and goes with the next
+    /// compaction.
     pub(crate) fn put_together(&self, contents: &[&[u8]]) -> Result<Vec<ChunkId>> {
         self.shared.check_open()?;
         if let Some(error) = self.shared.poisoned() {
@@ -76,8 +77,8 @@ impl LocalStore {
         ids.iter().map(|id| self.believes(id)).collect()
     }
 
-    /// Whether a chunk is stored. The index is believed, but of what an earlier process wrote that did not
-    /// close the store: that is read once. Damage on the disk is what verifying finds.
+    /// Whether a chunk is stored. The index is believed, but of what an earlier process wrote that
+    /// did not close the store: that is read once. Damage on the disk is what verifying finds.
     fn believes(&self, id: &ChunkId) -> Result<bool> {
         if self.damaged.lock().1.contains(id) {
             return Ok(false);

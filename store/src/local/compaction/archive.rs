@@ -1,5 +1,5 @@
-//! Archive files without what retention let go of. Each is written beside and renamed over the one that
-//! was there, so at any moment a file is with it or without it, and both are read alike.
+//! Archive files without what retention let go of. Each is written beside and renamed over the one
+//! that was there, so at any moment a file is with it or without it, and both are read alike.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Compaction: what retention let go of leaves the disk. `docs/RETENTION.md` says in which order, and
-//! why it can be cut short anywhere.
+//! Compaction: what retention let go of leaves the disk. `docs/RETENTION.md` says in which order,
+//! and why it can be cut short anywhere.
 //!
 //! ```text
 //! archive.rs  archive files without what is gone, each in one rename
@@ -153,7 +153,8 @@ pub(crate) fn needs(shared: &Inner) -> u64 {
     sled + files::disk_bytes(&shared.layout.packs()) + (16 << 20)
 }
 
-/// Returns about how many bytes of packs chunks take: of a group of chunks its part by their number.
+/// Returns about how many bytes of packs chunks take: of a group of chunks its part by their
+/// number.
 pub(crate) fn packed_bytes(shared: &Inner, ids: &HashSet<ChunkId>) -> Result<u64> {
     packs::bytes_of(shared, ids)
 }

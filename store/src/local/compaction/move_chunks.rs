@@ -1,5 +1,5 @@
-//! Chunks on their way to the newest pack: entries as they are, and members of small groups, which are gathered
-//! into large ones. A pack is emptied when all that it had is durable where it went.
+//! Chunks on their way to the newest pack: entries as they are, and members of small groups, which
+//! are gathered into large ones. A pack is emptied when all that it had is durable where it went.
 
 use milepost_codec::{ChunkGroup, ChunkId, Error, GroupContents, Result};
 
@@ -43,8 +43,9 @@ impl<'a> ChunkMover<'a> {
         }
     }
 
-    /// Takes what is kept of an entry; who calls it holds `switching`. It is appended as it is where that is all, and as a group of the others where
-    /// it is not, so that those that went leave the disk; a small group is gathered.
+    /// Takes what is kept of an entry; who calls it holds `switching`. It is appended as it is
+    /// where that is all, and as a group of the others where it is not, so that those that went
+    /// leave the disk; a small group is gathered.
     pub(crate) fn take(&mut self, kept: &[(ChunkId, ChunkLocation)]) -> Result<()> {
         let Some((id, place)) = kept.first() else {
             return Ok(());
@@ -105,8 +106,8 @@ impl<'a> ChunkMover<'a> {
         }
     }
 
-    /// Appends what was gathered, in the order of time: so versions of a file come together. The last group waits
-    /// for more, unless it is the end.
+    /// Appends what was gathered, in the order of time: so versions of a file come together. The
+    /// last group waits for more, unless it is the end.
     fn write_gathered(&mut self, all: bool) -> Result<()> {
         let mut gathered = std::mem::take(&mut self.gathered);
         self.gathered_bytes = 0;

@@ -1,5 +1,5 @@
-//! Packs without chunks that nothing names, and with few small groups. What is left of a pack is appended to the last
-//! one, and the pack is emptied; its file stays, so that none is missed.
+//! Packs without chunks that nothing names, and with few small groups. What is left of a pack is
+//! appended to the last one, and the pack is emptied; its file stays, so that none is missed.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -14,8 +14,8 @@ use crate::local::compaction::move_chunks::ChunkMover;
 use crate::local::inner::Inner;
 use crate::projection::CompactionStep;
 
-/// Small groups are gathered where they take so many bytes of a pack, and this part of it. One compaction leaves one
-/// small group at most, which takes less: so the next has nothing to gather.
+/// Small groups are gathered where they take so many bytes of a pack, and this part of it. One
+/// compaction leaves one small group at most, which takes less: so the next has nothing to gather.
 const GATHERED_MIN: u64 = 512 << 10;
 const GATHERED_PART: u64 = 8;
 
@@ -37,8 +37,8 @@ pub(crate) fn bytes_of(shared: &Inner, ids: &HashSet<ChunkId>) -> Result<u64> {
     Ok(bytes)
 }
 
-/// Goes through the packs before `first`, which all chunks that were stored since are in. `named` are
-/// the chunks that live events name; `forget` is told of each that goes.
+/// Goes through the packs before `first`, which all chunks that were stored since are in. `named`
+/// are the chunks that live events name; `forget` is told of each that goes.
 pub(crate) fn compact(
     shared: &Inner,
     mut named: HashSet<ChunkId>,

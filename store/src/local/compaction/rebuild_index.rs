@@ -139,8 +139,8 @@ impl<'a> Build<'a> {
         kv.apply(puts)
     }
 
-    /// Copies the notes of snapshots that are of use still. What a lineage lost counts no longer among the
-    /// bytes before one.
+    /// Copies the notes of snapshots that are of use still. What a lineage lost counts no longer
+    /// among the bytes before one.
     fn copy_snapshots(&self, above: &dyn CompactionHost) -> Result<()> {
         let (shared, next) = (self.shared, &self.next);
         let mut lost: HashMap<LogId, u64> = HashMap::new();

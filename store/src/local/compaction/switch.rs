@@ -1,5 +1,6 @@
-//! Which of two sled folders is in use. A compaction builds the second; a file, written when it is whole
-//! and durable, says that it is the one. The next opening gives it the first one's name again.
+//! Which of two sled folders is in use. A compaction builds the second; a file, written when it is
+//! whole and durable, says that it is the one. The next opening gives it the first one's name
+//! again.
 
 use std::fs;
 use std::path::Path;

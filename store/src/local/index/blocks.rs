@@ -19,8 +19,9 @@ const FILL_BELOW: usize = 8 << 10;
 const KEPT: usize = 4;
 const KEPT_BYTES: usize = 256 << 10;
 
-/// The blocks that were read last, unpacked: who looks up one event after the other finds the next in the same one. They are kept as
-/// long as nothing is written to sled, so that what they say is what a read would.
+/// The blocks that were read last, unpacked: who looks up one event after the other finds the next
+/// in the same one. They are kept as long as nothing is written to sled, so that what they say is
+/// what a read would.
 #[derive(Debug, Default)]
 pub(crate) struct BlockCache(Mutex<VecDeque<(u64, LogId, Extent)>>);
 
@@ -102,8 +103,8 @@ fn read_once(
     Ok((block.end() > offset).then_some((block, part + 1)))
 }
 
-/// Adds to `puts` the changes that append extents to a log whose sled part ends at `end`. Blocks are
-/// packed on `processors` threads.
+/// Adds to `puts` the changes that append extents to a log whose sled part ends at `end`. Blocks
+/// are packed on `processors` threads.
 pub(crate) fn append(
     shared: &Inner,
     log: LogId,

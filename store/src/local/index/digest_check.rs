@@ -37,8 +37,8 @@ impl Inner {
         DigestPart::ALL.into_iter().try_for_each(|part| self.audit(part))
     }
 
-    /// Reads the entries of a part, where that has not been done since sled was opened. `Corrupt` where they
-    /// are not those that were put into it.
+    /// Reads the entries of a part, where that has not been done since sled was opened. `Corrupt`
+    /// where they are not those that were put into it.
     pub(crate) fn audit(&self, part: DigestPart) -> Result<()> {
         let audited = self.audited.of(part);
         if audited.load(Ordering::Acquire) {

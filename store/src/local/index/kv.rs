@@ -68,7 +68,8 @@ impl Kv {
     /// Opens or makes the folder. An error says that it cannot be used: whoever called rebuilds
     /// it from the journal.
     ///
-    /// sled is opened on a thread of its own: where damage makes it hang, that thread is left alone.
+    /// sled is opened on a thread of its own: where damage makes it hang, that thread is left
+    /// alone.
     pub(crate) fn open(dir: &Path, cache_bytes: usize, segment_size: u32) -> Result<Self> {
         let limit =
             OPEN_PATIENCE + Duration::from_secs(files::disk_bytes(dir) / OPEN_BYTES_PER_SEC);
@@ -123,9 +124,10 @@ impl Kv {
         Ok(kv)
     }
 
-    /// Lets go of the folder, so that it can be opened again though readers still hold the log. Dropping sled
-    /// writes out what it holds, and after a failed write never ends: it is waited for a while only, for a
-    /// shorter one where it is known that something failed (`sound` is false).
+    /// Lets go of the folder, so that it can be opened again though readers still hold the log.
+    /// Dropping sled writes out what it holds, and after a failed write never ends: it is waited
+    /// for a while only, for a shorter one where it is known that something failed (`sound` is
+    /// false).
     pub(crate) fn close(&self, sound: bool) {
         let Some(Opened { db, .. }) = self.open.write().take() else {
             return;
@@ -223,9 +225,9 @@ impl Kv {
         done
     }
 
-    /// Applies changes together, and keeps the digests of what records account for: the old value of
-    /// each key goes out of them, the new one comes in. `position` gives the entry that is written with
-    /// them, once the digests are known.
+    /// Applies changes together, and keeps the digests of what records account for: the old value
+    /// of each key goes out of them, the new one comes in. `position` gives the entry that is
+    /// written with them, once the digests are known.
     pub(crate) fn apply_counted(
         &self,
         puts: Vec<IndexPut>,
@@ -261,8 +263,8 @@ impl Kv {
     }
 }
 
-/// Has sled write out what it holds. Where a write of its own threads failed, this may never end: it is
-/// waited for with a limit, on a thread that is left alone then.
+/// Has sled write out what it holds. Where a write of its own threads failed, this may never end:
+/// it is waited for with a limit, on a thread that is left alone then.
 fn flush(db: sled::Db) -> Result<()> {
     let (sender, flushed) = crossbeam_channel::bounded(1);
     let thread = std::thread::Builder::new().name("milepost-sled".into());
@@ -300,8 +302,8 @@ impl Drop for Kv {
     }
 }
 
-/// What an input or output error of sled means. A copy of an error of the system has lost its number,
-/// and has its kind still; what sled itself thinks of its files is of few kinds.
+/// What an input or output error of sled means. A copy of an error of the system has lost its
+/// number, and has its kind still; what sled itself thinks of its files is of few kinds.
 fn kind_of(error: &std::io::Error) -> ErrorKind {
     use std::io::ErrorKind as Io;
     match (error.kind(), error.raw_os_error()) {

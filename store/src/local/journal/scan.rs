@@ -118,8 +118,8 @@ impl Segment {
         self.frames.last().map_or(SEGMENT_HEADER_LEN as u64, |frame| frame.end)
     }
 
-    /// How many bytes after the last frame are what is left of another: in a fresh file all that are
-    /// not zero, in a recycled one those behind a header of this use.
+    /// How many bytes after the last frame are what is left of another: in a fresh file all that
+    /// are not zero, in a recycled one those behind a header of this use.
     fn torn_bytes(&self, bytes: &[u8]) -> u64 {
         let Some(header) = &self.header else { return 0 };
         let rest = from(bytes, self.end());

@@ -41,7 +41,8 @@ impl Folder {
             Error::new(kind, message)
         };
         DirBuilder::new().mode(0o700).create(&new).map_err(failed)?;
-        // It gets its name with its lock, so that a folder of that name without a lock is left over.
+        // It gets its name with its lock, so that a folder of that name without a lock is left
+        // over.
         let locked = File::open(&new).and_then(|dir| {
             dir.try_lock()?;
             fs::rename(&new, &path)?;

@@ -12,8 +12,8 @@ use crate::local::index::kv::Kv;
 /// The check of a frame that is not known, or before the first: what follows is told by its number.
 pub(crate) const UNKNOWN: [u8; 16] = [0; 16];
 
-/// The layout of entries in sled: with another one it is built anew. To be raised by whoever changes
-/// what an entry holds, or which entries follow from an event.
+/// The layout of entries in sled: with another one it is built anew. To be raised by whoever
+/// changes what an entry holds, or which entries follow from an event.
 const LAYOUT: u32 = 6;
 
 /// Where it stands in the stored position: before the digests.
@@ -28,8 +28,8 @@ pub(crate) struct AppliedPosition {
     pub(crate) packs: ChunkLocation,
     /// How far the packs were synced then: later chunks may be gone after a power cut.
     pub(crate) synced: ChunkLocation,
-    /// The check of the frame of that commit, which the next one follows; [`UNKNOWN`] where the frame
-    /// was made from blocks again.
+    /// The check of the frame of that commit, which the next one follows; [`UNKNOWN`] where the
+    /// frame was made from blocks again.
     pub(crate) check: [u8; 16],
     /// Whose it is.
     pub(crate) store: StoreId,
@@ -79,8 +79,8 @@ impl AppliedPosition {
         })
     }
 
-    /// Reads it; the beginning where sled is empty. `Corrupt` where it is another store's, or was written
-    /// by a version that lays entries out in another way.
+    /// Reads it; the beginning where sled is empty. `Corrupt` where it is another store's, or was
+    /// written by a version that lays entries out in another way.
     pub(crate) fn read(kv: &Kv, store: StoreId) -> Result<Self> {
         let Some(value) = kv.get(&keys::all(KeyKind::Applied))? else {
             return Ok(Self::none(store));

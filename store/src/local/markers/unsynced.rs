@@ -1,5 +1,5 @@
-//! Chunks that were not synced when the process died: a power cut may have taken them. No event names
-//! one of them, since chunks of bodies are synced first; snapshots may.
+//! Chunks that were not synced when the process died: a power cut may have taken them. No event
+//! names one of them, since chunks of bodies are synced first; snapshots may.
 
 use milepost_codec::{ChunkId, Result, Snapshot};
 
@@ -34,7 +34,8 @@ pub(crate) fn forget_lost(kv: &Kv, packs: &Packs, applied: &AppliedPosition) -> 
     kv.apply(gone)
 }
 
-/// Whether a snapshot has all it needs. One that was synced has: what it refers to was stored first.
+/// Whether a snapshot has all it needs. One that was synced has: what it refers to was stored
+/// first.
 fn is_whole(kv: &Kv, packs: &Packs, applied: &AppliedPosition, id: &ChunkId) -> Result<bool> {
     let Some(place) = kv.get(&keys::chunk(id))? else {
         return Ok(false);

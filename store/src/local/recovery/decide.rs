@@ -88,8 +88,8 @@ impl Survey {
         mine.next_back().is_some_and(Segment::closed)
     }
 
-    /// Whether the archive has all of a segment: it is there because its removal was not, or because
-    /// somebody put an older copy back. Nothing may be said of the journal's end by it.
+    /// Whether the archive has all of a segment: it is there because its removal was not, or
+    /// because somebody put an older copy back. Nothing may be said of the journal's end by it.
     pub(crate) fn outlived(&self, segment: &Segment) -> bool {
         let first = segment.header.map(|header| header.first);
         let last = segment.last();
@@ -379,8 +379,8 @@ fn end_at(shared: &Inner, survey: &Survey, end: Position) -> Result<JournalEnd> 
     let Some((segment, before)) = survey.segments.split_last() else {
         return Ok(journal);
     };
-    // The archive stands for segments that are removed now; whoever wrote it may have died before its
-    // name was durable.
+    // The archive stands for segments that are removed now; whoever wrote it may have died before
+    // its name was durable.
     files::sync_dir(&shared.layout.archive())?;
     for segment in before {
         seal(shared, survey, segment)?;

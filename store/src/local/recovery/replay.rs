@@ -239,8 +239,8 @@ impl<'a> Replay<'a> {
         known.find(|begin| begin.next == first)
     }
 
-    /// The head before the first record of a log: its root, its base, or the parent's hash at the fork,
-    /// which that record names.
+    /// The head before the first record of a log: its root, its base, or the parent's hash at the
+    /// fork, which that record names.
     fn first_head(
         &self,
         log: LogId,

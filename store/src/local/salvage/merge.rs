@@ -1,8 +1,9 @@
 //! Weaving: which groups still fit behind what is left of their logs.
 //!
 //! A lineage ends where something of it is missing: its later events, and lineages that fork behind
-//! there, cannot be chained any more. They are written down as JSON, one on a line. Control logs are
-//! facts about tasks and lineages that nothing else is chained to: what is left of them moves up.
+//! there, cannot be chained any more. They are written down as JSON, one on a line. Control logs
+//! are facts about tasks and lineages that nothing else is chained to: what is left of them moves
+//! up.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
@@ -200,7 +201,8 @@ impl Merge {
         };
         let there = |this: &Self, lineage: LineageId| {
             let log = LogId::lineage(task, lineage);
-            // Those of a lineage that was trimmed come later, and of one that was dropped none does.
+            // Those of a lineage that was trimmed come later, and of one that was dropped none
+            // does.
             let retained = this.live.is_gone(log) || this.live.base(log).is_some();
             retained || opened.contains(&log) || this.logs.contains_key(&log)
         };

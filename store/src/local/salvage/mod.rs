@@ -41,8 +41,8 @@ pub struct Salvaged {
     pub kept: Vec<PathBuf>,
 }
 
-/// Weaves what is left of a store into a new archive, and puts it in the old one's place. The lock has
-/// to be held.
+/// Weaves what is left of a store into a new archive, and puts it in the old one's place. The lock
+/// has to be held.
 pub fn salvage(layout: &Layout, config: &StoreConfig, options: &OpenOptions) -> Result<Salvaged> {
     let beside = layout.archive_new();
     if beside.exists() {
@@ -89,8 +89,8 @@ pub fn salvage(layout: &Layout, config: &StoreConfig, options: &OpenOptions) -> 
     Ok(Salvaged { lost, kept })
 }
 
-/// Moves the old files away and the new archive to its place; gives where they are now. Each step may
-/// have been done before.
+/// Moves the old files away and the new archive to its place; gives where they are now. Each step
+/// may have been done before.
 pub fn finish_swap(layout: &Layout) -> Result<Vec<PathBuf>> {
     let mut kept = Vec::new();
     let mut aside = |path: &Path| -> Result<()> {

@@ -103,8 +103,8 @@ impl<'a> Sources<'a> {
         archived.max(journal).max(sled)
     }
 
-    /// The groups of a commit: all of them from a frame, else those that blocks have. Commits are asked
-    /// for in order.
+    /// The groups of a commit: all of them from a frame, else those that blocks have. Commits are
+    /// asked for in order.
     pub(crate) fn payload(&mut self, seq: Seq) -> Result<Vec<u8>> {
         let mut blocks = Vec::new();
         if let Some(sled) = &mut self.sled {

@@ -187,7 +187,7 @@ impl Base {
             true => workspace.undo(&engine, "t", &none()),
             false => {
                 let to = engine.point("t@first").unwrap();
-                workspace.go_back(&engine, &to, Scope::All, None, &none())
+                workspace.restore(&engine, &to, Scope::All, None, &none())
             }
         };
         went.map_err(|e| format!("the other way, done {done}: {e}"))?;

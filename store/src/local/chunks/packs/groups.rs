@@ -8,14 +8,16 @@ use parking_lot::Mutex;
 
 use crate::local::chunks::packs::{ChunkLocation, Packs};
 
-/// The level of zstd that groups are packed at. Source code packs 15 % smaller than at level 1, at 60 % of
-/// the speed. Of 105 MB of crates, in groups of 256 KiB, level 3 leaves 21.6 % at 130 MB/s, 4 20.3 % at 74, 5 19.9 % at 64, 7 19.4 % at 45; of
-/// generated text 30.1 % at 90 MB/s, 5 28.9 % at 32.
+/// The level of zstd that groups are packed at. Source code packs 15 % smaller than at level 1, at
+/// 60 % of the speed. Of 105 MB of crates, in groups of 256 KiB, level 3 leaves 21.6 % at 130 MB/s,
+/// 4 20.3 % at 74, 5 19.9 % at 64, 7 19.4 % at 45; of generated text 30.1 % at 90 MB/s, 5 28.9 % at
+/// 32.
 pub(crate) const GROUP_LEVEL: i32 = 3;
 
-/// The most bytes of contents that are put into one group when they are stored. All of it is unpacked for one of its
-/// members. With 256 KiB the same crates pack to 21.6 %, with this to 20.5 % and with 1 MiB to 19.1 %, generated text to 30.1, 29.3 and
-/// 29.0 %; with 1 MiB five files of a capture go back in nearly twice the time.
+/// The most bytes of contents that are put into one group when they are stored. All of it is
+/// unpacked for one of its members. With 256 KiB the same crates pack to 21.6 %, with this to 20.5
+/// % and with 1 MiB to 19.1 %, generated text to 30.1, 29.3 and 29.0 %; with 1 MiB five files of a
+/// capture go back in nearly twice the time.
 pub(crate) const GROUP_RAW: usize = 512 << 10;
 
 /// The most bytes of contents of groups that a compaction gathers: all that a group may have.
@@ -31,8 +33,8 @@ const _: () = assert!(GATHERED_RAW > 2 * SMALL_RAW);
 /// The most bytes of groups that are kept unpacked.
 const UNPACKED_MAX: usize = 16 << 20;
 
-/// Cuts chunks into groups of up to `most` bytes of contents, in the order that they are in. One that is too large for a group with another
-/// is one of its own.
+/// Cuts chunks into groups of up to `most` bytes of contents, in the order that they are in. One
+/// that is too large for a group with another is one of its own.
 pub(crate) fn group_up<'a, 'b>(
     members: &'b [(ChunkId, &'a [u8])],
     most: usize,
@@ -55,8 +57,8 @@ pub(crate) fn group_up<'a, 'b>(
     })
 }
 
-/// Whether a group of so many contents, of so many bytes together, is small. Small ones that are gathered fill a group
-/// up to what is not small: so what was gathered is not gathered again.
+/// Whether a group of so many contents, of so many bytes together, is small. Small ones that are
+/// gathered fill a group up to what is not small: so what was gathered is not gathered again.
 pub(crate) fn is_small(count: usize, bytes: usize) -> bool {
     count <= SMALL_COUNT && bytes <= SMALL_RAW
 }

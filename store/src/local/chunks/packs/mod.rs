@@ -86,8 +86,8 @@ struct State {
     open: Option<(u32, Arc<File>, u64)>,
     last: u32,
     dirty: bool,
-    /// Somebody syncs what was appended until then. Others may append meanwhile, and nobody else syncs: of a sync that
-    /// fails only one is told.
+    /// Somebody syncs what was appended until then. Others may append meanwhile, and nobody else
+    /// syncs: of a sync that fails only one is told.
     syncing: bool,
     /// How far they are synced.
     synced: ChunkLocation,
@@ -131,8 +131,8 @@ impl Packs {
                     findings.push(finding);
                 }
             }
-            // What was read may have come from memory, and a sync that failed may have taken it for stored:
-            // written again it is stored by this one.
+            // What was read may have come from memory, and a sync that failed may have taken it for
+            // stored: written again it is stored by this one.
             if number >= synced.pack {
                 write_again(&path, &file, synced_at, end)?;
             }
@@ -246,8 +246,8 @@ impl Packs {
         self.state.lock().failed.is_some()
     }
 
-    /// Begins another pack, unless the last one is empty; gives the number of the one that is appended
-    /// to now.
+    /// Begins another pack, unless the last one is empty; gives the number of the one that is
+    /// appended to now.
     pub(crate) fn begin_another(&self) -> Result<u32> {
         let mut state = self.state.lock();
         state.check()?;
@@ -304,8 +304,8 @@ impl Packs {
         Ok(place)
     }
 
-    /// Makes all chunks appended so far survive power loss. Who comes while another syncs waits for that, and is then synced
-    /// together with all who came meanwhile.
+    /// Makes all chunks appended so far survive power loss. Who comes while another syncs waits for
+    /// that, and is then synced together with all who came meanwhile.
     pub(crate) fn sync(&self) -> Result<()> {
         let mut state = self.state.lock();
         let wanted = state.end();
@@ -382,8 +382,8 @@ impl Packs {
         Ok((content, header.pieces))
     }
 
-    /// Whether a chunk is whole on the disk, whatever was unpacked of it before: where it is not, that is
-    /// let go of, so that it hides nothing.
+    /// Whether a chunk is whole on the disk, whatever was unpacked of it before: where it is not,
+    /// that is let go of, so that it hides nothing.
     pub(crate) fn is_whole(&self, id: &ChunkId, place: ChunkLocation) -> bool {
         let Some(member) = place.member else {
             return self.read(id, place).is_ok();
@@ -407,8 +407,8 @@ impl Packs {
         }
     }
 
-    /// Takes the bytes of a pack away: nothing names a chunk in it any more. The file stays, so that none
-    /// is missed.
+    /// Takes the bytes of a pack away: nothing names a chunk in it any more. The file stays, so
+    /// that none is missed.
     pub(crate) fn empty(&self, pack: u32) -> Result<()> {
         let path = self.path_of(pack);
         let file = files::open_rw(&path)?;

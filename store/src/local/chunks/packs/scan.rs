@@ -14,8 +14,8 @@ use crate::open_report::{Finding, Outcome};
 /// Bytes of a torn end that are kept, at most: two chunks of the largest size.
 const CUT_MAX: u64 = 2 << 20;
 
-/// Cuts a pack behind its last whole entry. What was there was never named by a record, unless it is
-/// damaged: so it is kept aside.
+/// Cuts a pack behind its last whole entry. What was there was never named by a record, unless it
+/// is damaged: so it is kept aside.
 pub(crate) fn cut_end(
     layout: &Layout,
     path: &Path,
@@ -151,8 +151,8 @@ fn next_whole(path: &Path, file: &File, mut at: u64) -> Result<Option<u64>> {
     }
 }
 
-/// Reads every chunk of a pack; gives where those entries begin that are whole with all that is in them,
-/// in order. What is between two of them is none that was finished.
+/// Reads every chunk of a pack; gives where those entries begin that are whole with all that is in
+/// them, in order. What is between two of them is none that was finished.
 pub(crate) fn whole_in(path: &Path, pack: u32) -> Result<Vec<u64>> {
     let file = files::open_read(path)?;
     let mut found = Vec::new();

@@ -1,0 +1,223 @@
+//! A file that is there when all of it is: written beside its place, on the disk before it gets its
+//! name, and without a trace where it did not get that far.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use tempfile::NamedTempFile;
+
+/// Bytes that are written at once.
+const BUFFER: usize = 1 << 20;
+
+/// How many links may lead to a file; as many as Linux follows.
+const LINKS_MAX: u32 = 40;
+
+/// A file on its way. Where it is dropped, nothing has happened.
+pub struct WholeFile {
+    to: To,
+    waiting: Waiting,
+}
+
+enum To {
+    /// A file beside its place, and its place.
+    Beside(BufWriter<NamedTempFile>, PathBuf),
+    /// A pipe or a device: what it was given is gone.
+    Straight(BufWriter<File>),
+}
+
+impl WholeFile {
+    /// Begins a file. A link is followed, and what is there keeps its permissions; a new one is its
+    /// owner's alone. Signals that would end the process wait from now on until
+    /// [`WholeFile::write`] or the end, unless it is a pipe or a device.
+    pub fn begin(path: &Path) -> io::Result<Self> {
+        let place = followed(path)?;
+        let there = fs::metadata(&place).ok();
+        let kind = there.as_ref().map(|there| there.file_type());
+        if kind.is_some_and(|kind| kind.is_fifo() || kind.is_char_device() || kind.is_socket()) {
+            let file = File::options().write(true).open(&place)?;
+            return Ok(Self {
+                to: To::Straight(BufWriter::with_capacity(BUFFER, file)),
+                waiting: Waiting::default(),
+            });
+        }
+        if kind.is_some_and(|kind| !kind.is_file()) {
+            return Err(io::Error::other("it is no file"));
+        }
+        let waiting = Waiting::begin()?;
+        let beside = tempfile::Builder::new()
+            .prefix(".milepost-")
+            .suffix(".part")
+            .tempfile_in(folder_of(&place))?;
+        if let Some(there) = there {
+            let mode = there.permissions().mode() & 0o777;
+            beside.as_file().set_permissions(Permissions::from_mode(mode))?;
+        }
+        Ok(Self { to: To::Beside(BufWriter::with_capacity(BUFFER, beside), place), waiting })
+    }
+
+    /// Writes more of it; fails where a signal has come.
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.waiting.signal().is_some() {
+            return Err(io::Error::other("interrupted"));
+        }
+        match &mut self.to {
+            To::Beside(file, _) => file.write_all(bytes),
+            To::Straight(file) => file.write_all(bytes),
+        }
+    }
+
+    /// Gives it its name, with all of it on the disk.
+    pub fn end(self) -> io::Result<()> {
+        match self.to {
+            To::Straight(mut file) => file.flush(),
+            To::Beside(file, place) => {
+                let beside = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+                beside.as_file().sync_all()?;
+                beside.persist(&place).map_err(|error| error.error)?;
+                File::open(folder_of(&place))?.sync_all()
+            }
+        }
+    }
+
+    /// Takes back what was written, and ends the process if a signal has asked for it.
+    pub fn take_back(self) {
+        drop(self.to);
+        if let Some(signal) = self.waiting.signal() {
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
+        }
+    }
+}
+
+/// Where links lead, the last of them maybe to nothing.
+fn followed(path: &Path) -> io::Result<PathBuf> {
+    let mut place = path.to_owned();
+    for _ in 0..LINKS_MAX {
+        let link = fs::symlink_metadata(&place).is_ok_and(|there| there.is_symlink());
+        // What leads to a pipe without a name (`/dev/stdout`) is no path.
+        if !link || fs::metadata(&place).is_ok_and(|there| !there.is_file()) {
+            return Ok(place);
+        }
+        place = folder_of(&place).join(fs::read_link(&place)?);
+    }
+    Err(io::Error::other("too many links lead on from it"))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Signals that wait.
+#[derive(Default)]
+struct Waiting {
+    /// The one that came; 0 for none.
+    came: Arc<AtomicUsize>,
+    held: Vec<signal_hook::SigId>,
+}
+
+impl Waiting {
+    fn begin() -> io::Result<Self> {
+        let mut waiting = Self::default();
+        for signal in [SIGHUP, SIGINT, SIGTERM] {
+            let (came, number) = (Arc::clone(&waiting.came), signal.unsigned_abs() as usize);
+            waiting.held.push(signal_hook::flag::register_usize(signal, came, number)?);
+        }
+        Ok(waiting)
+    }
+
+    fn signal(&self) -> Option<i32> {
+        let came = self.came.load(Ordering::SeqCst);
+        i32::try_from(came).ok().filter(|signal| *signal > 0)
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        for held in self.held.drain(..) {
+            signal_hook::low_level::unregister(held);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn written(path: &Path) -> io::Result<()> {
+        let mut file = WholeFile::begin(path)?;
+        file.write(b"new")?;
+        file.end()
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name();
+        let mut names: Vec<_> = entries.map(|entry| name(entry).into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn what_is_there_stays_until_all_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+        let mut file = WholeFile::begin(&path).unwrap();
+        file.write(b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        file.take_back();
+        assert_eq!(names(folder.path()), ["a"]);
+        written(&path).unwrap();
+        assert_eq!((fs::read(&path).unwrap(), mode(&path)), (b"new".to_vec(), 0o640));
+        written(&folder.path().join("b")).unwrap();
+        assert_eq!(mode(&folder.path().join("b")), 0o600);
+        assert_eq!(names(folder.path()), ["a", "b"]);
+    }
+
+    #[test]
+    fn links_stay_and_lead_to_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("deep")).unwrap();
+        symlink("two", at("one")).unwrap();
+        symlink("deep/file", at("two")).unwrap();
+        for _ in 0..2 {
+            written(&at("one")).unwrap();
+            assert!(at("one").is_symlink() && at("two").is_symlink());
+            assert_eq!(fs::read(at("deep/file")).unwrap(), b"new");
+            assert_eq!(names(&at("deep")), ["file"]);
+        }
+        symlink("round", at("round")).unwrap();
+        assert!(written(&at("round")).is_err());
+    }
+
+    #[test]
+    fn a_folder_and_what_has_none_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(written(folder.path()).is_err());
+        assert!(written(&folder.path().join("no/file")).is_err());
+        assert_eq!(names(folder.path()), [""; 0]);
+    }
+
+    #[test]
+    fn a_device_is_written_straight() {
+        written(Path::new("/dev/null")).unwrap();
+        assert!(!Path::new("/dev/null").is_file());
+    }
+}

@@ -1,0 +1,333 @@
+//! A store that this process has open.
+
+use std::io::Read as _;
+use std::ops::Range;
+
+use milepost::{
+    ArtifactsEdited, Change, CheckpointId, CheckpointQuery, Detail, Engine, ErrorKind,
+    GuidanceGiven, Json, Mark, MessageRange, Pin, Point, Retention, RunControl, Task, TaskQuery,
+    diff_states, to_patch,
+};
+use milepost_forms::{
+    AppendedForm, BlamedForm, ChangesForm, CheckpointForm, CountsForm, EventAt, FileForm,
+    LineageForm, Listed, PinForm, PointForm, RestoredForm, RetentionForm, StoreForm, TaskForm,
+    UserForm, VerifyForm,
+};
+use milepost_workspace::TreePath;
+use serde_json::{Value, json};
+
+use super::{
+    Backend, Bytes, CheckpointsAsked, Each, Followed, MarkAsked, RetentionAsked, VerifyAsked,
+};
+use crate::commands::{self, captured_files, recovery, state_text};
+use crate::error::{Failure, Result};
+use crate::output::{Out, note};
+
+/// Bytes of a file that are read at a time.
+const STEP: usize = 64 << 10;
+
+/// A store that this process has open.
+pub struct Local<'a>(pub &'a Engine);
+
+impl Local<'_> {
+    /// The point that was found before. A checkpoint that its address named is known by the form
+    /// alone.
+    fn found(&self, point: &PointForm) -> Result<Point> {
+        Ok(self.0.point(&point.address)?)
+    }
+
+    fn differences(&self, before: &PointForm, after: &PointForm) -> Result<Vec<Change>> {
+        let before = self.0.run_state(&self.found(before)?)?;
+        let after = self.0.run_state(&self.found(after)?)?;
+        Ok(diff_states(&before, &after, self.0.chunks().as_ref())?)
+    }
+
+    fn writable(&self, id: &str) -> Result<Task> {
+        let task = self.0.task(id)?;
+        recovery::recover(self.0, &task, None)?;
+        Ok(task)
+    }
+}
+
+impl Backend for Local<'_> {
+    fn engine(&self) -> Option<&Engine> {
+        Some(self.0)
+    }
+
+    fn tasks(
+        &self,
+        user: Option<&str>,
+        limit: usize,
+        cursor: Option<String>,
+    ) -> Result<Listed<TaskForm>> {
+        let page = self.0.tasks(&TaskQuery {
+            user: user.map(str::to_owned),
+            limit: Some(limit),
+            cursor,
+        })?;
+        Ok(Listed::of(page, TaskForm::from))
+    }
+
+    fn task(&self, id: &str) -> Result<TaskForm> {
+        Ok(commands::task(self.0, id)?.info()?.into())
+    }
+
+    fn lineages(&self, task: &str) -> Result<Vec<LineageForm>> {
+        let lineages = self.0.task(task)?.lineages()?;
+        Ok(lineages.into_iter().map(LineageForm::from).collect())
+    }
+
+    fn point(&self, address: &str) -> Result<PointForm> {
+        let point = commands::point(self.0, address)?;
+        let hash = self.0.hash_at(&point).map_err(|error| {
+            let trimmed = error.kind() == ErrorKind::NotFound;
+            let failure = Failure::from(error);
+            match commands::head(self.0, &point) {
+                Ok(head) if trimmed => failure.hint(commands::log_hint(&point, head)),
+                _ => failure,
+            }
+        })?;
+        Ok(PointForm::of(&point, hash))
+    }
+
+    fn event(&self, point: &PointForm) -> Result<EventAt> {
+        let mut found = self.found(point)?;
+        found.checkpoint = point.checkpoint;
+        let (event, hash) = self.0.event(&found)?;
+        Ok(EventAt::of(found, event, hash))
+    }
+
+    fn events(&self, point: &PointForm, range: Range<u64>, each: Each<'_>) -> Result<()> {
+        let task = self.0.task(&point.task)?;
+        for event in task.lineage_named(point.lineage)?.read(range)? {
+            each(event?.into())?;
+        }
+        Ok(())
+    }
+
+    fn follow(&self, task: &str, _: u64, _: &mut dyn FnMut(Followed) -> Result<()>) -> Result<()> {
+        let message = format!("no program has the store open: nothing comes to `{task}`");
+        Err(Failure::new(message).hint(
+            "start the program first: where it answers at the store's socket (`milepost_server::attach`), it is followed",
+        ))
+    }
+
+    fn state(&self, point: &PointForm, messages: MessageRange) -> Result<Value> {
+        let state = self.0.run_state(&self.found(point)?)?;
+        Ok(state.to_json(self.0.chunks().as_ref(), messages)?)
+    }
+
+    fn print_state(&self, point: &PointForm, out: &mut Out) -> Result<()> {
+        let state = self.0.run_state(&self.found(point)?)?;
+        state_text::print(&state, self.0.chunks().as_ref(), out)
+    }
+
+    fn changes(&self, before: &PointForm, after: &PointForm) -> Result<ChangesForm> {
+        let changes = self.differences(before, after)?;
+        Ok(ChangesForm { items: changes.into_iter().map(Into::into).collect(), more: false })
+    }
+
+    fn patch(&self, before: &PointForm, after: &PointForm) -> Result<Value> {
+        Ok(to_patch(&self.differences(before, after)?))
+    }
+
+    fn checkpoints(&self, asked: &CheckpointsAsked) -> Result<Listed<CheckpointForm>> {
+        let page = self.0.checkpoints(&CheckpointQuery {
+            task: asked.task.clone(),
+            lineage: None,
+            filter: asked.filter.clone(),
+            status: asked.status,
+            limit: Some(asked.limit),
+            cursor: asked.cursor.clone(),
+        })?;
+        Ok(Listed::of(page, CheckpointForm::from))
+    }
+
+    fn mark(&self, point: &PointForm, asked: MarkAsked) -> Result<CheckpointForm> {
+        let lineage = self.0.task(&point.task)?.lineage_named(point.lineage)?;
+        let mut mark = Mark::new().label(asked.label).status(asked.status);
+        if let Some(metadata) = asked.metadata {
+            mark = mark.metadata(metadata);
+        }
+        if lineage.head()?.next != point.offset.0 {
+            mark = mark.at(point.offset.0);
+        }
+        let marked = lineage.with_hooks()?.checkpoint(mark).map_err(|error| {
+            let refused = matches!(error.detail(), Some(Detail::Refused { .. }));
+            let invalid = error.kind() == ErrorKind::Invalid && !refused;
+            let failure = Failure::from(error);
+            match invalid {
+                true => failure.hint(commands::LABEL),
+                false => failure,
+            }
+        });
+        Ok(marked?.into())
+    }
+
+    fn restore(&self, point: &PointForm, description: Option<&str>) -> Result<RestoredForm> {
+        let mut to = self.found(point)?;
+        to.checkpoint = point.checkpoint;
+        recovery::recover(self.0, &self.0.task(&to.task)?, None)?;
+        let task = self.0.restore(&to, description)?;
+        Ok(RestoredForm::of(&task)?)
+    }
+
+    fn undo(&self, task: &TaskForm) -> Result<RestoredForm> {
+        Ok(RestoredForm::of(&self.0.undo(&task.id)?)?)
+    }
+
+    fn stats(&self) -> Result<StoreForm> {
+        Ok(self.0.stats()?.into())
+    }
+
+    fn stats_of(&self, user: &str) -> Result<UserForm> {
+        let mut tasks = self.0.task_stats(Some(user))?;
+        tasks.sort_by_key(|task| std::cmp::Reverse(task.no));
+        Ok(UserForm {
+            user: user.to_owned(),
+            total: CountsForm::total(&tasks),
+            tasks: tasks.into_iter().map(Into::into).collect(),
+            next: None,
+        })
+    }
+
+    fn verify(&self, asked: &VerifyAsked, told: &mut dyn FnMut(u64, u64)) -> Result<VerifyForm> {
+        let task = asked.task.as_ref().map(|task| task.id.as_str());
+        let mut report = self.0.verify(task, told)?;
+        if let Some(anchor) = &asked.anchor {
+            report.faults.extend(self.0.verify_anchor(anchor)?);
+        }
+        if asked.states {
+            report.faults.extend(self.0.verify_states(task)?);
+        }
+        Ok(report.into())
+    }
+
+    fn anchor(&self) -> Result<String> {
+        Ok(self.0.anchor()?.to_json())
+    }
+
+    fn blame(&self, point: &PointForm, pointer: &str, history: bool) -> Result<BlamedForm> {
+        let blamed = self.0.blame(&self.found(point)?, pointer, history)?;
+        Ok(BlamedForm::of(&point.task, pointer, blamed))
+    }
+
+    fn erase(&self, point: &PointForm, reason: Option<&str>) -> Result<()> {
+        Ok(self.0.erase(&self.found(point)?, reason)?)
+    }
+
+    fn pins(&self, task: &str) -> Result<Vec<PinForm>> {
+        let form = |pin: Pin| {
+            let checkpoint = self.0.checkpoint(&pin.checkpoint.to_string())?;
+            Ok(PinForm::of(pin, checkpoint))
+        };
+        self.0.pins(task)?.into_iter().map(form).collect()
+    }
+
+    fn pin(&self, id: &CheckpointId, reason: Option<&str>) -> Result<PinForm> {
+        self.0.pin(id, reason)?;
+        let checkpoint = self.0.checkpoint(&id.to_string())?;
+        let mut pins = self.0.pins(&checkpoint.task)?.into_iter();
+        let pin = pins.find(|pin| pin.checkpoint == *id);
+        let gone = || Failure::new("the pin was taken back meanwhile");
+        Ok(PinForm::of(pin.ok_or_else(gone)?, checkpoint))
+    }
+
+    fn unpin(&self, id: &CheckpointId) -> Result<()> {
+        Ok(self.0.unpin(id)?)
+    }
+
+    fn clean_up(
+        &self,
+        asked: &RetentionAsked,
+        dry_run: bool,
+        told: &mut dyn FnMut(u64, u64),
+    ) -> Result<RetentionForm> {
+        let plan = self.0.plan_retention(&policy(asked))?;
+        if !dry_run {
+            let report = self.0.apply_retention(&plan, told)?;
+            return Ok(RetentionForm::done(plan, report));
+        }
+        // Where captures cannot be read nothing else is kept from going.
+        let captures = self.0.plan_captures(&plan).inspect_err(|error| {
+            note(&format!("what goes of captured folders is not known: {error}"));
+        });
+        Ok(RetentionForm::planned(plan, captures.ok()))
+    }
+
+    fn delete(&self, task: &str) -> Result<()> {
+        Ok(self.0.delete_task(task)?)
+    }
+
+    fn delete_user(&self, user: &str, told: &mut dyn FnMut(u64, u64)) -> Result<u64> {
+        Ok(self.0.delete_user(user, told)?)
+    }
+
+    fn compaction_needs(&self) -> Result<Option<u64>> {
+        Ok(Some(self.0.plan_compaction()?.needs))
+    }
+
+    fn files(&self, point: &PointForm, each: &mut dyn FnMut(FileForm) -> Result<()>) -> Result<()> {
+        for entry in captured_files::of(self.0, &self.found(point)?)?.entries() {
+            each(entry?.into())?;
+        }
+        Ok(())
+    }
+
+    fn file(&self, point: &PointForm, path: &TreePath) -> Result<Option<FileForm>> {
+        let snapshot = captured_files::of(self.0, &self.found(point)?)?;
+        Ok(snapshot.entry(path)?.map(FileForm::from))
+    }
+
+    fn content(&self, point: &PointForm, path: &TreePath, each: Bytes<'_>) -> Result<()> {
+        let mut content = captured_files::of(self.0, &self.found(point)?)?.read(path)?;
+        let mut buffer = vec![0; STEP];
+        loop {
+            let read = content.read(&mut buffer);
+            match read.map_err(|error| captured_files::unreadable(path, error))? {
+                0 => return Ok(()),
+                read => each(buffer.get(..read).unwrap_or_default())?,
+            }
+        }
+    }
+
+    fn control(&self, task: &TaskForm, to: RunControl, reason: Option<String>) -> Result<()> {
+        let task = self.writable(&task.id)?;
+        task.change_control(to, reason.as_deref())?;
+        Ok(())
+    }
+
+    fn guide(&self, task: &TaskForm, text: String, target: Option<String>) -> Result<AppendedForm> {
+        let data = target.map(|target| Json::from_value(&json!({ "target": target })));
+        let data = data.transpose()?;
+        let appended = self.writable(&task.id)?.append(GuidanceGiven { text, data })?;
+        Ok(AppendedForm::from(&appended))
+    }
+
+    fn edit(&self, task: &TaskForm, artifacts: Vec<(String, Json)>) -> Result<AppendedForm> {
+        let artifacts = artifacts.into_iter().collect();
+        let appended = self.writable(&task.id)?.append(ArtifactsEdited { artifacts })?;
+        Ok(AppendedForm::from(&appended))
+    }
+}
+
+fn policy(asked: &RetentionAsked) -> Retention {
+    let mut policy =
+        Retention::new().marks_only(asked.marks_only).keep_lineages(!asked.drop_lineages);
+    if let Some(keep) = asked.keep {
+        policy = policy.keep(keep);
+    }
+    if let Some(age) = asked.younger_than {
+        policy = policy.younger_than(age);
+    }
+    if let Some(undo) = asked.undo {
+        policy = policy.undo(undo);
+    }
+    if let Some(user) = &asked.user {
+        policy = policy.user(user.as_str());
+    }
+    match &asked.task {
+        Some(task) => policy.task(task.as_str()),
+        None => policy,
+    }
+}

@@ -1,0 +1,497 @@
+//! A store that another program answers for, over HTTP: at an address, or at the socket in the
+//! store.
+
+use std::future::Future;
+use std::io;
+use std::ops::Range;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use milepost::{CheckpointId, Engine, ErrorKind, Json, MessageRange, RunControl};
+use milepost_client::{
+    ChangeControl, CheckpointQuery, Client, ClientBuilder, EditArtifacts, EventQuery, Guidance,
+    Mark, Restore, Retention, Start, StatsQuery, TaskQuery, Verify,
+};
+use milepost_forms::{
+    AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, FileForm, LineageForm, Listed,
+    PinForm, PointForm, RestoredForm, RetentionForm, StoreForm, TaskForm, UserForm, VerifyForm,
+};
+use milepost_workspace::TreePath;
+use serde_json::{Map, Value};
+use tokio::runtime::Runtime;
+
+use super::{
+    Backend, Bytes, CheckpointsAsked, Each, Followed, MarkAsked, RetentionAsked, VerifyAsked,
+};
+use crate::commands::{self, captured_files};
+use crate::error::{Failure, Result};
+use crate::output::Out;
+
+/// How many items a page of a list has, at most.
+const PAGE: usize = 100;
+/// How many events are asked for at once.
+const EVENTS: u32 = 1000;
+/// How many messages are answered where not all are, at most.
+const MESSAGES: u64 = 1000;
+
+/// A store that another program answers for.
+pub struct Remote {
+    client: Client,
+    runtime: Runtime,
+    /// Who answers, in words.
+    place: String,
+}
+
+/// How long a whole answer may take. A verification of a large store takes minutes.
+const TIMEOUT: Duration = Duration::from_secs(3600);
+
+/// The time limit of the first answer of a program that has the store open.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+impl Remote {
+    /// A service at an address. Its token is in the environment: what stands on a command line is
+    /// seen by others.
+    pub fn at(url: &str) -> Result<Self> {
+        let mut client = ClientBuilder::new(url).timeout(TIMEOUT);
+        if let Ok(token) = std::env::var("MILEPOST_TOKEN") {
+            client = client.token(token.trim());
+        }
+        let client = client.build().map_err(|error| Failure::from(error).at(url))?;
+        Self::new(client, format!("the service at {url}"))
+    }
+
+    /// The program that has a store open, where it answers at the store's socket.
+    pub fn attached(socket: &Path) -> Result<Option<Self>> {
+        match UnixStream::connect(socket) {
+            // The path is too long for a socket's address: the client knows how to go there.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput && socket.exists() => {}
+            Err(_) => return Ok(None),
+            // Another user's program could have bound the name.
+            Ok(near) => {
+                let [me, root] = [rustix::process::geteuid().as_raw(), 0];
+                let peer = rustix::net::sockopt::socket_peercred(&near);
+                if !peer.is_ok_and(|peer| [me, root].contains(&peer.uid.as_raw())) {
+                    return Ok(None);
+                }
+            }
+        }
+        let client = ClientBuilder::unix(socket).timeout(TIMEOUT).build()?;
+        let place = format!("the program that answers at {}", socket.display());
+        Ok(Some(Self::new(client, place)?))
+    }
+
+    /// Returns `true` if the program answers. A stopped one keeps the store and its socket, and
+    /// sends nothing.
+    pub fn answers(&self) -> bool {
+        let asked = async { tokio::time::timeout(PATIENCE, self.client.health()).await };
+        match self.runtime.block_on(asked) {
+            Ok(Err(error)) => error.kind() != milepost_client::ErrorKind::Transport,
+            answered => answered.is_ok(),
+        }
+    }
+
+    fn new(client: Client, place: String) -> Result<Self> {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        Ok(Self { client, runtime: runtime.enable_all().build()?, place })
+    }
+
+    /// Who answers, in words.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// What to do where it cannot be asked for something.
+    pub fn instead(&self) -> String {
+        format!("{} has it: ask again when that has ended", self.place)
+    }
+
+    fn wait<T>(&self, answer: impl Future<Output = milepost_client::Result<T>>) -> Result<T> {
+        self.runtime.block_on(answer).map_err(|error| self.failed(error))
+    }
+
+    /// Why it was not answered, and by whom.
+    fn failed(&self, error: milepost_client::Error) -> Failure {
+        let transport = error.kind() == milepost_client::ErrorKind::Transport;
+        let failure = Failure::from(error);
+        match transport {
+            true => failure.at(&self.place),
+            false => failure,
+        }
+    }
+
+    /// Items of a list, from as many pages as that takes.
+    fn pages<T, F: Future<Output = milepost_client::Result<Listed<T>>>>(
+        &self,
+        limit: usize,
+        mut cursor: Option<String>,
+        mut page: impl FnMut(u32, Option<String>) -> F,
+    ) -> Result<Listed<T>> {
+        let mut items = Vec::new();
+        while items.len() < limit {
+            let most = (limit - items.len()).min(PAGE);
+            let most = u32::try_from(most).unwrap_or(u32::MAX);
+            let found = self.wait(page(most, cursor.take()))?;
+            items.extend(found.items);
+            cursor = found.next;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        let next = cursor;
+        Ok(Listed { items, next })
+    }
+}
+
+impl Backend for Remote {
+    fn engine(&self) -> Option<&Engine> {
+        None
+    }
+
+    fn tasks(
+        &self,
+        user: Option<&str>,
+        limit: usize,
+        cursor: Option<String>,
+    ) -> Result<Listed<TaskForm>> {
+        self.pages(limit, cursor, |limit, cursor| {
+            self.client.tasks(TaskQuery {
+                user: user.map(str::to_owned),
+                limit: Some(limit),
+                cursor,
+            })
+        })
+    }
+
+    fn task(&self, id: &str) -> Result<TaskForm> {
+        match self.wait(self.client.task(id)) {
+            // It may be written as in an address.
+            Err(failure) if failure.kind() == Some(ErrorKind::NotFound) && id.contains('%') => {
+                match self.wait(self.client.point(id)) {
+                    Ok(point) => self.wait(self.client.task(&point.task)),
+                    Err(_) => Err(failure),
+                }
+            }
+            found => found,
+        }
+        .map_err(|failure| match failure.kind() {
+            Some(ErrorKind::NotFound) => failure.hint(commands::TASKS),
+            _ => failure,
+        })
+    }
+
+    fn lineages(&self, task: &str) -> Result<Vec<LineageForm>> {
+        Ok(self.wait(self.client.lineages(task))?.items)
+    }
+
+    fn point(&self, address: &str) -> Result<PointForm> {
+        let found = self.wait(self.client.point(address));
+        found.map_err(|failure| commands::point_hint(failure, address))
+    }
+
+    fn event(&self, point: &PointForm) -> Result<EventAt> {
+        let mut found = self.wait(self.client.event(&point.address))?;
+        found.checkpoint = point.checkpoint;
+        Ok(found)
+    }
+
+    fn events(&self, point: &PointForm, range: Range<u64>, each: Each<'_>) -> Result<()> {
+        if range.is_empty() {
+            return Ok(());
+        }
+        let count = u32::try_from(range.end - range.start).unwrap_or(u32::MAX);
+        let query = EventQuery {
+            from: Some(range.start),
+            to: Some(range.end),
+            limit: Some(count.min(EVENTS)),
+            lineage: Some(point.lineage.0),
+        };
+        let mut events = self.client.all_events(&point.task, query);
+        while let Some(event) = self.runtime.block_on(events.next()) {
+            each(event.map_err(|error| self.failed(error))?)?;
+        }
+        Ok(())
+    }
+
+    fn follow(
+        &self,
+        task: &str,
+        from: u64,
+        each: &mut dyn FnMut(Followed) -> Result<()>,
+    ) -> Result<()> {
+        let mut following = self.client.follow(task, Start::Offset(from));
+        while let Some(next) = self.runtime.block_on(following.next()) {
+            each(match next.map_err(|error| self.failed(error))? {
+                milepost_client::Followed::Event(event) => Followed::Event(event.into()),
+                milepost_client::Followed::LineageChanged(moved) => Followed::LineageChanged(moved),
+            })?;
+        }
+        Ok(())
+    }
+
+    fn state(&self, point: &PointForm, messages: MessageRange) -> Result<Value> {
+        let last = match messages {
+            MessageRange::None => Some(0),
+            MessageRange::Last(count) => Some(count).filter(|count| *count <= MESSAGES),
+            _ => None,
+        };
+        let state = match last {
+            Some(count) => self.wait(self.client.state_with(&point.address, count))?,
+            None => self.wait(self.client.state(&point.address))?,
+        };
+        let mut state = state.state.value()?;
+        if let (MessageRange::Last(count), None) = (messages, last) {
+            keep_last(&mut state, count);
+        }
+        Ok(state)
+    }
+
+    fn print_state(&self, point: &PointForm, out: &mut Out) -> Result<()> {
+        let state = self.wait(self.client.state(&point.address))?;
+        Ok(out.line(state.state.text())?)
+    }
+
+    fn changes(&self, before: &PointForm, after: &PointForm) -> Result<ChangesForm> {
+        self.wait(self.client.diff(&before.address, &after.address))
+    }
+
+    fn patch(&self, before: &PointForm, after: &PointForm) -> Result<Value> {
+        let patch = self.wait(self.client.patch(&before.address, &after.address))?;
+        Ok(serde_json::from_str(patch.text())?)
+    }
+
+    fn checkpoints(&self, asked: &CheckpointsAsked) -> Result<Listed<CheckpointForm>> {
+        let filter = match asked.filter.is_empty() {
+            true => None,
+            false => Some(Json::from_value(&Map::from_iter(asked.filter.clone()))?),
+        };
+        self.pages(asked.limit, asked.cursor.clone(), |limit, cursor| {
+            let query = CheckpointQuery {
+                lineage: None,
+                status: asked.status,
+                filter: filter.clone(),
+                limit: Some(limit),
+                cursor,
+            };
+            async move {
+                match &asked.task {
+                    Some(task) => self.client.checkpoints(task, query).await,
+                    None => self.client.all_checkpoints(query).await,
+                }
+            }
+        })
+    }
+
+    fn mark(&self, point: &PointForm, asked: MarkAsked) -> Result<CheckpointForm> {
+        let mark = Mark::new().label(asked.label).status(asked.status);
+        let mark = mark.lineage(point.lineage.0).at(point.offset.0);
+        let mark = match asked.metadata {
+            Some(metadata) => mark.metadata(metadata),
+            None => mark,
+        };
+        let marked = self.wait(self.client.mark(&point.task, mark));
+        marked.map_err(|failure| match failure.kind() {
+            Some(ErrorKind::Invalid) => failure.hint(commands::LABEL),
+            _ => failure,
+        })
+    }
+
+    fn restore(&self, point: &PointForm, description: Option<&str>) -> Result<RestoredForm> {
+        // A checkpoint that was named is named in what is recorded.
+        let to = match point.checkpoint {
+            Some(checkpoint) => format!("@{checkpoint}"),
+            None => point.address.clone(),
+        };
+        let restore = match description {
+            Some(description) => Restore::to(to).description(description),
+            None => Restore::to(to),
+        };
+        self.wait(self.client.restore(restore))
+    }
+
+    fn undo(&self, task: &TaskForm) -> Result<RestoredForm> {
+        self.wait(self.client.undo(&task.id))
+    }
+
+    fn stats(&self) -> Result<StoreForm> {
+        self.wait(self.client.store_stats())
+    }
+
+    fn stats_of(&self, user: &str) -> Result<UserForm> {
+        let mut all: Option<UserForm> = None;
+        loop {
+            let query = StatsQuery {
+                user: Some(user.to_owned()),
+                limit: None,
+                cursor: all.as_mut().and_then(|all| all.next.take()),
+            };
+            let page = self.wait(self.client.user_stats(query))?;
+            let all = match &mut all {
+                Some(all) => {
+                    all.tasks.extend(page.tasks);
+                    all.next = page.next;
+                    all
+                }
+                none => none.insert(page),
+            };
+            if all.next.is_none() {
+                return Ok(all.clone());
+            }
+        }
+    }
+
+    fn verify(&self, asked: &VerifyAsked, _: &mut dyn FnMut(u64, u64)) -> Result<VerifyForm> {
+        let mut verify = Verify::new().states(asked.states);
+        if let Some(task) = &asked.task {
+            verify = verify.task(&task.id);
+        }
+        if let Some(anchor) = &asked.anchor {
+            verify = verify.anchor(Json::new(anchor.to_json())?);
+        }
+        self.wait(self.client.verify(&verify))
+    }
+
+    fn anchor(&self) -> Result<String> {
+        Ok(self.wait(self.client.anchor())?.text().to_owned())
+    }
+
+    fn blame(&self, point: &PointForm, pointer: &str, history: bool) -> Result<BlamedForm> {
+        self.wait(self.client.blame(&point.address, pointer, history))
+    }
+
+    fn erase(&self, point: &PointForm, reason: Option<&str>) -> Result<()> {
+        self.wait(self.client.erase(&point.address, reason))?;
+        Ok(())
+    }
+
+    fn pins(&self, task: &str) -> Result<Vec<PinForm>> {
+        Ok(self.wait(self.client.pins(task))?.items)
+    }
+
+    fn pin(&self, id: &CheckpointId, reason: Option<&str>) -> Result<PinForm> {
+        self.wait(self.client.pin(&id.to_string(), reason))
+    }
+
+    fn unpin(&self, id: &CheckpointId) -> Result<()> {
+        self.wait(self.client.unpin(&id.to_string()))
+    }
+
+    fn clean_up(
+        &self,
+        asked: &RetentionAsked,
+        dry_run: bool,
+        _: &mut dyn FnMut(u64, u64),
+    ) -> Result<RetentionForm> {
+        let policy = policy(asked);
+        match dry_run {
+            true => self.wait(self.client.plan_retention(&policy)),
+            false => self.wait(self.client.retain(&policy)),
+        }
+    }
+
+    fn delete(&self, task: &str) -> Result<()> {
+        self.wait(self.client.delete_task(task))
+    }
+
+    fn delete_user(&self, user: &str, told: &mut dyn FnMut(u64, u64)) -> Result<u64> {
+        let tasks = self.stats_of(user)?.tasks;
+        let all = tasks.len() as u64;
+        for (done, task) in (1..).zip(&tasks) {
+            self.delete(&task.id)?;
+            told(done, all);
+        }
+        Ok(all)
+    }
+
+    fn compaction_needs(&self) -> Result<Option<u64>> {
+        Ok(None)
+    }
+
+    fn files(&self, point: &PointForm, each: &mut dyn FnMut(FileForm) -> Result<()>) -> Result<()> {
+        let files = self.wait(self.client.files(&point.address));
+        let files = files.map_err(|failure| match failure.kind() {
+            Some(ErrorKind::NotFound) => captured_files::none(&point.task, &point.address),
+            _ => failure,
+        });
+        files?.items.into_iter().try_for_each(each)
+    }
+
+    fn file(&self, point: &PointForm, path: &TreePath) -> Result<Option<FileForm>> {
+        let mut found = None;
+        self.files(point, &mut |file| {
+            if file.path == *path {
+                found = Some(file);
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    fn content(&self, point: &PointForm, path: &TreePath, each: Bytes<'_>) -> Result<()> {
+        let mut content = self.wait(self.client.file(&point.address, path))?;
+        while let Some(bytes) = self.runtime.block_on(content.next()) {
+            each(&bytes.map_err(|error| self.failed(error))?)?;
+        }
+        Ok(())
+    }
+
+    fn control(&self, task: &TaskForm, to: RunControl, reason: Option<String>) -> Result<()> {
+        let change = ChangeControl::to(to);
+        let change = match reason {
+            Some(reason) => change.reason(reason),
+            None => change,
+        };
+        self.wait(self.client.control(&task.id, change))?;
+        Ok(())
+    }
+
+    fn guide(&self, task: &TaskForm, text: String, target: Option<String>) -> Result<AppendedForm> {
+        let guidance = Guidance::new(text);
+        let guidance = match target {
+            Some(target) => guidance.target(target),
+            None => guidance,
+        };
+        self.wait(self.client.guide(&task.id, guidance))
+    }
+
+    fn edit(&self, task: &TaskForm, artifacts: Vec<(String, Json)>) -> Result<AppendedForm> {
+        let set = |edit: EditArtifacts, (name, value): (String, Json)| edit.set(name, value);
+        let edit = artifacts.into_iter().fold(EditArtifacts::new(), set);
+        self.wait(self.client.edit_artifacts(&task.id, edit))
+    }
+}
+
+/// Keeps so many of the last messages of a state.
+fn keep_last(state: &mut Value, count: u64) {
+    if let Some(messages) = state.get_mut("messages").and_then(Value::as_array_mut) {
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        let gone = messages.len().saturating_sub(count);
+        messages.drain(..gone);
+    }
+}
+
+fn policy(asked: &RetentionAsked) -> Retention {
+    let mut policy = Retention::new();
+    if asked.marks_only {
+        policy = policy.marks_only();
+    }
+    if asked.drop_lineages {
+        policy = policy.drop_lineages();
+    }
+    if let Some(keep) = asked.keep {
+        policy = policy.keep(u32::try_from(keep).unwrap_or(u32::MAX));
+    }
+    if let Some(age) = asked.younger_than {
+        policy = policy.younger_than(age);
+    }
+    if let Some(undo) = asked.undo {
+        policy = policy.undo(undo);
+    }
+    if let Some(user) = &asked.user {
+        policy = policy.user(user);
+    }
+    match &asked.task {
+        Some(task) => policy.task(task),
+        None => policy,
+    }
+}

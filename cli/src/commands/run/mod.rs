@@ -1,0 +1,336 @@
+//! `run`: a command, with what it printed, how it ended and what it did to the folder.
+//!
+//! ```text
+//! run.rs      before and after it               signals.rs  what reaches it, and not us
+//! process.rs  running it                        pump.rs     its output goes through
+//! output.rs   what it printed, within bounds    outcome.rs  what came of it, as it is recorded
+//! report.rs   what is said of it
+//! ```
+//!
+//! The store is not open while it runs: what runs may use it.
+
+mod outcome;
+mod process;
+mod recorder;
+mod report;
+mod signals;
+mod tee;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use milepost::{
+    Checkpoint, Engine, ErrorKind, Hash, Json, LineageId, Mark, MarkCause, Options, Task,
+    ToolReturned,
+};
+use milepost_workspace::{Choices, Workspace};
+use serde_json::{Value, json};
+
+use self::outcome::{Outcome, TOOL};
+use self::process::{Asked, Ended, GRACE};
+use self::recorder::Recorder;
+use self::report::Changes;
+use self::signals::Taken;
+use super::{capture, recovery, task, words};
+use crate::args;
+use crate::error::{Failure, Result};
+use crate::output::{Out, note};
+use crate::secrets::Secrets;
+use crate::store_locator::{StoreArgs, open_at};
+
+/// The exit code where something of a command that ran is not recorded.
+const NOT_RECORDED: u8 = 125;
+
+/// How often a store is asked for that another process has.
+const STEP: Duration = Duration::from_millis(100);
+
+/// Where it runs.
+enum Folder {
+    Captured(Workspace),
+    Left(PathBuf),
+}
+
+/// What is known once the call is recorded.
+struct Begun {
+    /// The task's id as the store has it.
+    task: String,
+    lineage: LineageId,
+    call: String,
+    before: Checkpoint,
+    /// The capture before.
+    root: Option<Hash>,
+}
+
+/// What was recorded of the outcome.
+#[derive(Default)]
+struct Done {
+    after: Option<Checkpoint>,
+    root: Option<Hash>,
+    changes: Option<Changes>,
+    /// Where the outcome is, if it is not in the store.
+    saved_to: Option<PathBuf>,
+    /// What is not recorded, and why.
+    failure: Option<Failure>,
+}
+
+/// The store, to be opened again.
+struct Store {
+    dir: PathBuf,
+    options: Options,
+}
+
+pub fn run(store: &StoreArgs, args: &args::Run, out: &mut Out) -> Result<()> {
+    let (dir, options) = store.there_with_hooks()?;
+    let store = Store { dir, options };
+    let (begun, folder) = begin(&store, args, out)?;
+    // Nothing fails from here on: what came of it is recorded, or told.
+    let signals = Taken::new();
+    let mut recorder = Recorder::new(args.output_max, Secrets::of_environment());
+    let dir = std::fs::canonicalize(&store.dir).unwrap_or_else(|_| store.dir.clone());
+    let asked = Asked {
+        argv: &args.command,
+        folder: folder.path(),
+        store: &dir,
+        timeout: args.timeout,
+        grace: GRACE,
+        pass_key: args.pass_key,
+        to_stderr: out.json,
+    };
+    let mut ended = match &signals {
+        Ok(signals) => process::run(&asked, signals, &mut recorder),
+        Err(error) => Ended::not_started(error, &args.command),
+    };
+    if let Some(why) = ended.not_passed.take() {
+        note(&why);
+    }
+    let outcome = Outcome::new(ended, recorder.finish());
+    let given_up = || signals.as_ref().is_ok_and(Taken::came);
+    let done = end(&store, args, &folder, (&begun, &outcome), &given_up, out);
+    let told = report::tell(&begun, &outcome, &done, out);
+    match (done.failure, outcome.code()) {
+        (Some(failure), _) => Err(failure.code_of(NOT_RECORDED)),
+        // Where nobody reads the report, the exit code still says it.
+        (None, 0) => told,
+        (None, code) => Err(Failure::said(code)),
+    }
+}
+
+/// Records the call, with a checkpoint before it. The store is closed then.
+fn begin(store: &Store, args: &args::Run, out: &Out) -> Result<(Begun, Folder)> {
+    let engine = store.open()?;
+    let begun = call(&engine, args, out);
+    // What was recorded is durable; a failed close costs the next open time.
+    let _ = engine.close();
+    begun
+}
+
+fn call(engine: &Engine, args: &args::Run, out: &Out) -> Result<(Begun, Folder)> {
+    let task = task(engine, &args.task)?;
+    let folder = Folder::of(args)?;
+    let choices = Choices::default();
+    recovery::recover(engine, &task, folder.captured().zip(Some(&choices)))?;
+    let mark = mark(args, "before", json!({"tool": TOOL}))?.cause(MarkCause::BeforeTool);
+    let marked = folder.mark(engine, &task, mark, out);
+    let (before, root) = marked.map_err(|e| capture::failed(e, args.label.is_some()))?;
+    // No other event of the lineage, or of those it comes from, is at this offset.
+    let call = format!("{TOOL}-{}", task.head()?.next);
+    task.append(outcome::called(&call, &args.command, folder.path(), &Secrets::of_environment())?)?;
+    let begun =
+        Begun { task: task.id().to_owned(), lineage: task.lineage().id(), call, before, root };
+    Ok((begun, folder))
+}
+
+/// A mark of one of the two checkpoints.
+fn mark(args: &args::Run, when: &str, metadata: Value) -> Result<Mark> {
+    let mark = Mark::new().metadata(Json::from_value(&metadata)?);
+    Ok(match &args.label {
+        Some(label) => mark.label(format!("{when}-{label}")),
+        None => mark,
+    })
+}
+
+/// Records what came of the call, or saves it elsewhere.
+fn end(
+    store: &Store,
+    args: &args::Run,
+    folder: &Folder,
+    (begun, outcome): (&Begun, &Outcome),
+    given_up: &dyn Fn() -> bool,
+    out: &Out,
+) -> Done {
+    let returned = match outcome.returned(&begun.call) {
+        Ok(returned) => returned,
+        Err(failure) => return Done::failed(failure.at(not_recorded(outcome))),
+    };
+    let failure = match store.reopen(args.wait, given_up) {
+        Err(failure) => failure,
+        Ok(engine) => {
+            let appended = append(&engine, begun, &returned);
+            let done =
+                appended.map(|task| after(&engine, &task, args, folder, begun, outcome, out));
+            let _ = engine.close();
+            match done {
+                Ok(done) => return done,
+                Err(failure) => failure,
+            }
+        }
+    };
+    let failure = failure.at(not_recorded(outcome));
+    match outcome::save(&store.dir, begun.before.id, returned) {
+        Ok(file) => {
+            let (store, shown) = (store.dir.display(), file.display());
+            let task = words::encode(&begun.task);
+            let hint = format!(
+                "it is saved: `milepost --store {store} record --task {task} {shown}` records it"
+            );
+            Done { saved_to: Some(file), ..Done::failed(failure.hint(hint)) }
+        }
+        Err(unsaved) => {
+            let hint = format!("it is not saved either: {unsaved}");
+            Done::failed(failure.hint(hint))
+        }
+    }
+}
+
+fn not_recorded(outcome: &Outcome) -> String {
+    format!("the command ran ({}), and that is not recorded", outcome.said())
+}
+
+/// The return stands behind its call, whatever the task goes on with.
+fn append(engine: &Engine, begun: &Begun, returned: &ToolReturned) -> Result<Task> {
+    let task = engine.task(&begun.task)?;
+    let lineage = task.lineage_named(begun.lineage)?;
+    lineage.append(returned.clone())?;
+    Ok(task)
+}
+
+/// The checkpoint after it.
+fn after(
+    engine: &Engine,
+    task: &Task,
+    args: &args::Run,
+    folder: &Folder,
+    begun: &Begun,
+    outcome: &Outcome,
+    out: &Out,
+) -> Done {
+    let said = outcome.said();
+    let active = task.lineage().id();
+    if active != begun.lineage {
+        let message = format!(
+            "the result is recorded ({said}), and no checkpoint after it: the task goes on with lineage \
+             {active} since somebody went back"
+        );
+        let hint = format!("`milepost lineages {}` shows both", words::encode(&begun.task));
+        return Done::failed(Failure::conflict(message).hint(hint));
+    }
+    let metadata = json!({
+        "tool": TOOL,
+        "call": begun.call,
+        "exit": outcome.exit,
+        "signal": outcome.signal,
+    });
+    let place = format!("the result is recorded ({said}), and no checkpoint after it");
+    let mark = match mark(args, "after", metadata) {
+        Ok(mark) => mark.cause(MarkCause::Step).status(outcome.status()),
+        Err(failure) => return Done::failed(failure.at(place)),
+    };
+    let (after, root) = match folder.mark(engine, task, mark, out) {
+        Ok(marked) => marked,
+        Err(error) => {
+            let failure = capture::failed(error, args.label.is_some()).hint(
+                "mend what it says; `milepost capture DIR` captures what the folder holds now",
+            );
+            return Done::failed(failure.at(place));
+        }
+    };
+    let changes = begun.root.zip(root);
+    let changes = changes.map(|(from, to)| Changes::between(engine, from, to));
+    let (changes, failure) = match changes.transpose() {
+        Ok(changes) => (changes, None),
+        Err(failure) => (None, Some(failure.at("all is recorded, and cannot be compared"))),
+    };
+    Done { after: Some(after), root, changes, failure, saved_to: None }
+}
+
+impl Done {
+    fn failed(failure: Failure) -> Self {
+        Self { failure: Some(failure), ..Self::default() }
+    }
+}
+
+impl Store {
+    fn open(&self) -> Result<Engine> {
+        open_at(&self.dir, self.options.clone())
+    }
+
+    /// Opens it again, and waits where another process has it.
+    fn reopen(&self, wait: Duration, given_up: &dyn Fn() -> bool) -> Result<Engine> {
+        let (mut left, mut told) = (wait, false);
+        loop {
+            let failure = match self.open() {
+                Ok(engine) => return Ok(engine),
+                Err(failure) => failure,
+            };
+            let is_held = failure.kind() == Some(ErrorKind::Unavailable);
+            if !is_held || left.is_zero() || given_up() {
+                return Err(failure);
+            }
+            if !told {
+                note(&format!("{failure}: waiting for it, to record the result"));
+                told = true;
+            }
+            std::thread::sleep(STEP.min(left));
+            left = left.saturating_sub(STEP);
+        }
+    }
+}
+
+impl Folder {
+    fn of(args: &args::Run) -> Result<Self> {
+        if !args.no_files {
+            let options = args.look.options();
+            return Ok(Self::Captured(capture::open(&args.dir, options)?));
+        }
+        let place = args.dir.display();
+        match std::fs::canonicalize(&args.dir) {
+            Ok(folder) if folder.is_dir() => Ok(Self::Left(folder)),
+            Ok(_) => Err(Failure::new(format!("{place} is no folder"))),
+            Err(error) => Err(Failure::new(format!("cannot open {place}: {error}"))),
+        }
+        .map_err(|failure| failure.hint("DIR is a folder that is there; default: this one"))
+    }
+
+    fn captured(&self) -> Option<&Workspace> {
+        match self {
+            Self::Captured(workspace) => Some(workspace),
+            Self::Left(_) => None,
+        }
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Self::Captured(workspace) => workspace.folder(),
+            Self::Left(folder) => folder,
+        }
+    }
+
+    /// Marks a checkpoint, with the folder where it is captured.
+    fn mark(
+        &self,
+        engine: &Engine,
+        task: &Task,
+        mark: Mark,
+        out: &Out,
+    ) -> milepost::Result<(Checkpoint, Option<Hash>)> {
+        let Self::Captured(workspace) = self else {
+            return Ok((task.checkpoint(mark)?, None));
+        };
+        let report = capture::with_bar(workspace, !out.json, || {
+            workspace.capture(engine, task, Some(mark))
+        })?;
+        let id = report.checkpoint.map(|id| id.to_string());
+        let checkpoint = engine.checkpoint(&id.unwrap_or_default())?;
+        Ok((checkpoint, Some(report.root)))
+    }
+}

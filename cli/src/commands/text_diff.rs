@@ -1,0 +1,155 @@
+//! Two contents, line by line.
+
+use std::io::Read as _;
+use std::time::Duration;
+
+use milepost_workspace::{EntryKind, Item, Snapshot, TreePath};
+use similar::{ChangeTag, TextDiff, TextDiffConfig};
+
+use super::captured_files;
+use crate::error::Result;
+use crate::output::{Look, Out};
+
+/// Where a zero byte is in so many bytes from the beginning, a file is no text.
+const LOOKED_AT: u64 = 8 << 10;
+
+/// Larger files are not compared line by line.
+const TEXT_MAX: u64 = 16 << 20;
+
+/// The shortest way from one text to the other is looked for so long. After it any way will do.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Lines around a change.
+const AROUND: usize = 3;
+
+/// What came of comparing two contents.
+pub enum Compared {
+    /// They are the same.
+    Same,
+    /// One of them is no text.
+    Binary,
+    /// One of them is too large.
+    Large,
+    /// They are texts.
+    Lines(Texts),
+}
+
+/// Two texts that are different.
+pub struct Texts {
+    before: String,
+    after: String,
+}
+
+enum Content {
+    Text(String),
+    Binary,
+    Large,
+}
+
+/// Compares what is at a path of a capture with what is at one of another. Where there is nothing
+/// it is taken for an empty text.
+pub fn compare(
+    (before, from): (&Snapshot, Option<(TreePath, Item)>),
+    (after, to): (&Snapshot, Option<(TreePath, Item)>),
+) -> Result<Compared> {
+    if let (Some((_, from)), Some((_, to))) = (&from, &to)
+        && same(from, to)
+    {
+        return Ok(Compared::Same);
+    }
+    let content = |snapshot, side: Option<(TreePath, Item)>| match side {
+        Some((path, item)) => content(snapshot, &path, &item),
+        None => Ok(Content::Text(String::new())),
+    };
+    Ok(match (content(before, from)?, content(after, to)?) {
+        (Content::Text(before), Content::Text(after)) => Compared::Lines(Texts { before, after }),
+        (Content::Binary, _) | (_, Content::Binary) => Compared::Binary,
+        _ => Compared::Large,
+    })
+}
+
+fn same(a: &Item, b: &Item) -> bool {
+    match (&a.kind, &b.kind) {
+        (EntryKind::Link { target: a }, EntryKind::Link { target: b }) => a == b,
+        (a, b) => a.is_file() && a.file_hash() == b.file_hash(),
+    }
+}
+
+fn content(snapshot: &Snapshot, path: &TreePath, item: &Item) -> Result<Content> {
+    if let EntryKind::Link { target } = &item.kind {
+        return Ok(text(target.to_vec()));
+    }
+    let mut file = snapshot.read(path)?;
+    let mut bytes = Vec::new();
+    let front = file.by_ref().take(LOOKED_AT).read_to_end(&mut bytes);
+    front.map_err(|error| captured_files::unreadable(path, error))?;
+    if bytes.contains(&0) {
+        return Ok(Content::Binary);
+    }
+    if item.kind.file_len() > Some(TEXT_MAX) {
+        return Ok(Content::Large);
+    }
+    file.read_to_end(&mut bytes).map_err(|error| captured_files::unreadable(path, error))?;
+    Ok(text(bytes))
+}
+
+fn text(bytes: Vec<u8>) -> Content {
+    match String::from_utf8(bytes) {
+        Ok(text) => Content::Text(text),
+        Err(_) => Content::Binary,
+    }
+}
+
+/// Lines with their ends. A lone carriage return ends none.
+fn lines(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
+}
+
+impl Texts {
+    /// Whether both are: one is not there then.
+    pub fn are_empty(&self) -> bool {
+        self.before.is_empty() && self.after.is_empty()
+    }
+
+    /// How many lines came and how many went.
+    pub fn counts(&self) -> (u64, u64) {
+        let (before, after) = (lines(&self.before), lines(&self.after));
+        let (mut come, mut gone) = (0, 0);
+        for op in diff(&before, &after).ops() {
+            if op.tag() != similar::DiffTag::Equal {
+                come += op.new_range().len() as u64;
+                gone += op.old_range().len() as u64;
+            }
+        }
+        (come, gone)
+    }
+
+    /// Prints what is different, as a unified diff without its head.
+    pub fn print(&self, out: &mut Out) -> Result<()> {
+        let (before, after) = (lines(&self.before), lines(&self.after));
+        let diff = diff(&before, &after);
+        for hunk in diff.unified_diff().context_radius(AROUND).iter_hunks() {
+            let header = out.look(Look::Name, &hunk.header().to_string());
+            out.line(header)?;
+            for change in hunk.iter_changes() {
+                let value: &str = change.value();
+                let line = value.strip_suffix('\n');
+                let shown = out.line_of_file(line.unwrap_or(value));
+                let shown = match change.tag() {
+                    ChangeTag::Equal => format!(" {shown}"),
+                    ChangeTag::Insert => out.look(Look::Good, &format!("+{shown}")),
+                    ChangeTag::Delete => out.look(Look::Bad, &format!("-{shown}")),
+                };
+                out.line(shown)?;
+                if line.is_none() {
+                    out.line("\\ No newline at end of file")?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn diff<'a>(before: &[&'a str], after: &[&'a str]) -> TextDiff<'a, 'a, str> {
+    TextDiffConfig::default().newline_terminated(true).timeout(PATIENCE).diff_slices(before, after)
+}

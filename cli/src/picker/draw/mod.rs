@@ -1,0 +1,315 @@
+//! The model as a screen.
+
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier, Style};
+use unicode_width::UnicodeWidthStr;
+
+use super::details::{Line, Tone};
+use super::layout::{Columns, Layout, fitting, wrapped};
+use super::model::{Mode, Model};
+use super::preview::{ago, facts, short};
+use super::rows::Row;
+use crate::commands::words;
+use crate::output::{count, excerpt, grouped, printable};
+
+const KEYS: &str = "Enter restore   Esc leave   Tab next task   type to filter   ? keys";
+const HELP: &str = "Up, Down, Ctrl-P, Ctrl-N: a row. PgUp, PgDn: a page. Home, End: the first, the last. \
+                    Tab, Shift-Tab: the next task, the one before. Letters: only what has all these words. \
+                    Backspace, Ctrl-U: without them. Enter: restore. Esc, Ctrl-C, q: leave, and nothing is \
+                    changed. Any key: back to the list.";
+/// How many characters of a name or an address are taken, which are cut by the screen's width.
+const TEXT: usize = 200;
+
+/// How it looks, and when it is.
+#[derive(Debug, Clone, Copy)]
+pub struct Looks {
+    pub color: bool,
+    pub now_us: u64,
+}
+
+/// Draws all of it. The model is told how much room there is.
+pub fn draw(frame: &mut Frame<'_>, model: &mut Model, looks: Looks) {
+    let area = frame.area();
+    let mut bottom = bottom(model, area.width);
+    let layout = Layout::of(area, u16::try_from(bottom.len()).unwrap_or(u16::MAX));
+    model.set_room(layout.list.height.into(), layout.has_preview());
+    // How to answer stands at the end, and is said in any case.
+    let room = usize::from(layout.bottom.height).max(1);
+    if bottom.len() > room {
+        let last = bottom.pop();
+        bottom.truncate(room - 1);
+        bottom.extend(last);
+    }
+    let drawing = Drawing { model, looks, layout };
+    let buffer = frame.buffer_mut();
+    drawing.titles(buffer);
+    drawing.rows(buffer);
+    drawing.preview(buffer);
+    for (line, text) in bottom.iter().enumerate() {
+        put(buffer, line_of(layout.bottom, line), text, drawing.bottom_style());
+    }
+    let cursor = drawing.prompt(buffer);
+    if let Some(cursor) = cursor.filter(|_| model.mode == Mode::Choosing) {
+        frame.set_cursor_position(cursor);
+    }
+}
+
+/// What stands at the bottom, in lines.
+fn bottom(model: &Model, width: u16) -> Vec<String> {
+    let text = match (model.mode, model.chosen()) {
+        (Mode::Helping, _) => HELP.to_owned(),
+        (Mode::Asking, Some(checkpoint)) => {
+            let place = words::address(&checkpoint.task, checkpoint.lineage, checkpoint.at.0);
+            let task = excerpt(&words::encode(&checkpoint.task), TEXT);
+            let files = match model.offers_files() {
+                true => ", f: with its files",
+                false => "",
+            };
+            format!(
+                "Restore {} to {}? The task goes on in a new lineage; `milepost undo {task}` takes it back. [Y/n{files}]",
+                excerpt(&checkpoint.task, TEXT),
+                excerpt(&place, TEXT)
+            )
+        }
+        _ => return vec![KEYS.to_owned()],
+    };
+    wrapped(&text, usize::from(width).max(1))
+}
+
+struct Drawing<'a> {
+    model: &'a Model,
+    looks: Looks,
+    layout: Layout,
+}
+
+impl Drawing<'_> {
+    /// What was typed, and how much there is. Gives where the next letter goes.
+    fn prompt(&self, buffer: &mut Buffer) -> Option<(u16, u16)> {
+        let area = self.layout.prompt;
+        if area.is_empty() {
+            return None;
+        }
+        let counted = self.counted();
+        let right = u16::try_from(counted.width()).unwrap_or(u16::MAX);
+        let left = area.width.saturating_sub(right + 2);
+        // Where both have no room what was typed is more.
+        let left = if left < 12 { area.width } else { left };
+        let typed = printable(&self.model.typed);
+        let shown = end_of(&typed, usize::from(left).saturating_sub(3));
+        put(buffer, Rect { width: left, ..area }, &format!("> {shown}"), Style::new());
+        if left < area.width {
+            let place = Rect { x: area.x + left + 2, width: right, ..area };
+            put(buffer, place, &counted, self.style(Tone::Dim));
+        }
+        let cursor = u16::try_from(shown.width() + 2).unwrap_or(u16::MAX);
+        Some((area.x + cursor.min(area.width - 1), area.y))
+    }
+
+    fn counted(&self) -> String {
+        let list = &self.model.list;
+        let more = if list.is_whole() { "" } else { "+" };
+        match self.model.typed.is_empty() {
+            true if more.is_empty() => count(list.len() as u64, "checkpoint"),
+            true => format!("{}{more} checkpoints", grouped(list.len() as u64)),
+            false => format!(
+                "{} of {}{more}",
+                grouped(self.model.rows.items() as u64),
+                grouped(list.len() as u64)
+            ),
+        }
+    }
+
+    fn titles(&self, buffer: &mut Buffer) {
+        let titles = ["CHECKPOINT", "STEP", "TIME", "CAUSE", " EVENTS"].map(str::to_owned);
+        if !self.layout.titles.is_empty() {
+            self.cells(buffer, self.layout.titles, titles, self.style(Tone::Dim));
+        }
+    }
+
+    fn rows(&self, buffer: &mut Buffer) {
+        let rows = &self.model.rows;
+        for (line, row) in rows.shown(0).iter().enumerate() {
+            let area = line_of(self.layout.list, line);
+            match *row {
+                Row::Current => self.current(buffer, area),
+                Row::Heading(group) => self.heading(buffer, area, group),
+                Row::Item(group, item) => self.item(buffer, area, group, item),
+            }
+            if *row == rows.chosen() && !area.is_empty() {
+                put(buffer, Rect { width: 1, ..area }, ">", Style::new());
+                buffer.set_style(area, Modifier::REVERSED);
+            }
+        }
+        if rows.items() == 0 {
+            let note = match self.model.list.is_whole() {
+                true => "nothing has all of these words",
+                false => "looking…",
+            };
+            put(buffer, behind(line_of(self.layout.list, 2), 2), note, self.style(Tone::Dim));
+        }
+    }
+
+    fn current(&self, buffer: &mut Buffer, area: Rect) {
+        put(buffer, behind(area, 2), "(current)", self.style(Tone::Title));
+        put(buffer, behind(area, 13), "leave everything as it is", self.style(Tone::Dim));
+    }
+
+    fn heading(&self, buffer: &mut Buffer, area: Rect, group: usize) {
+        let Some(known) = self.model.list.group(group) else {
+            return;
+        };
+        let name = excerpt(&known.task, TEXT);
+        put(buffer, area, &name, self.style(Tone::Title));
+        let about = self.model.abouts.get(&group);
+        let Some(about) = about.filter(|about| !about.user.is_empty()) else {
+            return;
+        };
+        let last = about.last_us.map(|last| format!(", {}", ago(self.looks.now_us, last)));
+        let text = format!(
+            "user {}, head @{}{}",
+            excerpt(&about.user, TEXT),
+            about.head,
+            last.unwrap_or_default()
+        );
+        let width = u16::try_from(name.width()).unwrap_or(u16::MAX);
+        put(buffer, behind(area, width.saturating_add(2)), &text, self.style(Tone::Dim));
+    }
+
+    fn item(&self, buffer: &mut Buffer, area: Rect, group: usize, item: usize) {
+        let Some(item) = self.model.list.item(group, item) else {
+            return;
+        };
+        let checkpoint = &item.checkpoint;
+        let label = checkpoint.label.as_deref().map(|label| excerpt(label, TEXT));
+        let details = self.model.details.get(&checkpoint.id);
+        let events = details.and_then(|details| details.events).map(grouped);
+        let cells = [
+            label.unwrap_or_else(|| short(checkpoint)),
+            details.and_then(|details| details.step.clone()).unwrap_or_default(),
+            ago(self.looks.now_us, checkpoint.time_us.0),
+            words::cause(checkpoint.cause).to_owned(),
+            events.map_or_else(String::new, |events| format!("{events:>7}")),
+        ];
+        self.cells(buffer, area, cells, Style::new());
+        if checkpoint.status == milepost::MarkStatus::Failure {
+            put(buffer, Rect { width: 1, ..behind(area, 1) }, "!", self.style(Tone::Removed));
+        }
+    }
+
+    /// The columns of a row, behind its marks. Each begins where it begins in every row, however
+    /// wide the others are.
+    fn cells(&self, buffer: &mut Buffer, area: Rect, cells: [String; 5], style: Style) {
+        let columns = Columns::of(self.layout.list.width.saturating_sub(2));
+        let widths = [columns.name, columns.step, columns.time, columns.cause, columns.events];
+        let mut rest = behind(area, 2);
+        for (cell, width) in cells.iter().zip(widths) {
+            if width > 0 {
+                let place = Rect { width: width.min(rest.width), ..rest };
+                put(buffer, place, cell, style);
+                rest = behind(rest, width + 2);
+            }
+        }
+    }
+
+    fn preview(&self, buffer: &mut Buffer) {
+        let Layout { rule, facts: left, changes: right, .. } = self.layout;
+        let upright = rule.width == 1 && rule.height > 1;
+        for at in rule.positions() {
+            if let Some(cell) = buffer.cell_mut(at) {
+                cell.set_symbol(if upright { "│" } else { "─" }).set_style(self.style(Tone::Dim));
+            }
+        }
+        let Some(checkpoint) = self.model.chosen() else {
+            let stays = Line::new(Tone::Dim, "Enter on it changes nothing.");
+            return self.lines(buffer, left, [&Line::new(Tone::Title, "(current)"), &stays]);
+        };
+        let (facts, empty) = (facts(checkpoint), Line::new(Tone::Plain, ""));
+        let Some(preview) = self.model.previews.get(&checkpoint.id) else {
+            self.lines(buffer, left, &facts);
+            return self.lines(buffer, right, [&Line::new(Tone::Dim, "…")]);
+        };
+        self.lines(
+            buffer,
+            left,
+            facts.iter().chain(&preview.size).chain([&empty]).chain(&preview.files),
+        );
+        self.lines(buffer, right, &preview.changes);
+    }
+
+    fn lines<'a>(
+        &self,
+        buffer: &mut Buffer,
+        area: Rect,
+        lines: impl IntoIterator<Item = &'a Line>,
+    ) {
+        for (at, line) in lines.into_iter().take(area.height.into()).enumerate() {
+            put(buffer, line_of(area, at), &line.text, self.style(line.tone));
+        }
+    }
+
+    fn bottom_style(&self) -> Style {
+        match self.model.mode {
+            Mode::Asking => self.style(Tone::Title),
+            _ => self.style(Tone::Dim),
+        }
+    }
+
+    fn style(&self, tone: Tone) -> Style {
+        let colored = |color| match self.looks.color {
+            true => Style::new().fg(color),
+            false => Style::new(),
+        };
+        match tone {
+            Tone::Plain => Style::new(),
+            Tone::Title => Style::new().add_modifier(Modifier::BOLD),
+            Tone::Dim => Style::new().add_modifier(Modifier::DIM),
+            Tone::Added => colored(Color::Green),
+            Tone::Removed => colored(Color::Red),
+            Tone::Changed => colored(Color::Yellow),
+        }
+    }
+}
+
+/// A line of an area; empty behind its last one.
+fn line_of(area: Rect, line: usize) -> Rect {
+    let line = u16::try_from(line).unwrap_or(u16::MAX);
+    match line < area.height {
+        true => Rect { y: area.y + line, height: 1, ..area },
+        false => Rect::default(),
+    }
+}
+
+/// An area without its first columns.
+fn behind(area: Rect, columns: u16) -> Rect {
+    let columns = columns.min(area.width);
+    Rect { x: area.x + columns, width: area.width - columns, ..area }
+}
+
+/// Writes text into a line, with `…` where it is cut.
+fn put(buffer: &mut Buffer, area: Rect, text: &str, style: Style) {
+    let area = area.intersection(buffer.area);
+    if area.is_empty() {
+        return;
+    }
+    let width = usize::from(area.width);
+    if text.width() <= width {
+        buffer.set_stringn(area.x, area.y, text, width, style);
+        return;
+    }
+    let (x, y) = buffer.set_stringn(area.x, area.y, text, width - 1, style);
+    buffer.set_stringn(x, y, "…", 1, style);
+}
+
+/// The end of a text that fits.
+fn end_of(text: &str, width: usize) -> &str {
+    let mut rest = text;
+    while rest.width() > width && !rest.is_empty() {
+        rest = rest.split_at(fitting(rest, 1)).1;
+    }
+    rest
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,289 @@
+//! What is on the screen, and what a key does. Remote is no terminal in it, and it asks no store:
+//! [`Model::next_job`] says what should be asked.
+
+use milepost::CheckpointId;
+use milepost_forms::CheckpointForm;
+
+use super::cache::Cache;
+use super::details::{About, Details, Preview};
+use super::filter::Filter;
+use super::list::List;
+use super::rows::{Row, Rows};
+
+/// How much of what was looked up is kept.
+const ROWS: usize = 4096;
+const PREVIEWS: usize = 64;
+
+/// A key, by what it is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Key {
+    Up,
+    Down,
+    PageUp,
+    PageDown,
+    First,
+    Last,
+    NextTask,
+    TaskBefore,
+    Enter,
+    /// Esc.
+    Back,
+    /// Ctrl-C.
+    Leave,
+    Char(char),
+    /// What was pasted.
+    Text(String),
+    Erase,
+    Clear,
+}
+
+/// What is asked of whoever looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    Choosing,
+    /// The keys are said.
+    Helping,
+    /// Whether the chosen checkpoint is restored.
+    Asking,
+}
+
+/// How it ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    Unchanged,
+    Restore { id: CheckpointId, with_files: bool },
+}
+
+/// What should be asked of the store next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Job {
+    StorePage,
+    TaskPage(usize),
+    /// What is said of a task.
+    About(usize),
+    /// What is said of a checkpoint, beyond what the list knows.
+    Details(usize, usize),
+    /// What a restore of it would do.
+    Preview(usize, usize),
+}
+
+/// All of it.
+#[derive(Debug)]
+pub struct Model {
+    pub list: List,
+    pub rows: Rows,
+    pub typed: String,
+    pub mode: Mode,
+    filter: Filter,
+    /// Nobody chose a row since something was typed: the first match is chosen when it comes.
+    follows: bool,
+    /// Enter restores without a question.
+    yes: bool,
+    /// Whether the folder can go back too: only where the store is opened here.
+    can_files: bool,
+    /// Whether there is room for a preview.
+    previews_shown: bool,
+    pub abouts: Cache<usize, About>,
+    pub details: Cache<CheckpointId, Details>,
+    pub previews: Cache<CheckpointId, Preview>,
+}
+
+impl Model {
+    pub fn new(list: List, yes: bool, can_files: bool) -> Self {
+        let mut model = Self {
+            list,
+            rows: Rows::new(),
+            typed: String::new(),
+            mode: Mode::Choosing,
+            filter: Filter::default(),
+            follows: false,
+            yes,
+            can_files,
+            previews_shown: false,
+            abouts: Cache::new(ROWS),
+            details: Cache::new(ROWS),
+            previews: Cache::new(PREVIEWS),
+        };
+        model.renew();
+        model
+    }
+
+    /// The checkpoint that is chosen, if it is one.
+    pub fn chosen(&self) -> Option<&CheckpointForm> {
+        match self.rows.chosen() {
+            Row::Item(group, item) => Some(&self.list.item(group, item)?.checkpoint),
+            _ => None,
+        }
+    }
+
+    /// Whether the folder can go back with the chosen checkpoint.
+    pub fn offers_files(&self) -> bool {
+        let preview = self.chosen().and_then(|it| self.previews.get(&it.id));
+        self.can_files && preview.is_some_and(|preview| preview.has_files)
+    }
+
+    /// How much room there is.
+    pub fn set_room(&mut self, rows: usize, previews_shown: bool) {
+        self.rows.set_height(rows);
+        self.previews_shown = previews_shown;
+    }
+
+    /// After something was loaded.
+    pub fn renew(&mut self) {
+        self.rows.renew(&self.list, &self.filter);
+        if self.follows && self.rows.chosen() == Row::Current {
+            self.rows.choose_first_item();
+        }
+    }
+
+    /// What a key does. `Some` where it is the last one.
+    pub fn press(&mut self, key: Key) -> Option<End> {
+        match (self.mode, key) {
+            (_, Key::Leave) => return Some(End::Unchanged),
+            (Mode::Helping, _) => self.mode = Mode::Choosing,
+            (Mode::Asking, key) => return self.answer(&key),
+            (Mode::Choosing, Key::Back) => return Some(End::Unchanged),
+            (Mode::Choosing, Key::Char('q')) if self.typed.is_empty() => {
+                return Some(End::Unchanged);
+            }
+            (Mode::Choosing, Key::Char('?')) if self.typed.is_empty() => self.mode = Mode::Helping,
+            (Mode::Choosing, Key::Enter) => return self.enter(),
+            (Mode::Choosing, key) => self.choose(key),
+        }
+        None
+    }
+
+    fn answer(&mut self, key: &Key) -> Option<End> {
+        match key {
+            Key::Enter | Key::Char('y' | 'Y') => self.restore(false),
+            Key::Char('f' | 'F') if self.offers_files() => self.restore(true),
+            Key::Back | Key::Char('n' | 'N') => {
+                self.mode = Mode::Choosing;
+                None
+            }
+            _ => None,
+        }
+    }
+
+    fn enter(&mut self) -> Option<End> {
+        if self.rows.chosen() == Row::Current {
+            return Some(End::Unchanged);
+        }
+        if self.yes {
+            return self.restore(false);
+        }
+        self.mode = Mode::Asking;
+        None
+    }
+
+    fn restore(&self, with_files: bool) -> Option<End> {
+        let id = self.chosen()?.id;
+        Some(End::Restore { id, with_files })
+    }
+
+    fn choose(&mut self, key: Key) {
+        match key {
+            Key::Char(c) => return self.edit(|typed| typed.push(c)),
+            Key::Text(text) => return self.edit(|typed| typed.push_str(&line(&text))),
+            Key::Erase => {
+                return self.edit(|typed| {
+                    typed.pop();
+                });
+            }
+            Key::Clear => return self.edit(String::clear),
+            Key::Up => self.rows.go(-1),
+            Key::Down => self.rows.go(1),
+            Key::PageUp => self.rows.go_page(false),
+            Key::PageDown => self.rows.go_page(true),
+            Key::First => self.rows.go_first(),
+            Key::Last => self.rows.go_last(),
+            Key::NextTask => self.rows.go_task(true),
+            Key::TaskBefore => self.rows.go_task(false),
+            Key::Enter | Key::Back | Key::Leave => return,
+        }
+        self.follows = false;
+    }
+
+    fn edit(&mut self, edit: impl FnOnce(&mut String)) {
+        let before = self.typed.clone();
+        edit(&mut self.typed);
+        if self.typed == before {
+            return;
+        }
+        self.filter = Filter::new(&self.typed);
+        self.rows.renew(&self.list, &self.filter);
+        self.follows = !self.typed.is_empty();
+        if self.follows {
+            self.rows.choose_first_item();
+        }
+    }
+
+    /// What should be asked of the store while no key waits: what is missing on the screen first.
+    pub fn next_job(&self) -> Option<Job> {
+        let page = self.next_page();
+        let page = page.or_else(|| self.rows.shown(0).iter().find_map(|row| self.missing(*row)));
+        page.or_else(|| self.preview_job())
+    }
+
+    /// The page that the screen comes near to.
+    fn next_page(&self) -> Option<Job> {
+        let more = || {
+            let store = self.list.store_next().map(|_| Job::StorePage);
+            store.or_else(|| {
+                let tasks = 0..self.list.groups().len();
+                tasks
+                    .map(|at| (at, self.list.task_next(at)))
+                    .find_map(|(at, next)| next.map(|_| Job::TaskPage(at)))
+            })
+        };
+        if !self.typed.is_empty() {
+            // Matches may be anywhere in what is not loaded.
+            return more().filter(|_| self.rows.is_near_end());
+        }
+        let shown = self.rows.shown(self.rows.shown(0).len());
+        let ends = shown.iter().filter_map(|row| match row {
+            Row::Item(group, item) => Some((*group, *item)),
+            _ => None,
+        });
+        let ends = ends.filter(|(group, item)| {
+            let group = self.list.group(*group);
+            group.is_some_and(|group| group.items.len() == item + 1)
+        });
+        let mut ends = ends.filter(|(group, _)| self.list.task_next(*group).is_some());
+        let task = ends.next().map(|(group, _)| Job::TaskPage(group));
+        task.or_else(|| more().filter(|_| self.rows.is_near_end()))
+    }
+
+    fn missing(&self, row: Row) -> Option<Job> {
+        match row {
+            Row::Current => None,
+            Row::Heading(group) => {
+                let known = self.abouts.get(&group).is_some();
+                (!known).then_some(Job::About(group))
+            }
+            Row::Item(group, item) => {
+                let id = self.list.item(group, item)?.checkpoint.id;
+                let known = self.details.get(&id).is_some();
+                (!known).then_some(Job::Details(group, item))
+            }
+        }
+    }
+
+    fn preview_job(&self) -> Option<Job> {
+        let Row::Item(group, item) = self.rows.chosen() else {
+            return None;
+        };
+        let wanted = self.previews_shown || (self.mode == Mode::Asking && self.can_files);
+        let known = self.previews.get(&self.chosen()?.id).is_some();
+        (wanted && !known).then_some(Job::Preview(group, item))
+    }
+}
+
+/// What was pasted may have lines.
+fn line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests;

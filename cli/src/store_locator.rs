@@ -1,0 +1,368 @@
+//! Which store is meant, and whether it may be opened.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use indicatif::ProgressBar;
+use milepost::{
+    Alert, AlertKind, Clock as _, CommandHooks, Detail, Engine, ErrorKind, Hook, Options, Progress,
+    StoreKey, StoreTrust, SystemClock,
+};
+
+use crate::backend::Remote;
+use crate::error::{Failure, Result};
+use crate::output::{bar, note};
+
+/// The name of the store's folder.
+const FOLDER: &str = ".milepost";
+
+/// Where a program that has a store open answers, in the store.
+const SOCKET: &str = "server/socket";
+
+/// What the command line says about the store.
+#[derive(Debug, Clone, Default)]
+pub struct StoreArgs {
+    /// `--store`.
+    pub dir: Option<PathBuf>,
+    /// `--server`.
+    pub server: Option<String>,
+    /// Whether a store of another user is opened.
+    pub trust: bool,
+    /// `--key-file`.
+    pub key_file: Option<PathBuf>,
+    /// `--anchor-to`.
+    pub anchor_to: Option<PathBuf>,
+}
+
+/// A store, opened here or by somebody else.
+pub enum Opened {
+    Local(Engine),
+    Remote(Remote),
+}
+
+impl StoreArgs {
+    /// Finds the store, or the program that has it open. A command that only reads opens the store
+    /// for reading where neither works.
+    pub fn find(&self, with_hooks: bool, only_reads: bool) -> Result<Opened> {
+        if let Some(url) = self.url() {
+            return Ok(Opened::Remote(Remote::at(&url)?));
+        }
+        let (dir, options) = match with_hooks {
+            true => self.there_with_hooks()?,
+            false => self.there()?,
+        };
+        found_at(&dir, options, only_reads)
+    }
+
+    /// The same of the store in a folder that was found before.
+    pub fn find_at(&self, dir: &Path) -> Result<Opened> {
+        found_at(dir, self.options(Options::default().create(false))?, false)
+    }
+
+    /// Opens the store in a folder for reading, also while another process has it open.
+    pub fn read_only_at(&self, dir: &Path) -> Result<Engine> {
+        let options = self.options(Options::default().create(false))?;
+        Ok(Engine::open(dir, options.read_only(true))?)
+    }
+
+    /// Opens the store for reading while the program that has it open answers at its socket. `None`
+    /// where that is a service at an address, or where the store cannot be opened.
+    pub fn read_only(&self, holder: &Remote) -> Option<Engine> {
+        if self.url().is_some() {
+            return None;
+        }
+        let engine = self.read_only_at(&self.folder().ok()?).ok()?;
+        let place = holder.place();
+        note(&format!("{place} has it open: it is shown as it was just now, read-only"));
+        Some(engine)
+    }
+
+    /// Finds the store without a message: for completions. A store that another process holds, and
+    /// does not answer for, is opened for reading.
+    pub fn find_quietly(&self) -> Option<Opened> {
+        if let Some(url) = self.url() {
+            return Remote::at(&url).ok().map(Opened::Remote);
+        }
+        let (dir, options) = self.there().ok()?;
+        match Engine::open(&dir, options) {
+            Ok(engine) => Some(Opened::Local(engine)),
+            Err(error) if error.kind() == ErrorKind::Unavailable => {
+                match Remote::attached(&dir.join(SOCKET)).ok()?.filter(Remote::answers) {
+                    Some(there) => Some(Opened::Remote(there)),
+                    None => self.read_only_at(&dir).ok().map(Opened::Local),
+                }
+            }
+            Err(_) => None,
+        }
+    }
+
+    /// The service that is asked instead of a store.
+    fn url(&self) -> Option<String> {
+        // A store that is named is nearer than what the environment says.
+        let none_named = self.dir.is_none();
+        let variable = || std::env::var("MILEPOST_SERVER").ok().filter(|_| none_named);
+        let url = self.server.clone().or_else(variable);
+        url.filter(|url| !url.is_empty())
+    }
+
+    /// The folder of the store that is there, and how it is opened with hooks.
+    pub fn there_with_hooks(&self) -> Result<(PathBuf, Options)> {
+        let (dir, options) = self.there()?;
+        let options = with_hooks(&dir, options)?;
+        Ok((dir, options))
+    }
+
+    /// The folder of the store that is there, and how it is opened.
+    pub fn there(&self) -> Result<(PathBuf, Options)> {
+        let dir = self.folder()?;
+        Ok((dir, self.options(Options::default().create(false))?))
+    }
+
+    /// The folder of the store that is there.
+    pub fn folder(&self) -> Result<PathBuf> {
+        let dir = match self.named() {
+            Some(dir) => dir,
+            None => nearest()?.ok_or_else(|| {
+                Failure::new(format!("no store: no `{FOLDER}` folder here or above"))
+                    .hint("`milepost record FILE` makes one here, `--store DIR` names another one")
+            })?,
+        };
+        if !dir.exists() {
+            return Err(Failure::new(format!("no store at {}", dir.display()))
+                .hint(format!("`milepost --store {} record FILE` makes one", dir.display())));
+        }
+        self.check_owner(&dir)?;
+        Ok(dir)
+    }
+
+    /// Opens the store, and makes one where there is none.
+    pub fn open_or_create(&self, options: Options) -> Result<Engine> {
+        let dir = self.there_or_here()?;
+        made_at(&dir, self.options(options.create(true))?)
+    }
+
+    /// The same with hooks, as [`StoreArgs::open_with_hooks`].
+    pub fn open_or_create_with_hooks(&self, options: Options) -> Result<Engine> {
+        let dir = self.there_or_here()?;
+        let options = with_hooks(&dir, self.options(options.create(true))?)?;
+        made_at(&dir, options)
+    }
+
+    fn there_or_here(&self) -> Result<PathBuf> {
+        let dir = match self.named() {
+            Some(dir) => dir,
+            None => match nearest()? {
+                Some(dir) => dir,
+                None => here()?.join(FOLDER),
+            },
+        };
+        self.check_owner(&dir)?;
+        Ok(dir)
+    }
+
+    /// The options with the key and the anchor that were asked for.
+    fn options(&self, mut options: Options) -> Result<Options> {
+        let file = self.key_file.clone();
+        let file = file.or_else(|| std::env::var_os("MILEPOST_KEY_FILE").map(PathBuf::from));
+        let text = match file.filter(|file| !file.as_os_str().is_empty()) {
+            Some(file) => {
+                let read = std::fs::read_to_string(&file);
+                let place = file.display();
+                Some(
+                    read.map_err(|e| Failure::new(format!("cannot read the key in {place}: {e}")))?,
+                )
+            }
+            None => std::env::var("MILEPOST_KEY").ok(),
+        };
+        if let Some(text) = text.filter(|text| !text.trim().is_empty()) {
+            options = options.key(text.parse::<StoreKey>()?);
+        }
+        Ok(match &self.anchor_to {
+            Some(path) => options.anchor_to(path),
+            None => options,
+        })
+    }
+
+    fn named(&self) -> Option<PathBuf> {
+        let variable = || std::env::var_os("MILEPOST_STORE").map(PathBuf::from);
+        self.dir.clone().or_else(variable).filter(|dir| !dir.as_os_str().is_empty())
+    }
+
+    /// Refuses the store of another user, and one with a name in it that no store makes.
+    pub fn check_owner(&self, dir: &Path) -> Result<()> {
+        let Ok(metadata) = std::fs::metadata(dir) else {
+            return Ok(());
+        };
+        let me = rustix::process::geteuid().as_raw();
+        if self.trust || metadata.uid() == me {
+            return Ok(milepost::check_store(dir)?);
+        }
+        let (dir, uid) = (dir.display(), metadata.uid());
+        Err(Failure::new(format!("the store {dir} belongs to user {uid}, not to you ({me})"))
+            .hint("if you trust whoever made it, say so with --trust"))
+    }
+}
+
+/// The options with external commands as hooks.
+fn with_hooks(dir: &Path, options: Options) -> Result<Options> {
+    let hooks = CommandHooks::for_store(dir).map_err(|error| {
+        Failure::from(error).hint("mend the file or move it away: no hook is left out unsaid")
+    })?;
+    if let Some(warning) = hooks.warning() {
+        note(warning);
+    }
+    if hooks.iter().next().is_none() {
+        return Ok(options);
+    }
+    Ok(options.hook(Arc::new(Teller)).command_hooks(hooks))
+}
+
+/// Says where a command that is a hook failed.
+struct Teller;
+
+impl Hook for Teller {
+    fn name(&self) -> &str {
+        "milepost"
+    }
+
+    fn on_alert(&self, alert: &Alert) {
+        if alert.kind == AlertKind::HookFailed {
+            note(&alert.message);
+        }
+    }
+}
+
+/// Opens the store at a place; where another program has it open, finds that program.
+fn found_at(dir: &Path, options: Options, only_reads: bool) -> Result<Opened> {
+    let failure = match open_at(dir, options.clone()) {
+        Ok(engine) => return Ok(Opened::Local(engine)),
+        Err(failure) if failure.kind() == Some(ErrorKind::Unavailable) => failure,
+        Err(failure) => return Err(failure),
+    };
+    let socket = dir.join(SOCKET);
+    let there = Remote::attached(&socket)?;
+    let silent = there.is_some();
+    if let Some(there) = there.filter(Remote::answers) {
+        return Ok(Opened::Remote(there));
+    }
+    if !only_reads {
+        return Err(match silent {
+            true => failure.hint(format!(
+                "it does not answer at {}: wait for it, or end it; commands that only read look at \
+                 the store without it",
+                socket.display()
+            )),
+            false => failure,
+        });
+    }
+    looked_at(dir, options, failure).map(Opened::Local)
+}
+
+/// Opens the store at a place for reading, since `failure` refused more; says so.
+fn looked_at(dir: &Path, options: Options, failure: Failure) -> Result<Engine> {
+    match open_at(dir, options.read_only(true)) {
+        Ok(engine) => {
+            note(&format!("{failure}: it is shown as it was just now, read-only"));
+            Ok(engine)
+        }
+        Err(error) => {
+            note(&format!("it cannot be opened for reading only either: {error}"));
+            Err(failure)
+        }
+    }
+}
+
+/// Opens the store at a place, with a hint that fits what is wrong with it.
+pub fn open_at(dir: &Path, options: Options) -> Result<Engine> {
+    let shown = Arc::new(Mutex::new(None::<ProgressBar>));
+    let told = Arc::clone(&shown);
+    let options = options.on_progress(move |Progress { done, all, .. }| {
+        if let Ok(mut shown) = told.lock() {
+            let bar = shown.get_or_insert_with(|| bar(all, "recover", true, false));
+            bar.set_position(done);
+        }
+    });
+    let opened = Engine::open(dir, options);
+    if let Ok(Some(bar)) = shown.lock().map(|mut shown| shown.take()) {
+        bar.finish_and_clear();
+    }
+    if let Ok(engine) = &opened {
+        for finding in &engine.opened().findings {
+            let (place, message) = (&finding.place, &finding.message);
+            let again =
+                if message.contains(place.as_str()) { String::new() } else { format!("{place}: ") };
+            note(&format!("{again}{message} ({})", finding.outcome));
+        }
+    }
+    opened.map_err(|error| {
+        let kind = error.kind();
+        let foreign = matches!(error.detail(), Some(Detail::Foreign { .. }));
+        let failure = Failure::from(error);
+        match kind {
+            _ if foreign => failure,
+            ErrorKind::NotFound | ErrorKind::Invalid => failure
+                .hint("give the folder of a store (usually `.milepost`) with --store, or none"),
+            // Whoever has it open may answer there.
+            ErrorKind::Unavailable if dir.join(SOCKET).exists() => failure.hint(format!(
+                "whoever has it open answers at {}: see \"A store in use\" in docs/HTTP.md",
+                dir.join(SOCKET).display()
+            )),
+            _ => failure,
+        }
+    })
+}
+
+/// The same, and makes the store where there is none. One that is made in a folder with nothing in
+/// it is remembered as the user's own.
+pub fn made_at(dir: &Path, options: Options) -> Result<Engine> {
+    let is_new = match std::fs::read_dir(dir) {
+        Ok(mut names) => names.next().is_none(),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    };
+    let engine = open_at(dir, options)?;
+    if is_new && let Err(error) = StoreTrust::of(dir).and_then(|mut trust| trust.grant()) {
+        note(&format!(
+            "the store cannot be remembered as your own, `milepost trust` does it: {error}"
+        ));
+    }
+    Ok(engine)
+}
+
+fn here() -> Result<PathBuf> {
+    std::env::current_dir()
+        .map_err(|error| Failure::new(format!("the current folder cannot be read: {error}")))
+}
+
+/// The nearest store upwards from the current folder. A link is no store: only the command line
+/// says that one is to be followed.
+fn nearest() -> Result<Option<PathBuf>> {
+    let here = here()?;
+    for dir in here.ancestors().map(|dir| dir.join(FOLDER)) {
+        let Ok(about) = std::fs::symlink_metadata(&dir) else {
+            continue;
+        };
+        if about.is_symlink() && dir.is_dir() {
+            let shown = dir.display();
+            let text = format!("{shown} is a symbolic link, and is not followed");
+            return Err(Failure::new(text).hint(format!(
+                "`--store {shown}` opens what it names, if you know where it came from"
+            )));
+        }
+        if about.is_dir() {
+            return Ok(Some(dir));
+        }
+    }
+    Ok(None)
+}
+
+/// Answers at the socket in the store for as long as this is held: other commands go on beside one
+/// that takes long. Where that cannot be, as in a folder that is read only, they wait.
+pub fn attach(engine: &Engine) -> Option<milepost_server::Attached> {
+    milepost_server::attach(engine).ok()
+}
+
+/// The time, in microseconds since the Unix epoch.
+pub fn now_us() -> u64 {
+    SystemClock.now_us()
+}

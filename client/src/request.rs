@@ -1,0 +1,207 @@
+//! A request, and its answer.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use reqwest::{Method, Response, Url};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::time::timeout;
+
+use crate::client::Client;
+use crate::error::{Error, ErrorKind, Result};
+use crate::path::url;
+use crate::retry::{RetryRule, Tries};
+
+pub(crate) const JSON: &str = "application/json";
+
+/// The longest body of an answer that refuses.
+const REFUSAL_MAX: usize = 64 << 10;
+
+/// A request that is made, and not sent yet.
+#[derive(Debug, Clone)]
+pub(crate) struct Ask {
+    client: Client,
+    method: Method,
+    url: Url,
+    headers: HeaderMap,
+    body: Option<Bytes>,
+    again: RetryRule,
+}
+
+impl Client {
+    /// A request that reads.
+    pub(crate) fn get<P: AsRef<[u8]>>(&self, path: impl IntoIterator<Item = P>) -> Result<Ask> {
+        Ok(self.ask(Method::GET, path)?.again(RetryRule::Always))
+    }
+
+    /// A request that changes something, with a body.
+    pub(crate) fn post<P: AsRef<[u8]>>(
+        &self,
+        path: impl IntoIterator<Item = P>,
+        body: &impl Serialize,
+    ) -> Result<Ask> {
+        self.ask(Method::POST, path)?.json(body)
+    }
+
+    pub(crate) fn ask<P: AsRef<[u8]>>(
+        &self,
+        method: Method,
+        path: impl IntoIterator<Item = P>,
+    ) -> Result<Ask> {
+        Ok(Ask {
+            client: self.clone(),
+            method,
+            url: url(&self.0.base, path)?,
+            headers: HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(JSON))]),
+            body: None,
+            again: RetryRule::Unreached,
+        })
+    }
+}
+
+impl Ask {
+    pub(crate) fn again(mut self, again: RetryRule) -> Self {
+        self.again = again;
+        self
+    }
+
+    pub(crate) fn query(mut self, name: &str, value: Option<impl ToString>) -> Self {
+        if let Some(value) = value {
+            let value = value.to_string();
+            self.url.query_pairs_mut().append_pair(name, &value);
+        }
+        self
+    }
+
+    pub(crate) fn accept(mut self, form: &'static str) -> Self {
+        self.headers.insert(ACCEPT, HeaderValue::from_static(form));
+        self
+    }
+
+    pub(crate) fn header(mut self, name: HeaderName, value: &str) -> Result<Self> {
+        let text = |_| self.wrong(format!("`{name}` cannot have such characters"));
+        let value = HeaderValue::from_str(value).map_err(text)?;
+        self.headers.insert(name, value);
+        Ok(self)
+    }
+
+    pub(crate) fn json(self, body: &impl Serialize) -> Result<Self> {
+        let written = serde_json::to_vec(body);
+        let written = written.map_err(|error| self.wrong(error.to_string()))?;
+        Ok(self.body(JSON, written))
+    }
+
+    pub(crate) fn body(mut self, kind: &'static str, body: Vec<u8>) -> Self {
+        self.headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+        self.body = Some(body.into());
+        self
+    }
+
+    /// What is asked, for people.
+    pub(crate) fn asked(&self) -> String {
+        format!("{} {}", self.method, self.url.path())
+    }
+
+    fn wrong(&self, text: String) -> Error {
+        Error::invalid(&self.asked(), text)
+    }
+
+    /// Asks, and reads the answer.
+    pub(crate) async fn read<T: DeserializeOwned>(self) -> Result<T> {
+        let bytes = self.bytes().await?;
+        serde_json::from_slice(&bytes).map_err(|error| {
+            let text = format!("the answer is not understood: {error}");
+            Error::new(ErrorKind::Answer, &self.asked(), text)
+        })
+    }
+
+    /// Asks, where the answer says nothing but that it is done.
+    pub(crate) async fn done(self) -> Result<()> {
+        self.bytes().await.map(drop)
+    }
+
+    /// Asks, until the whole answer is there.
+    async fn bytes(&self) -> Result<Vec<u8>> {
+        let mut tries = Tries::new(self.client.0.options.tries);
+        loop {
+            let once = async {
+                let response = self.answered().await?;
+                self.whole(response, self.client.0.options.answer).await
+            };
+            match self.in_time(once).await {
+                Ok(bytes) => return Ok(bytes),
+                Err(error) => tries.failed(self.again, error).await?,
+            }
+        }
+    }
+
+    /// Asks, until an answer begins.
+    pub(crate) async fn open(&self) -> Result<Response> {
+        let mut tries = Tries::new(self.client.0.options.tries);
+        loop {
+            match self.open_once().await {
+                Ok(response) => return Ok(response),
+                Err(error) => tries.failed(self.again, error).await?,
+            }
+        }
+    }
+
+    /// Asks once.
+    pub(crate) async fn open_once(&self) -> Result<Response> {
+        self.in_time(self.answered()).await
+    }
+
+    async fn in_time<T>(&self, once: impl Future<Output = Result<T>>) -> Result<T> {
+        let at_most = self.client.0.options.timeout;
+        let done = timeout(at_most, once).await;
+        done.unwrap_or_else(|_| Err(Error::late(&self.asked(), at_most)))
+    }
+
+    /// An answer that does not refuse.
+    async fn answered(&self) -> Result<Response> {
+        let http = &self.client.0.http;
+        let mut request =
+            http.request(self.method.clone(), self.url.clone()).headers(self.headers.clone());
+        if let Some(body) = &self.body {
+            request = request.body(body.clone());
+        }
+        let sent = request.send().await;
+        let response = sent.map_err(|error| Error::lost(&self.asked(), &error.without_url()))?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        let retry_after = response.headers().get(RETRY_AFTER).and_then(seconds);
+        // Where it does not come, the status says enough.
+        let body = self.whole(response, REFUSAL_MAX).await;
+        let body = body.unwrap_or_default();
+        Err(Error::of_answer(&self.asked(), status.as_u16(), &body).after(retry_after))
+    }
+
+    /// All bytes of an answer, no more than so many.
+    async fn whole(&self, mut response: Response, most: usize) -> Result<Vec<u8>> {
+        let mut whole = Vec::new();
+        loop {
+            let piece = response.chunk().await;
+            let piece = piece.map_err(|error| Error::lost(&self.asked(), &error.without_url()))?;
+            let Some(piece) = piece else {
+                return Ok(whole);
+            };
+            if whole.len() + piece.len() > most {
+                let text = format!(
+                    "the answer has more than {most} bytes: ask for less, or raise `ClientBuilder::answer_limit`"
+                );
+                return Err(Error::new(ErrorKind::Answer, &self.asked(), text));
+            }
+            whole.extend_from_slice(&piece);
+        }
+    }
+}
+
+/// How long a service wants nobody to ask again. Dates are not read: no service of ours sends them.
+fn seconds(value: &HeaderValue) -> Option<Duration> {
+    let seconds = value.to_str().ok()?.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds))
+}

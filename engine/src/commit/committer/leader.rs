@@ -1,0 +1,475 @@
+//! The lead: admits requests, assigns offsets, chains, and commits one batch.
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::ops::Range;
+use std::sync::Arc;
+
+use milepost_codec::{
+    Chain, CheckpointId, Detail, Epoch, Error, ErrorKind, FRAME_HEADER_LEN, FRAME_PAYLOAD_MAX,
+    Head, LineageId, LogId, LogKind, Offset, RestoreId, Result, Seq, TaskNo,
+};
+
+use super::plan::Plan;
+use super::request::{Part, Request};
+use super::results::{Answer, CommitResult, Results};
+use milepost_store::CommitBatch;
+use milepost_store::index::{LogHead, PendingEntry, Tally};
+use milepost_store::metrics::Meters;
+use smallvec::SmallVec;
+
+use crate::history::catalog::Catalog;
+
+/// A snapshot of a lineage is due at an offset.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SnapshotDue {
+    pub(crate) log: LogId,
+    pub(crate) at: Offset,
+    /// The lineage's own record bytes before the offset.
+    pub(crate) bytes: u64,
+}
+
+/// What the snapshotter is asked to do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum BackgroundJob {
+    Snapshot(SnapshotDue),
+    Stop,
+}
+
+/// The cached head, chain and snapshot threshold of one log.
+pub(super) struct LogState {
+    pub(super) head: LogHead,
+    pub(super) chain: Chain,
+    /// The newest mark of the lineage or its ancestors, once it was looked up.
+    pub(super) last_mark: Option<Option<CheckpointId>>,
+    /// Record bytes at which a snapshot is due.
+    snapshot_at: u64,
+    /// The restore that blocks the task.
+    pending: Option<PendingEntry>,
+}
+
+/// A cache larger than this is begun anew; all of it can be read again.
+const KNOWN_MAX: usize = 1 << 16;
+
+/// For how many requests room is kept.
+const ROOM_MAX: usize = 256;
+
+/// One at a time leads.
+pub(crate) struct Leader {
+    pub(super) catalog: Catalog,
+    seq: Seq,
+    /// A commit is being made. If it still is when the next one begins, a panic ended it.
+    committing: bool,
+    pub(super) logs: HashMap<LogId, LogState>,
+    pub(super) active: HashMap<TaskNo, (Epoch, LineageId)>,
+    /// What is counted of tasks.
+    pub(super) tallies: HashMap<TaskNo, Tally>,
+    /// Tasks that were deleted in the batch that is being made: the index does not say so yet.
+    pub(super) deleted: HashSet<TaskNo>,
+    /// Tasks of which a restore begins in the batch that is being made.
+    pub(super) begun: HashSet<TaskNo>,
+    /// Tasks of which this batch changes what is known: it is read again once the batch is
+    /// committed, and not before, since the index does not have the batch yet.
+    pub(super) changed: Vec<TaskNo>,
+    /// Logs of tasks that nobody sees yet: nobody is told that they have grown in this batch.
+    pub(super) unseen: HashSet<LogId>,
+    /// The last snapshot of each task that was due: its lineage and the own bytes before it.
+    due: HashMap<TaskNo, (LineageId, u64)>,
+    /// The plan of the request that is being admitted.
+    pub(super) plan: Plan,
+    /// Room for the requests of a batch.
+    taken: VecDeque<(Request, Answer)>,
+    /// Keys in the batch that is being made: they are not in the index yet.
+    pub(super) keys: HashSet<(TaskNo, String)>,
+    meters: Arc<Meters>,
+}
+
+/// A log that has grown, by which offsets, and whether a snapshot of it is due.
+pub(super) type Growth = (LogId, Range<Offset>, Option<SnapshotDue>);
+pub(super) type AllGrown = SmallVec<[Growth; 1]>;
+
+/// What is left of a request while its batch is committed.
+type Admitted = (Answer, CommitResult);
+
+enum Admission {
+    /// It is in the batch.
+    In(CommitResult),
+    /// It was appended before.
+    Repeated(CommitResult),
+    /// It has to wait for the next batch.
+    Later,
+}
+
+impl Leader {
+    pub(crate) fn new(catalog: Catalog, meters: Arc<Meters>) -> Self {
+        let seq = catalog.log().seq();
+        Self {
+            catalog,
+            seq,
+            committing: false,
+            logs: HashMap::new(),
+            active: HashMap::new(),
+            tallies: HashMap::new(),
+            deleted: HashSet::new(),
+            begun: HashSet::new(),
+            changed: Vec::new(),
+            unseen: HashSet::new(),
+            due: HashMap::new(),
+            plan: Plan::default(),
+            taken: VecDeque::new(),
+            keys: HashSet::new(),
+            meters,
+        }
+    }
+
+    /// Commits requests from the front of `queue`, at least one, and adds their results.
+    /// Gives the logs that have grown, by which offsets, and which of them want a snapshot.
+    /// After a panic all requests are refused: what it left in the caches is not known.
+    pub(crate) fn commit(
+        &mut self,
+        queue: &mut VecDeque<(Request, Answer)>,
+        results: &mut Results,
+    ) -> AllGrown {
+        if std::mem::replace(&mut self.committing, true) {
+            let refused = || {
+                let why = "an earlier commit panicked: reopen the store";
+                self.meters.refused(Err(Error::new(ErrorKind::Poisoned, why)))
+            };
+            results.extend(queue.drain(..).map(|(_, answer)| (answer, refused())));
+            return AllGrown::new();
+        }
+        let grown = self.commit_front(queue, results);
+        self.committing = false;
+        grown
+    }
+
+    fn commit_front(
+        &mut self,
+        queue: &mut VecDeque<(Request, Answer)>,
+        results: &mut Results,
+    ) -> AllGrown {
+        if self.logs.len() > KNOWN_MAX {
+            self.forget();
+        }
+        self.keys.clear();
+        self.deleted.clear();
+        self.begun.clear();
+        self.changed.clear();
+        self.unseen.clear();
+        let bytes: usize = queue.iter().map(|(request, _)| request.bytes()).sum();
+        // Sections add less than a sixty-fourth. Room that is short by a little would be doubled,
+        // and the buffer stays in the tail.
+        let mut batch = CommitBatch::with_room(self.seq + 1, bytes + bytes / 64 + 1024);
+        let mut admitted: SmallVec<[Admitted; 1]> = SmallVec::new();
+        while let Some((request, slot)) = queue.pop_front() {
+            match self.admit(&request, &mut batch) {
+                Ok(Admission::In(done)) => admitted.push((slot, done)),
+                Ok(Admission::Repeated(done)) => {
+                    self.meters.repeated.add(1);
+                    results.push((slot, Ok(done)));
+                }
+                Ok(Admission::Later) => {
+                    queue.push_front((request, slot));
+                    break;
+                }
+                Err(error) => results.push((slot, self.meters.refused(Err(error)))),
+            }
+        }
+        if batch.is_empty() {
+            return AllGrown::new();
+        }
+        let groups = batch.groups.iter();
+        let mut grown: SmallVec<[_; 1]> = groups
+            .filter(|group| !self.unseen.contains(&group.log))
+            .map(|group| (group.log, group.first..group.head.head.next))
+            .collect();
+        grown.dedup_by(|(log, more), (before, offsets)| {
+            let same = log == before;
+            offsets.end = if same { more.end } else { offsets.end };
+            same
+        });
+        let events = events_of(&batch);
+        match self.catalog.log().append(batch) {
+            Ok(()) => {
+                self.seq += 1;
+                self.count(&admitted, events);
+                for (slot, done) in admitted {
+                    results.push((slot, Ok(done)));
+                }
+                let grown = grown.into_iter();
+                let grown = grown.map(|(log, offsets)| (log, offsets, self.due(log))).collect();
+                for task in std::mem::take(&mut self.changed) {
+                    // Marks of it may be gone, and the next is not their child; or all of it is.
+                    self.logs.retain(|log, _| log.task != task);
+                }
+                grown
+            }
+            Err(error) => {
+                // What is cached counts the batch as there, which it is not, or unknown.
+                self.forget();
+                self.meters.append_errors.add(admitted.len() as u64);
+                let failed = self.catalog.log().has_failed();
+                for (slot, _) in admitted {
+                    let told = match failed {
+                        true => unknown(&error),
+                        false => refused(&error),
+                    };
+                    results.push((slot, Err(told)));
+                }
+                AllGrown::new()
+            }
+        }
+    }
+
+    /// Room for the requests of a batch, without any.
+    pub(crate) fn room(&mut self) -> VecDeque<(Request, Answer)> {
+        std::mem::take(&mut self.taken)
+    }
+
+    /// Keeps it for the next one, unless it is large.
+    pub(crate) fn keep_room(&mut self, taken: VecDeque<(Request, Answer)>) {
+        if taken.is_empty() && taken.capacity() <= ROOM_MAX {
+            self.taken = taken;
+        }
+    }
+
+    /// Lets go of all that can be read again.
+    pub(crate) fn forget(&mut self) {
+        self.logs.clear();
+        self.active.clear();
+        self.tallies.clear();
+        self.due.clear();
+    }
+
+    /// Counts a commit.
+    fn count(&self, admitted: &[Admitted], events: u64) {
+        let appends = admitted.len() as u64;
+        let marked = admitted.iter().filter(|(_, done)| done.checkpoint.is_some());
+        let meters = &self.meters;
+        meters.commits.add(1);
+        meters.appends.add(appends);
+        meters.appends_per_commit.record(appends);
+        meters.events.add(events);
+        meters.events_per_commit.record(events);
+        meters.checkpoints.add(marked.count() as u64);
+    }
+
+    fn due(&mut self, log: LogId) -> Option<SnapshotDue> {
+        let known = self.logs.get_mut(&log)?;
+        let LogKind::Lineage(lineage) = log.kind else {
+            return None;
+        };
+        if known.head.bytes < known.snapshot_at {
+            return None;
+        }
+        if self.due.len() > KNOWN_MAX {
+            self.due.clear();
+        }
+        self.due.insert(log.task, (lineage, known.head.bytes));
+        // The snapshot's own size is known when it is made; until then the next is not due.
+        known.snapshot_at = known.head.bytes + self.catalog.snapshot_distance(log);
+        Some(SnapshotDue { log, at: known.head.head.next, bytes: known.head.bytes })
+    }
+
+    /// Checks all parts of a request, plans it, and merges the plan into the batch.
+    fn admit(&mut self, request: &Request, batch: &mut CommitBatch) -> Result<Admission> {
+        for part in &request.parts {
+            // A key, or a restore that begins in this batch, is not in the index before the batch
+            // is.
+            let same_key = (part.key.as_ref())
+                .is_some_and(|key| self.keys.contains(&(part.log.task, key.clone())));
+            let begun =
+                matches!(part.log.kind, LogKind::Lineage(_)) && self.begun.contains(&part.log.task);
+            if same_key || begun {
+                return Ok(Admission::Later);
+            }
+            if let Some(done) = self.check(part, request.settles)? {
+                return Ok(Admission::Repeated(done));
+            }
+        }
+        for (log, expected) in &request.heads {
+            self.not_grown(*log, *expected)?;
+        }
+        let done = self.plan(request, batch.seq)?;
+        let (needs, room) =
+            (self.plan.frame_bytes, FRAME_HEADER_LEN + FRAME_PAYLOAD_MAX - batch.buf.len());
+        if needs > room && !batch.is_empty() {
+            return Ok(Admission::Later);
+        }
+        if needs > room {
+            return Err(Error::invalid(format!(
+                "one commit may have {} MiB of events, this request has {needs} bytes: split it",
+                FRAME_PAYLOAD_MAX >> 20
+            )));
+        }
+        self.merge(request, batch);
+        Ok(Admission::In(done))
+    }
+
+    /// Checks a part against the log: the conditions of its caller, and its key.
+    fn check(&mut self, part: &Part, settles: Option<RestoreId>) -> Result<Option<CommitResult>> {
+        if self.deleted.contains(&part.log.task) {
+            let task = part.log.task.0;
+            return Err(Error::not_found(format!("there is no task #{task}")));
+        }
+        if part.open.is_some() {
+            let there =
+                self.logs.contains_key(&part.log) || self.catalog.log().head(part.log)?.is_some();
+            if there {
+                return Err(Error::new(ErrorKind::Conflict, format!("{} is there", part.log)));
+            }
+            let pending = match part.log.kind {
+                // Restores that come from elsewhere have ended.
+                LogKind::Lineage(_) if part.adopted.is_none() => {
+                    self.catalog.pending(part.log.task)?
+                }
+                _ => None,
+            };
+            return self.blocked(part, pending, settles).map(|()| None);
+        }
+        let pending = self.known(part)?.pending;
+        self.blocked(part, pending, settles)?;
+        if let Some(epoch) = part.epoch {
+            let (now, lineage) = self.active(part.log.task)?;
+            if now != epoch {
+                return Err(Error::new(
+                    ErrorKind::Conflict,
+                    format!(
+                        "the task goes on with lineage {lineage} since activation {now}, this \
+                         handle is of activation {epoch}: take the task again"
+                    ),
+                )
+                .with_detail(Detail::Active { lineage, epoch: now }));
+            }
+        }
+        if let (Some(key), LogKind::Lineage(lineage)) = (&part.key, part.log.kind)
+            && let Some(seen) = self.catalog.seen(part, lineage, key)?
+        {
+            return Ok(Some(seen));
+        }
+        let head = self.known(part)?.head.head;
+        if let (Some(draft), LogKind::Lineage(lineage)) = (&part.mark, part.log.kind)
+            && draft.mark.parent.is_none()
+            && self.known(part)?.last_mark.is_none()
+        {
+            // Read here, where it may fail: behind the part's records a mark must not.
+            let last = self.catalog.last_mark(part.log.task, lineage)?;
+            self.known(part)?.last_mark = Some(last);
+        }
+        match part.expect {
+            Some(expect) if expect != head.next => Err(Error::new(
+                ErrorKind::Conflict,
+                format!("expected the head at {expect}, it is at {}", head.next),
+            )
+            .with_detail(Detail::Head(head))),
+            _ => Ok(None),
+        }
+    }
+
+    /// Refuses a request that was made of what a log held up to a head, where the log has grown.
+    fn not_grown(&self, log: LogId, expected: Offset) -> Result<()> {
+        let head = match self.logs.get(&log) {
+            Some(known) => Some(known.head),
+            None => self.catalog.log().head(log)?,
+        };
+        match head.map(|head| head.head) {
+            Some(head) if head.next != expected => Err(Error::new(
+                ErrorKind::Conflict,
+                format!("{log} grew to offset {}: look at it again", head.next),
+            )
+            .with_detail(Detail::Head(head))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a part of a task that a restore blocks, unless the request ends that restore.
+    fn blocked(
+        &self,
+        part: &Part,
+        pending: Option<PendingEntry>,
+        settles: Option<RestoreId>,
+    ) -> Result<()> {
+        match pending.filter(|entry| Some(entry.restore) != settles) {
+            Some(entry) => Err(self.catalog.held_up_by(part.log.task, &entry)),
+            None => Ok(()),
+        }
+    }
+
+    fn active(&mut self, task: TaskNo) -> Result<(Epoch, LineageId)> {
+        if let Some(active) = self.active.get(&task) {
+            return Ok(*active);
+        }
+        let (epoch, entry) = self.catalog.active(task)?;
+        self.active.insert(task, (epoch, entry.lineage));
+        Ok((epoch, entry.lineage))
+    }
+
+    /// The state of a log that a part opens, before its records. The log is not there, so nothing
+    /// of it is cached.
+    pub(super) fn opened(&self, part: &Part, head: Head) -> Result<LogState> {
+        let snapshot_at = match part.parent {
+            Some(parent) => {
+                let planned = self.due.get(&part.log.task).copied();
+                let fork = (parent, head.next);
+                self.catalog.snapshot_behind(part.log, fork, planned)?
+            }
+            None => self.catalog.snapshot_distance(part.log),
+        };
+        Ok(LogState {
+            head: LogHead { head, bytes: 0, start: head.next },
+            chain: self.catalog.chain(part.origin, part.log),
+            last_mark: None,
+            snapshot_at,
+            // A restore that is pending was looked for, and ends with this request.
+            pending: None,
+        })
+    }
+
+    /// The cached state of a log that is there, read where it is not cached.
+    pub(super) fn known(&mut self, part: &Part) -> Result<&mut LogState> {
+        let known = match self.logs.entry(part.log) {
+            Entry::Occupied(known) => return Ok(known.into_mut()),
+            Entry::Vacant(vacant) => vacant,
+        };
+        let mut pending = None;
+        if part.log.task != TaskNo::STORE && part.adopted.is_none() {
+            // A deleted one does not come back, nor does a lineage that was dropped.
+            self.catalog.task(part.log.task)?;
+            if let LogKind::Lineage(lineage) = part.log.kind {
+                self.catalog.lineage(part.log.task, lineage)?;
+                pending = self.catalog.pending(part.log.task)?;
+            }
+        }
+        let head = self
+            .catalog
+            .log()
+            .head(part.log)?
+            .ok_or_else(|| Error::not_found(format!("there is no {}", part.log)))?;
+        Ok(known.insert(LogState {
+            head,
+            chain: self.catalog.chain(part.origin, part.log),
+            last_mark: None,
+            snapshot_at: self.catalog.snapshot_at(part.log)?,
+            pending,
+        }))
+    }
+}
+
+/// How many events of lineages a batch has.
+fn events_of(batch: &CommitBatch) -> u64 {
+    let groups = batch.groups.iter();
+    let of_lineages = groups.filter(|group| matches!(group.log.kind, LogKind::Lineage(_)));
+    of_lineages.map(|group| u64::from(group.count)).sum()
+}
+
+fn refused(error: &Error) -> Error {
+    let message = format!("nothing was appended, ask again: {error}");
+    Error::new(error.kind(), message)
+}
+
+fn unknown(error: &Error) -> Error {
+    Error::new(
+        ErrorKind::Poisoned,
+        format!("the write failed, whether the events are there shows after a reopen: {error}"),
+    )
+}

@@ -1,0 +1,468 @@
+//! The degraded mode, for programs that must not stop when a disk fails: appends are held in
+//! memory, in order, and committed when the disk is back.
+
+mod health;
+
+use std::collections::{HashSet, VecDeque};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError};
+use milepost_codec::{Detail, Error, ErrorKind, Result};
+use milepost_store::entropy::Entropy;
+use milepost_store::metrics::DegradedMeters;
+use milepost_store::process::Owner;
+use parking_lot::{Condvar, Mutex};
+
+pub use self::health::{Accepted, FailoverOptions, FailoverStats, Health};
+use crate::commit::append::Append;
+use crate::handles::engine::Engine;
+use crate::handles::options::Options;
+use crate::history::pending::is_of_the_store;
+
+struct BufferedAppend {
+    task: String,
+    append: Append,
+    bytes: usize,
+}
+
+struct State {
+    engine: Option<Engine>,
+    /// Counts openings: a failure of an earlier one says nothing of this one.
+    generation: u64,
+    /// What failed; nothing while all is well.
+    failed: Option<String>,
+    /// When that was, by the engine's clock.
+    failed_us: u64,
+    queue: VecDeque<BufferedAppend>,
+    bytes: usize,
+    stats: FailoverStats,
+    closed: bool,
+}
+
+impl State {
+    fn has_work(&self) -> bool {
+        self.failed.is_some() || !self.queue.is_empty()
+    }
+
+    /// Returns `true` if appends to a task are held, behind which later ones go.
+    fn holds(&self, task: &str) -> bool {
+        self.queue.iter().any(|held| held.task == task)
+    }
+
+    /// The first held append from `at` on to a task that is not blocked, and its place.
+    fn next(&self, at: usize, blocked: &HashSet<String>) -> Option<(usize, String, Append)> {
+        let mut held = self.queue.iter().enumerate().skip(at);
+        let (at, held) = held.find(|(_, held)| !blocked.contains(&held.task))?;
+        Some((at, held.task.clone(), held.append.clone()))
+    }
+}
+
+struct Inner {
+    dir: PathBuf,
+    options: Options,
+    degraded: FailoverOptions,
+    keys: Entropy,
+    meters: DegradedMeters,
+    state: Mutex<State>,
+    changed: Condvar,
+    wake: Sender<()>,
+    owner: Owner,
+}
+
+/// An engine that is opened again when it fails.
+///
+/// An append is either durable, or `Buffered`: held in memory, in the order of the calls, up to a
+/// limit. The failed store is closed and opened again until that works; then what is held is
+/// committed. Each append gets an idempotency key, unless it has one: so one whose write failed,
+/// and that is there all the same, is not there twice. Appends that expect a head are never held.
+///
+/// ```
+/// use milepost::{Accepted, FailoverOptions, Message, Options, FailoverEngine};
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let dir = dir.path().join(".milepost");
+/// let degraded = FailoverOptions::default().on_change(|health| eprintln!("{health:?}"));
+/// let store = FailoverEngine::open(&dir, Options::default(), degraded)?;
+/// store.engine()?.start_task("tuning", "ana")?;
+/// match store.append("tuning", Message::text("user", "hello"))? {
+///     Accepted::Appended(done) => assert_eq!(done.first, 1),
+///     Accepted::Buffered { pending } => eprintln!("{pending} appends wait for the disk"),
+/// }
+/// store.close()?;
+/// # Ok::<(), milepost::Error>(())
+/// ```
+pub struct FailoverEngine {
+    inner: Arc<Inner>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl fmt::Debug for FailoverEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FailoverEngine")
+            .field("dir", &self.inner.dir)
+            .field("health", &self.health())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The longest wait between two tries to open the store.
+const RETRY_MAX: Duration = Duration::from_secs(10);
+
+impl FailoverEngine {
+    /// Opens a store.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Engine::open`]: a store that cannot be opened at first is for the caller to
+    /// decide about. `Unavailable` with [`Options::read_only`].
+    pub fn open(
+        dir: impl AsRef<Path>,
+        options: Options,
+        degraded: FailoverOptions,
+    ) -> Result<Self> {
+        let engine = Engine::open(&dir, options.clone())?;
+        engine.check_writable()?;
+        let (wake, woken) = crossbeam_channel::bounded(1);
+        let inner = Arc::new(Inner {
+            dir: dir.as_ref().to_owned(),
+            options: options.create(false),
+            degraded,
+            keys: Entropy::from_system()?,
+            meters: DegradedMeters::new(engine.inner.store.to_string()),
+            state: Mutex::new(State {
+                engine: Some(engine),
+                generation: 0,
+                failed: None,
+                failed_us: 0,
+                queue: VecDeque::new(),
+                bytes: 0,
+                stats: FailoverStats::default(),
+                closed: false,
+            }),
+            changed: Condvar::new(),
+            wake,
+            owner: Owner::default(),
+        });
+        let thread = {
+            let inner = Arc::clone(&inner);
+            let thread = std::thread::Builder::new().name("milepost-supervisor".into());
+            thread.spawn(move || inner.run(&woken)).map_err(|e| {
+                Error::new(ErrorKind::Unavailable, format!("cannot start a thread: {e}"))
+            })?
+        };
+        Ok(Self { inner, thread: Some(thread) })
+    }
+
+    /// The engine, for everything but appends that must not fail. It is another one after the store
+    /// was opened again.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` while the store has failed and is not open again.
+    pub fn engine(&self) -> Result<Engine> {
+        self.inner.owner.check()?;
+        let state = self.inner.state.lock();
+        state.engine.clone().ok_or_else(|| {
+            let cause = state.failed.as_deref().unwrap_or("it is closed");
+            Error::new(ErrorKind::Unavailable, format!("the store is not open: {cause}"))
+        })
+    }
+
+    /// Appends to the active lineage of a task; holds the append in memory where the disk fails.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Task::append`](crate::Task::append) that are no failure of the disk. Where more
+    /// is held than the limit allows, or the append expects a head: the failure itself, `Poisoned`
+    /// or `Unavailable`.
+    pub fn append(&self, task: &str, append: impl Into<Append>) -> Result<Accepted> {
+        self.inner.owner.check()?;
+        let append = self.inner.keyed(append.into());
+        loop {
+            let (engine, generation) = {
+                let mut state = self.inner.state.lock();
+                if state.closed {
+                    return Err(Error::new(ErrorKind::Unavailable, "the store is closed"));
+                }
+                match (&state.engine, &state.failed) {
+                    (Some(_), None) if state.holds(task) => {
+                        let why = "earlier appends to the task are held".to_owned();
+                        let error = Error::new(ErrorKind::Unavailable, why);
+                        return self.inner.hold(&mut state, task, append, error);
+                    }
+                    (Some(engine), None) => (engine.clone(), state.generation),
+                    (_, failed) => {
+                        let cause = failed.clone().unwrap_or_default();
+                        let error = Error::new(ErrorKind::Unavailable, cause);
+                        return self.inner.hold(&mut state, task, append, error);
+                    }
+                }
+            };
+            let error = match engine.task(task).and_then(|task| task.lineage().append_ref(&append))
+            {
+                Ok(appended) => return Ok(Accepted::Appended(appended)),
+                Err(error) if is_of_the_store(&error) => error,
+                Err(error) => return Err(error),
+            };
+            let mut state = self.inner.state.lock();
+            if state.generation != generation && state.failed.is_none() {
+                // It was opened again meanwhile.
+                continue;
+            }
+            self.inner.fail(&mut state, &error);
+            let held = self.inner.hold(&mut state, task, append, error);
+            drop(state);
+            self.inner.tell();
+            return held;
+        }
+    }
+
+    /// How the store is.
+    pub fn health(&self) -> Health {
+        self.inner.health(&self.inner.state.lock())
+    }
+
+    /// What was done so far.
+    pub fn stats(&self) -> FailoverStats {
+        let state = self.inner.state.lock();
+        let mut stats = state.stats;
+        if state.failed.is_some() {
+            stats.degraded_us += self.inner.degraded_for(&state);
+        }
+        stats
+    }
+
+    /// Has the store opened again now, instead of after the wait.
+    pub fn retry_now(&self) {
+        self.inner.wake();
+    }
+
+    /// Waits until the store is well, at most so long; says whether it is.
+    pub fn wait_healthy(&self, at_most: Duration) -> bool {
+        let mut state = self.inner.state.lock();
+        let failing = |state: &mut State| state.failed.is_some() && !state.closed;
+        let waited = (self.inner.changed).wait_while_for(&mut state, failing, at_most);
+        !waited.timed_out() && state.failed.is_none()
+    }
+
+    /// Closes the store.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable`: appends are held that could not be committed, which the error counts; else
+    /// those of [`Engine::close`].
+    pub fn close(mut self) -> Result<()> {
+        self.shut()
+    }
+
+    fn shut(&mut self) -> Result<()> {
+        let Some(thread) = self.thread.take() else {
+            return Ok(());
+        };
+        self.inner.owner.check()?;
+        self.inner.state.lock().closed = true;
+        self.inner.wake();
+        let _ = thread.join();
+        let mut state = self.inner.state.lock();
+        let engine = state.engine.take();
+        if !state.queue.is_empty() {
+            let (count, bytes) = (state.queue.len(), state.bytes);
+            let cause = state.failed.clone().unwrap_or_default();
+            let message =
+                format!("{count} appends of {bytes} bytes were held and are lost: {cause}");
+            return Err(Error::new(ErrorKind::Unavailable, message));
+        }
+        drop(state);
+        engine.map_or(Ok(()), Engine::close)
+    }
+}
+
+impl Drop for FailoverEngine {
+    fn drop(&mut self) {
+        let _ = self.shut();
+    }
+}
+
+impl Inner {
+    /// The append with a key: what failed may be there all the same.
+    fn keyed(&self, append: Append) -> Append {
+        if append.has_key() {
+            return append;
+        }
+        let key = data_encoding::HEXLOWER.encode(&self.keys.bytes16());
+        append.key(format!("supervised-{key}"))
+    }
+
+    fn hold(
+        &self,
+        state: &mut State,
+        task: &str,
+        append: Append,
+        error: Error,
+    ) -> Result<Accepted> {
+        let bytes = append.bytes();
+        if append.expected().is_some() || state.bytes + bytes > self.degraded.limit_bytes {
+            return Err(error);
+        }
+        state.bytes += bytes;
+        state.stats.buffered += 1;
+        let task = task.to_owned();
+        state.queue.push_back(BufferedAppend { task, append, bytes });
+        self.meters.pending(state.queue.len());
+        Ok(Accepted::Buffered { pending: state.queue.len() as u64 })
+    }
+
+    fn fail(&self, state: &mut State, error: &Error) {
+        self.failed(state, error);
+        self.wake();
+    }
+
+    fn failed(&self, state: &mut State, error: &Error) {
+        if state.failed.is_none() {
+            state.failed_us = self.options.log.clock.now_us();
+            state.stats.degraded += 1;
+            self.meters.began();
+        }
+        state.failed = Some(error.to_string());
+    }
+
+    /// Microseconds since the store failed. A clock that was set back counts none.
+    fn degraded_for(&self, state: &State) -> u64 {
+        self.options.log.clock.now_us().saturating_sub(state.failed_us)
+    }
+
+    fn wake(&self) {
+        match self.wake.try_send(()) {
+            Ok(()) | Err(TrySendError::Full(()) | TrySendError::Disconnected(())) => {}
+        }
+    }
+
+    fn health(&self, state: &State) -> Health {
+        match &state.failed {
+            None => Health::Healthy,
+            Some(error) => Health::FailoverOptions {
+                pending: state.queue.len() as u64,
+                bytes: state.bytes as u64,
+                error: error.clone(),
+            },
+        }
+    }
+
+    fn tell(&self) {
+        let health = self.health(&self.state.lock());
+        match &health {
+            Health::Healthy => tracing::warn!("{}: the store is well again", self.dir.display()),
+            Health::FailoverOptions { error, .. } => {
+                tracing::error!("{}: the store failed: {error}", self.dir.display());
+            }
+        }
+        if let Some(told) = &self.degraded.told {
+            told(&health);
+        }
+    }
+
+    /// Opens the store again whenever it has failed, and commits what is held, until the supervisor
+    /// is closed.
+    fn run(&self, woken: &Receiver<()>) {
+        let mut wait = self.degraded.retry;
+        loop {
+            let works = self.state.lock().has_work();
+            let due = match works {
+                true => woken.recv_timeout(wait),
+                false => woken.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            if due == Err(RecvTimeoutError::Disconnected) {
+                return;
+            }
+            let (closed, works) = {
+                let state = self.state.lock();
+                (state.closed, state.has_work())
+            };
+            if works {
+                match self.sound().and_then(|engine| self.drain(&engine)) {
+                    Ok(true) => wait = self.degraded.retry,
+                    Ok(false) => wait = (wait * 2).min(RETRY_MAX),
+                    Err(error) => {
+                        self.failed(&mut self.state.lock(), &error);
+                        wait = (wait * 2).min(RETRY_MAX);
+                    }
+                }
+            }
+            if closed {
+                return;
+            }
+        }
+    }
+
+    /// The engine where it has not failed. Else closes it and opens the store anew; the old
+    /// engine's error at its end is known.
+    fn sound(&self) -> Result<Engine> {
+        let old = {
+            let mut state = self.state.lock();
+            match (&state.engine, &state.failed) {
+                (Some(engine), None) => return Ok(engine.clone()),
+                _ => state.engine.take(),
+            }
+        };
+        if let Some(old) = old {
+            let _ = old.close();
+        }
+        let engine = Engine::open(&self.dir, self.options.clone())?;
+        let mut state = self.state.lock();
+        state.generation += 1;
+        state.stats.reopened += 1;
+        state.engine = Some(engine.clone());
+        Ok(engine)
+    }
+
+    /// Commits what is held, in order for each task, and lets appends through again. Appends to a
+    /// task that a restore blocks stay held; returns `false` if there are such.
+    fn drain(&self, engine: &Engine) -> Result<bool> {
+        let (mut at, mut blocked) = (0, HashSet::new());
+        loop {
+            let next = {
+                let mut state = self.state.lock();
+                let next = state.next(at, &blocked);
+                if next.is_none() && state.failed.take().is_some() {
+                    let lasted = self.degraded_for(&state);
+                    state.stats.degraded_us += lasted;
+                    self.meters.ended(lasted);
+                    self.changed.notify_all();
+                    drop(state);
+                    self.tell();
+                }
+                next
+            };
+            let Some((place, task, append)) = next else {
+                return Ok(blocked.is_empty());
+            };
+            let done = engine.task(&task).and_then(|task| task.append(append));
+            let mut state = self.state.lock();
+            match done {
+                Ok(_) => state.stats.drained += 1,
+                Err(error) if is_of_the_store(&error) => return Err(error),
+                Err(error) if matches!(error.detail(), Some(Detail::Pending { .. })) => {
+                    blocked.insert(task);
+                    at = place;
+                    continue;
+                }
+                Err(error) => {
+                    state.stats.refused += 1;
+                    tracing::error!(
+                        "{}: an append to {task} that was held is refused: {error}",
+                        self.dir.display()
+                    );
+                }
+            }
+            at = place;
+            if let Some(held) = state.queue.remove(place) {
+                state.bytes -= held.bytes;
+                self.meters.pending(state.queue.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! External commands as hooks: how they are declared.
+
+use std::fmt;
+use std::time::Duration;
+
+use milepost_codec::Body;
+use serde::{Deserialize, Serialize};
+
+/// The time limit of a command that has none of its own.
+const TIMEOUT_MS: u64 = 10_000;
+
+/// The longest time limit.
+const TIMEOUT_MS_MAX: u64 = 600_000;
+
+/// When a hook is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum HookPoint {
+    /// A checkpoint is about to be marked.
+    BeforeCheckpoint,
+    /// A checkpoint was marked.
+    AfterCheckpoint,
+    /// A task is about to go back.
+    BeforeRestore,
+    /// A task went back.
+    AfterRestore,
+    /// An event was committed.
+    Event,
+    /// A workspace is captured or brought back now, or that ended.
+    Workspace,
+    /// Somebody should look at something.
+    Alert,
+}
+
+impl HookPoint {
+    /// Its name in `hooks.json`, and in what a command gets.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::BeforeCheckpoint => "before_checkpoint",
+            Self::AfterCheckpoint => "after_checkpoint",
+            Self::BeforeRestore => "before_restore",
+            Self::AfterRestore => "after_restore",
+            Self::Event => "event",
+            Self::Workspace => "workspace",
+            Self::Alert => "alert",
+        }
+    }
+
+    fn may_refuse(self) -> bool {
+        matches!(self, Self::BeforeCheckpoint | Self::BeforeRestore)
+    }
+}
+
+impl fmt::Display for HookPoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// An external command that is a hook: a program that is run without a shell, with one JSON
+/// document on its standard input. `docs/HOOKS.md` has the documents.
+///
+/// A failure (an exit code that is not 0, a program that cannot be started, more time than it may
+/// take) is told and stops nothing, unless the hook is one before something and has a veto.
+///
+/// ```
+/// use std::time::Duration;
+/// use milepost::{CommandHook, CommandHooks, Engine, HookPoint, Mark, Options};
+///
+/// let no = CommandHook::new("sh")
+///     .args(["-c", "echo 'not on a Friday' >&2; exit 1"])
+///     .on(HookPoint::BeforeCheckpoint)
+///     .timeout(Duration::from_secs(5))
+///     .veto();
+/// let options = Options::default().command_hooks(CommandHooks::default().with(no));
+/// let engine = Engine::in_memory(options)?;
+/// let task = engine.start_task("tuning", "ana")?;
+/// let refused = task.checkpoint(Mark::new()).unwrap_err();
+/// assert!(refused.to_string().contains("sh: not on a Friday"));
+/// # Ok::<(), milepost::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CommandHook {
+    on: Vec<HookPoint>,
+    run: Vec<String>,
+    #[serde(default = "timeout_ms")]
+    timeout_ms: u64,
+    #[serde(default)]
+    veto: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    kinds: Vec<String>,
+}
+
+fn timeout_ms() -> u64 {
+    TIMEOUT_MS
+}
+
+impl CommandHook {
+    /// A hook that runs this program: an absolute path, or a name that is looked for in `PATH`. It
+    /// is called for nothing yet.
+    pub fn new(program: impl Into<String>) -> Self {
+        Self {
+            on: Vec::new(),
+            run: vec![program.into()],
+            timeout_ms: TIMEOUT_MS,
+            veto: false,
+            kinds: Vec::new(),
+        }
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn args<A: Into<String>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.run.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Has it called at this point, too.
+    #[must_use]
+    pub fn on(mut self, point: HookPoint) -> Self {
+        self.on.push(point);
+        self
+    }
+
+    /// How long one run may take, from 1 ms to 10 minutes; then it is killed, with its process
+    /// group. Default: 10 s.
+    #[must_use]
+    pub fn timeout(mut self, at_most: Duration) -> Self {
+        self.timeout_ms = u64::try_from(at_most.as_millis()).unwrap_or(u64::MAX);
+        self
+    }
+
+    /// Whether a failure before something refuses it.
+    #[must_use]
+    pub fn veto(mut self) -> Self {
+        self.veto = true;
+        self
+    }
+
+    /// Has it called for events of these kinds only, by their names in JSON.
+    #[must_use]
+    pub fn kinds<K: Into<String>>(mut self, kinds: impl IntoIterator<Item = K>) -> Self {
+        self.kinds.extend(kinds.into_iter().map(Into::into));
+        self
+    }
+
+    /// When it is called.
+    pub fn points(&self) -> &[HookPoint] {
+        &self.on
+    }
+
+    /// The program and its arguments.
+    pub fn argv(&self) -> &[String] {
+        &self.run
+    }
+
+    /// How long one run may take.
+    pub fn time_limit(&self) -> Duration {
+        Duration::from_millis(self.timeout_ms)
+    }
+
+    /// Whether a failure before something refuses it.
+    pub fn has_veto(&self) -> bool {
+        self.veto
+    }
+
+    /// The kinds of events it is called for; all where it names none.
+    pub fn event_kinds(&self) -> &[String] {
+        &self.kinds
+    }
+
+    /// Whether it is called for events of this kind.
+    pub(super) fn wants(&self, kind: u16) -> bool {
+        self.kinds.is_empty() || self.kinds.iter().any(|name| name == Body::name_of(kind))
+    }
+
+    /// What is wrong with it, if something is.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let Some(program) = self.run.first() else {
+            return Err("`run` names no program".into());
+        };
+        if program.is_empty() || program.contains('/') && !program.starts_with('/') {
+            return Err(format!(
+                "the program `{program}` is neither an absolute path nor a name to look for in PATH"
+            ));
+        }
+        if self.run.iter().any(|word| word.contains('\0')) {
+            return Err("`run` has a zero byte in it".into());
+        }
+        if self.on.is_empty() {
+            return Err("`on` says nothing: the hook would never be called".into());
+        }
+        if !(1..=TIMEOUT_MS_MAX).contains(&self.timeout_ms) {
+            let given = self.timeout_ms;
+            return Err(format!("`timeout_ms` is 1 to {TIMEOUT_MS_MAX}, not {given}"));
+        }
+        if self.veto && !self.on.iter().any(|point| point.may_refuse()) {
+            return Err("`veto` is for hooks before a checkpoint or restore".into());
+        }
+        if !self.kinds.is_empty() && !self.on.contains(&HookPoint::Event) {
+            return Err("`kinds` is for hooks on events".into());
+        }
+        let known = |name: &&String| !(0..=u16::MAX).any(|kind| Body::name_of(kind) == *name);
+        match self.kinds.iter().find(known) {
+            Some(name) => Err(format!("`kinds` has `{name}`, and events have no such kind")),
+            None => Ok(()),
+        }
+    }
+}

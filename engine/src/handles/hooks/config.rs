@@ -1,0 +1,314 @@
+//! `hooks.json`: external commands that are hooks, and where they are declared.
+
+use std::fs::OpenOptions;
+use std::io::{self, Read};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use milepost_codec::{Error, ErrorKind, Result};
+use milepost_store::files;
+use serde::Deserialize;
+
+use super::command::CommandHook;
+use super::{process, trust};
+
+/// The name of the file, in the user's own configuration and in a store.
+pub(super) const FILE: &str = "hooks.json";
+
+/// The most bytes of the file.
+pub(super) const FILE_MAX: u64 = 1 << 20;
+
+/// How much longer than its time limit a command is waited for at close: killing takes time, too.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// External commands that are hooks: [`Options::command_hooks`](crate::Options::command_hooks) has
+/// an engine use them. The engine itself reads no configuration.
+///
+/// ```no_run
+/// use milepost::{CommandHooks, Engine, Options};
+///
+/// let hooks = CommandHooks::for_store(".milepost")?;
+/// if let Some(warning) = hooks.warning() {
+///     eprintln!("{warning}");
+/// }
+/// let engine = Engine::open(".milepost", Options::default().command_hooks(hooks))?;
+/// # let _ = engine;
+/// # Ok::<(), milepost::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CommandHooks {
+    pub(super) hooks: Vec<CommandHook>,
+    warning: Option<String>,
+}
+
+impl CommandHooks {
+    /// Those of the user's own configuration, and behind them those of the store, where the user
+    /// has trusted them: see [`StoreHooks`](crate::StoreHooks).
+    ///
+    /// The user's are in `$XDG_CONFIG_HOME/milepost/hooks.json`, else in
+    /// `~/.config/milepost/hooks.json`; the store's in its folder, in `hooks.json`. None are given
+    /// in a process that a hook has started, or a hook that records would call itself for ever.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`: a file is no list of hooks, or the user's own can be written by others.
+    /// `Unavailable`: a file cannot be read.
+    pub fn for_store(dir: impl AsRef<Path>) -> Result<Self> {
+        if std::env::var_os(process::VARIABLE).is_some() {
+            return Ok(Self::default());
+        }
+        Places::from_environment().hooks_for(dir.as_ref())
+    }
+
+    /// Those of a file that whoever calls this trusts.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: it is not there. Others as [`CommandHooks::for_store`].
+    pub fn read(file: impl AsRef<Path>) -> Result<Self> {
+        let file = file.as_ref();
+        let found = read(file, FILE_MAX)?;
+        let found = found.ok_or_else(|| Error::not_found(format!("no {}", file.display())))?;
+        Ok(Self { hooks: parse(file, &found.bytes)?, warning: None })
+    }
+
+    /// Adds one.
+    #[must_use]
+    pub fn with(mut self, hook: CommandHook) -> Self {
+        self.hooks.push(hook);
+        self
+    }
+
+    /// Those there are, in the order in which they are called.
+    pub fn iter(&self) -> std::slice::Iter<'_, CommandHook> {
+        self.hooks.iter()
+    }
+
+    /// That there are hooks which are not used, why, and what to do; to be told once.
+    pub fn warning(&self) -> Option<&str> {
+        self.warning.as_deref()
+    }
+
+    pub(crate) fn extend(&mut self, more: Self) {
+        self.hooks.extend(more.hooks);
+        self.warning = self.warning.take().or(more.warning);
+    }
+
+    /// The first that cannot be used.
+    pub(super) fn check(&self) -> Result<()> {
+        check(&self.hooks).map_err(Error::invalid)
+    }
+
+    /// How long one call may keep closing waiting, where others may for `at_least`.
+    pub(crate) fn patience(&self, at_least: Duration) -> Duration {
+        let limits = self.hooks.iter().map(|hook| hook.time_limit() + GRACE);
+        limits.fold(at_least, Duration::max)
+    }
+}
+
+fn check(hooks: &[CommandHook]) -> std::result::Result<(), String> {
+    for (at, hook) in hooks.iter().enumerate() {
+        hook.check().map_err(|why| format!("hooks[{at}]: {why}"))?;
+    }
+    Ok(())
+}
+
+/// Reads the text of a file.
+pub(super) fn parse(file: &Path, bytes: &[u8]) -> Result<Vec<CommandHook>> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Form {
+        hooks: Vec<CommandHook>,
+    }
+    let place = file.display();
+    let form: Form =
+        serde_json::from_slice(bytes).map_err(|e| Error::invalid(format!("{place}: {e}")))?;
+    check(&form.hooks).map_err(|why| Error::invalid(format!("{place}: {why}")))?;
+    Ok(form.hooks)
+}
+
+/// Where the user's files are; absent where the environment does not say.
+#[derive(Debug, Clone)]
+pub(super) struct Places {
+    /// The folder of what the user configures.
+    pub(super) config: Option<PathBuf>,
+    /// The folder of what we remember for the user.
+    pub(super) data: Option<PathBuf>,
+}
+
+impl Places {
+    pub(super) fn from_environment() -> Self {
+        let folder = |name: &str| {
+            let dir = std::env::var_os(name).map(PathBuf::from);
+            dir.filter(|dir| dir.is_absolute())
+        };
+        let home = folder("HOME");
+        let place = |name: &str, under: &str| {
+            let beside = || home.as_ref().map(|home| home.join(under));
+            folder(name).or_else(beside).map(|dir| dir.join("milepost"))
+        };
+        Self {
+            config: place("XDG_CONFIG_HOME", ".config"),
+            data: place("XDG_DATA_HOME", ".local/share"),
+        }
+    }
+
+    /// See [`CommandHooks::for_store`].
+    pub(super) fn hooks_for(&self, dir: &Path) -> Result<CommandHooks> {
+        let mut all = CommandHooks::default();
+        if let Some(file) = self.config.as_ref().map(|dir| dir.join(FILE))
+            && let Some(found) = read(&file, FILE_MAX)?
+        {
+            found.check_is_ours(&file)?;
+            all.hooks = parse(&file, &found.bytes)?;
+        }
+        let file = dir.join(FILE);
+        let Some(found) = read(&file, FILE_MAX)? else {
+            return Ok(all);
+        };
+        match trust::standing(self, dir, &found.bytes) {
+            Ok(trust::TrustState::Trusted) => all.hooks.extend(parse(&file, &found.bytes)?),
+            Ok(standing) => all.warning = Some(unused(&file, standing.why())),
+            // Whatever is wrong with what is remembered, nothing untrusted is run for it.
+            Err(error) => all.warning = Some(unused(&file, &error.to_string())),
+        }
+        if let Some(warning) = &all.warning {
+            tracing::warn!("{warning}");
+        }
+        Ok(all)
+    }
+}
+
+fn unused(file: &Path, why: &str) -> String {
+    format!(
+        "the hooks in {} are not used: {why} (`milepost trust --show` lists them, `milepost trust` \
+         has them used)",
+        file.display()
+    )
+}
+
+/// A file that was read.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) bytes: Vec<u8>,
+    owner: u32,
+    mode: u32,
+}
+
+impl Found {
+    /// Refuses what somebody else could have written.
+    pub(super) fn check_is_ours(&self, file: &Path) -> Result<()> {
+        let (owner, place) = (self.owner, file.display());
+        let me = rustix::process::geteuid().as_raw();
+        if owner != me {
+            return Err(Error::invalid(format!("{place} belongs to user {owner}, not to {me}")));
+        }
+        if self.mode & 0o022 != 0 {
+            return Err(Error::invalid(format!(
+                "{place} can be written by others: `chmod go-w` it"
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// Reads a file of at most so many bytes; nothing where there is none, or where it is nobody's
+/// business to look.
+pub(super) fn read(path: &Path, max: u64) -> Result<Option<Found>> {
+    let looked = std::fs::symlink_metadata(path).map_err(|e| e.kind());
+    if let Err(
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::PermissionDenied,
+    ) = looked
+    {
+        return Ok(None);
+    }
+    // A pipe in the place of the file must not be waited for.
+    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
+    let file = opened.map_err(|e| files::io("open", path, &e))?;
+    let about = file.metadata().map_err(|e| files::io("read", path, &e))?;
+    let place = path.display();
+    if !about.is_file() {
+        return Err(Error::invalid(format!("{place} is no file")));
+    }
+    let mut bytes = Vec::new();
+    let read = file.take(max + 1).read_to_end(&mut bytes);
+    read.map_err(|e| Error::new(ErrorKind::Unavailable, format!("cannot read {place}: {e}")))?;
+    if bytes.len() as u64 > max {
+        return Err(Error::invalid(format!("{place} is larger than {max} bytes")));
+    }
+    let (owner, mode) = (about.uid(), about.mode());
+    Ok(Some(Found { bytes, owner, mode }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        let error = parse(Path::new("/x/hooks.json"), text.as_bytes()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+        error.to_string()
+    }
+
+    #[test]
+    fn a_file_has_its_defaults_and_keeps_what_it_says() {
+        let text = r#"{"hooks":[
+            {"on":["event"],"run":["logger"],"kinds":["message","unknown"]},
+            {"on":["before_restore","alert"],"run":["/bin/x","-y"],"timeout_ms":5,"veto":true}]}"#;
+        let hooks = parse(Path::new("f"), text.as_bytes()).unwrap();
+        assert_eq!(hooks[0].time_limit(), Duration::from_secs(10));
+        assert!(!hooks[0].has_veto() && hooks[1].has_veto());
+        assert_eq!(hooks[1].argv(), ["/bin/x", "-y"]);
+        assert_eq!(hooks[1].time_limit(), Duration::from_millis(5));
+    }
+
+    #[test]
+    fn what_is_wrong_in_a_file_is_said_with_its_place() {
+        let unknown = error("{\"hooks\":[\n  {\"on\":[\"event\"],\"run\":[\"x\"],\"tiemout\":1}]}");
+        assert!(unknown.starts_with("/x/hooks.json: unknown field `tiemout`"), "{unknown}");
+        assert!(unknown.contains("line 2 column"), "{unknown}");
+        assert!(
+            error("{\"hooks\":[{\"on\":\"event\",\"run\":[\"x\"]}]}").contains("line 1 column")
+        );
+        assert!(error("{\"hooks\":[{\"on\":[\"later\"],\"run\":[\"x\"]}]}").contains("`later`"));
+        assert!(error("{\"hooks\":[{\"on\":[\"event\"]}]}").contains("missing field `run`"));
+        let cases = [
+            (r#"{"on":["event"],"run":[]}"#, "names no program"),
+            (r#"{"on":["event"],"run":["./x"]}"#, "neither an absolute path"),
+            (r#"{"on":["event"],"run":["x","\u0000"]}"#, "zero byte"),
+            (r#"{"on":[],"run":["x"]}"#, "`on` says nothing"),
+            (r#"{"on":["event"],"run":["x"],"timeout_ms":0}"#, "1 to 600000, not 0"),
+            (r#"{"on":["event"],"run":["x"],"timeout_ms":600001}"#, "not 600001"),
+            (r#"{"on":["event","alert"],"run":["x"],"veto":true}"#, "`veto` is for"),
+            (r#"{"on":["alert"],"run":["x"],"kinds":["message"]}"#, "`kinds` is for"),
+            (r#"{"on":["event"],"run":["x"],"kinds":["mesage"]}"#, "`mesage`"),
+        ];
+        for (hook, what) in cases {
+            let good = r#"{"on":["event"],"run":["x"]}"#;
+            let said = error(&format!("{{\"hooks\":[{good},{hook}]}}"));
+            assert!(said.contains("hooks[1]: ") && said.contains(what), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_none_or_too_large_is_refused_and_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join(FILE);
+        assert!(read(&file, FILE_MAX).unwrap().is_none());
+        assert!(read(&file.join("below"), FILE_MAX).unwrap().is_none());
+        std::fs::create_dir(&file).unwrap();
+        assert!(read(&file, FILE_MAX).is_err());
+        std::fs::remove_dir(&file).unwrap();
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        let cwd = rustix::fs::CWD;
+        rustix::fs::mknodat(cwd, &file, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        let error = read(&file, FILE_MAX).unwrap_err();
+        assert!(error.to_string().ends_with("is no file"), "{error}");
+        std::fs::remove_file(&file).unwrap();
+        std::fs::write(&file, vec![b' '; FILE_MAX as usize + 1]).unwrap();
+        let error = CommandHooks::read(&file).unwrap_err();
+        assert!(error.to_string().contains("larger than 1048576 bytes"), "{error}");
+    }
+}

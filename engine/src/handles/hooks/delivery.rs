@@ -1,0 +1,205 @@
+//! The hooks' own thread: it tells events, by reading them from the log when hooks are free for
+//! them, and makes the calls that must not be made on a caller's thread.
+
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use milepost_codec::{Error, ErrorKind, LogId, LogKind, Offset, Result};
+use milepost_replay::Event;
+
+use super::queue::{CALLS_MAX, Call, DeliveryQueue, Next};
+use super::{Hooks, TaskId};
+use crate::history::catalog::Catalog;
+use crate::history::events::{Cursor, event};
+
+/// The hooks' thread, from outside.
+pub(crate) struct Delivery {
+    feed: Arc<DeliveryQueue>,
+    /// Something was told; at its end, the thread is.
+    told: Receiver<()>,
+    thread: JoinHandle<()>,
+    /// Whether any hook wants to be told of events.
+    of_events: bool,
+}
+
+impl Delivery {
+    pub(super) fn start(hooks: Hooks, catalog: Catalog, feed: Arc<DeliveryQueue>) -> Result<Self> {
+        let (tell, told) = crossbeam_channel::bounded(1);
+        let of_events = hooks.of_events();
+        let any = !of_events.is_empty();
+        let teller = DeliveryThread {
+            hooks,
+            of_events,
+            catalog,
+            feed: Arc::clone(&feed),
+            told: tell,
+            task: None,
+        };
+        let thread = std::thread::Builder::new().name("milepost-hooks".into());
+        let thread = thread.spawn(move || teller.run()).map_err(|e| {
+            let message = format!("cannot start a thread: {e}");
+            Error::new(ErrorKind::Unavailable, message)
+        })?;
+        Ok(Self { feed, told, thread, of_events: any })
+    }
+
+    /// Where growth of logs is noted, if any hook wants events.
+    pub(crate) fn of_events(&self) -> Option<Arc<DeliveryQueue>> {
+        self.of_events.then(|| Arc::clone(&self.feed))
+    }
+
+    /// Has everything told that is to be told, and ends the thread. Where one call of a hook takes
+    /// longer than `patience`, what is left is left: nothing ends a hook that hangs.
+    pub(crate) fn stop(self, patience: Duration) {
+        self.feed.close();
+        // A hook that closes the store waits for itself otherwise.
+        let itself = self.thread.thread().id() == std::thread::current().id();
+        loop {
+            let waited = match itself {
+                true => Err(RecvTimeoutError::Timeout),
+                false => self.told.recv_timeout(patience),
+            };
+            match waited {
+                Ok(()) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    let _ = self.thread.join();
+                    return;
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    let (events, calls) = self.feed.abandon();
+                    tracing::warn!(
+                        "a hook is still busy and the store is closed: hooks are not told of \
+                         {events} events and {calls} calls that waited behind it"
+                    );
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// What the thread works with. It holds no engine: the store closes when all others let go of it.
+struct DeliveryThread {
+    hooks: Hooks,
+    of_events: Hooks,
+    catalog: Catalog,
+    feed: Arc<DeliveryQueue>,
+    told: Sender<()>,
+    /// The task that was told of last.
+    task: Option<TaskId>,
+}
+
+impl DeliveryThread {
+    fn run(mut self) {
+        while let Some(next) = self.feed.next() {
+            match next {
+                Next::Call(call) => self.call(call),
+                Next::Growth(log, offsets) => self.events(log, offsets),
+            }
+        }
+    }
+
+    fn call(&self, call: Call) {
+        // What panics in a hook is caught nearer; this is for what is ours.
+        let called = catch_unwind(AssertUnwindSafe(|| call(&self.hooks)));
+        if called.is_err() {
+            tracing::error!("a call of a hook panicked");
+        }
+        let left_out = self.feed.left_out();
+        if left_out > 0 {
+            tracing::warn!("{left_out} calls of hooks were left out: {CALLS_MAX} waited already");
+        }
+        let _ = self.told.try_send(());
+    }
+
+    /// Tells the events of a log at these offsets; what cannot be read is passed over.
+    fn events(&mut self, log: LogId, offsets: Range<Offset>) {
+        let mut next = offsets.start;
+        let mut unread: Option<(Offset, Error)> = None;
+        while next < offsets.end {
+            match self.extent(log, next..offsets.end, &mut unread) {
+                Ok(to) => next = to,
+                // The store is closed, and so this thread's time is over.
+                Err(_) if self.feed.has_ended() => return,
+                // The task was deleted meanwhile.
+                Err((_, error)) if error.kind() == ErrorKind::NotFound => return,
+                Err((at, error)) if error.kind() == ErrorKind::Unavailable => {
+                    tracing::error!(
+                        "hooks are not told of {log} from offset {at} to {}: {error}",
+                        offsets.end
+                    );
+                    return;
+                }
+                Err((at, error)) => {
+                    unread.get_or_insert((at, error));
+                    next = at + 1;
+                }
+            }
+        }
+        passed_over(log, &mut unread, offsets.end);
+    }
+
+    /// Tells events until there is one that cannot be read; gives its offset, and else the end.
+    fn extent(
+        &mut self,
+        log: LogId,
+        offsets: Range<Offset>,
+        unread: &mut Option<(Offset, Error)>,
+    ) -> std::result::Result<Offset, (Offset, Error)> {
+        let LogKind::Lineage(lineage) = log.kind else {
+            return Ok(offsets.end);
+        };
+        let task = self.task(log).map_err(|error| (offsets.start, error))?;
+        let store = Arc::clone(self.catalog.log());
+        let erased = self.catalog.erased_of(log.task);
+        let mut cursor = Cursor::new(&store, log, offsets.start);
+        for offset in offsets.clone() {
+            let read = cursor.next_record(|at, record| {
+                event(&store, lineage, at, record, erased.has(lineage, at))
+            });
+            let missing = || Error::corrupt(format!("{log} at offset {offset}"), "it", "nothing");
+            let event = read.and_then(|read| read.ok_or_else(missing));
+            let event = event.map_err(|error| (offset, error))?;
+            passed_over(log, unread, offset);
+            self.tell(&task, &event);
+            while let Some(call) = self.feed.next_call() {
+                self.call(call);
+            }
+            if self.feed.has_ended() {
+                return Ok(Offset::MAX);
+            }
+        }
+        Ok(offsets.end)
+    }
+
+    fn tell(&self, task: &TaskId, event: &Event) {
+        self.of_events.tell("an event", |hook| {
+            hook.on_event(task, event);
+            // Closing is patient with each call, not with all of an event together.
+            let _ = self.told.try_send(());
+        });
+    }
+
+    fn task(&mut self, log: LogId) -> Result<TaskId> {
+        match &self.task {
+            Some(task) if task.no == log.task => Ok(task.clone()),
+            _ => {
+                let entry = self.catalog.task(log.task)?;
+                let (id, user, no) = (entry.name, entry.user, log.task);
+                let task = TaskId { id, user, no };
+                Ok(self.task.insert(task).clone())
+            }
+        }
+    }
+}
+
+/// Says once of events in a row that they could not be read.
+fn passed_over(log: LogId, unread: &mut Option<(Offset, Error)>, to: Offset) {
+    if let Some((from, error)) = unread.take() {
+        tracing::error!("hooks are not told of {log} from offset {from} to {to}: {error}");
+    }
+}

@@ -1,0 +1,317 @@
+//! Running a program: one document on its standard input, a time limit, and what it said on
+//! standard error, bounded.
+//!
+//! Three threads see to one run. The caller waits for the end, or the limit. The waiter starts the
+//! process and knows when it ended; it takes the process away only when the caller has let go, so a
+//! number that is killed is never somebody else's. The pump feeds standard input and empties
+//! standard error without ever waiting for one of them alone.
+
+use std::fmt;
+use std::io::{self, PipeReader, Read, Write};
+use std::process::{ChildStderr, ChildStdin, Command, Stdio};
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, waitid,
+};
+
+/// What is kept of standard error, in bytes.
+const SAID_MAX: usize = 1024;
+
+/// What a pipe holds, about: so much is read at once, and at most once more behind the end.
+const PIPE: usize = 64 << 10;
+
+/// How long a process that was killed may take to be gone before nobody waits for it.
+const GONE: Duration = Duration::from_secs(1);
+
+/// What a process finds in its environment: the hook it is called for.
+pub(super) const VARIABLE: &str = "MILEPOST_HOOK";
+
+/// Why a run was none.
+#[derive(Debug)]
+pub(super) struct Failed {
+    how: String,
+    said: String,
+}
+
+impl Failed {
+    /// What it said itself, and how it ended where it said nothing.
+    pub(super) fn reason(&self) -> &str {
+        match self.said.is_empty() {
+            true => &self.how,
+            false => &self.said,
+        }
+    }
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { how, said } = self;
+        match said.is_empty() {
+            true => f.write_str(how),
+            false => write!(f, "{how}: {said}"),
+        }
+    }
+}
+
+/// A process that runs.
+struct Started {
+    pid: Pid,
+    stdin: Option<ChildStdin>,
+    stderr: Option<ChildStderr>,
+}
+
+/// Runs a program to its end, at most for as long as `limit`; then it is killed, and its group.
+pub(super) fn run(
+    argv: &[String],
+    hook: &str,
+    document: &[u8],
+    limit: Duration,
+) -> Result<(), Failed> {
+    let failed = |what: &str, error: &dyn fmt::Display| Failed {
+        how: format!("{what}: {error}"),
+        said: String::new(),
+    };
+    let (start, started) = bounded(1);
+    let (end, ended) = bounded(1);
+    let (hold, held) = bounded(0);
+    let command = command(argv, hook);
+    std::thread::Builder::new()
+        .name("milepost-hook-wait".into())
+        .spawn(move || wait(command, &start, &end, &held))
+        .map_err(|e| failed("cannot start a thread", &e))?;
+    let started = match started.recv() {
+        Ok(Ok(started)) => started,
+        Ok(Err(e)) => return Err(failed("cannot be started", &e)),
+        Err(e) => return Err(failed("cannot be started", &e)),
+    };
+    let pid = started.pid;
+    let (quit, over) = match io::pipe() {
+        Ok((over, quit)) => (quit, over),
+        Err(e) => {
+            let _ = kill_process_group(pid, Signal::KILL);
+            return Err(failed("cannot be told anything", &e));
+        }
+    };
+    let (how, said) = std::thread::scope(|scope| {
+        let pump = std::thread::Builder::new().name("milepost-hook-pump".into());
+        let pump = pump.spawn_scoped(scope, move || pump_all(started, document, &over));
+        // Whoever ends by itself may leave something running; whoever is ended leaves nothing.
+        let stop = || {
+            let _ = kill_process_group(pid, Signal::KILL);
+            let _ = ended.recv_timeout(GONE);
+        };
+        let how = match &pump {
+            Err(e) => {
+                stop();
+                Some(format!("cannot start a thread: {e}"))
+            }
+            Ok(_) => match ended.recv_timeout(limit) {
+                Ok(how) => how,
+                Err(_) => {
+                    stop();
+                    Some(format!("took longer than {} ms", limit.as_millis()))
+                }
+            },
+        };
+        drop(quit);
+        let said = pump.ok().and_then(|pump| pump.join().ok());
+        (how, said.unwrap_or_default())
+    });
+    drop(hold);
+    match how {
+        None => Ok(()),
+        Some(how) => Err(Failed { how, said: clean(&said) }),
+    }
+}
+
+fn command(argv: &[String], hook: &str) -> Command {
+    use std::os::unix::process::CommandExt;
+    let (program, args) = argv.split_first().map_or(("", &[] as &[String]), |(p, a)| (p, a));
+    let mut command = Command::new(program);
+    command
+        .args(args)
+        .env(VARIABLE, hook)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .process_group(0);
+    command
+}
+
+/// The waiter.
+fn wait(
+    mut command: Command,
+    start: &Sender<io::Result<Started>>,
+    end: &Sender<Option<String>>,
+    held: &Receiver<()>,
+) {
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) => {
+            let _ = start.send(Err(error));
+            return;
+        }
+    };
+    let pid = Pid::from_child(&child);
+    let started = Started { pid, stdin: child.stdin.take(), stderr: child.stderr.take() };
+    let _ = start.send(Ok(started));
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    let status = loop {
+        match waitid(WaitId::Pid(pid), options) {
+            Err(Errno::INTR) => {}
+            status => break status.ok().flatten(),
+        }
+    };
+    // What it ended with points into memory of the C library, and does not leave this thread.
+    let _ = end.send(failure(status.as_ref()));
+    let _ = held.recv();
+    let _ = child.wait();
+}
+
+/// Why an end is a failure.
+fn failure(status: Option<&WaitIdStatus>) -> Option<String> {
+    let Some(status) = status else {
+        return Some("its end could not be waited for".into());
+    };
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(0), _) => None,
+        (Some(code), _) => Some(format!("ended with exit code {code}")),
+        (None, Some(signal)) => Some(format!("was ended by signal {signal}")),
+        (None, None) => Some("ended, nobody knows how".into()),
+    }
+}
+
+/// The pump: until both pipes are done with, or the other end of `over` is dropped. Gives the
+/// beginning of standard error.
+fn pump_all(started: Started, document: &[u8], over: &PipeReader) -> Vec<u8> {
+    let Started { stdin, stderr, .. } = started;
+    let (mut stdin, mut stderr) = (stdin, stderr);
+    let mut left = document;
+    let mut said = Vec::new();
+    for fd in [stdin.as_ref().map(nonblocking), stderr.as_ref().map(nonblocking)] {
+        if fd == Some(false) {
+            // It could wait for ever then.
+            return said;
+        }
+    }
+    let mut buffer = vec![0; PIPE];
+    loop {
+        let mut fds = vec![PollFd::new(over, PollFlags::IN)];
+        fds.extend(stdin.iter().map(|fd| PollFd::new(fd, PollFlags::OUT)));
+        fds.extend(stderr.iter().map(|fd| PollFd::new(fd, PollFlags::IN)));
+        match poll(&mut fds, None) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(_) => return said,
+        }
+        let is_over = fds.first().is_some_and(|fd| !fd.revents().is_empty());
+        drop(fds);
+        if let Some(reader) = &mut stderr {
+            match reader.read(&mut buffer) {
+                Ok(0) => stderr = None,
+                Ok(count) => {
+                    let room = SAID_MAX - said.len().min(SAID_MAX);
+                    said.extend(buffer.iter().take(count.min(room)));
+                }
+                Err(e) if is_later(&e) => {}
+                Err(_) => stderr = None,
+            }
+        }
+        if is_over {
+            return said;
+        }
+        if let Some(writer) = &mut stdin {
+            match writer.write(left) {
+                Ok(count) => left = left.get(count..).unwrap_or_default(),
+                Err(e) if is_later(&e) => {}
+                // It does not read it, and may: a program that looks at nothing is no failure.
+                Err(_) => left = &[],
+            }
+            if left.is_empty() {
+                stdin = None;
+            }
+        }
+    }
+}
+
+fn nonblocking(fd: &impl std::os::fd::AsFd) -> bool {
+    rustix::io::ioctl_fionbio(fd, true).is_ok()
+}
+
+fn is_later(error: &io::Error) -> bool {
+    let kind = error.kind();
+    kind == io::ErrorKind::WouldBlock || kind == io::ErrorKind::Interrupted
+}
+
+/// Text of a program for a message: on one line, without control characters.
+fn clean(said: &[u8]) -> String {
+    let text = String::from_utf8_lossy(said);
+    let words = text.split_whitespace().map(|word| {
+        let plain = word.chars().filter(|c| !c.is_control());
+        plain.collect::<String>()
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    fn sh(script: &str, document: &[u8], limit: Duration) -> Result<(), Failed> {
+        let argv = ["sh", "-c", script].map(str::to_owned);
+        run(&argv, "event", document, limit)
+    }
+
+    #[test]
+    fn a_program_that_ends_well_is_done() {
+        assert!(sh("test \"$(cat)\" = hello", b"hello", LONG).is_ok());
+        assert!(sh("test \"$MILEPOST_HOOK\" = event", b"", LONG).is_ok());
+    }
+
+    #[test]
+    fn a_failure_says_how_it_ended_and_what_it_said() {
+        let failed = sh("printf 'no\\033[1m such\\n thing' >&2; exit 3", b"", LONG).unwrap_err();
+        assert_eq!(failed.reason(), "no[1m such thing");
+        assert_eq!(failed.to_string(), "ended with exit code 3: no[1m such thing");
+        let failed = sh("kill -9 $$", b"", LONG).unwrap_err();
+        assert_eq!(failed.reason(), "was ended by signal 9");
+        let argv = ["/nowhere/at/all".to_owned()];
+        let failed = run(&argv, "event", b"", LONG).unwrap_err();
+        assert!(failed.reason().starts_with("cannot be started: "), "{failed}");
+    }
+
+    #[test]
+    fn a_document_that_nobody_reads_stops_nothing() {
+        let document = vec![b'x'; 8 << 20];
+        assert!(sh("exit 0", &document, LONG).is_ok());
+        assert!(sh("exec 0<&-; sleep 0.01", &document, LONG).is_ok());
+        let failed = sh("sleep 600", &document, Duration::from_millis(100));
+        assert_eq!(failed.unwrap_err().reason(), "took longer than 100 ms");
+    }
+
+    #[test]
+    fn what_a_program_prints_is_emptied_and_kept_to_a_bound() {
+        let flood = "yes out | head -c 20000000; yes err | head -c 20000000 >&2; cat; exit 1";
+        let failed = sh(flood, &vec![b'x'; 1 << 20], LONG).unwrap_err();
+        assert!(failed.said.starts_with("err err "), "{failed}");
+        assert!(failed.said.len() <= SAID_MAX, "{}", failed.said.len());
+    }
+
+    #[test]
+    fn who_keeps_standard_error_open_behind_the_end_keeps_nobody() {
+        // What is left running has the pipes still; it would be waited for 600 seconds.
+        let folder = tempfile::tempdir().unwrap();
+        let pid = folder.path().join("pid");
+        let script = format!("sleep 600 & echo $! > {}", pid.display());
+        assert!(sh(&script, &vec![b'x'; 1 << 20], LONG).is_ok());
+        let left: i32 = std::fs::read_to_string(pid).unwrap().trim().parse().unwrap();
+        let left = Pid::from_raw(left).unwrap();
+        // It may run on, since the program ended by itself.
+        rustix::process::kill_process(left, Signal::KILL).unwrap();
+    }
+}

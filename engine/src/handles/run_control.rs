@@ -1,0 +1,238 @@
+//! Run control: whether a run is going. Each change is checked against what the lineage has, and
+//! whoever waits at a safe point is told.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+use milepost_codec::{ControlChanged, Error, LineageId, Result, RunControl, TaskNo};
+use milepost_replay::{RunReducer, transition};
+use parking_lot::{Condvar, Mutex, MutexGuard};
+
+use crate::commit::append::{Append, Committed};
+use crate::handles::audit;
+use crate::handles::engine::Inner;
+use crate::handles::lineage::Lineage;
+use crate::handles::task::Task;
+use crate::history::state::state_at;
+
+/// Tasks whose control is remembered; those that nobody waits for are forgotten beyond it.
+const REMEMBERED: usize = 4096;
+
+/// The control of all tasks that somebody changes or waits for.
+#[derive(Default)]
+pub(crate) struct RunControls {
+    tasks: Mutex<HashMap<TaskNo, Arc<TaskControl>>>,
+}
+
+/// What is known of a task's lineages. Held while a change is committed, so that two of them are
+/// checked one after another.
+#[derive(Default)]
+pub(crate) struct TaskControl {
+    known: Mutex<RunStatuses>,
+    changed: Condvar,
+}
+
+pub(crate) type RunStatuses = HashMap<LineageId, RunStatus>;
+
+/// How a run stands: what is known of its state without folding it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RunStatus {
+    pub(crate) control: RunControl,
+    pub(crate) phase: Option<String>,
+}
+
+impl RunControls {
+    pub(crate) fn of(&self, task: TaskNo) -> Arc<TaskControl> {
+        let mut tasks = self.tasks.lock();
+        if tasks.len() > REMEMBERED {
+            tasks.retain(|_, control| Arc::strong_count(control) > 1);
+        }
+        Arc::clone(tasks.entry(task).or_default())
+    }
+
+    /// Wakes whoever waits for a task: it went on elsewhere.
+    pub(crate) fn wake(&self, task: TaskNo) {
+        let control = self.tasks.lock().get(&task).cloned();
+        if let Some(control) = control {
+            control.wake();
+        }
+    }
+
+    /// Wakes everybody: the store is closed.
+    pub(crate) fn wake_all(&self) {
+        let all: Vec<_> = self.tasks.lock().values().cloned().collect();
+        all.iter().for_each(|control| control.wake());
+    }
+}
+
+impl TaskControl {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, RunStatuses> {
+        self.known.lock()
+    }
+
+    pub(crate) fn wait(&self, known: &mut MutexGuard<'_, RunStatuses>) {
+        self.changed.wait(known);
+    }
+
+    /// With the lock, so that nobody is between looking and waiting.
+    fn wake(&self) {
+        let _known = self.known.lock();
+        self.changed.notify_all();
+    }
+}
+
+/// The control that a lineage has now.
+pub(crate) fn current(
+    inner: &Inner,
+    known: &mut RunStatuses,
+    task: TaskNo,
+    lineage: LineageId,
+) -> Result<RunControl> {
+    look(inner, known, task, lineage).map(|standing| standing.control)
+}
+
+fn look<'a>(
+    inner: &Inner,
+    known: &'a mut RunStatuses,
+    task: TaskNo,
+    lineage: LineageId,
+) -> Result<&'a mut RunStatus> {
+    match known.entry(lineage) {
+        Entry::Occupied(found) => Ok(found.into_mut()),
+        Entry::Vacant(place) => {
+            let log = milepost_codec::LogId::lineage(task, lineage);
+            let head = inner.catalog.head(log)?.next;
+            // What comes meanwhile is no change of control: those take the lock.
+            let state = state_at(&inner.catalog, &RunReducer, task, lineage, head)?;
+            let (control, phase) = (state.control, state.phase);
+            Ok(place.insert(RunStatus { control, phase }))
+        }
+    }
+}
+
+/// How the run of a lineage stands.
+pub(crate) fn standing(inner: &Inner, task: TaskNo, lineage: LineageId) -> Result<RunStatus> {
+    let control = inner.controls.of(task);
+    let mut known = control.lock();
+    look(inner, &mut known, task, lineage).cloned()
+}
+
+/// Takes in that a lineage is in another phase.
+pub(crate) fn entered(inner: &Inner, task: TaskNo, lineage: LineageId, phase: &str) {
+    let control = inner.controls.tasks.lock().get(&task).cloned();
+    if let Some(control) = control
+        && let Some(standing) = control.lock().get_mut(&lineage)
+    {
+        standing.phase = Some(phase.to_owned());
+    }
+}
+
+/// Commits events of which some change the control.
+pub(crate) fn append(lineage: &Lineage, append: &Append) -> Result<Committed> {
+    let inner = lineage.inner();
+    let control = inner.controls.of(lineage.task());
+    let mut known = control.lock();
+    // Where the key was used the events are there, or it is a conflict: nothing changes.
+    if let Some(key) = append.key_given()
+        && let Some(_used) = inner.catalog.keyed(lineage.task(), lineage.id(), key)?
+    {
+        return lineage.commit_append(append);
+    }
+    let from = current(inner, &mut known, lineage.task(), lineage.id())?;
+    let to = append.control_changes().try_fold(from, checked);
+    let to = inner.meters.refused(to)?;
+    commit(lineage, &control, known, append, from, to)
+}
+
+/// Commits events that lead from one control to another, which was checked.
+fn commit(
+    lineage: &Lineage,
+    control: &TaskControl,
+    mut known: MutexGuard<'_, RunStatuses>,
+    append: &Append,
+    from: RunControl,
+    to: RunControl,
+) -> Result<Committed> {
+    // Whether a failed write is there is not known: then it is looked up again.
+    let standing = known.remove(&lineage.id()).unwrap_or_default();
+    let done = lineage.commit_append(append)?;
+    let standing = RunStatus { control: to, ..standing };
+    known.insert(lineage.id(), standing);
+    control.changed.notify_all();
+    drop(known);
+    lineage.appended(append, &done.appended);
+    let told = audit::AuditEvent {
+        before: Some(from),
+        user: append.user_given(),
+        correlation: append.correlation_given(),
+        ..audit::AuditEvent::of("control_changed", lineage.task(), lineage.id())
+    };
+    told.tell(lineage.inner());
+    Ok(done)
+}
+
+fn checked(now: RunControl, change: &ControlChanged) -> Result<RunControl> {
+    if change.from != now {
+        let (from, now) = (change.from.name(), now.name());
+        return Err(Error::invalid(format!(
+            "the change of control is from {from}, and the run is {now}"
+        )));
+    }
+    transition(change.from, change.to)
+}
+
+impl Task {
+    /// Whether the run is going, in the lineage that the handle is on.
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt` where events cannot be read; `Unavailable` where the store is closed.
+    pub fn control(&self) -> Result<RunControl> {
+        let inner = self.lineage().inner();
+        let control = inner.controls.of(self.no());
+        let mut known = control.lock();
+        current(inner, &mut known, self.no(), self.lineage().id())
+    }
+
+    /// Begins, pauses, resumes, stops or ends the run: from whatever its control is, to `to`. It is
+    /// durable when this returns, and who waits at a safe point is told. Gives what it was before.
+    ///
+    /// ```
+    /// use milepost::{Engine, ErrorKind, Options, RunControl};
+    ///
+    /// let engine = Engine::in_memory(Options::default())?;
+    /// let task = engine.start_task("tuning", "ana")?;
+    /// task.change_control(RunControl::Running, None)?;
+    /// task.change_control(RunControl::Paused, Some("let me look"))?;
+    /// let refused = task.change_control(RunControl::Idle, None).unwrap_err();
+    /// assert_eq!(refused.kind(), ErrorKind::Invalid);
+    /// assert_eq!(task.control()?, RunControl::Paused);
+    /// # Ok::<(), milepost::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` where there is no such change: nothing is appended. Else as [`Task::append`].
+    pub fn change_control(&self, to: RunControl, reason: Option<&str>) -> Result<RunControl> {
+        self.change_control_as(to, reason, |append| append)
+    }
+
+    /// The same, with more said about who does it.
+    pub(crate) fn change_control_as(
+        &self,
+        to: RunControl,
+        reason: Option<&str>,
+        dress: impl Fn(Append) -> Append,
+    ) -> Result<RunControl> {
+        let inner = self.lineage().inner();
+        let control = inner.controls.of(self.no());
+        let mut known = control.lock();
+        let from = current(inner, &mut known, self.no(), self.lineage().id())?;
+        inner.meters.refused(transition(from, to))?;
+        let reason = reason.map(str::to_owned);
+        let change = dress(Append::from(ControlChanged { from, to, reason }));
+        commit(self.lineage(), &control, known, &change, from, to)?;
+        Ok(from)
+    }
+}

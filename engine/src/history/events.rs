@@ -1,0 +1,237 @@
+//! Reading events back: through a lineage's ancestors, a few extents in memory at a time.
+//!
+//! ```text
+//! ancestry   the lineage that holds an offset
+//! inherited  index entries of a lineage and its ancestors
+//! cursor     the records of one log
+//! readahead  extents that are read before they are asked for
+//! ```
+
+use std::ops::{Bound, RangeBounds};
+use std::sync::Arc;
+
+use milepost_codec::{
+    Body, BodyForm, ChunkId, ChunkList, Error, LineageId, LogId, Offset, RecordRef, Result, TaskNo,
+};
+use milepost_replay::Event;
+
+pub(crate) use super::ancestry::{Ancestry, LineageTrees};
+pub(crate) use super::cursor::Cursor;
+use super::cursor::{StretchCursor, step};
+pub(crate) use super::inherited::Inherited;
+use super::readahead::Ahead;
+use crate::history::catalog::Catalog;
+use crate::history::erased::ErasedEvents;
+use milepost_store::Log;
+
+/// An event of a record: its body read from chunks where it is not inline. One that was erased has
+/// none, though its bytes may be there until the store is compacted.
+pub(crate) fn event(
+    log: &Arc<dyn Log>,
+    lineage: LineageId,
+    offset: Offset,
+    record: &RecordRef<'_>,
+    erased: bool,
+) -> Result<Event> {
+    let header = record.header()?;
+    let body = match record.form {
+        _ if erased => None,
+        BodyForm::Inline => Some(Body::decode(header.kind, record.payload)?),
+        BodyForm::Erased => None,
+        BodyForm::Chunked => {
+            let list = ChunkList::decode(record.payload)?;
+            Some(Body::decode(header.kind, &read_chunks(log, &list)?)?)
+        }
+    };
+    Ok(Event { lineage, offset, header, body })
+}
+
+/// The content of a chunk that something names.
+pub(crate) fn read_chunk(log: &Arc<dyn Log>, id: &ChunkId) -> Result<Vec<u8>> {
+    let content = log.get_chunk(id)?;
+    content.ok_or_else(|| Error::corrupt(format!("chunk {id}"), "it", "nothing"))
+}
+
+/// The content of a chunk list.
+pub(crate) fn read_chunks(log: &Arc<dyn Log>, list: &ChunkList) -> Result<Vec<u8>> {
+    let mut content = Vec::new();
+    for (n, id) in list.chunks.iter().enumerate() {
+        let chunk = read_chunk(log, id)?;
+        if n == 0 {
+            // As many bytes as there are, and not twice as many; believed as far as the chunks go.
+            let most = chunk.len().saturating_mul(list.chunks.len());
+            content.reserve_exact(most.min(usize::try_from(list.len).unwrap_or(usize::MAX)));
+        }
+        content.extend_from_slice(&chunk);
+    }
+    if content.len() as u64 != list.len {
+        return Err(Error::corrupt("chunk list", format!("{} bytes", list.len), content.len()));
+    }
+    Ok(content)
+}
+
+/// Events of a lineage and its ancestors, in order. It holds a few blocks at a time, whatever the
+/// length of the range: of a long one the next are read by a thread of its own.
+///
+/// The range ends where the lineage ended when it was asked for. One that begins at 0 begins at the
+/// first event that is there: retention may have trimmed what came before it.
+pub struct Events {
+    catalog: Catalog,
+    task: TaskNo,
+    lineage: LineageId,
+    /// The withdrawals that `erased` and `ancestry` are as of.
+    withdrawals: u64,
+    erased: ErasedEvents,
+    ancestry: Ancestry,
+    next: Offset,
+    end: Offset,
+    owner: Option<LineageId>,
+    place: Option<StretchCursor>,
+    ahead: Ahead,
+}
+
+impl std::fmt::Debug for Events {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Events").field("next", &self.next).field("end", &self.end).finish()
+    }
+}
+
+impl Events {
+    pub(crate) fn new(
+        catalog: &Catalog,
+        task: TaskNo,
+        lineage: LineageId,
+        range: impl RangeBounds<Offset>,
+    ) -> Result<Self> {
+        let head = catalog.head(LogId::lineage(task, lineage))?;
+        let next = match range.start_bound() {
+            Bound::Included(from) => *from,
+            Bound::Excluded(from) => from.saturating_add(1),
+            Bound::Unbounded => 0,
+        };
+        let end = match range.end_bound() {
+            Bound::Included(to) => to.saturating_add(1),
+            Bound::Excluded(to) => *to,
+            Bound::Unbounded => Offset::MAX,
+        };
+        if next > head.next {
+            return Err(Error::invalid(format!(
+                "offset {next} is past the head, which is {}",
+                head.next
+            )));
+        }
+        let withdrawals = catalog.withdrawals();
+        // What is left of a deleted task is not shown.
+        catalog.task(task)?;
+        let ancestry = Ancestry::of(catalog, task, lineage)?;
+        let next = if next == 0 { ancestry.begin() } else { next };
+        ancestry.check(next)?;
+        let end = end.min(head.next).max(next);
+        Ok(Self {
+            catalog: catalog.clone(),
+            task,
+            lineage,
+            withdrawals,
+            erased: catalog.erased_of(task),
+            ancestry,
+            next,
+            end,
+            owner: None,
+            place: None,
+            ahead: Ahead::default(),
+        })
+    }
+
+    /// Reads on up to a later head.
+    pub(crate) fn extend(&mut self, end: Offset) {
+        self.end = self.end.max(end);
+    }
+
+    /// Goes on from `offset`, if that is ahead.
+    pub(crate) fn seek(&mut self, offset: Offset) {
+        self.next = self.next.max(offset);
+    }
+
+    /// Whether the range holds the event at `offset`.
+    pub(crate) fn reaches(&self, offset: Offset) -> bool {
+        offset < self.end || self.next > offset
+    }
+
+    pub(crate) fn next_offset(&self) -> Offset {
+        self.next
+    }
+
+    /// Why there is no event where one is due: retention may have taken it away since this was
+    /// begun.
+    fn missing(&self) -> Error {
+        let (at, owner) = (self.next, self.owner.unwrap_or_default());
+        let live = self.catalog.log().live().unwrap_or_default();
+        let id = LogId::lineage(self.task, owner);
+        if live.is_gone(id) || live.base(id).is_some_and(|base| at < base.next) {
+            return Error::not_found(format!("{id}: retention took the event away"));
+        }
+        Error::corrupt("log", format!("offset {at}"), "nothing")
+    }
+
+    /// Returns `true` if content was withdrawn since the last look.
+    pub(crate) fn is_stale(&self) -> bool {
+        self.catalog.withdrawals() != self.withdrawals
+    }
+
+    /// Looks again at what may be given, where content was withdrawn since the last look.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` where the task was deleted, the lineage dropped or the next event trimmed.
+    pub(crate) fn renew(&mut self) -> Result<()> {
+        if !self.is_stale() {
+            return Ok(());
+        }
+        let now = self.catalog.withdrawals();
+        let catalog = &self.catalog;
+        catalog.readable((self.task, self.lineage, self.next))?;
+        self.erased = catalog.erased_of(self.task);
+        self.withdrawals = now;
+        Ok(())
+    }
+
+    fn read(&mut self) -> Result<Option<Event>> {
+        self.renew()?;
+        let owner = self
+            .ancestry
+            .owner(self.next)
+            .ok_or_else(|| Error::not_found(format!("no lineage holds offset {}", self.next)))?;
+        if self.owner != Some(owner) {
+            self.owner = Some(owner);
+            self.place = None;
+            self.ahead = Ahead::default();
+        }
+        let id = LogId::lineage(self.task, owner);
+        let (log, erased, end) = (self.catalog.log(), &self.erased, self.end);
+        let ahead = &mut self.ahead;
+        let fetch = |at| ahead.extent(log, id, at, end);
+        step(fetch, &mut self.next, &mut self.place, |at, record| {
+            event(log, owner, at, record, erased.has(owner, at))
+        })
+    }
+}
+
+impl Iterator for Events {
+    type Item = Result<Event>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.next >= self.end {
+            return None;
+        }
+        let at = self.next;
+        let read = match crate::given_up::check().and_then(|()| self.read()) {
+            Ok(Some(event)) => Ok(event),
+            Ok(None) => Err(self.missing()),
+            Err(error) => Err(error),
+        };
+        if read.is_err() {
+            self.end = self.next;
+        }
+        Some(read.map_err(|e| e.at(format!("offset {at}"))))
+    }
+}

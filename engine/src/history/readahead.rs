@@ -1,0 +1,139 @@
+//! Extents that are read before they are asked for.
+//!
+//! Half of the time that reading takes is finding and unpacking blocks, the other half is decoding
+//! events. Whoever reads on and on gets a thread that does the first half.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+
+use crossbeam_channel::{Receiver, bounded};
+use milepost_codec::{LogId, Offset, Result};
+use milepost_store::{Extent, Log};
+
+/// Consecutive extents after which a reader counts as sequential and gets a thread. The thread
+/// costs more than a few extents.
+const LONG: u32 = 16;
+
+/// So many extents wait to be asked for, at most.
+const WAITING: usize = 4;
+
+/// So many threads read ahead in this process, at most: there are no more processors to be used.
+static THREADS: AtomicUsize = AtomicUsize::new(0);
+const THREADS_MAX: usize = 4;
+
+/// What is read ahead for one reader.
+#[derive(Default)]
+pub(super) struct Ahead {
+    /// The end of the last extent.
+    end: Offset,
+    /// The number of consecutive extents up to `end`.
+    run: u32,
+    reader: Option<Reader>,
+}
+
+impl Ahead {
+    /// Returns the extent that holds an offset; `None` after the end of the log. The caller reads
+    /// no offset from `until` on.
+    pub(super) fn extent(
+        &mut self,
+        log: &Arc<dyn Log>,
+        id: LogId,
+        at: Offset,
+        until: Offset,
+    ) -> Result<Option<Extent>> {
+        if at != self.end {
+            (self.run, self.reader) = (0, None);
+        }
+        let waiting = self.reader.as_ref().and_then(Reader::next);
+        let read = match waiting {
+            Some(read) => read,
+            // It has come to its end, or there is none.
+            None => {
+                self.reader = None;
+                log.extent(id, at)
+            }
+        };
+        if let Ok(Some(extent)) = &read {
+            self.end = extent.end();
+            self.run = self.run.saturating_add(1);
+            if self.run >= LONG && self.reader.is_none() && self.end < until {
+                self.reader = Reader::begin(log, id, self.end, until);
+                // Where there is none to be had, it is tried again later.
+                self.run = 0;
+            }
+        }
+        read
+    }
+}
+
+/// A thread that reads ahead.
+struct Reader {
+    log: Arc<dyn Log>,
+    extents: Option<Receiver<Result<Option<Extent>>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Reader {
+    /// Begins at an offset, where there is a thread to be had.
+    fn begin(log: &Arc<dyn Log>, id: LogId, from: Offset, until: Offset) -> Option<Self> {
+        let place = Slot::take()?;
+        let (owned, log) = (Arc::clone(log), Arc::clone(log));
+        let (sender, extents) = bounded(WAITING);
+        let work = move || {
+            let (mut at, _place) = (from, place);
+            while at < until {
+                let read = log.extent(id, at);
+                let end = match &read {
+                    Ok(Some(extent)) => Some(extent.end()),
+                    _ => None,
+                };
+                // Nobody reads on where nobody listens, and nothing comes behind an end or an
+                // error.
+                let heard = sender.send(read).is_ok();
+                match end.filter(|_| heard) {
+                    Some(end) => at = end,
+                    None => return,
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("milepost-ahead".to_owned());
+        let thread = thread.spawn(work).ok()?;
+        Some(Self { log: owned, extents: Some(extents), thread: Some(thread) })
+    }
+
+    /// The next extent; none where it has come to its end.
+    fn next(&self) -> Option<Result<Option<Extent>>> {
+        self.extents.as_ref()?.recv().ok()
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        // It may wait for somebody to listen. It has the log, so it does not outlive whoever reads.
+        self.extents = None;
+        // A child that was forked has no such thread.
+        let thread = self.thread.take();
+        if let Some(thread) = thread.filter(|_| !self.log.owner().is_elsewhere()) {
+            // A panic there has been told by the panic itself, and no extent came of it.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// One of the threads that there may be.
+struct Slot;
+
+impl Slot {
+    fn take() -> Option<Self> {
+        let more = |taken: usize| (taken < THREADS_MAX).then_some(taken + 1);
+        let taken = THREADS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        taken.ok().map(|_| Self)
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        THREADS.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,88 @@
+//! Checkpoints that go because somebody asks for it.
+
+use std::collections::BTreeMap;
+
+use milepost_codec::{CheckpointId, Error, ErrorKind, Json, RemovedMark, Result, Retained, TaskNo};
+
+use super::apply::MARKS_EACH;
+use crate::handles::engine::Engine;
+use crate::history::lists::CheckpointQuery;
+
+impl Engine {
+    /// Removes checkpoints. The events stay until a cleanup finds that nothing needs them.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` where one is not there; `Conflict` where one is pinned. Then none is removed.
+    pub fn remove_checkpoints(&self, checkpoints: &[CheckpointId]) -> Result<()> {
+        let inner = &self.inner;
+        let _structure = inner.structure()?;
+        let mut by_task: BTreeMap<TaskNo, Vec<RemovedMark>> = BTreeMap::new();
+        for id in checkpoints {
+            let found = inner.catalog.checkpoint_named(&id.to_string(), None)?;
+            let task = inner.catalog.find_for(&found.task, None)?;
+            if inner.catalog.is_pinned(task, id)? {
+                return Err(Error::new(ErrorKind::Conflict, format!("checkpoint {id} is pinned")));
+            }
+            by_task.entry(task).or_default().push(RemovedMark {
+                lineage: found.lineage,
+                offset: found.mark,
+                checkpoint: *id,
+            });
+        }
+        let policy = Json::new(r#"{"asked_for":true}"#)?;
+        for (task, marks) in by_task {
+            for marks in marks.chunks(MARKS_EACH) {
+                let retained = Retained { policy: policy.clone(), removed: marks.to_vec() };
+                self.commit_control(task, vec![retained.into()])?;
+            }
+            self.tell("checkpoints_removed", task);
+        }
+        Ok(())
+    }
+
+    /// Removes all checkpoints that a query finds, but those that are pinned: those of one run, by
+    /// what their metadata says. Gives how many. The query's page is not looked at.
+    ///
+    /// ```
+    /// use milepost::{CheckpointQuery, Engine, Json, Mark, Message, Options};
+    ///
+    /// let engine = Engine::in_memory(Options::default())?;
+    /// let task = engine.start_task("thread", "ana")?;
+    /// for run in ["r-1", "r-1", "r-2"] {
+    ///     task.append(Message::text("user", "hello"))?;
+    ///     let metadata = Json::from_value(&serde_json::json!({ "run": run }))?;
+    ///     task.checkpoint(Mark::new().metadata(metadata))?;
+    /// }
+    /// let of_run = CheckpointQuery {
+    ///     task: Some("thread".into()),
+    ///     filter: vec![("run".into(), "r-1".into())],
+    ///     ..CheckpointQuery::default()
+    /// };
+    /// assert_eq!(engine.remove_checkpoints_of(&of_run)?, 2);
+    /// # Ok::<(), milepost::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::checkpoints`] and [`Engine::remove_checkpoints`].
+    pub fn remove_checkpoints_of(&self, query: &CheckpointQuery) -> Result<u64> {
+        let mut query = CheckpointQuery { limit: Some(MARKS_EACH), cursor: None, ..query.clone() };
+        let mut found = Vec::new();
+        loop {
+            let page = self.checkpoints(&query)?;
+            for checkpoint in page.items {
+                let task = self.task_no(&checkpoint.task)?;
+                if !self.inner.catalog.is_pinned(task, &checkpoint.id)? {
+                    found.push(checkpoint.id);
+                }
+            }
+            query.cursor = page.next;
+            if query.cursor.is_none() {
+                break;
+            }
+        }
+        self.remove_checkpoints(&found)?;
+        Ok(found.len() as u64)
+    }
+}

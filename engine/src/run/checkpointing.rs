@@ -1,0 +1,246 @@
+//! Checkpoints of a run: when one is due, marking it, and what becomes of it where that fails.
+
+use milepost_codec::{Error, ErrorKind, Json, MarkCause, MarkStatus, Offset, Result};
+use serde_json::{Value, json};
+
+use super::options::FailedSave;
+use super::policy::{Trigger, TriggerContext};
+use super::tools::ToolEffects;
+use super::{Run, Shared};
+use crate::commit::append::Append;
+use crate::handles::audit::AuditEvent;
+use crate::handles::hooks::{Alert, AlertKind};
+use crate::handles::task::Task;
+use crate::history::checkpoint::{Checkpoint, Mark};
+
+/// What a run counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RunStats {
+    /// Checkpoints that were marked by the run, by its policy, when it was idle or since somebody
+    /// called [`Run::checkpoint`].
+    pub saved: u64,
+    /// Of them those that were marked since nothing happened.
+    pub autosaved: u64,
+    /// Checkpoints that could not be saved, and the run went on.
+    pub failed_saves: u64,
+}
+
+/// What gathered since the last checkpoint.
+#[derive(Debug, Default)]
+pub(super) struct DueCheckpoint {
+    pub(super) steps: u64,
+    files: u64,
+    destructive: bool,
+    asked: bool,
+    /// When the last checkpoint was, and where the events behind it begin.
+    last_us: Option<u64>,
+    saved_to: Offset,
+    stats: RunStats,
+}
+
+impl DueCheckpoint {
+    /// As the lineage of a task has it. What a process before this one gathered is not known: steps
+    /// and files count from here on.
+    pub(super) fn of(task: &Task) -> Result<Self> {
+        let mut gathered =
+            Self { saved_to: task.lineage().first_behind_opening()?, ..Self::default() };
+        gathered.look(task)?;
+        Ok(gathered)
+    }
+
+    /// Takes in a checkpoint that was marked by another handle than the run's.
+    pub(super) fn look(&mut self, task: &Task) -> Result<()> {
+        if let Some((mark, time_us)) = task.lineage().newest_mark()?
+            && (mark >= self.saved_to || self.last_us.is_none())
+        {
+            *self = Self {
+                last_us: Some(time_us),
+                saved_to: self.saved_to.max(mark + 1),
+                stats: self.stats,
+                ..Self::default()
+            };
+        }
+        Ok(())
+    }
+
+    /// The same run on another lineage.
+    pub(super) fn on(&mut self, other: Self) {
+        let stats = self.stats;
+        *self = Self { stats, ..other };
+    }
+
+    /// Where the events behind the last checkpoint begin.
+    pub(super) fn saved_to(&self) -> Offset {
+        self.saved_to
+    }
+}
+
+impl Run {
+    /// Says that the work since the last checkpoint touched so many files more, and whether it did
+    /// something destructive: for policies that ask.
+    pub fn touched(&self, files: u64, destructive: bool) {
+        let mut gathered = self.shared.gathered.lock();
+        gathered.files = gathered.files.saturating_add(files);
+        gathered.destructive |= destructive;
+    }
+
+    /// Says that the user wants a checkpoint: for policies that ask.
+    pub fn ask_for_checkpoint(&self) {
+        self.shared.gathered.lock().asked = true;
+    }
+
+    /// Marks a checkpoint now.
+    ///
+    /// # Errors
+    ///
+    /// As [`Task::checkpoint`].
+    pub fn checkpoint(&self, mark: Mark) -> Result<Checkpoint> {
+        self.shared.save(mark)
+    }
+
+    /// What the run counted.
+    pub fn stats(&self) -> RunStats {
+        self.shared.gathered.lock().stats
+    }
+
+    /// Appends an event after which the policy is asked, with the checkpoint that it wants. `about`
+    /// goes into the checkpoint's metadata.
+    pub(super) fn record(
+        &self,
+        append: Append,
+        occasion: Trigger,
+        about: Value,
+    ) -> Result<Option<Checkpoint>> {
+        let (shared, task) = (&self.shared, self.task());
+        let ended = matches!(occasion, Trigger::StepFinished | Trigger::StepFailed);
+        let moment = shared.moment(occasion, u64::from(ended), ToolEffects::default())?;
+        let count = || shared.gathered.lock().steps += u64::from(ended);
+        if !shared.options.policy.marks(&moment) {
+            self.append(append)?;
+            count();
+            return Ok(None);
+        }
+        let marked = append.clone().mark(mark(&moment, about)?);
+        match task.append_marked(shared.dressed(marked)) {
+            Ok(committed) => {
+                let checkpoint = task.lineage().checkpoint_behind(committed)?;
+                shared.saved(&checkpoint);
+                Ok(Some(checkpoint))
+            }
+            // What happened is recorded all the same, where that is possible without the
+            // checkpoint.
+            Err(error) if shared.goes_on(&error) => {
+                self.append(append)?;
+                count();
+                shared.not_saved(error).map(|()| None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The mark of a moment that the policy wants one for.
+fn mark(moment: &TriggerContext, about: Value) -> Result<Mark> {
+    let cause = match moment.occasion {
+        Trigger::BeforeTool => MarkCause::BeforeTool,
+        _ => MarkCause::Step,
+    };
+    let status = match moment.occasion {
+        Trigger::StepFailed => MarkStatus::Failure,
+        _ => MarkStatus::Success,
+    };
+    let mut metadata = json!({"steps": moment.steps, "files": moment.files});
+    if let (Value::Object(metadata), Value::Object(about)) = (&mut metadata, about) {
+        metadata.extend(about);
+    }
+    let mark = Mark::new().cause(cause).status(status);
+    Ok(mark.metadata(Json::from_value(&metadata)?))
+}
+
+impl Shared {
+    /// What the policy decides by, with what just ended or is about to be touched.
+    fn moment(
+        &self,
+        occasion: Trigger,
+        steps: u64,
+        touches: ToolEffects,
+    ) -> Result<TriggerContext> {
+        let task = self.task();
+        let now = task.lineage().inner().now_us();
+        let mut gathered = self.gathered.lock();
+        gathered.look(&task)?;
+        Ok(TriggerContext {
+            occasion,
+            steps: gathered.steps + steps,
+            files: gathered.files.saturating_add(touches.files),
+            destructive: gathered.destructive || touches.destructive,
+            asked: gathered.asked,
+            since_us: gathered.last_us.map(|last| now.saturating_sub(last)),
+        })
+    }
+
+    /// Asks the policy before a tool is called, and marks a checkpoint where it wants one.
+    pub(super) fn before_tool(&self, tool: &str, touches: ToolEffects) -> Result<()> {
+        let moment = self.moment(Trigger::BeforeTool, 0, touches)?;
+        if self.options.policy.marks(&moment) {
+            self.save_if_possible(mark(&moment, json!({"tool": tool}))?)?;
+        }
+        Ok(())
+    }
+
+    /// Marks a checkpoint; where that fails, does what the options say.
+    pub(super) fn save_if_possible(&self, mark: Mark) -> Result<Option<Checkpoint>> {
+        match self.save(mark) {
+            Ok(checkpoint) => Ok(Some(checkpoint)),
+            Err(error) => self.not_saved(error).map(|()| None),
+        }
+    }
+
+    /// Whether the run goes on without a checkpoint. A handle of an earlier activation is no
+    /// failure of a save: the run has to look where it is.
+    fn goes_on(&self, error: &Error) -> bool {
+        self.options.failed_save == FailedSave::Continue && error.kind() != ErrorKind::Conflict
+    }
+
+    /// What becomes of the run where a checkpoint could not be saved.
+    fn not_saved(&self, error: Error) -> Result<()> {
+        if !self.goes_on(&error) {
+            return Err(error);
+        }
+        self.gathered.lock().stats.failed_saves += 1;
+        let task = self.task();
+        let failed = AuditEvent {
+            correlation: self.options.correlation.as_deref(),
+            ..AuditEvent::of("checkpoint_failed", task.no(), task.lineage().id())
+        };
+        failed.tell_failed(task.lineage().inner(), &error);
+        task.lineage().inner().options.hooks.alert(&Alert {
+            kind: AlertKind::SaveFailed,
+            task: Some(task.id().to_owned()),
+            message: format!("task `{}`: a checkpoint could not be saved: {error}", task.id()),
+        });
+        Ok(())
+    }
+
+    pub(super) fn save(&self, mark: Mark) -> Result<Checkpoint> {
+        let (actor, correlation) = (&self.options.actor, &self.options.correlation);
+        let mark = mark.unless_given(actor.as_deref(), correlation.as_deref(), None);
+        let checkpoint = self.task().checkpoint(mark)?;
+        self.saved(&checkpoint);
+        Ok(checkpoint)
+    }
+
+    fn saved(&self, checkpoint: &Checkpoint) {
+        let mut gathered = self.gathered.lock();
+        let mut stats = gathered.stats;
+        stats.saved += 1;
+        stats.autosaved += u64::from(checkpoint.cause == MarkCause::Idle);
+        *gathered = DueCheckpoint {
+            last_us: Some(checkpoint.time_us),
+            saved_to: checkpoint.mark + 1,
+            stats,
+            ..DueCheckpoint::default()
+        };
+    }
+}

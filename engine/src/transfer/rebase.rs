@@ -1,0 +1,230 @@
+//! A copy: the same events under another origin. Every hash is another one, and so is every id that
+//! follows from hashes; what names them in events names the new ones.
+
+use std::collections::HashMap;
+
+use milepost_codec::{
+    Application, Body, CheckpointId, CheckpointMarked, ChunkId, Control, CopiedFrom, Data, Error,
+    ErrorKind, Hash, Head, Header, Json, LineageId, LogKind, Offset, Parent, Result, Seed,
+    checkpoint_id, salt,
+};
+use milepost_store::tree_walk;
+
+use super::import_task::{TaskImport, log_id};
+use super::{ExportBody, ExportEvent, ExportTask};
+use crate::handles::engine::Engine;
+use crate::history::events::Ancestry;
+use milepost_store::INLINE_MAX;
+
+/// What a captured folder is called in a copy that does without.
+const CAPTURED: &str = "workspace_captured";
+
+/// Where a copy comes from, and what of it has another name now.
+pub(super) struct Rebase {
+    from: CopiedFrom,
+    marks: HashMap<CheckpointId, CheckpointId>,
+    /// What the salts come from, and how many were taken.
+    seed: Seed,
+    salts: u64,
+}
+
+impl Rebase {
+    pub(super) fn of(task: &ExportTask, seed: Seed) -> Result<Self> {
+        let head = task.head();
+        let head = head.ok_or_else(|| Error::invalid("the active lineage has no head"))?;
+        Ok(Self {
+            from: CopiedFrom {
+                origin: task.origin,
+                lineage: task.active,
+                offset: head.next,
+                hash: head.hash,
+            },
+            marks: HashMap::new(),
+            seed,
+            salts: 0,
+        })
+    }
+
+    /// The event as the copy has it.
+    pub(super) fn event(
+        &mut self,
+        taking: &mut TaskImport,
+        engine: &Engine,
+        event: &ExportEvent,
+    ) -> Result<ExportEvent> {
+        let mut renewed = ExportEvent { hash: None, checkpoint: None, ..event.clone() };
+        if let ExportBody::Erased(_) = event.body {
+            return Ok(renewed);
+        }
+        self.salts += 1;
+        renewed.salt = Some(salt(self.seed, self.salts));
+        let payload = match &event.body {
+            ExportBody::Inline(payload) => payload,
+            // It may have become shorter on the way.
+            ExportBody::Chunked(payload) if payload.len() <= INLINE_MAX => payload,
+            _ => return Ok(renewed),
+        };
+        let mut header = Header::decode(&event.header)?;
+        let known = header.kind;
+        let (kind, payload) = match event.log {
+            LogKind::Control => {
+                let control = Control::decode(known, payload)?;
+                self.control(taking, engine, control)?.encode()
+            }
+            LogKind::Lineage(lineage) => {
+                let body = Body::decode(known, payload)?;
+                let body = self.body(taking, engine, lineage, body)?;
+                self.mark(taking, engine, event, &header, &body)?;
+                body.encode()
+            }
+        };
+        if kind != known {
+            header.kind = kind;
+            renewed.header = header.encode();
+        }
+        renewed.body = ExportBody::Inline(payload);
+        Ok(renewed)
+    }
+
+    fn body(
+        &self,
+        taking: &mut TaskImport,
+        engine: &Engine,
+        lineage: LineageId,
+        body: Body,
+    ) -> Result<Body> {
+        Ok(match body {
+            Body::LineageOpened(mut opened) => {
+                match &mut opened.parent {
+                    Some(parent) => self.parent(taking, engine, parent)?,
+                    None => opened.copied_from = Some(self.from),
+                }
+                opened.into()
+            }
+            Body::CheckpointMarked(mut mark) => {
+                if let Some(at) = &mut mark.at {
+                    at.hash = hash_at(taking, engine, lineage, at.next)?;
+                }
+                mark.parent = mark.parent.map(|id| self.renewed(id));
+                mark.into()
+            }
+            Body::CheckpointUnmarked(mut unmarked) => {
+                unmarked.checkpoint = self.renewed(unmarked.checkpoint);
+                unmarked.into()
+            }
+            Body::CheckpointAttached(mut attached) => {
+                attached.checkpoint = self.renewed(attached.checkpoint);
+                attached.into()
+            }
+            Body::Restored(mut restored) => {
+                restored.checkpoint = restored.checkpoint.map(|id| self.renewed(id));
+                restored.into()
+            }
+            Body::WorkspaceCaptured(captured) => {
+                let log = engine.inner.catalog.log();
+                let get = |id: &ChunkId| log.get_chunk(id);
+                match tree_walk::check_root(ChunkId(captured.root.0), &get) {
+                    Ok(()) => captured.into(),
+                    Err(_) => Body::from(Application {
+                        name: CAPTURED.to_owned(),
+                        data: Data::Json(Json::from_value(&captured)?),
+                    }),
+                }
+            }
+            body => body,
+        })
+    }
+
+    fn control(
+        &self,
+        taking: &mut TaskImport,
+        engine: &Engine,
+        control: Control,
+    ) -> Result<Control> {
+        Ok(match control {
+            Control::LineageRegistered(mut opened) => {
+                if let Some(parent) = &mut opened.parent {
+                    self.parent(taking, engine, parent)?;
+                }
+                opened.into()
+            }
+            Control::Pinned(mut pinned) => {
+                pinned.checkpoint = self.renewed(pinned.checkpoint);
+                pinned.into()
+            }
+            Control::Unpinned(mut unpinned) => {
+                unpinned.checkpoint = self.renewed(unpinned.checkpoint);
+                unpinned.into()
+            }
+            Control::Retained(mut retained) => {
+                for mark in &mut retained.removed {
+                    mark.checkpoint = self.renewed(mark.checkpoint);
+                }
+                retained.into()
+            }
+            Control::RestoreBegun(mut begun) => {
+                begun.checkpoint = begun.checkpoint.map(|id| self.renewed(id));
+                begun.into()
+            }
+            control => control,
+        })
+    }
+
+    /// Remembers the id that a mark has now.
+    fn mark(
+        &mut self,
+        taking: &mut TaskImport,
+        engine: &Engine,
+        event: &ExportEvent,
+        header: &Header,
+        body: &Body,
+    ) -> Result<()> {
+        let (LogKind::Lineage(lineage), Body::CheckpointMarked(mark)) = (event.log, body) else {
+            return Ok(());
+        };
+        let Some(before) = event.checkpoint.filter(|_| header.kind == CheckpointMarked::KIND)
+        else {
+            return Err(Error::invalid("a checkpoint without an id"));
+        };
+        let head =
+            Head { next: event.offset, hash: hash_at(taking, engine, lineage, event.offset)? };
+        let id = checkpoint_id(taking.origin, lineage, head, header.time_us, mark);
+        self.marks.insert(before, id);
+        Ok(())
+    }
+
+    fn renewed(&self, id: CheckpointId) -> CheckpointId {
+        self.marks.get(&id).copied().unwrap_or(id)
+    }
+
+    fn parent(&self, taking: &mut TaskImport, engine: &Engine, parent: &mut Parent) -> Result<()> {
+        match hash_at(taking, engine, parent.lineage, parent.offset) {
+            Ok(hash) => parent.hash = hash,
+            // Of a lineage that was dropped, as that is that parted from it.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}
+
+/// The chain hash of the copy at a point.
+fn hash_at(
+    taking: &mut TaskImport,
+    engine: &Engine,
+    lineage: LineageId,
+    offset: Offset,
+) -> Result<Hash> {
+    let log = LogKind::Lineage(lineage);
+    if let Some(standing) = taking.logs.get(&log)
+        && standing.head.next == offset
+    {
+        return Ok(standing.head.hash);
+    }
+    taking.commit(engine)?;
+    let catalog = &engine.inner.catalog;
+    let ancestry = Ancestry::of(catalog, taking.no, lineage)?;
+    let owner = ancestry.hash_owner(offset).unwrap_or(lineage);
+    let id = log_id(taking.no, LogKind::Lineage(owner));
+    crate::history::chain_hash::hash_at(catalog, taking.origin, id, offset)
+}

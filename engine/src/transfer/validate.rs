@@ -1,0 +1,133 @@
+//! What is refused of an event that comes from elsewhere, whatever its hashes say: what no append
+//! of this store would have let in, and what the index could not keep.
+
+use std::collections::HashSet;
+
+use milepost_codec::{
+    Body, BodyForm, ChunkId, ChunkList, Control, Error, Head, Header, LineageId, LogKind,
+    RecordRef, Result, TEXT_MAX, TaskNo, check_size,
+};
+use milepost_store::tree_walk;
+
+use super::ExportEvent;
+use super::chunks::captured;
+use crate::handles::engine::Engine;
+use crate::history::base;
+
+/// The longest header, in bytes: its four texts, and what a later version may add.
+const HEADER_MAX: usize = 16 << 10;
+
+/// The largest number of a lineage or an activation, and the largest offset: what comes behind has
+/// one, too.
+pub(super) const NUMBER_MAX: u64 = 1 << 62;
+const LINEAGE_MAX: u32 = 1 << 31;
+
+/// Refuses an event.
+pub(super) fn check(
+    engine: &Engine,
+    event: &ExportEvent,
+    header: &Header,
+    record: &RecordRef<'_>,
+) -> Result<()> {
+    check_size("a header", event.header.len(), HEADER_MAX)?;
+    let texts = [&header.key, &header.actor, &header.user, &header.correlation];
+    for text in texts.into_iter().flatten() {
+        check_size("a key, actor, user or correlation id", text.len(), TEXT_MAX)?;
+    }
+    match (event.log, record.form) {
+        (_, BodyForm::Erased) => Ok(()),
+        (LogKind::Control, BodyForm::Inline) => {
+            control(&Control::decode(header.kind, record.payload)?)
+        }
+        (LogKind::Control, _) => Err(Error::invalid("a control event in chunks")),
+        (LogKind::Lineage(_), BodyForm::Inline) => {
+            Body::decode(header.kind, record.payload)?.check()?;
+            files(engine, event, record)
+        }
+        (LogKind::Lineage(_), BodyForm::Chunked) => {
+            let list = ChunkList::decode(record.payload)?;
+            check_size("an event", list.len as usize, engine.inner.options.event_max)?;
+            let content = crate::history::events::read_chunks(engine.inner.catalog.log(), &list)?;
+            Body::decode(header.kind, &content)?.check()
+        }
+    }
+}
+
+fn control(control: &Control) -> Result<()> {
+    match control {
+        Control::LineageRegistered(opened) if opened.lineage.0 > LINEAGE_MAX => {
+            let number = opened.lineage;
+            Err(Error::invalid(format!("no lineage has the number {number}")))
+        }
+        Control::Activated(activated) if activated.epoch > NUMBER_MAX => {
+            let number = activated.epoch;
+            Err(Error::invalid(format!("no activation has the number {number}")))
+        }
+        _ => control.check(),
+    }
+}
+
+/// A folder that was captured has to be there.
+fn files(engine: &Engine, event: &ExportEvent, record: &RecordRef<'_>) -> Result<()> {
+    let Some(root) = captured(event, record.payload)? else {
+        return Ok(());
+    };
+    let log = engine.inner.catalog.log();
+    let get = |id: &ChunkId| log.get_chunk(id);
+    tree_walk::check_root(root, &get).map_err(|_| {
+        Error::invalid(
+            "the folder that it captured is not there: export with files, or import a copy, \
+             which does without",
+        )
+    })
+}
+
+/// Refuses a lineage that does not begin as its task's control log says, and a base that has not
+/// all it needs.
+pub(super) fn beginning(
+    engine: &Engine,
+    task: TaskNo,
+    lineage: LineageId,
+    said: Option<Head>,
+) -> Result<()> {
+    let catalog = &engine.inner.catalog;
+    let wrong = |why: &str| Err(Error::invalid(format!("lineage {lineage} {why}")));
+    if catalog.lineage_ever(task, lineage)?.dropped {
+        return wrong("was dropped, and is there");
+    }
+    let entry = catalog.base(task, lineage)?;
+    if entry.map(|entry| entry.head) != said {
+        return wrong("begins elsewhere than where it was trimmed");
+    }
+    let Some(entry) = entry else {
+        return Ok(());
+    };
+    let base = base::read(catalog, &entry)?;
+    let states = base.states.iter();
+    let of_states = states.flat_map(|state| state.state.chunks.iter().chain(&state.refers));
+    let needed: Vec<ChunkId> = of_states.chain(&base.keys.chunks).copied().collect();
+    let is_there = |needed: &[ChunkId]| -> Result<bool> {
+        Ok(catalog.log().has_chunks(needed)?.into_iter().all(|is| is))
+    };
+    if base.lineage != lineage || !is_there(&needed)? {
+        return wrong("begins with a base that is not whole");
+    }
+    if let Some(root) = base::workspace(catalog, &entry)? {
+        let get = |id: &ChunkId| catalog.log().get_chunk(id);
+        let mut named = HashSet::new();
+        let unread = tree_walk::follow([root], &get, &mut named);
+        let named: Vec<ChunkId> = named.into_iter().collect();
+        if !unread.is_empty() || !is_there(&named)? {
+            return wrong("begins with a folder whose files are not there: export with files");
+        }
+    }
+    Ok(())
+}
+
+/// What a log of a task is called.
+pub(super) fn name(log: LogKind) -> String {
+    match log {
+        LogKind::Control => "the control log".to_owned(),
+        LogKind::Lineage(lineage) => format!("lineage {lineage}"),
+    }
+}

@@ -1,0 +1,75 @@
+//! Which kinds of events a field of the state comes from.
+
+use milepost_codec::{Error, Result};
+
+use super::apply::RunReducer;
+use super::json::FIELDS;
+use crate::pointer::first_token;
+
+/// What stands in the conversation, and opens and answers calls.
+const CONVERSATION: &[&str] = &["message", "tool_called", "tool_returned"];
+
+impl RunReducer {
+    /// The names of the kinds of events that can change the part of the state's JSON form that a
+    /// pointer names. Folding only these gives that part as folding all does.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` where it is no pointer, or names the whole, or a field that a state does not have.
+    pub fn kinds_for(pointer: &str) -> Result<&'static [&'static str]> {
+        let Some((field, _)) = first_token(pointer)? else {
+            return Err(Error::invalid(
+                "an empty pointer names the whole state: name a field of it, as in `/variables/best`",
+            ));
+        };
+        Ok(match field.as_str() {
+            "control" => &["control_changed"],
+            "phase" => &["lineage_opened", "phase_changed"],
+            // What the phase was is a part of it.
+            "previous_phase" => &["lineage_opened", "phase_changed"],
+            "iteration" => &["lineage_opened", "step_started", "phase_changed"],
+            "step" => &["step_started", "step_finished", "step_failed"],
+            "prompt" => &["lineage_opened", "prompt_changed"],
+            "rules" => &["lineage_opened", "rules_changed"],
+            "artifacts" => &["lineage_opened", "artifacts_edited"],
+            "guidance" | "guidance_count" => &["guidance_given"],
+            "variables" => &["lineage_opened", "variables_patched"],
+            "context" => &["lineage_opened", "context_changed"],
+            "messages" | "message_count" => CONVERSATION,
+            "open_calls" | "finished_calls" | "abandoned_calls" => CONVERSATION,
+            "workspace" => &["lineage_opened", "workspace_captured"],
+            "metrics" => &["step_finished"],
+            // Whatever may not fit the state, and what that depends on.
+            "last_error" => &[
+                "lineage_opened",
+                "step_failed",
+                "control_changed",
+                "variables_patched",
+                "context_changed",
+            ],
+            field => {
+                let shown: String = field.chars().take(80).collect();
+                return Err(Error::invalid(format!(
+                    "a state has no field {shown:?}: its fields are {}",
+                    FIELDS.join(", ")
+                )));
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_field_of_a_state_has_its_kinds() {
+        for field in FIELDS {
+            assert!(!RunReducer::kinds_for(&format!("/{field}/x")).unwrap().is_empty());
+        }
+        for wrong in ["", "/", "/nothing", "variables"] {
+            RunReducer::kinds_for(wrong).unwrap_err();
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! The state of a run as JSON.
+
+use std::collections::BTreeMap;
+
+use milepost_codec::{Body, Error, Json, Offset, Result};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::entry::{Entry, Guidance};
+use super::state::{RunState, Step, StepStatus};
+use crate::chunks::Chunks;
+use crate::document::text_value;
+use crate::pointer::first_token;
+use crate::sequence::{Item, Sequence};
+
+/// Guidance that is shown where not all messages are asked for.
+const GUIDANCE_SHOWN: u64 = 100;
+
+/// The fields of a state's JSON form.
+pub(super) const FIELDS: [&str; 20] = [
+    "control",
+    "phase",
+    "previous_phase",
+    "iteration",
+    "step",
+    "prompt",
+    "rules",
+    "artifacts",
+    "guidance",
+    "guidance_count",
+    "variables",
+    "context",
+    "messages",
+    "message_count",
+    "open_calls",
+    "finished_calls",
+    "abandoned_calls",
+    "workspace",
+    "metrics",
+    "last_error",
+];
+
+/// Which of a run's messages to show.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum MessageRange {
+    /// All, whatever memory that takes.
+    All,
+    /// None; their count is shown.
+    #[default]
+    None,
+    /// The last so many.
+    Last(u64),
+}
+
+impl RunState {
+    /// The state as a JSON object with all fields, absent ones as `null`. Of the messages those in
+    /// `messages` are shown; guidance is shown whole with all of them, else its last 100 pieces.
+    ///
+    /// Numbers that `serde_json` cannot hold become their text.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Chunks::get`].
+    pub fn to_json(&self, chunks: &dyn Chunks, messages: MessageRange) -> Result<Value> {
+        let fields = FIELDS.iter().map(|name| {
+            let value = self.field(name, chunks, messages)?;
+            Ok(((*name).to_owned(), value.unwrap_or_default()))
+        });
+        Ok(Value::Object(fields.collect::<Result<_>>()?))
+    }
+
+    /// The part of [`RunState::to_json`] with all messages that a JSON pointer (RFC 6901) names;
+    /// nothing where there is no such part. Of a long list only the entry that is named is read.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` where it is no pointer, and those of [`Chunks::get`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use milepost_replay::{MemoryChunks, RunState};
+    ///
+    /// let state = RunState::default();
+    /// let chunks = MemoryChunks::default();
+    /// assert_eq!(state.value_at("/iteration", &chunks)?, Some(0.into()));
+    /// assert_eq!(state.value_at("/variables/best", &chunks)?, None);
+    /// # Ok::<(), milepost_replay::Error>(())
+    /// ```
+    pub fn value_at(&self, pointer: &str, chunks: &dyn Chunks) -> Result<Option<Value>> {
+        let Some((field, rest)) = first_token(pointer)? else {
+            return self.to_json(chunks, MessageRange::All).map(Some);
+        };
+        match field.as_str() {
+            "variables" => Ok(self.variables.value_at(rest)),
+            "context" => Ok(self.context.value_at(rest)),
+            "artifacts" | "rules" if !rest.is_empty() => {
+                self.raw_part(pointer)?.map(text_value).transpose()
+            }
+            "messages" | "guidance" if !rest.is_empty() => {
+                let part = self.entry_part(pointer, chunks)?;
+                part.map(|part| text_value(&part)).transpose()
+            }
+            name => {
+                let value = self.field(name, chunks, MessageRange::All)?;
+                Ok(value.and_then(|value| value.pointer(rest).cloned()))
+            }
+        }
+    }
+
+    /// One field of the state's JSON form; nothing where it has none of that name.
+    pub(super) fn field(
+        &self,
+        name: &str,
+        chunks: &dyn Chunks,
+        messages: MessageRange,
+    ) -> Result<Option<Value>> {
+        let (messages, guidance) = match messages {
+            MessageRange::All => (u64::MAX, u64::MAX),
+            MessageRange::None => (0, GUIDANCE_SHOWN),
+            MessageRange::Last(count) => (count, GUIDANCE_SHOWN),
+        };
+        Ok(Some(match name {
+            "control" => json!(self.control.name()),
+            "phase" => json!(self.phase),
+            "previous_phase" => json!(self.previous_phase),
+            "iteration" => json!(self.iteration),
+            "step" => self.step.as_ref().map_or(Value::Null, step_json),
+            "prompt" => json!(self.prompt),
+            "rules" => self.rules.as_ref().map_or(Ok(Value::Null), json_value)?,
+            "artifacts" => values(&self.artifacts)?,
+            "guidance" => last(&self.guidance, guidance, guidance_json, chunks)?,
+            "guidance_count" => json!(self.guidance.len()),
+            "variables" => self.variables.to_value(),
+            "context" => self.context.to_value(),
+            "messages" => last(&self.messages, messages, entry_json, chunks)?,
+            "message_count" => json!(self.messages.len()),
+            "open_calls" => self.open_calls_json()?,
+            "finished_calls" => json!(self.finished_calls),
+            "abandoned_calls" => json!(self.abandoned_calls),
+            "workspace" => json!(self.workspace),
+            "metrics" => shown(&self.metrics)?,
+            "last_error" => {
+                let error = self.last_error.as_ref();
+                json!(error.map(|error| json!({"offset": error.offset, "message": error.message})))
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    fn open_calls_json(&self) -> Result<Value> {
+        let calls = self.open_calls.iter().map(|(call, open)| {
+            let arguments = open.arguments.as_ref().map(json_value).transpose()?;
+            let shown = json!({"tool": open.tool, "arguments": arguments, "offset": open.offset});
+            Ok((call.clone(), shown))
+        });
+        Ok(Value::Object(calls.collect::<Result<_>>()?))
+    }
+}
+
+fn step_json(step: &Step) -> Value {
+    let status = match step.status {
+        StepStatus::Running => "running",
+        StepStatus::Finished => "finished",
+        StepStatus::Failed => "failed",
+    };
+    json!({"number": step.number, "name": step.name, "status": status})
+}
+
+fn values(named: &BTreeMap<String, Json>) -> Result<Value> {
+    let fields = named.iter().map(|(name, json)| {
+        let value = json_value(json).map_err(|error| error.at(format!("artifact `{name}`")))?;
+        Ok((name.clone(), value))
+    });
+    Ok(Value::Object(fields.collect::<Result<_>>()?))
+}
+
+fn shown<T: Serialize>(value: &T) -> Result<Value> {
+    serde_json::to_value(value)
+        .map_err(|e| Error::invalid(format!("no JSON form: {e}")).with_source(e))
+}
+
+/// The last `count` items.
+fn last<T: Item>(
+    items: &Sequence<T>,
+    count: u64,
+    to_json: impl Fn(T) -> Result<Value>,
+    chunks: &dyn Chunks,
+) -> Result<Value> {
+    let first = items.len().saturating_sub(count);
+    let items = items.iter_from(first, chunks).map(|item| to_json(item?));
+    items.collect::<Result<Vec<_>>>().map(Value::Array)
+}
+
+/// An entry of the conversation: its body's JSON form, with the event's offset.
+pub(crate) fn entry_text(entry: Entry) -> Result<String> {
+    let at = entry.offset();
+    let body = match entry {
+        Entry::Message { message, .. } => Body::Message(message),
+        Entry::ToolCall { call, .. } => Body::ToolCalled(call),
+        Entry::ToolReturn { returned, .. } => Body::ToolReturned(returned),
+        Entry::Erased { offset, kind } => {
+            let kind = Body::name_of(kind);
+            return Ok(json!({"kind": kind, "erased": true, "offset": offset}).to_string());
+        }
+    };
+    body_text(at, &body)
+}
+
+pub(crate) fn guidance_text(guidance: Guidance) -> Result<String> {
+    let body = Body::GuidanceGiven(guidance.given);
+    body_text(guidance.offset, &body)
+}
+
+fn entry_json(entry: Entry) -> Result<Value> {
+    text_value(&entry_text(entry)?)
+}
+
+fn guidance_json(guidance: Guidance) -> Result<Value> {
+    text_value(&guidance_text(guidance)?)
+}
+
+/// Word for word, to be read by our own reader, which loses nothing that can be shown.
+fn body_text(offset: Offset, body: &Body) -> Result<String> {
+    let mut text = body.to_json()?;
+    // In place of the brace that the body's own form begins with.
+    if text.starts_with('{') {
+        text.replace_range(..1, &format!("{{\"offset\":{offset},"));
+    }
+    Ok(text)
+}
+
+fn json_value(json: &Json) -> Result<Value> {
+    text_value(json.text())
+}

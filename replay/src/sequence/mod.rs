@@ -1,0 +1,361 @@
+//! Sequences longer than memory: appended to, never changed.
+//!
+//! The newest items are a tail in memory. A tail that has grown to `SEAL` bytes is sealed into a
+//! chunk, of which a [`Piece`] is kept at level 0. `FAN` pieces of one level are sealed into a
+//! chunk that lists them, of which a piece is kept at the level above. So what is held is the
+//! tail and fewer than `FAN` pieces a level, and the same items always give the same chunks:
+//!
+//! ```text
+//! level 1   [ list of FAN pieces ]  [ list ]
+//! level 0                                     [ items ]  [ items ]  [ items ]
+//! tail                                                                         item item item
+//! ```
+//!
+//! The content of a chunk of items, as of the tail, is each item's length (varint) and bytes. An
+//! item that does not fit into a chunk is a piece of its own at level 0, longer than a chunk can
+//! be: its chunk lists the segments it was cut into.
+//!
+//! ```text
+//! levels    varint, then from level 0 on
+//!   pieces  varint, then for each: id (32 bytes), items (varint), bytes (varint)
+//! items     varint, in the tail
+//! tail      varint length, and the bytes
+//! ```
+
+mod iter;
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use milepost_codec::{CHUNK_RAW_MAX, ChunkId, Error, Piece, Reader, Result, put_varint};
+
+use crate::chunks::Chunks;
+pub use iter::SequenceIter;
+use iter::{ItemReader, Node, Walk};
+
+/// More levels than these would hold more than 64 bits can count.
+const LEVELS_MAX: usize = 64;
+
+/// What can stand in a [`Sequence`].
+pub trait Item: Sized {
+    /// Appends the item's bytes to `out`: the same for equal items, everywhere.
+    fn encode(&self, out: &mut Vec<u8>);
+
+    /// Reads an item from exactly its bytes.
+    fn decode(bytes: &[u8]) -> Result<Self>;
+}
+
+impl Item for Vec<u8> {
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self);
+    }
+
+    fn decode(bytes: &[u8]) -> Result<Self> {
+        Ok(bytes.to_vec())
+    }
+}
+
+impl Item for String {
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.as_bytes());
+    }
+
+    fn decode(bytes: &[u8]) -> Result<Self> {
+        let text = std::str::from_utf8(bytes);
+        text.map(Self::from).map_err(|e| Error::corrupt("text item", "UTF-8", e))
+    }
+}
+
+/// A persistent sequence that is appended to and streamed.
+///
+/// Memory is bounded by `SEAL` bytes and `FAN` pieces a level, whatever its length; reading holds
+/// one chunk a level. Two sequences of the same items are equal and encode to the same bytes.
+///
+/// # Example
+///
+/// ```
+/// use milepost_replay::{MemoryChunks, Sequence};
+///
+/// let chunks = MemoryChunks::default();
+/// let mut names = Sequence::new();
+/// for n in 0..10_000 {
+///     names.push(&format!("item {n}"), &chunks)?;
+/// }
+/// assert_eq!(names.len(), 10_000);
+/// assert_eq!(names.get(7_000, &chunks)?.as_deref(), Some("item 7000"));
+/// let last: Vec<String> = names.iter_from(9_999, &chunks).collect::<Result<_, _>>()?;
+/// assert_eq!(last, ["item 9999"]);
+/// # Ok::<(), milepost_replay::Error>(())
+/// ```
+pub struct Sequence<T, const SEAL: usize = 0x1_0000, const FAN: usize = 256> {
+    held: Held,
+    item: PhantomData<fn() -> T>,
+}
+
+/// What is in memory, whatever the items are.
+#[derive(Clone, PartialEq, Eq, Default)]
+struct Held {
+    levels: Vec<Vec<Piece>>,
+    sealed: u64,
+    tail: Vec<u8>,
+    tail_items: u64,
+}
+
+impl<T: Item> Sequence<T> {
+    /// An empty sequence.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl<T: Item, const SEAL: usize, const FAN: usize> Sequence<T, SEAL, FAN> {
+    /// A tail below the threshold takes an item up to a chunk's size, and a list of pieces (at
+    /// most 50 bytes each) is one chunk.
+    const SHAPE_FITS: () =
+        assert!(SEAL > 0 && SEAL <= CHUNK_RAW_MAX && FAN > 1 && FAN <= CHUNK_RAW_MAX / 64);
+
+    /// Appends an item.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Chunks::put`]. After one the sequence is not to be used further.
+    pub fn push(&mut self, item: &T, chunks: &dyn Chunks) -> Result<()> {
+        let mut bytes = Vec::new();
+        item.encode(&mut bytes);
+        self.push_encoded(&bytes, chunks)
+    }
+
+    /// Appends an item that is encoded already.
+    pub(crate) fn push_encoded(&mut self, item: &[u8], chunks: &dyn Chunks) -> Result<()> {
+        let () = Self::SHAPE_FITS;
+        let held = &mut self.held;
+        let mut head = Vec::with_capacity(9);
+        put_varint(&mut head, item.len() as u64);
+        let len = head.len().saturating_add(item.len());
+        if !held.tail.is_empty() && held.tail.len().saturating_add(len) > CHUNK_RAW_MAX {
+            held.seal_tail(FAN, chunks)?;
+        }
+        if len > CHUNK_RAW_MAX {
+            head.extend_from_slice(item);
+            return held.seal_large(&head, FAN, chunks);
+        }
+        held.tail.extend_from_slice(&head);
+        held.tail.extend_from_slice(item);
+        held.tail_items += 1;
+        if held.tail.len() >= SEAL { held.seal_tail(FAN, chunks) } else { Ok(()) }
+    }
+
+    /// How many items it has.
+    pub fn len(&self) -> u64 {
+        self.held.sealed.saturating_add(self.held.tail_items)
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The item at `index`; nothing past the end. It reads one chunk a level.
+    pub fn get(&self, index: u64, chunks: &dyn Chunks) -> Result<Option<T>> {
+        self.iter_from(index, chunks).next().transpose()
+    }
+
+    /// All items, read as they are asked for. It ends after the first error.
+    pub fn iter<'a>(&'a self, chunks: &'a dyn Chunks) -> SequenceIter<'a, T> {
+        self.iter_from(0, chunks)
+    }
+
+    /// The items from `index` on; those before it are passed over without being read.
+    pub fn iter_from<'a>(&'a self, index: u64, chunks: &'a dyn Chunks) -> SequenceIter<'a, T> {
+        SequenceIter::new(self.items_from(index, chunks))
+    }
+
+    fn items_from<'a>(&'a self, index: u64, chunks: &'a dyn Chunks) -> ItemReader<'a> {
+        ItemReader::new(Walk::new(&self.held), index, chunks)
+    }
+
+    /// The stored bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.held.tail.len().saturating_add(64));
+        let Held { levels, tail, tail_items, .. } = &self.held;
+        put_varint(&mut out, levels.len() as u64);
+        for pieces in levels {
+            put_varint(&mut out, pieces.len() as u64);
+            for piece in pieces {
+                out.extend_from_slice(&piece.id.0);
+                put_varint(&mut out, piece.items);
+                put_varint(&mut out, piece.bytes);
+            }
+        }
+        put_varint(&mut out, *tail_items);
+        put_varint(&mut out, tail.len() as u64);
+        out.extend_from_slice(tail);
+        out
+    }
+
+    /// Reads a sequence. `Corrupt` where the bytes are not what pushing items would have made, as
+    /// far as that shows without reading its chunks.
+    pub fn decode(bytes: &[u8]) -> Result<Self> {
+        let what = "sequence";
+        let mut reader = Reader::new(bytes, what);
+        let mut held = Held::default();
+        let levels = reader.varint_len()?;
+        if levels > LEVELS_MAX {
+            return Err(Error::corrupt(what, format!("at most {LEVELS_MAX} levels"), levels));
+        }
+        for _ in 0..levels {
+            let pieces = reader.varint_len()?;
+            if pieces >= FAN {
+                return Err(Error::corrupt(what, format!("under {FAN} pieces"), pieces));
+            }
+            let level = (0..pieces).map(|_| held.decode_piece(&mut reader));
+            let level = level.collect::<Result<Vec<_>>>()?;
+            held.levels.push(level);
+        }
+        if held.levels.last().is_some_and(Vec::is_empty) {
+            return Err(Error::corrupt(what, "pieces at the highest level", "none"));
+        }
+        held.tail_items = reader.varint()?;
+        let len = reader.varint_len()?;
+        held.tail = reader.take(len)?.to_vec();
+        if len >= SEAL || !reader.is_empty() || held.sealed.checked_add(held.tail_items).is_none() {
+            return Err(Error::corrupt(what, "a tail that is not full at its end", len));
+        }
+        iter::check_items(&held.tail, held.tail_items)?;
+        Ok(Self { held, item: PhantomData })
+    }
+
+    /// Bytes of the items that are sealed in chunks.
+    pub fn bytes_in_chunks(&self) -> u64 {
+        self.held.levels.iter().flatten().map(|piece| piece.bytes).sum()
+    }
+
+    /// The chunks it refers to. Those that list pieces refer to further ones.
+    pub fn refers(&self) -> Vec<ChunkId> {
+        self.held.levels.iter().flatten().map(|piece| piece.id).collect()
+    }
+
+    /// How many items at the beginning are the same in both. Pieces that are equal are passed
+    /// over without being read.
+    pub fn common_prefix(&self, other: &Self, chunks: &dyn Chunks) -> Result<u64> {
+        let (mut ours, mut theirs) = (Walk::new(&self.held), Walk::new(&other.held));
+        let (mut a, mut b) = (ours.next(), theirs.next());
+        let mut same = 0_u64;
+        while let (Some(Node::Piece(l, p)), Some(Node::Piece(m, q))) = (a, b) {
+            if l == m && p == q {
+                same = same.saturating_add(p.items);
+                (a, b) = (ours.next(), theirs.next());
+                continue;
+            }
+            if l == 0 && m == 0 {
+                break;
+            }
+            if l >= m {
+                ours.open(l, &p, chunks)?;
+                a = ours.next();
+            }
+            if m >= l {
+                theirs.open(m, &q, chunks)?;
+                b = theirs.next();
+            }
+        }
+        // Equal items are cut alike, so the difference is in these pieces or right behind them.
+        let mut ours = self.items_from(same, chunks);
+        let mut theirs = other.items_from(same, chunks);
+        while let (Some(a), Some(b)) = (ours.next()?, theirs.next()?)
+            && a == b
+        {
+            same = same.saturating_add(1);
+        }
+        Ok(same)
+    }
+}
+
+impl Held {
+    fn seal_tail(&mut self, fan: usize, chunks: &dyn Chunks) -> Result<()> {
+        let id = chunks.put(&self.tail, false)?;
+        let piece = Piece { id, items: self.tail_items, bytes: self.tail.len() as u64 };
+        self.tail.clear();
+        self.tail_items = 0;
+        self.add_piece(piece, fan, chunks)
+    }
+
+    fn seal_large(&mut self, framed: &[u8], fan: usize, chunks: &dyn Chunks) -> Result<()> {
+        let segments = framed.chunks(CHUNK_RAW_MAX).map(|segment| {
+            let id = chunks.put(segment, false)?;
+            Ok(Piece { id, items: 0, bytes: segment.len() as u64 })
+        });
+        let segments = segments.collect::<Result<Vec<_>>>()?;
+        let id = chunks.put(&Piece::encode_list(&segments), true)?;
+        self.add_piece(Piece { id, items: 1, bytes: framed.len() as u64 }, fan, chunks)
+    }
+
+    fn add_piece(&mut self, piece: Piece, fan: usize, chunks: &dyn Chunks) -> Result<()> {
+        self.sealed = self.sealed.saturating_add(piece.items);
+        let (mut piece, mut level) = (piece, 0);
+        loop {
+            if self.levels.len() == level {
+                self.levels.push(Vec::new());
+            }
+            let Some(pieces) = self.levels.get_mut(level) else {
+                return Ok(());
+            };
+            pieces.push(piece);
+            if pieces.len() < fan {
+                return Ok(());
+            }
+            let id = chunks.put(&Piece::encode_list(pieces), true)?;
+            let (items, bytes) = iter::sums(pieces).unwrap_or((u64::MAX, u64::MAX));
+            piece = Piece { id, items, bytes };
+            pieces.clear();
+            level += 1;
+        }
+    }
+
+    fn decode_piece(&mut self, reader: &mut Reader<'_>) -> Result<Piece> {
+        let id = ChunkId(reader.array()?);
+        let piece = Piece { id, items: reader.varint()?, bytes: reader.varint()? };
+        match self.sealed.checked_add(piece.items) {
+            Some(sealed) if piece.items > 0 => {
+                self.sealed = sealed;
+                Ok(piece)
+            }
+            _ => Err(Error::corrupt("sequence", "a count of items", piece.items)),
+        }
+    }
+}
+
+impl<T, const SEAL: usize, const FAN: usize> Default for Sequence<T, SEAL, FAN> {
+    fn default() -> Self {
+        Self { held: Held::default(), item: PhantomData }
+    }
+}
+
+impl<T, const SEAL: usize, const FAN: usize> Clone for Sequence<T, SEAL, FAN> {
+    fn clone(&self) -> Self {
+        Self { held: self.held.clone(), item: PhantomData }
+    }
+}
+
+impl<T, const SEAL: usize, const FAN: usize> PartialEq for Sequence<T, SEAL, FAN> {
+    fn eq(&self, other: &Self) -> bool {
+        self.held == other.held
+    }
+}
+
+impl<T, const SEAL: usize, const FAN: usize> Eq for Sequence<T, SEAL, FAN> {}
+
+impl<T, const SEAL: usize, const FAN: usize> fmt::Debug for Sequence<T, SEAL, FAN> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Held { levels, sealed, tail, tail_items } = &self.held;
+        let pieces: Vec<_> = levels.iter().map(Vec::len).collect();
+        f.debug_struct("Sequence")
+            .field("items", &sealed.saturating_add(*tail_items))
+            .field("pieces", &pieces)
+            .field("tail_bytes", &tail.len())
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;

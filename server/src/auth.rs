@@ -1,0 +1,142 @@
+//! Caller asks, and what they may.
+
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use milepost::Result;
+
+use crate::error::ApiError;
+use crate::tokens::{Refused, TokenLimits, Tokens};
+
+/// The user of a store for which no token was made yet.
+const LOCAL: &str = "local";
+
+/// Caller asks.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    pub(crate) user: Arc<str>,
+    pub(crate) admin: bool,
+    /// The token's id; none where none is needed.
+    pub(crate) token: Option<String>,
+    pub(crate) limits: Arc<TokenLimits>,
+}
+
+/// Caller a request is not from.
+#[derive(Debug)]
+pub(crate) struct Unknown {
+    /// The token's id, as far as it has the form of one, and why it is refused: for the log.
+    pub(crate) token: Option<String>,
+    pub(crate) why: Option<Refused>,
+}
+
+impl Caller {
+    /// The id of the token; all who need none have one name.
+    pub(crate) fn of_token(&self) -> &str {
+        self.token.as_deref().unwrap_or_default()
+    }
+
+    /// Caller sends these headers.
+    pub(crate) fn of(
+        tokens: &Tokens,
+        headers: &HeaderMap,
+        now_us: u64,
+    ) -> Result<std::result::Result<Self, Unknown>> {
+        let tokens = tokens.current()?;
+        if tokens.is_empty() {
+            return Ok(Ok(Self {
+                user: LOCAL.into(),
+                admin: true,
+                token: None,
+                limits: Arc::default(),
+            }));
+        }
+        let Some(token) = bearer(headers) else {
+            return Ok(Err(Unknown { token: None, why: None }));
+        };
+        Ok(match tokens.check(token, now_us) {
+            Ok(info) => Ok(Self {
+                user: info.user.into(),
+                admin: info.admin,
+                token: Some(info.id),
+                limits: info.limits.into(),
+            }),
+            Err(why) => {
+                // Of one that nobody made, nothing is repeated.
+                let known = why != Refused::Unknown;
+                let id = token.split('_').nth(1).filter(|_| known);
+                Err(Unknown { token: id.map(str::to_owned), why: Some(why) })
+            }
+        })
+    }
+
+    /// Whose tasks they see; nothing where it is everybody's.
+    pub(crate) fn sees(&self) -> Option<&str> {
+        (!self.admin).then_some(&self.user)
+    }
+
+    /// Whether the token that was shown is good still.
+    pub(crate) fn is_still(&self, tokens: &Tokens, now_us: u64) -> bool {
+        let Ok(tokens) = tokens.current() else {
+            return false;
+        };
+        match &self.token {
+            Some(id) => tokens.is_good(id, now_us),
+            None => tokens.is_empty(),
+        }
+    }
+
+    /// About whose tasks they ask: everybody's, where that is nobody, which only an admin may.
+    /// Whether there is such a user makes no difference.
+    pub(crate) fn asks_about(
+        &self,
+        user: Option<String>,
+    ) -> std::result::Result<Option<String>, ApiError> {
+        match (self.sees(), user) {
+            (Some(own), Some(user)) if own != user => {
+                Err(ApiError::Forbidden("what others have is for admins"))
+            }
+            (Some(own), _) => Ok(Some(own.to_owned())),
+            (None, user) => Ok(user),
+        }
+    }
+
+    /// That the token may ask a route at all. `changes`: whether that changes something.
+    pub(crate) fn may(&self, route: &str, changes: bool) -> std::result::Result<(), ApiError> {
+        if changes && self.limits.read_only {
+            return Err(ApiError::Forbidden("the token is read-only"));
+        }
+        let of_a_task = ["/v1/tasks", "/v1/points", "/v1/checkpoints", "/v1/restores"];
+        let of_a_task = |route: &str| of_a_task.iter().any(|begin| route.starts_with(begin));
+        let one = of_a_task(route.strip_prefix("/api").unwrap_or(route));
+        match self.limits.task.is_some() && !one {
+            true => Err(ApiError::Forbidden("the token is for one task")),
+            false => Ok(()),
+        }
+    }
+
+    /// That they are an admin.
+    pub(crate) fn is_admin(&self, wanted: &'static str) -> std::result::Result<(), ApiError> {
+        match self.admin && self.limits.task.is_none() {
+            true => Ok(()),
+            false => Err(ApiError::Forbidden(wanted)),
+        }
+    }
+}
+
+/// The token of a request: one header, one scheme.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let mut given = headers.get_all(header::AUTHORIZATION).iter();
+    let (one, more) = (given.next()?, given.next());
+    let (scheme, token) = one.to_str().ok()?.split_once(' ')?;
+    (more.is_none() && scheme.eq_ignore_ascii_case("bearer")).then(|| token.trim())
+}
+
+impl<S: Sync> FromRequestParts<S> for Caller {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> std::result::Result<Self, ApiError> {
+        parts.extensions.get().cloned().ok_or(ApiError::Unauthorized)
+    }
+}

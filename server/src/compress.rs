@@ -1,0 +1,65 @@
+//! Answers, packed as `Accept-Encoding` says.
+
+use axum::extract::Request;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::Response;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{And, NotForContentType, Predicate as _, SizeAbove};
+
+use crate::cors::vary;
+use crate::negotiate::EVENT_STREAM;
+
+/// What is shorter does not get shorter by it.
+const SHORT: u16 = 1 << 10;
+
+/// Bytes of files: their number is said above them, and most are packed already.
+const FILE: &str = "application/octet-stream";
+
+type Worth = And<And<And<SizeAbove, NotForContentType>, NotForContentType>, NotForContentType>;
+
+/// Packs what is worth it.
+pub(crate) fn layer() -> CompressionLayer<Worth> {
+    let worth = SizeAbove::new(SHORT)
+        .and(NotForContentType::const_new(EVENT_STREAM))
+        .and(NotForContentType::const_new(FILE))
+        .and(NotForContentType::IMAGES);
+    CompressionLayer::new().compress_when(worth)
+}
+
+/// Says with an answer what packing does to it: its tag is weak, since other bytes are under the
+/// same one.
+pub(crate) async fn tagged(request: Request, next: Next) -> Response {
+    let known = request.headers().get_all(header::IF_NONE_MATCH);
+    let known: Vec<HeaderValue> = known.iter().cloned().collect();
+    let mut response = next.run(request).await;
+    let status = response.status();
+    let headers = response.headers_mut();
+    if hangs_on_encoding(headers) {
+        vary(headers, &header::ACCEPT_ENCODING);
+    }
+    let Some(weak) = headers.get(header::ETAG).and_then(weak) else {
+        return response;
+    };
+    // Caller has the packed answer is told so under the tag that it came with.
+    let is_theirs = |known: &HeaderValue| {
+        let known = known.to_str().unwrap_or_default();
+        weak.to_str().is_ok_and(|weak| known.contains(weak))
+    };
+    let same = status == StatusCode::NOT_MODIFIED && known.iter().any(is_theirs);
+    if same || headers.contains_key(header::CONTENT_ENCODING) {
+        headers.insert(header::ETAG, weak);
+    }
+    response
+}
+
+fn hangs_on_encoding(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
+    kind.is_none_or(|kind| kind != EVENT_STREAM.as_bytes() && kind != FILE.as_bytes())
+}
+
+/// The weak form of a strong tag.
+fn weak(tag: &HeaderValue) -> Option<HeaderValue> {
+    let tag = tag.to_str().ok().filter(|tag| tag.starts_with('"'))?;
+    HeaderValue::from_str(&format!("W/{tag}")).ok()
+}

@@ -1,0 +1,189 @@
+//! ETags: by what is answered, so that it need not be read again by who has it.
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+
+use crate::error::ApiError;
+
+/// A strong ETag: a hash, and behind dots what else decides the answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Tag(String);
+
+impl Tag {
+    pub(crate) fn new(hash: impl std::fmt::Display) -> Self {
+        Self(hash.to_string())
+    }
+
+    /// With something else that decides the answer.
+    pub(crate) fn and(mut self, more: impl std::fmt::Display) -> Self {
+        self.0.push('.');
+        self.0.push_str(&more.to_string());
+        self
+    }
+
+    /// With the number of erased events, where there are any: they change what is read at the same
+    /// hash.
+    pub(crate) fn erased(self, events: u64) -> Self {
+        match events {
+            0 => self,
+            events => self.and(format_args!("e{events}")),
+        }
+    }
+
+    /// Puts it into an answer.
+    pub(crate) fn put(&self, headers: &mut HeaderMap) {
+        if let Ok(value) = HeaderValue::from_str(&format!("\"{}\"", self.0)) {
+            headers.insert(header::ETAG, value);
+        }
+    }
+}
+
+/// What somebody has already: `If-None-Match`.
+#[derive(Debug, Default)]
+pub(crate) enum Known {
+    #[default]
+    Nothing,
+    Tags(Vec<String>),
+    Whatever,
+}
+
+impl Known {
+    fn of(headers: &HeaderMap) -> Self {
+        let mut tags = Vec::new();
+        for line in headers.get_all(header::IF_NONE_MATCH) {
+            let line = line.to_str().unwrap_or_default().trim();
+            if line == "*" {
+                return Self::Whatever;
+            }
+            // Between quotes stands a tag; what stands outside of them separates, or says that one
+            // is weak.
+            let quoted = line.split('"').skip(1).step_by(2);
+            tags.extend(quoted.map(str::to_owned));
+        }
+        match tags.is_empty() {
+            true => Self::Nothing,
+            false => Self::Tags(tags),
+        }
+    }
+
+    /// Whether they have this: a weak tag is compared like a strong one, as RFC 9110 says.
+    pub(crate) fn has(&self, tag: &Tag) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Tags(tags) => tags.contains(&tag.0),
+            Self::Whatever => true,
+        }
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Known {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        Ok(Self::of(&parts.headers))
+    }
+}
+
+/// An answer under its tag: 304 where whoever asks has it.
+#[derive(Debug)]
+pub(crate) enum Tagged<T> {
+    Same(Tag),
+    New(Tag, T),
+}
+
+impl<T> Tagged<T> {
+    /// Makes an answer where it is not known. The tag has to be as old as what is answered, or
+    /// older.
+    pub(crate) fn unless<E>(
+        known: &Known,
+        tag: Tag,
+        answer: impl FnOnce() -> Result<T, E>,
+    ) -> Result<Self, E> {
+        match known.has(&tag) {
+            true => Ok(Self::Same(tag)),
+            false => Ok(Self::New(tag, answer()?)),
+        }
+    }
+
+    pub(crate) fn map<U>(self, make: impl FnOnce(T) -> U) -> Tagged<U> {
+        match self {
+            Self::Same(tag) => Tagged::Same(tag),
+            Self::New(tag, answer) => Tagged::New(tag, make(answer)),
+        }
+    }
+}
+
+impl<T: IntoResponse> IntoResponse for Tagged<T> {
+    fn into_response(self) -> Response {
+        let (tag, mut response) = match self {
+            Self::Same(tag) => (tag, StatusCode::NOT_MODIFIED.into_response()),
+            Self::New(tag, answer) => (tag, answer.into_response()),
+        };
+        tag.put(response.headers_mut());
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(lines: &[&str]) -> Known {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(header::IF_NONE_MATCH, line.parse().unwrap());
+        }
+        Known::of(&headers)
+    }
+
+    #[test]
+    fn a_tag_is_found_in_any_list_of_them() {
+        let tag = Tag::new("ab").and(3).erased(0);
+        for lines in [
+            &["\"ab.3\""][..],
+            &["\"x\", \"ab.3\""],
+            &["\"x,y\",W/\"ab.3\" , \"z\""],
+            &["\"x\"", "\"ab.3\""],
+            &["*"],
+        ] {
+            assert!(known(lines).has(&tag), "{lines:?}");
+        }
+        for lines in [
+            &[][..],
+            &[""],
+            &["ab.3"],
+            &["\"ab.3"],
+            &["\"ab\""],
+            &["\"ab.33\""],
+            &["\", \"ab.3"],
+            &["\"*\""],
+        ] {
+            let found = known(lines).has(&tag);
+            // What is cut short is read as far as it goes.
+            assert_eq!(found, lines == ["\"ab.3"], "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn an_erased_event_makes_another_tag() {
+        let tag = |events| Tag::new("ab").erased(events);
+        assert_eq!(tag(0), Tag::new("ab"));
+        assert_ne!(tag(1), tag(0));
+        assert_ne!(tag(2), tag(1));
+    }
+
+    #[test]
+    fn who_has_an_answer_gets_its_tag_only_and_nothing_is_read() {
+        let tag = Tag::new("ab");
+        let same = Tagged::<()>::unless(&known(&["\"ab\""]), tag.clone(), || Err("read"));
+        let same = same.unwrap().into_response();
+        assert_eq!(same.status(), StatusCode::NOT_MODIFIED);
+        assert_eq!(same.headers()[header::ETAG], "\"ab\"");
+        let new = Tagged::unless(&Known::Nothing, tag, || Ok::<_, ApiError>("text"));
+        let new = new.unwrap().into_response();
+        assert_eq!(new.status(), StatusCode::OK);
+        assert_eq!(new.headers()[header::ETAG], "\"ab\"");
+    }
+}

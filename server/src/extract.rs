@@ -1,0 +1,259 @@
+//! What requests bring: read within limits, and refused with a reason.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{self, FromRequest, FromRequestParts, Path, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use http_body_util::BodyExt as _;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use tokio::time::Instant;
+
+use crate::auth::Caller;
+use crate::budget::Shares;
+use crate::decompress::Unpacking;
+use crate::error::ApiError;
+use crate::middleware::Since;
+use crate::server::App;
+
+/// The longest body that is read where others are answered, in bytes, and that no budget counts.
+pub(crate) const SMALL: usize = 64 << 10;
+
+/// Bytes that each byte of a body may become when it is parsed and its request is met.
+const PARSED: usize = 8;
+
+/// A whole body may take so many times as long as the next piece of it, and a second more for each
+/// so many bytes.
+const WHOLE: u32 = 4;
+const RATE: usize = 16 << 10;
+
+/// What stands behind the `?`.
+pub(crate) struct Query<T>(pub(crate) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        match extract::Query::<T>::from_request_parts(parts, state).await {
+            Ok(extract::Query(given)) => Ok(Self(given)),
+            Err(wrong) => Err(ApiError::Invalid(wrong.body_text())),
+        }
+    }
+}
+
+/// A name in the path.
+pub(crate) struct PathName(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for PathName {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        match Path::<String>::from_request_parts(parts, state).await {
+            Ok(Path(name)) => Ok(Self(name)),
+            Err(wrong) => Err(ApiError::Invalid(wrong.body_text())),
+        }
+    }
+}
+
+/// Two names in the path.
+pub(crate) struct NamedTwo(pub(crate) String, pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for NamedTwo {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        match Path::<(String, String)>::from_request_parts(parts, state).await {
+            Ok(Path((one, two))) => Ok(Self(one, two)),
+            Err(wrong) => Err(ApiError::Invalid(wrong.body_text())),
+        }
+    }
+}
+
+/// Where nothing may stand behind the `?`.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Nothing {}
+
+/// A body of JSON; none at all is what nothing is.
+pub(crate) struct OptionalJson<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Default + Send + 'static> FromRequest<App> for OptionalJson<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
+        let is_json = is_json(request.headers());
+        let (bytes, shares) = bytes(request, app).await?;
+        if bytes.iter().all(u8::is_ascii_whitespace) {
+            return Ok(Self(T::default()));
+        }
+        if !is_json {
+            return Err(ApiError::MediaType("application/json"));
+        }
+        parsed(app, &shares, bytes).await.map(Self)
+    }
+}
+
+/// A body of JSON that has to be there: an object.
+pub(crate) struct Required<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Send + 'static> FromRequest<App> for Required<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
+        if !is_json(request.headers()) {
+            return Err(ApiError::MediaType("application/json"));
+        }
+        let (bytes, shares) = bytes(request, app).await?;
+        parsed(app, &shares, bytes).await.map(Self)
+    }
+}
+
+/// Reads an object where others are answered if it is short, else on a thread for it.
+async fn parsed<T: DeserializeOwned + Send + 'static>(
+    app: &App,
+    shares: &Shares,
+    bytes: Bytes,
+) -> Result<T, ApiError> {
+    if bytes.len() <= SMALL {
+        return object(&bytes).map_err(ApiError::Invalid);
+    }
+    to_parse(app, shares, bytes.len()).await?;
+    app.long_work(shares.token(), move |_| object(&bytes).map_err(ApiError::Invalid)).await
+}
+
+/// Waits until a body of so many bytes may be parsed; a short one may be at once.
+pub(crate) async fn to_parse(app: &App, shares: &Shares, bytes: usize) -> Result<(), ApiError> {
+    if bytes > SMALL {
+        let parsing = app.part(shares.token(), &app.budgets().parsing);
+        let share = parsing.take(bytes.saturating_mul(PARSED), app.patience());
+        shares.hold(share.await?);
+    }
+    Ok(())
+}
+
+/// Reads a JSON object; else says what is wrong with it.
+pub(crate) fn object<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, String> {
+    // Structures are read from arrays, too.
+    match bytes.trim_ascii_start().first() {
+        Some(b'{') => serde_json::from_slice(bytes)
+            .map_err(|e| format!("the body is not as it should be: {e}")),
+        Some(_) => Err("the body is not as it should be: it is no JSON object".into()),
+        None => Err("the body is not as it should be: it is empty".into()),
+    }
+}
+
+/// All of a body, unpacked, within the limit, and what its request holds.
+pub(crate) async fn bytes(request: Request, app: &App) -> Result<(Bytes, Shares), ApiError> {
+    let most = app.options().body;
+    let said = request.headers().get(header::CONTENT_LENGTH);
+    let said: Option<usize> = said.and_then(|said| said.to_str().ok()?.parse().ok());
+    if said.is_some_and(|said| said > most) {
+        return Err(ApiError::TooLarge(most));
+    }
+    let mut unpacking = Unpacking::of(request.headers(), most)?;
+    // How long it comes says nothing of how long it takes.
+    let since = request.extensions().get::<Since>();
+    let _still = since.map(Since::stand_still);
+    let shares = request.extensions().get::<Shares>();
+    let shares = shares.cloned().unwrap_or_default();
+    let caller = request.extensions().get::<Caller>().cloned();
+    let bodies = app.part(shares.token(), &app.budgets().bodies);
+    let mut room = SMALL;
+    if let Some(said) = said.filter(|said| *said > SMALL) {
+        shares.hold(bodies.take(said, app.patience()).await?);
+        room = said;
+    }
+    let mut body = request.into_body();
+    let mut came = 0_usize;
+    let pace = Pace::begin(app.options().read_timeout);
+    while let Some(piece) = next_piece(&mut body, pace.left(came)).await? {
+        // What unpacks to nothing has an end, too.
+        came = came.saturating_add(piece.len());
+        if came > most {
+            return Err(ApiError::TooLarge(most));
+        }
+        unpacking = match unpacking.is_quick() {
+            true => unpacking.take(&piece)?,
+            false => app.work(move |_| unpacking.take(&piece)).await?,
+        };
+        let held = unpacking.held();
+        if held > room {
+            // Whoever holds some does not wait for more: two of them would wait for each other.
+            shares.hold(bodies.now(held.saturating_sub(room))?);
+            room = held;
+        }
+    }
+    let bytes = unpacking.all()?;
+    if let Some(caller) = &caller {
+        within_quota(app, caller, bytes.len()).await?;
+    }
+    Ok((bytes, shares))
+}
+
+/// That a token may bring so many bytes more.
+async fn within_quota(app: &App, caller: &Caller, bytes: usize) -> Result<(), ApiError> {
+    let (Some(token), Some(most)) = (&caller.token, caller.limits.bytes) else {
+        return Ok(());
+    };
+    let stored = match app.quotas().knows(token) {
+        true => 0,
+        false => {
+            let user = Arc::clone(&caller.user);
+            let stats = app.long_work(token, move |engine| Ok(engine.task_stats(Some(&user))?));
+            stats.await?.iter().map(|task| task.bytes).sum()
+        }
+    };
+    match app.quotas().bytes(token, stored, bytes as u64, most) {
+        true => Ok(()),
+        false => Err(ApiError::Forbidden(
+            "the token's bytes are used up: a cleanup gives none back before the service starts anew",
+        )),
+    }
+}
+
+/// How fast a body has to come.
+struct Pace {
+    begun: Instant,
+    between: Duration,
+}
+
+impl Pace {
+    fn begin(between: Duration) -> Self {
+        Self { begun: Instant::now(), between }
+    }
+
+    /// How long the next piece may take.
+    fn left(&self, came: usize) -> Duration {
+        let more = Duration::from_secs((came / RATE) as u64);
+        let all = self.between.saturating_mul(WHOLE).saturating_add(more);
+        all.saturating_sub(self.begun.elapsed()).min(self.between)
+    }
+}
+
+/// The next piece of a body; nothing at its end. Caller sends no more keeps nothing here.
+async fn next_piece(body: &mut Body, at_most: Duration) -> Result<Option<Bytes>, ApiError> {
+    let frame = tokio::time::timeout(at_most, body.frame()).await;
+    match frame.map_err(|_| ApiError::BodyTimeout)? {
+        // What is no data stands behind it.
+        Some(Ok(frame)) => Ok(Some(frame.into_data().unwrap_or_default())),
+        Some(Err(_)) => Err(ApiError::Invalid("the body ended before its end".into())),
+        None => Ok(None),
+    }
+}
+
+/// Whether a body says that it is JSON. One that says nothing is taken for it.
+pub(crate) fn is_json(headers: &HeaderMap) -> bool {
+    let kind = media_type(headers);
+    kind.is_none_or(|kind| kind == "application/json" || kind.ends_with("+json"))
+}
+
+/// What a body says that it is, in small letters and without parameters.
+pub(crate) fn media_type(headers: &HeaderMap) -> Option<String> {
+    let kind = headers.get(header::CONTENT_TYPE)?;
+    let kind = kind.to_str().unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    Some(kind.to_ascii_lowercase())
+}

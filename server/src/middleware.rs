@@ -1,0 +1,459 @@
+//! What happens around each request: its id, who asks, limits, how an error is written, the log.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use axum::body::HttpBody as _;
+use axum::extract::{FromRequestParts, MatchedPath, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use data_encoding::HEXLOWER;
+use parking_lot::Mutex;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+use tracing::{error, info, warn};
+
+use crate::auth::Caller;
+use crate::body_guard::held;
+use crate::budget::{Shares, TokenShare};
+use crate::connections::Peer;
+use crate::cors;
+use crate::error::{ApiError, Family};
+use crate::negotiate::EVENT_STREAM;
+use crate::request_scope::Asked;
+use crate::server::App;
+use crate::stream_body::LONG;
+use crate::time;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The longest id of a request that is taken from it.
+const ID_MAX: usize = 128;
+
+/// All requests without a token may be so many times as many as those of one.
+const WITHOUT_TOKEN: usize = 4;
+
+/// Paths that everybody may ask for.
+const OPEN: [&str; 3] = ["/healthz", "/readyz", "/openapi.json"];
+
+/// The id of a request: the correlation id of what it appends.
+#[derive(Debug, Clone)]
+pub(crate) struct RequestId(pub(crate) Arc<str>);
+
+impl<S: Sync> FromRequestParts<S> for RequestId {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        parts.extensions.get().cloned().ok_or(ApiError::Bug)
+    }
+}
+
+/// Ids for requests that bring none: random, and counted on.
+#[derive(Debug)]
+pub(crate) struct Ids {
+    random: String,
+    next: AtomicU64,
+}
+
+impl Ids {
+    pub(crate) fn new() -> milepost::Result<Self> {
+        let random = milepost::new_secret()?;
+        Ok(Self { random: HEXLOWER.encode(random.split_at(8).0), next: AtomicU64::new(0) })
+    }
+
+    fn of(&self, headers: &HeaderMap) -> String {
+        let given = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok());
+        let fits = |id: &&str| {
+            let known = |c: u8| c.is_ascii_alphanumeric() || b"._-".contains(&c);
+            (1..=ID_MAX).contains(&id.len()) && id.bytes().all(known)
+        };
+        match given.filter(fits) {
+            Some(id) => id.to_owned(),
+            None => format!("{}-{:x}", self.random, self.next.fetch_add(1, Ordering::Relaxed)),
+        }
+    }
+}
+
+/// What is under way, by token.
+#[derive(Debug, Default)]
+pub(crate) struct UnderWay(Mutex<HashMap<String, Arc<Semaphore>>>);
+
+impl UnderWay {
+    /// Leave for one more of a token, where it has fewer than `most`.
+    pub(crate) fn one_more(&self, token: &str, most: usize) -> Option<OwnedSemaphorePermit> {
+        let mut all = self.0.lock();
+        let of = match all.get(token) {
+            Some(of) => Arc::clone(of),
+            None => {
+                let of = Arc::new(Semaphore::new(most));
+                all.insert(token.to_owned(), Arc::clone(&of));
+                of
+            }
+        };
+        of.try_acquire_owned().ok()
+    }
+}
+
+/// Since when an answer is waited for: not while the body of its request comes.
+#[derive(Debug, Clone)]
+pub(crate) struct Since(Arc<Mutex<Option<Instant>>>);
+
+impl Since {
+    /// From now on.
+    fn now() -> Self {
+        Self(Arc::new(Mutex::new(Some(Instant::now()))))
+    }
+
+    /// Stands still until what this gives is dropped, and begins anew then.
+    pub(crate) fn stand_still(&self) -> StandsStill {
+        *self.0.lock() = None;
+        StandsStill(self.clone())
+    }
+
+    /// Done when it was waited for so long.
+    async fn late(&self, at_most: Duration) {
+        loop {
+            let gone = self.0.lock().map_or(Duration::ZERO, |since| since.elapsed());
+            let left = at_most.saturating_sub(gone);
+            if left.is_zero() {
+                return;
+            }
+            tokio::time::sleep(left).await;
+        }
+    }
+}
+
+pub(crate) struct StandsStill(Since);
+
+impl Drop for StandsStill {
+    fn drop(&mut self) {
+        let Since(since) = &self.0;
+        *since.lock() = Some(Instant::now());
+    }
+}
+
+pub(crate) async fn around(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    let id = app.ids().of(request.headers());
+    let method = request.method().clone();
+    let family = Family::of(request.uri().path());
+    let route = request.extensions().get::<MatchedPath>();
+    let route = route.map_or_else(String::new, |route| route.as_str().to_owned());
+    let begun = Instant::now();
+    let correlation = RequestId(id.as_str().into());
+    request.extensions_mut().insert(correlation);
+    let origins = &app.options().origins;
+    let page = cors::allowed(origins, request.headers());
+    let asks_first = page.as_ref().and_then(|_| cors::preflight(&request));
+    let (user, response) = match asks_first {
+        Some(response) => (None, response),
+        None => answered(&app, request, next, page.is_some(), &id).await,
+    };
+    let mut response = written(response, family, &id, app.now_us());
+    if let Ok(id) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert(REQUEST_ID, id);
+    }
+    cors::put(origins, page, response.headers_mut());
+    let status = response.status().as_u16();
+    app.meters().count(&route, status, begun.elapsed());
+    tell(&id, &method, &route, user.as_deref(), &response);
+    response
+}
+
+/// Has a request answered where whoever asks may ask: who that is, and the answer.
+async fn answered(
+    app: &App,
+    mut request: Request,
+    next: Next,
+    of_known_page: bool,
+    id: &str,
+) -> (Option<Arc<str>>, Response) {
+    let known = one_host(&request).and_then(|()| known(app, &request, of_known_page, id));
+    let user = known.as_ref().ok().and_then(Option::as_ref);
+    let user = user.map(|caller| Arc::clone(&caller.user));
+    let (permit, caller) = match known.and_then(|caller| Ok((admit(app, caller.as_ref())?, caller)))
+    {
+        Ok(admitted) => admitted,
+        Err(wrong) => return (user, wrong.into_response()),
+    };
+    if let Err(wrong) = may(app, caller.as_ref(), &request) {
+        return (user, wrong.into_response());
+    }
+    let since = Since::now();
+    request.extensions_mut().insert(since.clone());
+    let shares = Shares::of(caller.as_ref().map_or("", Caller::of_token));
+    request.extensions_mut().insert(shares.clone());
+    let correlation = request.extensions().get::<RequestId>().cloned();
+    let asked = user.clone().zip(correlation);
+    let asked = asked.map(|(user, id)| Asked { user, id });
+    if let Some(caller) = caller {
+        request.extensions_mut().insert(caller);
+    }
+    // On a task of its own: what panics ends nothing else, and who hangs up leaves nothing half
+    // done.
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    let answers = app.clone();
+    let mut answer = tokio::spawn(async move {
+        let response = Asked::answered(asked, next.run(request)).await;
+        match is_stream(&response) {
+            // Streams have a limit of their own.
+            true => response,
+            false => match answers.whole(&shares, &response) {
+                Ok(share) => held(response, (permit, share)),
+                Err(wrong) => wrong.into_response(),
+            },
+        }
+    });
+    // What only reads ends with whoever waited for it.
+    let _ended = reads.then(|| Ended(answer.abort_handle()));
+    let response = tokio::select! {
+        biased;
+        answer = &mut answer => answer.unwrap_or_else(|panic| {
+            bug(id, panic);
+            ApiError::Bug.into_response()
+        }),
+        () = since.late(app.options().request_timeout) => ApiError::Timeout.into_response(),
+    };
+    (user, response)
+}
+
+/// A task that ends where this is dropped.
+struct Ended(AbortHandle);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl App {
+    /// A share for an answer that was made whole, until it is taken; those that are streamed take
+    /// theirs by themselves.
+    fn whole(&self, shares: &Shares, answer: &Response) -> Result<Option<TokenShare>, ApiError> {
+        let bytes = answer.body().size_hint().exact().unwrap_or_default();
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        if bytes <= LONG {
+            return Ok(None);
+        }
+        // One that waited would hold its answer meanwhile.
+        let answers = self.part(shares.token(), &self.budgets().answers);
+        answers.now(bytes).map(Some)
+    }
+}
+
+fn is_stream(response: &Response) -> bool {
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    kind.is_some_and(|kind| kind.as_bytes() == EVENT_STREAM.as_bytes())
+}
+
+/// Says what a panic said.
+pub(crate) fn bug(id: &str, panic: tokio::task::JoinError) {
+    let said = panic.try_into_panic().ok();
+    let text = said.as_ref().and_then(|said| {
+        let text = said.downcast_ref::<String>().map(String::as_str);
+        text.or_else(|| said.downcast_ref::<&str>().copied())
+    });
+    error!(target: "milepost::http", request_id = id, panic = text.unwrap_or_default(), "a bug");
+}
+
+/// What a request does to the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Does {
+    Reads,
+    Shrinks,
+    Grows,
+}
+
+impl Does {
+    fn of(method: &Method, route: &str) -> Self {
+        let ends = |ends: &[&str]| ends.iter().any(|end| route.ends_with(end));
+        match *method {
+            Method::POST if ends(&["/plan", "/verify"]) => Self::Reads,
+            Method::POST if ends(&["/retention", "/erase", "/cleanup"]) => Self::Shrinks,
+            Method::POST | Method::PATCH | Method::PUT => Self::Grows,
+            Method::DELETE => Self::Shrinks,
+            _ => Self::Reads,
+        }
+    }
+}
+
+/// That the token may ask this, as often as it does, and that the store's disk has room for it.
+fn may(app: &App, caller: Option<&Caller>, request: &Request) -> Result<(), ApiError> {
+    let Some(caller) = caller else {
+        return Ok(());
+    };
+    let route = request.extensions().get::<MatchedPath>();
+    let route = route.map_or("", MatchedPath::as_str);
+    let does = Does::of(request.method(), route);
+    caller.may(route, does != Does::Reads)?;
+    let reserve = app.options().disk_reserve;
+    if does == Does::Grows && app.free().is_some_and(|free| free < reserve) {
+        return Err(ApiError::Full(reserve));
+    }
+    match (&caller.token, caller.limits.appends_per_second) {
+        (Some(token), Some(most)) if does != Does::Reads => {
+            match app.quotas().appends(token, most) {
+                true => Ok(()),
+                false => Err(ApiError::TooFast(most)),
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
+/// That a request names one host, as RFC 9112 wants it: two could mean one thing here and another
+/// before.
+fn one_host(request: &Request) -> Result<(), ApiError> {
+    let hosts = request.headers().get_all(header::HOST).iter().count();
+    // What is asked without a connection needs none.
+    let came = request.extensions().get::<Peer>().is_some();
+    let needed = came && request.version() == Version::HTTP_11;
+    match hosts {
+        1 => Ok(()),
+        0 if !needed => Ok(()),
+        _ => Err(ApiError::Invalid(format!("a request has one `Host`, not {hosts}"))),
+    }
+}
+
+/// Caller asks; nobody where everybody may.
+fn known(
+    app: &App,
+    request: &Request,
+    of_known_page: bool,
+    id: &str,
+) -> Result<Option<Caller>, ApiError> {
+    let path = request.uri().path();
+    if OPEN.contains(&path) || path == "/docs" || path.starts_with("/docs/") {
+        return Ok(None);
+    }
+    if !of_known_page && is_a_browsers(request.headers()) {
+        return Err(ApiError::Forbidden(
+            "pages of other origins may ask where `cors.origins` names them",
+        ));
+    }
+    let caller = Caller::of(app.tokens(), request.headers(), app.now_us());
+    let caller = match caller.map_err(|error| unknown_tokens(&error, id))? {
+        Ok(caller) => caller,
+        Err(unknown) => {
+            let (token, why) = (unknown.token.unwrap_or_default(), unknown.why);
+            info!(target: "milepost::http", request_id = id, token, ?why, "refused");
+            return Err(ApiError::Unauthorized);
+        }
+    };
+    if caller.token.is_none() {
+        is_own(request)?;
+    }
+    Ok(Some(caller))
+}
+
+/// Nobody is known, so nobody is told more.
+fn unknown_tokens(error: &milepost::Error, id: &str) -> ApiError {
+    error!(target: "milepost::http", request_id = id, %error, "the tokens cannot be read");
+    let text = "the tokens cannot be read: the log of the service says why";
+    ApiError::Engine(error.kind(), text.into(), None)
+}
+
+/// That a request without a token comes from who may do everything.
+fn is_own(request: &Request) -> Result<(), ApiError> {
+    let wrong = match request.extensions().get::<Peer>() {
+        // Names lead to addresses, and never to a socket.
+        Some(Peer::Owner) => return Ok(()),
+        Some(Peer::Other) => "without a token, its owner only may ask at the socket",
+        Some(Peer::Elsewhere) | None if is_for_here(request) => return Ok(()),
+        Some(Peer::Elsewhere) | None => "without a token, ask `localhost` or its address",
+    };
+    Err(ApiError::Forbidden(wrong))
+}
+
+/// Lets somebody in who has not too many requests under way.
+fn admit(app: &App, caller: Option<&Caller>) -> Result<Option<OwnedSemaphorePermit>, ApiError> {
+    let Some(caller) = caller else {
+        return Ok(None);
+    };
+    let of_token = app.options().per_token;
+    let (token, most) = match &caller.token {
+        Some(token) => (token.as_str(), of_token),
+        // All who need none are counted as one.
+        None => ("", of_token.saturating_mul(WITHOUT_TOKEN)),
+    };
+    let permit = app.under_way().one_more(token, most);
+    permit.map(Some).ok_or(ApiError::TooMany(most))
+}
+
+/// Whether a page of another origin had a browser ask this: it would bring what the user may do
+/// here.
+fn is_a_browsers(headers: &HeaderMap) -> bool {
+    let site = headers.get("sec-fetch-site");
+    match site.map(HeaderValue::as_bytes) {
+        // The page of the service itself; pages cannot set this header.
+        Some(b"same-origin" | b"none") => false,
+        Some(_) => true,
+        None => headers.contains_key(header::ORIGIN),
+    }
+}
+
+/// Whether a request says that it is for this machine: a name that somebody gave to its address is
+/// none of it.
+fn is_for_here(request: &Request) -> bool {
+    let Some(host) = request.headers().get(header::HOST) else {
+        return true;
+    };
+    let host = host.to_str().unwrap_or_default();
+    let name = host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|c| c.is_ascii_digit()));
+    let name = name.map_or(host, |(name, _)| name);
+    let address = name.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
+    name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
+}
+
+/// What went wrong, as the family of the path writes it.
+fn written(response: Response, family: Family, id: &str, now_us: u64) -> Response {
+    let Some(wrong) = response.extensions().get::<ApiError>() else {
+        return response;
+    };
+    if wrong.status().is_server_error() {
+        // Errors of the engine name places and kinds; payloads are not in them.
+        error!(target: "milepost::http", request_id = id, ?wrong, "failed");
+    }
+    let mut answer = wrong.answer(family, id, &time::seconds(now_us));
+    if let Some(allow) = response.headers().get(header::ALLOW) {
+        answer.headers_mut().insert(header::ALLOW, allow.clone());
+    }
+    answer
+}
+
+fn tell(id: &str, method: &Method, route: &str, user: Option<&str>, response: &Response) {
+    let status = response.status().as_u16();
+    let user = user.unwrap_or_default();
+    match status {
+        500.. => warn!(target: "milepost::http", request_id = id, %method, route, user, status),
+        _ => info!(target: "milepost::http", request_id = id, %method, route, user, status),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_token_only_the_owner_of_a_socket_may_ask_there() {
+        let asked = |peer: Option<Peer>, host: &str| {
+            let mut request = Request::new(axum::body::Body::empty());
+            let host = HeaderValue::from_str(host).unwrap();
+            request.headers_mut().insert(header::HOST, host);
+            if let Some(peer) = peer {
+                request.extensions_mut().insert(peer);
+            }
+            is_own(&request).is_ok()
+        };
+        assert!(asked(Some(Peer::Owner), "evil.example"));
+        assert!(!asked(Some(Peer::Other), "localhost"));
+        for peer in [Some(Peer::Elsewhere), None] {
+            assert!(asked(peer, "localhost"));
+            assert!(!asked(peer, "evil.example"));
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! `/api/v1`: checkpoints of a task, as the seed has them.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use axum::Json;
+use axum::extract::State;
+use milepost::{
+    Checkpoint, CheckpointId, CheckpointQuery, ErrorKind, Lineage, LineageId, LineageInfo,
+    LineageType, Result, RunState,
+};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::auth::Caller;
+use crate::error::ApiError;
+use crate::extract::{PathName, Query};
+use crate::server::App;
+use crate::time;
+use crate::view::View;
+
+/// How many checkpoints a list has where it does not say, and at most.
+const LIMIT: usize = 20;
+const LIMIT_MAX: usize = 100;
+
+/// How many characters of a prompt are shown.
+const PREVIEW: usize = 200;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(one)).routes(routes!(metrics))
+}
+
+/// The envelope of what went well.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = SeedAnswer)]
+pub(crate) struct Answer<T> {
+    data: T,
+}
+
+/// The envelope of what went wrong.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = SeedError)]
+struct WrongForm {
+    #[schema(value_type = Object)]
+    error: (),
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ListQuery {
+    /// At most so many: 1 to 100, 20 unless given.
+    #[param(minimum = 1, maximum = 100)]
+    limit: Option<usize>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = SeedCheckpoints)]
+pub(crate) struct CheckpointList {
+    checkpoints: Vec<CheckpointForm>,
+    total: u64,
+}
+
+/// A checkpoint as the seed shows it.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = SeedCheckpoint)]
+pub(crate) struct CheckpointForm {
+    #[schema(value_type = String)]
+    id: CheckpointId,
+    task_id: String,
+    iteration: u64,
+    state: String,
+    run_control_state: &'static str,
+    prompt_preview: String,
+    has_artifacts: bool,
+    has_user_guidance: bool,
+    branch_id: String,
+    #[schema(value_type = Option<String>)]
+    parent_id: Option<CheckpointId>,
+    #[schema(value_type = String)]
+    lineage_type: LineageType,
+    branch_description: Option<String>,
+    #[schema(value_type = String)]
+    checksum: CheckpointId,
+    integrity_ok: bool,
+    created_at: String,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = SeedCache)]
+pub(crate) struct CacheForm {
+    cached: u64,
+    cache_bytes: u64,
+    hits: u64,
+    misses: u64,
+    evictions: u64,
+    saved: u64,
+}
+
+/// Checkpoints of a task, newest first, as the seed has them.
+#[utoipa::path(
+    get,
+    path = "/api/v1/tasks/{task}/checkpoints",
+    operation_id = "seed_checkpoints",
+    tag = "seeds",
+    params(("task" = String, Path, description = "The task's id"), ListQuery),
+    responses(
+        (status = 200, body = Answer<CheckpointList>),
+        (status = 400, description = "Something asked is not as it should be", body = WrongForm),
+        (status = 401, description = "No token, or one that is not known", body = WrongForm),
+        (status = 404, description = "There is no such task", body = WrongForm),
+    ),
+)]
+async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    PathName(task): PathName,
+    Query(query): Query<ListQuery>,
+) -> std::result::Result<Json<Answer<CheckpointList>>, ApiError> {
+    let limit = query.limit.unwrap_or(LIMIT);
+    if !(1..=LIMIT_MAX).contains(&limit) {
+        let text = format!("limit is 1 to {LIMIT_MAX}, not {limit}");
+        return Err(ApiError::Invalid(text));
+    }
+    let list = move |view: &View<'_>| {
+        let total = view.task(&task)?.checkpoints()?;
+        let page = view.checkpoints(&CheckpointQuery {
+            task: Some(task),
+            limit: Some(limit),
+            ..CheckpointQuery::default()
+        })?;
+        let mut forms = Forms::new(view);
+        let mut checkpoints = Vec::with_capacity(page.items.len());
+        for (of, whole) in page.items.iter().zip(view.are_whole(&page.items)?) {
+            match forms.form(of, whole) {
+                Ok(form) => checkpoints.push(form),
+                // It was taken away meanwhile.
+                Err(e) if e.kind() == ErrorKind::NotFound => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+        Ok(CheckpointList { checkpoints, total })
+    };
+    let data = app.work(move |engine| list(&View::of(engine, &caller)));
+    Ok(Json(Answer { data: data.await? }))
+}
+
+/// A checkpoint, as the seed has it.
+#[utoipa::path(
+    get,
+    path = "/api/v1/checkpoints/{id}",
+    operation_id = "seed_checkpoint",
+    tag = "seeds",
+    params(("id" = String, Path, description = "The checkpoint's id, or a unique prefix of 8 or more digits")),
+    responses(
+        (status = 200, body = Answer<CheckpointForm>),
+        (status = 400, description = "Something asked is not as it should be", body = WrongForm),
+        (status = 401, description = "No token, or one that is not known", body = WrongForm),
+        (status = 404, description = "There is no such checkpoint", body = WrongForm),
+    ),
+)]
+async fn one(
+    State(app): State<App>,
+    caller: Caller,
+    PathName(id): PathName,
+) -> std::result::Result<Json<Answer<CheckpointForm>>, ApiError> {
+    let one = move |view: &View<'_>| {
+        let checkpoint = view.checkpoint(&id)?;
+        let whole = view.are_whole(std::slice::from_ref(&checkpoint))?;
+        Ok(Forms::new(view).form(&checkpoint, whole == [true])?)
+    };
+    let data = app.work(move |engine| one(&View::of(engine, &caller)));
+    Ok(Json(Answer { data: data.await? }))
+}
+
+/// States of checkpoints that are kept in memory, and checkpoints that were saved.
+#[utoipa::path(
+    get,
+    path = "/api/v1/meta/checkpoint-metrics",
+    operation_id = "seed_metrics",
+    tag = "seeds",
+    responses(
+        (status = 200, body = Answer<CacheForm>),
+        (status = 401, description = "No token, or one that is not known", body = WrongForm),
+        (status = 403, description = "It is for admins", body = WrongForm),
+    ),
+)]
+async fn metrics(
+    State(app): State<App>,
+    caller: Caller,
+) -> std::result::Result<Json<Answer<CacheForm>>, ApiError> {
+    caller.is_admin("metrics of the store are for admins")?;
+    let metrics = app.engine().metrics();
+    let kept = metrics.kept;
+    Ok(Json(Answer {
+        data: CacheForm {
+            cached: kept.states,
+            cache_bytes: kept.bytes,
+            hits: kept.hits,
+            misses: kept.misses,
+            evictions: kept.evictions,
+            saved: metrics.checkpoints,
+        },
+    }))
+}
+
+/// Checkpoints of few tasks, as they are shown: each task's lineages are asked for once.
+struct Forms<'a> {
+    view: &'a View<'a>,
+    lineages: HashMap<(String, LineageId), (LineageInfo, Lineage)>,
+}
+
+impl<'a> Forms<'a> {
+    fn new(view: &'a View<'a>) -> Self {
+        Self { view, lineages: HashMap::new() }
+    }
+
+    fn lineage(&mut self, task: &str, id: LineageId) -> Result<&(LineageInfo, Lineage)> {
+        Ok(match self.lineages.entry((task.to_owned(), id)) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let lineage = self.view.task(task)?.lineage_named(id)?;
+                place.insert((lineage.info()?, lineage))
+            }
+        })
+    }
+
+    fn form(&mut self, checkpoint: &Checkpoint, whole: bool) -> Result<CheckpointForm> {
+        let (lineage, handle) = self.lineage(&checkpoint.task, checkpoint.lineage)?;
+        let lineage = lineage.clone();
+        let mut point = handle.point(checkpoint.at)?;
+        point.checkpoint = Some(checkpoint.id);
+        // The list says which one is damaged.
+        let (state, whole) = match self.view.run_state(&point) {
+            Ok(state) => (state, whole),
+            Err(e) if e.kind() == ErrorKind::Corrupt => (RunState::default(), false),
+            Err(e) => return Err(e),
+        };
+        Ok(CheckpointForm {
+            id: checkpoint.id,
+            task_id: checkpoint.task.clone(),
+            iteration: state.iteration,
+            state: state.phase.clone().unwrap_or_default(),
+            run_control_state: state.control.name(),
+            prompt_preview: preview(&state),
+            has_artifacts: !state.artifacts.is_empty(),
+            has_user_guidance: !state.guidance.is_empty(),
+            branch_id: checkpoint.lineage.to_string(),
+            parent_id: checkpoint.parent,
+            lineage_type: lineage.lineage_type,
+            branch_description: lineage.description,
+            checksum: checkpoint.id,
+            integrity_ok: whole,
+            created_at: time::millis(checkpoint.time_us),
+        })
+    }
+}
+
+/// The beginning of a prompt.
+fn preview(state: &RunState) -> String {
+    let prompt = state.prompt.as_deref().unwrap_or_default();
+    prompt.chars().take(PREVIEW).collect()
+}

@@ -1,0 +1,166 @@
+//! Cleanup: the newest checkpoints of each thread stay.
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use milepost::{Engine, Retention, RetentionReport, TaskRetained};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{Answer, WrongForm, check_thread, check_user, has_thread, no_thread};
+use crate::auth::Caller;
+use crate::error::ApiError;
+use crate::extract::{Nothing, OptionalJson, Query};
+use crate::server::App;
+use crate::time;
+use crate::view::View;
+
+/// The most checkpoints that can be asked to stay.
+const KEEP_MAX: usize = 1_000_000;
+
+/// Which checkpoints go.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = DirectCleanup)]
+pub(crate) struct Asked {
+    keep_count: Option<usize>,
+    user_id: Option<String>,
+    thread_id: Option<String>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = DirectCleaned)]
+pub(crate) struct Cleaned {
+    operation_type: &'static str,
+    target: String,
+    keep_count: usize,
+    total_processed: u64,
+    total_deleted: u64,
+    details: BTreeMap<String, Detail>,
+    timestamp: String,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = DirectCleanedThread)]
+struct Detail {
+    original_count: u64,
+    deleted_count: u64,
+    remaining_count: u64,
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+/// What is cleaned up.
+enum Target {
+    All,
+    User(String),
+    Thread(String),
+}
+
+/// The newest checkpoints of each thread stay, the others go.
+#[utoipa::path(
+    post,
+    path = "/api/v0/checkpoint/direct/cleanup",
+    operation_id = "direct_cleanup",
+    tag = "seeds",
+    request_body = Option<Asked>,
+    responses(
+        (status = 200, body = Answer<Cleaned>),
+        (status = 400, description = "Something asked is not as it should be", body = WrongForm),
+        (status = 401, description = "No token, or one that is not known", body = WrongForm),
+        (status = 403, description = "All users are for admins", body = WrongForm),
+        (status = 404, description = "There is no such user, or thread", body = WrongForm),
+        (status = 413, description = "The body is too long", body = WrongForm),
+        (status = 415, description = "The body is no JSON", body = WrongForm),
+        (status = 500, description = "All threads failed", body = WrongForm),
+    ),
+)]
+pub(super) async fn cleanup(
+    State(app): State<App>,
+    caller: Caller,
+    Query(Nothing {}): Query<Nothing>,
+    OptionalJson(asked): OptionalJson<Asked>,
+) -> Result<Json<Answer<Cleaned>>, ApiError> {
+    let keep = asked.keep_count.unwrap_or(app.options().keep_count);
+    if keep > KEEP_MAX {
+        let text = format!("keep_count is 0 to {KEEP_MAX}, not {keep}");
+        return Err(ApiError::Invalid(text));
+    }
+    // A thread is cleaned up whatever was said of a user.
+    let target = match (asked.thread_id, asked.user_id) {
+        (Some(thread), _) => Target::Thread(thread),
+        (None, Some(user)) => Target::User(user),
+        (None, None) => Target::All,
+    };
+    let now = app.now_us();
+    let cleaned = app.work(move |engine| clean(engine, &caller, target, keep, now));
+    Ok(Json(Answer::well("Checkpoint清理完成", cleaned.await?)))
+}
+
+fn clean(
+    engine: &Engine,
+    caller: &Caller,
+    target: Target,
+    keep: usize,
+    now_us: u64,
+) -> Result<Cleaned, ApiError> {
+    let policy = Retention::new().keep(keep);
+    let (operation_type, target, policy) = match target {
+        Target::All => {
+            caller.is_admin("a cleanup of all users is for admins: name a user or a thread")?;
+            ("cleanup_all", "all".to_owned(), policy)
+        }
+        Target::User(user) => {
+            check_user(caller, &user)?;
+            has_thread(engine, &user)?;
+            let policy = policy.user(&user);
+            ("cleanup_user", user, policy)
+        }
+        Target::Thread(thread) => {
+            check_thread(&thread)?;
+            let task = View::of(engine, caller).task(&thread).map_err(no_thread)?;
+            let policy = policy.task(task.id());
+            ("cleanup_thread", thread, policy)
+        }
+    };
+    // WriteContext number from here on: what has a name now may have another owner then.
+    let plan = engine.plan_retention(&policy)?;
+    let others = |task: &milepost::TaskPlan| caller.sees().is_some_and(|own| own != task.user);
+    if plan.tasks.iter().any(others) {
+        return Err(no_thread(milepost::Error::not_found(format!("there is no task `{target}`"))));
+    }
+    let RetentionReport { tasks, .. } = engine.apply_retention(&plan, &mut |_, _| {})?;
+    let failed = tasks.iter().filter(|task| task.error.is_some()).count();
+    if failed > 0 && failed == tasks.len() && tasks.iter().all(|task| task.removed == 0) {
+        let first = tasks.iter().find_map(|task| task.error.as_ref());
+        let text = first.map(ToString::to_string).unwrap_or_default();
+        let status = StatusCode::INTERNAL_SERVER_ERROR;
+        return Err(ApiError::Named("DELETE_FAILED", status, text));
+    }
+    Ok(Cleaned {
+        operation_type,
+        target,
+        keep_count: keep,
+        total_processed: tasks.len() as u64,
+        total_deleted: tasks.iter().map(|task| task.removed).sum(),
+        details: tasks.into_iter().map(detail).collect(),
+        timestamp: time::seconds(now_us),
+    })
+}
+
+fn detail(task: TaskRetained) -> (String, Detail) {
+    let detail = Detail {
+        original_count: task.checkpoints,
+        deleted_count: task.removed,
+        remaining_count: task.checkpoints.saturating_sub(task.removed),
+        status: match task.error {
+            None => "success",
+            Some(_) => "failed",
+        },
+        error: task.error.map(|error| error.to_string()),
+    };
+    (task.task, detail)
+}

@@ -1,0 +1,322 @@
+//! One reader of a stream.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use futures_core::Stream;
+use milepost::{Engine, Followed, Follower, Task};
+use tokio::sync::Semaphore;
+use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::mpsc::{self, Receiver, Sender};
+use tokio::time::{Instant, interval_at};
+
+use super::feed::Message;
+use super::sse::{self, Place};
+use crate::auth::Caller;
+use crate::budget::{LongPermit, LongPiece, TokenBudget};
+use crate::error::ApiError;
+use crate::permit::Heavy;
+use crate::server::{App, StreamPermit};
+
+/// How often something is sent, if only a comment.
+const KEEP_OPEN: Duration = Duration::from_secs(15);
+
+/// Bytes and events that are read from the log, or taken from the feed, before they are sent.
+const PIECE: usize = 64 << 10;
+const PIECE_EVENTS: usize = 512;
+
+/// A piece over this is long: each stream has one of them at a time, and takes leave for its bytes.
+const LONG: usize = 96 << 10;
+
+/// What a reader wants.
+pub(crate) struct Wanted {
+    pub(crate) task: Task,
+    pub(crate) place: Place,
+    /// Whether it goes on behind the head.
+    pub(crate) follow: bool,
+    /// The id of the request.
+    pub(crate) id: std::sync::Arc<str>,
+}
+
+/// The body of a stream. What is wrong with its beginning is answered; what goes wrong later is its
+/// last event.
+pub(crate) async fn open(app: &App, caller: &Caller, wanted: Wanted) -> Result<Body, ApiError> {
+    let permit = app.one_more_stream(caller)?;
+    let feeds = app.feeds().clone();
+    let joined = app.work(move |_| {
+        // Participation before the first look at the log: what is committed in between is in both.
+        let feed = wanted.follow.then(|| feeds.join(&wanted.task)).transpose()?;
+        let Place { lineage, next } = wanted.place;
+        wanted.task.follow_from(lineage, next)?;
+        Ok((feed, wanted))
+    });
+    let (feed, wanted) = joined.await?;
+    let (pieces, waiting) = mpsc::channel(1);
+    let reader = Reader {
+        app: app.clone(),
+        caller: caller.clone(),
+        task: wanted.task,
+        id: wanted.id,
+        place: wanted.place,
+        pieces,
+        long: app.long(caller),
+        one_long: Arc::new(Semaphore::new(1)),
+        look: Instant::now() + KEEP_OPEN,
+        _permit: permit,
+    };
+    tokio::spawn(reader.run(feed));
+    Ok(Body::from_stream(Pieces(waiting)))
+}
+
+struct Pieces(Receiver<Bytes>);
+
+impl Stream for Pieces {
+    type Item = io::Result<Bytes>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.get_mut().0.poll_recv(context).map(|piece| piece.map(Ok))
+    }
+}
+
+struct Reader {
+    app: App,
+    caller: Caller,
+    task: Task,
+    id: std::sync::Arc<str>,
+    place: Place,
+    pieces: Sender<Bytes>,
+    long: TokenBudget,
+    /// HeldBody by the long piece that is under way.
+    one_long: Arc<Semaphore>,
+    /// When it is looked again whether the token is good still.
+    look: Instant,
+    _permit: StreamPermit,
+}
+
+/// Why a reader is at its end.
+struct Ended;
+
+/// What a live reader does next.
+enum Then {
+    /// It reads from the log what the feed does not give.
+    CatchUp,
+    /// The feed is at its end: one last look at the log.
+    LastLook,
+}
+
+impl Reader {
+    async fn run(mut self, mut feed: Option<broadcast::Receiver<Message>>) {
+        let mut stop = self.app.stopped();
+        let read = async {
+            loop {
+                self.catch_up().await?;
+                let Some(live) = &mut feed else {
+                    return Err(Ended);
+                };
+                match self.live(live).await? {
+                    Then::CatchUp => {}
+                    Then::LastLook => feed = None,
+                }
+            }
+        };
+        // Between two events: a piece is sent as a whole or not at all.
+        tokio::select! {
+            biased;
+            _ = stop.wait_for(|stop| *stop) => {}
+            Err::<(), _>(Ended) = read => {}
+        }
+    }
+
+    /// Sends what the log has, up to its head.
+    async fn catch_up(&mut self) -> Result<(), Ended> {
+        // Leave for a long piece, and its length: it was read once and dropped, as there was none
+        // then.
+        let mut permit: Option<(LongPermit, usize)> = None;
+        loop {
+            // Read once it can be sent: one piece waits here, and one is with the connection.
+            let room = self.pieces.clone().reserve_owned().await;
+            let room = room.map_err(|_| Ended)?;
+            let (piece, one) = self.read().await;
+            let len = piece.bytes.len();
+            let bytes = match len > LONG {
+                false => Bytes::from(piece.bytes),
+                true => {
+                    let had = permit.take().filter(|(_, bytes)| *bytes >= len);
+                    match had.map(|(permit, _)| permit).or_else(|| self.try_permit(len)) {
+                        Some(permit) => LongPiece::bytes(piece.bytes, permit),
+                        None => {
+                            drop((piece, one));
+                            permit = Some((self.permit(len).await?, len));
+                            continue;
+                        }
+                    }
+                }
+            };
+            drop(one);
+            self.place = piece.place;
+            match bytes.is_empty() {
+                true => drop(room),
+                false => {
+                    self.is_still()?;
+                    room.send(bytes);
+                }
+            }
+            if let Some(wrong) = piece.wrong {
+                let problem = wrong.problem(&self.id);
+                let problem = serde_json::to_value(problem).unwrap_or_default();
+                self.send(sse::problem(&problem)).await?;
+                return Err(Ended);
+            }
+            if piece.at_head {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Reads a piece, with the leave that is held until its bytes are counted or dropped.
+    async fn read(&self) -> (Piece, Option<Heavy>) {
+        let (task, place) = (self.task.clone(), self.place);
+        let read = move |_: &Engine| Ok(Piece::read(&task, place));
+        let read = self.app.long_work_held(self.caller.of_token(), read).await;
+        read.unwrap_or_else(|wrong| (Piece::of(place, wrong), None))
+    }
+
+    /// Leave for a long piece, where there is some.
+    fn try_permit(&self, bytes: usize) -> Option<LongPermit> {
+        let one = Arc::clone(&self.one_long).try_acquire_owned().ok()?;
+        Some((self.long.try_take(bytes)?, one))
+    }
+
+    /// Waits for leave, as long as somebody reads.
+    async fn permit(&self, bytes: usize) -> Result<LongPermit, Ended> {
+        let permit = async {
+            let one = Arc::clone(&self.one_long).acquire_owned().await.ok()?;
+            Some((self.long.wait(bytes).await?, one))
+        };
+        tokio::select! {
+            permit = permit => permit.ok_or(Ended),
+            () = self.pieces.closed() => Err(Ended),
+        }
+    }
+
+    /// Sends what the feed gives, as long as that goes on where this reader is.
+    async fn live(&mut self, feed: &mut broadcast::Receiver<Message>) -> Result<Then, Ended> {
+        let mut keep_open = interval_at(Instant::now() + KEEP_OPEN, KEEP_OPEN);
+        loop {
+            // What the feed gives is taken once it can be sent.
+            drop(self.pieces.reserve().await.map_err(|_| Ended)?);
+            let first = tokio::select! {
+                message = feed.recv() => message,
+                () = self.pieces.closed() => return Err(Ended),
+                _ = keep_open.tick() => {
+                    self.send(Bytes::from_static(sse::COMMENT)).await?;
+                    continue;
+                }
+            };
+            let mut piece = Vec::new();
+            let mut message = match first {
+                Ok(message) => Some(message),
+                Err(RecvError::Lagged(_)) => return Ok(Then::CatchUp),
+                Err(RecvError::Closed) => return Ok(Then::LastLook),
+            };
+            let mut behind = false;
+            while let Some(Message { place, sent }) = message.take() {
+                let known = place.lineage == self.place.lineage && place.next < self.place.next;
+                match sent {
+                    Some(sent) if place == self.place => {
+                        piece.extend_from_slice(&sent);
+                        self.place.next += 1;
+                    }
+                    Some(_) if known => {}
+                    _ => {
+                        behind = true;
+                        break;
+                    }
+                }
+                if piece.len() < PIECE {
+                    message = feed.try_recv().ok();
+                }
+            }
+            if !piece.is_empty() {
+                self.send(piece.into()).await?;
+            }
+            if behind {
+                return Ok(Then::CatchUp);
+            }
+        }
+    }
+
+    /// Sends a piece, unless the token was revoked meanwhile.
+    async fn send(&mut self, piece: Bytes) -> Result<(), Ended> {
+        self.is_still()?;
+        self.pieces.send(piece).await.map_err(|_| Ended)
+    }
+
+    /// That the token was not revoked.
+    fn is_still(&mut self) -> Result<(), Ended> {
+        let now = Instant::now();
+        if now >= self.look {
+            self.look = now + KEEP_OPEN;
+            if !self.caller.is_still(self.app.tokens(), self.app.now_us()) {
+                return Err(Ended);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What was read from the log.
+struct Piece {
+    bytes: Vec<u8>,
+    /// Where it ends.
+    place: Place,
+    at_head: bool,
+    wrong: Option<ApiError>,
+}
+
+impl Piece {
+    fn of(place: Place, wrong: ApiError) -> Self {
+        Self { bytes: Vec::new(), place, at_head: false, wrong: Some(wrong) }
+    }
+
+    fn read(task: &Task, place: Place) -> Self {
+        let mut follower = match task.follow_from(place.lineage, place.next) {
+            Ok(follower) => follower,
+            Err(error) => return Self::of(place, error.into()),
+        };
+        let mut piece = Self { bytes: Vec::new(), place, at_head: false, wrong: None };
+        let mut events = 0;
+        while piece.bytes.len() < PIECE && events < PIECE_EVENTS {
+            match piece.take(&mut follower) {
+                Ok(true) => events += 1,
+                Ok(false) => {
+                    piece.at_head = true;
+                    break;
+                }
+                Err(error) => {
+                    piece.wrong = Some(error.into());
+                    break;
+                }
+            }
+        }
+        piece
+    }
+
+    fn take(&mut self, follower: &mut Follower) -> milepost::Result<bool> {
+        let Some(found) = follower.try_next()? else {
+            return Ok(false);
+        };
+        let (lineage, next) = follower.position();
+        self.place = Place { lineage, next };
+        match found {
+            Followed::Event(event) => sse::event(&mut self.bytes, lineage, event),
+            Followed::LineageChanged(moved) => sse::moved(&mut self.bytes, moved),
+        }
+        Ok(true)
+    }
+}

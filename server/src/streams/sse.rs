@@ -1,0 +1,121 @@
+//! How a stream is written: server-sent events, as the HTML standard has them.
+
+use std::fmt;
+use std::io::Write;
+use std::str::FromStr;
+
+use axum::body::Bytes;
+use milepost::{Event, LineageChanged, LineageId, Offset};
+use serde::Serialize;
+
+use crate::buffer::{Buffer, push};
+use crate::forms::{Big, EventForm, MovedForm};
+
+/// Keeps a connection open, and is no event.
+pub(super) const COMMENT: &[u8] = b":\n\n";
+
+/// Where a reader is: the lineage that is followed, and the offset that comes next. The id of what
+/// is sent is the place behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) lineage: LineageId,
+    pub(crate) next: Offset,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.lineage, self.next)
+    }
+}
+
+impl FromStr for Place {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (lineage, next) = text.split_once(':').ok_or(())?;
+        let digits = |text: &str| text.bytes().all(|c| c.is_ascii_digit());
+        if !digits(lineage) || !digits(next) {
+            return Err(());
+        }
+        Ok(Self {
+            lineage: LineageId(lineage.parse().map_err(|_| ())?),
+            next: next.parse().map_err(|_| ())?,
+        })
+    }
+}
+
+/// An event of the lineage that is followed, behind what is there.
+pub(super) fn event(to: &mut Vec<u8>, lineage: LineageId, event: Event) {
+    let next = event.offset + 1;
+    let form = EventForm::from(event);
+    frame(to, &form.kind, Some(Place { lineage, next }), &form);
+}
+
+/// What a reader has behind `at` is not the history any more.
+pub(super) fn moved(to_text: &mut Vec<u8>, moved: LineageChanged) {
+    let LineageChanged { from, to, at } = moved;
+    let place = Place { lineage: to, next: at };
+    let at = Big(at);
+    frame(to_text, "lineage", Some(place), &MovedForm { from, to, at });
+}
+
+/// The stream ends since something went wrong.
+pub(super) fn problem(problem: &serde_json::Value) -> Bytes {
+    let mut text = Vec::new();
+    frame(&mut text, "problem", None, problem);
+    text.into()
+}
+
+fn frame(to: &mut Vec<u8>, name: &str, place: Option<Place>, data: &impl Serialize) {
+    // Writing into memory does not fail.
+    if let Some(place) = place {
+        let _ = writeln!(to, "id: {place}");
+    }
+    let _ = write!(to, "event: {name}\ndata: ");
+    let _ = serde_json::to_writer(Buffer::with(to, push_lines), data);
+    to.extend_from_slice(b"\n\n");
+}
+
+/// Appends lines of data. JSON that came from outside is kept word for word, and may have lines.
+fn push_lines(to: &mut Vec<u8>, text: &[u8]) {
+    for (n, line) in text.split(|c| matches!(c, b'\n' | b'\r')).enumerate() {
+        if n > 0 {
+            to.extend_from_slice(b"\ndata: ");
+        }
+        push(to, line);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_read_as_it_is_written_and_nothing_else_is_one() {
+        let place = Place { lineage: LineageId(3), next: u64::MAX };
+        assert_eq!(place.to_string().parse(), Ok(place));
+        for text in [
+            "",
+            "1",
+            ":",
+            "1:",
+            ":1",
+            "-1:2",
+            "1:+2",
+            "1:2:3",
+            "1:18446744073709551616",
+            "x:1",
+            " 1:2",
+        ] {
+            assert!(text.parse::<Place>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_line_of_what_is_sent_is_one_of_data() {
+        let raw = serde_json::value::RawValue::from_string("{\n\"a\":\r\n 1}".into()).unwrap();
+        let mut sent = Vec::new();
+        frame(&mut sent, "x", None, &raw);
+        assert_eq!(&*sent, b"event: x\ndata: {\ndata: \"a\":\ndata: \ndata:  1}\n\n");
+    }
+}

@@ -1,0 +1,176 @@
+//! An engine as whoever asks may see it: an admin all of it, a user their own tasks. What is
+//! somebody else's answers as what is not there.
+
+mod changes;
+
+use milepost::{
+    Blamed, Checkpoint, CheckpointQuery, Engine, Error, ErrorKind, Event, Hash, Page, Pin, Point,
+    Result, RunState, Scoped, Stats, Task, TaskInfo, TaskQuery, TaskStats,
+};
+use milepost_workspace::Snapshot;
+
+pub(crate) use self::changes::{CHANGES, RestorePlan};
+use crate::auth::Caller;
+use crate::forms::PinForm;
+
+/// An engine as somebody sees it.
+pub(crate) struct View<'a> {
+    engine: &'a Engine,
+    /// None of an admin.
+    scoped: Option<Scoped>,
+    /// The one task that the token is for.
+    only: Option<&'a str>,
+}
+
+impl<'a> View<'a> {
+    pub(crate) fn of(engine: &'a Engine, caller: &'a Caller) -> Self {
+        let scoped = caller.sees().map(|user| engine.for_user(user));
+        let only = caller.limits.task.as_deref();
+        Self { engine, scoped, only }
+    }
+
+    /// That a task is the one that the token is for; else it answers as one that is not there.
+    fn is_for(&self, task: &str) -> bool {
+        self.only.is_none_or(|only| only == task)
+    }
+
+    /// Somebody who sees nothing.
+    fn blind(&self) -> Scoped {
+        self.engine.for_user("")
+    }
+
+    pub(crate) fn task(&self, id: &str) -> Result<Task> {
+        if !self.is_for(id) {
+            return self.blind().task(id);
+        }
+        match &self.scoped {
+            Some(scoped) => scoped.task(id),
+            None => self.engine.task(id),
+        }
+    }
+
+    /// The query's user counts for an admin only.
+    pub(crate) fn tasks(&self, query: &TaskQuery) -> Result<Page<TaskInfo>> {
+        if let Some(only) = self.only {
+            let items = match self.task(only) {
+                Ok(task) => vec![task.info()?],
+                Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+                Err(error) => return Err(error),
+            };
+            return Ok(Page { items, next: None });
+        }
+        match &self.scoped {
+            Some(scoped) => scoped.tasks(query),
+            None => self.engine.tasks(query),
+        }
+    }
+
+    pub(crate) fn checkpoint(&self, id: &str) -> Result<Checkpoint> {
+        let found = match &self.scoped {
+            Some(scoped) => scoped.checkpoint(id),
+            None => self.engine.checkpoint(id),
+        }?;
+        match self.is_for(&found.task) {
+            true => Ok(found),
+            false => self.blind().checkpoint(id),
+        }
+    }
+
+    pub(crate) fn checkpoints(&self, query: &CheckpointQuery) -> Result<Page<Checkpoint>> {
+        if let Some(only) = self.only
+            && query.task.as_deref() != Some(only)
+        {
+            if query.task.is_some() {
+                return self.blind().checkpoints(query);
+            }
+            let mut query = query.clone();
+            query.task = Some(only.to_owned());
+            return self.checkpoints(&query);
+        }
+        match &self.scoped {
+            Some(scoped) => scoped.checkpoints(query),
+            None => self.engine.checkpoints(query),
+        }
+    }
+
+    pub(crate) fn point(&self, address: &str) -> Result<Point> {
+        let found = match &self.scoped {
+            Some(scoped) => scoped.point(address),
+            None => self.engine.point(address),
+        }?;
+        match self.is_for(&found.task) {
+            true => Ok(found),
+            false => self.blind().point(address),
+        }
+    }
+
+    pub(crate) fn run_state(&self, point: &Point) -> Result<RunState> {
+        match &self.scoped {
+            Some(scoped) => scoped.run_state(point),
+            None => self.engine.run_state(point),
+        }
+    }
+
+    pub(crate) fn hash_at(&self, point: &Point) -> Result<Hash> {
+        match &self.scoped {
+            Some(scoped) => scoped.hash_at(point),
+            None => self.engine.hash_at(point),
+        }
+    }
+
+    pub(crate) fn event(&self, point: &Point) -> Result<(Event, Hash)> {
+        match &self.scoped {
+            Some(scoped) => scoped.event(point),
+            None => self.engine.event(point),
+        }
+    }
+
+    /// Caller set a part of the state at a point that was seen.
+    pub(crate) fn blame(&self, point: &Point, pointer: &str, history: bool) -> Result<Blamed> {
+        self.engine.blame(point, pointer, history)
+    }
+
+    /// The pins of a task.
+    pub(crate) fn pins(&self, task: &str) -> Result<Vec<PinForm>> {
+        let task = self.task(task)?;
+        let pins = self.engine.pins(task.id())?;
+        let form = |pin: Pin| {
+            let checkpoint = self.engine.checkpoint(&pin.checkpoint.to_string())?;
+            Ok(PinForm::of(pin, checkpoint))
+        };
+        pins.into_iter().map(form).collect()
+    }
+
+    /// How many events were erased from the task of a point.
+    pub(crate) fn erased(&self, point: &Point) -> Result<u64> {
+        Ok(self.task(&point.task)?.erased())
+    }
+
+    /// The folder that was captured last before a point: its id comes from a state that was seen.
+    pub(crate) fn captured(&self, point: &Point) -> Result<Snapshot> {
+        let root = self.run_state(point)?.workspace;
+        let none = || Error::not_found(format!("no folder was captured before {point}"));
+        Snapshot::of(self.engine, root.ok_or_else(none)?)
+    }
+
+    /// What the store holds: nothing for a user.
+    pub(crate) fn stats(&self) -> Result<Option<Stats>> {
+        match self.scoped {
+            Some(_) => Ok(None),
+            None => self.engine.stats().map(Some),
+        }
+    }
+
+    /// What each task of somebody holds: nothing where they are somebody else.
+    pub(crate) fn task_stats(&self, user: &str) -> Result<Vec<TaskStats>> {
+        match &self.scoped {
+            Some(scoped) if scoped.user() != user => Ok(Vec::new()),
+            _ => self.engine.task_stats(Some(user)),
+        }
+    }
+
+    /// Whether checkpoints that were seen are whole. What is gone since, or cannot be read, is not.
+    pub(crate) fn are_whole(&self, checkpoints: &[Checkpoint]) -> Result<Vec<bool>> {
+        self.engine.are_whole(checkpoints)
+    }
+}

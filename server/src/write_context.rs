@@ -1,0 +1,208 @@
+//! For whom something is changed, under which request, and on which conditions.
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use milepost::{Append, Appended, Conditions, Detail, Error, ErrorKind, Task};
+use serde::Serialize;
+
+use crate::auth::Caller;
+use crate::error::ApiError;
+use crate::middleware::RequestId;
+
+const KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// The longest key of a request, in bytes.
+const KEY_MAX: usize = 256;
+
+/// Caller changes something, and on which conditions.
+#[derive(Debug, Clone)]
+pub(crate) struct WriteContext {
+    pub(crate) caller: Caller,
+    id: RequestId,
+    /// The head that is expected.
+    expect: Option<u64>,
+    /// The key of the append.
+    pub(crate) key: Option<String>,
+}
+
+impl<S: Sync> FromRequestParts<S> for WriteContext {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        Ok(Self {
+            caller: Caller::from_request_parts(parts, state).await?,
+            id: RequestId::from_request_parts(parts, state).await?,
+            expect: one(&parts.headers, &header::IF_MATCH)?.map(expected).transpose()?,
+            key: one(&parts.headers, &KEY)?.map(key).transpose()?,
+        })
+    }
+}
+
+impl WriteContext {
+    /// What ties events to the request.
+    pub(crate) fn correlation(&self) -> &str {
+        &self.id.0
+    }
+
+    /// Appends to a task, under the request's conditions.
+    pub(crate) fn append(&self, task: &Task, append: Append) -> milepost::Result<Appended> {
+        task.append(self.conditioned(append))
+    }
+
+    /// An append under the request's conditions.
+    pub(crate) fn conditioned(&self, append: Append) -> Append {
+        let mut append = append.user(&*self.caller.user).correlation(self.correlation());
+        if let Some(head) = self.expect {
+            append = append.expect_head(head);
+        }
+        if let Some(key) = &self.key {
+            append = append.key(key);
+        }
+        append
+    }
+
+    /// Does something under the request's conditions, on this thread.
+    pub(crate) fn during<T>(&self, work: impl FnOnce() -> T) -> T {
+        let mut conditions = Conditions::new();
+        if let Some(key) = &self.key {
+            conditions = conditions.key(key);
+        }
+        if let Some(head) = self.expect {
+            conditions = conditions.expect_head(head);
+        }
+        conditions.during(work)
+    }
+
+    /// That no head is expected, where none is known before.
+    pub(crate) fn onto_any_head(self) -> Result<Self, ApiError> {
+        match self.expect {
+            None => Ok(self),
+            Some(_) => Err(ApiError::Invalid("`If-Match` is not for this route".into())),
+        }
+    }
+
+    /// That nothing was asked which this route cannot look at.
+    pub(crate) fn unconditional(self) -> Result<Self, ApiError> {
+        match (self.expect, &self.key) {
+            (None, None) => Ok(self),
+            (Some(_), _) => Err(ApiError::Invalid("`If-Match` is not for this route".into())),
+            (_, Some(_)) => {
+                Err(ApiError::Invalid("`Idempotency-Key` is not for this route".into()))
+            }
+        }
+    }
+}
+
+/// Why an append was refused.
+pub(crate) fn refused(error: Error) -> ApiError {
+    match error.detail() {
+        Some(Detail::Head(head)) if error.kind() == ErrorKind::Conflict => {
+            ApiError::Precondition(error.to_string(), head.next)
+        }
+        _ => error.into(),
+    }
+}
+
+/// What came of an append, with the new head as `ETag`: it can be sent as `If-Match`.
+pub(crate) fn answer(status: StatusCode, appended: &Appended, form: impl Serialize) -> Response {
+    let mut response = (status, axum::Json(form)).into_response();
+    let head = format!("\"{}\"", appended.head.next);
+    if let Ok(head) = HeaderValue::try_from(head) {
+        response.headers_mut().insert(header::ETAG, head);
+    }
+    response
+}
+
+/// The one value of a header.
+fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, ApiError> {
+    let mut given = headers.get_all(name).iter();
+    let (Some(one), more) = (given.next(), given.next()) else {
+        return Ok(None);
+    };
+    match (one.to_str(), more) {
+        (Ok(text), None) => Ok(Some(text)),
+        _ => Err(ApiError::Invalid(format!("`{name}` has one value, in ASCII"))),
+    }
+}
+
+/// The head that `If-Match` names.
+fn expected(text: &str) -> Result<u64, ApiError> {
+    let quoted = text.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
+    let digits = |it: &&str| it.bytes().all(|c| c.is_ascii_digit());
+    let head = quoted.filter(digits).and_then(|it| it.parse().ok());
+    head.ok_or_else(|| {
+        let text = "`If-Match` is the expected head in quotes, as in \"12\": one, and not weak";
+        ApiError::Invalid(text.into())
+    })
+}
+
+/// The key that `Idempotency-Key` names: plain, or a string of structured fields (RFC 8941).
+fn key(text: &str) -> Result<String, ApiError> {
+    let key = match text.strip_prefix('"') {
+        None => Some(text.to_owned()),
+        Some(quoted) => unquoted(quoted),
+    };
+    let fits = |key: &String| {
+        (1..=KEY_MAX).contains(&key.len()) && key.bytes().all(|c| c.is_ascii_graphic())
+    };
+    key.filter(fits).ok_or_else(|| {
+        ApiError::Invalid(format!(
+            "`Idempotency-Key` has 1 to {KEY_MAX} visible characters of ASCII, plain or in quotes"
+        ))
+    })
+}
+
+/// What stands before the quote at the end; nothing where that is missing, or stands elsewhere.
+fn unquoted(quoted: &str) -> Option<String> {
+    let inner = quoted.strip_suffix('"')?;
+    let (mut text, mut chars) = (String::new(), inner.chars());
+    while let Some(c) = chars.next() {
+        text.push(match c {
+            '\\' => chars.next().filter(|c| matches!(c, '"' | '\\'))?,
+            '"' => return None,
+            c => c,
+        });
+    }
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_expected_head_is_one_number_in_quotes() {
+        assert_eq!(expected("\"12\"").unwrap(), 12);
+        for text in [
+            "12",
+            "W/\"12\"",
+            "\"1\", \"2\"",
+            "*",
+            "\"\"",
+            "\"-1\"",
+            "\"+1\"",
+            "\"1x\"",
+            "\"",
+            "",
+            "\"18446744073709551616\"",
+        ] {
+            assert!(expected(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_key_is_taken_plain_or_in_quotes() {
+        for (text, taken) in
+            [("r-17", "r-17"), ("\"r-17\"", "r-17"), (r#""a\"b\\c""#, r#"a"b\c"#), (r"a\b", r"a\b")]
+        {
+            assert_eq!(key(text).unwrap(), taken);
+        }
+        assert_eq!(key(&"x".repeat(256)).unwrap().len(), 256);
+        let long = "x".repeat(257);
+        for text in ["", "\"\"", "\"", "\"a", "\"a\"b\"", "a b", "\"a\\", &long, "\u{fc}"] {
+            assert!(key(text).is_err(), "{text}");
+        }
+    }
+}

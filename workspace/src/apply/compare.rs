@@ -1,0 +1,192 @@
+//! What stands under a name, against what a plan says it was or is to be: kind, bits and content,
+//! and of a folder all that is in it and nothing more.
+
+use std::os::unix::fs::FileExt;
+
+use milepost::Result;
+use milepost_codec::{EntryKind, Hash, Item, TreePath};
+
+use super::context::no_way;
+use crate::chunks::Contents;
+use crate::error;
+use crate::fs::{Dir, Errno, Kind, Listed, Stamp, look_at};
+use crate::plan::OPEN;
+use crate::tree::entries;
+
+/// How much of a file is read at a time.
+const READ: usize = 256 << 10;
+
+/// What was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Found {
+    Nothing,
+    /// What was there before the restore.
+    Before,
+    /// What is to be there after it.
+    After,
+    /// Neither.
+    Other,
+}
+
+/// Which stamps are believed.
+pub(super) type Stamps<'a> = &'a (dyn Fn(&TreePath) -> Option<Stamp> + Sync);
+
+/// Looks at what is there.
+#[derive(Clone, Copy)]
+pub(super) struct Find<'a> {
+    pub(super) contents: &'a dyn Contents,
+    pub(super) stamps: Stamps<'a>,
+}
+
+impl Find<'_> {
+    /// What a name stands for. A folder may be opened up.
+    pub(super) fn found(
+        &self,
+        place: (&Dir, &[u8]),
+        path: &TreePath,
+        before: Option<&Item>,
+        after: Option<&Item>,
+    ) -> Result<Found> {
+        match place.0.look(place.1) {
+            Ok(_) => {}
+            Err(Errno::NOENT) => return Ok(Found::Nothing),
+            Err(e) => return Err(error::below("look at", path.as_bytes(), e)),
+        }
+        if let Some(before) = before
+            && self.is_displaced(place, path, before)?
+        {
+            return Ok(Found::Before);
+        }
+        if let Some(after) = after
+            && self.is(place, path, after, &|_| None, true)?
+        {
+            return Ok(Found::After);
+        }
+        Ok(Found::Other)
+    }
+
+    /// Whether a name stands for what the present captured at a path, wherever it was moved to.
+    pub(super) fn is_displaced(
+        &self,
+        place: (&Dir, &[u8]),
+        path: &TreePath,
+        before: &Item,
+    ) -> Result<bool> {
+        self.is(place, path, before, self.stamps, true)
+    }
+
+    /// Whether a name stands for exactly this, bits and all.
+    pub(super) fn is_exactly(
+        &self,
+        place: (&Dir, &[u8]),
+        path: &TreePath,
+        item: &Item,
+        stamps: Stamps<'_>,
+    ) -> Result<bool> {
+        self.is(place, path, item, stamps, false)
+    }
+
+    fn is(
+        &self,
+        place: (&Dir, &[u8]),
+        path: &TreePath,
+        item: &Item,
+        stamps: Stamps<'_>,
+        may_be_open: bool,
+    ) -> Result<bool> {
+        let failed = |e| error::below("read", path.as_bytes(), e);
+        match self.looks(place, path, item, stamps, may_be_open) {
+            Ok(is) => is,
+            // It went, or became something else, while it was looked at.
+            Err(e) if no_way(e) => Ok(false),
+            Err(e) => Err(failed(e)),
+        }
+    }
+
+    fn looks(
+        &self,
+        (dir, name): (&Dir, &[u8]),
+        path: &TreePath,
+        item: &Item,
+        stamps: Stamps<'_>,
+        may_be_open: bool,
+    ) -> Result<Result<bool>, Errno> {
+        let found = dir.look(name)?;
+        let bits = found.stamp.bits();
+        match (&item.kind, found.kind) {
+            (EntryKind::Link { target }, Kind::Link) => Ok(Ok(dir.target(name)? == **target)),
+            (EntryKind::Directory { id }, Kind::Directory) => {
+                let opened = may_be_open && bits == item.mode | OPEN;
+                if bits != item.mode && !opened {
+                    return Ok(Ok(false));
+                }
+                let inner = dir.directory(name)?;
+                let list = match entries(self.contents, id) {
+                    Ok(list) => list,
+                    Err(error) => return Ok(Err(error.at(path))),
+                };
+                let mut names = inner.names(list.len())?;
+                names.sort();
+                if !names.iter().map(|n| &**n).eq(list.iter().map(|e| e.name.as_bytes())) {
+                    return Ok(Ok(false));
+                }
+                for entry in &list {
+                    let place = (&inner, entry.name.as_bytes());
+                    let is = path
+                        .join(&entry.name)
+                        .and_then(|path| self.is(place, &path, &entry.item, stamps, false));
+                    match is {
+                        Ok(true) => {}
+                        other => return Ok(other),
+                    }
+                }
+                Ok(Ok(true))
+            }
+            (kind, Kind::File) if kind.is_file() => {
+                let len = kind.file_len().unwrap_or_default();
+                if bits != item.mode || found.stamp.size != len {
+                    return Ok(Ok(false));
+                }
+                if stamps(path).is_some_and(|stamp| is_stamp(&found, &stamp)) {
+                    return Ok(Ok(true));
+                }
+                Ok(Ok(hash_of(dir, name, len)? == kind.file_hash()))
+            }
+            _ => Ok(Ok(false)),
+        }
+    }
+}
+
+/// Whether a file is the one that had a stamp, not written to since. Its inode's time is not asked:
+/// a move changes it.
+fn is_stamp(found: &Listed, stamp: &Stamp) -> bool {
+    let of = |s: &Stamp| (s.ino, s.size, s.mode, s.mtime);
+    of(&found.stamp) == of(stamp)
+}
+
+/// The hash of a file of this length; nothing where it has another, or is written to meanwhile.
+pub(super) fn hash_of(dir: &Dir, name: &[u8], len: u64) -> Result<Option<Hash>, Errno> {
+    let file = dir.file(name)?;
+    let before = look_at(&file)?;
+    if before.kind != Kind::File || before.stamp.size != len {
+        return Ok(None);
+    }
+    let mut hasher = blake3::Hasher::new();
+    let size = usize::try_from(len).unwrap_or(READ).clamp(1, READ);
+    let mut buffer = vec![0; size];
+    let mut at = 0;
+    // One byte more than it had: a file that grows has another stamp.
+    while at <= len {
+        let read = match file.read_at(&mut buffer, at) {
+            Ok(0) => break,
+            Ok(read) => read,
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(e) => return Err(Errno::from_io_error(&e).unwrap_or(Errno::IO)),
+        };
+        hasher.update(buffer.get(..read).unwrap_or_default());
+        at += read as u64;
+    }
+    let after = look_at(&file)?;
+    let still = at == len && before.stamp == after.stamp;
+    Ok(still.then(|| Hash(*hasher.finalize().as_bytes())))
+}

@@ -1,0 +1,135 @@
+//! One restore, its folder, and the way to a path in it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use milepost::{Error, ErrorKind, Result};
+use milepost_codec::{Action, ActionKind, RestoreId, RestoreIntent, TreePath};
+
+use super::syscalls::{Call, Syscalls};
+use crate::chunks::Contents;
+use crate::error;
+use crate::fs::{Dir, Errno, Stamp};
+
+/// A restore that is under way.
+pub(crate) struct Restore<'a> {
+    pub(crate) plan: &'a RestoreIntent,
+    pub(crate) contents: &'a dyn Contents,
+    pub(crate) folder: &'a Folder,
+    pub(crate) id: RestoreId,
+    /// The stamps of what the present captured, as far as they are settled: what has its stamp
+    /// still need not be read. After a crash there are none.
+    pub(crate) stamps: &'a (dyn Fn(&TreePath) -> Option<Stamp> + Sync),
+    /// Asked before each call that changes something. The product says yes to all.
+    pub(crate) calls: &'a (dyn Fn(Call) -> Result<(), Errno> + Sync),
+}
+
+impl<'a> Restore<'a> {
+    pub(super) fn syscalls(&self) -> Syscalls<'a> {
+        Syscalls::new(self.calls)
+    }
+
+    /// Checks what a plan of this version always has. One that was forged may not.
+    pub(super) fn check(&self) -> Result<()> {
+        for (n, action) in self.plan.actions.iter().enumerate() {
+            let of_a_file = action.before.as_ref().is_some_and(|item| !item.kind.is_directory());
+            let mode_of_a_file = action.kind == ActionKind::Mode && of_a_file;
+            if action.slot as usize != n || mode_of_a_file {
+                let found = format!("{} of `{}`", action.kind.name(), action.path);
+                return Err(Error::corrupt("restore plan", "an action of its own slot", found));
+            }
+        }
+        Ok(())
+    }
+
+    /// The folders that are opened up where they are closed, since they get their bits in the end.
+    pub(super) fn opened(&self) -> BTreeSet<&'a TreePath> {
+        let closed =
+            |action: &&Action| matches!(action.kind, ActionKind::Mode | ActionKind::MakeRoom);
+        let actions = self.plan.actions.iter().filter(closed);
+        actions.map(|action| &action.path).collect()
+    }
+}
+
+/// The folder of a workspace, by its descriptor.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    root: Arc<Dir>,
+    device: u64,
+    /// Device and inode of the store's folder, which is never entered.
+    store: Option<(u64, u64)>,
+}
+
+impl Folder {
+    pub(crate) fn new(root: Dir, store: Option<(u64, u64)>) -> Result<Self> {
+        let found = root.itself().map_err(|e| error::below("look at", b"", e))?;
+        Ok(Self { root: Arc::new(root), device: found.device, store })
+    }
+
+    pub(crate) fn root(&self) -> &Dir {
+        &self.root
+    }
+
+    /// Whether a directory below the root may be entered: `EXDEV` where it is the store's, or on
+    /// another file system or mount.
+    pub(super) fn admit(&self, dir: &Dir) -> Result<(), Errno> {
+        let found = dir.itself()?;
+        let outside = found.device != self.device || dir.is_mount() == Some(true);
+        match outside || self.store == Some(found.identity()) {
+            true => Err(Errno::XDEV),
+            false => Ok(()),
+        }
+    }
+}
+
+/// The way to paths, one after another: what two of them share is opened once.
+pub(crate) struct Way<'a> {
+    folder: &'a Folder,
+    open: Vec<(Box<[u8]>, Arc<Dir>)>,
+}
+
+impl<'a> Way<'a> {
+    pub(crate) fn new(folder: &'a Folder) -> Self {
+        let open = Vec::new();
+        Self { folder, open }
+    }
+
+    /// The directory that a path is in. Each name is opened below the last and no link is followed:
+    /// `ENOENT`, `ENOTDIR`, `ELOOP` or `EXDEV` where there is no such way.
+    pub(crate) fn parent(&mut self, path: &TreePath) -> Result<Arc<Dir>, Errno> {
+        let mut names: Vec<_> = path.names().collect();
+        names.pop();
+        self.open(&names)
+    }
+
+    /// The directory that a path is.
+    pub(crate) fn folder(&mut self, path: &TreePath) -> Result<Arc<Dir>, Errno> {
+        self.open(&path.names().collect::<Vec<_>>())
+    }
+
+    fn open(&mut self, names: &[&[u8]]) -> Result<Arc<Dir>, Errno> {
+        let shared = self.open.iter().zip(names);
+        let shared = shared.take_while(|((open, _), name)| **open == ***name).count();
+        self.open.truncate(shared);
+        for name in names.get(shared..).unwrap_or_default() {
+            let last = self.open.last().map_or(&self.folder.root, |(_, dir)| dir);
+            let dir = last.directory(name)?;
+            self.folder.admit(&dir)?;
+            self.open.push(((*name).into(), Arc::new(dir)));
+        }
+        let last = self.open.last().map_or(&self.folder.root, |(_, dir)| dir);
+        Ok(Arc::clone(last))
+    }
+}
+
+/// Whether an error of the way says that there is none: something on it is gone, or no directory.
+pub(super) fn no_way(error: Errno) -> bool {
+    matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::LOOP)
+}
+
+/// The error of a path that somebody changed while it was restored.
+pub(super) fn changed(path: &TreePath) -> Error {
+    let message =
+        format!("`{path}` was changed while it was restored: look at it, and restore again");
+    Error::new(ErrorKind::Conflict, message)
+}

@@ -1,0 +1,268 @@
+//! What is done with each path of a plan, and the look behind it: what was displaced has to be what
+//! the present captured. Where it is not, somebody wrote in between, and it goes back at once.
+
+use std::collections::BTreeSet;
+
+use milepost::{Error, ErrorKind, Result};
+use milepost_codec::{Action, ActionKind, Item, TreePath};
+
+use super::compare::Find;
+use super::context::{changed, no_way};
+use super::stage::{ONE_BY_ONE, stage};
+use super::staging::{Place, Staging, open_up, slot};
+use super::syscalls::Syscalls;
+use super::{Restore, Way};
+use crate::error;
+use crate::fs::{Dir, Errno};
+use crate::plan::OPEN;
+
+/// From the beginning of staging to the sync behind the last move. `done` is how many actions, from
+/// the first on, may be in effect.
+pub(super) fn forward(restore: &Restore<'_>, done: &mut usize) -> Result<()> {
+    let syscalls = restore.syscalls();
+    let root = restore.folder.root();
+    let (mut staging, part) = Staging::begin(restore, &syscalls)?;
+    stage(restore, &syscalls, &part)?;
+    staging.written(&syscalls)?;
+    // From here on what is staged is found after a power cut, whatever else is.
+    let synced = syscalls.sync(&staging.own).and_then(|()| syscalls.sync(root));
+    synced.map_err(|e| error::below("sync", b"staging", e))?;
+    let mut executor = Executor::new(restore, &syscalls);
+    for action in &restore.plan.actions {
+        executor.in_effect = false;
+        let moved = executor.act(&staging, action);
+        *done += usize::from(executor.in_effect);
+        moved?;
+    }
+    executor.sync(&staging)
+}
+
+/// Moves things, and remembers which directories have to be synced for it.
+pub(super) struct Executor<'a> {
+    restore: &'a Restore<'a>,
+    pub(super) syscalls: &'a Syscalls<'a>,
+    pub(super) find: Find<'a>,
+    pub(super) way: Way<'a>,
+    opened: BTreeSet<&'a TreePath>,
+    touched: BTreeSet<Option<TreePath>>,
+    /// Whether the last action may have left something of it.
+    in_effect: bool,
+}
+
+impl<'a> Executor<'a> {
+    pub(super) fn new(restore: &'a Restore<'a>, syscalls: &'a Syscalls<'a>) -> Self {
+        let find = Find { contents: restore.contents, stamps: restore.stamps };
+        Self {
+            restore,
+            syscalls,
+            find,
+            way: Way::new(restore.folder),
+            opened: restore.opened(),
+            touched: BTreeSet::new(),
+            in_effect: false,
+        }
+    }
+
+    pub(super) fn act(&mut self, staging: &Staging, action: &Action) -> Result<()> {
+        let path = &action.path;
+        let failed = |e| failed(path, e);
+        let parent = self.way.parent(path).map_err(failed)?;
+        let (name, slot) = (path.name(), slot(action.slot));
+        let here = (&*parent, name.as_bytes());
+        let place = |place| match staging.place(place) {
+            Some(dir) => Ok((dir, slot.as_slice())),
+            None => Err(error::below("open", place.name(), Errno::NOENT)),
+        };
+        match (action.kind, &action.before, &action.after) {
+            (ActionKind::Create, _, Some(after)) => {
+                self.open_parent(path, &parent).map_err(failed)?;
+                let put = self.syscalls.put(place(Place::New)?, here);
+                self.in_effect = put != Err(Errno::EXIST);
+                put.map_err(failed)?;
+                self.settle(path, here, after).map_err(failed)
+            }
+            (ActionKind::Replace, Some(before), Some(after)) => {
+                self.open_parent(path, &parent).map_err(failed)?;
+                self.replace(action, here, place(Place::New)?, place(Place::Old)?, before)?;
+                self.settle(path, here, after).map_err(failed)
+            }
+            (ActionKind::Remove, Some(before), _) => {
+                self.open_parent(path, &parent).map_err(failed)?;
+                self.aside(path, here, place(Place::Old)?, before)
+            }
+            (ActionKind::MakeRoom, Some(before), _) => {
+                let bits = bits_of(here).map_err(failed)?;
+                if bits != before.mode && bits != before.mode | OPEN {
+                    return Err(changed(path));
+                }
+                self.open_parent(path, &parent).map_err(failed)?;
+                let removed = self.syscalls.remove_directory(here.0, here.1);
+                self.in_effect = removed.is_ok();
+                removed.map_err(failed)
+            }
+            (ActionKind::Mode, Some(before), Some(after)) => {
+                let bits = bits_of(here).map_err(failed)?;
+                if bits != before.mode && bits != before.mode | OPEN {
+                    return Err(changed(path));
+                }
+                self.in_effect = true;
+                self.settle(path, here, after).map_err(failed)
+            }
+            _ => Err(Error::corrupt("restore plan", "before and after", path)),
+        }
+    }
+
+    fn replace(
+        &mut self,
+        action: &Action,
+        here: (&Dir, &[u8]),
+        new: (&Dir, &[u8]),
+        old: (&Dir, &[u8]),
+        before: &Item,
+    ) -> Result<()> {
+        let path = &action.path;
+        let failed = |e| failed(path, e);
+        open_up(self.syscalls, here).map_err(failed)?;
+        match self.syscalls.exchange(here, new) {
+            Ok(true) => self.in_effect = true,
+            Ok(false) => {
+                self.aside(path, here, old, before)?;
+                return self.syscalls.put(new, here).map_err(failed);
+            }
+            Err(e) => {
+                self.not_moved(path, here, before, e);
+                return Err(failed(e));
+            }
+        }
+        if self.find.is_displaced(new, path, before)? {
+            return Ok(());
+        }
+        self.syscalls.exchange(here, new).map_err(failed)?;
+        self.not_moved(path, here, before, Errno::NOENT);
+        Err(changed(path))
+    }
+
+    /// Moves what is there aside.
+    fn aside(
+        &mut self,
+        path: &TreePath,
+        here: (&Dir, &[u8]),
+        old: (&Dir, &[u8]),
+        before: &Item,
+    ) -> Result<()> {
+        let failed = |e| failed(path, e);
+        open_up(self.syscalls, here).map_err(failed)?;
+        if let Err(e) = self.syscalls.put(here, old) {
+            self.not_moved(path, here, before, e);
+            return Err(failed(e));
+        }
+        self.in_effect = true;
+        if self.find.is_displaced(old, path, before)? {
+            return Ok(());
+        }
+        self.syscalls.put(old, here).map_err(failed)?;
+        self.not_moved(path, here, before, Errno::NOENT);
+        Err(changed(path))
+    }
+
+    /// Nothing was moved, or it was moved back at once: the path is as somebody left it. A folder
+    /// that was opened up to be moved gets its bits; where that fails, taking back does it.
+    fn not_moved(&mut self, path: &TreePath, here: (&Dir, &[u8]), before: &Item, error: Errno) {
+        let opened = before.kind.is_directory() && bits_of(here) == Ok(before.mode | OPEN);
+        let closed = !opened || self.settle(path, here, before).is_ok();
+        self.in_effect = !closed || !(no_way(error) || error == Errno::EXIST);
+    }
+
+    /// Opens a directory up that the plan closes again, where it cannot be changed in; it is
+    /// synced.
+    pub(super) fn open_parent(&mut self, path: &TreePath, parent: &Dir) -> Result<(), Errno> {
+        let at = path.parent();
+        if at.as_ref().is_some_and(|at| self.opened.contains(at)) {
+            let bits = parent.itself()?.stamp.bits();
+            if bits & 0o300 != 0o300 {
+                self.syscalls.bits(parent, bits | OPEN)?;
+            }
+        }
+        self.touched.insert(at);
+        Ok(())
+    }
+
+    /// Gives a folder the bits that it is to have; all else has them. It is synced itself then.
+    pub(super) fn settle(
+        &mut self,
+        path: &TreePath,
+        here: (&Dir, &[u8]),
+        item: &Item,
+    ) -> Result<(), Errno> {
+        if !item.kind.is_directory() {
+            return Ok(());
+        }
+        let dir = here.0.directory(here.1)?;
+        if dir.itself()?.stamp.bits() != item.mode {
+            self.touched.insert(Some(path.clone()));
+            self.syscalls.bits(&dir, item.mode)?;
+        }
+        Ok(())
+    }
+
+    /// Writes all that was moved to the disk.
+    fn sync(&mut self, staging: &Staging) -> Result<()> {
+        let root = self.restore.folder.root();
+        let touched = std::mem::take(&mut self.touched);
+        let done = match touched.len() {
+            0 => Ok(()),
+            n if n <= ONE_BY_ONE => self.sync_each(&touched, staging),
+            _ => self.syscalls.sync_file_system(root),
+        };
+        done.map_err(|e| error::below("sync", b"", e))
+    }
+
+    fn sync_each(
+        &mut self,
+        touched: &BTreeSet<Option<TreePath>>,
+        staging: &Staging,
+    ) -> Result<(), Errno> {
+        let places = Place::ALL.into_iter();
+        for dir in places.filter_map(|place| staging.place(place)) {
+            self.syscalls.sync(dir)?;
+        }
+        self.syscalls.sync(&staging.own)?;
+        for path in touched {
+            let dir = match path {
+                Some(path) => self.way.folder(path),
+                None => {
+                    self.syscalls.sync(self.restore.folder.root())?;
+                    continue;
+                }
+            };
+            match dir {
+                Ok(dir) => self.syscalls.sync(&dir)?,
+                // It was removed; the one above it is synced for that.
+                Err(e) if no_way(e) => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The bits of a directory: `ENOTDIR` where it is none.
+pub(super) fn bits_of((dir, name): (&Dir, &[u8])) -> Result<u16, Errno> {
+    dir.directory(name)?.itself().map(|found| found.stamp.bits())
+}
+
+/// The error of a move: what somebody's change may cause is a conflict.
+fn failed(path: &TreePath, error: Errno) -> Error {
+    match error {
+        e if no_way(e) => changed(path),
+        Errno::EXIST | Errno::NOTEMPTY | Errno::ISDIR => changed(path),
+        Errno::XDEV => Error::new(
+            ErrorKind::Unavailable,
+            format!(
+                "`{path}` is on another file system, in the store, or in a layer that does not let \
+                 folders be moved: it is left alone"
+            ),
+        ),
+        e => error::below("move", path.as_bytes(), e),
+    }
+}

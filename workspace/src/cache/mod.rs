@@ -1,0 +1,297 @@
+//! The stat cache: what files were when they were read last, so that what is as it was is not read
+//! again.
+//!
+//! It is a projection: one that is missing, damaged, of another version or folder costs one full
+//! look. Only files with a settled stamp are in it: another one says nothing about the next time.
+//!
+//! ```text
+//! block.rs   the files of one folder
+//! stored.rs  as it is stored, between two processes
+//! ```
+
+mod block;
+mod stored;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use milepost::Result;
+use milepost_codec::ChunkId;
+
+use self::block::{Block, Files};
+use crate::chunks::Chunks;
+use crate::fs::Stamp;
+use crate::path_range::below;
+use crate::scan::Content;
+
+pub(crate) use self::stored::{Identity, path_of};
+
+/// How many ids are asked for at once.
+const ASKED: usize = 4096;
+
+/// What was known of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Known {
+    pub(crate) stamp: Stamp,
+    pub(crate) content: Content,
+}
+
+/// What is known of a folder's files.
+#[derive(Debug, Default)]
+pub(crate) struct Cache {
+    folders: BTreeMap<Box<[u8]>, Block>,
+    /// The capture that it belongs to.
+    capture: Option<ChunkId>,
+    /// Chunks that were asked for and are not stored.
+    missing: HashSet<ChunkId>,
+    files: u64,
+}
+
+impl Cache {
+    /// Makes sure that all it names is stored: it is, where `known` is the capture that it belongs
+    /// to, since an event names that. Else each chunk is looked for, and files that miss one are
+    /// forgotten.
+    pub(crate) fn rely_on(&mut self, known: Option<ChunkId>, chunks: &dyn Chunks) -> Result<()> {
+        let trusted = known.is_some() && known == self.capture;
+        self.missing.clear();
+        if trusted && !chunks.notes_uses() {
+            return Ok(());
+        }
+        let mut ids: Vec<ChunkId> = Vec::with_capacity(ASKED);
+        let mut missing = HashSet::new();
+        for block in self.folders.values() {
+            let mut files = block.files();
+            while let Some((_, file)) = files.next() {
+                ids.extend(file.content.chunks());
+                if ids.len() >= ASKED {
+                    ask(&mut ids, trusted, chunks, &mut missing)?;
+                }
+            }
+        }
+        ask(&mut ids, trusted, chunks, &mut missing)?;
+        self.missing = missing;
+        Ok(())
+    }
+
+    /// The capture that it belongs to.
+    pub(crate) fn capture(&self) -> Option<ChunkId> {
+        self.capture
+    }
+
+    /// Says which capture it belongs to.
+    pub(crate) fn belongs_to(&mut self, capture: ChunkId) {
+        self.capture = Some(capture);
+    }
+
+    /// How many files it knows.
+    pub(crate) fn files(&self) -> u64 {
+        self.files
+    }
+
+    /// How the files of a folder looked, by name.
+    pub(crate) fn stamps(&self, path: &[u8]) -> HashMap<Box<[u8]>, Stamp> {
+        let mut stamps = HashMap::new();
+        if let Some(block) = self.folders.get(path) {
+            let mut files = block.files();
+            while let Some((name, known)) = files.next() {
+                stamps.insert(name.into(), known.stamp);
+            }
+        }
+        stamps
+    }
+
+    /// What it knows, without some paths.
+    pub(crate) fn without(&self, paths: &HashSet<Vec<u8>>) -> Self {
+        let parent = |path: &Vec<u8>| {
+            let end = path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
+            path.get(..end).unwrap_or_default().to_vec()
+        };
+        let folders: HashSet<Vec<u8>> = paths.iter().map(parent).collect();
+        let mut less = Self::default();
+        for (folder, block) in &self.folders {
+            if !folders.contains(&**folder) {
+                less.put(folder, block.clone());
+                continue;
+            }
+            let (mut files, mut kept) = (block.files(), Vec::new());
+            while let Some((name, known)) = files.next() {
+                let path = match folder.is_empty() {
+                    true => name.to_vec(),
+                    false => [folder, &b"/"[..], name].concat(),
+                };
+                if !paths.contains(&path) {
+                    kept.push((name, known));
+                }
+            }
+            let kept = kept.iter();
+            less.add(folder, kept.map(|(name, known)| (*name, &known.stamp, &known.content)));
+        }
+        less
+    }
+
+    /// What it knows of a folder, to be asked for names in their order.
+    pub(crate) fn folder(&self, path: &[u8]) -> InFolder<'_> {
+        InFolder { cache: self, files: self.folders.get(path).map(Block::files), next: None }
+    }
+
+    /// Adds a folder with its files, in order of their names.
+    pub(crate) fn add<'a>(
+        &mut self,
+        path: &[u8],
+        files: impl Iterator<Item = (&'a [u8], &'a Stamp, &'a Content)>,
+    ) {
+        self.put(path, Block::of(files));
+    }
+
+    /// Takes over what another one knows of a folder and all below it.
+    pub(crate) fn take_over(&mut self, of: &Self, path: &[u8]) {
+        for (path, block) in below(&of.folders, path) {
+            self.put(path, block.clone());
+        }
+    }
+
+    fn put(&mut self, path: &[u8], block: Block) {
+        if block.count() > 0 {
+            self.files += block.count();
+            self.folders.insert(path.into(), block);
+        }
+    }
+}
+
+/// Tells or asks the store about ids, and forgets them.
+fn ask(
+    ids: &mut Vec<ChunkId>,
+    trusted: bool,
+    chunks: &dyn Chunks,
+    missing: &mut HashSet<ChunkId>,
+) -> Result<()> {
+    if trusted {
+        chunks.uses(ids);
+    } else if !ids.is_empty() {
+        let there = chunks.has(ids)?.into_iter();
+        let gone = ids.iter().zip(there).filter(|(_, there)| !there);
+        missing.extend(gone.map(|(id, _)| *id));
+    }
+    ids.clear();
+    Ok(())
+}
+
+/// What a cache knows of one folder.
+pub(crate) struct InFolder<'a> {
+    cache: &'a Cache,
+    files: Option<Files<'a>>,
+    next: Option<(&'a [u8], Known)>,
+}
+
+impl InFolder<'_> {
+    /// What it knows of a file. Names are asked for in ascending order.
+    pub(crate) fn file(&mut self, name: &[u8]) -> Option<Known> {
+        let files = self.files.as_mut()?;
+        loop {
+            let (found, known) = match self.next.take() {
+                Some(next) => next,
+                None => files.next()?,
+            };
+            match found.cmp(name) {
+                std::cmp::Ordering::Less => {}
+                std::cmp::Ordering::Greater => {
+                    self.next = Some((found, known));
+                    return None;
+                }
+                std::cmp::Ordering::Equal => {
+                    let missing = &self.cache.missing;
+                    let whole = missing.is_empty()
+                        || !known.content.chunks().any(|id| missing.contains(&id));
+                    return whole.then_some(known);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use milepost::Hash;
+
+    use super::*;
+    use crate::fs::Moment;
+    use crate::testing::memory::MemoryChunks;
+
+    fn known(n: u8) -> Known {
+        let moment = |s| Moment { s, ns: 7 };
+        Known {
+            stamp: Stamp {
+                ino: u64::from(n),
+                size: 5,
+                mode: 0o100_644,
+                mtime: moment(-3),
+                ctime: moment(i64::from(n)),
+            },
+            content: Content {
+                len: 5,
+                hash: Hash([n; 32]),
+                list: (n % 2 == 1).then_some(ChunkId([n; 32])),
+                needs: vec![ChunkId([n; 32]); usize::from(n % 2) * 3].into(),
+            },
+        }
+    }
+
+    const FOLDERS: [&[u8]; 3] = [b"b", b"", b"a/\xff"];
+
+    pub(super) fn built() -> Cache {
+        let mut cache = Cache::default();
+        for folder in FOLDERS {
+            let files: Vec<_> = (1..=4_u8).map(|n| (vec![b'a' + n], known(n))).collect();
+            let files = files.iter();
+            cache.add(folder, files.map(|(name, k)| (&**name, &k.stamp, &k.content)));
+        }
+        cache.add(b"empty", std::iter::empty());
+        cache.belongs_to(ChunkId([9; 32]));
+        cache
+    }
+
+    pub(super) fn check(cache: &Cache) {
+        assert_eq!((cache.files(), cache.capture()), (12, Some(ChunkId([9; 32]))));
+        for folder in FOLDERS {
+            let mut files = cache.folder(folder);
+            assert_eq!(files.file(b"a"), None);
+            assert_eq!(files.file(b"b"), Some(known(1)));
+            assert_eq!(files.file(b"ba"), None);
+            assert_eq!(files.file(b"d"), Some(known(3)));
+            assert_eq!(files.file(b"e"), Some(known(4)));
+            assert_eq!(files.file(b"f"), None);
+        }
+        assert_eq!(cache.folder(b"c").file(b"b"), None);
+    }
+
+    #[test]
+    fn what_was_added_is_found_by_folder_and_name() {
+        check(&built());
+    }
+
+    #[test]
+    fn a_folder_is_taken_over_with_all_below_it_and_nothing_beside_it() {
+        let mut of = built();
+        let one = known(1);
+        for path in [&b"a"[..], b"a-", b"a/b/c", b"a0", b"aa"] {
+            of.add(path, std::iter::once((&b"x"[..], &one.stamp, &one.content)));
+        }
+        let mut cache = Cache::default();
+        cache.take_over(&of, b"a");
+        let paths: Vec<&[u8]> = cache.folders.keys().map(|path| &**path).collect();
+        assert_eq!(paths, [&b"a"[..], b"a/b/c", b"a/\xff"]);
+        assert_eq!(cache.files(), 6);
+        cache.take_over(&of, b"nothing");
+        assert_eq!(cache.files(), 6);
+    }
+
+    #[test]
+    fn files_whose_chunks_are_gone_are_forgotten_unless_an_event_names_them() {
+        let chunks = MemoryChunks::default();
+        chunks.put(&[b"x"]).unwrap();
+        let mut cache = built();
+        cache.rely_on(Some(ChunkId([8; 32])), &chunks).unwrap();
+        assert_eq!(cache.folder(b"b").file(b"b"), None);
+        cache.rely_on(Some(ChunkId([9; 32])), &chunks).unwrap();
+        assert_eq!(cache.folder(b"b").file(b"b"), Some(known(1)));
+    }
+}

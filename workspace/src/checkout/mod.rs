@@ -1,0 +1,95 @@
+//! Writing a stored tree into an empty folder. One thread walks the tree and makes folders and
+//! links; files are handed out in jobs, to other threads and to itself.
+//!
+//! ```text
+//! place.rs   a folder that is written: its bits are set after all in it
+//! jobs.rs    files that gather, and who writes them
+//! ```
+
+mod queue;
+mod target_dir;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::thread::available_parallelism;
+
+use milepost::Result;
+use milepost_codec::{ChunkId, Entry, EntryKind, TreePath};
+
+use self::queue::{Jobs, NewFile};
+use self::target_dir::Place;
+use crate::chunks::Chunks;
+use crate::error;
+use crate::fs::Dir;
+use crate::tree::{Budget, Folder};
+
+/// The most threads that write at once: more wait for each other in the file system.
+const WRITERS_MAX: usize = 4;
+
+/// How many folders are open at most beside those that the walk is in: the limit of a process is
+/// often 1,024 files.
+const OPEN_MAX: usize = 256;
+
+/// How many threads write.
+pub(crate) fn processors() -> usize {
+    available_parallelism().map_or(1, |found| found.get().min(WRITERS_MAX))
+}
+
+/// Writes what is in a tree, and no more than its capture says, into a folder that is empty, on so
+/// many threads. What is written until an error stays.
+pub(crate) fn fill(
+    chunks: &Arc<dyn Chunks>,
+    (tree, says): (&ChunkId, Budget),
+    root: Dir,
+    writers: usize,
+) -> Result<()> {
+    std::thread::scope(|scope| {
+        let mut jobs = Jobs::new(scope, chunks, writers);
+        let walked = walk(chunks, (tree, says), root, &mut jobs);
+        jobs.finish(walked)
+    })
+}
+
+fn walk(
+    chunks: &Arc<dyn Chunks>,
+    (tree, mut budget): (&ChunkId, Budget),
+    root: Dir,
+    jobs: &mut Jobs<'_, '_>,
+) -> Result<()> {
+    // The folders that are walked through, from the top down.
+    let mut stack = vec![(Place::root(root), Folder::open(&**chunks, tree)?)];
+    while let Some((place, folder)) = stack.last_mut() {
+        let Some(entry) = folder.next() else {
+            place.one_less()?;
+            stack.pop();
+            continue;
+        };
+        let Entry { name, item } = entry?;
+        budget.take(&item)?;
+        let path = match place.path() {
+            Some(within) => within.join(&name)?,
+            None => TreePath::from(name.clone()),
+        };
+        let failed = |e| error::below("write", path.as_bytes(), e);
+        match &item.kind {
+            EntryKind::Directory { id } => {
+                let inside = place.dir().make_directory(name.as_bytes()).map_err(failed)?;
+                let folder = Folder::open(&**chunks, id).map_err(|e| e.at(&path))?;
+                let inside = place.inside(inside, path, item.mode);
+                let open = inside.how_many();
+                stack.push((inside, folder));
+                if open > stack.len() + OPEN_MAX {
+                    jobs.settle()?;
+                }
+            }
+            EntryKind::Link { target } => {
+                let made = place.dir().make_link(name.as_bytes(), target);
+                made.map_err(failed)?;
+            }
+            _ => jobs.take(NewFile::new(place, name, path, item))?,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,198 @@
+//! Jobs for who writes: files gather until a job is full. The walk writes itself where all jobs are
+//! taken that may wait, so one thread is enough. Others are started with the first job that is
+//! full: what is small is written by the walk alone.
+//!
+//! A job is neighbours, which stand in the same group of chunks mostly. It has names and no
+//! contents: who writes holds one chunk at a time.
+
+use std::io::Write as _;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::thread::Scope;
+
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded, unbounded};
+use milepost::{Error, ErrorKind, Result};
+use milepost_codec::{Item, Name, TreePath};
+
+use super::target_dir::Place;
+use crate::chunks::Chunks;
+use crate::error;
+use crate::fs::set_bits;
+use crate::tree::FileReader;
+
+/// How many jobs wait at most.
+const JOBS: usize = 16;
+
+/// Bytes of the files of a job, but for one that is larger by itself.
+const JOB_BYTES: u64 = 512 << 10;
+
+/// Files of a job, and folders that it holds open, at most.
+const JOB_FILES: usize = 512;
+const JOB_PLACES: usize = 12;
+
+/// A file to be written.
+pub(super) struct NewFile {
+    place: Arc<Place>,
+    name: Name,
+    path: TreePath,
+    item: Item,
+}
+
+impl NewFile {
+    pub(super) fn new(place: &Arc<Place>, name: Name, path: TreePath, item: Item) -> Self {
+        Self { place: place.one_more(), name, path, item }
+    }
+
+    fn write(&self, chunks: &Arc<dyn Chunks>) -> Result<()> {
+        let failed = |e| error::below("write", self.path.as_bytes(), e);
+        let made = self.place.dir().make_file(self.name.as_bytes());
+        let mut file = made.map_err(failed)?;
+        if let Some(mut content) = FileReader::open(Arc::clone(chunks), &self.item.kind) {
+            while let Some(chunk) = content.next_chunk().map_err(|e| e.at(&self.path))? {
+                file.write_all(&chunk).map_err(|e| {
+                    let message = format!("cannot write {}: {e}", self.path);
+                    Error::new(ErrorKind::Unavailable, message)
+                })?;
+            }
+        }
+        set_bits(file.as_fd(), self.item.mode).map_err(failed)?;
+        self.place.one_less()
+    }
+}
+
+type Job = Vec<NewFile>;
+
+fn write(job: &Job, chunks: &Arc<dyn Chunks>) -> Result<()> {
+    job.iter().try_for_each(|file| file.write(chunks))
+}
+
+/// The other threads.
+struct Others {
+    jobs: Sender<Job>,
+    /// The jobs that nobody has taken.
+    queue: Receiver<Job>,
+    done: Receiver<Result<()>>,
+}
+
+/// Files on their way to who writes them.
+pub(super) struct Jobs<'scope, 'env> {
+    scope: &'scope Scope<'scope, 'env>,
+    chunks: &'env Arc<dyn Chunks>,
+    writers: usize,
+    others: Option<Others>,
+    files: Job,
+    bytes: u64,
+    places: usize,
+}
+
+impl<'scope, 'env> Jobs<'scope, 'env> {
+    pub(super) fn new(
+        scope: &'scope Scope<'scope, 'env>,
+        chunks: &'env Arc<dyn Chunks>,
+        writers: usize,
+    ) -> Self {
+        Self { scope, chunks, writers, others: None, files: Vec::new(), bytes: 0, places: 0 }
+    }
+
+    /// Takes a file. The error is one of any file that was taken.
+    pub(super) fn take(&mut self, file: NewFile) -> Result<()> {
+        let len = file.item.kind.file_len().unwrap_or_default();
+        let is_other = |last: &NewFile| !Arc::ptr_eq(&last.place, &file.place);
+        let other = self.files.last().is_none_or(is_other);
+        if self.bytes.saturating_add(len) > JOB_BYTES
+            || self.files.len() >= JOB_FILES
+            || (other && self.places >= JOB_PLACES)
+        {
+            self.send()?;
+        }
+        self.bytes = self.bytes.saturating_add(len);
+        self.places += usize::from(other);
+        self.files.push(file);
+        Ok(())
+    }
+
+    /// Returns when all that was taken is written.
+    pub(super) fn settle(&mut self) -> Result<()> {
+        let last = self.gathered();
+        let Some(Others { jobs, queue, done }) = self.others.take() else {
+            return write(&last, self.chunks);
+        };
+        // They end when there are no more jobs.
+        drop(jobs);
+        let written = write(&last, self.chunks)
+            .and_then(|()| queue.try_iter().try_for_each(|job| write(&job, self.chunks)))
+            .and_then(|()| done.iter().collect());
+        if written.is_err() {
+            queue.try_iter().for_each(drop);
+        }
+        written
+    }
+
+    /// Ends with the walk: where that went well, when all is written. Where it did not, what nobody
+    /// has begun with is left.
+    pub(super) fn finish(mut self, walked: Result<()>) -> Result<()> {
+        match walked {
+            Ok(()) => self.settle(),
+            Err(error) => {
+                if let Some(Others { jobs, queue, .. }) = self.others.take() {
+                    drop(jobs);
+                    queue.try_iter().for_each(drop);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn gathered(&mut self) -> Job {
+        (self.bytes, self.places) = (0, 0);
+        std::mem::take(&mut self.files)
+    }
+
+    fn send(&mut self) -> Result<()> {
+        let job = self.gathered();
+        if job.is_empty() {
+            return Ok(());
+        }
+        if self.writers <= 1 {
+            return write(&job, self.chunks);
+        }
+        if self.others.is_none() {
+            self.others = Some(self.start()?);
+        }
+        let Some(others) = &self.others else {
+            return Ok(());
+        };
+        match others.jobs.try_send(job) {
+            Ok(()) => {}
+            Err(TrySendError::Full(job) | TrySendError::Disconnected(job)) => {
+                write(&job, self.chunks)?;
+            }
+        }
+        others.done.try_iter().collect()
+    }
+
+    fn start(&self) -> Result<Others> {
+        let (jobs, queue) = bounded::<Job>(JOBS);
+        let (finished, done) = unbounded();
+        for _ in 1..self.writers {
+            let (queue, finished, chunks) = (queue.clone(), finished.clone(), self.chunks);
+            std::thread::Builder::new()
+                .name("milepost-fill".into())
+                .spawn_scoped(self.scope, move || {
+                    for job in queue {
+                        let written = write(&job, chunks);
+                        let ends = written.is_err();
+                        drop(job);
+                        if finished.send(written).is_err() || ends {
+                            return;
+                        }
+                    }
+                })
+                .map_err(|e| {
+                    let message = format!("cannot start a thread: {e}");
+                    Error::new(ErrorKind::Unavailable, message)
+                })?;
+        }
+        Ok(Others { jobs, queue, done })
+    }
+}

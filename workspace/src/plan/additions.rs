@@ -1,0 +1,170 @@
+//! What is new as a whole, and what goes with a folder that makes way for a file.
+
+use std::collections::BTreeMap;
+
+use milepost::Result;
+use milepost_codec::{ChunkId, Entry, EntryKind, Item, Name, TreePath, encode_directory};
+
+use super::three_way::{Maker, recorded};
+use super::{Choice, ConflictWhy, PathConflict, PlannedPath};
+use crate::error::is_lost;
+use crate::tree::{entries, parts, same, tree_of};
+
+/// Of how many files the chunks are asked for at a time.
+const ASKED: usize = 1024;
+
+/// What a file takes on the disk beside its bytes: its inode and the rest of its last block.
+const EACH: u64 = 4 << 10;
+
+impl Maker<'_> {
+    /// What the target has at a path where nothing of it is there yet, without what is to be kept
+    /// away by a choice; nothing where that is all.
+    pub(super) fn new_tree(&mut self, path: &TreePath, item: &Item) -> Result<Option<Item>> {
+        let choice = self.trees.choices.of(path);
+        let whole = !self.has_theirs_below(path);
+        if choice == Some(Choice::KeepMine) && (whole || !item.kind.is_directory()) {
+            return Ok(None);
+        }
+        self.shown.creates.push(PlannedPath::new(path, item));
+        self.shown.needs += EACH;
+        let Some(id) = tree_of(Some(item)) else {
+            self.new_file(path, item, choice)?;
+            return Ok(Some(item.clone()));
+        };
+        let list = match entries(self.trees.contents, &id) {
+            Ok(list) => list,
+            Err(error) if is_lost(&error) => {
+                self.missing(path, &error.to_string());
+                return Ok(Some(item.clone()));
+            }
+            Err(error) => return Err(error.at(path)),
+        };
+        for entry in &list {
+            self.budget.take(&entry.item)?;
+        }
+        let (count, mut to) = (list.len(), Vec::new());
+        let mut other = false;
+        for entry in list {
+            if let Some(item) = self.new_tree(&path.join(&entry.name)?, &entry.item)? {
+                other |= item != entry.item;
+                to.push(Entry { name: entry.name, item });
+            }
+        }
+        if !other && to.len() == count {
+            return Ok(Some(item.clone()));
+        }
+        let id = encode_directory(&to, self.put);
+        let kind = EntryKind::Directory { id };
+        Ok(Some(Item { mode: item.mode, kind }))
+    }
+
+    fn new_file(&mut self, path: &TreePath, item: &Item, choice: Option<Choice>) -> Result<()> {
+        if item.kind.is_unstable() && choice != Some(Choice::Theirs) {
+            self.conflict(path, ConflictWhy::Unstable, None);
+        }
+        let bytes = item.kind.file_len().unwrap_or_default();
+        self.shown.bytes += bytes;
+        self.shown.needs += bytes;
+        match parts(self.trees.contents, item) {
+            Ok(parts) => {
+                let ids = parts.iter().map(|part| part.id).collect();
+                self.wanted.push((path.clone(), ids));
+            }
+            Err(error) if is_lost(&error) => self.missing(path, &error.to_string()),
+            Err(error) => return Err(error.at(path)),
+        }
+        if self.wanted.len() >= ASKED {
+            self.look_for_wanted()?;
+        }
+        Ok(())
+    }
+
+    /// Asks whether the chunks of the files to come are there.
+    pub(super) fn look_for_wanted(&mut self) -> Result<()> {
+        let wanted = std::mem::take(&mut self.wanted);
+        let ids: Vec<_> = wanted.iter().flat_map(|(_, ids)| ids.iter().copied()).collect();
+        let mut found = self.trees.contents.has(&ids)?.into_iter();
+        for (path, ids) in wanted {
+            let gone = found.by_ref().take(ids.len()).filter(|found| !found).count();
+            if gone > 0 {
+                self.missing(&path, &format!("{gone} of {} chunks", ids.len()));
+            }
+        }
+        Ok(())
+    }
+
+    fn missing(&mut self, path: &TreePath, what: &str) {
+        let text = format!("stored contents of it are damaged or gone: {what}");
+        let conflict = PathConflict::saying(Some(path), ConflictWhy::Missing, text);
+        self.shown.conflicts.push(conflict);
+    }
+
+    /// Whether a folder has something in it that the last tree has not. What it has and was changed
+    /// is said by its own path.
+    pub(super) fn has_foreign(
+        &mut self,
+        path: &TreePath,
+        last: Option<ChunkId>,
+        present: &Item,
+    ) -> Result<bool> {
+        let Some(now) = tree_of(Some(present)) else {
+            return Ok(false);
+        };
+        if last == Some(now) {
+            return Ok(false);
+        }
+        let contents = self.trees.contents;
+        let known = last.map_or(Ok(Vec::new()), |id| recorded(contents, &id))?;
+        let known: BTreeMap<Name, Item> =
+            known.into_iter().map(|entry| (entry.name, entry.item)).collect();
+        let mut foreign = false;
+        for entry in entries(contents, &now)? {
+            let path = path.join(&entry.name)?;
+            if self.trees.choices.of(&path) == Some(Choice::Theirs) {
+                continue;
+            }
+            match known.get(&entry.name) {
+                None => foreign = true,
+                Some(known) if same(known, &entry.item) && self.is_by_hand(&path) => {
+                    self.conflict(&path, ConflictWhy::NotByARun, None);
+                }
+                Some(known) if same(known, &entry.item) && !known.kind.is_directory() => {}
+                Some(known) if same(known, &entry.item) && self.trees.by_hand.is_empty() => {}
+                Some(known) if known.kind.is_directory() && entry.item.kind.is_directory() => {
+                    if known.mode != entry.item.mode {
+                        self.conflict(&path, ConflictWhy::Changed, None);
+                    }
+                    foreign |= self.has_foreign(&path, tree_of(Some(known)), &entry.item)?;
+                }
+                Some(_) => {
+                    self.conflict(&path, ConflictWhy::Changed, None);
+                    // What is in a folder that was put in the place of a file is not recorded
+                    // either.
+                    let id = tree_of(Some(&entry.item));
+                    foreign |= id.map_or(Ok(false), |id| {
+                        entries(contents, &id).map(|list| !list.is_empty())
+                    })?;
+                }
+            }
+        }
+        Ok(foreign)
+    }
+
+    /// Lists what goes with a folder.
+    pub(super) fn list_removed(&mut self, path: &TreePath, folder: &Item) -> Result<()> {
+        let Some(id) = tree_of(Some(folder)) else {
+            return Ok(());
+        };
+        for entry in entries(self.trees.contents, &id)? {
+            let path = path.join(&entry.name)?;
+            self.shown.deletes.push(PlannedPath::new(&path, &entry.item));
+            self.list_removed(&path, &entry.item)?;
+        }
+        Ok(())
+    }
+
+    fn has_theirs_below(&self, path: &TreePath) -> bool {
+        let below = |choice: &TreePath| choice != path && choice.is_in(path);
+        self.trees.choices.theirs.iter().any(below)
+    }
+}

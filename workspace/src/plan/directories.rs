@@ -1,0 +1,141 @@
+//! Paths at which a folder is now: it stays one, goes, or makes way for a file.
+
+use milepost::Result;
+use milepost_codec::{ActionKind, EntryKind, Item, Node, TreePath, encode_directory};
+
+use super::three_way::{Fate, Maker, changed_or_unrecorded};
+use super::{Choice, ConflictWhy, NoteWhat, PathConflict, PlannedPath};
+use crate::tree::tree_of;
+
+impl Maker<'_> {
+    /// There is a folder, and is to be one.
+    pub(super) fn both_folders(
+        &mut self,
+        path: &TreePath,
+        last: Option<&Item>,
+        target: &Item,
+        present: &Item,
+    ) -> Result<Fate> {
+        let (Some(to), Some(now)) = (tree_of(Some(target)), tree_of(Some(present))) else {
+            return Ok(Fate::new(Some(target), true));
+        };
+        let inside = self.directory(Some(path), tree_of(last), Some(to), now)?;
+        let choice = self.trees.choices.of(path);
+        let as_last = last.is_some_and(|l| l.kind.is_directory() && l.mode == present.mode);
+        let mode = match choice {
+            _ if target.mode == present.mode => target.mode,
+            Some(Choice::KeepMine) => present.mode,
+            Some(Choice::Theirs) => target.mode,
+            None if as_last => target.mode,
+            None => {
+                self.conflict(path, changed_or_unrecorded(last), None);
+                target.mode
+            }
+        };
+        let kind = EntryKind::Directory { id: inside.to.unwrap_or(to) };
+        let after = Item { mode, kind };
+        if mode != present.mode {
+            self.shown.modes.push(PlannedPath::new(path, &after));
+        }
+        self.bits(path, present, &after, inside.written);
+        Ok(Fate::new(Some(&after), true))
+    }
+
+    /// There is a folder, and is to be nothing.
+    pub(super) fn folder_to_nothing(
+        &mut self,
+        path: &TreePath,
+        last: Option<&Item>,
+        present: &Item,
+    ) -> Result<Fate> {
+        let Some(last) = last else {
+            return Ok(Fate::new(None, true));
+        };
+        let Some(now) = tree_of(Some(present)) else {
+            return Ok(Fate::new(None, true));
+        };
+        if !self.trees.choices.goes_below(path) && self.is_ignored(path, present) {
+            return Ok(Fate::new(None, true));
+        }
+        let choice = self.trees.choices.of(path);
+        let known = match tree_of(Some(last)) {
+            Some(known) => known,
+            None if choice == Some(Choice::KeepMine) => return Ok(Fate::new(Some(present), true)),
+            // A folder that was put in the place of a file: all in it is the user's.
+            None if choice == Some(Choice::Theirs) => now,
+            None => return Ok(self.conflict(path, ConflictWhy::Changed, None)),
+        };
+        let conflicts = self.shown.conflicts.len();
+        let inside = self.directory(Some(path), Some(known), None, now)?;
+        let keep = choice == Some(Choice::KeepMine);
+        if inside.stays || keep {
+            let empty = || encode_directory(&[], &mut |_, _| ());
+            let to = match inside.to {
+                None if keep => {
+                    let id = empty();
+                    (self.put)(id, Node::Directory(Vec::new()).encode());
+                    Some(id)
+                }
+                to => to,
+            };
+            let to = to.map(|id| Item { mode: present.mode, kind: EntryKind::Directory { id } });
+            if to.is_none() && self.shown.conflicts.len() == conflicts {
+                let text = "the folder stays: it has something in it that was never captured";
+                self.note(path, NoteWhat::FolderStays, text);
+            }
+            self.bits(path, present, present, inside.written);
+            return Ok(Fate { to, stays: true });
+        }
+        let as_last = last.kind.is_directory() && last.mode == present.mode;
+        if !as_last && choice != Some(Choice::Theirs) {
+            return Ok(self.conflict(path, ConflictWhy::Changed, None));
+        }
+        self.remove(ActionKind::MakeRoom, path, present);
+        Ok(Fate::new(None, false))
+    }
+
+    /// There is a folder, and is to be a file or a link.
+    pub(super) fn folder_to_leaf(
+        &mut self,
+        path: &TreePath,
+        last: Option<&Item>,
+        target: &Item,
+        present: &Item,
+    ) -> Result<Fate> {
+        let choices = self.trees.choices;
+        if choices.of(path) == Some(Choice::KeepMine) {
+            return Ok(Fate::new(Some(present), true));
+        }
+        if let Some(skip) = self.left_out.in_folder(path) {
+            return Ok(self.left_out_here(path, skip, Some(target)));
+        }
+        if choices.keeps_below(path) {
+            let text = format!(
+                "a {} is to be here, and something in the folder is to be kept: keep all of it, or none",
+                super::report::kind_of(target)
+            );
+            let conflict = PathConflict::saying(Some(path), ConflictWhy::InTheWay, text);
+            self.shown.conflicts.push(conflict);
+            return Ok(Fate::new(Some(target), true));
+        }
+        let theirs = choices.of(path) == Some(Choice::Theirs);
+        match last {
+            _ if theirs => {}
+            Some(last) if last.kind.is_directory() => {
+                let before = self.shown.conflicts.len();
+                if last.mode != present.mode {
+                    self.conflict(path, ConflictWhy::Changed, None);
+                }
+                if self.has_foreign(path, tree_of(Some(last)), present)? {
+                    self.conflict(path, ConflictWhy::InTheWay, None);
+                }
+                if self.shown.conflicts.len() > before {
+                    return Ok(Fate::new(Some(target), true));
+                }
+            }
+            last => return Ok(self.conflict(path, changed_or_unrecorded(last), Some(target))),
+        }
+        self.list_removed(path, present)?;
+        self.replace(path, target, present)
+    }
+}

@@ -1,0 +1,219 @@
+//! What only the folder itself can tell of a plan: whether there is room, whether it may be written
+//! to, and what of a file goes unseen by captures.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use milepost::Result;
+use milepost_codec::{Action, ActionKind, RestoreIntent, TreePath};
+
+use super::{ConflictWhy, NoteWhat, PathConflict, Plan, PlanNote};
+use crate::apply::{Folder, Way};
+use crate::error;
+use crate::fs::{Dir, Kind};
+
+/// Room beside that of the files: staging, and folders that grow.
+const BESIDE: u64 = 1 << 20;
+
+/// Bits of a file that captures do not take.
+const OTHER_BITS: u32 = 0o7000;
+
+/// Adds what the folder says to a plan. It changes nothing.
+pub(crate) fn look_at_folder(
+    folder: &Folder,
+    actions: &RestoreIntent,
+    shown: &mut Plan,
+) -> Result<()> {
+    let actions = &actions.actions;
+    shown.needs += if actions.is_empty() { 0 } else { BESIDE };
+    shown.free =
+        (folder.root().free()).map_err(|e| error::below("ask how much is free in", b"", e))?;
+    if shown.free < shown.needs {
+        let text = format!("{} bytes have to be free, {} are: make room", shown.needs, shown.free);
+        let conflict = PathConflict::saying(None, ConflictWhy::Space, text);
+        shown.conflicts.push(conflict);
+    }
+    let closed = |action: &&Action| matches!(action.kind, ActionKind::Mode | ActionKind::MakeRoom);
+    let opened: BTreeSet<_> = (actions.iter().filter(closed)).map(|action| &action.path).collect();
+    // What is new in one directory, by its name without case.
+    let mut new: BTreeMap<Option<TreePath>, BTreeMap<String, &TreePath>> = BTreeMap::new();
+    let mut asked: BTreeSet<Option<TreePath>> = BTreeSet::new();
+    // Staging is made in the root, whatever is changed.
+    if !actions.is_empty() && !folder.root().may_change() {
+        shown.conflicts.push(denied(None));
+    }
+    let mut way = Way::new(folder);
+    for action in actions {
+        // What is not there any more, or no directory, is found by the move.
+        let Ok(parent) = way.parent(&action.path) else {
+            continue;
+        };
+        let at = action.path.parent();
+        if action.kind != ActionKind::Mode && asked.insert(at.clone()) {
+            let ours = at.as_ref().is_some_and(|at| opened.contains(at)) && parent.is_own();
+            if at.is_some() && !ours && !parent.may_change() {
+                shown.conflicts.push(denied(at.as_ref()));
+            }
+        }
+        match action.kind {
+            ActionKind::Create => {
+                let names = new.entry(at).or_default();
+                if let Some(other) = same_but_case(&parent, &action.path, names) {
+                    let text = format!("the file system takes it for {other}");
+                    let why = ConflictWhy::Case;
+                    shown.conflicts.push(PathConflict::saying(Some(&action.path), why, text));
+                }
+            }
+            ActionKind::Replace | ActionKind::Remove => {
+                notes(&parent, &action.path, &mut shown.notes)
+            }
+            ActionKind::Mode if !parent_of_itself(&mut way, &action.path) => {
+                shown.conflicts.push(denied(Some(&action.path)));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Whether a folder's bits may be changed.
+fn parent_of_itself(way: &mut Way<'_>, path: &TreePath) -> bool {
+    let own = |dir: &Dir| dir.is_own() || is_root();
+    way.folder(path).map_or(true, |dir| own(&dir))
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+fn denied(path: Option<&TreePath>) -> PathConflict {
+    let text = match path {
+        Some(_) => "the folder cannot be written to: change its permissions".to_owned(),
+        None => "the workspace cannot be written to: change its permissions".to_owned(),
+    };
+    PathConflict::saying(path, ConflictWhy::Denied, text)
+}
+
+fn notes(parent: &Dir, path: &TreePath, notes: &mut Vec<PlanNote>) {
+    let Ok(found) = parent.look(path.name().as_bytes()) else {
+        return;
+    };
+    let mut note = |what, text: String| {
+        let path = path.clone();
+        notes.push(PlanNote { path, what, text });
+    };
+    let links = parent.links(path.name().as_bytes()).unwrap_or(1);
+    if found.kind == Kind::File && links > 1 {
+        let text = format!("it has {} other names, which keep what they have", links - 1);
+        note(NoteWhat::Links, text);
+    }
+    if found.kind == Kind::File && found.stamp.mode & OTHER_BITS != 0 {
+        let bits = found.stamp.mode & OTHER_BITS;
+        note(NoteWhat::Bits, format!("its bits {bits:o} are not captured, and go"));
+    }
+}
+
+/// What a directory that does not tell cases apart takes a new name for.
+fn same_but_case<'a>(
+    parent: &Dir,
+    path: &'a TreePath,
+    names: &mut BTreeMap<String, &'a TreePath>,
+) -> Option<String> {
+    let name = path.name();
+    let folded = String::from_utf8_lossy(name.as_bytes()).to_lowercase();
+    let before = names.insert(folded.clone(), path);
+    let found = parent.look(name.as_bytes()).ok().filter(|_| before.is_none());
+    if found.is_some() {
+        // There is something, and the tree of the present has nothing of this name: under which
+        // does it stand in the list of names? Where it is its own name, somebody made it since the
+        // look.
+        let list = parent.names(1 << 16).unwrap_or_default();
+        let other = list.iter().find(|other| {
+            other.as_ref() != name.as_bytes()
+                && String::from_utf8_lossy(other).to_lowercase() == folded
+        });
+        return other.map(|other| milepost_codec::printable(other));
+    }
+    // Two new names that differ by case only: does the directory tell any of its own apart?
+    let before = before?;
+    let list = parent.names(1 << 10).unwrap_or_default();
+    let blind = list.iter().any(|own| {
+        let other = own.iter().map(|byte| match byte.is_ascii_lowercase() {
+            true => byte.to_ascii_uppercase(),
+            false => byte.to_ascii_lowercase(),
+        });
+        let other: Vec<u8> = other.collect();
+        let ino = |name: &[u8]| parent.look(name).ok().map(|found| found.identity());
+        other != own.as_ref()
+            && ino(&other).is_some()
+            && ino(&other) == ino(own)
+            && !list.iter().any(|name| **name == *other)
+    });
+    blind.then(|| before.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fs::at_root;
+    use crate::plan::make;
+    use crate::plan::{Choices, Trees};
+    use crate::testing::fixtures::{Thing, Things, path, temporary, write};
+    use crate::testing::memory::MemoryChunks;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn seen(needs: u64, closed: bool) -> Plan {
+        let text = |bytes: &str| Thing::File(bytes.into(), 0o644);
+        let bits = if closed { 0o555 } else { 0o755 };
+        let last: Things = [
+            (path("d"), Thing::Dir(bits)),
+            (path("d/x"), text("a")),
+            (path("e"), Thing::Dir(0o755)),
+            (path("e/y"), text("a")),
+        ]
+        .into();
+        let mut target = last.clone();
+        target.insert(path("d/x"), text("b"));
+        target.remove(&path("e/y"));
+        let (chunks, dir) = (MemoryChunks::default(), temporary());
+        write(dir.path(), &last);
+        std::fs::hard_link(dir.path().join("d/x"), dir.path().join("e/other")).unwrap();
+        let setuid = std::fs::Permissions::from_mode(0o4644);
+        std::fs::set_permissions(dir.path().join("e/y"), setuid).unwrap();
+        let trees = Trees {
+            contents: &chunks,
+            last: Some(chunks.tree(&last)),
+            target: chunks.tree(&target),
+            says: crate::tree::Budget::unbounded(),
+            present: chunks.tree(&last),
+            skips: &[],
+            choices: &Choices::default(),
+            elsewhere: false,
+            by_hand: &std::collections::BTreeSet::new(),
+        };
+        let mut made = make(&trees, &mut chunks.keep()).unwrap();
+        made.shown.needs = needs;
+        let folder = Folder::new(at_root(dir.path()).unwrap(), None).unwrap();
+        look_at_folder(&folder, &made.actions, &mut made.shown).unwrap();
+        made.shown
+    }
+
+    #[test]
+    fn a_plan_says_what_the_folder_says() {
+        let shown = seen(0, true);
+        // A closed folder of one's own is opened up, and nothing in the way.
+        assert_eq!(shown.conflicts, []);
+        assert_eq!(shown.needs, BESIDE);
+        assert!(shown.free > BESIDE);
+        let notes: Vec<_> = shown.notes.iter().map(|n| (n.what, n.path.to_string())).collect();
+        assert!(notes.contains(&(NoteWhat::Links, "d/x".to_owned())), "{notes:?}");
+        assert!(notes.contains(&(NoteWhat::Bits, "e/y".to_owned())), "{notes:?}");
+        assert_eq!(notes.len(), 2);
+    }
+
+    #[test]
+    fn a_disk_without_room_is_in_the_way() {
+        let shown = seen(1 << 60, false);
+        let [conflict] = shown.conflicts.as_slice() else { panic!("{shown:?}") };
+        assert_eq!((conflict.why, &conflict.path), (ConflictWhy::Space, &None));
+    }
+}

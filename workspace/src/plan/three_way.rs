@@ -1,0 +1,401 @@
+//! The comparison of the three trees. The table of docs/WORKSPACE.md is `Maker::leaf`, and for
+//! folders what is in folders.rs.
+
+use std::collections::BTreeMap;
+
+use milepost::Result;
+use milepost_codec::{
+    Action, ActionKind, ChunkId, Entry, Item, Name, RestoreIntent, SkipReason, TreePath,
+    encode_directory,
+};
+
+use super::ignored::LeftOut;
+use super::{
+    Choice, ConflictWhy, Made, NoteWhat, PathConflict, Plan, PlanNote, PlannedPath, Trees,
+};
+use crate::chunks::Contents;
+use crate::error::is_lost;
+use crate::scan::TreeRules;
+use crate::tree::{Budget, entries, same, tree_of};
+
+/// A folder that only its owner may not write to is opened up by these.
+pub(crate) const OPEN: u16 = 0o700;
+
+/// What a directory needs to be changed in.
+const CHANGE: u16 = 0o300;
+
+/// Takes the nodes of the tree to come that no capture has.
+pub(super) type Put<'a> = &'a mut dyn FnMut(ChunkId, Vec<u8>);
+
+/// Compares the trees. New nodes of the tree to come are handed over.
+///
+/// # Errors
+///
+/// `Invalid` where choices contradict each other; `Corrupt` or `NotFound` where a tree cannot be
+/// read at its root. Damage below is a conflict of the paths that it hits.
+pub(crate) fn make(trees: &Trees<'_>, put: Put<'_>) -> Result<Made> {
+    trees.choices.check()?;
+    let mut maker = Maker {
+        trees,
+        budget: trees.says.clone(),
+        rules: TreeRules::of(trees.contents, trees.target),
+        put,
+        left_out: LeftOut(trees.skips),
+        removes: Vec::new(),
+        moves: Vec::new(),
+        modes: Vec::new(),
+        shown: Plan::default(),
+        wanted: Vec::new(),
+    };
+    let root = maker.directory(None, trees.last, Some(trees.target), trees.present)?;
+    maker.look_for_wanted()?;
+    let occupied = !entries(trees.contents, &trees.present)?.is_empty() || !trees.skips.is_empty();
+    if trees.elsewhere && !trees.choices.moved && occupied {
+        let text = "the snapshot was captured from another folder, and this one is not empty: \
+                    --moved says that it is the same";
+        let conflict = PathConflict::saying(None, ConflictWhy::OtherFolder, text.to_owned());
+        maker.shown.conflicts.push(conflict);
+    }
+    // What makes room goes first, bits last and from the bottom up.
+    let Maker { mut removes, moves, modes, mut shown, .. } = maker;
+    removes.extend(moves);
+    removes.extend(modes);
+    let mut actions = removes;
+    for (slot, action) in (0_u32..).zip(&mut actions) {
+        action.slot = slot;
+    }
+    shown.conflicts.sort_by(|a, b| (&a.path, a.why).cmp(&(&b.path, b.why)));
+    shown.notes.sort_by(|a, b| (&a.path, a.what).cmp(&(&b.path, b.what)));
+    for list in [&mut shown.creates, &mut shown.changes, &mut shown.deletes, &mut shown.modes] {
+        list.sort_by(|a, b| a.path.cmp(&b.path));
+    }
+    Ok(Made { actions: RestoreIntent { actions }, tree: root.to.unwrap_or(trees.target), shown })
+}
+
+pub(super) struct Maker<'a> {
+    pub(super) trees: &'a Trees<'a>,
+    /// What is left of what the target says is in it.
+    pub(super) budget: Budget,
+    /// The rules that were captured with the target.
+    rules: TreeRules<'a>,
+    pub(super) put: Put<'a>,
+    pub(super) left_out: LeftOut<'a>,
+    removes: Vec<Action>,
+    moves: Vec<Action>,
+    modes: Vec<Action>,
+    pub(super) shown: Plan,
+    /// Files whose chunks have to be there, and are asked for many at a time.
+    pub(super) wanted: Vec<(TreePath, Vec<ChunkId>)>,
+}
+
+/// What becomes of a path.
+pub(super) struct Fate {
+    /// What is recorded there afterwards.
+    pub(super) to: Option<Item>,
+    /// Whether something is there afterwards, recorded or not.
+    pub(super) stays: bool,
+}
+
+impl Fate {
+    pub(super) fn new(to: Option<&Item>, stays: bool) -> Self {
+        let to = to.cloned();
+        Self { to, stays }
+    }
+}
+
+/// What becomes of what is in a directory.
+pub(super) struct Inside {
+    /// The tree that is recorded of it; nothing where nothing is.
+    pub(super) to: Option<ChunkId>,
+    /// Whether something is in it afterwards.
+    pub(super) stays: bool,
+    /// Whether names are made or removed in it.
+    pub(super) written: bool,
+}
+
+impl Maker<'_> {
+    /// Compares what is in a directory that is there now. `last` and `target` have one there too,
+    /// or nothing that is in one.
+    pub(super) fn directory(
+        &mut self,
+        path: Option<&TreePath>,
+        last: Option<ChunkId>,
+        target: Option<ChunkId>,
+        present: ChunkId,
+    ) -> Result<Inside> {
+        let contents = self.trees.contents;
+        let here = entries(contents, &present)?;
+        let skipped = match path {
+            Some(path) => self.left_out.in_folder(path).is_some(),
+            None => !self.trees.skips.is_empty(),
+        };
+        // What is as it is to be is not entered, unless what was recorded there may be left out of
+        // it now; nor is what the engine never recorded.
+        let as_is = target == Some(present) && (last == target || !skipped);
+        if as_is || (target.is_none() && last.is_none()) {
+            let stays = !here.is_empty() || skipped;
+            return Ok(Inside { to: target, stays, written: false });
+        }
+        let there = target.map_or(Ok(Vec::new()), |id| entries(contents, &id))?;
+        for entry in &there {
+            self.budget.take(&entry.item)?;
+        }
+        let before = last.map_or(Ok(Vec::new()), |id| recorded(contents, &id))?;
+        let mut names: BTreeMap<Name, [Option<Item>; 3]> = BTreeMap::new();
+        for (n, list) in [before, there.clone(), here].into_iter().enumerate() {
+            for entry in list {
+                if let Some(place) = names.entry(entry.name).or_default().get_mut(n) {
+                    *place = Some(entry.item);
+                }
+            }
+        }
+        let (mut to, mut stays) = (Vec::new(), skipped);
+        let mut written = false;
+        for (name, [last, target, present]) in names {
+            let path = match path {
+                Some(path) => path.join(&name)?,
+                None => TreePath::from(name.clone()),
+            };
+            let fate = self.path(&path, last.as_ref(), target.as_ref(), present.as_ref())?;
+            stays |= fate.stays;
+            to.extend(fate.to.map(|item| Entry { name, item }));
+            let done = self.removes.last().into_iter().chain(self.moves.last());
+            written |= done.filter(|action| action.path == path).count() > 0;
+        }
+        let to = match target {
+            Some(id) if to == there => Some(id),
+            None if to.is_empty() => None,
+            _ => Some(encode_directory(&to, self.put)),
+        };
+        Ok(Inside { to, stays, written })
+    }
+
+    fn path(
+        &mut self,
+        path: &TreePath,
+        last: Option<&Item>,
+        target: Option<&Item>,
+        present: Option<&Item>,
+    ) -> Result<Fate> {
+        // Where it is new as a whole, this is found out when it is looked through for that.
+        if let (Some(to), Some(now)) = (tree_of(target), tree_of(present))
+            && to != now
+            && let Err(error) = entries(self.trees.contents, &to)
+        {
+            return self.unreadable(path, target, present, error);
+        }
+        match present {
+            Some(now) if now.kind.is_directory() => match target {
+                Some(to) if to.kind.is_directory() => self.both_folders(path, last, to, now),
+                Some(to) => self.folder_to_leaf(path, last, to, now),
+                None => self.folder_to_nothing(path, last, now),
+            },
+            _ => self.leaf(path, last, target, present),
+        }
+    }
+
+    /// There is no folder now.
+    fn leaf(
+        &mut self,
+        path: &TreePath,
+        last: Option<&Item>,
+        target: Option<&Item>,
+        present: Option<&Item>,
+    ) -> Result<Fate> {
+        let choice = self.trees.choices.of(path);
+        let skip = self.left_out.at(path);
+        let stays = present.is_some() || skip.is_some();
+        let as_now = match (target, present) {
+            (Some(target), Some(present)) => same(target, present),
+            // What was recorded and is left out now would have to go, and nobody knows what it is.
+            (None, None) => last.is_none() || skip.is_none(),
+            _ => false,
+        };
+        if as_now {
+            return Ok(Fate::new(target, stays));
+        }
+        if choice == Some(Choice::KeepMine) {
+            let recorded = last.is_some() || target.is_some();
+            return Ok(Fate::new(present.filter(|_| recorded), stays));
+        }
+        let as_last = last.zip(present).is_some_and(|(last, now)| same(last, now));
+        let agreed = as_last || choice == Some(Choice::Theirs);
+        let by_hand = agreed && self.is_by_hand(path);
+        match (target, present) {
+            (None, None) => Ok(match skip {
+                Some(skip) => self.left_out_here(path, skip, None),
+                None => Fate::new(None, stays),
+            }),
+            (None, Some(now)) => match last {
+                None => Ok(Fate::new(None, true)),
+                Some(_) if self.is_ignored(path, now) => Ok(Fate::new(None, true)),
+                Some(_) if by_hand => Ok(self.conflict(path, ConflictWhy::NotByARun, target)),
+                Some(_) if agreed => {
+                    self.remove(ActionKind::Remove, path, now);
+                    Ok(Fate::new(None, false))
+                }
+                Some(_) => Ok(self.conflict(path, ConflictWhy::Changed, target)),
+            },
+            (Some(to), None) => match skip {
+                Some(skip) => Ok(self.left_out_here(path, skip, target)),
+                None => {
+                    let to = self.new_tree(path, to)?;
+                    let Some(to) = to else {
+                        return Ok(Fate::new(None, false));
+                    };
+                    if last.is_some() {
+                        self.note(path, NoteWhat::Deleted, "it was removed since it was captured");
+                    }
+                    self.act(ActionKind::Create, path, None, &to);
+                    Ok(Fate::new(Some(&to), true))
+                }
+            },
+            (to @ Some(_), Some(_)) if by_hand => {
+                Ok(self.conflict(path, ConflictWhy::NotByARun, to))
+            }
+            (Some(to), Some(now)) if agreed => self.replace(path, to, now),
+            (to, _) => Ok(self.conflict(path, changed_or_unrecorded(last), to)),
+        }
+    }
+
+    /// Returns `true` if a file was made or changed outside of any run, and nothing was decided
+    /// about it.
+    pub(super) fn is_by_hand(&self, path: &TreePath) -> bool {
+        self.trees.by_hand.contains(path) && self.trees.choices.of(path).is_none()
+    }
+
+    /// Returns `true` if the rules of the target ignore a path that it has not: when it was
+    /// captured the path may have been there, and the user's. It is kept, with a note, unless the
+    /// user decided otherwise.
+    pub(super) fn is_ignored(&mut self, path: &TreePath, present: &Item) -> bool {
+        let is_directory = present.kind.is_directory();
+        let choices = self.trees.choices;
+        if choices.take_ignored
+            || choices.of(path) == Some(Choice::Theirs)
+            || !self.rules.ignore(path, is_directory)
+        {
+            return false;
+        }
+        let text = "it stays: the rules that were captured then ignore it";
+        self.note(path, NoteWhat::Ignored, text);
+        true
+    }
+
+    pub(super) fn replace(
+        &mut self,
+        path: &TreePath,
+        target: &Item,
+        present: &Item,
+    ) -> Result<Fate> {
+        let Some(to) = self.new_tree(path, target)? else {
+            return Ok(Fate::new(Some(present), true));
+        };
+        // The path itself is changed and not made.
+        let at = self.shown.creates.iter().rposition(|planned| planned.path == *path);
+        if let Some(at) = at {
+            let planned = self.shown.creates.remove(at);
+            self.shown.changes.push(planned);
+        }
+        self.act(ActionKind::Replace, path, Some(present), &to);
+        Ok(Fate::new(Some(&to), true))
+    }
+
+    /// A folder of the target cannot be read.
+    fn unreadable(
+        &mut self,
+        path: &TreePath,
+        target: Option<&Item>,
+        present: Option<&Item>,
+        error: milepost::Error,
+    ) -> Result<Fate> {
+        if !is_lost(&error) {
+            return Err(error.at(path));
+        }
+        if self.trees.choices.of(path) == Some(Choice::KeepMine) {
+            return Ok(Fate::new(present, present.is_some()));
+        }
+        let text = format!("stored contents of it are damaged or gone: {error}");
+        let conflict = PathConflict::saying(Some(path), ConflictWhy::Missing, text);
+        self.shown.conflicts.push(conflict);
+        Ok(Fate::new(target, true))
+    }
+
+    pub(super) fn left_out_here(
+        &mut self,
+        path: &TreePath,
+        skip: &milepost_codec::Skip,
+        to: Option<&Item>,
+    ) -> Fate {
+        let text = match skip.reason {
+            SkipReason::Denied => {
+                format!("{} cannot be read: see its bits, or keep yours", skip.path)
+            }
+            reason => format!(
+                "{} is in the way, which captures leave out ({}): move it away, or keep yours",
+                skip.path,
+                reason.name()
+            ),
+        };
+        let conflict = PathConflict::saying(Some(path), ConflictWhy::InTheWay, text);
+        self.shown.conflicts.push(conflict);
+        Fate::new(to, true)
+    }
+
+    pub(super) fn conflict(
+        &mut self,
+        path: &TreePath,
+        why: ConflictWhy,
+        target: Option<&Item>,
+    ) -> Fate {
+        self.shown.conflicts.push(PathConflict::at(path, why));
+        Fate::new(target, true)
+    }
+
+    pub(super) fn note(&mut self, path: &TreePath, what: NoteWhat, text: &str) {
+        let (path, text) = (path.clone(), text.to_owned());
+        self.shown.notes.push(PlanNote { path, what, text });
+    }
+
+    fn act(&mut self, kind: ActionKind, path: &TreePath, before: Option<&Item>, after: &Item) {
+        self.moves.push(action(kind, path, before, Some(after)));
+    }
+
+    pub(super) fn remove(&mut self, kind: ActionKind, path: &TreePath, present: &Item) {
+        self.shown.deletes.push(PlannedPath::new(path, present));
+        self.removes.push(action(kind, path, Some(present), None));
+    }
+
+    /// Bits that change, or that are in the way of what changes in a folder: it is opened up first,
+    /// and closed by this action.
+    pub(super) fn bits(&mut self, path: &TreePath, present: &Item, after: &Item, written: bool) {
+        let closed = written && present.mode & CHANGE != CHANGE;
+        if after.mode != present.mode || closed {
+            self.modes.push(action(ActionKind::Mode, path, Some(present), Some(after)));
+        }
+    }
+}
+
+fn action(
+    kind: ActionKind,
+    path: &TreePath,
+    before: Option<&Item>,
+    after: Option<&Item>,
+) -> Action {
+    Action { kind, path: path.clone(), slot: 0, before: before.cloned(), after: after.cloned() }
+}
+
+/// The entries of a folder of the last tree. What was lost of it counts as never recorded: nothing
+/// of it is overwritten or removed then.
+pub(super) fn recorded(contents: &dyn Contents, id: &ChunkId) -> Result<Vec<Entry>> {
+    match entries(contents, id) {
+        Err(error) if is_lost(&error) => Ok(Vec::new()),
+        read => read,
+    }
+}
+
+pub(super) fn changed_or_unrecorded(last: Option<&Item>) -> ConflictWhy {
+    match last {
+        Some(_) => ConflictWhy::Changed,
+        None => ConflictWhy::Unrecorded,
+    }
+}

@@ -1,0 +1,418 @@
+//! What the engine asks of a workspace that takes part in a task.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::time::Duration;
+
+use milepost::{
+    Body, CaptureContext, Engine, Error, ErrorKind, Hash, Participant, PendingRestore,
+    PrepareContext, Result, Task, WorkspaceCaptured, WorkspaceState,
+};
+use milepost_codec::{
+    Capture, ChunkId, ChunkList, Node, PathBytes, RestoreBegun, RestoreId, RestorePart, Skip,
+    TreePath,
+};
+use parking_lot::Mutex;
+
+use super::RestoreReport;
+use super::by_hand::by_hand;
+use super::present::{Remembered, Tree};
+use super::record::{NAME, Record};
+use crate::apply::{self, Failed, Folder, Kept, Recovered, Restore};
+use crate::capture::{self, Storage, Stored};
+use crate::chunks::Chunks;
+use crate::error;
+use crate::fs::{Stamp, at_root};
+use crate::lock::Lock;
+use crate::plan::{Choices, PathConflict, Plan, Trees, look_at_folder, make};
+use crate::tree::{self, Budget};
+use crate::workspace::Workspace;
+
+/// Paths that an error names, at most.
+const PATHS_MAX: usize = 10;
+
+/// A restore does not wait, and tells who has the folder. But a process that is just being started
+/// has, for a moment, the locks of the one that starts it.
+pub(super) const A_MOMENT: Duration = Duration::from_millis(300);
+
+/// A workspace that takes part in a task, and what was chosen for paths.
+pub(super) struct WorkspaceParticipant {
+    workspace: Workspace,
+    choices: Choices,
+    under_way: Mutex<UnderWay>,
+}
+
+/// What is known while a restore is under way.
+#[derive(Default)]
+struct UnderWay {
+    lock: Option<Lock>,
+    present: Option<Present>,
+    shown: Plan,
+    kept: Vec<Kept>,
+}
+
+/// The tree of what is there, and what was left out of it.
+type Present = (ChunkId, Vec<Skip>);
+
+/// A capture that is gone to.
+pub(super) struct Target {
+    pub(super) root: ChunkId,
+    pub(super) capture: Capture,
+}
+
+/// The capture of a point.
+pub(super) fn target(chunks: &dyn Chunks, root: Option<Hash>) -> Result<Target> {
+    let Some(Hash(root)) = root else {
+        return Err(Error::not_found(
+            "the point has no captured workspace: restore the state only, which leaves the files",
+        ));
+    };
+    let root = ChunkId(root);
+    let capture = tree::capture(chunks, &root)?;
+    Ok(Target { root, capture })
+}
+
+impl Workspace {
+    /// Whether a capture is of another folder.
+    pub(super) fn is_elsewhere(&self, capture: &Capture) -> bool {
+        capture.folder.as_bytes() != self.folder().as_os_str().as_bytes()
+    }
+
+    /// The folder, to be changed.
+    pub(super) fn opened(&self, chunks: &dyn Chunks) -> Result<Folder> {
+        let folder = self.folder();
+        let open = |e: crate::fs::Errno| error::io("open", folder, &e.into());
+        let store = match chunks.folder() {
+            Some(dir) => {
+                let found = at_root(dir).and_then(|dir| dir.itself());
+                Some(found.map_err(open)?.identity())
+            }
+            None => None,
+        };
+        Folder::new(at_root(folder).map_err(open)?, store)
+    }
+
+    pub(super) fn identity(&self) -> Result<(u64, u64)> {
+        let found = at_root(self.folder()).and_then(|dir| dir.itself());
+        let found = found.map_err(|e| error::io("look at", self.folder(), &e.into()))?;
+        Ok(found.identity())
+    }
+}
+
+impl WorkspaceParticipant {
+    pub(super) fn new(workspace: &Workspace, choices: &Choices) -> Self {
+        Self { workspace: workspace.clone(), choices: choices.clone(), under_way: Mutex::default() }
+    }
+
+    pub(super) fn outcome(&self, task: Task) -> RestoreReport {
+        let mut under_way = self.under_way.lock();
+        let kept = std::mem::take(&mut under_way.kept);
+        RestoreReport {
+            task,
+            plan: std::mem::take(&mut under_way.shown),
+            kept: kept.into_iter().map(|kept| kept.kept).collect(),
+        }
+    }
+
+    /// Where a capture has to be of, to say what is recorded here.
+    fn place(&self) -> Option<&Path> {
+        Some(self.workspace.folder()).filter(|_| !self.choices.moved)
+    }
+
+    /// Captures the folder, as it goes on or as a present.
+    fn store(
+        &self,
+        at: &CaptureContext<'_>,
+        known: Option<ChunkId>,
+        before: Option<ChunkId>,
+    ) -> Result<Stored> {
+        let chunks = at.engine.chunk_store();
+        let beside = capture::beside(&chunks)?;
+        Stored::durable(&Storage {
+            folder: self.workspace.folder(),
+            options: self.workspace.options(),
+            states: self.workspace.states(),
+            chunks: &chunks,
+            beside: beside.as_deref(),
+            known,
+            before,
+            moved: self.choices.moved,
+            kept: self.workspace.kept(),
+        })
+    }
+
+    fn plan(&self, going: &PrepareContext<'_>) -> Result<(Record, Plan)> {
+        let chunks = going.engine.chunk_store();
+        let target = target(&chunks, going.target)?;
+        let as_chunk = |Hash(root): Hash| ChunkId(root);
+        let known = going.known.map(as_chunk);
+        let last = match known {
+            Some(root) => capture::last(&chunks, &root, self.place())?,
+            None => None,
+        };
+        let (present, skips) = self.under_way.lock().present.take().ok_or_else(|| {
+            Error::invalid("a restore of a workspace is prepared without its present")
+        })?;
+        let mut failed = Ok(());
+        let made = make(
+            &Trees {
+                contents: &chunks,
+                last: last.map(|(_, tree)| tree),
+                target: target.capture.tree,
+                says: Budget::of(&target.capture),
+                present,
+                skips: &skips,
+                choices: &self.choices,
+                elsewhere: self.workspace.is_elsewhere(&target.capture),
+                by_hand: &by_hand(going.engine, going.task, going.to)?,
+            },
+            &mut |_, content| {
+                if failed.is_ok() {
+                    failed = chunks.put(&[&content]).map(|_| ());
+                }
+            },
+        )?;
+        failed?;
+        let mut shown = made.shown;
+        let folder = self.workspace.opened(&chunks)?;
+        look_at_folder(&folder, &made.actions, &mut shown)?;
+        let same =
+            made.tree == target.capture.tree && !self.workspace.is_elsewhere(&target.capture);
+        let to_come = match same {
+            true => target.root,
+            false => self.capture_to_come(&chunks, made.tree, &target.capture)?,
+        };
+        let mut needed: Vec<ChunkId> = known.into_iter().collect();
+        needed.extend(going.present.map(as_chunk));
+        let record = Record {
+            plan: made.actions,
+            folder: self.workspace.identity()?,
+            to_come,
+            target: target.root,
+            needed,
+        };
+        Ok((record, shown))
+    }
+
+    /// Stores the capture of a tree that nobody captured: what is kept, with what comes back. One
+    /// that goes back to a present is a present: what only that saved is the user's own, and was
+    /// never recorded.
+    fn capture_to_come(
+        &self,
+        chunks: &dyn Chunks,
+        tree: ChunkId,
+        target: &Capture,
+    ) -> Result<ChunkId> {
+        let counts = tree::count(chunks, &tree)?;
+        let capture = Capture {
+            present: target.present,
+            over: target.over,
+            folder: PathBytes::from(self.workspace.folder().as_os_str().as_bytes()),
+            tree,
+            files: counts.files,
+            directories: counts.directories,
+            links: counts.links,
+            bytes: counts.bytes,
+            skipped: 0,
+            skips: ChunkList::default(),
+        };
+        let ids = chunks.put(&[&Node::Capture(capture).encode()])?;
+        let id = ids.first().copied();
+        id.ok_or_else(|| Error::corrupt("the store's answer", "the id of a capture", "none"))
+    }
+
+    /// Does something with the restore that is recorded. `stamps`: what is known of the folder,
+    /// where nobody but us looked at it since it was captured.
+    fn with_restore<T>(
+        &self,
+        engine: &Engine,
+        begun: &RestoreBegun,
+        stamps: &(dyn Fn(&TreePath) -> Option<Stamp> + Sync),
+        work: impl FnOnce(&Restore<'_>, &Record) -> Result<T>,
+    ) -> Result<T> {
+        let chunks = engine.chunk_store();
+        let record = Record::read(&chunks, begun)?;
+        let identity = self.workspace.identity()?;
+        if identity != record.folder {
+            let folder = self.workspace.folder().display();
+            return Err(Error::new(
+                ErrorKind::Conflict,
+                format!("{folder} is another folder than the one that the restore was begun in"),
+            ));
+        }
+        let folder = self.workspace.opened(&chunks)?;
+        let restore = Restore {
+            plan: &record.plan,
+            contents: &chunks,
+            folder: &folder,
+            id: begun.restore,
+            stamps,
+            calls: &|_| Ok(()),
+        };
+        work(&restore, &record)
+    }
+
+    fn recover(
+        &self,
+        engine: &Engine,
+        begun: &RestoreBegun,
+        work: impl FnOnce(&Restore<'_>) -> Result<Recovered>,
+    ) -> Result<()> {
+        // A scan since then may have seen the folder half restored: its stamps are not used.
+        let recovered = self.with_restore(engine, begun, &|_| None, |restore, _| work(restore));
+        match recovered? {
+            Recovered::Whole(kept) => {
+                self.under_way.lock().kept = kept;
+                Ok(())
+            }
+            Recovered::Stopped(conflicts) => Err(in_the_way(&conflicts)),
+        }
+    }
+
+    /// Restores of which staging is there.
+    pub(super) fn left_over(&self) -> Result<Vec<RestoreId>> {
+        let folder = self.workspace.folder();
+        let names = at_root(folder).and_then(|root| root.names(usize::MAX));
+        let names = names.map_err(|e| error::io("read", folder, &e.into()))?;
+        let ids = names.iter().filter_map(|name| apply::restore_of(name));
+        Ok(ids.collect())
+    }
+
+    /// Clears up behind a restore that has ended.
+    pub(super) fn clear(&self, engine: &Engine, begun: &RestoreBegun) -> Result<()> {
+        self.hold(engine, self.workspace.options().wait)?;
+        let done = self.recover(engine, begun, apply::finish);
+        self.under_way.lock().lock = None;
+        done
+    }
+
+    /// The folder is let go of.
+    fn end(&self, engine: &Engine, task: &str, error: Option<&Error>) {
+        self.under_way.lock().lock = None;
+        // Where it is not under way by this handle, there is nothing to tell.
+        let _ = self.workspace.ends(engine, task, error);
+    }
+
+    fn hold(&self, engine: &Engine, wait: Duration) -> Result<()> {
+        let mut under_way = self.under_way.lock();
+        if under_way.lock.is_none() {
+            let beside = capture::beside(&engine.chunk_store())?;
+            under_way.lock = Some(Lock::take(self.workspace.folder(), beside.as_deref(), wait)?);
+        }
+        Ok(())
+    }
+}
+
+impl Participant for WorkspaceParticipant {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn capture(&self, at: &CaptureContext<'_>) -> Result<Vec<Body>> {
+        let known = at.known()?.map(|Hash(root)| ChunkId(root));
+        let (engine, task) = (at.engine, at.task.id());
+        let Some(to) = at.before else {
+            self.hold(at.engine, self.workspace.options().wait)?;
+            let begins = WorkspaceState::Creating;
+            self.workspace.go(engine, task, begins, None)?;
+            let done = self.store(at, known, None);
+            self.end(engine, task, done.as_ref().err());
+            return done.map(|stored| bodies(stored.event));
+        };
+        let chunks = at.engine.chunk_store();
+        let target = target(&chunks, at.engine.workspace_at(to)?)?;
+        self.hold(at.engine, A_MOMENT)?;
+        let begins = WorkspaceState::Restoring;
+        self.workspace.go(engine, task, begins, None)?;
+        let stored = self.store(at, known, Some(target.capture.tree))?;
+        self.under_way.lock().present = Some((stored.tree, stored.skips));
+        Ok(bodies(stored.event))
+    }
+
+    fn prepare(&self, going: &PrepareContext<'_>) -> Result<RestorePart> {
+        let (record, shown) = self.plan(going)?;
+        if !shown.conflicts.is_empty() {
+            return Err(in_the_way(&shown.conflicts));
+        }
+        let chunks = going.engine.chunk_store();
+        let part = record.store(&chunks, self.workspace.folder())?;
+        chunks.sync()?;
+        self.under_way.lock().shown = shown;
+        Ok(part)
+    }
+
+    fn release(&self, engine: &Engine, task: &Task) {
+        self.end(engine, task.id(), None);
+    }
+
+    fn apply(&self, engine: &Engine, pending: &PendingRestore) -> Result<Vec<Body>> {
+        let remembered = Remembered::of(&self.workspace, engine, &pending.begun)?;
+        let stamps = |path: &TreePath| remembered.stamp(path);
+        let done = self.with_restore(engine, &pending.begun, &stamps, |restore, record| {
+            let chunks = engine.chunk_store();
+            let capture = tree::capture(&chunks, &record.to_come)?;
+            let root = record.present()?;
+            let present = tree::capture(&chunks, &root)?;
+            apply::apply(restore, present.tree, capture.tree).map_err(why)?;
+            let of = |capture, tree| Tree { capture, tree };
+            let trees = (of(root, present.tree), of(record.to_come, capture.tree));
+            // It only saves questions.
+            let _ = remembered.goes_on(&chunks, trees);
+            Ok((record.to_come, record.target, capture))
+        })?;
+        let (to_come, target, capture) = done;
+        // The lineage that an undo goes back to says so already.
+        if pending.begun.undoes.is_some() && to_come == target {
+            return Ok(Vec::new());
+        }
+        let captured = WorkspaceCaptured {
+            root: Hash(to_come.0),
+            files: capture.files,
+            bytes: capture.bytes,
+            skipped: capture.skipped,
+        };
+        Ok(vec![captured.into()])
+    }
+
+    fn abort(&self, engine: &Engine, pending: &PendingRestore) -> Result<()> {
+        self.hold(engine, self.workspace.options().wait)?;
+        let undo = |restore: &Restore<'_>| apply::abort(restore, &self.choices);
+        let aborted = self.recover(engine, &pending.begun, undo);
+        self.end(engine, &pending.task, aborted.as_ref().err());
+        aborted
+    }
+
+    fn finish(&self, engine: &Engine, pending: &PendingRestore) -> Result<()> {
+        self.hold(engine, self.workspace.options().wait)?;
+        let finished = self.recover(engine, &pending.begun, apply::finish);
+        self.end(engine, &pending.task, finished.as_ref().err());
+        finished
+    }
+}
+
+fn bodies(event: Option<WorkspaceCaptured>) -> Vec<Body> {
+    event.into_iter().map(Body::from).collect()
+}
+
+/// Why a restore failed, and what keeps it from being taken back, where something does.
+fn why(failed: Failed) -> Error {
+    match failed.recovered {
+        Ok(Recovered::Whole(_)) => failed.error,
+        Ok(Recovered::Stopped(conflicts)) => failed.error.at(in_the_way(&conflicts)),
+        Err(left) => failed.error.at(left),
+    }
+}
+
+/// What stands in the way, as an error.
+fn in_the_way(conflicts: &[PathConflict]) -> Error {
+    let shown = conflicts.iter().take(PATHS_MAX);
+    let shown = shown.map(|conflict| match &conflict.path {
+        Some(path) => format!("`{path}`: {}", conflict.text),
+        None => conflict.text.clone(),
+    });
+    let mut text: Vec<String> = shown.collect();
+    if conflicts.len() > PATHS_MAX {
+        text.push(format!("and {} more", conflicts.len() - PATHS_MAX));
+    }
+    Error::new(ErrorKind::Conflict, format!("something stands in the way: {}", text.join("; ")))
+}

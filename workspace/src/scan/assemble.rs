@@ -1,0 +1,249 @@
+//! Results into directories, bottom up. They come in any order and are placed by their number; a
+//! directory whose entries are all there is encoded, and its nodes go to the store in batches.
+
+use std::collections::HashMap;
+
+use milepost::Result;
+use milepost_codec::{ChunkId, Entry, EntryKind, Item, Name, encode_directory};
+
+use super::file_reader::Content;
+use super::incremental::{Folders, LastLook, Marks, SeenFolder};
+use super::upload::Storing;
+use super::workers::Ticket;
+use crate::cache::{Cache, Identity};
+use crate::fs::{Listed, Stamp};
+use crate::tree::Counts;
+
+/// How many bytes of nodes wait for the store.
+const NODES: usize = 1 << 20;
+
+/// What stands at a place of a directory.
+enum Slot {
+    /// A result is on its way.
+    Waiting(Box<[u8]>),
+    /// It turned out to be nothing.
+    Nothing,
+    /// An entry, and of a file that is settled what the cache remembers.
+    There(Entry, Option<Box<(Stamp, Content)>>),
+}
+
+/// A directory that is not complete.
+struct Folder {
+    /// Its place in the one above; none of the root.
+    place: Option<Ticket>,
+    path: Box<[u8]>,
+    name: Option<Name>,
+    bits: u16,
+    identity: Identity,
+    marks: Marks,
+    slots: Vec<Slot>,
+    waiting: u32,
+    /// Whether the walk is in it.
+    open: bool,
+}
+
+/// Directories that are put together.
+pub(super) struct Assembly<'a> {
+    folders: HashMap<u32, Folder>,
+    next: u32,
+    storing: Storing<'a>,
+    nodes: Vec<Vec<u8>>,
+    node_bytes: usize,
+    pub(super) cache: Cache,
+    pub(super) seen: Folders,
+    pub(super) counts: Counts,
+    pub(super) root: Option<ChunkId>,
+}
+
+impl<'a> Assembly<'a> {
+    pub(super) fn new(storing: Storing<'a>) -> Self {
+        Self {
+            folders: HashMap::new(),
+            next: 0,
+            storing,
+            nodes: Vec::new(),
+            node_bytes: 0,
+            cache: Cache::default(),
+            seen: Folders::new(),
+            counts: Counts::default(),
+            root: None,
+        }
+    }
+
+    /// Begins a directory. Of all but the root: under a name, at a place that waits for it.
+    pub(super) fn begin(
+        &mut self,
+        within: Option<(Ticket, Name)>,
+        path: &[u8],
+        found: &Listed,
+    ) -> u32 {
+        let number = self.next;
+        self.next += 1;
+        let (place, name) = within.unzip();
+        let folder = Folder {
+            place,
+            path: path.into(),
+            name,
+            bits: found.stamp.bits(),
+            identity: found.identity(),
+            marks: Marks::default(),
+            slots: Vec::new(),
+            waiting: 0,
+            open: true,
+        };
+        self.folders.insert(number, folder);
+        number
+    }
+
+    /// A place for a result that is on its way.
+    pub(super) fn wait(&mut self, folder: u32, name: &[u8]) -> Ticket {
+        let Some(of) = self.folders.get_mut(&folder) else {
+            return (folder, u32::MAX);
+        };
+        of.slots.push(Slot::Waiting(name.into()));
+        of.waiting += 1;
+        (folder, of.slots.len() as u32 - 1)
+    }
+
+    /// An entry that is there at once.
+    pub(super) fn add(&mut self, folder: u32, entry: Entry, known: Option<Box<(Stamp, Content)>>) {
+        if let Some(of) = self.folders.get_mut(&folder) {
+            of.slots.push(Slot::There(entry, known));
+        }
+    }
+
+    /// A folder that is as the last look saw it, with all below it.
+    pub(super) fn reuse(&mut self, folder: u32, now: (&Name, u16), path: &[u8], last: &LastLook) {
+        for (n, (path, seen)) in last.folders_of(path).enumerate() {
+            if n == 0 {
+                let (name, mode) = (now.0.clone(), now.1);
+                let item = Item { mode, kind: EntryKind::Directory { id: seen.id } };
+                self.add(folder, Entry { name, item }, None);
+            }
+            self.counts.add_all(&seen.counts);
+            self.seen.insert(path.into(), *seen);
+        }
+        self.cache.take_over(&last.cache, path);
+    }
+
+    /// What has to be known of a folder.
+    pub(super) fn mark(&mut self, folder: u32, mark: impl FnOnce(&mut Marks)) {
+        if let Some(of) = self.folders.get_mut(&folder) {
+            mark(&mut of.marks);
+        }
+    }
+
+    /// The path of what a place waits for.
+    pub(super) fn path_of(&self, ticket: Ticket) -> Vec<u8> {
+        let Some(of) = self.folders.get(&ticket.0) else {
+            return Vec::new();
+        };
+        let mut path = of.path.to_vec();
+        if let Some(Slot::Waiting(name)) = of.slots.get(ticket.1 as usize) {
+            if !path.is_empty() {
+                path.push(b'/');
+            }
+            path.extend_from_slice(name);
+        }
+        path
+    }
+
+    /// A result: an item, or that there is nothing.
+    pub(super) fn place(
+        &mut self,
+        ticket: Ticket,
+        item: Option<Item>,
+        known: Option<Box<(Stamp, Content)>>,
+    ) -> Result<()> {
+        if let Some(of) = self.folders.get_mut(&ticket.0)
+            && let Some(slot) = of.slots.get_mut(ticket.1 as usize)
+            && let Slot::Waiting(name) = slot
+        {
+            *slot = match item {
+                Some(item) => Slot::There(Entry { name: Name::new(name)?, item }, known),
+                None => Slot::Nothing,
+            };
+            of.waiting -= 1;
+        }
+        self.complete(ticket.0)
+    }
+
+    /// The walk leaves a directory.
+    pub(super) fn leave(&mut self, folder: u32) -> Result<()> {
+        if let Some(of) = self.folders.get_mut(&folder) {
+            of.open = false;
+        }
+        self.complete(folder)
+    }
+
+    /// Encodes a directory, and those around it, where all of it is there.
+    fn complete(&mut self, mut number: u32) -> Result<()> {
+        loop {
+            let whole = |of: &Folder| !of.open && of.waiting == 0;
+            if !self.folders.get(&number).is_some_and(whole) {
+                return Ok(());
+            }
+            let Some(folder) = self.folders.remove(&number) else {
+                return Ok(());
+            };
+            let (place, bits) = (folder.place, folder.bits);
+            let name = folder.name.clone();
+            let id = self.encode(folder)?;
+            let (Some((above, at)), Some(name)) = (place, name) else {
+                self.root = Some(id);
+                return Ok(());
+            };
+            let item = Item { mode: bits, kind: EntryKind::Directory { id } };
+            if let Some(of) = self.folders.get_mut(&above)
+                && let Some(slot) = of.slots.get_mut(at as usize)
+            {
+                *slot = Slot::There(Entry { name, item }, None);
+                of.waiting -= 1;
+            }
+            number = above;
+        }
+    }
+
+    fn encode(&mut self, folder: Folder) -> Result<ChunkId> {
+        let mut entries = Vec::with_capacity(folder.slots.len());
+        let (mut known, mut counts) = (Vec::new(), Counts::default());
+        for slot in folder.slots {
+            let Slot::There(entry, remembered) = slot else {
+                continue;
+            };
+            counts.add(&entry.item);
+            known.extend(remembered.map(|of| (entries.len(), of)));
+            entries.push(entry);
+        }
+        let files = known.iter().filter_map(|(at, of)| {
+            let name = entries.get(*at)?.name.as_bytes();
+            Some((name, &of.0, &of.1))
+        });
+        self.cache.add(&folder.path, files);
+        let (nodes, bytes) = (&mut self.nodes, &mut self.node_bytes);
+        let id = encode_directory(&entries, &mut |_, node| {
+            *bytes += node.len();
+            nodes.push(node);
+        });
+        self.counts.add_all(&counts);
+        let seen = SeenFolder { identity: folder.identity, id, counts, marks: folder.marks };
+        self.seen.insert(folder.path, seen);
+        if self.node_bytes > NODES {
+            self.flush()?;
+        }
+        Ok(id)
+    }
+
+    /// Syscalls over what waits.
+    pub(super) fn flush(&mut self) -> Result<()> {
+        let nodes = std::mem::take(&mut self.nodes);
+        self.node_bytes = 0;
+        let contents: Vec<&[u8]> = nodes.iter().map(Vec::as_slice).collect();
+        self.storing.put(&contents).map(|_| ())
+    }
+
+    /// How many nodes went to the store.
+    pub(super) fn stored(&self) -> u64 {
+        self.storing.stored
+    }
+}

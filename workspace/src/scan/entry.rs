@@ -1,0 +1,184 @@
+//! What a name stands for, taken into the tree: a file, a symlink, a folder.
+
+use milepost::Result;
+use milepost_codec::{Entry, Item, Name, SkipReason};
+
+use super::rules::Rules;
+use super::walk::{
+    At, ENTRIES_MAX, Inside, Seen, Walk, is_denied, link_item, looks_bare, names_of,
+};
+use super::workers::JobFile;
+use super::{SharedDir, Since};
+use crate::error;
+use crate::fs::{Dir, Errno, Listed, is_bare_repository};
+use crate::tree::Counts;
+
+impl<'a> Walk<'a, '_, '_> {
+    pub(super) fn file(&mut self, at: &mut At<'a>, name: &Name, found: &Listed) -> Result<Seen> {
+        let (stamp, options) = (found.stamp, self.looking.options);
+        let taken =
+            self.looking.without_limits && self.last.has(name.as_bytes(), self.looking.chunks)?;
+        if stamp.size > options.max_file && !taken {
+            self.skip(at.number, SkipReason::Large, stamp.size);
+            return Ok(Seen::Done);
+        }
+        let total = self.total.saturating_add(stamp.size);
+        self.full |= total > options.max_total && !taken;
+        if self.full && !taken {
+            self.skip(at.number, SkipReason::Limit, stamp.size);
+            return Ok(Seen::Done);
+        }
+        self.total += stamp.size;
+        self.looking.states.count(1, stamp.size);
+        let forced = stamp.size > options.max_file || total > options.max_total;
+        if found.linked && self.has_changed(at) {
+            // Its other names may have been given just now, to what was seen and stood still.
+            self.not_enough = true;
+        }
+        if found.linked || forced {
+            self.assembly.mark(at.number, |marks| {
+                // It can be written to by a name elsewhere.
+                marks.restless |= found.linked;
+                marks.limits |= forced || found.linked && Rules::is_file(name.as_bytes());
+            });
+        }
+        let known = at.known.file(name.as_bytes());
+        let grain_ns = self.grain.ns();
+        if let Some(known) = known
+            && known.stamp == stamp
+            && stamp.settled(self.now, grain_ns)
+        {
+            self.known += 1;
+            let entry = Entry {
+                name: name.clone(),
+                item: Item { mode: stamp.bits(), kind: known.content.kind(false) },
+            };
+            let known = Some(Box::new((known.stamp, known.content)));
+            self.assembly.add(at.number, entry, known);
+            return Ok(Seen::Done);
+        }
+        let file = JobFile {
+            ticket: self.assembly.wait(at.number, name.as_bytes()),
+            dir: SharedDir::clone(&at.dir),
+            name: name.as_bytes().into(),
+            turn: 1,
+        };
+        let mut done = Vec::new();
+        self.jobs.take(file, stamp.size, self.now, &mut done)?;
+        self.place_all(done)?;
+        Ok(Seen::Done)
+    }
+
+    pub(super) fn link(&mut self, at: &At<'_>, name: &Name, found: &Listed) -> Result<Seen> {
+        let target = match at.dir.target(name.as_bytes()) {
+            Ok(target) => target,
+            Err(Errno::NOENT) => return Ok(Seen::Done),
+            Err(Errno::INVAL) => return Ok(Seen::Changed),
+            Err(e) if is_denied(e) => {
+                self.skip(at.number, SkipReason::Denied, 0);
+                return Ok(Seen::Done);
+            }
+            Err(e) => return Err(error::below("read", self.below(), e)),
+        };
+        match link_item(target, found.stamp.bits()) {
+            Some(item) => {
+                let name = name.clone();
+                self.assembly.add(at.number, Entry { name, item }, None);
+            }
+            None => self.skip(at.number, SkipReason::Name, 0),
+        }
+        Ok(Seen::Done)
+    }
+
+    /// Watches a folder, where the walk is, before anything of it is read.
+    pub(super) fn watch(&self, dir: &Dir) {
+        if let Some(watch) = self.looking.watch {
+            watch.add(dir, self.below());
+        }
+    }
+
+    /// Whether something happened in a folder since the last look.
+    fn has_changed(&self, at: &At<'_>) -> bool {
+        let path = self.path.get(self.base..at.len).unwrap_or_default();
+        let path = path.strip_suffix(b"/").unwrap_or(path);
+        let changed = |since: &Since| at.foreign || since.has_changed(path);
+        self.looking.since.is_some_and(changed)
+    }
+
+    /// Takes over what the last look saw of a folder and all below it, where nothing happened
+    /// since.
+    fn is_as_seen(&mut self, at: &At<'_>, name: &Name, found: &Listed) -> bool {
+        let Some(since) = self.looking.since.filter(|_| !at.foreign) else {
+            return false;
+        };
+        let path = self.path.get(self.base..).unwrap_or_default();
+        if !since.is_as_seen(path, found.identity()) {
+            return false;
+        }
+        let mut counts = Counts::default();
+        for (_, seen) in since.last.folders_of(path) {
+            counts.add_all(&seen.counts);
+        }
+        // What is over the limit is found file by file.
+        let total = self.total.saturating_add(counts.bytes);
+        if self.full || total > self.looking.options.max_total {
+            return false;
+        }
+        self.total = total;
+        self.looking.states.count(counts.files, counts.bytes);
+        let known = self.assembly.cache.files();
+        self.assembly.reuse(at.number, (name, found.stamp.bits()), path, &since.last);
+        self.known += self.assembly.cache.files() - known;
+        self.skips.extend(since.last.skips_of(path).cloned());
+        true
+    }
+
+    /// Goes into a folder. Not where something else stands there by now.
+    pub(super) fn directory(&mut self, at: &At<'_>, name: &Name, found: &Listed) -> Result<Seen> {
+        if self.is_as_seen(at, name, found) {
+            return Ok(Seen::Done);
+        }
+        let opened = at.dir.directory(name.as_bytes());
+        let listed = opened.and_then(|dir| {
+            self.watch(&dir);
+            let itself = dir.itself()?;
+            let names = names_of(&dir)?;
+            Ok((dir, itself, names))
+        });
+        let (dir, itself, names) = match listed {
+            Ok(listed) => listed,
+            Err(Errno::NOENT | Errno::STALE) => return Ok(Seen::Done),
+            Err(Errno::LOOP | Errno::NOTDIR) => return Ok(Seen::Changed),
+            Err(e) if is_denied(e) => {
+                self.skip(at.number, SkipReason::Denied, 0);
+                return Ok(Seen::Done);
+            }
+            Err(e) => return Err(error::below("open", self.below(), e)),
+        };
+        if itself.identity() != found.identity() {
+            return Ok(Seen::Changed);
+        }
+        let reason = if dir.is_mount() == Some(true) {
+            Some(SkipReason::Mount)
+        } else if names.len() > ENTRIES_MAX {
+            Some(SkipReason::Wide)
+        } else if looks_bare(&names) && is_bare_repository(&dir) {
+            Some(SkipReason::Git)
+        } else {
+            None
+        };
+        if let Some(reason) = reason {
+            self.skip(at.number, reason, 0);
+            return Ok(Seen::Done);
+        }
+        let ticket = self.assembly.wait(at.number, name.as_bytes());
+        let within = Some((ticket, name.clone()));
+        let below = self.path.get(self.base..).unwrap_or_default();
+        let number = self.assembly.begin(within, below, &itself);
+        let is_foreign = |since: &Since| since.is_foreign(below, itself.identity());
+        let foreign = at.foreign || self.looking.since.is_some_and(is_foreign);
+        // What was recorded in there was recorded although a rule ignores the folder.
+        let ignored = at.ignored || self.rules.ignores(&self.path, true);
+        Ok(Seen::Folder(Inside { dir: SharedDir::new(dir), number, names, ignored, foreign }))
+    }
+}

@@ -1,0 +1,239 @@
+//! A file, read well: its stamp before the first byte and behind the last is the same, and no write
+//! about that time could have left it. So what was read is what it held at one moment.
+
+use std::fs::File;
+use std::io::Read;
+
+use fastcdc::v2020::FastCDC;
+use milepost::Result;
+use milepost_codec::{ChunkId, EntryKind, FilePart, Hash, encode_file};
+
+use super::upload::Storing;
+use crate::fs::{Errno, Kind, Moment, Stamp, look_at};
+
+/// A file up to this is one chunk; a longer one is cut by its content.
+const WHOLE_MAX: usize = 64 << 10;
+
+/// Bytes of the chunks that a longer file is cut into.
+const CUT_MIN: u32 = 16 << 10;
+const CUT_AVG: u32 = 64 << 10;
+pub(super) const CUT_MAX: u32 = 256 << 10;
+
+/// A file up to this is read as a whole and stored together with its neighbours.
+pub(super) const SMALL_MAX: u64 = 256 << 10;
+
+/// How much of a large file is in memory.
+const WINDOW: usize = 1 << 20;
+
+const _: () = assert!(WINDOW >= 2 * CUT_MAX as usize);
+
+/// How often a file is read before it counts as unstable.
+pub(crate) const TRIES: u8 = 3;
+
+/// What was read of a file, by its hashes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Content {
+    pub(crate) len: u64,
+    /// BLAKE3 of all of it; of a file of one chunk its id.
+    pub(crate) hash: Hash,
+    /// The list of its chunks, where there are several.
+    pub(crate) list: Option<ChunkId>,
+    /// Where there are several, they and their lists.
+    pub(crate) needs: Box<[ChunkId]>,
+}
+
+impl Content {
+    pub(crate) fn kind(&self, unstable: bool) -> EntryKind {
+        match self.list {
+            None => EntryKind::File { len: self.len, id: ChunkId(self.hash.0), unstable },
+            Some(list) => EntryKind::Listed { len: self.len, hash: self.hash, list, unstable },
+        }
+    }
+
+    /// All chunks of it.
+    pub(crate) fn chunks(&self) -> impl Iterator<Item = ChunkId> {
+        let one = self.list.is_none().then_some(ChunkId(self.hash.0));
+        one.into_iter().chain(self.needs.iter().copied())
+    }
+
+    /// The content of a file of several chunks: its lists go to the store.
+    fn listed(parts: &[FilePart], hash: Hash, storing: &mut Storing<'_>) -> Result<Self> {
+        let mut needs: Vec<ChunkId> = parts.iter().map(|part| part.id).collect();
+        let mut nodes = Vec::new();
+        let list = encode_file(parts, &mut |id, node| nodes.push((id, node)));
+        for (id, node) in nodes {
+            needs.push(id);
+            storing.put(&[&node])?;
+        }
+        Ok(Self {
+            len: parts.iter().map(|part| part.len).sum(),
+            hash,
+            list: Some(list),
+            needs: needs.into(),
+        })
+    }
+}
+
+/// What opening a file came to.
+pub(super) enum Opened {
+    File(File, Stamp),
+    /// It is not there any more.
+    Gone,
+    /// It cannot be read.
+    Denied,
+    /// Something else stands there now.
+    Other,
+}
+
+/// Opens what was a file when it was seen.
+pub(super) fn open(opened: Result<File, Errno>) -> Result<Opened, Errno> {
+    let file = match opened {
+        Ok(file) => file,
+        Err(e) => return of_error(e),
+    };
+    match look_at(&file) {
+        Ok(found) if found.kind == Kind::File => Ok(Opened::File(file, found.stamp)),
+        Ok(_) => Ok(Opened::Other),
+        Err(e) => of_error(e),
+    }
+}
+
+fn of_error(error: Errno) -> Result<Opened, Errno> {
+    match error {
+        Errno::NOENT | Errno::STALE => Ok(Opened::Gone),
+        Errno::ACCESS | Errno::PERM | Errno::IO => Ok(Opened::Denied),
+        Errno::LOOP | Errno::NXIO | Errno::NOTDIR | Errno::ISDIR => Ok(Opened::Other),
+        // That this process has too many files open, say, says nothing about the file.
+        error => Err(error),
+    }
+}
+
+/// How a file was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum How {
+    /// As it was at one moment.
+    Well,
+    /// It was written to, or could have been.
+    Changed,
+}
+
+/// Appends to `out` what a small file holds: the stamp says how much to expect, and one byte more
+/// shows that it grew.
+pub(super) fn whole(
+    file: &mut File,
+    stamp: &Stamp,
+    now: Moment,
+    grain_ns: i128,
+    out: &mut Vec<u8>,
+) -> std::io::Result<How> {
+    let start = out.len();
+    file.take(stamp.size + 1).read_to_end(out)?;
+    let read = (out.len() - start) as u64;
+    judge(file, stamp, read, now, grain_ns)
+}
+
+fn judge(
+    file: &File,
+    before: &Stamp,
+    read: u64,
+    now: Moment,
+    grain_ns: i128,
+) -> std::io::Result<How> {
+    let after = look_at(file)?.stamp;
+    let well = after == *before && read == before.size && !before.racy(now, grain_ns);
+    Ok(if well { How::Well } else { How::Changed })
+}
+
+/// Cuts what was read of a file as a whole.
+pub(super) fn cut(content: &[u8]) -> Vec<&[u8]> {
+    if content.len() <= WHOLE_MAX {
+        return vec![content];
+    }
+    let cuts = FastCDC::new(content, CUT_MIN, CUT_AVG, CUT_MAX);
+    let piece = |cut: fastcdc::v2020::Chunk| {
+        let end = cut.offset.saturating_add(cut.length);
+        content.get(cut.offset..end).unwrap_or_default()
+    };
+    cuts.map(piece).collect()
+}
+
+/// The content of a file that was read as a whole and cut, by the ids of its pieces.
+pub(super) fn content_of(
+    bytes: &[u8],
+    pieces: &[(ChunkId, usize)],
+    storing: &mut Storing<'_>,
+) -> Result<Content> {
+    if let [(id, len)] = pieces {
+        return Ok(Content {
+            len: *len as u64,
+            hash: Hash(id.0),
+            list: None,
+            needs: Box::default(),
+        });
+    }
+    let parts = pieces.iter().map(|(id, len)| FilePart { id: *id, len: *len as u64 });
+    let parts: Vec<_> = parts.collect();
+    Content::listed(&parts, Hash(*blake3::hash(bytes).as_bytes()), storing)
+}
+
+/// Reads, cuts and stores a large file, a window at a time. Nothing where it could not be read.
+pub(super) fn large(
+    file: &mut File,
+    stamp: &Stamp,
+    now: Moment,
+    grain_ns: i128,
+    storing: &mut Storing<'_>,
+    window: &mut Vec<u8>,
+) -> Result<Option<(Content, How)>> {
+    let mut hasher = blake3::Hasher::new();
+    let mut parts: Vec<FilePart> = Vec::new();
+    let mut left = stamp.size + 1;
+    window.clear();
+    loop {
+        let room = (WINDOW - window.len()) as u64;
+        let start = window.len();
+        let want = room.min(left);
+        if file.by_ref().take(want).read_to_end(window).is_err() {
+            return Ok(None);
+        }
+        let fresh = window.get(start..).unwrap_or_default();
+        hasher.update(fresh);
+        left -= fresh.len() as u64;
+        let ended = (fresh.len() as u64) < room;
+        let mut pieces = Vec::new();
+        let mut taken = 0;
+        for cut in FastCDC::new(window, CUT_MIN, CUT_AVG, CUT_MAX) {
+            // Where a piece ends depends on what follows, up to the longest.
+            if !ended && window.len() - cut.offset < CUT_MAX as usize {
+                break;
+            }
+            taken = cut.offset + cut.length;
+            pieces.push(window.get(cut.offset..taken).unwrap_or_default());
+        }
+        let ids = storing.put(&pieces)?;
+        let part = |(id, piece): (ChunkId, &&[u8])| FilePart { id, len: piece.len() as u64 };
+        parts.extend(ids.into_iter().zip(&pieces).map(part));
+        if ended {
+            break;
+        }
+        window.drain(..taken);
+    }
+    let read = stamp.size + 1 - left;
+    let Ok(how) = judge(file, stamp, read, now, grain_ns) else {
+        return Ok(None);
+    };
+    let content = match parts.as_slice() {
+        // It shrank below what is cut.
+        [] => {
+            let ids = storing.put(&[&[]])?;
+            let pieces: Vec<_> = ids.into_iter().map(|id| (id, 0)).collect();
+            content_of(&[], &pieces, storing)?
+        }
+        [one] => content_of(&[], &[(one.id, one.len as usize)], storing)?,
+        parts => {
+            let hash = Hash(*hasher.finalize().as_bytes());
+            Content::listed(parts, hash, storing)?
+        }
+    };
+    Ok(Some((content, how)))
+}

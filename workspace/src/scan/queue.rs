@@ -1,0 +1,147 @@
+//! Jobs for the workers: files gather until a job is full. Workers are started with the first one,
+//! so a look that reads nothing starts none.
+
+use std::thread::Scope;
+
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded, unbounded};
+use milepost::{Error, ErrorKind, Result};
+
+use super::SharedDir;
+use super::file_reader::SMALL_MAX;
+use super::workers::{self, Done, JOB_BYTES, JOB_DIRECTORIES, JOB_FILES, JOBS, Job, JobFile};
+use crate::chunks::Chunks;
+use crate::fs::{Grain, Moment};
+
+/// The workers of one look.
+pub(super) struct Jobs<'scope, 'env> {
+    scope: &'scope Scope<'scope, 'env>,
+    workers: usize,
+    chunks: &'env dyn Chunks,
+    ask: bool,
+    grain: &'env Grain,
+    lines: Option<(Sender<Job>, Receiver<Done>)>,
+    /// Jobs without a result.
+    under_way: usize,
+    files: Vec<JobFile>,
+    bytes: u64,
+    directories: usize,
+}
+
+impl<'scope, 'env> Jobs<'scope, 'env> {
+    pub(super) fn new(
+        scope: &'scope Scope<'scope, 'env>,
+        workers: usize,
+        chunks: &'env dyn Chunks,
+        ask: bool,
+        grain: &'env Grain,
+    ) -> Self {
+        Self {
+            scope,
+            workers,
+            chunks,
+            ask,
+            grain,
+            lines: None,
+            under_way: 0,
+            files: Vec::new(),
+            bytes: 0,
+            directories: 0,
+        }
+    }
+
+    /// Takes a file of about `len` bytes. What came back meanwhile goes to `done`.
+    pub(super) fn take(
+        &mut self,
+        file: JobFile,
+        len: u64,
+        now: Moment,
+        done: &mut Vec<Done>,
+    ) -> Result<()> {
+        if len > SMALL_MAX {
+            let files = vec![file];
+            return self.send(Job { files, now }, done);
+        }
+        if self.bytes + len > JOB_BYTES || self.files.len() >= JOB_FILES {
+            self.flush(now, done)?;
+        }
+        let same = |last: &JobFile| SharedDir::ptr_eq(&last.dir, &file.dir);
+        if !self.files.last().is_some_and(same) {
+            if self.directories >= JOB_DIRECTORIES {
+                self.flush(now, done)?;
+            }
+            self.directories += 1;
+        }
+        self.bytes += len;
+        self.files.push(file);
+        Ok(())
+    }
+
+    /// Sends what has gathered.
+    pub(super) fn flush(&mut self, now: Moment, done: &mut Vec<Done>) -> Result<()> {
+        (self.bytes, self.directories) = (0, 0);
+        let files = std::mem::take(&mut self.files);
+        if files.is_empty() {
+            return Ok(());
+        }
+        self.send(Job { files, now }, done)
+    }
+
+    /// The next result, while there is one to come.
+    pub(super) fn next(&mut self) -> Result<Option<Done>> {
+        let Some((_, results)) = self.lines.as_ref().filter(|_| self.under_way > 0) else {
+            return Ok(None);
+        };
+        let result = results.recv().map_err(|_| gone())?;
+        self.under_way -= 1;
+        Ok(Some(result))
+    }
+
+    fn send(&mut self, job: Job, done: &mut Vec<Done>) -> Result<()> {
+        if self.lines.is_none() {
+            self.lines = Some(self.start()?);
+        }
+        let Some((jobs, results)) = &self.lines else {
+            return Ok(());
+        };
+        let mut job = Some(job);
+        while let Some(next) = job.take() {
+            match jobs.try_send(next) {
+                Ok(()) => self.under_way += 1,
+                Err(TrySendError::Full(back)) => {
+                    job = Some(back);
+                    done.push(results.recv().map_err(|_| gone())?);
+                    self.under_way -= 1;
+                }
+                Err(TrySendError::Disconnected(_)) => return Err(gone()),
+            }
+        }
+        while let Ok(result) = results.try_recv() {
+            done.push(result);
+            self.under_way -= 1;
+        }
+        Ok(())
+    }
+
+    fn start(&self) -> Result<(Sender<Job>, Receiver<Done>)> {
+        let (jobs, received) = bounded(JOBS);
+        let (finished, results) = unbounded();
+        for _ in 0..self.workers {
+            let (received, finished) = (received.clone(), finished.clone());
+            let (chunks, ask, grain) = (self.chunks, self.ask, self.grain);
+            std::thread::Builder::new()
+                .name("milepost-look".into())
+                .spawn_scoped(self.scope, move || {
+                    workers::run(&received, &finished, chunks, ask, grain);
+                })
+                .map_err(|e| {
+                    let message = format!("cannot start a thread: {e}");
+                    Error::new(ErrorKind::Unavailable, message)
+                })?;
+        }
+        Ok((jobs, results))
+    }
+}
+
+fn gone() -> Error {
+    Error::new(ErrorKind::Unavailable, "those who read files have ended")
+}

@@ -1,0 +1,126 @@
+//! What was written to while it was looked at: it is looked at again when the clock has gone on.
+
+use std::time::Duration;
+
+use milepost::{Error, ErrorKind, Result};
+use milepost_codec::SkipReason;
+
+use super::SharedDir;
+use super::file_reader::TRIES;
+use super::walk::{Walk, is_denied, link_item};
+use super::workers::{JobFile, Ticket};
+use crate::error;
+use crate::fs::{Dir, Errno, Kind, Probe};
+
+/// How often the clock is asked within a grain.
+const ASKED: u32 = 8;
+
+impl Walk<'_, '_, '_> {
+    /// Reads once more what changed.
+    pub(super) fn read_again(&mut self, grain_ns: i128) -> Result<()> {
+        let mut again = std::mem::take(&mut self.again);
+        // In order of folders, so that one is opened once for its files.
+        again.sort_unstable();
+        go_on(self.looking.probe, grain_ns)?;
+        self.now = self.looking.probe.now()?;
+        let mut opened: Option<(u32, SharedDir)> = None;
+        let mut done = Vec::new();
+        for (ticket, turn) in again {
+            let path = self.assembly.path_of(ticket);
+            let (folder, name) = split(&path);
+            let dir = match opened.take().filter(|(number, _)| *number == ticket.0) {
+                Some((_, dir)) => dir,
+                None => match self.open(folder) {
+                    Ok(dir) => SharedDir::new(dir),
+                    Err(e) if is_gone(e) => {
+                        self.assembly.place(ticket, None, None)?;
+                        continue;
+                    }
+                    Err(e) if is_denied(e) => {
+                        self.skip_ticket(ticket, SkipReason::Denied, 0)?;
+                        continue;
+                    }
+                    Err(e) => return Err(error::below("open", folder, e)),
+                },
+            };
+            let len = dir.look(name).map_or(0, |found| found.stamp.size);
+            let file = JobFile { ticket, dir: SharedDir::clone(&dir), name: name.into(), turn };
+            opened = Some((ticket.0, dir));
+            self.jobs.take(file, len, self.now, &mut done)?;
+        }
+        self.jobs.flush(self.now, &mut done)?;
+        self.place_all(done)?;
+        self.finish_jobs()
+    }
+
+    /// What stood there as a file is something else now.
+    pub(super) fn something_else(&mut self, ticket: Ticket, turn: u8) -> Result<()> {
+        let path = self.assembly.path_of(ticket);
+        let (folder, name) = split(&path);
+        let looked = self.open(folder).and_then(|dir| {
+            let found = dir.look(name)?;
+            let target = match found.kind {
+                Kind::Link => Some(dir.target(name)?),
+                _ => None,
+            };
+            Ok((found, target))
+        });
+        match looked {
+            Ok((found, Some(target))) => match link_item(target, found.stamp.bits()) {
+                Some(item) => self.assembly.place(ticket, Some(item), None),
+                None => self.skip_ticket(ticket, SkipReason::Name, 0),
+            },
+            Ok((found, None)) => match found.kind {
+                Kind::Special => self.skip_ticket(ticket, SkipReason::Special, 0),
+                Kind::File if turn < TRIES => {
+                    self.again.push((ticket, turn + 1));
+                    Ok(())
+                }
+                _ => self.skip_ticket(ticket, SkipReason::Unstable, 0),
+            },
+            Err(e) if is_gone(e) => self.assembly.place(ticket, None, None),
+            Err(_) => self.skip_ticket(ticket, SkipReason::Denied, 0),
+        }
+    }
+
+    /// Opens a folder of the workspace, one name below the other.
+    fn open(&self, path: &[u8]) -> Result<Dir, Errno> {
+        let mut dir = self.looking.root.again()?;
+        for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
+            dir = dir.directory(name)?;
+        }
+        Ok(dir)
+    }
+}
+
+fn is_gone(error: Errno) -> bool {
+    matches!(error, Errno::NOENT | Errno::STALE | Errno::NOTDIR | Errno::LOOP | Errno::INVAL)
+}
+
+/// The folder and the name of a path.
+fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    match path.iter().rposition(|byte| *byte == b'/') {
+        Some(at) => {
+            let (folder, name) = path.split_at_checked(at).unwrap_or_default();
+            (folder, name.strip_prefix(b"/").unwrap_or(name))
+        }
+        None => (&[], path),
+    }
+}
+
+/// Waits until the clock has gone on by more than a grain: whatever was written before is settled
+/// then.
+fn go_on(probe: &Probe, grain_ns: i128) -> Result<()> {
+    let start = probe.now()?;
+    let step = u64::try_from(grain_ns).unwrap_or_default() / u64::from(ASKED);
+    for _ in 0..ASKED * 4 {
+        if start.behind(probe.now()?) > grain_ns {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_nanos(step));
+    }
+    Err(Error::new(
+        ErrorKind::Unavailable,
+        "the clock of the store's file system stands still, so nothing can be captured that was just written",
+    ))
+}

@@ -1,0 +1,317 @@
+//! What rules ignore: `.gitignore` and `.milepostignore` of each folder, and of the folders above
+//! up to the one that has a `.git`.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use milepost_codec::{ChunkId, Entry, TreePath};
+
+use crate::chunks::Contents;
+use crate::fs::{Dir, Kind, at_root, look_at};
+use crate::tree::{entries, parts, tree_of};
+
+/// The files with rules. Of two rules in one folder the later wins, so the second file does.
+const FILES: [&[u8]; 2] = [b".gitignore", b".milepostignore"];
+
+/// The most bytes of a file with rules that are read.
+const LEN_MAX: u64 = 1 << 20;
+
+/// The rules of one folder.
+struct Level {
+    rules: Arc<Gitignore>,
+    /// How many bytes of a path are the way to this folder.
+    at: usize,
+}
+
+/// The rules that hold in the folder where a walk is.
+pub(crate) struct Rules {
+    levels: Vec<Level>,
+    /// The way from the topmost folder with rules to the workspace, with a `/` behind it, or
+    /// nothing.
+    base: Vec<u8>,
+}
+
+impl Rules {
+    /// The rules above a workspace.
+    pub(crate) fn above(folder: &Path) -> Self {
+        let mut rules = Self { levels: Vec::new(), base: Vec::new() };
+        let (Some(top), above) = above(folder) else {
+            return rules;
+        };
+        for above in above {
+            let way = above.strip_prefix(top).unwrap_or(above).as_os_str();
+            let at = way.len() + usize::from(!way.is_empty());
+            if let Ok(dir) = at_root(above) {
+                rules.enter(&dir, at);
+            }
+        }
+        if !rules.levels.is_empty() {
+            let way = folder.strip_prefix(top).unwrap_or(folder).as_os_str();
+            rules.base = [way.as_bytes(), b"/"].concat();
+        }
+        rules
+    }
+
+    /// A digest of the rules above a workspace.
+    pub(crate) fn digest_above(folder: &Path) -> [u8; 32] {
+        let mut hasher = blake3::Hasher::new();
+        for above in above(folder).1 {
+            hasher.update(above.as_os_str().as_bytes()).update(b"\0");
+            for name in FILES {
+                let text = at_root(above).ok().and_then(|dir| read(&dir, name));
+                let text = text.unwrap_or_default();
+                hasher.update(&(text.len() as u64).to_le_bytes());
+                hasher.update(text.as_bytes());
+            }
+        }
+        *hasher.finalize().as_bytes()
+    }
+
+    /// Whether a file of this name has rules.
+    pub(crate) fn is_file(name: &[u8]) -> bool {
+        FILES.contains(&name)
+    }
+
+    /// What paths that are asked for begin with.
+    pub(crate) fn base(&self) -> &[u8] {
+        &self.base
+    }
+
+    /// Goes into a folder that is the first `at` bytes of a path; says whether it has rules.
+    pub(crate) fn enter(&mut self, dir: &Dir, at: usize) -> bool {
+        let texts = FILES.map(|name| read(dir, name));
+        let Some(rules) = built(&texts) else {
+            return false;
+        };
+        let rules = Arc::new(rules);
+        self.levels.push(Level { rules, at });
+        true
+    }
+
+    /// Leaves the last folder with rules that was entered.
+    pub(crate) fn leave(&mut self) {
+        self.levels.pop();
+    }
+
+    /// Whether what a path names is ignored. The folder nearest to it decides.
+    pub(crate) fn ignores(&self, path: &[u8], is_directory: bool) -> bool {
+        for level in self.levels.iter().rev() {
+            let below = path.get(level.at..).unwrap_or_default();
+            match level.rules.matched(OsStr::from_bytes(below), is_directory) {
+                Match::None => {}
+                Match::Ignore(_) => return true,
+                Match::Whitelist(_) => return false,
+            }
+        }
+        false
+    }
+}
+
+/// The rules in the texts of a folder's files with rules; nothing where there are none.
+fn built(texts: &[Option<String>]) -> Option<Gitignore> {
+    let mut builder = GitignoreBuilder::new("");
+    for text in texts.iter().flatten() {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        for line in text.lines() {
+            // What is no pattern ignores nothing, as in git.
+            let _ = builder.add_line(None, line);
+        }
+    }
+    builder.build().ok().filter(|rules| !rules.is_empty())
+}
+
+/// The rules in a stored tree. Those that cannot be read ignore nothing, as in a look.
+pub(crate) struct TreeRules<'a> {
+    contents: &'a dyn Contents,
+    tree: ChunkId,
+    /// Of each folder, its own rules and the folders in it.
+    known: HashMap<ChunkId, Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    rules: Option<Arc<Gitignore>>,
+    folders: HashMap<Box<[u8]>, ChunkId>,
+}
+
+impl<'a> TreeRules<'a> {
+    pub(crate) fn of(contents: &'a dyn Contents, tree: ChunkId) -> Self {
+        let known = HashMap::new();
+        Self { contents, tree, known }
+    }
+
+    /// Returns `true` if they ignore a path, or a folder above it.
+    pub(crate) fn ignore(&mut self, path: &TreePath, is_directory: bool) -> bool {
+        let mut rules = Rules { levels: Vec::new(), base: Vec::new() };
+        let (full, mut folder, mut at) = (path.as_bytes(), Some(self.tree), 0);
+        for name in path.names() {
+            let known = folder.map(|id| self.known(id));
+            if let Some(own) = known.and_then(|known| known.rules.as_ref()) {
+                let rules_here = Arc::clone(own);
+                rules.levels.push(Level { rules: rules_here, at });
+            }
+            let end = at + name.len();
+            let is_last = end == full.len();
+            if rules.ignores(full.get(..end).unwrap_or_default(), !is_last || is_directory) {
+                return true;
+            }
+            folder = known.and_then(|known| known.folders.get(name)).copied();
+            at = end + 1;
+        }
+        false
+    }
+
+    fn known(&mut self, id: ChunkId) -> &Known {
+        let contents = self.contents;
+        self.known.entry(id).or_insert_with(|| {
+            let here = entries(contents, &id).unwrap_or_default();
+            let texts = FILES.map(|name| stored(contents, &here, name));
+            let folders = here.into_iter().filter_map(|entry| {
+                let tree = tree_of(Some(&entry.item))?;
+                Some((Box::from(entry.name.as_bytes()), tree))
+            });
+            Known { rules: built(&texts).map(Arc::new), folders: folders.collect() }
+        })
+    }
+}
+
+/// The folders above a workspace whose rules hold in it, from the topmost down, which is where a
+/// repository is.
+fn above(folder: &Path) -> (Option<&Path>, Vec<&Path>) {
+    let top = repository_of(folder).filter(|top| *top != folder);
+    let above = folder.ancestors().skip(1);
+    let mut above: Vec<&Path> =
+        above.take_while(|above| top.is_some_and(|top| above.starts_with(top))).collect();
+    above.reverse();
+    (top, above)
+}
+
+/// The nearest folder, from this one up, that has a `.git`.
+fn repository_of(folder: &Path) -> Option<&Path> {
+    let has_git = |dir: &&Path| dir.join(".git").symlink_metadata().is_ok();
+    folder.ancestors().find(has_git)
+}
+
+/// The text of a stored file with rules.
+fn stored(contents: &dyn Contents, folder: &[Entry], name: &[u8]) -> Option<String> {
+    let found = folder.iter().find(|entry| entry.name.as_bytes() == name)?;
+    let mut bytes = Vec::new();
+    for part in parts(contents, &found.item).ok()? {
+        bytes.extend_from_slice(&contents.get(&part.id).ok()?);
+        if bytes.len() as u64 >= LEN_MAX {
+            break;
+        }
+    }
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The text of a file with rules; as git, none that is a link.
+fn read(dir: &Dir, name: &[u8]) -> Option<String> {
+    let file = dir.file(name).ok()?;
+    look_at(&file).ok().filter(|found| found.kind == Kind::File)?;
+    let mut bytes = Vec::new();
+    file.take(LEN_MAX).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// What of some paths is ignored in a folder of a tree.
+    fn ignored<'a>(top: &Path, workspace: &str, paths: &[&'a str]) -> Vec<&'a str> {
+        let root = top.join(workspace);
+        let mut ignored = Vec::new();
+        for path in paths {
+            let mut rules = Rules::above(&root);
+            let mut full = rules.base().to_vec();
+            rules.enter(&at_root(&root).unwrap(), full.len());
+            let is_directory = path.ends_with('/');
+            let path_only = path.trim_end_matches('/');
+            let names: Vec<&str> = path_only.split('/').collect();
+            let mut found = false;
+            for (n, name) in names.iter().enumerate() {
+                full.extend_from_slice(name.as_bytes());
+                let last = n + 1 == names.len();
+                found |= rules.ignores(&full, !last || is_directory);
+                full.push(b'/');
+                if let (false, Ok(dir)) = (last, at_root(&root.join(names[..=n].join("/")))) {
+                    rules.enter(&dir, full.len());
+                }
+            }
+            if found {
+                ignored.push(*path);
+            }
+        }
+        ignored
+    }
+
+    #[test]
+    fn the_nearest_folder_and_then_the_later_rule_decide() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path();
+        fs::create_dir_all(top.join("sub")).unwrap();
+        fs::write(top.join(".gitignore"), "*.log\n/out/\nsub/x\n# no\n!keep.log\n[\n").unwrap();
+        fs::write(top.join(".milepostignore"), "!build.log\nsecret\n").unwrap();
+        fs::write(top.join("sub/.gitignore"), "!a.log\nkeep.log\n").unwrap();
+        let paths = [
+            "a.log",
+            "keep.log",
+            "build.log",
+            "secret",
+            "out/",
+            "out",
+            "sub/out/",
+            "sub/x",
+            "x",
+            "sub/a.log",
+            "sub/b.log",
+            "sub/keep.log",
+            "sub/secret",
+        ];
+        let expected =
+            ["a.log", "secret", "out/", "sub/x", "sub/b.log", "sub/keep.log", "sub/secret"];
+        assert_eq!(ignored(top, "", &paths), expected);
+    }
+
+    #[test]
+    fn rules_of_the_folders_above_hold_up_to_the_one_that_has_a_git() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path();
+        fs::create_dir_all(top.join("mono/part/job")).unwrap();
+        fs::write(top.join(".gitignore"), "outside\n").unwrap();
+        fs::write(top.join("mono/.gitignore"), "*.o\n/part/job/gen\n").unwrap();
+        fs::write(top.join("mono/part/.gitignore"), "!special.o\njob/y\n").unwrap();
+        let paths = ["outside", "a.o", "d/a.o", "special.o", "gen", "d/gen", "y", "d/y"];
+        // Without a repository around it, nothing above counts.
+        assert_eq!(ignored(top, "mono/part/job", &paths), [""; 0]);
+        fs::create_dir(top.join("mono/.git")).unwrap();
+        let expected = ["a.o", "d/a.o", "gen", "y"];
+        assert_eq!(ignored(top, "mono/part/job", &paths), expected);
+        // The folder that has a `.git` itself is the topmost.
+        fs::create_dir(top.join("mono/part/job/.git")).unwrap();
+        assert_eq!(ignored(top, "mono/part/job", &paths), [""; 0]);
+    }
+
+    #[test]
+    fn rules_behind_a_link_and_paths_that_are_no_utf8() {
+        use std::os::unix::fs::symlink;
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("rules"), "*\n").unwrap();
+        symlink("rules", dir.path().join(".gitignore")).unwrap();
+        let mut rules = Rules::above(dir.path());
+        assert!(!rules.enter(&at_root(dir.path()).unwrap(), 0));
+        fs::write(dir.path().join(".milepostignore"), "*.o\n").unwrap();
+        assert!(rules.enter(&at_root(dir.path()).unwrap(), 0));
+        assert!(rules.ignores(b"\xff.o", false) && !rules.ignores(b"\xff.c", false));
+    }
+}

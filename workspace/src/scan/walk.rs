@@ -1,0 +1,335 @@
+//! The walk: folders one below the other by their descriptors, names in order. It decides what is
+//! taken; what the cache knows is taken from there, what it does not know goes to the workers.
+
+use milepost::Result;
+use milepost_codec::{EntryKind, Item, Name, PathBytes, Skip, SkipReason, TreePath};
+
+use super::assemble::Assembly;
+use super::previous::Lasts;
+use super::queue::Jobs;
+use super::rules::Rules;
+use super::workers::Ticket;
+use super::{Looked, Looking, SharedDir, Storing};
+use crate::cache::InFolder;
+use crate::error;
+use crate::fs::{Dir, Errno, Grain, Kind, Listed, Moment};
+
+/// The most entries of a directory.
+pub(super) const ENTRIES_MAX: usize = milepost_codec::Leaf::ENTRIES_MAX as usize;
+
+/// What a restore leaves in the root of a workspace while it is under way, and behind it.
+const STAGING: [&[u8]; 2] = [b".milepost-restore-", b".milepost-kept-"];
+
+/// How often a name is looked at that changes under the look.
+const LOOKS: usize = 3;
+
+/// A folder that the walk is in. They are on a stack of their own, since folders may be deep.
+pub(super) struct At<'a> {
+    pub(super) dir: SharedDir,
+    /// Its number in the assembly.
+    pub(super) number: u32,
+    names: std::vec::IntoIter<Box<[u8]>>,
+    /// What the cache knows of it.
+    pub(super) known: InFolder<'a>,
+    /// Bytes of its path, with the `/` behind it.
+    pub(super) len: usize,
+    has_rules: bool,
+    /// Whether a rule ignores it, so that only what is recorded is taken.
+    pub(super) ignored: bool,
+    /// Whether the last look saw another folder here or above, or none: nothing that it saw below
+    /// counts.
+    pub(super) foreign: bool,
+}
+
+/// A folder to go into.
+pub(super) struct Inside {
+    pub(super) dir: SharedDir,
+    pub(super) number: u32,
+    pub(super) names: Vec<Box<[u8]>>,
+    pub(super) ignored: bool,
+    pub(super) foreign: bool,
+}
+
+/// What one look at a name came to.
+pub(super) enum Seen {
+    /// It is taken, or left out.
+    Done,
+    /// It is a folder.
+    Folder(Inside),
+    /// Something else stands there by now.
+    Changed,
+}
+
+/// One look at a folder.
+pub(super) struct Walk<'a, 'scope, 'env> {
+    pub(super) looking: &'a Looking<'a>,
+    pub(super) jobs: Jobs<'scope, 'env>,
+    pub(super) assembly: Assembly<'a>,
+    pub(super) grain: &'a Grain,
+    pub(super) now: Moment,
+    root: Listed,
+    pub(super) rules: Rules,
+    pub(super) last: Lasts,
+    /// The folders that the walk is in, from the root down.
+    stack: Vec<At<'a>>,
+    /// The path of the folder where the walk is, with a `/` behind it, behind the base of the
+    /// rules.
+    pub(super) path: Vec<u8>,
+    pub(super) base: usize,
+    pub(super) skips: Vec<Skip>,
+    /// Bytes that were taken, and whether the limit was reached.
+    pub(super) total: u64,
+    pub(super) full: bool,
+    pub(super) read: u64,
+    pub(super) stored: u64,
+    pub(super) known: u64,
+    /// What was relied on is not enough.
+    pub(super) not_enough: bool,
+    /// What has to be read again, and for the how manieth time.
+    pub(super) again: Vec<(Ticket, u8)>,
+}
+
+impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
+    pub(super) fn new(
+        looking: &'a Looking<'a>,
+        jobs: Jobs<'scope, 'env>,
+        grain: &'a Grain,
+        now: Moment,
+        root: Listed,
+    ) -> Self {
+        let rules = Rules::above(looking.folder);
+        let path = rules.base().to_vec();
+        Self {
+            looking,
+            jobs,
+            assembly: Assembly::new(Storing::new(looking.chunks, looking.ask)),
+            grain,
+            now,
+            root,
+            base: path.len(),
+            path,
+            rules,
+            last: Lasts::new(looking.recorded),
+            stack: Vec::new(),
+            skips: Vec::new(),
+            total: 0,
+            full: false,
+            read: 0,
+            stored: 0,
+            known: 0,
+            not_enough: false,
+            again: Vec::new(),
+        }
+    }
+
+    /// Looks at all of it.
+    pub(super) fn all(mut self) -> Result<Option<Looked>> {
+        let root = self.looking.root.again().map_err(|e| error::below("open", b"", e))?;
+        self.watch(&root);
+        let names = names_of(&root).map_err(|e| error::below("list", b"", e))?;
+        let inside = Inside {
+            number: self.assembly.begin(None, b"", &self.root),
+            dir: SharedDir::new(root),
+            names,
+            ignored: false,
+            foreign: false,
+        };
+        self.enter(inside);
+        while let Some(mut at) = self.stack.pop() {
+            self.path.truncate(at.len);
+            match at.names.next() {
+                Some(name) => {
+                    let inside = self.entry(&mut at, &name)?;
+                    self.stack.push(at);
+                    if let Some(inside) = inside {
+                        self.last.enter(&name);
+                        self.enter(inside);
+                    }
+                }
+                None => {
+                    if at.has_rules {
+                        self.rules.leave();
+                    }
+                    self.last.leave();
+                    self.assembly.leave(at.number)?;
+                }
+            }
+        }
+        let mut done = Vec::new();
+        self.jobs.flush(self.now, &mut done)?;
+        self.place_all(done)?;
+        self.finish_jobs()?;
+        while !self.again.is_empty() {
+            self.read_again(self.grain.ns())?;
+        }
+        self.assembly.flush()?;
+        let Some(tree) = self.assembly.root.filter(|_| !self.not_enough) else {
+            return Ok(None);
+        };
+        self.skips.sort_by(|a, b| a.path.cmp(&b.path));
+        self.skips.dedup_by(|a, b| a.path == b.path);
+        Ok(Some(Looked {
+            tree,
+            counts: self.assembly.counts,
+            skips: self.skips,
+            read: self.read,
+            stored: self.stored + self.assembly.stored(),
+            known: self.known,
+            cache: self.assembly.cache,
+            whole: self.looking.since.is_none(),
+            folders: self.assembly.seen,
+        }))
+    }
+
+    /// Waits for what is under way.
+    pub(super) fn finish_jobs(&mut self) -> Result<()> {
+        while let Some(done) = self.jobs.next()? {
+            self.place_all(vec![done])?;
+        }
+        Ok(())
+    }
+
+    /// Goes into a folder whose path is where the walk is.
+    fn enter(&mut self, inside: Inside) {
+        let Inside { dir, number, names, ignored, foreign } = inside;
+        let known = self.looking.cache.folder(self.below());
+        if !self.stack.is_empty() {
+            self.path.push(b'/');
+        }
+        let has_rules = !ignored && self.rules.enter(&dir, self.path.len());
+        self.stack.push(At {
+            dir,
+            number,
+            names: names.into_iter(),
+            known,
+            len: self.path.len(),
+            has_rules,
+            ignored,
+            foreign,
+        });
+    }
+
+    /// The path where the walk is, below the workspace.
+    pub(super) fn below(&self) -> &[u8] {
+        self.path.get(self.base..).unwrap_or_default()
+    }
+
+    /// Lists what is left out of a folder, where the walk is.
+    pub(super) fn skip(&mut self, folder: u32, reason: SkipReason, size: u64) {
+        let path = PathBytes::from(self.below());
+        self.skip_path(folder, path, reason, size);
+    }
+
+    pub(super) fn skip_path(
+        &mut self,
+        folder: u32,
+        path: PathBytes,
+        reason: SkipReason,
+        size: u64,
+    ) {
+        // Whether it can be read later, or stands still, is no event.
+        if matches!(reason, SkipReason::Denied | SkipReason::Unstable) {
+            self.assembly.mark(folder, |marks| marks.restless = true);
+        }
+        self.skips.push(Skip { path, reason, size });
+    }
+
+    /// Looks at one name. Gives the folder that it is, to go into.
+    fn entry(&mut self, at: &mut At<'a>, name: &[u8]) -> Result<Option<Inside>> {
+        self.path.extend_from_slice(name);
+        let depth = self.stack.len();
+        if Name::is_git(name) {
+            self.skip(at.number, SkipReason::Git, 0);
+            return Ok(None);
+        }
+        let Ok(checked) = Name::new(name) else {
+            self.skip(at.number, SkipReason::Name, 0);
+            return Ok(None);
+        };
+        if self.below().len() > TreePath::LEN_MAX || depth >= TreePath::DEPTH_MAX {
+            self.skip(at.number, SkipReason::Deep, 0);
+            return Ok(None);
+        }
+        if depth == 0 && STAGING.iter().any(|staging| name.starts_with(staging)) {
+            self.skip(at.number, SkipReason::Staging, 0);
+            return Ok(None);
+        }
+        for _ in 0..LOOKS {
+            let found = match at.dir.look(name) {
+                Ok(found) => found,
+                Err(Errno::NOENT) => return Ok(None),
+                Err(e) if is_denied(e) => {
+                    self.skip(at.number, SkipReason::Denied, 0);
+                    return Ok(None);
+                }
+                Err(e) => return Err(error::below("look at", self.below(), e)),
+            };
+            self.grain.see(&found.stamp);
+            if self.is_left_out(at, name, &found)? {
+                return Ok(None);
+            }
+            let entry = match found.kind {
+                Kind::File => self.file(at, &checked, &found)?,
+                Kind::Link => self.link(at, &checked, &found)?,
+                Kind::Directory => self.directory(at, &checked, &found)?,
+                Kind::Special => Seen::Done,
+            };
+            match entry {
+                Seen::Done => return Ok(None),
+                Seen::Folder(inside) => return Ok(Some(inside)),
+                Seen::Changed => {}
+            }
+        }
+        self.skip(at.number, SkipReason::Unstable, 0);
+        Ok(None)
+    }
+
+    /// Whether something is left out for what it is, or by a rule; then it is listed.
+    fn is_left_out(&mut self, at: &At<'_>, name: &[u8], found: &Listed) -> Result<bool> {
+        let is_directory = found.kind == Kind::Directory;
+        let size = if found.kind == Kind::File { found.stamp.size } else { 0 };
+        let reason = if found.kind == Kind::Special {
+            Some(SkipReason::Special)
+        } else if is_directory && self.looking.store == Some(found.identity()) {
+            Some(SkipReason::Store)
+        } else if is_directory && found.device != self.root.device {
+            // Of folders only: where file systems are laid over each other, files have other
+            // devices.
+            Some(SkipReason::Mount)
+        } else if at.ignored || self.rules.ignores(&self.path, is_directory) {
+            let forget = self.looking.options.forget_ignored;
+            let recorded = !forget && self.last.has(name, self.looking.chunks)?;
+            self.assembly.mark(at.number, |marks| marks.ignored |= recorded);
+            (!recorded).then_some(SkipReason::Ignored)
+        } else {
+            None
+        };
+        if let Some(reason) = reason {
+            self.skip(at.number, reason, size);
+        }
+        Ok(reason.is_some())
+    }
+}
+
+/// A symlink as it is stored; nothing where its target is none.
+pub(super) fn link_item(target: Vec<u8>, bits: u16) -> Option<Item> {
+    let fits = !target.is_empty() && target.len() <= EntryKind::TARGET_MAX;
+    let kind = EntryKind::Link { target: target.into() };
+    fits.then_some(Item { mode: bits, kind })
+}
+
+/// Whether an error says that what is there cannot be read.
+pub(super) fn is_denied(error: Errno) -> bool {
+    matches!(error, Errno::ACCESS | Errno::PERM | Errno::IO)
+}
+
+pub(super) fn names_of(dir: &Dir) -> Result<Vec<Box<[u8]>>, Errno> {
+    let mut names = dir.names(ENTRIES_MAX)?;
+    names.sort_unstable();
+    Ok(names)
+}
+
+pub(super) fn looks_bare(names: &[Box<[u8]>]) -> bool {
+    let has = |name: &[u8]| names.binary_search_by(|found| (**found).cmp(name)).is_ok();
+    has(b"objects") && has(b"refs") && has(b"HEAD")
+}

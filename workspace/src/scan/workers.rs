@@ -1,0 +1,212 @@
+//! Workers: files in, hashes out. A job is consecutive files of the walk, of one folder mostly, and
+//! what is small of it is stored as one group.
+//!
+//! What is under way is bounded: [`JOBS`] jobs wait, each of at most [`JOB_BYTES`] unless it is one
+//! large file, and a worker holds one job or one window of a large file. A job holds few
+//! directories open.
+
+use std::sync::Arc;
+
+use crossbeam_channel::{Receiver, Sender};
+use milepost::{Error, ErrorKind, Result};
+use milepost_codec::{ChunkId, printable};
+
+use super::file_reader::{self, Content, How, Opened, SMALL_MAX, TRIES};
+use super::upload::Storing;
+use crate::chunks::Chunks;
+use crate::fs::{Dir, Errno, Grain, Moment, Stamp};
+
+/// How many jobs wait at most.
+pub(super) const JOBS: usize = 16;
+
+/// Bytes of the files of a job, as they were when they were seen.
+pub(super) const JOB_BYTES: u64 = 512 << 10;
+
+/// Files of a job, and directories that it holds open, at most.
+pub(super) const JOB_FILES: usize = 512;
+pub(super) const JOB_DIRECTORIES: usize = 12;
+
+/// Where the result of a file goes: its folder in the assembly, its place in it.
+pub(crate) type Ticket = (u32, u32);
+
+/// A file to be read.
+pub(super) struct JobFile {
+    pub(super) ticket: Ticket,
+    pub(super) dir: Arc<Dir>,
+    pub(super) name: Box<[u8]>,
+    /// The how manieth time it is, from 1.
+    pub(super) turn: u8,
+}
+
+/// Files to be read one after another.
+pub(super) struct Job {
+    pub(super) files: Vec<JobFile>,
+    /// The file system's moment before any of them is opened.
+    pub(super) now: Moment,
+}
+
+/// What reading a file came to.
+pub(super) enum Outcome {
+    Read {
+        content: Content,
+        stamp: Stamp,
+        settled: bool,
+        unstable: bool,
+    },
+    /// Written to just now: it has to be read again when the clock has gone on.
+    Again,
+    Gone,
+    Denied,
+    /// Something else stands there now.
+    Other,
+}
+
+/// What comes back from a job, and how many contents were stored.
+pub(super) type Done = Result<(Vec<(Ticket, u8, Outcome)>, u64)>;
+
+/// One worker, until there are no more jobs.
+pub(super) fn run(
+    jobs: &Receiver<Job>,
+    done: &Sender<Done>,
+    chunks: &dyn Chunks,
+    ask: bool,
+    grain: &Grain,
+) {
+    let mut worker =
+        Worker { storing: Storing::new(chunks, ask), grain, small: Vec::new(), window: Vec::new() };
+    for job in jobs {
+        worker.storing.stored = 0;
+        let result = worker.job(job);
+        let stored = worker.storing.stored;
+        if done.send(result.map(|outcomes| (outcomes, stored))).is_err() {
+            return;
+        }
+    }
+}
+
+/// A small file in the buffer of a job.
+struct Held {
+    ticket: Ticket,
+    turn: u8,
+    from: usize,
+    to: usize,
+    stamp: Stamp,
+    settled: bool,
+    unstable: bool,
+}
+
+struct Worker<'a> {
+    storing: Storing<'a>,
+    grain: &'a Grain,
+    /// The small files of a job, one after another.
+    small: Vec<u8>,
+    /// A part of a large file.
+    window: Vec<u8>,
+}
+
+impl Worker<'_> {
+    fn job(&mut self, job: Job) -> Result<Vec<(Ticket, u8, Outcome)>> {
+        let mut outcomes = Vec::with_capacity(job.files.len());
+        let mut held = Vec::new();
+        self.small.clear();
+        for file in &job.files {
+            if let Some(outcome) = self.file(file, job.now, &mut held)? {
+                outcomes.push((file.ticket, file.turn, outcome));
+            }
+            // Files that grew since they were seen are no reason to hold more.
+            if self.small.len() as u64 > JOB_BYTES {
+                self.store(std::mem::take(&mut held), &mut outcomes)?;
+                self.small.clear();
+            }
+        }
+        drop(job);
+        self.store(held, &mut outcomes)?;
+        Ok(outcomes)
+    }
+
+    /// Reads one file. A small one is held, so that it is stored with its neighbours.
+    fn file(
+        &mut self,
+        file: &JobFile,
+        now: Moment,
+        held: &mut Vec<Held>,
+    ) -> Result<Option<Outcome>> {
+        let failed = |e: Errno| {
+            let message = format!("cannot read {}: {e}", printable(&file.name));
+            Error::new(ErrorKind::Unavailable, message).with_source(std::io::Error::from(e))
+        };
+        let (mut opened, stamp) =
+            match file_reader::open(file.dir.file(&file.name)).map_err(failed)? {
+                Opened::File(opened, stamp) => (opened, stamp),
+                Opened::Gone => return Ok(Some(Outcome::Gone)),
+                Opened::Denied => return Ok(Some(Outcome::Denied)),
+                Opened::Other => return Ok(Some(Outcome::Other)),
+            };
+        let grain_ns = self.grain.ns();
+        if file.turn == 1 && stamp.racy(now, grain_ns) {
+            return Ok(Some(Outcome::Again));
+        }
+        let last = file.turn >= TRIES;
+        let settled = stamp.settled(now, grain_ns);
+        if stamp.size > SMALL_MAX {
+            let (storing, window) = (&mut self.storing, &mut self.window);
+            let read = file_reader::large(&mut opened, &stamp, now, grain_ns, storing, window)?;
+            return Ok(Some(match read {
+                None => Outcome::Denied,
+                Some((_, How::Changed)) if !last => Outcome::Again,
+                Some((content, how)) => Outcome::Read {
+                    content,
+                    stamp,
+                    settled: settled && how == How::Well,
+                    unstable: how == How::Changed,
+                },
+            }));
+        }
+        let from = self.small.len();
+        let read = file_reader::whole(&mut opened, &stamp, now, grain_ns, &mut self.small);
+        let outcome = match read {
+            Ok(How::Changed) if !last => Outcome::Again,
+            Err(_) => Outcome::Denied,
+            Ok(how) => {
+                held.push(Held {
+                    ticket: file.ticket,
+                    turn: file.turn,
+                    from,
+                    to: self.small.len(),
+                    stamp,
+                    settled: settled && how == How::Well,
+                    unstable: how == How::Changed,
+                });
+                return Ok(None);
+            }
+        };
+        self.small.truncate(from);
+        Ok(Some(outcome))
+    }
+
+    /// Stores the small files of a job together.
+    fn store(&mut self, held: Vec<Held>, outcomes: &mut Vec<(Ticket, u8, Outcome)>) -> Result<()> {
+        let bytes_of = |file: &Held| self.small.get(file.from..file.to).unwrap_or_default();
+        let mut counts = Vec::with_capacity(held.len());
+        let mut pieces: Vec<&[u8]> = Vec::with_capacity(held.len());
+        for file in &held {
+            let cut = file_reader::cut(bytes_of(file));
+            counts.push(cut.len());
+            pieces.extend(cut);
+        }
+        let ids = self.storing.put(&pieces)?;
+        let mut ids = ids.into_iter().zip(pieces.iter().map(|piece| piece.len()));
+        for (file, count) in held.iter().zip(counts) {
+            let pieces: Vec<(ChunkId, usize)> = ids.by_ref().take(count).collect();
+            let bytes = self.small.get(file.from..file.to).unwrap_or_default();
+            let outcome = Outcome::Read {
+                content: file_reader::content_of(bytes, &pieces, &mut self.storing)?,
+                stamp: file.stamp,
+                settled: file.settled,
+                unstable: file.unstable,
+            };
+            outcomes.push((file.ticket, file.turn, outcome));
+        }
+        Ok(())
+    }
+}
