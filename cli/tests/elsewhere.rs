@@ -199,7 +199,7 @@ fn what_is_done_through_the_socket_is_done_as_here() {
 fn what_needs_the_store_itself_says_who_has_it() {
     let (_, place) = twins();
     let serving = Serving::of(&place);
-    for line in ["bisect run --when /step", "capture . --task run", "compact"] {
+    for line in ["bisect run --when /message_count>=2", "capture . --task run", "compact"] {
         if !line.starts_with("bisect") {
             let ran = asked(&place, line, &[]);
             ran.failed(1, "another program has it");
@@ -215,7 +215,7 @@ fn what_needs_the_store_itself_says_who_has_it() {
 #[test]
 fn commands_that_only_read_open_a_store_for_reading_that_another_program_has_open() {
     let (_, place) = twins();
-    let lines = ["bisect run --good run@1 --when /step", "export run"];
+    let lines = ["bisect run --good run@1 --when /message_count>=2", "export run"];
     let before = lines.map(|line| asked(&place, line, &[]).ok());
     let serving = Serving::of(&place);
     for (line, before) in lines.iter().zip(before) {

@@ -29,7 +29,7 @@ const READS: [&str; 22] = [
     "checkpoints run",
     "diff run@2 run",
     "blame run /control",
-    "bisect run --good run@1 --when /step",
+    "bisect run --good run@1 --when /message_count>=2",
     "pins run",
     "stats --user ada",
     "replay run",

@@ -281,7 +281,7 @@ fn too_large(error: milepost::Error) -> ApiError {
     match error.kind() {
         ErrorKind::Invalid => ApiError::TooMuch(
             "the state has a part that is too large to be answered whole: ask for what is in it, `?pointer=` \
-             context `?pointer=`",
+             by `?pointer=`",
         ),
         _ => error.into(),
     }

@@ -86,7 +86,7 @@ fn child_that_goes_on_while_its_disk_fails() {
     store.close().unwrap();
     let seen = seen.lock().unwrap();
     if stats.reopened > 0 {
-        let worse = seen.iter().any(|h| matches!(h, Health::FailoverOptions { .. }));
+        let worse = seen.iter().any(|h| matches!(h, Health::Degraded { .. }));
         assert!(worse && seen.last() == Some(&Health::Healthy), "{seen:?}");
     }
     let said = format!("{} {refused}", stats.reopened);

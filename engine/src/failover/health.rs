@@ -64,7 +64,7 @@ pub enum Health {
     /// Appends are durable when they return.
     Healthy,
     /// The store failed; appends are held in memory.
-    FailoverOptions {
+    Degraded {
         /// Appends that are held.
         pending: u64,
         /// Their bytes.

@@ -344,7 +344,7 @@ impl Inner {
     fn health(&self, state: &State) -> Health {
         match &state.failed {
             None => Health::Healthy,
-            Some(error) => Health::FailoverOptions {
+            Some(error) => Health::Degraded {
                 pending: state.queue.len() as u64,
                 bytes: state.bytes as u64,
                 error: error.clone(),
@@ -356,7 +356,7 @@ impl Inner {
         let health = self.health(&self.state.lock());
         match &health {
             Health::Healthy => tracing::warn!("{}: the store is well again", self.dir.display()),
-            Health::FailoverOptions { error, .. } => {
+            Health::Degraded { error, .. } => {
                 tracing::error!("{}: the store failed: {error}", self.dir.display());
             }
         }

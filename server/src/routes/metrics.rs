@@ -79,15 +79,15 @@ impl Text {
     }
 
     /// A histogram of the engine, whose values are divided.
-    fn summary(&mut self, name: &str, what: &str, of: &Histogram, context: f64) {
+    fn summary(&mut self, name: &str, what: &str, of: &Histogram, divisor: f64) {
         self.head(name, "summary", what);
         for share in SHARES {
             if let Some(value) = of.quantile(share) {
-                let value = value as f64 / context;
+                let value = value as f64 / divisor;
                 self.line(format_args!("{name}{{quantile=\"{share}\"}} {value}"));
             }
         }
-        self.line(format_args!("{name}_sum {}", of.sum() as f64 / context));
+        self.line(format_args!("{name}_sum {}", of.sum() as f64 / divisor));
         self.line(format_args!("{name}_count {}", of.count()));
     }
 

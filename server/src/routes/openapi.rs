@@ -1,11 +1,11 @@
 //! The description of the routes, and a page to browse it.
 
-use std::sync::Arc;
+use std::io::Read as _;
 
 use axum::body::Bytes;
-use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Redirect, Response};
-use utoipa_swagger_ui::{Config, serve};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{Html, IntoResponse, Redirect, Response};
+use flate2::read::GzDecoder;
 
 use crate::error::ApiError;
 use crate::extract::PathName;
@@ -27,30 +27,51 @@ pub(super) fn document(written: Option<Bytes>) -> Response {
     }
 }
 
-/// The page's address ends in a slash: what it loads stands beside it.
+/// Redirects to the address with a slash at its end: the page loads its files relative to it.
 pub(super) async fn page() -> Redirect {
     Redirect::permanent("/docs/")
 }
 
-pub(super) async fn index() -> Response {
-    of_page("")
+pub(super) async fn index() -> Html<&'static str> {
+    Html(include_str!("page/index.html"))
 }
 
-/// What the page needs: all of it comes with the program.
-pub(super) async fn file(PathName(path): PathName) -> Response {
-    of_page(&path)
+/// A file that the page loads. All of them are part of the program.
+pub(super) async fn file(PathName(path): PathName, headers: HeaderMap) -> Response {
+    let script = "text/javascript; charset=utf-8";
+    match path.as_str() {
+        "page.js" => of_kind(script, include_bytes!("page/page.js").as_slice()),
+        "swagger-ui-bundle.js" => packed(
+            script,
+            include_bytes!(concat!(env!("OUT_DIR"), "/swagger-ui-bundle.js.gz")),
+            &headers,
+        ),
+        "swagger-ui.css" => packed(
+            "text/css; charset=utf-8",
+            include_bytes!(concat!(env!("OUT_DIR"), "/swagger-ui.css.gz")),
+            &headers,
+        ),
+        _ => ApiError::no_path().into_response(),
+    }
 }
 
-fn of_page(path: &str) -> Response {
-    let config = Arc::new(Config::from(PATH));
-    match serve(path, config) {
-        Ok(Some(file)) => {
-            let kind = HeaderValue::from_str(&file.content_type);
-            let kind = kind.unwrap_or(HeaderValue::from_static("application/octet-stream"));
-            (StatusCode::OK, [(header::CONTENT_TYPE, kind)], file.bytes.into_owned())
-                .into_response()
-        }
-        Ok(None) => ApiError::no_path().into_response(),
+fn of_kind(kind: &'static str, bytes: impl IntoResponse) -> Response {
+    ([(header::CONTENT_TYPE, HeaderValue::from_static(kind))], bytes).into_response()
+}
+
+/// Answers with a file that is stored as gzip: as it is, if the client takes that.
+fn packed(kind: &'static str, gzip: &'static [u8], headers: &HeaderMap) -> Response {
+    let lists = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|all| all.to_str().ok());
+    let mut encodings = lists.flat_map(|list| list.split(',')).map(str::trim);
+    if encodings.any(|one| one == "gzip" || one.starts_with("gzip;") && !one.ends_with("q=0")) {
+        let mut response = of_kind(kind, gzip);
+        let packed = HeaderValue::from_static("gzip");
+        response.headers_mut().insert(header::CONTENT_ENCODING, packed);
+        return response;
+    }
+    let mut bytes = Vec::new();
+    match GzDecoder::new(gzip).read_to_end(&mut bytes) {
+        Ok(_) => of_kind(kind, bytes),
         Err(_) => ApiError::Bug.into_response(),
     }
 }

@@ -89,6 +89,28 @@ async fn an_answer_is_packed_as_it_is_asked_for() {
 }
 
 #[tokio::test]
+async fn the_page_of_the_api_comes_with_each_file_that_it_loads() {
+    let served = Served::new();
+    let page = get(&served, "/docs/", &[]).await;
+    let page = String::from_utf8(page.bytes).unwrap();
+    let quoted: Vec<_> =
+        page.split('"').filter(|one| one.contains(".js") || one.contains(".css")).collect();
+    assert_eq!(quoted.len(), 3, "{page}");
+    for file in quoted {
+        let path = format!("/docs/{file}");
+        let plain = get(&served, &path, &[]).await;
+        assert_eq!((plain.status.as_u16(), plain.header("content-encoding")), (200, ""), "{path}");
+        for accepted in ["gzip", "gzip, deflate, br"] {
+            let came = get(&served, &path, &[("accept-encoding", accepted)]).await;
+            assert_eq!(unpacked(&came), plain.bytes, "{path}");
+            assert_eq!(came.header("content-type"), plain.header("content-type"));
+        }
+    }
+    let script = get(&served, "/docs/page.js", &[]).await;
+    assert!(String::from_utf8(script.bytes).unwrap().contains("\"/openapi.json\""));
+}
+
+#[tokio::test]
 async fn the_tag_of_a_packed_answer_is_known_with_and_without_packing() {
     let served = essay();
     let packed = [("accept-encoding", "gzip")];

@@ -91,7 +91,7 @@ const ROWS: &[Row] = &[
     row("POST", "/v1/tasks/TASK/control", r#"{"to": "running"}"#, OWN),
     row("POST", "/v1/tasks/TASK/guidance", r#"{"text": "shorter"}"#, [201, 404, 201]),
     row("PATCH", "/v1/tasks/TASK/artifacts", r#"{"a": 1}"#, OWN),
-    // PrepareContext back
+    // Going back
     row("POST", "/v1/restores/plan", r#"{"to": "TASK@first"}"#, OWN),
     row(
         "POST",

@@ -187,4 +187,4 @@ fn text(changes: Changes, is_patch: bool) -> Result<Vec<u8>, ApiError> {
 }
 
 const PATCH: &str = "the patch would have more than 10,000 changes or 16 MiB: ask for `application/json`, which has the \
-                     first of them, or read both states, `?pointer=` context `?pointer=`";
+                     first of them, or read both states, `?pointer=` by `?pointer=`";

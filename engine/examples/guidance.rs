@@ -1,0 +1,36 @@
+//! Another thread guides and stops a run: `cargo run --example guidance`.
+
+use std::thread;
+
+use milepost::{Engine, GuidanceGiven, Options, Result, Run, RunOptions, SafePoint};
+use milepost::{StepFinished, StepStarted};
+
+fn main() -> Result<()> {
+    let engine = Engine::in_memory(Options::default())?;
+    let run = Run::of(engine.start_task("tuning", "ana")?, RunOptions::default())?;
+    run.begin()?;
+    run.pause("to be guided before the first step")?;
+    thread::scope(|threads| {
+        threads.spawn(|| -> Result<()> {
+            let text = "keep the second variant".to_owned();
+            run.append(GuidanceGiven { text, data: None })?;
+            run.resume()
+        });
+        for step in 1.. {
+            match run.safe_point()? {
+                // waits while the run is paused
+                SafePoint::Go => {}
+                SafePoint::Stop(_) => break,
+                SafePoint::Elsewhere(lineage) => println!("continues on lineage {lineage}"),
+            }
+            run.start_step(StepStarted { step, ..Default::default() })?;
+            println!("step {step}: {} pieces of guidance", run.state()?.guidance.len());
+            run.finish_step(StepFinished { step, ..Default::default() })?;
+            if step == 2 {
+                run.stop("two steps are enough")?;
+            }
+        }
+        Ok(())
+    })?;
+    engine.close()
+}

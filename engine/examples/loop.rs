@@ -1,0 +1,31 @@
+//! A loop that records its steps, restores one, and undoes that: `cargo run --example loop`.
+
+use milepost::{Append, Engine, Mark, Message, Options, Result, StepFinished, StepStarted, Task};
+
+fn main() -> Result<()> {
+    // `Engine::open(dir, Options::default())` keeps the log on disk.
+    let engine = Engine::in_memory(Options::default())?;
+    let task = engine.start_task("tuning", "ana")?;
+    for step in 1..=3 {
+        task.append(StepStarted { step, ..Default::default() })?; // durable when it returns
+        task.append(Message::text("assistant", &format!("attempt {step}")))?;
+        let finished = Append::from(StepFinished { step, ..Default::default() });
+        task.append(finished.mark(Mark::new().label(format!("step-{step}"))))?; // with a checkpoint
+    }
+    print("recorded", &engine, &task)?;
+
+    let second = engine.point("tuning@step-2")?;
+    let task = engine.restore(&second, Some("the third attempt was worse"))?;
+    print("restored", &engine, &task)?;
+
+    let task = engine.undo("tuning")?; // a restore is an event: it can be undone
+    print("undone", &engine, &task)?;
+    engine.close()
+}
+
+fn print(what: &str, engine: &Engine, task: &Task) -> Result<()> {
+    let head = task.point(task.head()?.next)?;
+    let messages = engine.run_state(&head)?.messages.len();
+    println!("{what}: lineage {}, offset {}, {messages} messages", head.lineage, head.offset);
+    Ok(())
+}

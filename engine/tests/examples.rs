@@ -1,0 +1,53 @@
+//! Each example of `examples/` runs to its end and prints what it shows.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::env;
+use std::process::Command;
+
+/// Runs an example that `cargo test` built, and returns what it prints.
+fn printed(name: &str) -> String {
+    let test = env::current_exe().unwrap();
+    let built = test.parent().unwrap().parent().unwrap().join("examples").join(name);
+    assert!(built.exists(), "{} is not built: cargo build --examples", built.display());
+    let output = Command::new(built).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn the_loop_restores_a_step_and_undoes_that() {
+    let lines = [
+        "recorded: lineage 0, offset 13, 3 messages",
+        "restored: lineage 1, offset 10, 2 messages",
+        "undone: lineage 0, offset 13, 3 messages",
+    ];
+    assert_eq!(printed("loop").lines().collect::<Vec<_>>(), lines);
+}
+
+#[test]
+fn a_process_that_died_is_continued_and_its_message_is_there_once() {
+    let lines = printed("crash_and_resume");
+    assert_eq!(lines.matches("the process died").count(), 1, "{lines}");
+    for step in 1..=5 {
+        assert_eq!(lines.matches(&format!("step {step} is done")).count(), 1, "{lines}");
+    }
+}
+
+#[test]
+fn a_run_is_guided_and_stopped() {
+    let lines = ["step 1: 1 pieces of guidance", "step 2: 1 pieces of guidance"];
+    assert_eq!(printed("guidance").lines().collect::<Vec<_>>(), lines);
+}
+
+#[test]
+fn two_continuations_of_a_point_are_compared() {
+    let lines = printed("branch_and_compare");
+    assert!(lines.contains("Call me Ishmael."), "{lines}");
+    assert!(lines.contains("lineage 2: "), "{lines}");
+}
+
+#[test]
+fn a_reducer_folds_events_of_the_application() {
+    assert_eq!(printed("own_reducer"), "3 epochs\n");
+}
