@@ -5,8 +5,7 @@
 //!
 //! ```text
 //!  0  magic     "MPAB"
-//!
-//!   4  flags     u32: 1 = zstd, 0 = uncompressed; in the last block 2 = the file was rewritten
+//!  4  flags     u32: 1 = zstd, 0 = uncompressed; in the last block 2 = the file was rewritten
 //!  8  raw       u32, bytes of the frames
 //! 12  stored    u32, bytes of the payload
 //! 16  frames    u32

@@ -3,8 +3,7 @@
 //! ```text
 //!  0  magic     "MPBK"
 //!  4  version   u16
-//!
-//!   6  flags     u16: 1 = zstd, 0 = uncompressed
+//!  6  flags     u16: 1 = zstd, 0 = uncompressed
 //!  8  first     u64, the offset of the first record
 //! 16  count     u32, records
 //! 20  raw       u32, bytes of the sections

@@ -2,8 +2,7 @@
 //!
 //! ```text
 //!  0  magic     "MPCK"
-//!
-//!   4  flags     u16: 1 = zstd; 2 = the content is a list of pieces, snapshot.rs
+//!  4  flags     u16: 1 = zstd; 2 = the content is a list of pieces, snapshot.rs
 //!  6  zero      u16
 //!  8  raw       u32, bytes of the content
 //! 12  stored    u32, bytes of the payload

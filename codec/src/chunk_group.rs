@@ -9,7 +9,6 @@
 //! 12  stored    u32, bytes of the payload
 //! 16  check     16 bytes: BLAKE3 of bytes 0 to 16, the table and the payload, cut to 16
 //! 32  table     count times: id 32 bytes, raw u32, zero u32
-//!
 //!     payload   the contents one after another, compressed together
 //! ```
 //!

@@ -286,7 +286,7 @@ pub struct RestorePart {
     /// The place that it changes. For a workspace, the folder: a JSON string, or bytes if not
     /// UTF-8.
     pub place: Data,
-    /// Data that the participant needs after a restart.
+    /// Data that the participant stores for a recovery.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<Json>,
     /// The participant's intent: a workspace stores a [`RestoreIntent`](crate::RestoreIntent).
@@ -304,7 +304,7 @@ pub enum RestoreOutcome {
     Done,
     /// Fully reverted.
     Undone,
-    /// Abandoned in an unknown state: the place was left unchanged.
+    /// Abandoned: the actual content is unknown and was left as found.
     GivenUp,
 }
 
@@ -328,7 +328,7 @@ pub struct TaskPrepared {
     pub task: TaskNo,
     /// The origin of the task's history.
     pub origin: Origin,
-    /// Lineages that begin at a base. The import writes their `trimmed` events later.
+    /// Lineages that begin at a base. The events that record this come later in the import.
     pub begins: Vec<LineageBegin>,
 }
 

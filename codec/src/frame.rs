@@ -1,18 +1,15 @@
 //! Frames: the unit that one sync of the journal makes durable.
 //!
 //! ```text
-//!
-//!   0  check     16 bytes: BLAKE3 of all bytes that follow, payload included, cut to 16; keyed in
-//!                a keyed store
+//!  0  check     16 bytes: BLAKE3 of all bytes that follow, payload included, cut to 16; keyed in
+//!               a keyed store
 //! 16  magic     "MPFR"
 //! 20  length    u32, of the payload
 //! 24  seq       u64, the number of the commit in the store
-//!
-//!  32  epoch     u64, of the segment's use; old frames in a recycled file have another one
+//! 32  epoch     u64, of the segment's use; old frames in a recycled file have another one
 //! 40  flags     u32: 1 = the store was closed cleanly after this frame, which has no log batches
 //! 44  zero      u32
-//!
-//!  48  prev      16 bytes, the check of the previous frame, also across segments
+//! 48  prev      16 bytes, the check of the previous frame, also across segments
 //! 64  payload   log batches, log_batch.rs
 //! ```
 //!

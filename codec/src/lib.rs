@@ -14,9 +14,8 @@
 //! block     sections of one log, compressed     block.rs
 //! chunk     a content-addressed piece           chunk.rs    snapshot.rs  base.rs
 //!           several, compressed together        chunk_group.rs
-//!
-//! tree      a captured folder, in chunks          tree/
-//! chain     hashes that prove the history         chain.rs    checkpoint.rs  key.rs
+//! tree      a captured folder, in chunks        tree/
+//! chain     hashes that prove the history       chain.rs    checkpoint.rs  key.rs
 //! ```
 //!
 //! # Example

@@ -1,7 +1,6 @@
 //! Sections: records of one append to one log, with the source of their salts.
 //!
 //! ```text
-//!
 //! commit      varint, the commit that made the records durable
 //! salts       u8: 0 derived from a seed, 1 one for each record
 //! seed        16 bytes                                             (salts = 0)

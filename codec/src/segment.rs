@@ -3,14 +3,12 @@
 //! ```text
 //!  0  magic     "MPSG"
 //!  4  version   u16
-//!
-//!   6  flags     u16: 1 = the file is recycled and still holds old frames
+//!  6  flags     u16: 1 = the file is recycled and still holds old frames
 //!  8  store     16 bytes
 //! 24  number    u64, of the segment in the journal, from 1
 //! 32  epoch     u64, random for each use of the file
 //! 40  first     u64, the commit of its first frame
-//!
-//!  48  prev      16 bytes, the check of the frame before `first`
+//! 48  prev      16 bytes, the check of the frame before `first`
 //! 64  check     16 bytes: BLAKE3 of bytes 0 to 64, cut to 16
 //! ```
 //!

@@ -9,7 +9,7 @@ use bincode::{Decode, Encode};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// The version of every format in this crate. A reader refuses a higher one.
+/// The version of the formats that this crate writes. A reader refuses a higher one.
 pub const FORMAT_VERSION: u16 = 1;
 
 /// Encodes plain data, which cannot fail. `T` has no maps of unspecified order.
@@ -119,7 +119,7 @@ impl<'a> Reader<'a> {
         self.bytes.is_empty()
     }
 
-    /// Reads `len` bytes. This and all methods below fail with `Corrupt` if there are fewer.
+    /// Reads `len` bytes. This and all reads below fail with `Corrupt` if there are fewer.
     pub fn take(&mut self, len: usize) -> Result<&'a [u8]> {
         let Some((head, tail)) = self.bytes.split_at_checked(len) else {
             let found = format!("{} left", self.bytes.len());

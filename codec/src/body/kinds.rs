@@ -26,7 +26,7 @@ pub enum LineageType {
     Restore,
     /// Opened by a restore, with the workspace.
     Rollback,
-    /// Opened as a branch; the parent remains active.
+    /// Opened as a branch; the active lineage does not change.
     Branch,
 }
 
@@ -81,7 +81,7 @@ pub struct StepStarted {
     /// A description of the step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The iteration that the step begins or belongs to, if given.
+    /// The step's iteration; absent if it is that of the previous step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iteration: Option<u64>,
 }
@@ -120,7 +120,7 @@ pub struct PhaseChanged {
     pub iteration: u64,
 }
 
-/// State of a run.
+/// Control of a run.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Encode, Decode, Serialize, Deserialize,
 )]
@@ -257,7 +257,7 @@ pub struct ToolCalled {
     pub arguments: Json,
 }
 
-/// A tool answered.
+/// A tool returned.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct ToolReturned {
     /// The id of the call.

@@ -47,7 +47,7 @@ macros::bodies! {
         13 Message "message",
         /// A tool was called.
         14 ToolCalled "tool_called",
-        /// A tool answered.
+        /// A tool returned.
         15 ToolReturned "tool_returned",
         /// The workspace was captured.
         16 WorkspaceCaptured "workspace_captured",

@@ -32,7 +32,7 @@ pub struct Entry {
     pub item: Item,
 }
 
-/// A part of a large directory.
+/// A leaf: a part of a large directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leaf {
     /// The first name.

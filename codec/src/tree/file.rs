@@ -27,9 +27,9 @@ pub struct FileList {
 /// A part of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FilePart {
-    /// The chunk: of content, or in a long file of a list.
+    /// The chunk: content, or a list in a long file.
     pub id: ChunkId,
-    /// Bytes of the file that it stands for: 1 to 1 MiB of one chunk.
+    /// Length of the part in bytes: 1 to 1 MiB for a chunk of content.
     pub len: u64,
 }
 

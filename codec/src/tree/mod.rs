@@ -1,7 +1,6 @@
 //! Trees: captures of folders, as contents of chunks that refer to each other by hash.
 //!
 //! ```text
-//!
 //! name.rs       names and paths, checked                 display.rs for people, and in JSON
 //! capture.rs    tag 1, the root of a capture             skip.rs    skipped entries, and reasons
 //! item.rs       file, symlink or directory of a name     intent.rs  tag 6, the plan of a restore
@@ -214,7 +213,6 @@ fn name_of(tag: u8) -> &'static str {
     }
 }
 
-/// Reads an id.
 fn id(reader: &mut Reader<'_>) -> Result<ChunkId> {
     reader.array().map(ChunkId)
 }

@@ -7,8 +7,8 @@ use crate::error::{Error, Result};
 use crate::tree::display::{printable, shown};
 
 /// The name of a directory entry: 1 to 255 bytes without `/` and zero bytes. Invalid are `.`, `..`,
-/// and every form of `.git` that a file system treats as `.git`: other case, NTFS (`git~1`, `.git
-/// .`, `.git::$INDEX_ALLOCATION`), HFS+ and casefolded ext4 (with ignored code points).
+/// and every form of `.git` that a file system treats as `.git`: other case, NTFS (`git~1`,
+/// `.git .`, `.git::$INDEX_ALLOCATION`), HFS+ and casefolded ext4 (with ignored code points).
 ///
 /// ```
 /// use milepost_codec::Name;
