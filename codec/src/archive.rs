@@ -1,11 +1,11 @@
-//! The archive: a finished segment, its frames as they were, compressed together.
+//! Archives: the frames of a finished segment, unchanged and compressed together.
 //!
-//! A file is a header, laid out like a segment's with the magic "MPAR" and 80 bytes long, then
-//! blocks of frames one after another, the last of them empty:
+//! A file is an 80-byte header, laid out like a segment's but with the magic "MPAR", and
+//! consecutive blocks of frames. The last block is empty:
 //!
 //! ```text
 //!  0  magic     "MPAB"
-//!  4  flags     u32: 1 = zstd, 0 = as it is; in the last block 2 = the file was written again
+//!  4  flags     u32: 1 = zstd, 0 = uncompressed; in the last block 2 = the file was rewritten
 //!  8  raw       u32, bytes of the frames
 //! 12  stored    u32, bytes of the payload
 //! 16  frames    u32
@@ -29,23 +29,23 @@ const CHECKED_LEN: usize = 32;
 const FLAG_PACKED: u32 = 1;
 const FLAG_REWRITTEN: u32 = 2;
 
-/// The most frames' bytes in one block: one frame of the largest size and a little more.
+/// The most bytes of frames in one block: a frame of the largest size and 1 MiB more.
 pub const ARCHIVE_BLOCK_RAW_MAX: usize = FRAME_PAYLOAD_MAX + FRAME_HEADER_LEN + 8 + (1 << 20);
 
-/// The header of an archive file: that of the segment it was.
+/// The header of an archive file: the header of the archived segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ArchiveHeader(pub SegmentHeader);
 
 impl ArchiveHeader {
-    /// Bytes of the header.
+    /// Length of the header, in bytes.
     pub const LEN: usize = 80;
 
-    /// The stored bytes.
+    /// Returns the stored bytes.
     pub fn encode(&self) -> Vec<u8> {
         self.0.encode_with(MAGIC)
     }
 
-    /// Reads and checks a header.
+    /// Decodes and checks a header.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         SegmentHeader::decode_with(bytes, MAGIC, "archive header").map(Self)
     }
@@ -57,21 +57,21 @@ pub struct ArchiveBlock {
     packed: bool,
     raw_len: u32,
     stored_len: u32,
-    /// Frames in it; 0 in the last block of a file.
+    /// The number of frames; 0 in the last block of a file.
     pub frames: u32,
     /// The commit of the first frame, or the next commit in the last block.
     pub first: Seq,
-    /// In the last block of a file: its frames were made from blocks again, so their checks are not
-    /// those of the frames that were committed, and the next file does not follow them by check.
+    /// Set in the last block of a file whose frames were rebuilt from blocks. The checks of such
+    /// frames differ from those of the committed frames, so the next file does not follow by check.
     pub rewritten: bool,
     check: [u8; 16],
 }
 
 impl ArchiveBlock {
-    /// Bytes of a block's header.
+    /// Length of a block's header, in bytes.
     pub const HEADER_LEN: usize = BLOCK_HEADER_LEN;
 
-    /// Appends a block of `frames` frames, whose bytes stand one after another in `raw`.
+    /// Appends a block of `frames` frames, which `raw` holds one after another.
     pub fn encode(raw: &[u8], frames: u32, first: Seq, out: &mut Vec<u8>) {
         assert!(raw.len() <= ARCHIVE_BLOCK_RAW_MAX, "an archive block of {} bytes", raw.len());
         let packed = pack(raw);
@@ -80,7 +80,7 @@ impl ArchiveBlock {
         Self::write(flags, raw.len(), payload, frames, first, out);
     }
 
-    /// Appends the last block of a file, before the commit `next`.
+    /// Appends the last block of a file; `next` is the commit after the file.
     pub fn encode_end(next: Seq, rewritten: bool, out: &mut Vec<u8>) {
         let flags = if rewritten { FLAG_REWRITTEN } else { 0 };
         Self::write(flags, 0, &[], 0, next, out);
@@ -107,7 +107,7 @@ impl ArchiveBlock {
         out.extend_from_slice(payload);
     }
 
-    /// Reads a block's header, so that its payload can be read next.
+    /// Decodes a block's header, before the payload is read.
     pub fn decode_header(bytes: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(bytes, "archive block");
         if reader.array::<4>()? != *BLOCK_MAGIC {
@@ -136,12 +136,12 @@ impl ArchiveBlock {
         })
     }
 
-    /// Bytes of the payload that follows the header.
+    /// Returns the length of the payload after the header, in bytes.
     pub fn stored_len(&self) -> usize {
         self.stored_len as usize
     }
 
-    /// Checks a payload and gives the frames' bytes. `header` is what the header was read from.
+    /// Checks a payload and returns the frames' bytes. `header` is the encoded header.
     pub fn decode(&self, header: &[u8], payload: &[u8]) -> Result<Vec<u8>> {
         let checked = header.get(..CHECKED_LEN).unwrap_or_default();
         if check(&[checked, payload]) != self.check {

@@ -1,4 +1,4 @@
-//! Bases: the durable beginning of a trimmed lineage. A base is truth, kept like events.
+//! Bases: the durable beginning of a trimmed lineage. A base is durable data, not a cache.
 
 use bincode::{Decode, Encode};
 
@@ -16,7 +16,7 @@ pub struct ReducerState {
     pub version: u32,
     /// The encoded state.
     pub state: ChunkList,
-    /// Chunks that the state refers to and are not in `state`.
+    /// Chunks that the state refers to and that are not in `state`.
     pub refers: Vec<ChunkId>,
 }
 
@@ -27,15 +27,15 @@ pub struct BaseKey {
     pub key: String,
     /// The first offset of the append.
     pub first: Offset,
-    /// How many events it had.
+    /// Number of events in the append.
     pub count: u32,
-    /// A fresh salt, and
+    /// Fresh salt of `digest`.
     pub salt: [u8; 16],
-    /// BLAKE3 over the salt and the append's bodies, to compare another append with.
+    /// BLAKE3 of the salt and the append's bodies, to compare a repeated append with.
     pub digest: Hash,
 }
 
-/// What stands for the events before a trimmed lineage's first offset.
+/// Replacement for the events before a trimmed lineage's first offset.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Base {
     /// The origin of the history.
@@ -44,31 +44,31 @@ pub struct Base {
     pub lineage: LineageId,
     /// The trim offset and the chain hash there.
     pub head: Head,
-    /// The state of each registered reducer there.
+    /// The state of each registered reducer at the head.
     pub states: Vec<ReducerState>,
-    /// The keys of appends before it: a content of encoded [`BaseKey`]s.
+    /// Idempotency keys of the appends before the head: the content of encoded [`BaseKey`]s.
     pub keys: ChunkList,
 }
 
 impl Base {
-    /// The stored bytes.
+    /// Returns the stored bytes.
     pub fn encode(&self) -> Vec<u8> {
         wire::encode(self)
     }
 
-    /// Reads a base.
+    /// Decodes a base.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         wire::decode(bytes, "base")
     }
 }
 
 impl BaseKey {
-    /// The stored bytes of several.
+    /// Encodes a list of keys.
     pub fn encode_list(keys: &[Self]) -> Vec<u8> {
         wire::encode(&keys.to_vec())
     }
 
-    /// Reads several.
+    /// Decodes a list of keys.
     pub fn decode_list(bytes: &[u8]) -> Result<Vec<Self>> {
         wire::decode(bytes, "list of keys")
     }

@@ -1,9 +1,9 @@
-//! Blocks: sections of one log, compressed together; what sled holds.
+//! Blocks: sections of one log, compressed together, as sled stores them.
 //!
 //! ```text
 //!  0  magic     "MPBK"
 //!  4  version   u16
-//!  6  flags     u16: 1 = zstd, 0 = as it is
+//!  6  flags     u16: 1 = zstd, 0 = uncompressed
 //!  8  first     u64, the offset of the first record
 //! 16  count     u32, records
 //! 20  raw       u32, bytes of the sections
@@ -13,8 +13,8 @@
 //! 72  payload   sections, section.rs
 //! ```
 //!
-//! Numbers are little-endian. The log is not stored, only checked: a block found under another
-//! log's key does not pass.
+//! Numbers are little-endian. The log is part of the check but not stored: a block found under
+//! another log's key fails the check.
 
 use crate::compress::{check_keyed, pack, unpack};
 use crate::error::{Error, Result};
@@ -23,35 +23,36 @@ use crate::key::StoreKey;
 use crate::section::{SectionRef, Sections};
 use crate::wire::{FORMAT_VERSION, Reader, check_version};
 
-/// Bytes of sections that a block aims at: larger ones pack better, and whoever wants one event
-/// unpacks all of it.
+/// Target size of a block, in bytes of sections. Larger blocks compress better, but reading one
+/// event decompresses the whole block.
 pub const BLOCK_RAW_TARGET: usize = 64 << 10;
 
-/// Bytes of records that a section aims at, so that blocks fill well without cutting any, and an
-/// event is checked without the rest of its block.
+/// Target size of a section, in bytes of records. Sections of this size fill blocks well without a
+/// cut, and one event is checked without the rest of its block.
 pub const SECTION_RAW_TARGET: usize = 8 << 10;
 
-/// The most bytes of sections a block may have: one section of a single large record fits.
+/// The most bytes of sections in a block: one section with a single record of the largest size
+/// fits.
 pub const BLOCK_RAW_MAX: usize = crate::frame::FRAME_PAYLOAD_MAX;
 
 const MAGIC: &[u8; 4] = b"MPBK";
 const CHECKED_LEN: usize = 56;
 
-/// A block, unpacked.
+/// A decompressed block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
-    /// The offset of its first record.
+    /// The offset of the first record.
     pub first: Offset,
-    /// How many records it has.
+    /// The number of records.
     pub count: u32,
-    /// The chain hash before the first.
+    /// The chain hash before the first record.
     pub prev: Hash,
-    /// Its sections.
+    /// The encoded sections.
     pub sections: Vec<u8>,
 }
 
 impl Block {
-    /// The stored bytes, as a block of `log`.
+    /// Returns the stored bytes of this block of `log`.
     pub fn encode(&self, log: LogId, key: Option<&StoreKey>) -> Vec<u8> {
         let packed = pack(&self.sections);
         let payload = packed.as_deref().unwrap_or(&self.sections);
@@ -69,7 +70,7 @@ impl Block {
         out
     }
 
-    /// Reads and checks a block of `log`.
+    /// Decodes and checks a block of `log`.
     pub fn decode(log: LogId, bytes: &[u8], key: Option<&StoreKey>) -> Result<Self> {
         Self::read(log, bytes, key).map_err(|e| e.at(log))
     }
@@ -107,7 +108,7 @@ impl Block {
         Ok(Self { first, count, prev, sections })
     }
 
-    /// The offset after its last record.
+    /// Returns the offset after the last record.
     pub fn end(&self) -> Offset {
         self.first + u64::from(self.count)
     }
@@ -121,8 +122,8 @@ fn place(log: LogId) -> [u8; 12] {
     out
 }
 
-/// Fills blocks of about [`BLOCK_RAW_TARGET`] with sections of one log. It never cuts a section:
-/// whoever makes sections keeps them at [`SECTION_RAW_TARGET`].
+/// Fills blocks of about [`BLOCK_RAW_TARGET`] bytes with sections of one log. It never cuts a
+/// section; the caller keeps sections at [`SECTION_RAW_TARGET`].
 #[derive(Debug)]
 pub struct BlockBuilder {
     block: Block,
@@ -130,12 +131,12 @@ pub struct BlockBuilder {
 }
 
 impl BlockBuilder {
-    /// Starts with a block that is to be filled further.
+    /// Continues a block that is not full.
     pub fn new(block: Block) -> Self {
         Self { block, done: Vec::new() }
     }
 
-    /// Starts at an offset whose chain hash is `prev`.
+    /// Starts an empty block at `first`, where the chain hash is `prev`.
     pub fn at(first: Offset, prev: Hash) -> Self {
         Self::new(Block { first, count: 0, prev, sections: Vec::new() })
     }
@@ -152,7 +153,7 @@ impl BlockBuilder {
         self.block.count += section.count;
     }
 
-    /// The blocks, in order, the last one perhaps not full.
+    /// Returns the blocks in order. The last one may be partly filled.
     pub fn finish(mut self) -> Vec<Block> {
         if self.block.count > 0 {
             self.done.push(self.block);
@@ -162,7 +163,7 @@ impl BlockBuilder {
 }
 
 impl Block {
-    /// Its sections.
+    /// Returns an iterator over the sections.
     pub fn sections(&self) -> Sections<'_> {
         Sections::new(&self.sections)
     }

@@ -1,4 +1,4 @@
-//! The chain: each event's hash commits to everything before it (promise I3).
+//! The hash chain: each event's hash commits to everything before it (promise I3).
 
 use crate::id::{Hash, LogId, Offset, Origin, Seed};
 use crate::key::StoreKey;
@@ -9,8 +9,8 @@ const DOMAIN_EVENT: &[u8; 16] = b"milepost.event.1";
 const DOMAIN_BODY: &[u8; 16] = b"milepost.body.1\0";
 const DOMAIN_SALT: &[u8; 16] = b"milepost.salt.1\0";
 
-/// The salt of one body: 16 bytes from the seed of its append and its place in it. Knowing one
-/// salt gives neither the seed nor another salt.
+/// Returns the salt of one body: 16 bytes, derived from the seed of its append and its place in it.
+/// A salt reveals neither the seed nor another salt.
 pub fn salt(seed: Seed, index: u64) -> [u8; 16] {
     let mut input = [0_u8; 40];
     let (domain, rest) = input.split_at_mut(16);
@@ -23,8 +23,8 @@ pub fn salt(seed: Seed, index: u64) -> [u8; 16] {
     out
 }
 
-/// The hash of a body. The salt keeps a short body from being guessed from it once the body and
-/// the salt are erased.
+/// Returns the hash of a body. After body and salt are erased, the salt prevents a guess of a short
+/// body from its hash.
 pub fn body_hash(salt: &[u8; 16], form: BodyForm, payload: &[u8]) -> Hash {
     let mut head = [0_u8; 33];
     let (domain, rest) = head.split_at_mut(16);
@@ -33,7 +33,7 @@ pub fn body_hash(salt: &[u8; 16], form: BodyForm, payload: &[u8]) -> Hash {
     salted.copy_from_slice(salt);
     tail.fill(form as u8);
     if payload.len() <= 991 {
-        // One contiguous input spares the incremental hasher its bookkeeping.
+        // One contiguous input avoids the overhead of the incremental hasher.
         let mut input = [0_u8; 1024];
         let (front, back) = input.split_at_mut(33);
         front.copy_from_slice(&head);
@@ -56,12 +56,12 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// The chain of a log whose history began with `origin`.
+    /// Creates the chain of a log whose history began with `origin`.
     pub fn new(origin: Origin, log: LogId) -> Self {
         Self { origin, number: log.kind.number(), key: None }
     }
 
-    /// The same with the key of a keyed store.
+    /// Sets the key of a keyed store.
     #[must_use]
     pub fn keyed(mut self, key: Option<&StoreKey>) -> Self {
         self.key = key.copied();
@@ -75,7 +75,7 @@ impl Chain {
         })
     }
 
-    /// The hash before the first event of a root: it commits to the origin and the log.
+    /// Returns the hash before the first event of a root. It commits to the origin and the log.
     pub fn root(&self) -> Hash {
         let mut input = [0_u8; 36];
         let (domain, rest) = input.split_at_mut(16);
@@ -86,8 +86,8 @@ impl Chain {
         self.hash(&input)
     }
 
-    /// The hash after the event at `offset`. It commits to the origin, the lineage, the offset,
-    /// the hash before, the header and the hash of the body.
+    /// Returns the hash after the event at `offset`. It commits to the origin, the lineage, the
+    /// offset, the previous hash, the header and the hash of the body.
     pub fn next(&self, offset: Offset, prev: &Hash, header: &[u8], body: &Hash) -> Hash {
         let mut input = [0_u8; 512];
         let fixed = 112;

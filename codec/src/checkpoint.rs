@@ -1,4 +1,4 @@
-//! Marks: what a checkpoint says, and the digest that is its id.
+//! Checkpoint marks, and the digest that is a checkpoint's id.
 
 use bincode::{Decode, Encode};
 use serde::{Deserialize, Serialize};
@@ -9,69 +9,69 @@ use crate::id::{CheckpointId, Hash, Head, LineageId, Offset, Origin};
 use crate::json::Json;
 use crate::limits::{METADATA_MAX, NAME_MAX, check_size};
 
-/// Why a checkpoint was marked.
+/// Cause of a checkpoint.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MarkCause {
-    /// Somebody asked for it.
+    /// A user or program requested it.
     #[default]
     Manual,
     /// A step ended.
     Step,
-    /// Nothing happened for a while.
+    /// No event arrived for a while.
     Idle,
-    /// A tool was about to change something.
+    /// A tool was about to change data.
     BeforeTool,
-    /// The present was saved before a restore.
+    /// The present state was saved before a restore.
     BeforeRestore,
-    /// It came with an import.
+    /// An import brought it.
     Imported,
 }
 
-/// Whether what led to the checkpoint went well.
+/// Outcome of the work before a checkpoint.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MarkStatus {
-    /// It did: a good point to go back to.
+    /// The work succeeded: a good point to return to.
     #[default]
     Success,
-    /// It did not.
+    /// The work failed.
     Failure,
 }
 
 /// A checkpoint: a mark on an offset, itself an event. It holds no state.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct CheckpointMarked {
-    /// The marked point; absent where the mark stands on its own offset, which is the common case.
+    /// The marked point. Usually absent: the mark is then on its own offset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Head>,
-    /// The checkpoint before it.
+    /// The previous checkpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<CheckpointId>,
     /// A name for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// Why it was marked.
+    /// The cause of the mark.
     #[serde(default)]
     pub cause: MarkCause,
-    /// Whether what led to it went well.
+    /// The outcome of the work before it.
     #[serde(default)]
     pub status: MarkStatus,
-    /// A JSON object that lists can be filtered by.
+    /// A JSON object. Lists can be filtered by it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
-    /// Ids that others know it by.
+    /// Ids of the checkpoint in other systems.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
 }
 
-/// How many aliases a mark may have: what an index keeps of it has to stay small.
+/// The most aliases of a mark. An index keeps the aliases and has to stay small.
 const ALIASES_MAX: usize = 8;
 
 impl CheckpointMarked {
-    /// Refuses what could not be addressed or listed later: a label of digits only, or with a
-    /// character that has a meaning in an address; more than 8 aliases; metadata that is not an
-    /// object, or has more than 64 KiB.
+    /// Refuses marks that could not be addressed or listed later: a label of digits only; a label
+    /// or alias that is empty, too long, or has a control character; more than 8 aliases; metadata
+    /// that is not an object or is over 64 KiB.
     pub fn check(&self) -> Result<()> {
         if self.aliases.len() > ALIASES_MAX {
             return Err(Error::invalid(format!(
@@ -107,7 +107,7 @@ impl CheckpointMarked {
     }
 }
 
-/// A checkpoint's mark was taken off. The events stay.
+/// A checkpoint's mark was removed. The events remain.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct CheckpointUnmarked {
     /// The checkpoint.
@@ -116,11 +116,12 @@ pub struct CheckpointUnmarked {
     pub mark: Offset,
 }
 
-/// The id of a checkpoint: SHA-256 over everything that makes it one. `mark` is the head before
-/// the mark's own event, which is also the marked point unless the mark names another.
+/// Returns the id of a checkpoint: SHA-256 over the history, the time and every field of the mark.
+/// `mark` is the head before the mark's own event; it is also the marked point unless the mark
+/// names another.
 ///
-/// Lengths go before texts, so that no two marks share a preimage. Time is in microseconds since
-/// the Unix epoch.
+/// Each text follows its length, so two marks never share a preimage. `time_us` is in microseconds
+/// since the Unix epoch.
 pub fn checkpoint_id(
     origin: Origin,
     lineage: LineageId,

@@ -1,8 +1,8 @@
-//! Chunks: content-addressed pieces of large bodies, snapshots and files, as they stand in packs.
+//! Chunks: content-addressed pieces of large bodies, snapshots and files, as stored in packs.
 //!
 //! ```text
 //!  0  magic     "MPCK"
-//!  4  flags     u16: 1 = zstd; 2 = its content is a list of pieces, snapshot.rs
+//!  4  flags     u16: 1 = zstd; 2 = the content is a list of pieces, snapshot.rs
 //!  6  zero      u16
 //!  8  raw       u32, bytes of the content
 //! 12  stored    u32, bytes of the payload
@@ -11,7 +11,7 @@
 //! 64  payload
 //! ```
 //!
-//! Numbers are little-endian. The check tells a whole entry from a torn one without unpacking it.
+//! Numbers are little-endian. The check detects a torn entry without decompressing it.
 
 use bincode::{Decode, Encode};
 use serde::{Deserialize, Serialize};
@@ -29,32 +29,32 @@ const CHECKED_LEN: usize = 48;
 const FLAG_PACKED: u16 = 1;
 const FLAG_PIECES: u16 = 2;
 
-/// What stands in front of a chunk's payload in a pack.
+/// Header of a chunk in a pack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkEntry {
     packed: bool,
-    /// Whether its content is a list of pieces, so that what it refers to can be found.
+    /// Set if the content is a list of pieces, which refer to other chunks.
     pub pieces: bool,
     raw_len: u32,
     stored_len: u32,
-    /// The id.
+    /// The id of the content.
     pub id: ChunkId,
     check: [u8; 16],
 }
 
 impl ChunkEntry {
-    /// The bytes that an entry begins with.
+    /// The first bytes of an entry.
     pub const MAGIC: &[u8] = MAGIC;
 
-    /// Bytes of the header.
+    /// Length of the header, in bytes.
     pub const HEADER_LEN: usize = 64;
 
-    /// The id of a content.
+    /// Returns the id of a content.
     pub fn id_of(content: &[u8]) -> ChunkId {
         ChunkId(*blake3::hash(content).as_bytes())
     }
 
-    /// Appends a chunk to `out`. `Invalid` where the content is over [`CHUNK_RAW_MAX`].
+    /// Appends a chunk to `out`. Fails with `Invalid` if the content is over [`CHUNK_RAW_MAX`].
     pub fn encode(content: &[u8], pieces: bool, out: &mut Vec<u8>) -> Result<ChunkId> {
         if content.len() > CHUNK_RAW_MAX {
             return Err(Error::invalid(format!(
@@ -80,7 +80,7 @@ impl ChunkEntry {
         Ok(id)
     }
 
-    /// Reads a header, so that the payload can be read next.
+    /// Decodes a header, before the payload is read.
     pub fn decode_header(bytes: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(bytes, "chunk");
         if reader.array::<4>()? != *MAGIC {
@@ -106,19 +106,19 @@ impl ChunkEntry {
         })
     }
 
-    /// Bytes of the payload that follows the header.
+    /// Returns the length of the payload after the header, in bytes.
     pub fn stored_len(&self) -> usize {
         self.stored_len as usize
     }
 
-    /// Whether the entry is whole: `entry` is its header and payload.
+    /// Returns `true` if `entry`, a header and its payload, is complete and undamaged.
     pub fn is_whole(&self, entry: &[u8]) -> bool {
         let (header, payload) = entry.split_at_checked(Self::HEADER_LEN).unwrap_or_default();
         let checked = header.get(..CHECKED_LEN).unwrap_or_default();
         payload.len() == self.stored_len() && check(&[checked, payload]) == self.check
     }
 
-    /// The content of a chunk, checked against its id. `entry` is its header and payload.
+    /// Returns the header and the content, checked against its id. `entry` is header and payload.
     pub fn decode(entry: &[u8]) -> Result<(Self, Vec<u8>)> {
         let header = Self::decode_header(entry)?;
         let damaged = |expected: &str| {
@@ -139,22 +139,22 @@ impl ChunkEntry {
     }
 }
 
-/// A content longer than a chunk: the chunks it is cut into, in order.
+/// The chunks of a content that is longer than one chunk, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct ChunkList {
-    /// Bytes of the content.
+    /// Length of the content, in bytes.
     pub len: u64,
-    /// The chunks.
+    /// The ids of the chunks.
     pub chunks: Vec<ChunkId>,
 }
 
 impl ChunkList {
-    /// The stored bytes.
+    /// Returns the stored bytes.
     pub fn encode(&self) -> Vec<u8> {
         wire::encode(self)
     }
 
-    /// Reads a list.
+    /// Decodes a list.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         wire::decode(bytes, "chunk list")
     }

@@ -1,5 +1,5 @@
-//! A group of chunks: small ones, compressed together, as they stand in packs. Nothing refers to a
-//! group: each of its members is named by its own id.
+//! Groups of chunks: small chunks compressed together, as stored in packs. Nothing refers to a
+//! group; each member is addressed by its own id.
 //!
 //! ```text
 //!  0  magic     "MPCG"
@@ -9,12 +9,12 @@
 //! 12  stored    u32, bytes of the payload
 //! 16  check     16 bytes: BLAKE3 of bytes 0 to 16, the table and the payload, cut to 16
 //! 32  table     count times: id 32 bytes, raw u32, zero u32
-//!     payload   the contents one after another, packed as one
+//!     payload   the contents one after another, compressed together
 //! ```
 //!
-//! Numbers are little-endian. The check tells a whole entry from a torn one without unpacking it,
-//! and a member's content is compared with its id when it is taken out. Chunks that list pieces
-//! stand in no group: the flag that says so is of a chunk alone.
+//! Numbers are little-endian. The check detects a torn entry without decompressing it. A member's
+//! content is compared with its id when it is read. Chunks that list pieces are never in a group: a
+//! group has no flag for them.
 
 use crate::chunk::{CHUNK_RAW_MAX, ChunkEntry};
 use crate::compress::{check, pack_at, unpack};
@@ -27,7 +27,7 @@ const CHECKED_LEN: usize = 16;
 const ROW_LEN: usize = 40;
 const FLAG_PACKED: u16 = 1;
 
-/// What stands in front of the table of a group.
+/// Header of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkGroup {
     packed: bool,
@@ -37,22 +37,22 @@ pub struct ChunkGroup {
     check: [u8; 16],
 }
 
-/// The contents of a group, unpacked.
+/// The decompressed contents of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupContents {
-    /// Id, and where the content begins and ends.
+    /// The id, and the start and end of the content in `raw`.
     members: Vec<(ChunkId, u32, u32)>,
     raw: Vec<u8>,
 }
 
 impl ChunkGroup {
-    /// The bytes that an entry begins with.
+    /// The first bytes of an entry.
     pub const MAGIC: &[u8] = MAGIC;
 
-    /// Bytes of the header.
+    /// Length of the header, in bytes.
     pub const HEADER_LEN: usize = 32;
 
-    /// Bytes of a member's row in the table.
+    /// Length of a member's row in the table, in bytes.
     pub const ROW_LEN: usize = ROW_LEN;
 
     /// The most members of a group.
@@ -61,12 +61,12 @@ impl ChunkGroup {
     /// The most bytes of an entry.
     pub const ENTRY_MAX: usize = Self::HEADER_LEN + Self::COUNT_MAX * ROW_LEN + CHUNK_RAW_MAX;
 
-    /// Appends a group to `out`, packed at a level of zstd.
+    /// Appends a group to `out`, compressed at a zstd level.
     ///
     /// # Errors
     ///
-    /// `Invalid` where there is no member, more than [`ChunkGroup::COUNT_MAX`], or where their
-    /// contents together are over [`CHUNK_RAW_MAX`].
+    /// `Invalid`: there is no member, more than [`ChunkGroup::COUNT_MAX`], or the contents together
+    /// are over [`CHUNK_RAW_MAX`].
     pub fn encode(members: &[(ChunkId, &[u8])], level: i32, out: &mut Vec<u8>) -> Result<()> {
         let raw_len: usize = members.iter().map(|(_, content)| content.len()).sum();
         let count = u16::try_from(members.len()).unwrap_or(u16::MAX);
@@ -101,11 +101,11 @@ impl ChunkGroup {
         Ok(())
     }
 
-    /// Reads a header, so that the rest of the entry can be read next.
+    /// Decodes a header, before the rest of the entry is read.
     ///
     /// # Errors
     ///
-    /// `Corrupt` where it is none, or claims more than a group may have.
+    /// `Corrupt`: the bytes are not a header, or claim more than a group may have.
     pub fn decode_header(bytes: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(bytes, "group of chunks");
         if reader.array::<4>()? != *MAGIC {
@@ -131,45 +131,45 @@ impl ChunkGroup {
         })
     }
 
-    /// How many members it has.
+    /// Returns the number of members.
     pub fn count(&self) -> usize {
         usize::from(self.count)
     }
 
-    /// Bytes of the table that follows the header.
+    /// Returns the length of the table after the header, in bytes.
     pub fn table_len(&self) -> usize {
         usize::from(self.count) * ROW_LEN
     }
 
-    /// Bytes of the whole entry.
+    /// Returns the length of the whole entry, in bytes.
     pub fn entry_len(&self) -> usize {
         Self::HEADER_LEN + self.table_len() + self.stored_len as usize
     }
 
-    /// Whether the entry is whole: `entry` is all of it.
+    /// Returns `true` if `entry`, all of its bytes, is complete and undamaged.
     pub fn is_whole(&self, entry: &[u8]) -> bool {
         let (header, rest) = entry.split_at_checked(Self::HEADER_LEN).unwrap_or_default();
         let checked = header.get(..CHECKED_LEN).unwrap_or_default();
         entry.len() == self.entry_len() && check(&[checked, rest]) == self.check
     }
 
-    /// The ids in the table of an entry, in order. Nothing but the table is read: it is not
-    /// checked.
+    /// Returns the ids in the table of an entry, in order. Reads the header and the table only, and
+    /// does not verify the check.
     ///
     /// # Errors
     ///
-    /// `Corrupt` where the header or the table is not one.
+    /// `Corrupt`: the header or the table is invalid.
     pub fn ids(entry: &[u8]) -> Result<Vec<ChunkId>> {
         let header = Self::decode_header(entry)?;
         let table = header.table(entry)?;
         Ok(table.into_iter().map(|(id, _, _)| id).collect())
     }
 
-    /// Unpacks an entry: at most as many bytes as its header claims.
+    /// Decompresses an entry, to at most the size that its header claims.
     ///
     /// # Errors
     ///
-    /// `Corrupt` where it does not match its check, or its table is not of what is in it.
+    /// `Corrupt`: the entry does not match its check, or the table does not match the contents.
     pub fn decode(entry: &[u8]) -> Result<GroupContents> {
         let header = Self::decode_header(entry)?;
         if !header.is_whole(entry) {
@@ -185,7 +185,7 @@ impl ChunkGroup {
         Ok(GroupContents { members, raw })
     }
 
-    /// The table: ids, and where their contents begin and end.
+    /// Decodes the table: ids, and the start and end of each content.
     fn table(&self, entry: &[u8]) -> Result<Vec<(ChunkId, u32, u32)>> {
         let table = entry.get(Self::HEADER_LEN..).unwrap_or_default();
         let Some((table, _)) = table.split_at_checked(self.table_len()) else {
@@ -211,31 +211,31 @@ impl ChunkGroup {
 }
 
 impl GroupContents {
-    /// How many members it has.
+    /// Returns the number of members.
     pub fn len(&self) -> usize {
         self.members.len()
     }
 
-    /// Whether it has none. A group that was read has one at least.
+    /// Returns `true` if there is no member. A decoded group has at least one.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
 
-    /// Bytes of the contents together.
+    /// Returns the total size of the contents, in bytes.
     pub fn raw_len(&self) -> usize {
         self.raw.len()
     }
 
-    /// Bytes that it takes in memory.
+    /// Returns the size in memory, in bytes.
     pub fn bytes(&self) -> usize {
         self.raw.len() + self.members.len() * size_of::<(ChunkId, u32, u32)>()
     }
 
-    /// A member, checked against its id.
+    /// Returns the member at `n`, checked against its id.
     ///
     /// # Errors
     ///
-    /// `Corrupt` where there is no such member, or its content has another id.
+    /// `Corrupt`: there is no such member, or its content has another id.
     pub fn get(&self, n: usize) -> Result<(ChunkId, &[u8])> {
         let Some((id, from, to)) = self.members.get(n) else {
             return Err(damaged(format!("{} members", n + 1), self.members.len()));

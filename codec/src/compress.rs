@@ -1,24 +1,24 @@
-//! zstd, bounded: nothing is unpacked beyond what its header claims, and no claim beyond a limit.
+//! Bounded zstd: decompresses at most the length that a header claims, after a check of the claim.
 
 use std::cell::RefCell;
 
 use crate::error::{Error, Result};
 use crate::key::StoreKey;
 
-/// Level 1 packs real agent events 3.6 times at 350 to 430 MB/s; higher levels win little.
+/// Level 1 compresses real agent events 3.6 times at 350 to 430 MB/s; higher levels gain little.
 const LEVEL: i32 = 1;
 
 thread_local! {
-    // A context costs more to make than a small block costs to pack.
+    // Creating a context costs more than compressing a small block.
     static PACKER: RefCell<Option<zstd::bulk::Compressor<'static>>> = const { RefCell::new(None) };
-    // Of another level, with that level.
+    // A compressor and its level.
     static GROUP_PACKER: RefCell<Option<(i32, zstd::bulk::Compressor<'static>)>> =
         const { RefCell::new(None) };
     static UNPACKER: RefCell<Option<zstd::bulk::Decompressor<'static>>> =
         const { RefCell::new(None) };
 }
 
-/// The packed bytes, or nothing where packing does not make them smaller.
+/// Compresses at [`LEVEL`]. Returns `None` if the result is not smaller.
 pub(crate) fn pack(raw: &[u8]) -> Option<Vec<u8>> {
     PACKER.with_borrow_mut(|packer| {
         if packer.is_none() {
@@ -29,7 +29,7 @@ pub(crate) fn pack(raw: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// The same at a level of one's own.
+/// Compresses at a given level. Returns `None` if the result is not smaller.
 pub(crate) fn pack_at(raw: &[u8], level: i32) -> Option<Vec<u8>> {
     GROUP_PACKER.with_borrow_mut(|packer| {
         if packer.as_ref().is_none_or(|(at, _)| *at != level) {
@@ -41,7 +41,7 @@ pub(crate) fn pack_at(raw: &[u8], level: i32) -> Option<Vec<u8>> {
     })
 }
 
-/// Unpacks exactly `raw_len` bytes; the caller has checked it against a limit.
+/// Decompresses exactly `raw_len` bytes. The caller has checked `raw_len` against a limit.
 pub(crate) fn unpack(packed: &[u8], raw_len: usize, what: &str) -> Result<Vec<u8>> {
     let unpacked = UNPACKER.with_borrow_mut(|unpacker| {
         if unpacker.is_none() {
@@ -56,8 +56,8 @@ pub(crate) fn unpack(packed: &[u8], raw_len: usize, what: &str) -> Result<Vec<u8
     }
 }
 
-/// The first 16 bytes of BLAKE3 over the parts: what stored pieces are checked by.
-/// The check of some bytes: the first 16 of their BLAKE3 hash, keyed in a keyed store.
+/// Returns the check of the concatenated parts: the first 16 bytes of BLAKE3, keyed in a keyed
+/// store.
 pub fn check_of(key: Option<&StoreKey>, parts: &[&[u8]]) -> [u8; 16] {
     check_keyed(key, parts)
 }
@@ -66,7 +66,7 @@ pub(crate) fn check(parts: &[&[u8]]) -> [u8; 16] {
     check_keyed(None, parts)
 }
 
-/// As [`check`], with the key of a keyed store.
+/// Computes [`check`] with the key of a keyed store.
 pub(crate) fn check_keyed(key: Option<&StoreKey>, parts: &[&[u8]]) -> [u8; 16] {
     let mut hasher = match key {
         Some(key) => blake3::Hasher::new_keyed(key.check()),

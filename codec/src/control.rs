@@ -1,5 +1,5 @@
-//! What the control logs say: one totally ordered log for each task about its lineages, and one
-//! for the store about its tasks.
+//! Control events. Each task has a totally ordered log of its lineages, and the store has one of
+//! its tasks.
 
 use bincode::{Decode, Encode};
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use crate::id::{
 use crate::json::Json;
 
 body::macros::bodies! {
-    /// What an event of a control log says. The first three, and the last, stand in the store's.
+    /// A control event. The first three kinds and the last occur in the store's log.
     Control, "control event" {
         /// The store's first event.
         256 StoreCreated "store_created",
@@ -23,36 +23,36 @@ body::macros::bodies! {
         258 Deleted "deleted",
         /// A lineage was opened.
         259 LineageRegistered "lineage_registered",
-        /// The task goes on with another lineage.
+        /// Another lineage became the active one.
         260 Activated "activated",
-        /// A checkpoint is kept whatever retention says.
+        /// A checkpoint was pinned: retention keeps it.
         261 Pinned "pinned",
-        /// A checkpoint is no longer kept whatever retention says.
+        /// A checkpoint was unpinned.
         262 Unpinned "unpinned",
-        /// The task belongs to another user.
+        /// The task was given to another user.
         263 OwnerSet "owner_set",
         /// Retention was applied.
         264 Retained "retained",
-        /// The body of an event was erased for good.
+        /// The body of an event was erased.
         265 Erased "erased",
-        /// A lineage begins at a base now.
+        /// A lineage was trimmed: it begins at a base now.
         266 Trimmed "trimmed",
-        /// Events were lost: damage took both copies of them.
+        /// Events were lost: damage hit both copies of them.
         267 Lost "lost",
-        /// A lineage is gone, since nothing needed it.
+        /// A lineage that is no longer needed was dropped.
         268 Dropped "dropped",
-        /// A restore of more than the log began: until it has ended, the task is blocked.
+        /// A restore of more than the log began. The task is blocked until it ends.
         269 RestoreBegun "restore_begun",
-        /// A restore that began has ended.
+        /// A restore ended.
         270 RestoreEnded "restore_ended",
-        /// A task is being imported: it is there from its `task_opened` on.
+        /// An import of a task began. The task exists from its `task_opened` on.
         271 TaskPrepared "task_prepared",
     }
 }
 
 impl Control {
-    /// Reads the JSON form. Other than with [`Body::from_json`](crate::Body::from_json), an unknown
-    /// `kind` is `Invalid`: what it would do to a task nobody could say.
+    /// Parses the JSON form. In contrast to [`Body::from_json`](crate::Body::from_json), an unknown
+    /// `kind` is `Invalid`, since its effect on a task is unknown.
     ///
     /// ```
     /// use milepost_codec::Control;
@@ -64,7 +64,8 @@ impl Control {
     ///
     /// # Errors
     ///
-    /// `Invalid` where the text is none of a known kind, or has fields that the kind does not.
+    /// `Invalid`: the text is not an event of a known kind, or has fields that the kind does not
+    /// have.
     pub fn from_json(text: &str) -> Result<Self> {
         let kind = body::macros::kind_of(&body::macros::fields(text)?)?;
         match Self::known_from_json(&kind, text) {
@@ -75,7 +76,7 @@ impl Control {
         }
     }
 
-    /// The JSON form as text.
+    /// Returns the JSON form as text.
     pub fn to_json(&self) -> Result<String> {
         serde_json::to_string(self)
             .map_err(|e| Error::invalid(format!("no JSON form: {e}")).with_source(e))
@@ -87,97 +88,97 @@ impl Control {
 pub struct StoreCreated {
     /// The store.
     pub store: StoreId,
-    /// Whether its chains are keyed.
+    /// Set if the chains are keyed.
     pub keyed: bool,
-    /// The version of Milepost that made it.
+    /// The version of Milepost that created the store.
     pub version: String,
 }
 
 /// A task began.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct TaskOpened {
-    /// Its number, never used twice.
+    /// The task's number, never reused.
     pub task: TaskNo,
-    /// The caller's name for it.
+    /// The caller's name for the task.
     pub name: String,
-    /// Whose it is.
+    /// The owner.
     pub user: String,
-    /// The origin of its history.
+    /// The origin of the task's history.
     pub origin: Origin,
 }
 
-/// A task was deleted. Its number stays dead; the name may be used again.
+/// A task was deleted. Its number is never reused; the name may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct Deleted {
     /// The task.
     pub task: TaskNo,
-    /// Where the store's log said that it began: the body of that event is erased with it.
+    /// The offset of the task's `task_opened` in the store's log. That body is erased too.
     pub opened: Offset,
-    /// The origin of its history.
+    /// The origin of the task's history.
     pub origin: Origin,
 }
 
 /// A lineage was opened.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct LineageRegistered {
-    /// Its number in the task.
+    /// The lineage's number in the task.
     pub lineage: LineageId,
-    /// How it came to be.
+    /// The cause of the lineage.
     pub lineage_type: LineageType,
-    /// What it is for, in words.
+    /// A description for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Where it parts from another; absent for a root.
+    /// The fork point; absent for a root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Parent>,
 }
 
-/// Why a task goes on with another lineage.
+/// Cause of an activation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ActivationCause {
-    /// The task began with it.
+    /// The task began with this lineage.
     Opened,
-    /// A restore or rollback opened it.
+    /// A restore or rollback opened the lineage.
     Restored,
     /// A restore was undone.
     Undone,
-    /// Somebody chose it.
+    /// A user or program selected the lineage.
     Chosen,
 }
 
-/// The task goes on with another lineage.
+/// Another lineage became the active one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct Activated {
     /// The lineage.
     pub lineage: LineageId,
     /// The number of this activation, from 1.
     pub epoch: Epoch,
-    /// Why.
+    /// The cause.
     pub cause: ActivationCause,
-    /// The activation that an undo goes back to; absent where there is nothing to undo.
+    /// The activation that an undo returns to; absent if there is nothing to undo.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back: Option<Epoch>,
 }
 
-/// A checkpoint is kept whatever retention says.
+/// A checkpoint was pinned: retention keeps it.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct Pinned {
     /// The checkpoint.
     pub checkpoint: CheckpointId,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// A checkpoint is no longer kept whatever retention says.
+/// A checkpoint was unpinned.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct Unpinned {
     /// The checkpoint.
     pub checkpoint: CheckpointId,
 }
 
-/// The task belongs to another user.
+/// The task was given to another user.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct OwnerSet {
     /// The user.
@@ -189,14 +190,14 @@ pub struct OwnerSet {
 pub struct Retained {
     /// The policy, as JSON.
     pub policy: Json,
-    /// The checkpoints whose marks went.
+    /// The checkpoints whose marks were removed.
     pub removed: Vec<RemovedMark>,
 }
 
-/// A checkpoint whose mark went.
+/// A checkpoint whose mark was removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct RemovedMark {
-    /// The lineage it was marked on.
+    /// The lineage of the mark.
     pub lineage: LineageId,
     /// The offset of the mark's own event.
     pub offset: Offset,
@@ -204,137 +205,138 @@ pub struct RemovedMark {
     pub checkpoint: CheckpointId,
 }
 
-/// A lineage is gone: the task does not go on with it, and nothing that is kept needs it. Its
-/// number is not used again.
+/// A lineage was dropped: it is not active and nothing that is kept needs it. Its number is never
+/// reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct Dropped {
     /// The lineage.
     pub lineage: LineageId,
 }
 
-/// The body of an event was erased for good; its header and body hash stay.
+/// The body of an event was erased; its header and body hash remain.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct Erased {
     /// The lineage.
     pub lineage: LineageId,
     /// The event.
     pub offset: Offset,
-    /// The hash that stands for the body now.
+    /// The hash that replaces the body.
     pub body_hash: Hash,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// Events were lost: damage took both copies of them, and a repair went on without them.
+/// Events were lost: damage hit both copies of them, and a repair continued without them.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct Lost {
-    /// The lineage; none for the control log itself.
+    /// The lineage; absent for the control log itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lineage: Option<LineageId>,
-    /// The first offset that is lost.
+    /// The first lost offset.
     pub from: Offset,
-    /// The offset after the last that was seen of it.
+    /// The end of the known lost offsets, exclusive.
     pub to: Offset,
 }
 
-/// A lineage begins at a base now; what was before it is gone.
+/// A lineage was trimmed: it begins at a base now. The events before the base are gone.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct Trimmed {
     /// The lineage.
     pub lineage: LineageId,
-    /// The first offset that is still there.
+    /// The first remaining offset.
     pub offset: Offset,
-    /// The chain hash there.
+    /// The chain hash at `offset`.
     pub hash: Hash,
     /// The chunk that holds the base.
     pub base: ChunkId,
 }
 
-/// A restore of more than the log began. Nothing outside of the log was changed before this is
-/// durable.
+/// A restore of more than the log began. This event is durable before anything outside of the log
+/// is changed.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct RestoreBegun {
     /// The restore.
     pub restore: RestoreId,
     /// The lineage that was active.
     pub from: LineageId,
-    /// Its head, behind what was saved of the present.
+    /// The head of `from`, after the saved present.
     pub head: Offset,
-    /// The lineage gone back in.
+    /// The lineage of the restored point.
     pub lineage: LineageId,
-    /// The point gone back to.
+    /// The offset of the restored point.
     pub offset: Offset,
-    /// The checkpoint gone back to, if it was one.
+    /// The restored checkpoint, if the point was given as one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<CheckpointId>,
-    /// How much is taken back.
+    /// The extent of the restore.
     pub scope: Scope,
-    /// The activation that it undoes, if it undoes one.
+    /// The activation that this restore undoes, if it is an undo.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undoes: Option<Epoch>,
-    /// What else is brought back, by whom.
+    /// The parts of the restore outside of the log, one for each participant.
     pub parts: Vec<RestorePart>,
 }
 
-/// What one participant of a restore will do.
+/// The part of one participant in a restore.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct RestorePart {
     /// The participant's name.
     pub participant: String,
-    /// Where it does it: of a workspace the folder, a JSON string, or bytes where it is no UTF-8.
+    /// The place that it changes. For a workspace, the folder: a JSON string, or bytes if not
+    /// UTF-8.
     pub place: Data,
-    /// What it wants to know of it again.
+    /// Data that the participant stores for a recovery.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<Json>,
-    /// The intent of the participant: a workspace stores a [`RestoreIntent`](crate::RestoreIntent).
+    /// The participant's intent: a workspace stores a [`RestoreIntent`](crate::RestoreIntent).
     pub plan: ChunkList,
-    /// Chunks that have to stay until it has ended, with all that they name: what was there, and
-    /// what is to come.
+    /// Chunks that must stay until the restore ends, with all chunks they refer to: the previous
+    /// and the new content.
     pub roots: Vec<ChunkId>,
 }
 
-/// How a restore ended.
+/// Outcome of a restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RestoreOutcome {
-    /// All of it was done. The activation is in the same commit.
+    /// Completed. The activation is in the same commit.
     Done,
-    /// All of it was taken back.
+    /// Fully reverted.
     Undone,
-    /// Nobody can say what is there: it was left as it was.
+    /// Abandoned: the actual content is unknown and was left as found.
     GivenUp,
 }
 
-/// A restore that began has ended.
+/// A restore ended.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct RestoreEnded {
     /// The restore.
     pub restore: RestoreId,
-    /// How.
+    /// The outcome.
     pub outcome: RestoreOutcome,
-    /// Why, where it was not done.
+    /// The reason, if it was not completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// A task is being imported. It cannot be seen until a `task_opened` of the same number says its
-/// name, in the commit with which the import ends; until then it is as good as deleted.
+/// An import of a task began. The task is invisible, like a deleted one, until a `task_opened` of
+/// the same number gives its name, in the last commit of the import.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct TaskPrepared {
-    /// Its number.
+    /// The task's number.
     pub task: TaskNo,
-    /// The origin of its history.
+    /// The origin of the task's history.
     pub origin: Origin,
-    /// Lineages that begin at a base: the events that say so come later.
+    /// Lineages that begin at a base. The events that record this come later in the import.
     pub begins: Vec<LineageBegin>,
 }
 
-/// Where a lineage begins.
+/// The beginning of a lineage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct LineageBegin {
     /// The lineage.
     pub lineage: LineageId,
-    /// Its first offset, and the chain hash there.
+    /// The first offset, and the chain hash there.
     pub head: Head,
 }

@@ -1,27 +1,27 @@
-//! The one error type of Milepost: what kind of remedy it needs, what was wrong, and where.
+//! The error type of all Milepost crates: the kind of remedy, the problem and its place.
 
 use std::fmt;
 
 use crate::id::{Epoch, Head, LineageId, RestoreId};
 
-/// The result of everything here.
+/// The result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What the caller can do about an error. Detail is in the message.
+/// Classifies errors by remedy. The message has the details.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The request cannot be met as it was made: change it.
+    /// The request is not possible as made: change it.
     Invalid,
-    /// What was named does not exist.
+    /// A named object does not exist.
     NotFound,
-    /// Somebody else was first: look at the actual head and decide again.
+    /// Another writer was first: read the current head and decide again.
     Conflict,
-    /// Not now: the store is open elsewhere, the disk failed, a limit was reached.
+    /// Temporary failure: the store is open elsewhere, the disk failed, a limit was reached.
     Unavailable,
-    /// Stored bytes are not what was written.
+    /// Stored bytes differ from the written ones.
     Corrupt,
-    /// Written by a newer version than this one.
+    /// The data has a newer version than this program reads.
     Unsupported,
     /// An earlier write failed: reopen the store.
     Poisoned,
@@ -29,20 +29,20 @@ pub enum ErrorKind {
     Diverged,
 }
 
-/// What goes with an error beside its message, for programs.
+/// Machine-readable details of an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Detail {
-    /// Where damage was found, what should have been there, and what was.
+    /// Damaged data.
     Corruption {
-        /// File, lineage and offset, as far as they are known.
+        /// File, lineage and offset, as far as known.
         place: String,
-        /// What the place should hold.
+        /// The expected content.
         expected: String,
-        /// What it holds.
+        /// The actual content.
         found: String,
     },
-    /// A name in a store that no store makes: a link, a pipe, a file of another user.
+    /// A file in a store that Milepost does not create: a link, a pipe, a file of another user.
     Foreign {
         /// The path.
         path: String,
@@ -52,35 +52,34 @@ pub enum Detail {
         /// The store's folder.
         path: String,
     },
-    /// The head that a conflicting append met.
+    /// The actual head of a log that an append conflicted with.
     Head(Head),
-    /// The activation that a handle of an older epoch met.
+    /// The current activation, reported to a handle of an older epoch.
     Active {
-        /// The lineage the task goes on with.
+        /// The active lineage.
         lineage: LineageId,
         /// The epoch of its activation.
         epoch: Epoch,
     },
-    /// The restore that has begun and not ended: until it has, the task is blocked.
+    /// A restore that has begun and not ended. The task is blocked until it ends.
     Pending {
         /// The restore.
         restore: RestoreId,
         /// The task.
         task: String,
-        /// When it began, in microseconds since the Unix epoch.
+        /// The time of its beginning, in microseconds since the Unix epoch.
         since_us: u64,
-        /// Where it changes something: of a workspace its folder.
+        /// The place that it changes: for a workspace, the folder.
         place: String,
     },
-    /// Who refused what would have been done.
+    /// A hook refused the operation.
     Refused {
         /// The name of the hook.
         hook: String,
     },
 }
 
-/// What went wrong, by remedy ([`ErrorKind`]), with a message for people and a [`Detail`] for
-/// programs.
+/// The error type: a remedy ([`ErrorKind`]), a message for people and a [`Detail`] for programs.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
@@ -92,22 +91,22 @@ pub struct Error {
 }
 
 impl Error {
-    /// An error of `kind` that says `message`: lower case, no full stop, the wrong value in it.
+    /// Creates an error. `message` is lower case, has no full stop and contains the wrong value.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), detail: None, source: None }
     }
 
-    /// Short for [`ErrorKind::Invalid`].
+    /// Creates an error of [`ErrorKind::Invalid`].
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Invalid, message)
     }
 
-    /// Short for [`ErrorKind::NotFound`].
+    /// Creates an error of [`ErrorKind::NotFound`].
     pub fn not_found(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::NotFound, message)
     }
 
-    /// Short for [`ErrorKind::Corrupt`]: `place` is what was read, `expected` and `found` differ.
+    /// Creates an error of [`ErrorKind::Corrupt`]: at `place`, `found` differs from `expected`.
     pub fn corrupt(
         place: impl Into<String>,
         expected: impl fmt::Display,
@@ -122,7 +121,7 @@ impl Error {
         })
     }
 
-    /// The same error with `place` put in front of where it happened.
+    /// Puts `place` in front of the message and of the place of a corruption.
     #[must_use]
     pub fn at(mut self, place: impl fmt::Display) -> Self {
         self.message = format!("{place}: {}", self.message);
@@ -132,14 +131,14 @@ impl Error {
         self
     }
 
-    /// The same error with a detail.
+    /// Adds a detail.
     #[must_use]
     pub fn with_detail(mut self, detail: Detail) -> Self {
         self.detail = Some(Box::new(detail));
         self
     }
 
-    /// The same error with its cause.
+    /// Adds a cause.
     #[must_use]
     pub fn with_source(
         mut self,
@@ -149,12 +148,12 @@ impl Error {
         self
     }
 
-    /// What the caller can do about it.
+    /// Returns the kind.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// What goes with it, if anything does.
+    /// Returns the detail, if there is one.
     pub fn detail(&self) -> Option<&Detail> {
         self.detail.as_deref()
     }

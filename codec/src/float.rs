@@ -1,11 +1,11 @@
-//! Floating-point numbers that go through JSON whole.
+//! Floating-point numbers that survive JSON.
 
 use bincode::{Decode, Encode};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// An `f64` whose NaN and infinities have a JSON form: `"NaN"`, `"Infinity"`, `"-Infinity"`.
 ///
-/// Stored as its eight bytes, little-endian, so the very same bits come back.
+/// Stored as eight bytes, little-endian, so the exact bits are preserved.
 #[derive(Debug, Clone, Copy, Encode, Decode)]
 pub struct Float(pub f64);
 

@@ -1,15 +1,15 @@
-//! Frames: what one sync of the journal makes durable.
+//! Frames: the unit that one sync of the journal makes durable.
 //!
 //! ```text
-//!  0  check     16 bytes: BLAKE3 of all that follows, payload included, cut to 16; keyed in a
-//!               keyed store
+//!  0  check     16 bytes: BLAKE3 of all bytes that follow, payload included, cut to 16; keyed in
+//!               a keyed store
 //! 16  magic     "MPFR"
 //! 20  length    u32, of the payload
 //! 24  seq       u64, the number of the commit in the store
-//! 32  epoch     u64, of the segment's use: frames a recycled file still holds have another
+//! 32  epoch     u64, of the segment's use; old frames in a recycled file have another one
 //! 40  flags     u32: 1 = the store was closed cleanly after this frame, which has no log batches
 //! 44  zero      u32
-//! 48  prev      16 bytes, the check of the frame before, in whatever segment
+//! 48  prev      16 bytes, the check of the previous frame, also across segments
 //! 64  payload   log batches, log_batch.rs
 //! ```
 //!
@@ -21,11 +21,11 @@ use crate::id::Seq;
 use crate::key::StoreKey;
 use crate::wire::Reader;
 
-/// Bytes before a frame's payload.
+/// Length of a frame's header, in bytes.
 pub const FRAME_HEADER_LEN: usize = 64;
 
-/// The largest payload of one frame, in bytes. So no claim of a length makes a reader allocate
-/// more, and one append has at most this.
+/// The largest payload of one frame, in bytes. It bounds the size of an append and what a claimed
+/// length makes a reader allocate.
 pub const FRAME_PAYLOAD_MAX: usize = 32 << 20;
 
 const MAGIC: &[u8; 4] = b"MPFR";
@@ -36,44 +36,44 @@ const FLAG_CLOSED: u32 = 1;
 
 const _: () = assert!(CHECK_LEN + 4 + 4 + 8 + 8 + 4 + 4 + CHECK_LEN == FRAME_HEADER_LEN);
 
-/// What stands in front of a frame's payload.
+/// Header of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameHeader {
     /// The check of the frame.
     pub check: [u8; 16],
-    /// Bytes of the payload.
+    /// Length of the payload, in bytes.
     pub payload_len: u32,
     /// The number of the commit.
     pub seq: Seq,
-    /// The epoch of the segment it was written in.
+    /// The epoch of the frame's segment.
     pub epoch: u64,
-    /// Whether the store was closed cleanly after it.
+    /// Set if the store was closed cleanly after this frame.
     pub closed: bool,
-    /// The check of the frame before.
+    /// The check of the previous frame.
     pub prev: [u8; 16],
 }
 
 impl FrameHeader {
-    /// Whether a frame of a segment's use may begin here, by magic and epoch alone.
+    /// Returns `true` if magic and epoch at the start of `bytes` match a frame of that epoch.
     pub fn looks_like(bytes: &[u8], epoch: u64) -> bool {
         bytes.get(MAGIC_AT..MAGIC_AT + 4) == Some(MAGIC)
             && bytes.get(EPOCH_AT..EPOCH_AT + 8) == Some(&epoch.to_le_bytes())
     }
 
-    /// Whether a frame of any use may begin here, by magic alone.
+    /// Returns `true` if the magic at the start of `bytes` is that of a frame, of any epoch.
     pub fn looks_like_any(bytes: &[u8]) -> bool {
         bytes.get(MAGIC_AT..MAGIC_AT + 4) == Some(MAGIC)
     }
 
-    /// The payload's length that a frame claims, checked or not; at most what a frame may have.
+    /// Returns the claimed length of the payload, unchecked, or `None` if it is over the limit.
     pub fn payload_len(bytes: &[u8]) -> Option<usize> {
         let len = bytes.get(MAGIC_AT + 4..)?.first_chunk::<4>()?;
         let len = u32::from_le_bytes(*len) as usize;
         (len <= FRAME_PAYLOAD_MAX).then_some(len)
     }
 
-    /// Reads a frame from the start of `bytes` and checks all of it. Whether it belongs here, by
-    /// number, epoch and predecessor, is for the reader of the segment to say.
+    /// Reads a frame from the start of `bytes` and verifies its check. The caller verifies number,
+    /// epoch and predecessor.
     pub fn read<'a>(bytes: &'a [u8], key: Option<&StoreKey>) -> Result<(Self, &'a [u8])> {
         let (header, payload) = Self::read_checked(bytes)?;
         let body = bytes.get(CHECK_LEN..FRAME_HEADER_LEN + payload.len());
@@ -84,7 +84,7 @@ impl FrameHeader {
         Ok((header, payload))
     }
 
-    /// Reads a frame whose bytes have been checked before.
+    /// Reads a frame whose check was verified before.
     pub fn read_checked(bytes: &[u8]) -> Result<(Self, &[u8])> {
         let mut reader = Reader::new(bytes, "frame");
         let check = reader.array()?;
@@ -107,7 +107,7 @@ impl FrameHeader {
         Ok((header, payload))
     }
 
-    /// Bytes the frame takes in its segment, up to where the next may begin.
+    /// Returns the frame's size in its segment, padding to the start of the next frame included.
     pub fn stride(&self) -> u64 {
         (FRAME_HEADER_LEN as u64 + u64::from(self.payload_len)).next_multiple_of(8)
     }
@@ -118,11 +118,11 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// Turns a buffer of [`FRAME_HEADER_LEN`] free bytes and a payload into a frame, padded to a
-/// multiple of 8, and gives its check.
+/// multiple of 8. Returns the check.
 ///
 /// # Panics
 ///
-/// Where the buffer is shorter than the header or the payload over [`FRAME_PAYLOAD_MAX`]: the
+/// Panics if the buffer is shorter than the header or the payload over [`FRAME_PAYLOAD_MAX`]. The
 /// committer bounds both.
 pub fn seal_frame(
     buf: &mut Vec<u8>,

@@ -1,4 +1,4 @@
-//! Ids and positions. Each is a type of its own, so that one cannot be taken for another.
+//! Ids and positions. Each has a type of its own, so that they cannot be mixed up.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 /// before event N.
 pub type Offset = u64;
 
-/// The position of a commit in the whole store, from 1, one for each journal frame.
+/// The number of a commit in the store, from 1. Each journal frame is one commit.
 pub type Seq = u64;
 
 /// The number of an activation in a task, from 1. A restore and its undo each add one.
@@ -78,7 +78,7 @@ bytes_id!(
     CheckpointId, 32
 );
 bytes_id!(
-    /// The random id fixed when a task's history begins; export and import carry it along.
+    /// The random id fixed when a task's history begins. Export and import preserve it.
     Origin, 16
 );
 bytes_id!(
@@ -86,21 +86,21 @@ bytes_id!(
     StoreId, 16
 );
 bytes_id!(
-    /// The random id of one restore, from its beginning to its end.
+    /// The random id of one restore, the same from its beginning to its end.
     RestoreId, 16
 );
 bytes_id!(
-    /// The secret from which the salts of one append are derived. It goes when a body is erased.
+    /// The secret that the salts of one append are derived from. Erasing a body removes it.
     Seed, 16
 );
 
 impl Hash {
-    /// All zeros: what stands before the first frame of a store.
+    /// All zeros: the previous check of a store's first frame.
     pub const ZERO: Self = Self([0; 32]);
 }
 
-/// The number of a task in its store, from 1. 0 is the store itself. A number is never used
-/// twice, so it names one incarnation.
+/// The number of a task in its store, from 1. 0 is the store itself. A number is never reused, so
+/// it identifies one incarnation.
 #[derive(
     Debug,
     Clone,
@@ -120,11 +120,11 @@ impl Hash {
 pub struct TaskNo(pub u64);
 
 impl TaskNo {
-    /// The store's own control log is the control log of this number.
+    /// The number of the store's own control log.
     pub const STORE: Self = Self(0);
 }
 
-/// The number of a lineage in its task, from 0 in the order they were opened.
+/// The number of a lineage in its task, from 0 in order of opening.
 #[derive(
     Debug,
     Clone,
@@ -149,19 +149,19 @@ impl fmt::Display for LineageId {
     }
 }
 
-/// Which log of a task.
+/// Kind of a log of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LogKind {
     /// The events of one lineage.
     Lineage(LineageId),
-    /// What happened to the lineages.
+    /// The changes of a task's lineages, or of the store's tasks.
     Control,
 }
 
 impl LogKind {
     const CONTROL: u32 = u32::MAX;
 
-    /// The number it is stored under: the lineage's, or the highest `u32` for the control log.
+    /// Returns the stored number: the lineage's, or the highest `u32` for the control log.
     pub fn number(self) -> u32 {
         match self {
             Self::Lineage(LineageId(n)) => n,
@@ -169,18 +169,18 @@ impl LogKind {
         }
     }
 
-    /// The log stored under `number`.
+    /// Returns the log stored under `number`.
     pub fn from_number(number: u32) -> Self {
         if number == Self::CONTROL { Self::Control } else { Self::Lineage(LineageId(number)) }
     }
 }
 
-/// One log of a store: a lineage, the control log of a task, or the store's.
+/// Identifies one log of a store: a lineage, a task's control log or the store's control log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LogId {
     /// The task, or [`TaskNo::STORE`].
     pub task: TaskNo,
-    /// Which of its logs.
+    /// The log within the task.
     pub kind: LogKind,
 }
 
@@ -188,12 +188,12 @@ impl LogId {
     /// The store's control log.
     pub const STORE: Self = Self { task: TaskNo::STORE, kind: LogKind::Control };
 
-    /// The control log of a task.
+    /// Returns the control log of a task.
     pub fn control(task: TaskNo) -> Self {
         Self { task, kind: LogKind::Control }
     }
 
-    /// A lineage of a task.
+    /// Returns a lineage of a task.
     pub fn lineage(task: TaskNo, lineage: LineageId) -> Self {
         Self { task, kind: LogKind::Lineage(lineage) }
     }
@@ -209,13 +209,13 @@ impl fmt::Display for LogId {
     }
 }
 
-/// Where a log ends: the offset its next event gets, and the chain hash up to there.
+/// The end of a log: its next offset, and the chain hash of all events before it.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode, serde::Serialize, serde::Deserialize,
 )]
 pub struct Head {
     /// The next offset.
     pub next: Offset,
-    /// The chain hash of everything before it.
+    /// The chain hash of all events before `next`.
     pub hash: Hash,
 }

@@ -1,4 +1,4 @@
-//! JSON that travels as its own text.
+//! JSON values that are kept as text.
 
 use std::fmt;
 
@@ -11,17 +11,17 @@ use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
 
-/// How deep arrays and objects may nest in a [`Json`], so that every reader can take it apart.
+/// The most levels of nested arrays and objects in a [`Json`], so that every reader can parse it.
 pub const JSON_DEPTH_MAX: u32 = 100;
 
-/// One JSON value, kept word for word as the text it came in.
+/// One JSON value, kept verbatim as text.
 ///
-/// It is checked when it is made and when it is read back, so holding one means it parses.
+/// The text is checked on creation and on decoding, so a `Json` is always valid.
 #[derive(Clone)]
 pub struct Json(Box<RawValue>);
 
 impl Json {
-    /// Takes JSON text. Fails with `Invalid` where it is not one JSON value, or nests deeper
+    /// Wraps JSON text. Fails with `Invalid` if the text is not one JSON value, or nests deeper
     /// than [`JSON_DEPTH_MAX`].
     pub fn new(text: impl Into<String>) -> Result<Self> {
         let text = text.into();
@@ -31,14 +31,14 @@ impl Json {
             .map_err(|e| Error::invalid(format!("not JSON: {e}")).with_source(e))
     }
 
-    /// The JSON form of a value.
+    /// Serializes a value.
     pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Result<Self> {
         let text = serde_json::to_string(value)
             .map_err(|e| Error::invalid(format!("no JSON form: {e}")).with_source(e))?;
         Self::new(text)
     }
 
-    /// The JSON string of a text.
+    /// Returns the JSON string of a text.
     pub fn string(text: &str) -> Self {
         // Most texts need no escapes.
         let mut json = Vec::with_capacity(text.len() + 2);
@@ -48,31 +48,31 @@ impl Json {
         raw.map_or_else(Self::null, Self)
     }
 
-    /// `null`.
+    /// Returns `null`.
     pub fn null() -> Self {
         Self(RawValue::NULL.to_owned())
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn text(&self) -> &str {
         self.0.get()
     }
 
-    /// The parsed value. `Invalid` where a number or string in it has no place in one: `1e400`,
-    /// or half a surrogate pair, which is JSON all the same.
+    /// Parses the value. Fails with `Invalid` if a [`serde_json::Value`] cannot represent a number
+    /// or string in it: `1e400`, or half a surrogate pair, which are valid JSON.
     pub fn value(&self) -> Result<serde_json::Value> {
         serde_json::from_str(self.text())
             .map_err(|e| Error::invalid(format!("JSON with no value: {e}")).with_source(e))
     }
 
-    /// Whether it is `null`.
+    /// Returns `true` if the value is `null`.
     pub fn is_null(&self) -> bool {
         self.text() == "null"
     }
 }
 
 fn check_depth(text: &str) -> Result<()> {
-    // Most values are strings, or open fewer brackets in all than may nest.
+    // Fast path: most values are strings, or have no more brackets in total than the depth limit.
     let opens = |byte: &u8| matches!(byte, b'[' | b'{');
     let within = |limit: usize| text.as_bytes().iter().filter(|b| opens(b)).count() <= limit;
     if text.starts_with('"') || within(JSON_DEPTH_MAX as usize) {
@@ -98,13 +98,13 @@ fn check_depth(text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Where a string ends whose text begins here, its quote included.
+/// Returns the position after the closing quote of a string whose text starts at `at`.
 fn behind_string(bytes: &[u8], mut at: usize) -> usize {
     loop {
         let rest = bytes.get(at..).unwrap_or_default();
         match memchr::memchr2(b'"', b'\\', rest) {
             Some(found) if rest.get(found) == Some(&b'"') => return at + found + 1,
-            // What it escapes is no end.
+            // The escaped byte does not end the string.
             Some(found) => at += found + 2,
             None => return bytes.len(),
         }

@@ -1,4 +1,4 @@
-//! The key of a store whose chains are keyed: whoever lacks it can damage the store, and cannot
+//! Keys of stores with keyed chains. Without the key, an attacker can damage the store but cannot
 //! write a history that verifies.
 
 use std::fmt;
@@ -10,7 +10,7 @@ const CONTEXT_CHAIN: &str = "milepost 1 chain";
 const CONTEXT_CHECK: &str = "milepost 1 check";
 const CONTEXT_ID: &str = "milepost 1 key id";
 
-/// The secret of a keyed store: 32 bytes that are kept outside of it.
+/// The secret of a keyed store: 32 bytes that are kept outside of the store.
 ///
 /// ```
 /// use milepost_codec::StoreKey;
@@ -21,8 +21,8 @@ const CONTEXT_ID: &str = "milepost 1 key id";
 /// # Ok::<(), milepost_codec::Error>(())
 /// ```
 ///
-/// Three keys are derived from it (BLAKE3, `derive_key`): one for chain hashes, one for the checks
-/// of frames and blocks, and an id that tells keys apart and gives nothing away.
+/// Three values are derived from the secret (BLAKE3, `derive_key`): a key for chain hashes, a key
+/// for the checks of frames and blocks, and an id that identifies the key without revealing it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct StoreKey {
     chain: [u8; 32],
@@ -31,7 +31,7 @@ pub struct StoreKey {
 }
 
 impl StoreKey {
-    /// The key of a secret.
+    /// Derives the keys from a secret.
     pub fn new(secret: &[u8; 32]) -> Self {
         let mut id = [0; 16];
         id.copy_from_slice(blake3::derive_key(CONTEXT_ID, secret).split_at(16).0);
@@ -42,7 +42,7 @@ impl StoreKey {
         }
     }
 
-    /// What tells this key from others: it may stand in the open.
+    /// Returns the id of the key. The id is public.
     pub fn id(&self) -> [u8; 16] {
         self.id
     }
@@ -59,8 +59,8 @@ impl StoreKey {
 impl FromStr for StoreKey {
     type Err = Error;
 
-    /// Reads a secret: 64 hexadecimal digits, white space around them allowed. `Invalid` for
-    /// anything else, which the error does not repeat.
+    /// Parses a secret: 64 hexadecimal digits, with optional white space around them. Fails with
+    /// `Invalid` for any other text; the error does not contain the text.
     fn from_str(text: &str) -> Result<Self> {
         let bytes = data_encoding::HEXLOWER_PERMISSIVE.decode(text.trim().as_bytes());
         match bytes.ok().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok()) {

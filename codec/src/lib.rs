@@ -1,8 +1,7 @@
-//! Events to bytes and back.
+//! Stored format of Milepost: encodes events to bytes and decodes them.
 //!
-//! This crate is the stored format of Milepost and nothing else: bytes in, bytes out, no file, no
-//! clock, no randomness. `docs/FORMAT.md` describes every byte; the golden files in `tests/golden`
-//! pin them.
+//! This crate does no I/O and uses neither clock nor randomness. `docs/FORMAT.md` describes every
+//! byte; the golden files in `tests/golden` pin them.
 //!
 //! ```text
 //! event     header + body                       header.rs  body/  control.rs
@@ -15,8 +14,8 @@
 //! block     sections of one log, compressed     block.rs
 //! chunk     a content-addressed piece           chunk.rs    snapshot.rs  base.rs
 //!           several, compressed together        chunk_group.rs
-//! tree      what a folder held, in chunks       tree/
-//! chain     what makes history provable         chain.rs    checkpoint.rs  key.rs
+//! tree      a captured folder, in chunks        tree/
+//! chain     hashes that prove the history       chain.rs    checkpoint.rs  key.rs
 //! ```
 //!
 //! # Example

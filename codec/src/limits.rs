@@ -1,24 +1,24 @@
-//! How much a text of an event may have, in bytes. Appends keep to it, and so does what comes from
-//! another store: an index keeps these texts, and has to stay small.
+//! Size limits of the texts in events, in bytes. They apply to appends and to imported events: an
+//! index keeps these texts and has to stay small.
 
 use crate::body::Body;
 use crate::control::Control;
 use crate::error::{Error, Result};
 
-/// The most bytes of a key, an actor, a user or a correlation id, of a reason and of a description.
+/// The most bytes of a key, an actor, a user, a correlation id, a reason or a description.
 pub const TEXT_MAX: usize = 1024;
 
-/// The most bytes of a label, or of another name of a checkpoint.
+/// The most bytes of a label or an alias of a checkpoint.
 pub const NAME_MAX: usize = 200;
 
 /// The most bytes of a checkpoint's metadata.
 pub const METADATA_MAX: usize = 64 << 10;
 
-/// Refuses what has more bytes than it may have; `what` says what it is, with its article.
+/// Checks `size` against `max`. `what` names the checked value, with its article.
 ///
 /// # Errors
 ///
-/// `Invalid`, with both numbers.
+/// `Invalid`: the size is over the limit; the message has both numbers.
 ///
 /// ```
 /// use milepost_codec::{TEXT_MAX, check_size};
@@ -39,11 +39,11 @@ fn check_text(what: &str, text: Option<&String>) -> Result<()> {
 }
 
 impl Body {
-    /// Refuses texts that no append would have let in.
+    /// Checks the texts against the limits that appends have.
     ///
     /// # Errors
     ///
-    /// `Invalid`, with what is wrong.
+    /// `Invalid`: a text is over its limit; the message names it.
     pub fn check(&self) -> Result<()> {
         match self {
             Self::CheckpointMarked(mark) => mark.check(),
@@ -54,11 +54,11 @@ impl Body {
 }
 
 impl Control {
-    /// Refuses texts that no store would have written.
+    /// Checks the texts against the limits that a store has.
     ///
     /// # Errors
     ///
-    /// `Invalid`, with what is wrong.
+    /// `Invalid`: a text is over its limit; the message names it.
     pub fn check(&self) -> Result<()> {
         match self {
             Self::LineageRegistered(opened) => {

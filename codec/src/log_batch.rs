@@ -1,5 +1,4 @@
-//! Log batches: a section placed in a log. The payload of a frame is log batches, one after
-//! another.
+//! Log batches: a section and its place in a log. A frame's payload is a sequence of log batches.
 //!
 //! ```text
 //! task     varint
@@ -13,16 +12,16 @@ use crate::id::{LogId, LogKind, Offset, TaskNo};
 use crate::section::{SectionRef, Sections};
 use crate::wire::{Reader, put_varint};
 
-/// One log batch, borrowed from the frame it was read from.
+/// A log batch that borrows the frame it was read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogBatchRef<'a> {
-    /// The log its records belong to.
+    /// The log of the records.
     pub log: LogId,
-    /// The offset of the first of them.
+    /// The offset of the first record.
     pub first: Offset,
     /// The records.
     pub section: SectionRef<'a>,
-    /// Where the section's bytes begin in the payload, and where they end.
+    /// Start and end of the section's bytes in the payload.
     pub span: (usize, usize),
 }
 
@@ -41,7 +40,7 @@ pub struct LogBatches<'a> {
 }
 
 impl<'a> LogBatches<'a> {
-    /// The log batches in a frame's payload.
+    /// Iterates over the log batches in a frame's payload.
     pub fn new(payload: &'a [u8]) -> Self {
         Self { payload, rest: payload }
     }

@@ -14,7 +14,7 @@ use crate::header::Header;
 use crate::id::Hash;
 use crate::wire::{Reader, put_varint};
 
-/// Where the body of a record is.
+/// Place of a record's body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum BodyForm {
@@ -22,28 +22,28 @@ pub enum BodyForm {
     Inline = 0,
     /// In chunks; the record lists them.
     Chunked = 1,
-    /// Nowhere any more; the record keeps its hash.
+    /// Erased; the record keeps the hash.
     Erased = 2,
 }
 
-/// One record, borrowed from where it was read.
+/// A record that borrows the bytes it was decoded from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordRef<'a> {
-    /// The encoded header, as it was hashed.
+    /// The encoded header. Its exact bytes are hashed.
     pub header: &'a [u8],
-    /// Where the body is.
+    /// The place of the body.
     pub form: BodyForm,
     /// The body, the list of its chunks, or its hash.
     pub payload: &'a [u8],
 }
 
 impl RecordRef<'_> {
-    /// The decoded header.
+    /// Decodes the header.
     pub fn header(&self) -> Result<Header> {
         Header::decode(self.header)
     }
 
-    /// The hash of the body, which the chain commits to.
+    /// Returns the hash of the body, which the chain commits to.
     pub fn body_hash(&self, salt: &[u8; 16]) -> Result<Hash> {
         match self.form {
             BodyForm::Inline | BodyForm::Chunked => Ok(body_hash(salt, self.form, self.payload)),
@@ -67,19 +67,19 @@ pub fn encode_record(out: &mut Vec<u8>, header: &[u8], form: BodyForm, payload: 
     out.extend_from_slice(payload);
 }
 
-/// Walks through records that stand one after another.
+/// Iterates over consecutive encoded records.
 #[derive(Debug, Clone)]
 pub struct Records<'a> {
     reader: Reader<'a>,
 }
 
 impl<'a> Records<'a> {
-    /// The records in `bytes`.
+    /// Iterates over the records in `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { reader: Reader::new(bytes, "record") }
     }
 
-    /// The bytes that have not been walked through.
+    /// Returns the bytes that were not read yet.
     pub fn rest(&self) -> &'a [u8] {
         self.reader.rest()
     }
@@ -107,7 +107,7 @@ impl<'a> Iterator for Records<'a> {
         }
         let record = self.read();
         if record.is_err() {
-            // What follows cannot be told apart from what was damaged.
+            // After a damaged record, the start of the next one is unknown.
             self.reader = Reader::new(&[], "record");
         }
         Some(record)

@@ -1,9 +1,9 @@
-//! Sections: records of one append to one log, with what their salts come from.
+//! Sections: records of one append to one log, with the source of their salts.
 //!
 //! ```text
-//! commit      varint, the commit they were made durable with
-//! salts       u8: 0 from a seed, 1 each for itself
-//! seed        16 bytes, and
+//! commit      varint, the commit that made the records durable
+//! salts       u8: 0 derived from a seed, 1 one for each record
+//! seed        16 bytes                                             (salts = 0)
 //! index       varint, the first record's place in its append       (salts = 0)
 //! count       varint
 //! salt        16 bytes for each record, zeros for an erased one    (salts = 1)
@@ -11,8 +11,8 @@
 //! records     record.rs
 //! ```
 //!
-//! A section is cut between records where a block is full. One with an erased body is written
-//! anew with a salt for each other record, and the seed is gone.
+//! A section is cut between records at the end of a full block. A section with an erased body is
+//! rewritten with explicit salts for the other records and without the seed.
 
 use crate::chain;
 use crate::error::{Error, Result};
@@ -20,7 +20,7 @@ use crate::id::{Seed, Seq};
 use crate::record::{BodyForm, RecordRef, Records, encode_record};
 use crate::wire::{Reader, put_varint};
 
-/// What the salts of a section come from.
+/// Source of the salts of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Salts<'a> {
     /// A seed, and the first record's place in its append.
@@ -29,16 +29,16 @@ pub enum Salts<'a> {
     Explicit(&'a [u8]),
 }
 
-/// One section, borrowed from where it was read.
+/// A section that borrows the bytes it was decoded from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SectionRef<'a> {
-    /// The commit its records were made durable with.
+    /// The commit that made the records durable.
     pub seq: Seq,
-    /// What the salts come from.
+    /// The source of the salts.
     pub salts: Salts<'a>,
-    /// How many records it has.
+    /// The number of records.
     pub count: u32,
-    /// The records' bytes.
+    /// The encoded records.
     pub records: &'a [u8],
 }
 
@@ -64,7 +64,7 @@ impl<'a> SectionRef<'a> {
         out.extend_from_slice(self.records);
     }
 
-    /// The salt of the record at `index` in this section.
+    /// Returns the salt of the record at `index` in this section.
     pub fn salt(&self, index: u32) -> [u8; 16] {
         match self.salts {
             Salts::Seeded(seed, first) => chain::salt(seed, first.wrapping_add(u64::from(index))),
@@ -79,7 +79,7 @@ impl<'a> SectionRef<'a> {
         }
     }
 
-    /// The records. Ends with an error where there are more or fewer than `count`.
+    /// Iterates over the records. Yields an error if there are more or fewer than `count`.
     pub fn iter(&self) -> impl Iterator<Item = Result<RecordRef<'a>>> + use<'a> {
         let (mut records, mut left) = (Records::new(self.records), self.count);
         std::iter::from_fn(move || match (records.next(), left) {
@@ -102,7 +102,7 @@ impl<'a> SectionRef<'a> {
         })
     }
 
-    /// The same section from the record at `skip` on; `Invalid` where it has fewer.
+    /// Returns the section without its first `skip` records. Fails with `Invalid` if it has fewer.
     pub fn skip(&self, skip: u32) -> Result<Self> {
         let (mut records, mut section) = (Records::new(self.records), *self);
         for _ in 0..skip {
@@ -122,7 +122,7 @@ impl<'a> SectionRef<'a> {
         Ok(section)
     }
 
-    /// The section up to, not including, the record at `keep`.
+    /// Returns the section up to, not including, the record at `keep`.
     pub fn truncate(&self, keep: u32) -> Result<Self> {
         let tail = self.skip(keep)?;
         let mut section = *self;
@@ -136,12 +136,12 @@ impl<'a> SectionRef<'a> {
         Ok(section)
     }
 
-    /// Appends the section to `out` with the bodies of some records erased: their hashes stand in
-    /// their place, and their salts and the seed are gone. What was erased before stays so.
+    /// Appends the section to `out` with the bodies of some records erased. Hashes replace the
+    /// bodies; the erased salts and the seed are not written. Bodies erased before remain erased.
     ///
     /// # Errors
     ///
-    /// `Corrupt` where the section is damaged.
+    /// `Corrupt`: the section is damaged.
     pub fn encode_erased(&self, erases: &dyn Fn(u32) -> bool, out: &mut Vec<u8>) -> Result<()> {
         let (mut salts, mut records) = (Vec::new(), Vec::new());
         for (index, record) in (0_u32..).zip(self.iter()) {
@@ -170,19 +170,19 @@ impl<'a> SectionRef<'a> {
     }
 }
 
-/// Walks through sections that stand one after another.
+/// Iterates over consecutive encoded sections.
 #[derive(Debug, Clone)]
 pub struct Sections<'a> {
     reader: Reader<'a>,
 }
 
 impl<'a> Sections<'a> {
-    /// The sections in `bytes`.
+    /// Iterates over the sections in `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { reader: Reader::new(bytes, "section") }
     }
 
-    /// The bytes that have not been walked through.
+    /// Returns the bytes that were not read yet.
     pub fn rest(&self) -> &'a [u8] {
         self.reader.rest()
     }
@@ -204,7 +204,7 @@ impl<'a> Sections<'a> {
         };
         let len = reader.varint_len()?;
         if count as usize > len {
-            // No record is without bytes. So counts of sections can be summed in what they fit.
+            // A record has at least one byte. The bound also keeps sums of counts from overflowing.
             return Err(Error::corrupt("section", format!("records in {len} bytes"), count));
         }
         Ok(SectionRef { seq, salts, count, records: reader.take(len)? })
@@ -284,7 +284,7 @@ mod tests {
         assert_eq!(erased.salt(1), [0; 16]);
         let gone = [&seed.0[..], &section.salt(1), &[1; 3]];
         assert!(gone.iter().all(|gone| !out.windows(gone.len()).any(|part| part == *gone)));
-        // Again it is the same.
+        // Erasing again changes nothing.
         let mut again = Vec::new();
         erased.encode_erased(&|_| false, &mut again).unwrap();
         assert_eq!(again, out);

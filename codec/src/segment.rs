@@ -1,26 +1,26 @@
-//! Segments: the header of a journal file. Frames follow from [`SEGMENT_HEADER_LEN`] on.
+//! Segments: the header of a journal file. Frames start at [`SEGMENT_HEADER_LEN`].
 //!
 //! ```text
 //!  0  magic     "MPSG"
 //!  4  version   u16
-//!  6  flags     u16: 1 = the file was used before and holds old frames
+//!  6  flags     u16: 1 = the file is recycled and still holds old frames
 //!  8  store     16 bytes
 //! 24  number    u64, of the segment in the journal, from 1
 //! 32  epoch     u64, random for each use of the file
 //! 40  first     u64, the commit of its first frame
-//! 48  prev      16 bytes, the check of the frame before that
+//! 48  prev      16 bytes, the check of the frame before `first`
 //! 64  check     16 bytes: BLAKE3 of bytes 0 to 64, cut to 16
 //! ```
 //!
-//! Numbers are little-endian; zeros follow up to the first frame.
+//! Numbers are little-endian; zeros fill the space up to the first frame.
 
 use crate::compress::check;
 use crate::error::{Error, Result};
 use crate::id::{Seq, StoreId};
 use crate::wire::{FORMAT_VERSION, Reader, check_version};
 
-/// Bytes before a segment's first frame: one page, so that writing the header of a recycled file
-/// cannot tear a frame.
+/// Length of a segment's header, in bytes. It is one page, so that rewriting the header of a
+/// recycled file cannot tear a frame.
 pub const SEGMENT_HEADER_LEN: usize = 4096;
 
 const MAGIC: &[u8; 4] = b"MPSG";
@@ -29,22 +29,22 @@ const CHECKED_LEN: usize = 64;
 /// The header of a journal segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SegmentHeader {
-    /// The store it belongs to.
+    /// The store of the segment.
     pub store: StoreId,
-    /// Its number in the journal.
+    /// The segment's number in the journal.
     pub number: u64,
-    /// The epoch its frames carry.
+    /// The epoch in the segment's frames.
     pub epoch: u64,
-    /// The commit of its first frame.
+    /// The commit of the first frame.
     pub first: Seq,
-    /// Whether the file was used before, and holds old frames.
+    /// Set if the file was used before and still holds old frames.
     pub recycled: bool,
-    /// The check of the frame before that.
+    /// The check of the frame before `first`.
     pub prev: [u8; 16],
 }
 
 impl SegmentHeader {
-    /// The stored bytes, [`SEGMENT_HEADER_LEN`] of them.
+    /// Returns the stored bytes, [`SEGMENT_HEADER_LEN`] of them.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = self.encode_with(MAGIC);
         out.resize(SEGMENT_HEADER_LEN, 0);
@@ -67,7 +67,7 @@ impl SegmentHeader {
         out
     }
 
-    /// Reads and checks a header.
+    /// Decodes and checks a header.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         Self::decode_with(bytes, MAGIC, "segment header")
     }

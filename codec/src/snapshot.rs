@@ -1,4 +1,4 @@
-//! Snapshots: a cached fold, and the pieces that its sequences stand in.
+//! Snapshots: a cached fold, and the pieces of its sequences.
 
 use bincode::{Decode, Encode};
 
@@ -7,51 +7,51 @@ use crate::error::Result;
 use crate::id::{ChunkId, Head};
 use crate::wire;
 
-/// A sealed run of a sequence: a chunk that holds items, or a list of pieces of the level below.
+/// A sealed part of a sequence: a chunk of items, or of a list of pieces of the level below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct Piece {
     /// The chunk.
     pub id: ChunkId,
-    /// Items in it and below.
+    /// Number of items in the piece and the levels below.
     pub items: u64,
-    /// Bytes of those items.
+    /// Size of those items, in bytes.
     pub bytes: u64,
 }
 
 impl Piece {
-    /// The content of a chunk that lists pieces.
+    /// Returns the content of a chunk that lists pieces.
     pub fn encode_list(pieces: &[Self]) -> Vec<u8> {
         wire::encode(&pieces.to_vec())
     }
 
-    /// Reads a list of pieces.
+    /// Decodes a list of pieces.
     pub fn decode_list(bytes: &[u8]) -> Result<Vec<Self>> {
         wire::decode(bytes, "list of pieces")
     }
 }
 
-/// A fold at a point, kept so that it need not be done again. Losing one changes no answer.
+/// A cached fold at a point. Losing a snapshot changes no answer.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Snapshot {
     /// The reducer's name.
     pub reducer: String,
-    /// The reducer's version: another one's snapshots are not used.
+    /// The reducer's version. Another version does not use the snapshot.
     pub version: u32,
     /// The point.
     pub head: Head,
     /// The encoded state.
     pub state: ChunkList,
-    /// Chunks that the state refers to and are not in `state`.
+    /// Chunks that the state refers to and that are not in `state`.
     pub refers: Vec<ChunkId>,
 }
 
 impl Snapshot {
-    /// The stored bytes.
+    /// Returns the stored bytes.
     pub fn encode(&self) -> Vec<u8> {
         wire::encode(self)
     }
 
-    /// Reads a snapshot.
+    /// Decodes a snapshot.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         wire::decode(bytes, "snapshot")
     }

@@ -1,6 +1,6 @@
-//! The acknowledged commit: a small witness beside the journal. It is written in place after each
-//! commit and not synced, so it never names a commit that is not durable, and a journal that ends
-//! before it has lost something.
+//! The acknowledged commit: a small witness file next to the journal. It is written in place after
+//! each commit and not synced, so it never names a commit that is not durable. A journal that ends
+//! before it has lost commits.
 //!
 //! ```text
 //!  0  magic     "MPAK"
@@ -20,7 +20,7 @@ use crate::wire::{FORMAT_VERSION, Reader, check_version};
 const MAGIC: &[u8; 4] = b"MPAK";
 const CHECKED_LEN: usize = 48;
 
-/// The last commit of a store that was acknowledged.
+/// The last acknowledged commit of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AckWatermark {
     /// The store.
@@ -30,10 +30,10 @@ pub struct AckWatermark {
 }
 
 impl AckWatermark {
-    /// Bytes of it.
+    /// Length of the stored bytes.
     pub const LEN: usize = 64;
 
-    /// The stored bytes.
+    /// Returns the stored bytes.
     pub fn encode(&self) -> [u8; Self::LEN] {
         let mut out = [0; Self::LEN];
         let version = FORMAT_VERSION.to_le_bytes();
@@ -50,7 +50,7 @@ impl AckWatermark {
         out
     }
 
-    /// Reads and checks the stored bytes.
+    /// Decodes and checks the stored bytes.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         const WHAT: &str = "acknowledged commit";
         let mut reader = Reader::new(bytes, WHAT);

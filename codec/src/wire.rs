@@ -1,18 +1,18 @@
-//! The byte conventions under every stored type, and the one place that names bincode.
+//! Byte conventions of all stored types, and all calls of bincode.
 //!
 //! Structures are encoded in field order: integers above one byte as variable-length integers
-//! (below 251 one byte; 251, 252, 253 announce 2, 4, 8 little-endian bytes; signed ones
-//! zigzagged first), strings and byte strings as length and bytes, options as 0 or 1 and the
-//! value, sequences as count and items, enumerations as their position from 0.
+//! (below 251 one byte; 251, 252, 253 announce 2, 4, 8 little-endian bytes; signed ones zigzagged
+//! first), strings and byte strings as length and bytes, options as 0 or 1 and the value, sequences
+//! as count and items, enumerations as their variant index from 0.
 
 use bincode::{Decode, Encode};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// The version of everything this crate writes. A reader refuses a higher one.
+/// The version of the formats that this crate writes. A reader refuses a higher one.
 pub const FORMAT_VERSION: u16 = 1;
 
-/// Encodes a structure that cannot fail to encode: plain data, no maps of unknown order.
+/// Encodes plain data, which cannot fail. `T` has no maps of unspecified order.
 pub(crate) fn encode<T: Encode>(value: &T) -> Vec<u8> {
     let mut out = Vec::with_capacity(64);
     encode_into(value, &mut out);
@@ -24,13 +24,13 @@ pub(crate) fn encode_into<T: Encode>(value: &T, out: &mut Vec<u8>) {
     assert!(done.is_ok(), "plain data encodes into memory");
 }
 
-/// Decodes `T` from the start of `bytes` and says how many it took.
+/// Decodes `T` from the start of `bytes`. Also returns the number of bytes read.
 ///
-/// bincode allocates what a length claims before it reads it, up to a limit fixed at compile
-/// time. So the limit is chosen by the size of the input: a hostile length fails instead of
-/// allocating more than about 64 times the input. An honest list needs at most 24 times (empty
-/// strings); the steps of the ladder double that, and items read so far may give back 16 times
-/// for the next claim.
+/// bincode allocates the claimed length before it reads the items, up to a limit fixed at compile
+/// time. The limit is therefore chosen by the size of the input: a hostile length fails instead of
+/// allocating more than about 64 times the input. A valid list needs at most 24 times (empty
+/// strings). The steps of the ladder double that, and items already read may return 16 times to the
+/// limit for the next claim.
 pub(crate) fn decode_prefix<T: Decode<()>>(bytes: &[u8], what: &str) -> Result<(T, usize)> {
     macro_rules! ladder {
         ($($limit:literal)*) => {
@@ -86,7 +86,7 @@ pub fn put_varint(out: &mut Vec<u8>, value: u64) {
     }
 }
 
-/// Bytes that [`put_varint`] appends.
+/// Returns the number of bytes that [`put_varint`] appends.
 pub(crate) fn varint_len(value: u64) -> usize {
     match value {
         0..=250 => 1,
@@ -96,7 +96,7 @@ pub(crate) fn varint_len(value: u64) -> usize {
     }
 }
 
-/// A cursor over untrusted bytes: every read is checked, nothing is copied.
+/// A cursor over untrusted bytes. Every read is bounds-checked; nothing is copied.
 #[derive(Debug, Clone)]
 pub struct Reader<'a> {
     bytes: &'a [u8],
@@ -104,22 +104,22 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Starts at the first of `bytes`; errors name `what` is being read.
+    /// Creates a reader at the start of `bytes`. Errors use `what` as the name of the data.
     pub fn new(bytes: &'a [u8], what: &'static str) -> Self {
         Self { bytes, what }
     }
 
-    /// What has not been read.
+    /// Returns the unread bytes.
     pub fn rest(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// Whether everything has been read.
+    /// Returns `true` if all bytes were read.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// The next `len` bytes; `Corrupt` where there are fewer, as with all that follow.
+    /// Reads `len` bytes. This and all reads below fail with `Corrupt` if there are fewer.
     pub fn take(&mut self, len: usize) -> Result<&'a [u8]> {
         let Some((head, tail)) = self.bytes.split_at_checked(len) else {
             let found = format!("{} left", self.bytes.len());
@@ -129,7 +129,7 @@ impl<'a> Reader<'a> {
         Ok(head)
     }
 
-    /// The next `N` bytes.
+    /// Reads `N` bytes.
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
         let bytes = self.take(N)?;
         let mut out = [0; N];
@@ -137,27 +137,27 @@ impl<'a> Reader<'a> {
         Ok(out)
     }
 
-    /// One byte.
+    /// Reads one byte.
     pub fn u8(&mut self) -> Result<u8> {
         self.array::<1>().map(|[b]| b)
     }
 
-    /// Two bytes, little-endian.
+    /// Reads two bytes, little-endian.
     pub fn u16(&mut self) -> Result<u16> {
         self.array().map(u16::from_le_bytes)
     }
 
-    /// Four bytes, little-endian.
+    /// Reads four bytes, little-endian.
     pub fn u32(&mut self) -> Result<u32> {
         self.array().map(u32::from_le_bytes)
     }
 
-    /// Eight bytes, little-endian.
+    /// Reads eight bytes, little-endian.
     pub fn u64(&mut self) -> Result<u64> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// A variable-length integer, see [`put_varint`].
+    /// Reads a variable-length integer, see [`put_varint`].
     pub fn varint(&mut self) -> Result<u64> {
         match self.u8()? {
             n @ 0..=250 => Ok(u64::from(n)),
@@ -168,7 +168,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The same, and no longer than it has to be: what is named by its hash has one form.
+    /// Reads a variable-length integer in its shortest form. Hashed contents have exactly one form.
     pub(crate) fn shortest(&mut self) -> Result<u64> {
         let before = self.bytes.len();
         let n = self.varint()?;
@@ -180,7 +180,8 @@ impl<'a> Reader<'a> {
         Ok(n)
     }
 
-    /// A count of items of at least `least` bytes each, which must fit into what is left.
+    /// Reads a count of items of at least `least` bytes each. The items must fit into the unread
+    /// bytes.
     pub(crate) fn count(&mut self, least: usize) -> Result<usize> {
         let count = self.shortest()?;
         match usize::try_from(count) {
@@ -192,7 +193,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether an option is there.
+    /// Reads the flag of an option.
     pub(crate) fn flag(&mut self) -> Result<bool> {
         match self.u8()? {
             0 => Ok(false),
@@ -201,7 +202,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Ends reading: nothing may be left.
+    /// Checks that all bytes were read.
     pub(crate) fn end(&self) -> Result<()> {
         match self.bytes.len() {
             0 => Ok(()),
@@ -209,7 +210,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The error that says that what is read is not what it should be.
+    /// Creates a `Corrupt` error about the data being read.
     pub(crate) fn wrong(
         &self,
         expected: impl std::fmt::Display,
@@ -218,7 +219,7 @@ impl<'a> Reader<'a> {
         Error::corrupt(self.what, expected, found)
     }
 
-    /// A length that must fit into what is left.
+    /// Reads a length, which must fit into the unread bytes.
     pub fn varint_len(&mut self) -> Result<usize> {
         let len = self.varint()?;
         match usize::try_from(len) {
@@ -230,14 +231,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A variable-length integer of at most 32 bits.
+    /// Reads a variable-length integer of at most 32 bits.
     pub fn varint_u32(&mut self) -> Result<u32> {
         let n = self.varint()?;
         u32::try_from(n).map_err(|_| Error::corrupt(self.what, "a 32-bit number", n))
     }
 }
 
-/// Refuses a format this version does not know.
+/// Refuses a format version that this crate does not support.
 pub(crate) fn check_version(what: &str, version: u16) -> Result<()> {
     if version == 0 || version > FORMAT_VERSION {
         return Err(Error::new(

@@ -1,23 +1,23 @@
-//! Where a state keeps the parts of it that are too large to hold.
+//! Storage of the parts of a state that are too large for memory.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use milepost_codec::{CHUNK_RAW_MAX, ChunkEntry, ChunkId, Error, Result};
 
-/// Content-addressed chunks: what is put can be had back under its id for as long as a state that
-/// refers to it is kept.
+/// Content-addressed storage of chunks. A chunk is available as long as a state that refers to it
+/// is kept.
 pub trait Chunks: Send + Sync {
-    /// Keeps a content of at most [`CHUNK_RAW_MAX`] bytes and gives its id. `pieces` says that the
-    /// content is a list of pieces ([`milepost_codec::Piece::encode_list`]), so that the keeper
-    /// can find what it refers to.
+    /// Stores a content of at most [`CHUNK_RAW_MAX`] bytes and returns its id. `pieces` is set for
+    /// a list of pieces ([`milepost_codec::Piece::encode_list`]): the storage then finds the chunks
+    /// that it refers to.
     fn put(&self, content: &[u8], pieces: bool) -> Result<ChunkId>;
 
-    /// The content kept under `id`, checked against it; `NotFound` where there is none.
+    /// Returns the content of `id`, checked against it. Fails with `NotFound` if there is none.
     fn get(&self, id: &ChunkId) -> Result<Arc<[u8]>>;
 }
 
-/// Chunks in memory, for tests and for folds that are small or short-lived.
+/// Chunks in memory, for tests and for small or short folds.
 #[derive(Debug, Default)]
 pub struct MemoryChunks {
     kept: Mutex<HashMap<ChunkId, Arc<[u8]>>>,

@@ -1,19 +1,19 @@
-//! The legal transitions of a run's control.
+//! Legal transitions of a run's control.
 
 use milepost_codec::{Error, Result, RunControl};
 
-/// The control after going from one to the other.
+/// Checks a transition and returns `to`.
 ///
 /// ```text
-/// Idle -> Running -> Paused -> Running      a run is begun, paused, resumed,
-///         Running -> Idle                   ends by itself,
-///         Running, Paused -> Stopped        or is stopped;
-///         Stopped -> Running, Idle          it can be begun again or cleared
+/// Idle -> Running -> Paused -> Running      start, pause, resume
+///         Running -> Idle                   end without a stop
+///         Running, Paused -> Stopped        stop
+///         Stopped -> Running, Idle          start again, or clear
 /// ```
 ///
 /// # Errors
 ///
-/// `Invalid` for every other pair, with both in the message.
+/// `Invalid`: any other pair; the message has both.
 pub fn transition(from: RunControl, to: RunControl) -> Result<RunControl> {
     use RunControl::{Idle, Paused, Running, Stopped};
     match (from, to) {

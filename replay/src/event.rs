@@ -1,16 +1,16 @@
-//! One event as the fold sees it.
+//! Events: the input of a fold.
 
 use milepost_codec::{Body, Header, LineageId, Offset};
 
-/// One event of a lineage, decoded.
+/// One decoded event of a lineage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// The lineage it was recorded in: the one read, or an ancestor of it.
+    /// The lineage that recorded the event: the one being read, or an ancestor of it.
     pub lineage: LineageId,
-    /// Its place, counted from the root.
+    /// The offset, counted from the root.
     pub offset: Offset,
-    /// What stays whatever happens to the body.
+    /// The header. It remains when the body is erased.
     pub header: Header,
-    /// What it says; absent where that was erased.
+    /// The body; absent if it was erased.
     pub body: Option<Body>,
 }

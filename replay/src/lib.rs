@@ -1,17 +1,17 @@
-//! Events to state and what can be said about both: fold, verify, diff.
+//! Replay: folds events into states, verifies chains and compares states.
 //!
-//! No file, no clock, no randomness: iterators in, answers out. What does not fit into memory
-//! goes through [`Chunks`], which whoever runs the fold provides.
+//! This crate does no I/O and uses neither clock nor randomness. Data that does not fit into memory
+//! goes through [`Chunks`], which the caller provides.
 //!
 //! ```text
-//! event      what the fold sees
+//! event      the input of a fold
 //! reducer    events -> state
 //! run_state/ the built-in reducer, RunState; control has the legal transitions
 //! sequence/  lists longer than memory, in chunks
-//! document/  JSON that is patched, canonical
-//! pointer    names of a part of a value
+//! document/  patched JSON, in canonical form
+//! pointer    JSON pointers
 //! verify     the chain over a range
-//! diff/      two states as a list of changes
+//! diff/      the changes between two states
 //! ```
 //!
 //! # Example

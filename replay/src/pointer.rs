@@ -1,12 +1,12 @@
-//! JSON pointers, RFC 6901: names of a part of a value.
+//! JSON pointers, RFC 6901: paths to a part of a value.
 
 use milepost_codec::{Error, Result};
 
-/// The first token of a pointer, and the pointer behind it; nothing where it names the whole.
+/// Splits a pointer into its first token and the rest. Returns `None` for the empty pointer.
 ///
 /// # Errors
 ///
-/// `Invalid` where it begins with anything but `/`, or has a `~` without a 0 or 1 behind it.
+/// `Invalid`: the pointer does not begin with `/`, or has a `~` without a 0 or 1 after it.
 pub(crate) fn first_token(pointer: &str) -> Result<Option<(String, &str)>> {
     let wrong = |why: &str| {
         let shown: String = pointer.chars().take(80).collect();
@@ -27,12 +27,12 @@ pub(crate) fn first_token(pointer: &str) -> Result<Option<(String, &str)>> {
     Ok(Some((unescaped(token), rest)))
 }
 
-/// The tokens of a pointer that [`first_token`] takes.
+/// Iterates over the tokens of a pointer that [`first_token`] accepts.
 pub(crate) fn tokens(pointer: &str) -> impl Iterator<Item = String> {
     pointer.split('/').skip(1).map(unescaped)
 }
 
-/// The index that a token is in a list: digits, and no zero in front of others.
+/// Parses a token as an index of a list: digits without a leading zero.
 pub(crate) fn index_of(token: &str) -> Option<u64> {
     let digits = token.bytes().all(|byte| byte.is_ascii_digit());
     let plain = digits && (token == "0" || !token.starts_with('0'));

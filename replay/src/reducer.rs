@@ -1,18 +1,18 @@
-//! The fold: what turns events into a state.
+//! Reducers, which fold events into a state.
 
 use milepost_codec::{ChunkId, Error, ErrorKind, Result};
 
 use crate::chunks::Chunks;
 use crate::event::Event;
 
-/// Turns events into a state, one at a time.
+/// Folds events into a state, one at a time.
 ///
-/// A reducer is a pure function: it asks no clock, no file and nothing random, so the same events
-/// give the same state on every machine (promise I5). Its name and version are the key of what is
-/// cached, so a change of what it computes, or of its encoding, is a new version.
+/// A reducer is a pure function: it does no I/O and uses neither clock nor randomness, so the same
+/// events give the same state on every machine (promise I5). Caches are keyed by its name and
+/// version: a change of its result or of its encoding needs a new version.
 ///
-/// `apply` should be total: an event in the log stays there, and one that makes `apply` fail
-/// makes every later state unreachable. Errors are for chunks that cannot be put or got.
+/// `apply` should be total: an event stays in the log, and if `apply` fails for it, no later state
+/// can be computed. Errors are for chunks that cannot be put or got.
 ///
 /// # Example
 ///
@@ -46,34 +46,34 @@ use crate::event::Event;
 /// }
 /// ```
 pub trait Reducer: Send + Sync + 'static {
-    /// What the events add up to.
+    /// The result of a fold.
     type State: Send + Sync + 'static;
 
-    /// A name that no other reducer has, in the manner of `company.purpose`.
+    /// Returns a unique name, in the form `company.purpose`.
     fn name(&self) -> &str;
 
-    /// The version of what it computes and of its encoding.
+    /// Returns the version of the fold and of the encoding.
     fn version(&self) -> u32;
 
-    /// The state before the first event.
+    /// Returns the state before the first event.
     fn initial(&self) -> Self::State;
 
-    /// Takes one event into the state. After an error the state is not to be used further.
+    /// Applies one event to the state. After an error the state must not be used.
     fn apply(&self, state: &mut Self::State, event: &Event, chunks: &dyn Chunks) -> Result<()>;
 
-    /// The state as bytes: the same bytes for the same state, everywhere.
+    /// Encodes the state: equal states give equal bytes on every machine.
     fn encode(&self, state: &Self::State) -> Result<Vec<u8>>;
 
-    /// Reads a state. `Corrupt` where the bytes are not one.
+    /// Decodes a state. Fails with `Corrupt` if the bytes are not a state.
     fn decode(&self, bytes: &[u8]) -> Result<Self::State>;
 
-    /// Reads a state that another version encoded. Retention keeps the state that trimmed events
-    /// led to, and those cannot be folded again: whoever changes a version reads the states of the
-    /// one before here.
+    /// Decodes a state of another version. Retention keeps states of trimmed events, which cannot
+    /// be folded again. A reducer with a new version must decode the states of the previous one
+    /// here.
     ///
     /// # Errors
     ///
-    /// `Unsupported` where it is not overridden.
+    /// `Unsupported`: the method is not overridden.
     fn upgrade(&self, version: u32, bytes: &[u8]) -> Result<Self::State> {
         let _ = bytes;
         Err(Error::new(
@@ -87,26 +87,26 @@ pub trait Reducer: Send + Sync + 'static {
         ))
     }
 
-    /// Bytes of the state that are in chunks and not in its encoding: with it, the size of the
-    /// whole state, by which snapshots are spaced.
+    /// Returns the bytes of the state that are in chunks. Together with the encoding they are the
+    /// size of the state, which determines the distance of snapshots.
     fn bytes_in_chunks(&self, state: &Self::State) -> u64 {
         let _ = state;
         0
     }
 
-    /// The chunks that the state refers to, so that they are kept as long as it is. What those
-    /// refer to in turn is found by whoever keeps them.
+    /// Returns the chunks that the state refers to. They are kept as long as the state. The chunk
+    /// store finds the chunks that these refer to.
     fn refers(&self, state: &Self::State) -> Vec<ChunkId> {
         let _ = state;
         Vec::new()
     }
 }
 
-/// Takes events into a state, in their order.
+/// Applies events to a state, in order.
 ///
 /// # Errors
 ///
-/// The first error among the events, or of [`Reducer::apply`].
+/// The first error of the iterator or of [`Reducer::apply`].
 pub fn fold<R: Reducer>(
     reducer: &R,
     mut state: R::State,

@@ -1,11 +1,11 @@
-//! Verification of a range: the chain over its records, computed again.
+//! Verification of a range: recomputes the chain over its records.
 
 use milepost_codec::{Chain, Error, Hash, Head, Offset, RecordRef, Result, SectionRef};
 
-/// Computes the chain hashes of a range, section after section, from a head that is believed.
+/// Computes the chain hashes of a range, section after section, from a trusted head.
 ///
-/// It proves nothing alone: the head it ends at is to be compared with one known from elsewhere
-/// (the next block's, a checkpoint's, an anchor's).
+/// The result proves nothing alone: compare the final head with a known one (of the next block, a
+/// checkpoint or an anchor).
 ///
 /// # Example
 ///
@@ -32,27 +32,27 @@ pub struct Verifier {
 }
 
 impl Verifier {
-    /// Begins at `start`.
+    /// Starts at `start`.
     pub fn new(chain: Chain, start: Head) -> Self {
         Self { chain, head: start }
     }
 
-    /// Takes the next section, whose first record is at `first`.
+    /// Adds the next section. Its first record is at `first`.
     ///
     /// # Errors
     ///
-    /// `Corrupt` where `first` is not the next offset or the section is damaged. The head stays
-    /// where it was.
+    /// `Corrupt`: `first` is not the next offset, or the section is damaged. The head does not
+    /// change.
     pub fn section(&mut self, first: Offset, section: &SectionRef<'_>) -> Result<()> {
         self.section_with(first, section, &mut |_, _, _, _| Ok(()))
     }
 
-    /// Takes the next section and shows each record with its offset and the chain hashes before
-    /// and after it.
+    /// Adds the next section. Calls `on_record` with the offset of each record, the record, and the
+    /// chain hashes before and after it.
     ///
     /// # Errors
     ///
-    /// As [`Verifier::section`], and whatever `on_record` gives.
+    /// As [`Verifier::section`], and errors of `on_record`.
     pub fn section_with(
         &mut self,
         first: Offset,
@@ -79,7 +79,7 @@ impl Verifier {
         Ok(())
     }
 
-    /// The head after the last section taken.
+    /// Returns the head after the last added section.
     pub fn head(&self) -> Head {
         self.head
     }

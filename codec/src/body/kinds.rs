@@ -1,4 +1,5 @@
-//! The structures of the event kinds. Field order is the stored order: append, never reorder.
+//! Structures of the event kinds. Field order is the stored order: append fields, never reorder
+//! them.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use crate::float::Float;
 use crate::id::{CheckpointId, Hash, LineageId, Offset, Origin};
 use crate::json::Json;
 
-/// How a lineage came to be.
+/// Cause of a lineage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LineageType {
@@ -19,55 +20,55 @@ pub enum LineageType {
     Root,
     /// Opened by a policy.
     Automatic,
-    /// Opened by a person, for a reason of their own.
+    /// Opened by a person.
     Manual,
-    /// Opened to go back, without the workspace.
+    /// Opened by a restore, without the workspace.
     Restore,
-    /// Opened to go back, with the workspace.
+    /// Opened by a restore, with the workspace.
     Rollback,
-    /// Opened beside the lineage it came from.
+    /// Opened as a branch; the active lineage does not change.
     Branch,
 }
 
-/// Where a lineage parts from the one it came from.
+/// The fork point of a lineage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct Parent {
-    /// The lineage it came from.
+    /// The parent lineage.
     pub lineage: LineageId,
-    /// The first offset of its own.
+    /// The first offset of the new lineage's own events.
     pub offset: Offset,
-    /// The parent's chain hash there.
+    /// The parent's chain hash at `offset`.
     pub hash: Hash,
 }
 
-/// Where events that were copied into this lineage were recorded first.
+/// Source of events that were copied into a lineage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct CopiedFrom {
-    /// The origin of the history copied from.
+    /// The origin of the source history.
     pub origin: Origin,
-    /// The lineage in it.
+    /// The source lineage.
     pub lineage: LineageId,
-    /// How far it was copied.
+    /// The end of the copied events.
     pub offset: Offset,
-    /// The chain hash there.
+    /// The source's chain hash at `offset`.
     pub hash: Hash,
 }
 
-/// The first event of a lineage: how it came to be, and what it starts from.
+/// The first event of a lineage: its cause and its initial state.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct LineageOpened {
-    /// How it came to be.
+    /// The cause of the lineage.
     pub lineage_type: LineageType,
-    /// What it is for, in words.
+    /// A description for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Where it parts from another; absent for a root.
+    /// The fork point; absent for a root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Parent>,
-    /// The state it starts with, as the reducer's JSON; absent for a fork.
+    /// The initial state as the reducer's JSON; absent for a fork.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial: Option<Json>,
-    /// Where its events were recorded first, if they were copied.
+    /// The source of the events, if they were copied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copied_from: Option<CopiedFrom>,
 }
@@ -77,10 +78,10 @@ pub struct LineageOpened {
 pub struct StepStarted {
     /// The step's number in the run.
     pub step: u64,
-    /// What the step does.
+    /// A description of the step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The iteration it belongs to, if it begins another.
+    /// The step's iteration; absent if it is that of the previous step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iteration: Option<u64>,
 }
@@ -90,10 +91,10 @@ pub struct StepStarted {
 pub struct StepFinished {
     /// The step's number in the run.
     pub step: u64,
-    /// What came out of it.
+    /// The result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Json>,
-    /// What was measured, by name.
+    /// Measured values by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metrics: BTreeMap<String, Float>,
 }
@@ -103,41 +104,41 @@ pub struct StepFinished {
 pub struct StepFailed {
     /// The step's number in the run.
     pub step: u64,
-    /// What went wrong.
+    /// The error.
     pub error: String,
 }
 
-/// The iteration went from one state to the next.
+/// The iteration changed from one state to the next.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct PhaseChanged {
-    /// The iteration state before.
+    /// The previous iteration state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous: Option<String>,
-    /// The iteration state from here on.
+    /// The new iteration state.
     pub phase: String,
     /// The number of the iteration.
     pub iteration: u64,
 }
 
-/// Whether a run is going.
+/// Control of a run.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Encode, Decode, Serialize, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum RunControl {
-    /// Not begun.
+    /// Not started.
     #[default]
     Idle,
-    /// Going.
+    /// Started and not paused.
     Running,
-    /// Waiting to be resumed.
+    /// Waiting for a resume.
     Paused,
-    /// Ended; it can be begun again.
+    /// Ended; can be started again.
     Stopped,
 }
 
 impl RunControl {
-    /// Its name, as the JSON form has it.
+    /// Returns the name in the JSON form.
     pub fn name(self) -> &'static str {
         match self {
             Self::Idle => "idle",
@@ -151,33 +152,33 @@ impl RunControl {
 /// The run was started, paused, resumed or stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct ControlChanged {
-    /// What it was.
+    /// The previous control.
     pub from: RunControl,
-    /// What it is from here on.
+    /// The new control.
     pub to: RunControl,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// A person said what to do.
+/// A person gave an instruction.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct GuidanceGiven {
-    /// What they said.
+    /// The instruction.
     pub text: String,
-    /// What goes with it.
+    /// Additional data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Json>,
 }
 
-/// The prompt is another one.
+/// The prompt was replaced.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct PromptChanged {
     /// The whole new prompt.
     pub prompt: String,
 }
 
-/// The rule system is another one.
+/// The rule system was replaced.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct RulesChanged {
     /// The whole new rule system.
@@ -191,7 +192,7 @@ pub struct ArtifactsEdited {
     pub artifacts: BTreeMap<String, Json>,
 }
 
-/// Which of the two standard patch forms.
+/// Form of a patch: one of the two standard ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PatchForm {
@@ -205,7 +206,7 @@ pub enum PatchForm {
 /// The variables were patched.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct VariablesPatched {
-    /// How `patch` is to be read.
+    /// The form of `patch`.
     #[serde(default)]
     pub form: PatchForm,
     /// The patch.
@@ -215,31 +216,31 @@ pub struct VariablesPatched {
 /// The context was patched.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct ContextChanged {
-    /// How `patch` is to be read.
+    /// The form of `patch`.
     #[serde(default)]
     pub form: PatchForm,
     /// The patch.
     pub patch: Json,
 }
 
-/// Somebody said something in the conversation.
+/// A message of the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct Message {
-    /// Who: `system`, `user`, `assistant`, or what the application calls it.
+    /// The speaker's role: `system`, `user`, `assistant`, or a name of the application.
     pub role: String,
-    /// What: a string, a list of parts, or nothing.
+    /// The content: a string, a list of parts, or absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Json>,
     /// The speaker's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// All other fields it came with. In JSON they stand beside the named ones.
+    /// All other fields of the message. In JSON they are at the level of the named ones.
     #[serde(flatten, skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub extra: Option<Extra>,
 }
 
 impl Message {
-    /// A message of plain text.
+    /// Creates a message of plain text.
     pub fn text(role: impl Into<String>, content: &str) -> Self {
         Self { role: role.into(), content: Some(Json::string(content)), name: None, extra: None }
     }
@@ -248,26 +249,26 @@ impl Message {
 /// A tool was called.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct ToolCalled {
-    /// The call's id, which its return names.
+    /// The call's id. The return refers to it.
     pub call: String,
     /// The tool.
     pub tool: String,
-    /// What it was called with.
+    /// The arguments.
     pub arguments: Json,
 }
 
-/// A tool answered.
+/// A tool returned.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct ToolReturned {
-    /// The id of the call it answers.
+    /// The id of the call.
     pub call: String,
     /// The tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// Whether it did what it was asked.
+    /// Set if the call succeeded.
     #[serde(default = "yes")]
     pub ok: bool,
-    /// What it answered.
+    /// The tool's output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Json>,
 }
@@ -281,60 +282,61 @@ fn yes() -> bool {
 pub struct WorkspaceCaptured {
     /// The hash of the captured tree.
     pub root: Hash,
-    /// Files in it.
+    /// Number of files in the tree.
     pub files: u64,
-    /// Bytes in them.
+    /// Total size of the files, in bytes.
     pub bytes: u64,
-    /// Files left out, each listed in the tree.
+    /// Number of entries left out; the tree lists each.
     pub skipped: u64,
 }
 
-/// How much a restore takes back.
+/// Extent of a restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// State, conversation, tool calls and files.
     All,
-    /// State, conversation and tool calls; the task had no captured workspace, or it was left.
+    /// State, conversation and tool calls. The task had no captured workspace, or it was not
+    /// restored.
     State,
     /// Files only.
     Files,
 }
 
-/// This lineage was opened to go back to an earlier point.
+/// This lineage was opened by a restore to an earlier point.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct Restored {
     /// The lineage that was active before.
     pub from: LineageId,
-    /// Its head then.
+    /// The head of that lineage at the restore.
     pub head: Offset,
-    /// The lineage gone back in.
+    /// The lineage of the restored point.
     pub lineage: LineageId,
-    /// The point gone back to.
+    /// The offset of the restored point.
     pub offset: Offset,
-    /// The checkpoint gone back to, if it was one.
+    /// The restored checkpoint, if the point was given as one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<CheckpointId>,
-    /// How much was taken back.
+    /// The extent of the restore.
     pub scope: Scope,
 }
 
-/// Something was added to a checkpoint after the fact, under a key of three parts.
+/// Data was attached to an existing checkpoint, under a key of writer, index and name.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct CheckpointAttached {
     /// The checkpoint.
     pub checkpoint: CheckpointId,
-    /// Who adds it.
+    /// The writer.
     pub writer: String,
     /// The writer's count.
     pub index: u32,
-    /// What it is called.
+    /// The name of the data.
     pub name: String,
-    /// What it is.
+    /// The data.
     pub data: Data,
 }
 
-/// What only the application knows.
+/// An event kind that the application defines.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct Application {
     /// The application's name for the kind.
@@ -344,12 +346,12 @@ pub struct Application {
 }
 
 /// Fields of a JSON object that its structure does not have, as the text of an object. They are
-/// written after the others again.
+/// serialized after the known fields.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Extra(pub Json);
 
 impl Extra {
-    /// The text of the object.
+    /// Returns the text of the object.
     pub fn text(&self) -> &str {
         self.0.text()
     }

@@ -1,4 +1,4 @@
-//! The macro that ties kinds, numbers, structures and JSON names together, and its helpers.
+//! The macro that declares event kinds with numbers, structures and JSON names, and its helpers.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -22,11 +22,11 @@ macro_rules! bodies {
         #[non_exhaustive]
         pub enum $name {
             $($(#[$kind_doc])* $kind($kind),)*
-            /// A kind of a newer version: kept, shown and chained, never dropped.
+            /// A kind of a newer version. It is kept, shown and chained.
             Unknown {
-                /// Its number.
+                /// The stored number of the kind.
                 kind: u16,
-                /// Its bytes as they were stored.
+                /// The stored payload.
                 payload: Vec<u8>,
             },
         }
@@ -37,7 +37,7 @@ macro_rules! bodies {
         })*
 
         impl $name {
-            /// The stored number of the kind.
+            /// Returns the stored number of the kind.
             pub fn kind(&self) -> u16 {
                 match self {
                     $(Self::$kind(_) => $tag,)*
@@ -45,17 +45,18 @@ macro_rules! bodies {
                 }
             }
 
-            /// The name of the kind in JSON.
+            /// Returns the name of the kind in JSON.
             pub fn kind_name(&self) -> &'static str {
                 Self::name_of(self.kind())
             }
 
-            /// Returns `true` if this version knows a stored number.
+            /// Returns `true` if this version knows the stored number `kind`.
             pub fn is_known(kind: u16) -> bool {
                 [$($tag),*].contains(&kind)
             }
 
-            /// The JSON name of a stored number; `unknown` for one this version does not know.
+            /// Returns the JSON name of a stored number, or `unknown` if this version does not know
+            /// it.
             pub fn name_of(kind: u16) -> &'static str {
                 match kind {
                     $($tag => $json,)*
@@ -63,13 +64,13 @@ macro_rules! bodies {
                 }
             }
 
-            /// The stored form: the kind's number and the payload.
+            /// Returns the stored form: the kind's number and the payload.
             pub fn encode(&self) -> (u16, Vec<u8>) {
                 let mut payload = Vec::new();
                 (self.encode_into(&mut payload), payload)
             }
 
-            /// Appends the payload of the stored form to `out`; gives the kind's number.
+            /// Appends the payload of the stored form to `out`. Returns the kind's number.
             pub fn encode_into(&self, out: &mut Vec<u8>) -> u16 {
                 match self {
                     $(Self::$kind(body) => $crate::wire::encode_into(body, out),)*
@@ -78,7 +79,7 @@ macro_rules! bodies {
                 self.kind()
             }
 
-            /// Reads the stored form. `Corrupt` where the payload is not one of its kind.
+            /// Decodes the stored form. Fails with `Corrupt` if the payload is not one of its kind.
             pub fn decode(kind: u16, payload: &[u8]) -> $crate::error::Result<Self> {
                 match kind {
                     $($tag => $crate::wire::decode(payload, concat!($what, " ", $json))
@@ -87,7 +88,7 @@ macro_rules! bodies {
                 }
             }
 
-            /// The structure of a known kind, and the fields it does not have.
+            /// Parses the structure of a known kind. Also returns the fields that it does not have.
             fn known_from_json(
                 kind: &str,
                 text: &str,
@@ -159,7 +160,7 @@ pub(crate) fn fields(text: &str) -> Result<Fields<'_>> {
         .map_err(|e| Error::invalid(format!("not a JSON object: {e}")).with_source(e))
 }
 
-/// A key that borrows where it can; `Cow` alone always copies when it is a map key.
+/// A map key that borrows if possible. A plain `Cow` as a map key always copies.
 #[derive(serde::Deserialize)]
 struct CowStr<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -170,16 +171,16 @@ pub(crate) fn kind_of(fields: &Fields<'_>) -> Result<String> {
         .map_err(|_| Error::invalid(format!("`kind` is {}, not a string", kind.1)))
 }
 
-/// What a structure has no place for.
+/// Fields that a structure does not have.
 #[derive(Debug, Default)]
 pub(crate) struct Ignored {
-    /// Whether `kind` was there.
+    /// Set if `kind` was among them.
     pub(crate) kind: bool,
     /// The other fields.
     pub(crate) fields: Vec<String>,
 }
 
-/// Parses a structure and says what it ignored.
+/// Parses a structure. Also returns the ignored fields.
 pub(crate) fn parse<T: serde::de::DeserializeOwned>(
     kind: &str,
     text: &str,
@@ -198,7 +199,7 @@ pub(crate) fn parse<T: serde::de::DeserializeOwned>(
     (parsed, ignored)
 }
 
-/// The named fields as an object, or nothing where there are none.
+/// Returns the named fields as an object, or `None` if there are none.
 pub(crate) fn pick(fields: &Fields<'_>, names: &[String]) -> Result<Option<Extra>> {
     let names: BTreeSet<&str> = names.iter().map(String::as_str).collect();
     let mut text = String::new();
@@ -215,7 +216,7 @@ pub(crate) fn pick(fields: &Fields<'_>, names: &[String]) -> Result<Option<Extra
     Json::new(text).map(|json| Some(Extra(json)))
 }
 
-/// That an object says of itself what was said of it, once.
+/// Checks that the object has exactly one `kind`, equal to `kind`.
 pub(crate) fn same_kind(kind: &str, fields: &Fields<'_>) -> Result<()> {
     let own = kind_of(fields)?;
     if own != kind {

@@ -1,8 +1,8 @@
-//! What an event says: one structure for each kind, and its stored and JSON forms.
+//! Event bodies: one structure for each kind, and its stored and JSON forms.
 //!
 //! On disk a body is its kind, a stable number, and a payload, the structure's fields in order
-//! (`wire.rs`). In JSON it is an object tagged by `kind` in snake case. A kind this version does
-//! not know is kept as it is, in both forms.
+//! (`wire.rs`). In JSON it is an object tagged by `kind` in snake case. An unknown kind is kept
+//! unchanged in both forms.
 
 mod kinds;
 pub(crate) mod macros;
@@ -17,7 +17,7 @@ use crate::json::Json;
 pub use kinds::*;
 
 macros::bodies! {
-    /// What an event of a lineage says.
+    /// The body of a lineage's event.
     Body, "event body" {
         /// The first event of a lineage.
         1 LineageOpened "lineage_opened",
@@ -27,15 +27,15 @@ macros::bodies! {
         3 StepFinished "step_finished",
         /// A step of the run ended badly.
         4 StepFailed "step_failed",
-        /// The iteration went from one state to the next.
+        /// The iteration changed from one state to the next.
         5 PhaseChanged "phase_changed",
         /// The run was started, paused, resumed or stopped.
         6 ControlChanged "control_changed",
-        /// A person said what to do.
+        /// A person gave an instruction.
         7 GuidanceGiven "guidance_given",
-        /// The prompt is another one.
+        /// The prompt was replaced.
         8 PromptChanged "prompt_changed",
-        /// The rule system is another one.
+        /// The rule system was replaced.
         9 RulesChanged "rules_changed",
         /// Artifacts were set or removed.
         10 ArtifactsEdited "artifacts_edited",
@@ -43,31 +43,31 @@ macros::bodies! {
         11 VariablesPatched "variables_patched",
         /// The context was patched.
         12 ContextChanged "context_changed",
-        /// Somebody said something in the conversation.
+        /// A message of the conversation.
         13 Message "message",
         /// A tool was called.
         14 ToolCalled "tool_called",
-        /// A tool answered.
+        /// A tool returned.
         15 ToolReturned "tool_returned",
         /// The workspace was captured.
         16 WorkspaceCaptured "workspace_captured",
         /// A checkpoint was marked.
         17 CheckpointMarked "checkpoint_marked",
-        /// A checkpoint's mark was taken off.
+        /// A checkpoint's mark was removed.
         18 CheckpointUnmarked "checkpoint_unmarked",
-        /// Something was added to a checkpoint after the fact.
+        /// Data was attached to an existing checkpoint.
         19 CheckpointAttached "checkpoint_attached",
-        /// This lineage was opened to go back to an earlier point.
+        /// This lineage was opened by a restore to an earlier point.
         20 Restored "restored",
-        /// What only the application knows.
+        /// An event kind that the application defines.
         21 Application "application",
     }
 }
 
 impl Body {
-    /// Reads the JSON form. An unknown `kind` becomes an [`Application`] event that keeps the
-    /// text word for word; extra fields of a message are kept in it; extra or missing fields of
-    /// the other kinds are `Invalid`, with the field's name.
+    /// Parses the JSON form. An unknown `kind` becomes an [`Application`] event that keeps the text
+    /// verbatim. Extra fields of a message are kept in it. Extra or missing fields of other kinds
+    /// are `Invalid`; the error names the field.
     pub fn from_json(text: &str) -> Result<Self> {
         let fields = macros::fields(text)?;
         let kind = macros::kind_of(&fields)?;
@@ -84,13 +84,13 @@ impl Body {
         }
     }
 
-    /// Reads the JSON form of a kind that is known from elsewhere: the text may say it too, and
-    /// then has to say the same. Nothing where there is no such kind. Reads the text once, where
-    /// all of it has a place in the kind's structure.
+    /// Parses the JSON form of a known `kind`. A `kind` field in the text is optional and must be
+    /// equal. Returns `None` for an unknown kind. Parses the text once if the kind's structure has
+    /// all its fields.
     ///
     /// # Errors
     ///
-    /// `Invalid` as [`Body::from_json`].
+    /// `Invalid`: as for [`Body::from_json`].
     ///
     /// ```
     /// use milepost_codec::{Body, Message};
@@ -102,7 +102,7 @@ impl Body {
     /// # Ok::<(), milepost_codec::Error>(())
     /// ```
     pub fn from_json_of(kind: &str, text: &str) -> Result<Option<Self>> {
-        // Structures are read from arrays, too.
+        // serde also parses structures from arrays.
         if !text.trim_ascii_start().starts_with('{') {
             return Err(Error::invalid("`body` is no object"));
         }
@@ -122,18 +122,18 @@ impl Body {
         }
     }
 
-    /// The JSON form as text.
+    /// Returns the JSON form as text.
     pub fn to_json(&self) -> Result<String> {
-        // Not through `Json`: the form nests up to two levels deeper than what is in it.
+        // `Json` would refuse it: the form nests up to two levels deeper than its contents.
         serde_json::to_string(self)
             .map_err(|e| Error::invalid(format!("no JSON form: {e}")).with_source(e))
     }
 }
 
-/// Bytes or JSON, as an application wants it.
+/// Bytes or JSON, as the application chooses.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum Data {
-    /// A JSON value. In JSON it stands as it is.
+    /// A JSON value. It has the same form in JSON.
     Json(Json),
     /// Bytes. In JSON they are `{"base64": "..."}`.
     Bytes(Vec<u8>),
@@ -149,7 +149,7 @@ pub(crate) fn base64_form(bytes: &[u8]) -> impl Serialize + use<> {
     Base64Form { base64: BASE64.encode(bytes) }
 }
 
-/// Reads the form. An error where it is none, or not base64.
+/// Decodes the base64 form.
 pub(crate) fn from_base64_form<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<u8>, D::Error> {
     let form = Base64Form::deserialize(d)?;
     let decoded = BASE64.decode(form.base64.as_bytes());
@@ -168,7 +168,7 @@ impl Serialize for Data {
 impl<'de> Deserialize<'de> for Data {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         let json = Json::deserialize(d)?;
-        // An array of one text would be read as the form, too.
+        // serde would also parse an array of one string as the form.
         let object = json.text().starts_with('{').then(|| json.text());
         let bytes = object
             .and_then(|text| serde_json::from_str::<Base64Form>(text).ok())

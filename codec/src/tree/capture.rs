@@ -1,4 +1,4 @@
-//! A capture: what a folder held at one time, and what was left out of it.
+//! Captures: the contents of a folder at one time, and the skipped entries.
 
 use super::name::PathBytes;
 use super::{CAPTURE, NodeKind, VERSION, id};
@@ -9,30 +9,30 @@ use crate::wire::{Reader, put_varint};
 
 const FLAG_PRESENT: u64 = 1;
 
-/// The root of a capture. Its id is what `workspace_captured` names.
+/// The root of a capture. A `workspace_captured` event refers to its id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capture {
-    /// Whether it is a present: what a restore found, taken to be able to go back to it. It records
-    /// nothing.
+    /// Set for a present: the state that a restore found, captured so that the restore can be
+    /// undone. A present records nothing.
     pub present: bool,
-    /// Of a present: the last capture before it that is none.
+    /// For a present: the newest capture before it that is not a present.
     pub over: Option<ChunkId>,
     /// The folder, absolute, at most 4096 bytes.
     pub folder: PathBytes,
     /// The [`Node::Directory`](super::Node::Directory) or [`Node::Leaves`](super::Node::Leaves) of
-    /// it.
+    /// the folder.
     pub tree: ChunkId,
-    /// Files in it.
+    /// Number of files.
     pub files: u64,
-    /// Directories in it, itself not counted.
+    /// Number of directories, the folder itself not counted.
     pub directories: u64,
-    /// Symlinks in it.
+    /// Number of symlinks.
     pub links: u64,
-    /// Bytes of its files.
+    /// Total size of the files, in bytes.
     pub bytes: u64,
-    /// What was left out, each with its reason in `skips`.
+    /// Number of skipped entries; `skips` has the reason of each.
     pub skipped: u64,
-    /// The content of [`Skip`](super::Skip)s, one after another.
+    /// The encoded [`Skip`](super::Skip)s, one after another.
     pub skips: ChunkList,
 }
 

@@ -1,5 +1,5 @@
-//! Directories. A large one is cut into leaves by the hashes of its names, so that a name that
-//! comes or goes changes one leaf and the list of them, wherever it stands.
+//! Directories. A large directory is cut into leaves by the hashes of its names. A name that is
+//! added or removed therefore changes one leaf and the list of leaves.
 
 use std::cmp::Ordering;
 
@@ -14,31 +14,32 @@ use crate::wire::{Reader, put_varint, varint_len};
 /// The most bytes of a directory that is not cut.
 pub const DIRECTORY_WHOLE_MAX: usize = 64 << 10;
 
-/// The most entries of a leaf, and its most bytes: those of one of long names and targets would not
-/// fit into a chunk.
+/// The most entries and the most bytes of a leaf. The limit in bytes is for long names and targets:
+/// 1024 of them do not fit into a chunk.
 const LEAF_ENTRIES_MAX: usize = 1024;
 const LEAF_LEN_MAX: usize = 256 << 10;
 
-/// Bytes of the shortest leaf: a name of one byte, an id and a count.
+/// Length of the shortest leaf in a list of leaves, in bytes: a name of one byte, an id and a
+/// count.
 const LEAF_LEN_MIN: usize = 35;
 
 /// One entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Entry {
-    /// Its name.
+    /// The name.
     pub name: Name,
-    /// What stands under it.
+    /// The entry's file, symlink or directory.
     pub item: Item,
 }
 
-/// A part of a large directory.
+/// A leaf: a part of a large directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leaf {
-    /// The first name in it.
+    /// The first name.
     pub first: Name,
-    /// The [`Node::Directory`] that it is.
+    /// The [`Node::Directory`] of the leaf.
     pub id: ChunkId,
-    /// How many entries it has.
+    /// The number of entries.
     pub entries: u64,
 }
 
@@ -56,11 +57,12 @@ impl Entry {
     }
 }
 
-/// The leaves that the entries of a directory are cut into, one where it is not cut. Entries are in
-/// order of their names.
+/// Cuts the entries of a directory, sorted by name, into leaves. Yields a single leaf if the
+/// directory is not cut.
 ///
-/// One of more than [`DIRECTORY_WHOLE_MAX`] bytes is cut behind each name whose BLAKE3 begins with
-/// a zero byte, behind 1024 entries, and in front of what would make a leaf longer than 256 KiB.
+/// A directory of more than [`DIRECTORY_WHOLE_MAX`] bytes is cut after each name whose BLAKE3 hash
+/// begins with a zero byte, after 1024 entries, and before an entry that would make a leaf longer
+/// than 256 KiB.
 pub fn cut_directory(entries: &[Entry]) -> impl Iterator<Item = &[Entry]> {
     let len: usize = entries.iter().map(Entry::encoded_len).sum();
     let whole = 2 + varint_len(entries.len() as u64) + len <= DIRECTORY_WHOLE_MAX;
@@ -76,7 +78,7 @@ pub fn cut_directory(entries: &[Entry]) -> impl Iterator<Item = &[Entry]> {
     })
 }
 
-/// How many of the entries are the first leaf.
+/// Returns the number of entries in the first leaf.
 fn leaf_len(entries: &[Entry]) -> usize {
     let mut len = 0;
     for (n, entry) in entries.iter().enumerate() {
@@ -92,15 +94,15 @@ fn leaf_len(entries: &[Entry]) -> usize {
     entries.len()
 }
 
-/// The nodes of a directory: gives the id of its root, and hands over each content with its id,
-/// leaves first. Entries are in order of their names.
+/// Encodes the nodes of a directory, with entries sorted by name. Calls `put` with the id and
+/// content of each node, leaves first, and returns the root's id.
 pub fn encode_directory(entries: &[Entry], put: &mut dyn FnMut(ChunkId, Vec<u8>)) -> ChunkId {
     let mut leaves: Vec<(Leaf, Vec<u8>)> = Vec::new();
     for part in cut_directory(entries) {
         let mut content = Vec::new();
         write_entries(part, &mut content);
         let id = ChunkEntry::id_of(&content);
-        // Only an empty directory has no first name, and that one is not cut.
+        // Only an empty directory has no first name, and it is not cut.
         let Some(first) = part.first().filter(|_| part.len() < entries.len()) else {
             put(id, content);
             return id;
@@ -139,7 +141,7 @@ pub(super) fn write_leaves(leaves: &[Leaf], out: &mut Vec<u8>) {
 }
 
 pub(super) fn read_entries(mut reader: Reader<'_>) -> Result<Vec<Entry>> {
-    // A name of one byte, with its length.
+    // The least bytes of an entry: a name of one byte with its length, and an item.
     let count = reader.count(2 + item::LEN_MIN)?;
     let mut entries: Vec<Entry> = Vec::with_capacity(count);
     for _ in 0..count {
@@ -174,7 +176,7 @@ pub(super) fn read_leaves(mut reader: Reader<'_>) -> Result<Vec<Leaf>> {
 }
 
 fn write_name(name: &Name, out: &mut Vec<u8>) {
-    // No name has more than 255 bytes.
+    // A name has at most 255 bytes.
     out.push(name.as_bytes().len() as u8);
     out.extend_from_slice(name.as_bytes());
 }
@@ -230,7 +232,7 @@ mod tests {
             let (id, all) = nodes(&entries);
             assert_eq!(Node::decode(&all[&id]).unwrap(), Node::Directory(entries));
         }
-        // The limit is one of bytes: a symlink is as long as it has to be to reach it.
+        // The limit is in bytes: the target of a symlink fills the directory up to it.
         let link = |extra| {
             let target = vec![b't'; extra].into();
             let item = Item { mode: 0o777, kind: EntryKind::Link { target } };
@@ -274,7 +276,7 @@ mod tests {
             more.sort_by(|a, b| a.name.cmp(&b.name));
             let (_, after) = nodes(&more);
             let new = after.keys().filter(|id| !before.contains_key(*id)).count();
-            // The leaf, the list, and sometimes a leaf that was cut in two.
+            // The leaf, the list, and sometimes the second half of a leaf that was cut in two.
             assert!((2..=3).contains(&new), "{name}: {new}");
         }
     }

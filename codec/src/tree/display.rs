@@ -1,4 +1,4 @@
-//! Names and paths as people and JSON have them.
+//! Text and JSON forms of names and paths.
 
 use std::fmt;
 
@@ -6,8 +6,9 @@ use serde::{Deserializer, Serialize, Serializer};
 
 use crate::body::base64_form;
 
-/// Bytes for a terminal: what is UTF-8 and can be printed as it is, every other byte as `\xHH`. So
-/// is a backslash, so that no two names look alike, and what turns the direction of writing.
+/// Formats bytes for a terminal: printable UTF-8 is unchanged, every other byte becomes `\xHH`. A
+/// backslash is escaped too, so that the text is unambiguous, as are characters that are invisible
+/// or change the direction of writing.
 pub fn printable(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     let mut out = String::with_capacity(bytes.len());
@@ -60,7 +61,7 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<u8>, D:
     d.deserialize_any(Visitor)
 }
 
-/// The forms of a type of bytes: for people, for errors, in JSON. `make` checks what was read.
+/// Implements the text, debug and JSON forms of a type of bytes. `make` checks parsed bytes.
 macro_rules! shown {
     ($type:ident, $make:expr) => {
         impl AsRef<[u8]> for $type {
@@ -69,7 +70,7 @@ macro_rules! shown {
             }
         }
 
-        /// For people, see [`printable`].
+        /// The form for people, see [`printable`].
         impl std::fmt::Display for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(&$crate::tree::printable(&self.0))

@@ -1,4 +1,4 @@
-//! The chunks of a file that has several.
+//! Chunk lists of files with several chunks.
 
 use super::{FILE, LONG_FILE, Node, VERSION, id};
 use crate::chunk::{CHUNK_RAW_MAX, ChunkEntry};
@@ -6,19 +6,19 @@ use crate::error::Result;
 use crate::id::ChunkId;
 use crate::wire::{Reader, put_varint};
 
-/// The most chunks in a list: 36 bytes each, in a chunk themselves.
+/// The most chunks in a list, at 36 bytes each. The list is a chunk itself.
 const CHUNKS_MAX: usize = 29_000;
 
-/// The most lists in a list: 40 bytes each.
+/// The most lists in a list, at 40 bytes each.
 const LISTS_MAX: usize = 26_000;
 
 const _: () =
     assert!(CHUNKS_MAX * 36 + 32 <= CHUNK_RAW_MAX && LISTS_MAX * 40 + 32 <= CHUNK_RAW_MAX);
 
-/// The list of a file: its parts, in order.
+/// The parts of a file, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileList {
-    /// Bytes of the file: the sum of the parts.
+    /// Length of the file in bytes: the sum of the parts.
     pub len: u64,
     /// 2 to 29,000 chunks, or 2 to 26,000 lists of them.
     pub parts: Vec<FilePart>,
@@ -27,14 +27,14 @@ pub struct FileList {
 /// A part of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FilePart {
-    /// The chunk: of content, or in a long file of a list.
+    /// The chunk: content, or a list in a long file.
     pub id: ChunkId,
-    /// Bytes of the file that it stands for: 1 to 1 MiB of one chunk.
+    /// Length of the part in bytes: 1 to 1 MiB for a chunk of content.
     pub len: u64,
 }
 
 impl FileList {
-    /// The list of some parts.
+    /// Creates the list of `parts`.
     pub fn new(parts: Vec<FilePart>) -> Self {
         let len = parts.iter().map(|part| part.len).sum();
         Self { len, parts }
@@ -73,7 +73,7 @@ impl FileList {
             if part == 0 || part > part_max {
                 return Err(reader.wrong(format!("a part of 1 to {part_max} bytes"), part));
             }
-            // At most 26,000 times 29,000 MiB: no sum of them is too large.
+            // No overflow: the sum is at most 26,000 times 29,000 MiB.
             sum += part;
             parts.push(FilePart { id, len: part });
         }
@@ -85,8 +85,8 @@ impl FileList {
     }
 }
 
-/// The lists of a file of several chunks, 2 at least: gives the id of the first, and hands over
-/// each content with its id, parts first.
+/// Encodes the lists of a file of two or more chunks. Calls `put` with the id and content of each
+/// list, parts first, and returns the root's id.
 pub fn encode_file(chunks: &[FilePart], put: &mut dyn FnMut(ChunkId, Vec<u8>)) -> ChunkId {
     let mut put_node = |node: Node| {
         let content = node.encode();
@@ -99,7 +99,7 @@ pub fn encode_file(chunks: &[FilePart], put: &mut dyn FnMut(ChunkId, Vec<u8>)) -
     }
     let (mut lists, mut rest) = (Vec::new(), chunks);
     while !rest.is_empty() {
-        // No list has one part only.
+        // Avoids a last list of one part.
         let take = match rest.len() {
             n if n == CHUNKS_MAX + 1 => CHUNKS_MAX - 1,
             n => n.min(CHUNKS_MAX),

@@ -1,5 +1,5 @@
-//! What a restore will do, action by action: recorded before the first of them is done, so that a
-//! recovery knows what each path held and was to hold.
+//! Restore intents: the planned actions of a restore. An intent is recorded before its first
+//! action, so that a recovery knows the previous and the intended item of each path.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,47 +12,47 @@ use crate::wire::{Reader, put_varint};
 /// The plan of a restore: the content of a chunk list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RestoreIntent {
-    /// What is done, in this order.
+    /// The actions in their order of execution.
     pub actions: Vec<Action>,
 }
 
 /// One action of a restore.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Action {
-    /// What is done.
+    /// The kind of the action.
     pub kind: ActionKind,
-    /// Where.
+    /// The changed path.
     pub path: TreePath,
-    /// Its number in staging.
+    /// The action's number in staging.
     pub slot: u32,
-    /// What is there before; nothing where it is created.
+    /// The item before the action; `None` for a creation.
     pub before: Option<Item>,
-    /// What is there after; nothing where it is removed.
+    /// The item after the action; `None` for a removal.
     pub after: Option<Item>,
 }
 
-/// What an action does.
+/// Kind of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ActionKind {
-    /// Puts something where nothing is.
+    /// Creates an item at a free path.
     Create,
-    /// Puts something in the place of another.
+    /// Replaces an item.
     Replace,
-    /// Takes something away.
+    /// Removes an item.
     Remove,
-    /// Takes a directory away that is empty by then.
+    /// Removes a directory that is empty by then.
     MakeRoom,
     /// Changes the permission bits.
     Mode,
 }
 
 impl ActionKind {
-    /// All kinds. The place of a kind is its stored number.
+    /// All kinds. The index of a kind is its stored number.
     pub const ALL: [Self; 5] =
         [Self::Create, Self::Replace, Self::Remove, Self::MakeRoom, Self::Mode];
 
-    /// Its name, as the JSON form has it.
+    /// Returns the name in the JSON form.
     pub fn name(self) -> &'static str {
         match self {
             Self::Create => "create",
@@ -65,7 +65,7 @@ impl ActionKind {
 }
 
 impl RestoreIntent {
-    /// The content.
+    /// Returns the content.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = vec![PLAN, VERSION];
         put_varint(&mut out, self.actions.len() as u64);
@@ -75,12 +75,13 @@ impl RestoreIntent {
         out
     }
 
-    /// Reads a plan.
+    /// Decodes a plan.
     ///
     /// # Errors
     ///
-    /// `Corrupt` if it is not an intent, or an action lacks an item of its kind; `Unsupported` if
-    /// its version is higher than what this one reads.
+    /// - `Corrupt`: the bytes are not an intent, or an action has other items than its kind
+    ///   requires.
+    /// - `Unsupported`: this program does not read the version.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(bytes, "restore plan");
         let tag = begin(&mut reader)?;
@@ -98,7 +99,7 @@ impl RestoreIntent {
 }
 
 impl Action {
-    /// Bytes of the shortest: kind, path, slot, two options, one item.
+    /// Length of the shortest action in bytes: kind, path, slot, two options, one item.
     const LEN_MIN: usize = 6 + item::LEN_MIN;
 
     fn write(&self, out: &mut Vec<u8>) {
@@ -144,7 +145,7 @@ impl Action {
         }
     }
 
-    /// Returns `true` if the items before and after are those that its kind has.
+    /// Returns `true` if the items before and after are those that its kind requires.
     fn is_sound(&self) -> bool {
         match (self.kind, &self.before, &self.after) {
             (ActionKind::Create, None, Some(_)) => true,

@@ -1,4 +1,4 @@
-//! What stands under a name: a file, a symlink or a directory, with its bits.
+//! Items: a file, symlink or directory with its permission bits.
 
 use super::{NodeKind, id};
 use crate::chunk::{CHUNK_RAW_MAX, ChunkEntry};
@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::id::{ChunkId, Hash};
 use crate::wire::{Reader, put_varint, varint_len};
 
-/// Bytes of the shortest item: a symlink to a name of one byte.
+/// Length of the shortest item in bytes: a symlink with a target of one byte.
 pub(super) const LEN_MIN: usize = 4;
 
 const FILE: u8 = 0;
@@ -15,48 +15,48 @@ const LINK: u8 = 2;
 const DIRECTORY: u8 = 3;
 const UNSTABLE: u8 = 128;
 
-/// What stands under a name.
+/// The content of a directory entry.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Item {
     /// The permission bits, at most `0o777`.
     pub mode: u16,
-    /// What it is.
+    /// The kind, with the content.
     pub kind: EntryKind,
 }
 
 /// A file, a symlink or a directory.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum EntryKind {
-    /// A file of one chunk. One of no bytes has the chunk of no bytes.
+    /// A file of one chunk. An empty file has the empty chunk.
     File {
-        /// Bytes of it, at most [`CHUNK_RAW_MAX`].
+        /// Length in bytes, at most [`CHUNK_RAW_MAX`].
         len: u64,
-        /// Its content, whose id is the hash of the file.
+        /// The content. Its id is the hash of the file.
         id: ChunkId,
-        /// Whether it was written to each time that it was read.
+        /// Set if the file changed during each read.
         unstable: bool,
     },
     /// A file of several chunks.
     Listed {
-        /// Bytes of it.
+        /// Length in bytes.
         len: u64,
-        /// BLAKE3 of all of it.
+        /// BLAKE3 of the whole content.
         hash: Hash,
         /// The [`Node::File`](super::Node::File) or [`Node::LongFile`](super::Node::LongFile) of
-        /// it.
+        /// the file.
         list: ChunkId,
-        /// Whether it was written to each time that it was read.
+        /// Set if the file changed during each read.
         unstable: bool,
     },
     /// A symlink.
     Link {
-        /// Where it leads: 1 to 4095 bytes, none of them zero.
+        /// The target: 1 to 4095 bytes, none of them zero.
         target: Box<[u8]>,
     },
     /// A directory.
     Directory {
         /// The [`Node::Directory`](super::Node::Directory) or [`Node::Leaves`](super::Node::Leaves)
-        /// of it.
+        /// of the directory.
         id: ChunkId,
     },
 }
@@ -65,7 +65,7 @@ impl EntryKind {
     /// The most bytes of a symlink's target.
     pub const TARGET_MAX: usize = 4095;
 
-    /// Bytes of a file.
+    /// Returns the length of a file, in bytes.
     pub fn file_len(&self) -> Option<u64> {
         match self {
             Self::File { len, .. } | Self::Listed { len, .. } => Some(*len),
@@ -73,7 +73,7 @@ impl EntryKind {
         }
     }
 
-    /// BLAKE3 of the content of a file.
+    /// Returns BLAKE3 of the content of a file.
     pub fn file_hash(&self) -> Option<Hash> {
         match self {
             Self::File { id, .. } => Some(Hash(id.0)),
@@ -82,17 +82,17 @@ impl EntryKind {
         }
     }
 
-    /// Whether it is a file.
+    /// Returns `true` for a file.
     pub fn is_file(&self) -> bool {
         matches!(self, Self::File { .. } | Self::Listed { .. })
     }
 
-    /// Whether it is a directory.
+    /// Returns `true` for a directory.
     pub fn is_directory(&self) -> bool {
         matches!(self, Self::Directory { .. })
     }
 
-    /// Whether it is a file that never stood still while it was read.
+    /// Returns `true` for a file that changed during each read.
     pub fn is_unstable(&self) -> bool {
         matches!(self, Self::File { unstable: true, .. } | Self::Listed { unstable: true, .. })
     }
@@ -109,10 +109,10 @@ impl EntryKind {
 }
 
 impl Item {
-    /// The most that permission bits may be.
+    /// The highest value of the permission bits.
     pub const MODE_MAX: u16 = 0o777;
 
-    /// Tells each chunk that it names, and what that has to be.
+    /// Calls `told` with each chunk that the item refers to and its expected kind.
     pub fn names(&self, told: &mut dyn FnMut(ChunkId, NodeKind)) {
         match &self.kind {
             EntryKind::File { id, .. } => told(*id, NodeKind::Content),

@@ -1,17 +1,17 @@
-//! Trees: what a capture of a folder is, as contents of chunks that name each other by their
-//! hashes.
+//! Trees: captures of folders, as contents of chunks that refer to each other by hash.
 //!
 //! ```text
-//! name.rs       names and paths, checked                 shown.rs  for people, and in JSON
-//! capture.rs    tag 1, the root of a capture             skip.rs   what was left out, and why
-//! item.rs       what stands under a name                 plan.rs   tag 6, what a restore will do
-//! directory.rs  tag 2, its entries; tag 3, its leaves, where it is large
+//! name.rs       names and paths, checked                 display.rs for people, and in JSON
+//! capture.rs    tag 1, the root of a capture             skip.rs    skipped entries, and reasons
+//! item.rs       file, symlink or directory of a name     intent.rs  tag 6, the plan of a restore
+//! directory.rs  tag 2, entries; tag 3, leaves of a large directory
 //! file.rs       tags 4 and 5, the chunks of a file
 //! ```
 //!
-//! Each content but a list of skips begins with its tag and a version, so that none is taken for
-//! another. There is one form for each value: numbers are as short as they can be, names ascend,
-//! and nothing follows. So what was read is written as the same bytes, and has the same id.
+//! Each content except a list of skips begins with a tag and a version, so that its type is
+//! unambiguous. Each value has exactly one encoding: numbers are in their shortest form, names
+//! ascend, and no bytes follow. Decoding and encoding again therefore yields the same bytes and the
+//! same id.
 
 mod capture;
 mod directory;
@@ -35,7 +35,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::id::ChunkId;
 use crate::wire::Reader;
 
-/// The version of every content here.
+/// The version of every content in this module.
 const VERSION: u8 = 1;
 
 const CAPTURE: u8 = 1;
@@ -63,43 +63,42 @@ const PLAN: u8 = 6;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Node {
-    /// A capture: what a `workspace_captured` names.
+    /// A capture. A `workspace_captured` event refers to it.
     Capture(Capture),
-    /// A directory, or a part of a large one. Names ascend strictly.
+    /// A directory, or a leaf of a large one. Names ascend strictly.
     Directory(Vec<Entry>),
-    /// A large directory: its parts, which are directories that are not empty, in order of their
-    /// names.
+    /// A large directory: its leaves, which are directories that are not empty, ordered by name.
     Leaves(Vec<Leaf>),
     /// A file of several chunks.
     File(FileList),
-    /// A file of so many chunks that their list is cut: its parts are [`Node::File`].
+    /// A file with too many chunks for one list: its parts are [`Node::File`].
     LongFile(FileList),
 }
 
-/// What a chunk that a node names has to be.
+/// Expected kind of a chunk that a node refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NodeKind {
-    /// A [`Node::Capture`] that is no present.
+    /// A [`Node::Capture`] that is not a present.
     Capture,
     /// A [`Node::Directory`] or [`Node::Leaves`].
     Tree,
-    /// A [`Node::Directory`] that is not empty: a part of a large one.
+    /// A [`Node::Directory`] that is not empty: a leaf of a large one.
     Leaf,
     /// A [`Node::File`] or [`Node::LongFile`].
     List,
-    /// A [`Node::File`]: a part of a long one.
+    /// A [`Node::File`]: a part of a long file.
     Part,
-    /// No node: content of a file, or of a list of skips.
+    /// Content of a file or of a list of skips, not a node.
     Content,
 }
 
 impl Node {
-    /// Reads the content of a chunk.
+    /// Decodes the content of a chunk.
     ///
     /// # Errors
     ///
-    /// `Corrupt` where it is none of a tree, or not in the one form that it has; `Unsupported`
-    /// where its version is higher than what this one reads.
+    /// - `Corrupt`: the content is not a node, or not in its canonical form.
+    /// - `Unsupported`: this program does not read the version.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(bytes, "node of a tree");
         let tag = begin(&mut reader)?;
@@ -114,8 +113,8 @@ impl Node {
         }
     }
 
-    /// The same, where it is known what it has to be: `Corrupt` where it is another node. Content
-    /// ([`NodeKind::Content`]) is no node, and never read as one.
+    /// Decodes a node of the expected kind. Fails with `Corrupt` for another node, and always for
+    /// [`NodeKind::Content`], which is not a node.
     pub fn decode_as(bytes: &[u8], expect: NodeKind) -> Result<Self> {
         let node = Self::decode(bytes)?;
         let fits = match (expect, &node) {
@@ -132,8 +131,8 @@ impl Node {
         Err(Error::corrupt("node of a tree", expect.name(), node.describe()))
     }
 
-    /// The content. What is outside of the limits is refused where it is read, and a content that
-    /// is longer than a chunk where it is stored.
+    /// Returns the content. Encoding checks no limits: decoding refuses a node outside of them, and
+    /// storing refuses a content longer than a chunk.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(256);
         match self {
@@ -146,7 +145,8 @@ impl Node {
         out
     }
 
-    /// Tells each chunk that it names, and what that has to be. Some may be told twice.
+    /// Calls `told` with each chunk that the node refers to and its expected kind. A chunk may
+    /// repeat.
     pub fn names(&self, told: &mut dyn FnMut(ChunkId, NodeKind)) {
         match self {
             Self::Capture(capture) => capture.names(told),
@@ -187,7 +187,7 @@ impl NodeKind {
     }
 }
 
-/// Reads what a content begins with; gives its tag.
+/// Reads the tag and the version of a content. Returns the tag.
 fn begin(reader: &mut Reader<'_>) -> Result<u8> {
     let (tag, version) = (reader.u8()?, reader.u8()?);
     if version != VERSION {
@@ -213,7 +213,6 @@ fn name_of(tag: u8) -> &'static str {
     }
 }
 
-/// Reads an id.
 fn id(reader: &mut Reader<'_>) -> Result<ChunkId> {
     reader.array().map(ChunkId)
 }

@@ -1,14 +1,14 @@
-//! Names and paths in trees. They are bytes, whatever their encoding, and they are checked where
-//! they are made and where they are read: a name that got through leads nowhere but to a child.
+//! Names and paths in trees. They are bytes of any encoding, checked on creation and on decoding: a
+//! valid name always refers to a child of its directory.
 
 use std::cmp::Ordering;
 
 use crate::error::{Error, Result};
 use crate::tree::display::{printable, shown};
 
-/// The name of one entry of a directory: 1 to 255 bytes, no `/` and no zero in it, not `.`, `..`,
-/// and not `.git` in any form that a file system takes for it: other case, NTFS (`git~1`, `.git .`,
-/// `.git::$INDEX_ALLOCATION`), HFS+ and casefolded ext4 (code points that they ignore).
+/// The name of a directory entry: 1 to 255 bytes without `/` and zero bytes. Invalid are `.`, `..`,
+/// and every form of `.git` that a file system treats as `.git`: other case, NTFS (`git~1`,
+/// `.git .`, `.git::$INDEX_ALLOCATION`), HFS+ and casefolded ext4 (with ignored code points).
 ///
 /// ```
 /// use milepost_codec::Name;
@@ -24,7 +24,7 @@ impl Name {
     /// The most bytes of a name.
     pub const LEN_MAX: usize = 255;
 
-    /// Takes a name. `Invalid` where it is none, and the message says why.
+    /// Checks a name. Fails with `Invalid` if it is not valid; the message has the reason.
     pub fn new(bytes: &[u8]) -> Result<Self> {
         match Self::fault(bytes) {
             None => Ok(Self(bytes.into())),
@@ -34,18 +34,18 @@ impl Name {
         }
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// Returns `true` if some file system takes these bytes for `.git`, as git itself decides it
+    /// Returns `true` if some file system treats these bytes as `.git`, by the rules of git
     /// (`is_hfs_dotgit` and `is_ntfs_dotgit`).
     pub fn is_git(bytes: &[u8]) -> bool {
         is_ntfs_dotgit(bytes) || !bytes.is_ascii() && is_hfs_dotgit(bytes)
     }
 
-    /// Why these bytes are no name, if they are none.
+    /// Returns the reason why these bytes are not a name, or `None` if they are one.
     pub(crate) fn fault(bytes: &[u8]) -> Option<&'static str> {
         match bytes {
             [] => Some("it is empty"),
@@ -58,14 +58,14 @@ impl Name {
         }
     }
 
-    /// A name that has been checked.
+    /// Wraps bytes that were checked before.
     pub(crate) fn checked(bytes: &[u8]) -> Self {
         Self(bytes.into())
     }
 }
 
-/// NTFS ignores case, spaces and dots at the end, and what follows a colon; `git~1` is the short
-/// name. A backslash is a slash there.
+/// Returns `true` if NTFS treats the name as `.git`. NTFS ignores case, trailing spaces and dots,
+/// and text after a colon; `git~1` is the short name. A backslash is a separator there.
 fn is_ntfs_dotgit(name: &[u8]) -> bool {
     name.split(|byte| *byte == b'\\').any(|name| {
         let rest = [b".git".as_slice(), b"git~1"].into_iter().find_map(|git| {
@@ -82,25 +82,25 @@ fn is_ntfs_dotgit(name: &[u8]) -> bool {
     })
 }
 
-/// HFS+, and ext4 with casefolding, ignore case and these code points. Code points beyond ASCII
-/// that fold to one of `.git` there are none but those of case.
+/// Returns `true` if HFS+, or ext4 with casefolding, treats the name as `.git`. Both ignore case
+/// and these code points. No other code point beyond ASCII folds to a letter of `.git`.
 fn is_hfs_dotgit(name: &[u8]) -> bool {
     let Ok(name) = std::str::from_utf8(name) else {
         return false;
     };
     let ignored = |c: &char| matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
     let seen = name.chars().filter(|c| !ignored(c)).map(|c| match c {
-        // Dotless and dotted forms of `i` fold to it in some tables.
+        // Some tables fold the dotted and dotless forms of `i` to `i`.
         '\u{130}' | '\u{131}' => 'i',
         c => c.to_ascii_lowercase(),
     });
     seen.eq(".git".chars())
 }
 
-/// A path in a tree: names with `/` between them, relative, 1 to 4096 bytes and at most 256 levels.
+/// A relative path in a tree: names separated by `/`, 1 to 4096 bytes and at most 256 levels.
 ///
-/// Paths are ordered name by name: `a`, `a/x`, `a-b`. In JSON one is a string where it is UTF-8,
-/// and `{"base64":".."}` where it is not.
+/// Paths are ordered name by name: `a`, `a/x`, `a-b`. The JSON form is a string for UTF-8,
+/// otherwise `{"base64":".."}`.
 ///
 /// ```
 /// use milepost_codec::TreePath;
@@ -121,7 +121,7 @@ impl TreePath {
     /// The most names in a path.
     pub const DEPTH_MAX: usize = 256;
 
-    /// Takes a path. `Invalid` where it is none, and the message says why.
+    /// Checks a path. Fails with `Invalid` if it is not valid; the message has the reason.
     pub fn new(bytes: &[u8]) -> Result<Self> {
         match Self::fault(bytes) {
             None => Ok(Self(bytes.into())),
@@ -131,33 +131,33 @@ impl TreePath {
         }
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// Its names, from the top down.
+    /// Iterates over the names, from the top down.
     pub fn names(&self) -> impl DoubleEndedIterator<Item = &[u8]> {
         self.0.split(|byte| *byte == b'/')
     }
 
-    /// Its last name.
+    /// Returns the last name.
     pub fn name(&self) -> Name {
         Name::checked(self.names().next_back().unwrap_or_default())
     }
 
-    /// The path without its last name; nothing where it has one only.
+    /// Returns the path without its last name, or `None` if it has only one.
     pub fn parent(&self) -> Option<Self> {
         let slash = self.0.iter().rposition(|byte| *byte == b'/')?;
         self.0.get(..slash).map(|front| Self(front.into()))
     }
 
-    /// The path of a child. `Invalid` where it is too long or too deep.
+    /// Returns the path of a child. Fails with `Invalid` if it is too long or too deep.
     pub fn join(&self, name: &Name) -> Result<Self> {
         Self::new(&[&self.0, b"/".as_slice(), &name.0].concat())
     }
 
-    /// Whether it is `other`, or below it.
+    /// Returns `true` if this path is `other` or below it.
     pub fn is_in(&self, other: &Self) -> bool {
         match self.0.strip_prefix(&*other.0) {
             Some(rest) => matches!(rest.first(), None | Some(b'/')),
@@ -165,7 +165,7 @@ impl TreePath {
         }
     }
 
-    /// Why these bytes are no path, if they are none.
+    /// Returns the reason why these bytes are not a path, or `None` if they are one.
     pub(crate) fn fault(bytes: &[u8]) -> Option<&'static str> {
         if bytes.len() > Self::LEN_MAX {
             return Some("it has over 4096 bytes");
@@ -184,7 +184,7 @@ impl TreePath {
         (levels > Self::DEPTH_MAX).then_some("it has over 256 levels")
     }
 
-    /// A path that has been checked.
+    /// Wraps bytes that were checked before.
     pub(crate) fn checked(bytes: &[u8]) -> Self {
         Self(bytes.into())
     }
@@ -196,13 +196,13 @@ impl From<Name> for TreePath {
     }
 }
 
-/// A path as it was found, without a promise that it is one of a tree: of what a capture left out,
-/// of a folder. The order and the form in JSON are those of [`TreePath`].
+/// An unchecked path: of a folder, or of an entry that a capture skipped. Order and JSON form are
+/// those of [`TreePath`].
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct PathBytes(pub Box<[u8]>);
 
 impl PathBytes {
-    /// The bytes.
+    /// Returns the bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -220,8 +220,8 @@ impl From<&TreePath> for PathBytes {
     }
 }
 
-/// Compares paths name by name. No name has a zero byte or a `/`, so a `/` that counts as the
-/// lowest byte does it.
+/// Compares paths name by name. Names have no zero byte and no `/`, so it suffices to order `/`
+/// before all other bytes.
 pub(crate) fn compare(a: &[u8], b: &[u8]) -> Ordering {
     let rank = |byte: &u8| if *byte == b'/' { 0 } else { *byte };
     a.iter().map(rank).cmp(b.iter().map(rank))

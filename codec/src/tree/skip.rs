@@ -1,4 +1,4 @@
-//! What a capture left out, and why.
+//! Skips: the entries that a capture left out, with reasons.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use super::name::{PathBytes, compare};
 use crate::error::Result;
 use crate::wire::{Reader, put_varint};
 
-/// Why something was left out.
+/// Reason of a skip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -15,23 +15,23 @@ pub enum SkipReason {
     Git,
     /// The store itself.
     Store,
-    /// A rule ignores it.
+    /// Ignored by a rule.
     Ignored,
-    /// It is over the limit of one file.
+    /// Over the size limit of one file.
     Large,
-    /// The limit of the capture was reached.
+    /// The limit of the whole capture was reached.
     Limit,
     /// A device, socket or pipe.
     Special,
-    /// It is on another file system or mount.
+    /// On another file system or mount.
     Mount,
-    /// It cannot be read.
+    /// Not readable.
     Denied,
-    /// It never stood still. It is in the tree as it was read last, marked.
+    /// Changed during each read. The tree has the content that was read last, marked as unstable.
     Unstable,
-    /// Its name is too long, or has a zero byte.
+    /// The name is too long or has a zero byte.
     Name,
-    /// Its path is too long or too deep.
+    /// The path is too long or too deep.
     Deep,
     /// The directory has too many entries.
     Wide,
@@ -56,7 +56,7 @@ impl SkipReason {
         Self::Staging,
     ];
 
-    /// Its name, as the JSON form has it.
+    /// Returns the name in the JSON form.
     pub fn name(self) -> &'static str {
         match self {
             Self::Git => "git",
@@ -76,23 +76,23 @@ impl SkipReason {
     }
 }
 
-/// One thing that was left out.
+/// A skipped entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skip {
-    /// Where it is, below the folder: 1 to 8192 bytes.
+    /// The path below the folder: 1 to 8192 bytes.
     pub path: PathBytes,
-    /// Why.
+    /// The reason.
     pub reason: SkipReason,
-    /// Bytes of a file; 0 of anything else.
+    /// Size of a file in bytes; 0 for other entries.
     pub size: u64,
 }
 
 impl Skip {
-    /// The most bytes of its path: a name under the longest path that is not too long.
+    /// The most bytes of the path: a name below the longest valid path fits.
     pub const PATH_MAX: usize = 8192;
 
-    /// Appends its stored form to `out`. A list is one after another, paths ascend as
-    /// [`TreePath`](super::TreePath)s do, and it is cut anywhere into chunks.
+    /// Appends the stored form to `out`. A list is a sequence of stored forms; its paths ascend in
+    /// the order of [`TreePath`](super::TreePath), and chunks may cut it anywhere.
     pub fn encode(&self, out: &mut Vec<u8>) {
         put_varint(out, self.path.0.len() as u64);
         out.extend_from_slice(&self.path.0);
@@ -100,7 +100,7 @@ impl Skip {
         put_varint(out, self.size);
     }
 
-    /// Reads a list, one by one; ends behind the first that is damaged, which is `Corrupt`.
+    /// Decodes a list item by item. The first damaged item yields `Corrupt` and ends the iteration.
     pub fn decode_list(bytes: &[u8]) -> impl Iterator<Item = Result<Self>> + '_ {
         let mut reader = Reader::new(bytes, "list of skips");
         let (mut before, mut failed) = (None::<&[u8]>, false);

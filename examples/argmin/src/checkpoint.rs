@@ -1,4 +1,4 @@
-//! What argmin calls to save and to load.
+//! Checkpointing for argmin: saves and loads a solver and its state.
 
 use argmin::core::checkpointing::{Checkpoint, CheckpointingFrequency};
 use argmin::core::{ArgminFloat, Error, State};
@@ -8,18 +8,18 @@ use serde::de::DeserializeOwned;
 
 use crate::form;
 
-/// The name of the events that hold a solver and its state.
+/// The name of the events with a solver and its state.
 pub const EVENT_NAME: &str = "argmin.state";
 
-/// Keeps a solver's checkpoints in a lineage of a Milepost store.
+/// Stores a solver's checkpoints in a lineage of a Milepost store.
 ///
-/// Each save is one event, with the solver and the state, and a mark behind it, in one commit. Both
-/// are durable when argmin goes on. A load takes the state of the newest mark of a success, on the
-/// lineage or on those it came from: after a restore the solver goes on from where the task was
-/// restored to.
+/// Each save appends an event with the solver and the state, and a mark after it, in one commit.
+/// Both are durable before argmin continues. A load takes the state at the newest mark of a
+/// success, on the lineage or its ancestors: after a restore the solver continues from the restored
+/// point.
 ///
-/// What is loaded replaces what the executor was configured with, the limit of iterations too. A
-/// task is for one type of solver and of state: the bytes do not say which types they are of.
+/// The loaded state replaces the executor's configuration, including the limit of iterations. Use a
+/// task for one type of solver and state only: the bytes do not identify the types.
 ///
 /// ```
 /// use argmin::core::checkpointing::CheckpointingFrequency;
@@ -40,7 +40,7 @@ pub struct LogCheckpoint {
     frequency: CheckpointingFrequency,
 }
 
-/// What a mark says of its state, for lists and filters.
+/// Metadata of a mark, for lists and filters.
 #[derive(Serialize)]
 struct Metadata {
     iteration: u64,
@@ -49,19 +49,20 @@ struct Metadata {
 }
 
 impl LogCheckpoint {
-    /// Saves to a lineage, and loads from it. The lineage of a [`milepost::Task`] refuses what
-    /// comes after the task was restored; that of a branch goes on whatever is active.
+    /// Creates a checkpoint that saves to and loads from `lineage`. The lineage of a
+    /// [`milepost::Task`] refuses appends after the task was restored; the lineage of a branch
+    /// accepts them even if it is not active.
     pub fn new(lineage: &Lineage, frequency: CheckpointingFrequency) -> Self {
         Self { lineage: lineage.clone(), frequency }
     }
 
-    /// The newest state that is marked as a success, and where it is.
+    /// Returns the newest state that is marked as a success, and its offset.
     fn newest(&self) -> milepost::Result<Option<(Offset, Data)>> {
         let Some(checkpoint) = self.lineage.last_successful()? else {
             return Ok(None);
         };
-        // As a rule it is the event right before the mark. Others are in between where somebody
-        // marked by hand, or another thread appended: it is the last state that was saved by then.
+        // Usually the event right before the mark. Manual marks and appends of other threads may be
+        // in between; then it is the last state saved before the mark.
         for offset in (0..checkpoint.at).rev() {
             for event in self.lineage.read(offset..=offset)? {
                 if let Some(Body::Application(Application { name, data })) = event?.body
@@ -74,7 +75,7 @@ impl LogCheckpoint {
         Ok(None)
     }
 
-    /// Says where the state is that cannot be read, and how to go on without it.
+    /// Adds to an error the place of the unreadable state, and how to continue without it.
     fn explain(&self, offset: Offset, error: milepost::Error) -> milepost::Error {
         let (task, lineage) = (self.lineage.task_id(), self.lineage.id());
         let message = format!(
@@ -119,7 +120,7 @@ where
     }
 }
 
-/// The number, where JSON has one for it.
+/// Returns the number if JSON can represent it.
 fn finite<F: ArgminFloat>(number: F) -> Option<f64> {
     number.to_f64().filter(|number| number.is_finite())
 }

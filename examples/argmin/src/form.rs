@@ -1,19 +1,19 @@
-//! Solver and state as bytes: a number of the form, then postcard.
+//! Encoding of solver and state: a form number, then postcard.
 //!
-//! Not JSON: argmin's states begin with an infinite cost and solvers mark what they do not know yet
-//! by NaN, neither of which JSON has. Why postcard: it keeps each float bit for bit, through serde,
-//! and its bytes are specified, so that another release of it reads what this one wrote.
+//! JSON has neither infinity nor NaN: argmin's states begin with an infinite cost, and solvers mark
+//! unknown values by NaN. postcard keeps each float bit for bit through serde, and its bytes are
+//! specified, so that other releases of postcard can read them.
 //!
-//! There is no checksum here. The log has one: what it gives back is what went in.
+//! A checksum is not needed: the log checks what it returns.
 
 use milepost::{Data, Error, ErrorKind, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// The form that is written. It goes up when argmin's solver or state gets other fields.
+/// The current form. Increase it when fields of argmin's solver or state change.
 const FORM: u8 = 1;
 
-/// The bytes of a value.
+/// Encodes a value.
 pub(crate) fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>> {
     postcard::to_extend(value, vec![FORM]).map_err(|error| {
         Error::invalid(format!("solver and state have no form in bytes: {error}"))
@@ -21,7 +21,7 @@ pub(crate) fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>> {
     })
 }
 
-/// The value of the bytes. They may be anything: what is not a value in this form is an error.
+/// Decodes a value. The bytes are untrusted: any other content is an error.
 pub(crate) fn decode<T: DeserializeOwned>(data: &Data) -> Result<T> {
     let Data::Bytes(bytes) = data else {
         return Err(corrupt("it is JSON, not bytes"));

@@ -1,8 +1,8 @@
-//! argmin's checkpoints in a Milepost store.
+//! Stores argmin's checkpoints in a Milepost store.
 //!
 //! ```text
-//! checkpoint.rs    LogCheckpoint: what argmin calls
-//! form.rs          solver and state as bytes
+//! checkpoint.rs    LogCheckpoint: the interface that argmin calls
+//! form.rs          encoding of solver and state
 //! rosenbrock.rs    the problem of the program and the tests
 //! ```
 

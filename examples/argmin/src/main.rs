@@ -1,4 +1,4 @@
-//! Minimizes Rosenbrock's function, and goes on where it was stopped.
+//! Minimizes Rosenbrock's function, and continues a run that was stopped.
 
 use std::process::ExitCode;
 
@@ -14,10 +14,10 @@ const USAGE: &str = "usage: milepost-example-argmin STORE [--stop-after N]";
 /// The task that holds the run.
 const TASK: &str = "rosenbrock";
 
-/// A checkpoint is saved after so many iterations.
+/// A checkpoint is saved every `EVERY` iterations.
 const EVERY: u64 = 10;
 
-/// What is asked for on the command line.
+/// The command line arguments.
 struct Args {
     store: String,
     stop_after: Option<u64>,
@@ -38,7 +38,7 @@ impl Args {
     }
 }
 
-/// Tells how the run goes, and stops the process where that is wanted.
+/// Reports progress, and aborts the process if requested.
 struct Reporter {
     done: u64,
     stop_after: Option<u64>,
@@ -46,8 +46,8 @@ struct Reporter {
 
 impl Observe<Progress> for Reporter {
     fn observe_iter(&mut self, state: &Progress, _: &KV) -> Result<(), Error> {
-        // argmin calls this before it counts the iteration and saves. So the process ends with the
-        // one after the last of the wanted half done, as a crash would have it.
+        // argmin calls this before it counts the iteration and saves. The process thus ends within
+        // the iteration after the last requested one, like a crash.
         if self.stop_after.is_some_and(|wanted| self.done >= wanted) {
             println!("stopped hard");
             std::process::abort();

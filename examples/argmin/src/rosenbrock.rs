@@ -1,21 +1,21 @@
 //! Rosenbrock's function of four numbers, and a Nelder-Mead solver for it.
 //!
-//! The solver has a state of its own, the simplex. A resumed run that lost it, or one bit of it,
-//! would end elsewhere.
+//! The solver has a state of its own, the simplex. If a resumed run lost the simplex, or changed
+//! one bit of it, its result would differ.
 
 use argmin::core::{CostFunction, Error, Executor, IterState};
 use argmin::solver::neldermead::NelderMead;
 
-/// How many iterations a run has.
+/// The number of iterations of a run.
 pub const ITERATIONS: u64 = 200;
 
-/// Where the search begins.
+/// The start of the search.
 const START: [f64; 4] = [-1.2, 1.0, -1.2, 1.0];
 
-/// How far the other corners of the first simplex are from the start.
+/// The distance of the other corners of the first simplex from the start.
 const EDGE: f64 = 0.5;
 
-/// The function: a curved valley, with its lowest point, 0, where all numbers are 1.
+/// The function: a curved valley with its minimum, 0, at the point where all numbers are 1.
 #[derive(Debug, Clone, Copy)]
 pub struct Rosenbrock;
 
@@ -36,7 +36,7 @@ impl CostFunction for Rosenbrock {
     }
 }
 
-/// The solver before its first iteration. It does not know the costs of its corners: they are NaN.
+/// Creates the solver. The costs of its corners are still unknown (NaN).
 pub fn simplex() -> Simplex {
     let mut corners = vec![START.to_vec()];
     for moved in 0..START.len() {
@@ -47,7 +47,7 @@ pub fn simplex() -> Simplex {
     NelderMead::new(corners)
 }
 
-/// A run from the start, without a checkpoint.
+/// Creates a run from the start, without a checkpoint.
 pub fn executor() -> Executor<Rosenbrock, Simplex, Progress> {
     Executor::new(Rosenbrock, simplex()).configure(|state| state.max_iters(ITERATIONS))
 }

@@ -1,7 +1,7 @@
-//! What each layer asks the model, and the events it makes of the answers.
+//! Layers: the questions of each layer to the model, and the events from the answers.
 //!
-//! All events of a layer are one append, and set what they say whatever was there. With the number
-//! of the step among them it shows afterwards whether they are in the state.
+//! All events of a layer are one append, and each sets a value regardless of the previous one. One
+//! event sets the step number, which shows later whether the state includes the append.
 
 use std::collections::BTreeMap;
 
@@ -16,9 +16,10 @@ use crate::model::{Model, Reflection};
 use crate::place::{Layer, Place};
 use crate::view::{CANDIDATES, PATTERNS, Rules, View};
 
-/// Asks the model, unless the answer is in the log.
+/// Asks the model, unless the log has the answer.
 pub(crate) trait Ask {
-    /// The answer to a question, which is everything that it depends on.
+    /// Returns the answer to a question. The question contains everything that the answer depends
+    /// on.
     fn ask<Q: Serialize, A: Serialize + DeserializeOwned>(
         &mut self,
         place: Place,
@@ -27,7 +28,7 @@ pub(crate) trait Ask {
     ) -> Result<A>;
 }
 
-/// What a layer makes of a state.
+/// Returns the events of one layer on a state.
 pub(crate) fn work(view: &View, place: Place, asked: &mut impl Ask) -> Result<Vec<Body>> {
     let model = Model::seeded(view.variables.seed);
     let (mut bodies, mut patch) = match place.layer {
@@ -44,7 +45,7 @@ pub(crate) fn work(view: &View, place: Place, asked: &mut impl Ask) -> Result<Ve
     Ok(bodies)
 }
 
-/// Events, and what of the variables is set.
+/// The events, and the patch operations on the variables.
 type Outcome = (Vec<Body>, Vec<serde_json::Value>);
 
 fn extract(view: &View, place: Place, model: Model, asked: &mut impl Ask) -> Result<Outcome> {
@@ -55,7 +56,7 @@ fn extract(view: &View, place: Place, model: Model, asked: &mut impl Ask) -> Res
     Ok((vec![artifact(PATTERNS, &patterns)?], Vec::new()))
 }
 
-/// Candidates go behind those that are there: somebody put them in.
+/// Appends new candidates to the existing ones, which a person may have added.
 fn generate(view: &View, place: Place, model: Model, asked: &mut impl Ask) -> Result<Outcome> {
     let (prompt, patterns, guidance) = (&view.prompt, &view.patterns, &view.guidance);
     let write = || model.candidates(prompt, patterns, guidance);
@@ -64,7 +65,7 @@ fn generate(view: &View, place: Place, model: Model, asked: &mut impl Ask) -> Re
     Ok((vec![artifact(CANDIDATES, &candidates)?], Vec::new()))
 }
 
-/// The prompt too: the candidates have to be better than it is now.
+/// Scores the candidates, and also the prompt: candidates must exceed its current score.
 fn evaluate(view: &View, place: Place, model: Model, asked: &mut impl Ask) -> Result<Outcome> {
     let mut scores = BTreeMap::new();
     for prompt in std::iter::once(&view.prompt).chain(&view.candidates) {
@@ -78,8 +79,8 @@ fn evaluate(view: &View, place: Place, model: Model, asked: &mut impl Ask) -> Re
     Ok((Vec::new(), patch))
 }
 
-/// The best one is the prompt from here on. What was put in after the evaluation waits for the
-/// next.
+/// Makes the best candidate the prompt if it beats the current one. Candidates added after the
+/// evaluation remain for the next round.
 fn reflect(view: &View, place: Place, model: Model, asked: &mut impl Ask) -> Result<Outcome> {
     let scores = &view.variables.scores;
     let scored = |prompt: &String| Some((prompt.clone(), *scores.get(prompt)?));
@@ -94,7 +95,7 @@ fn reflect(view: &View, place: Place, model: Model, asked: &mut impl Ask) -> Res
     let rules = Json::from_value(&rules)?;
     let mut bodies = vec![Body::from(RulesChanged { rules }), artifact(CANDIDATES, &waiting)?];
     let mut patch = Vec::new();
-    // Of two that are as good the first.
+    // Of equal scores the first candidate wins.
     let best = candidates.iter().rev().max_by_key(|(_, points)| points);
     if let Some((prompt, points)) = best.filter(|(_, points)| Some(*points) > view.score()) {
         let prompt = prompt.clone();
@@ -109,7 +110,7 @@ fn artifact<T: Serialize>(name: &str, value: &T) -> Result<Body, Error> {
     Ok(Body::from(ArtifactsEdited { artifacts }))
 }
 
-/// An operation of a JSON patch that sets a variable.
+/// Returns an operation of a JSON patch that sets a variable.
 fn set<T: Serialize>(name: &str, value: &T) -> serde_json::Value {
     serde_json::json!({"op": "add", "path": format!("/{name}"), "value": value})
 }

@@ -1,12 +1,12 @@
-//! A prompt optimizer of four layers a round that keeps all it needs in a Milepost store.
+//! A prompt optimizer with four layers a round that keeps its whole state in a Milepost store.
 //!
 //! ```text
-//! optimizer.rs    Optimizer: from safe point to safe point, one layer after another
-//! layers.rs       what each layer asks the model, and the events it makes of the answers
-//! place.rs        rounds and layers, and which one comes next
-//! view.rs         what the optimizer reads from the state of its run
+//! optimizer.rs    Optimizer: runs one layer after another, with safe points in between
+//! layers.rs       the questions of each layer to the model, and the events from the answers
+//! place.rs        rounds and layers, and their order
+//! view.rs         the part of the run's state that the optimizer reads
 //! model.rs        the scripted model, in place of a network
-//! person.rs       what people do to a run: guide it, put in a candidate
+//! person.rs       actions of people on a run: guidance, a new candidate
 //! ```
 
 mod layers;

@@ -1,4 +1,4 @@
-//! Optimizes a prompt, and goes on where it was stopped.
+//! Optimizes a prompt, and continues a run that was stopped.
 
 use std::process::ExitCode;
 
@@ -10,7 +10,7 @@ const USAGE: &str = "usage: milepost-example-prompts STORE [--rounds N] [--stop-
 /// The task that holds the run.
 const TASK: &str = "prompts";
 
-/// What is asked for on the command line.
+/// The command line arguments.
 struct Args {
     store: String,
     rounds: u64,
@@ -34,7 +34,7 @@ impl Args {
     }
 }
 
-/// Tells how the run goes, and stops the process where that is wanted.
+/// Reports progress, and aborts the process if requested.
 struct Reporter {
     done: u64,
     stop_after: Option<u64>,
@@ -44,7 +44,7 @@ impl Reporter {
     fn tell(&mut self, told: &Told<'_>) {
         match told {
             Told::Asks { key, .. } => println!("    asks: {key}"),
-            // In the middle of the next layer: it has an answer, and nothing came of it yet.
+            // In the middle of the next layer: the answer is recorded, its events are not.
             Told::Answered(_) if self.stop_after.is_some_and(|wanted| self.done >= wanted) => {
                 println!("stopped hard");
                 std::process::abort();
@@ -73,7 +73,7 @@ fn run(args: &Args) -> Result<()> {
         found => found?,
     };
     let run = Run::of(task, options())?;
-    // Who paused it is gone with the process that did.
+    // The process that paused the run has ended.
     if run.task().control()? == RunControl::Paused {
         run.resume()?;
     }

@@ -1,24 +1,24 @@
-//! A scripted model, in place of a network: its answers are a function of its seed, the round and
-//! what it is asked, so that two runs can be compared.
+//! A scripted model in place of a network. Its answers are a function of the seed, the round and
+//! the question, so that two runs can be compared.
 
 use serde::{Deserialize, Serialize};
 
-/// Points of a prompt that says nothing.
+/// Points of an empty prompt.
 const BASE: u64 = 300;
 
-/// What each word costs, in points.
+/// Cost of each word, in points.
 const WORD: u64 = 5;
 
-/// How far points of the same prompt go apart from round to round.
+/// The range of variation of a prompt's points between rounds.
 const JITTER: u64 = 10;
 
-/// How many patterns it finds at once.
+/// The most patterns in one answer.
 const PATTERNS: usize = 3;
 
-/// What it says where it is to be warmer.
+/// The sentence for the guidance "warmer".
 const WARM: &str = "Be warm.";
 
-/// A fault of answers, and what a prompt can say against it.
+/// A fault of answers, and sentences against it.
 struct Habit {
     fault: &'static str,
     worth: u64,
@@ -77,12 +77,12 @@ impl Habit {
     }
 }
 
-/// What a round taught.
+/// The lesson of a round.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reflection {
     /// A sentence for the rule system.
     pub learned: String,
-    /// The fault to be let be for a round.
+    /// The fault to ignore for a round.
     pub set_aside: Option<String>,
 }
 
@@ -93,12 +93,12 @@ pub struct Model {
 }
 
 impl Model {
-    /// One of many.
+    /// Creates the model with a seed.
     pub fn seeded(seed: u64) -> Self {
         Self { seed }
     }
 
-    /// What is wrong with the answers that a prompt gets.
+    /// Returns the faults of the answers to a prompt.
     pub fn patterns(&self, prompt: &str, round: u64, set_aside: Option<&str>) -> Vec<String> {
         let faults = HABITS.iter().filter(|habit| !habit.is_in(prompt));
         let faults = faults.map(|habit| habit.fault);
@@ -108,8 +108,8 @@ impl Model {
         faults.into_iter().map(str::to_owned).collect()
     }
 
-    /// Prompts against patterns: one against each, and one against the first two. Of guidance it
-    /// understands "shorter" and "warmer".
+    /// Returns prompts against patterns: one against each, and one against the first two. Of the
+    /// guidance, the model understands "shorter" and "warmer".
     pub fn candidates(
         &self,
         prompt: &str,
@@ -135,7 +135,7 @@ impl Model {
         further.into_iter().map(candidate).collect()
     }
 
-    /// The points of a prompt. They are whole numbers: those come back from JSON as they were.
+    /// Returns the points of a prompt. They are integers, which JSON preserves.
     pub fn score(&self, prompt: &str, round: u64) -> u64 {
         let worth = |habit: &Habit| if habit.is_in(prompt) { habit.worth } else { 0 };
         let worth: u64 = HABITS.iter().map(worth).sum();
@@ -144,7 +144,7 @@ impl Model {
         points.saturating_sub(words * WORD)
     }
 
-    /// What the points of the candidates teach.
+    /// Returns the lesson from the points of the candidates.
     pub fn reflection(&self, prompt: &str, scores: &[(String, u64)]) -> Reflection {
         let news = |candidate: &str| {
             let new = |habit: &&Habit| habit.is_in(candidate) && !habit.is_in(prompt);
@@ -166,7 +166,7 @@ impl Model {
     }
 }
 
-/// FNV-1a of texts with their ends, stirred: the standard library's hash may change with it.
+/// FNV-1a of delimited texts, with a final mix. The standard library's hash is not stable.
 pub(crate) fn hash(texts: &[&str]) -> u64 {
     let bytes = texts.iter().flat_map(|text| text.bytes().chain([0xff]));
     let fnv = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);

@@ -1,4 +1,4 @@
-//! The optimizer: from safe point to safe point, one layer after another.
+//! The optimizer: runs one layer after another, with safe points in between.
 
 use std::fmt;
 
@@ -14,18 +14,18 @@ use crate::model;
 use crate::place::Place;
 use crate::view::{Rules, Variables, View};
 
-/// What a new optimization starts from.
+/// Configuration of a new optimization.
 #[derive(Debug, Clone)]
 pub struct Brief {
     /// The first prompt.
     pub prompt: String,
-    /// How many rounds.
+    /// The number of rounds.
     pub rounds: u64,
-    /// What the scripted model is seeded with.
+    /// The seed of the scripted model.
     pub seed: u64,
 }
 
-/// Starts a task with a brief: it is the state that the task begins with.
+/// Starts a task with the brief as its initial state.
 ///
 /// # Errors
 ///
@@ -40,51 +40,51 @@ pub fn start(engine: &Engine, id: &str, user: &str, brief: &Brief) -> Result<Tas
     engine.start_task_from(id, user, Some(Json::from_value(&initial)?))
 }
 
-/// How an optimizer's run behaves: a checkpoint at the end of each layer, and it goes on where one
-/// cannot be saved.
+/// Returns the options of an optimizer's run: a checkpoint at the end of each layer, and no stop if
+/// a checkpoint cannot be saved.
 pub fn options() -> RunOptions {
     RunOptions::default().failed_save(FailedSave::Continue).actor("optimizer")
 }
 
-/// What the optimizer tells of itself.
+/// A progress message of the optimizer.
 #[derive(Debug)]
 pub enum Told<'a> {
-    /// It asks the model: the answer is not in the log.
+    /// It asks the model, because the log does not have the answer.
     Asks {
         /// The layer.
         place: Place,
         /// The key of the answer.
         key: &'a str,
     },
-    /// It has an answer, and that is in the log.
+    /// The log has an answer.
     Answered(Place),
-    /// What came of a layer is in the log. Its end is not.
+    /// The log has the events of a layer, but not its end.
     Recorded(Place),
     /// A layer ended.
     Finished {
         /// The layer.
         place: Place,
-        /// What the state is now.
+        /// The state after the layer.
         view: &'a View,
-        /// The checkpoint, where it could be saved.
+        /// The checkpoint, if it could be saved.
         checkpoint: Option<&'a Checkpoint>,
     },
-    /// Somebody went back, and it goes on with this lineage.
+    /// The task was restored; the optimizer continues with this lineage.
     Elsewhere(LineageId),
 }
 
-/// Why the optimizer came back.
+/// Reason for the end of [`Optimizer::go`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// All rounds are done.
     Done,
-    /// Somebody stopped it.
+    /// The run was stopped.
     Stopped(RunControl),
 }
 
 type Teller<'a> = Box<dyn FnMut(&Told<'_>) -> Result<()> + 'a>;
 
-/// An optimizer on a run. It keeps nothing itself: what it goes on with is in the state of the run.
+/// An optimizer on a run. It holds no state itself: the run's state is all that it needs.
 ///
 /// ```
 /// use milepost::{Engine, Options, Run};
@@ -111,8 +111,8 @@ impl fmt::Debug for Optimizer<'_> {
 }
 
 impl<'a> Optimizer<'a> {
-    /// Takes a run up where it stands: at its beginning, in the middle of a layer, or after
-    /// somebody went back.
+    /// Continues a run from its state: at its beginning, in the middle of a layer, or after a
+    /// restore.
     ///
     /// # Errors
     ///
@@ -123,14 +123,14 @@ impl<'a> Optimizer<'a> {
         Ok(Self { engine, run, told })
     }
 
-    /// Tells what it does. An error of the teller ends [`Optimizer::go`] right there.
+    /// Sets a callback for progress messages. An error of the callback ends [`Optimizer::go`].
     #[must_use]
     pub fn tell(mut self, told: impl FnMut(&Told<'_>) -> Result<()> + 'a) -> Self {
         self.told = Box::new(told);
         self
     }
 
-    /// What the state is now.
+    /// Returns the current state.
     ///
     /// # Errors
     ///
@@ -139,12 +139,12 @@ impl<'a> Optimizer<'a> {
         View::of(self.engine, self.run)
     }
 
-    /// Goes on until all rounds are done, or somebody stops it. A run that is not going is begun;
-    /// one that is paused waits for its person.
+    /// Runs until all rounds are done or the run is stopped. Starts an idle or stopped run; a
+    /// paused run waits until it is resumed.
     ///
     /// # Errors
     ///
-    /// As [`View::of`] and [`Run::finish_step`]. Another call goes on with the same layer.
+    /// As [`View::of`] and [`Run::finish_step`]. Another call continues with the same layer.
     pub fn go(&mut self) -> Result<End> {
         if self.view()?.next().is_none() {
             return Ok(End::Done);
@@ -169,19 +169,19 @@ impl<'a> Optimizer<'a> {
             match done {
                 Ok(None) => {}
                 Ok(Some(end)) => return Ok(end),
-                // Somebody went back in the middle of the layer: what it does counts no more.
+                // The task was restored in the middle of the layer, whose results are void.
                 Err(error) if error.kind() == ErrorKind::Conflict => match self.run.safe_point()? {
                     SafePoint::Elsewhere(lineage) => (self.told)(&Told::Elsewhere(lineage))?,
                     _ => return Err(error),
                 },
-                // Somebody paused it between the safe point and its end: it waits once more.
+                // The run was paused between the safe point and its end: wait again.
                 Err(error) if self.is_held(&view)? => drop(error),
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// Whether it came to its end, and is not going.
+    /// Returns `true` if all rounds are done and the run is not running.
     fn is_held(&self, view: &View) -> Result<bool> {
         Ok(view.next().is_none() && self.run.task().control()? != RunControl::Running)
     }
@@ -192,7 +192,7 @@ impl<'a> Optimizer<'a> {
         if view.phase != entered {
             self.run.enter_phase(place.layer.phase(), place.round)?;
         }
-        // After a kill between the results and the end of a layer only the end is missing.
+        // After a kill between the results and the end of a layer, only the end is missing.
         if view.variables.done != step {
             self.run.start_step(StepStarted {
                 step,
@@ -223,7 +223,7 @@ impl Ask for Optimizer<'_> {
         question: &Q,
         answer: impl FnOnce() -> A,
     ) -> Result<A> {
-        // The question is in the key: after other guidance it is another one, and asked anew.
+        // The key contains the question: with other guidance it is a new question.
         let question = Json::from_value(question)?;
         let key = format!("{place} {:016x}", model::hash(&[question.text()]));
         let told = &mut self.told;

@@ -1,5 +1,5 @@
-//! What people do to a run, from any thread, best while it is paused: what a layer that is at work
-//! has read already it does not read again.
+//! Actions of people on a run. They are possible from any thread, but best on a paused run: a layer
+//! in progress does not read its input again.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use milepost::{ArtifactsEdited, Engine, GuidanceGiven, Json, Result, Task};
 
 use crate::view::{CANDIDATES, View};
 
-/// Says what to do. The next layer that asks the model tells it.
+/// Gives guidance. The next layer that asks the model passes it on.
 ///
 /// # Errors
 ///
@@ -17,7 +17,7 @@ pub fn guide(task: &Task, text: &str) -> Result<()> {
     task.append(GuidanceGiven { text, data: None }).map(|_| ())
 }
 
-/// Puts a candidate in by hand, behind those that are there.
+/// Appends a candidate to the list.
 ///
 /// # Errors
 ///
@@ -29,7 +29,7 @@ pub fn propose(engine: &Engine, task: &Task, prompt: &str) -> Result<()> {
     candidates.push(prompt.to_owned());
     let candidates = Json::from_value(&candidates)?;
     let artifacts = BTreeMap::from([(CANDIDATES.to_owned(), candidates)]);
-    // Where a layer changed the list meanwhile this is a conflict, and not its end.
+    // If a layer changed the list in between, the append fails with a conflict.
     let edit = milepost::Append::from(ArtifactsEdited { artifacts }).expect_head(head);
     task.append(edit).map(|_| ())
 }

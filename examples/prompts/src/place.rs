@@ -1,25 +1,25 @@
-//! Rounds and layers: where an optimizer is, and what comes next.
+//! Rounds and layers: the position of an optimizer.
 
 use std::fmt;
 
-/// What a round consists of, in order.
+/// The layers of a round, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layer {
-    /// What is wrong with the answers that the prompt gets.
+    /// Finds the faults of the answers to the prompt.
     Extract,
-    /// Prompts that might be better.
+    /// Writes prompts that may be better.
     Generate,
-    /// How good they are.
+    /// Scores the prompts.
     Evaluate,
-    /// Which one it goes on with, and what was learned.
+    /// Chooses the prompt to continue with, and records the lesson.
     Reflect,
 }
 
-/// How many layers a round has.
+/// The number of layers of a round.
 pub(crate) const LAYERS: u64 = 4;
 
 impl Layer {
-    /// The iteration state while it works.
+    /// Returns the iteration state of the layer.
     pub fn phase(self) -> &'static str {
         match self {
             Self::Extract => "extracting",
@@ -30,7 +30,7 @@ impl Layer {
     }
 }
 
-/// A layer of a round. Each is one step of the run; steps are numbered through, from 1.
+/// A layer of a round. Each is one step of the run; the steps of all rounds are numbered from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// The round, from 1.
@@ -40,7 +40,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place of a step.
+    /// Returns the place of a step.
     pub fn of_step(step: u64) -> Self {
         let before = step.saturating_sub(1);
         let layer = match before % LAYERS {

@@ -1,5 +1,5 @@
-//! What the optimizer reads from the state of its run. It keeps nothing else, so that whoever reads
-//! this state goes on where it stands: the same process, the next one, or one that was taken back.
+//! The part of the run's state that the optimizer reads. The optimizer has no other state: any
+//! process that reads this state can continue the run, also after a restore.
 
 use std::collections::BTreeMap;
 
@@ -9,53 +9,53 @@ use serde::{Deserialize, Serialize};
 
 use crate::place::{LAYERS, Place};
 
-/// The artifact that holds what is wrong with the answers.
+/// The artifact with the faults of the answers.
 pub(crate) const PATTERNS: &str = "patterns";
 
-/// The artifact that holds the prompts that may be chosen.
+/// The artifact with the candidate prompts.
 pub(crate) const CANDIDATES: &str = "candidate_prompts";
 
-/// The rule system: what the optimizer learned.
+/// The rule system: the lessons of the optimizer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rules {
-    /// What each round taught.
+    /// The lesson of each round.
     pub learned: Vec<String>,
-    /// The fault that is let be for a round, since what was tried against it did worst.
+    /// The fault to ignore for a round, because the candidate against it scored worst.
     pub set_aside: Option<String>,
 }
 
 /// The variables of the run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Variables {
-    /// How many rounds there are to be.
+    /// The number of rounds.
     pub(crate) rounds: u64,
-    /// What the scripted model is seeded with.
+    /// The seed of the scripted model.
     pub(crate) seed: u64,
-    /// The last step whose results are in the state. Its end may be missing still.
+    /// The last step whose results are in the state. Its end may still be missing.
     pub(crate) done: u64,
-    /// The points of the prompt, once it was evaluated.
+    /// The points of the prompt, after its evaluation.
     pub(crate) score: Option<u64>,
-    /// The points of what was evaluated last, by prompt.
+    /// The points of the last evaluation, by prompt.
     pub(crate) scores: BTreeMap<String, u64>,
 }
 
-/// What the optimizer goes on from.
+/// The state that the optimizer continues from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct View {
     /// The prompt.
     pub prompt: String,
     /// The rule system.
     pub rules: Rules,
-    /// What is wrong with the answers that the prompt gets.
+    /// The faults of the answers to the prompt.
     pub patterns: Vec<String>,
-    /// Prompts that may be chosen.
+    /// The candidate prompts.
     pub candidates: Vec<String>,
-    /// What people said, in order.
+    /// The texts of the guidance, in order.
     pub guidance: Vec<String>,
     pub(crate) variables: Variables,
     /// Iteration state and round.
     pub(crate) phase: (Option<String>, u64),
-    /// The step that comes next, or has to be done again.
+    /// The next step, or the step to repeat.
     pub(crate) step: u64,
 }
 
@@ -64,13 +64,13 @@ impl View {
     ///
     /// # Errors
     ///
-    /// `Invalid` where the task is no optimizer's, or somebody edited an artifact into something
-    /// else than a list of texts. Else as [`Run::state`].
+    /// `Invalid`: the task is not an optimizer's, or an artifact was edited into another type than
+    /// a list of texts. Otherwise as [`Run::state`].
     pub fn of(engine: &Engine, run: &Run) -> Result<Self> {
         Self::at(engine, run.state()?)
     }
 
-    /// The same for a state of any point.
+    /// Reads the state of any point.
     ///
     /// # Errors
     ///
@@ -90,11 +90,11 @@ impl View {
             Some(json) => read(name, json),
             None => Ok(Vec::new()),
         };
-        // Long guidance is in chunks, and those are the engine's.
+        // Long guidance is in chunks of the engine.
         let chunks = engine.chunks();
         let said = state.guidance.iter(chunks.as_ref());
         let guidance = said.map(|said| said.map(|said| said.given.text));
-        // A step that was begun and did not end has to be done again.
+        // A step without an end is repeated.
         let step = match state.step {
             None => 1,
             Some(step) if step.status == StepStatus::Finished => step.number + 1,
@@ -115,13 +115,13 @@ impl View {
         })
     }
 
-    /// The layer that comes next; nothing where all rounds are done.
+    /// Returns the next layer, or `None` if all rounds are done.
     pub fn next(&self) -> Option<Place> {
         (self.step <= self.variables.rounds.saturating_mul(LAYERS))
             .then(|| Place::of_step(self.step))
     }
 
-    /// The points of the prompt, once it was evaluated.
+    /// Returns the points of the prompt, after its evaluation.
     pub fn score(&self) -> Option<u64> {
         self.variables.score
     }

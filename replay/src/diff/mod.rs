@@ -1,4 +1,4 @@
-//! Two states as a list of changes.
+//! Comparison of two states: the list of their changes.
 
 mod outline;
 mod side;
@@ -16,24 +16,24 @@ use crate::chunks::Chunks;
 use crate::run_state::{RunState, entry_text, guidance_text};
 use crate::sequence::{Item, Sequence};
 
-/// Values that nest deeper are compared as a whole.
+/// The most levels of nesting; deeper values are compared as a whole.
 const DEPTH_MAX: u32 = 128;
 
-/// Entries of a list whose text is longer are compared as a whole.
+/// The most bytes of an entry's text; longer entries of a list are compared as a whole.
 const ENTRY_MAX: usize = 1 << 20;
 
-/// The first change may have so many times the bytes that all of them may have.
+/// The first change may have this many times the bytes of the limit for all changes.
 const FIRST: usize = 4;
 
-/// What happened to a place.
+/// Kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeKind {
-    /// It is there only afterwards.
+    /// The place exists only after the change.
     Add,
-    /// It was there only before.
+    /// The place exists only before the change.
     Remove,
-    /// It is another value.
+    /// The value is another one.
     Replace,
 }
 
@@ -42,18 +42,18 @@ pub enum ChangeKind {
 pub struct Change {
     /// The place, as a JSON pointer (RFC 6901).
     pub path: String,
-    /// What happened to it.
+    /// The kind of the change.
     pub kind: ChangeKind,
-    /// The value before; absent where the place was not there.
+    /// The value before; absent for an addition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<Value>,
-    /// The value after; absent where the place is gone.
+    /// The value after; absent for a removal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<Value>,
 }
 
-/// What has to change for `before` to become `after`. Objects are compared by key in the order of
-/// the keys' bytes; arrays index by index, and then what one has more than the other.
+/// Returns the changes that turn `before` into `after`. Objects are compared by key in byte order
+/// of the keys. Arrays are compared index by index, then the surplus items of the longer one.
 ///
 /// # Example
 ///
@@ -70,42 +70,42 @@ pub struct Change {
 /// ```
 pub fn diff(before: &Value, after: &Value) -> Vec<Change> {
     let mut found = Found::up_to(ChangeLimits::ALL);
-    // Values that are in memory are there to be shown, however large: nothing fails.
+    // Cannot fail: values in memory are displayed at any size.
     let _ = compare(&mut String::new(), Some(before), Some(after), 0, &mut found);
     found.changes.items
 }
 
-/// How much a list of changes may have.
+/// Limits of a list of changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChangeLimits {
-    /// So many changes.
+    /// The most changes.
     pub changes: usize,
-    /// About so many bytes of memory for paths and values, where an object counts 640. The first
-    /// change is there where it has no more than four times as many.
+    /// The most bytes of memory, approximately, for paths and values; an object counts 640. The
+    /// first change may have up to four times as many.
     pub bytes: usize,
 }
 
 impl ChangeLimits {
-    /// All that there are.
+    /// No limits.
     pub const ALL: Self = Self { changes: usize::MAX, bytes: usize::MAX };
 }
 
-/// Changes, as far as they were wanted.
+/// A list of changes, up to the limits.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Changes {
-    /// The first of them.
+    /// The first changes.
     pub items: Vec<Change>,
-    /// Whether there are more.
+    /// Set if there are more changes.
     pub more: bool,
 }
 
-/// What has to change for one state to become the other, in terms of [`RunState::to_json`] with
-/// all messages. Of long sequences only what differs is read; an entry whose text is longer than
-/// 1 MiB is compared as a whole.
+/// Returns the changes that turn one state into the other, in terms of [`RunState::to_json`] with
+/// all messages. Only the parts of long sequences that differ are read. An entry whose text is
+/// longer than 1 MiB is compared as a whole.
 ///
 /// # Errors
 ///
-/// Those of [`RunState::text`].
+/// As [`RunState::text`].
 pub fn diff_states(
     before: &RunState,
     after: &RunState,
@@ -115,13 +115,13 @@ pub fn diff_states(
     Ok(changes.items)
 }
 
-/// The first changes of [`diff_states`], in its order. No more than these are held, and nothing is
-/// read behind the first that is too much. States are compared as texts: of what is the same
-/// nothing is built, and both take at most twelve times their weight.
+/// Returns the first changes of [`diff_states`], in its order. Memory holds no more than these, and
+/// nothing is read after the first change beyond the limits. States are compared as texts, without
+/// building values of equal parts; in memory, both take at most twelve times their weight.
 ///
 /// # Errors
 ///
-/// `Invalid` where the first change alone has too many bytes. Those of [`RunState::text`].
+/// `Invalid`: the first change alone has too many bytes. Otherwise as [`RunState::text`].
 pub fn diff_states_up_to(
     before: &RunState,
     after: &RunState,
@@ -159,7 +159,7 @@ fn named<S: Side>(fields: &[(Cow<'_, str>, S)], name: &str) -> Option<S> {
     field.map(|(_, value)| *value)
 }
 
-/// Changes that were found.
+/// Collects changes up to the limits.
 struct Found {
     changes: Changes,
     most: ChangeLimits,
@@ -171,7 +171,7 @@ impl Found {
         Self { changes: Changes::default(), most, bytes: 0 }
     }
 
-    /// Whether there was one more than is wanted.
+    /// Returns `true` if a change beyond the limits was found.
     fn is_full(&self) -> bool {
         self.changes.more
     }
@@ -330,13 +330,14 @@ fn below<S: Side>(
     compared
 }
 
-/// One step of a JSON pointer, escaped and with the slash in front.
+/// Returns one token of a JSON pointer, escaped and with a leading slash.
 pub(crate) fn pointer_step(step: &str) -> String {
     format!("/{}", step.replace('~', "~0").replace('/', "~1"))
 }
 
-/// The changes of [`diff`], in its order, as a JSON patch (RFC 6902) that turns `before` into
-/// `after`. What is removed goes last and from the end, so that no removal moves another's place.
+/// Converts the changes of [`diff`], in its order, into a JSON patch (RFC 6902) that turns `before`
+/// into `after`. Removals come last and from the end, so that no removal shifts the place of
+/// another.
 pub fn to_patch(changes: &[Change]) -> Value {
     let set = changes.iter().filter_map(|change| {
         let op = match change.kind {

@@ -1,27 +1,28 @@
-//! The places of all values in a JSON text: twelve bytes for each, and nothing is built of them.
+//! Outlines: the positions of all values in a JSON text, at twelve bytes each, without building
+//! values.
 
 use milepost_codec::{Error, Result};
 
 use super::side::Part;
 
-/// A JSON text, and where its values are: in their order, keys among them.
+/// A JSON text and the positions of its values and keys, in their order.
 #[derive(Debug)]
 pub(super) struct Outline<'a> {
     text: &'a str,
     marks: Vec<Mark>,
 }
 
-/// A value, or a key.
+/// The position of a value or a key.
 #[derive(Debug, Clone, Copy)]
 struct Mark {
     from: u32,
     to: u32,
-    /// The mark behind it and all that is in it.
+    /// The index of the next mark after this value and its contents.
     next: u32,
 }
 
 impl<'a> Outline<'a> {
-    /// Takes a text that is JSON.
+    /// Creates the outline of a JSON text.
     pub(super) fn of(text: &'a str) -> Result<Self> {
         let mut outline = Self { text, marks: Vec::new() };
         let wrong = || Error::invalid(format!("{} bytes of JSON cannot be outlined", text.len()));
@@ -29,7 +30,7 @@ impl<'a> Outline<'a> {
         Ok(outline)
     }
 
-    /// Takes a text as one value, of which nothing is looked at.
+    /// Creates an outline with the whole text as one value, without parsing it.
     pub(super) fn whole(text: &'a str) -> Self {
         let to = u32::try_from(text.len()).unwrap_or(u32::MAX);
         Self { text, marks: vec![Mark { from: 0, to, next: 1 }] }
@@ -45,7 +46,7 @@ impl<'a> Outline<'a> {
         text.unwrap_or_default()
     }
 
-    /// The marks of what is right in an array or an object: of that keys and values.
+    /// Iterates over the marks of an array's items, or of an object's keys and values.
     pub(super) fn children(&self, at: usize) -> impl Iterator<Item = usize> {
         let end = self.next(at);
         let first = Some(at + 1).filter(|first| *first < end);
@@ -56,11 +57,11 @@ impl<'a> Outline<'a> {
         self.marks.get(at).map_or(usize::MAX, |mark| mark.next as usize)
     }
 
-    /// Nothing where it is no JSON, or one of over 4 GiB.
+    /// Fills the marks. Returns `None` if the text is not JSON, or is over 4 GiB.
     fn mark(&mut self) -> Option<()> {
         let bytes = self.text.as_bytes();
         u32::try_from(bytes.len()).ok()?;
-        // Arrays and objects that are not at their end.
+        // Marks of the arrays and objects that are not closed yet.
         let mut open: Vec<usize> = Vec::new();
         let mut at = 0;
         while let Some(byte) = bytes.get(at) {
@@ -101,7 +102,7 @@ impl<'a> Outline<'a> {
     }
 }
 
-/// The place behind a string that begins before `at`.
+/// Returns the position after the closing quote of a string that begins before `at`.
 fn end_of_string(bytes: &[u8], mut at: usize) -> Option<usize> {
     loop {
         let rest = bytes.get(at..)?;
@@ -125,7 +126,7 @@ mod tests {
         let fields = outline.root();
         let fields = fields.fields();
         let shown = fields.iter().map(|(key, part)| (&**key, outline.text_at(part.at)));
-        // Of keys that are there twice the last counts.
+        // The last of duplicate keys counts.
         let expected = [("", "1e9"), ("a\"", "null")];
         assert_eq!(shown.collect::<Vec<_>>(), expected);
         let items = Outline::of(r#"[1, [], {"b":"]"}]"#).unwrap();

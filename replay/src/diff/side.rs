@@ -1,4 +1,4 @@
-//! Values that are compared: as they are in memory, or as a text says them.
+//! Compared values: in memory, or as JSON text.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::outline::Outline;
 use crate::document::{text_value, weigh};
 
-/// What a value is made of.
+/// Kind of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     Object,
@@ -16,20 +16,20 @@ pub(super) enum Shape {
     Leaf,
 }
 
-/// A value that is compared with another.
+/// A value to compare.
 pub(super) trait Side: Copy {
     fn shape(self) -> Shape;
-    /// The fields of an object in the order of their keys' bytes; of none where it is none.
+    /// Returns the fields of an object in byte order of their keys; empty for other values.
     fn fields(&self) -> Vec<(Cow<'_, str>, Self)>;
-    /// The items of an array; none where it is none.
+    /// Iterates over the items of an array; empty for other values.
     fn items(self) -> impl Iterator<Item = Self>;
-    /// Returns `true` where both are seen to be the same without a look at what they are made of.
+    /// Returns `true` if both are the same object in memory or the same text.
     fn is_word_for_word(self, other: Self) -> bool;
-    /// Returns `true` where both are the same value.
+    /// Returns `true` if both are the same value.
     fn is(self, other: Self) -> Result<bool>;
-    /// The value, to be shown.
+    /// Returns the value, for display.
     fn value(self) -> Result<Value>;
-    /// About how many bytes of memory its value takes.
+    /// Returns the approximate size of the value in memory, in bytes.
     fn weight(self) -> usize;
 }
 
@@ -80,11 +80,11 @@ impl Side for &Value {
     }
 }
 
-/// A value in a text.
+/// A value in a JSON text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Part<'a> {
     pub(super) of: &'a Outline<'a>,
-    /// Its mark.
+    /// The index of its mark.
     pub(super) at: usize,
 }
 
@@ -107,7 +107,7 @@ impl Side for Part<'_> {
             fields.push((string(self.of.text_at(key)), Part { of: self.of, at }));
         }
         fields.sort_by(|(a, _), (b, _)| a.cmp(b));
-        // Of keys that are there twice the last counts, and is the last here.
+        // The last of duplicate keys counts. It is the last one in `fields`.
         fields.reverse();
         fields.dedup_by(|(a, _), (b, _)| a == b);
         fields.reverse();
@@ -128,7 +128,7 @@ impl Side for Part<'_> {
         if self.is_word_for_word(other) {
             return Ok(true);
         }
-        // What is made of much is the same where it is so word for word.
+        // Large arrays and objects count as equal only if their texts are equal.
         const SMALL: usize = 1 << 20;
         let leaves = [self, other].iter().all(|side| side.shape() == Shape::Leaf);
         if !leaves && self.weight().max(other.weight()) > SMALL {
@@ -146,12 +146,12 @@ impl Side for Part<'_> {
     }
 }
 
-/// A string that stands in a text.
+/// Decodes a JSON string.
 fn string(text: &str) -> Cow<'_, str> {
     let plain = text.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
     match plain {
         Some(plain) if !plain.contains('\\') => plain.into(),
-        // Half a surrogate pair is shown as well as it can be.
+        // Half a surrogate pair is displayed as U+FFFD.
         _ => match text_value(text) {
             Ok(Value::String(text)) => text.into(),
             _ => text.into(),

@@ -1,4 +1,4 @@
-//! Tests of what is different.
+//! Tests of the comparison of values and states.
 
 use milepost_codec::ErrorKind;
 

@@ -5,7 +5,7 @@ use std::collections::btree_map::Entry;
 
 use super::{NODE_WEIGHT, Node, key_weight};
 
-/// Merges a patch into `target` and keeps `weight` up to date. It cannot fail, and nests no
+/// Merges a patch into `target` and updates `weight`. It cannot fail, and the result nests no
 /// deeper than the deeper of the two.
 pub(super) fn merge(target: &mut Node, patch: Node, weight: &mut u64) {
     let Node::Object(patch) = patch else {

@@ -1,13 +1,12 @@
-//! JSON that is patched: variables and context.
+//! JSON documents that are patched: variables and context.
 //!
-//! A document is not a `serde_json::Value`, because what that makes of a number, and in which
-//! order it writes keys, depends on features that any crate of a build can turn on, and a state
-//! must be the same bytes everywhere (promise I5). Here a number is its text, word for word, and
-//! keys are sorted by their bytes.
+//! A document is not a `serde_json::Value`: the form of numbers and the order of keys in a `Value`
+//! depend on features that any crate of a build can enable, but a state must have the same bytes
+//! everywhere (promise I5). A document keeps numbers as their text and sorts keys by their bytes.
 //!
-//! A patch applies whole or not at all. It does not apply where the document would nest deeper
-//! than [`JSON_DEPTH_MAX`] or weigh more than [`DOCUMENT_WEIGHT_MAX`], so whatever was applied can
-//! be stored and read again.
+//! A patch applies completely or not at all. It fails if the document would nest deeper than
+//! [`JSON_DEPTH_MAX`] or weigh more than [`DOCUMENT_WEIGHT_MAX`], so every patched document can be
+//! stored and read again.
 
 mod merge;
 mod parse;
@@ -20,8 +19,8 @@ use serde_json::Value;
 
 use crate::pointer::{index_of, tokens};
 
-/// The most a document may weigh: about the bytes of memory that it takes. An object counts 640
-/// and everything else 32, and to that the bytes of texts, numbers and keys are added.
+/// The highest weight of a document. The weight approximates bytes of memory: 640 for an object and
+/// 32 for any other value, plus the bytes of texts, numbers and keys.
 pub const DOCUMENT_WEIGHT_MAX: u64 = 256 << 20;
 
 const NODE_WEIGHT: u64 = 32;
@@ -64,12 +63,12 @@ impl Default for Document {
 }
 
 impl Document {
-    /// Takes a JSON value. Of keys that are there twice the last counts; half a surrogate pair,
-    /// which no text can hold, becomes U+FFFD.
+    /// Parses a JSON value. The last of duplicate keys counts. Half a surrogate pair, which a text
+    /// cannot hold, becomes U+FFFD.
     ///
     /// # Errors
     ///
-    /// `Invalid` where it weighs more than [`DOCUMENT_WEIGHT_MAX`].
+    /// `Invalid`: the value weighs more than [`DOCUMENT_WEIGHT_MAX`].
     pub fn new(json: &Json) -> Result<Self> {
         parse::parse(json.text()).map(Self::from_node)
     }
@@ -79,29 +78,29 @@ impl Document {
         Self { root, weight }
     }
 
-    /// The canonical text: keys sorted, no spaces, numbers as they came.
+    /// Returns the canonical text: keys sorted, no spaces, numbers unchanged.
     pub fn text(&self) -> String {
         let mut out = String::new();
         self.root.write(&mut out);
         out
     }
 
-    /// What it weighs: see [`DOCUMENT_WEIGHT_MAX`].
+    /// Returns the weight, see [`DOCUMENT_WEIGHT_MAX`].
     pub fn weight(&self) -> u64 {
         self.weight
     }
 
-    /// The document for showing. A number that `serde_json` cannot hold becomes its text.
+    /// Converts the document for display. A number that `serde_json` cannot hold becomes its text.
     pub fn to_value(&self) -> Value {
         self.root.to_value()
     }
 
-    /// The part that a JSON pointer names, for showing.
+    /// Returns the part at a JSON pointer, for display.
     pub(crate) fn value_at(&self, pointer: &str) -> Option<Value> {
         self.node_at(pointer).map(Node::to_value)
     }
 
-    /// The weight of the part that a JSON pointer names.
+    /// Returns the weight of the part at a JSON pointer.
     pub(crate) fn weight_at(&self, pointer: &str) -> u64 {
         self.node_at(pointer).map_or(0, |node| node.measure().0)
     }
@@ -122,7 +121,7 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// `Invalid` where the document and the patch together weigh too much.
+    /// `Invalid`: the document and the patch together weigh too much.
     pub fn merge(&mut self, patch: &Json) -> Result<()> {
         let patch = Self::new(patch)?;
         if self.weight.saturating_add(patch.weight) > DOCUMENT_WEIGHT_MAX {
@@ -136,18 +135,19 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// `Invalid`, with the number of the operation, where one does not apply; then none has.
+    /// `Invalid`: an operation does not apply; the error has its number, and the document is
+    /// unchanged.
     pub fn patch(&mut self, patch: &Json) -> Result<()> {
         let operations = Self::new(patch)?;
         patch::patch(self, operations.root)
     }
 }
 
-/// JSON text for showing: nothing is lost that can be shown.
+/// Parses JSON text for display. Keeps everything that can be displayed.
 ///
 /// # Errors
 ///
-/// `Invalid` where it weighs too much to be taken apart.
+/// `Invalid`: the value weighs too much.
 pub(crate) fn text_value(text: &str) -> Result<Value> {
     match parse::parse(text) {
         Ok(node) => Ok(node.into_value()),
@@ -159,7 +159,7 @@ pub(crate) fn text_value(text: &str) -> Result<Value> {
     }
 }
 
-/// About the bytes of memory that the value of a JSON text takes, as a document's weight.
+/// Returns the approximate size of a JSON text's value in memory, as a document's weight.
 pub(crate) fn weigh(text: &str) -> u64 {
     let mut weight = NODE_WEIGHT.saturating_add(text.len() as u64);
     let (mut in_string, mut escaped) = (false, false);
@@ -185,13 +185,13 @@ fn too_deep() -> Error {
     Error::invalid(format!("the document would nest deeper than {JSON_DEPTH_MAX} levels"))
 }
 
-/// What a key adds to the weight of its object.
+/// Returns the weight of a key in its object.
 fn key_weight(key: &str) -> u64 {
     key.len() as u64
 }
 
 impl Node {
-    /// The weight, and how many arrays and objects nest in it.
+    /// Returns the weight, and the number of nested levels of arrays and objects.
     fn measure(&self) -> (u64, u32) {
         let (mut weight, mut depth) = (NODE_WEIGHT, 0);
         let mut add = |child: &Node| {
@@ -246,7 +246,7 @@ impl Node {
         }
     }
 
-    /// The same as [`Node::to_value`]; what it takes is moved.
+    /// Converts like [`Node::to_value`], but moves the contents.
     fn into_value(self) -> Value {
         match self {
             Self::String(text) => Value::String(text),

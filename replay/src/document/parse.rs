@@ -1,5 +1,5 @@
-//! JSON text to nodes. The text was checked when its [`milepost_codec::Json`] was made; what is
-//! looked at again here is what a limit or an index depends on.
+//! Parser of JSON text into nodes. The text was validated when its [`milepost_codec::Json`] was
+//! created; the parser only checks again what limits and indexing rely on.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::{
     DOCUMENT_WEIGHT_MAX, NODE_WEIGHT, Node, OBJECT_WEIGHT, key_weight, too_deep, too_heavy,
 };
 
-/// A value may stand in an event's JSON form, a few levels deeper than by itself.
+/// The most levels. A value can be in an event's JSON form, a few levels deeper than alone.
 const DEPTH_MAX: u32 = JSON_DEPTH_MAX + 8;
 
 pub(super) fn parse(text: &str) -> Result<Node> {
@@ -28,7 +28,7 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// The next byte that is no space.
+    /// Skips white space and returns the next byte.
     fn peek(&mut self) -> Option<u8> {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         let spaces = rest.iter().take_while(|b| matches!(b, b' ' | b'\t' | b'\n' | b'\r')).count();
@@ -36,7 +36,7 @@ impl<'a> Parser<'a> {
         rest.get(spaces).copied()
     }
 
-    /// Goes on behind `byte` if it comes next.
+    /// Consumes `byte` if it is next.
     fn eat(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         self.at += usize::from(found);
@@ -109,7 +109,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `null`, `true`, `false` or a number.
+    /// Parses `null`, `true`, `false` or a number.
     fn word(&mut self) -> Result<Node> {
         let rest = self.text.get(self.at..).unwrap_or_default();
         let is_word = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'+' | b'.');
@@ -145,7 +145,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What stands behind a backslash.
+    /// Parses the character after a backslash.
     fn escape(&mut self) -> Result<char> {
         let letter = self.text.as_bytes().get(self.at).copied();
         self.at = self.at.saturating_add(1);

@@ -1,15 +1,15 @@
-//! JSON patches, RFC 6902: all operations of one or none.
+//! JSON patches, RFC 6902: all operations apply or none.
 //!
-//! Each operation leaves behind how it is undone. What a patch may cost is bounded too, since a
-//! few bytes of it can ask for much: `copy` doubles, and an insertion moves all that follows.
+//! Each operation records its undo. The cost of a patch is bounded, since a few bytes of it can
+//! cause much work: `copy` can double the document, and an insertion moves all later items.
 
 use milepost_codec::{Error, JSON_DEPTH_MAX, Result};
 
 use super::{DOCUMENT_WEIGHT_MAX, Document, NODE_WEIGHT, Node, key_weight, too_deep, too_heavy};
 
-/// Bytes that one patch may move in memory. Copying a byte counts sixteen, as it takes about that
-/// much longer than moving one; and what was copied is held until the patch is through, so that it
-/// can be undone (promise I12).
+/// The most bytes that one patch may move in memory. A copied byte counts as sixteen: copying takes
+/// about that much longer than moving, and copies are held until the patch ends, for its undo
+/// (promise I12).
 const WORK_MAX: u64 = DOCUMENT_WEIGHT_MAX * COPY_WORK;
 const COPY_WORK: u64 = 16;
 
@@ -31,15 +31,15 @@ pub(super) fn patch(document: &mut Document, operations: Node) -> Result<()> {
     Ok(())
 }
 
-/// How one change is taken back. Whatever the place held is what the next one may need.
+/// The undo of one change. The value that an undo removes may be needed by the next undo.
 enum Undo {
-    /// Something was put where nothing was.
+    /// A value was put at a free place.
     Added(Path),
-    /// Something was put in the place of another.
+    /// A value replaced another one.
     Replaced(Path, Node),
-    /// Something was removed.
+    /// A value was removed.
     Removed(Path, Node),
-    /// Something was taken away to be put elsewhere.
+    /// A value was removed to be put elsewhere.
     Taken(Path),
 }
 
@@ -115,7 +115,7 @@ impl Editor<'_> {
         let (weight, _) = node.measure();
         let mut slot = Some(node);
         let moved = self.spend(weight.saturating_mul(COPY_WORK));
-        // From here on it is in one of the two places, whatever goes wrong.
+        // From here on the node is in `slot` or in the document, also after an error.
         match moved.and_then(|()| {
             self.undo.push(Undo::Taken(from.clone()));
             self.put(to, &mut slot)
@@ -133,7 +133,8 @@ impl Editor<'_> {
         }
     }
 
-    /// Puts what is in `slot` at `path`; it stays in there where that fails.
+    /// Puts the node in `slot` at `path`. After an error it is still in `slot`, or the undo is
+    /// recorded.
     fn put(&mut self, mut path: Path, slot: &mut Option<Node>) -> Result<()> {
         let Some(node) = slot.as_ref() else {
             return Ok(());
@@ -178,7 +179,7 @@ impl Editor<'_> {
         self.spend(moved)
     }
 
-    /// The weight of what is to be put at `path`, if the document can take it there.
+    /// Returns the weight of a node to be put at `path`, if the limits of the document allow it.
     fn admit(&self, path: &Path, node: &Node) -> Result<u64> {
         let (weight, depth) = node.measure();
         if u32::try_from(path.len()).unwrap_or(u32::MAX).saturating_add(depth) > JSON_DEPTH_MAX {
@@ -198,7 +199,7 @@ impl Editor<'_> {
         Ok(())
     }
 
-    /// Takes out what is at `path`; how that is undone is the caller's.
+    /// Removes the node at `path`. The caller records the undo.
     fn take(&mut self, path: &[String]) -> Result<Node> {
         let Some((last, parents)) = path.split_last() else {
             return Err(Error::invalid("the whole document cannot be removed"));
@@ -220,7 +221,7 @@ impl Editor<'_> {
         let node = taken.ok_or_else(|| nothing_at(path))?;
         let gone = node.measure().0.saturating_add(key);
         self.document.weight = self.document.weight.saturating_sub(gone);
-        // Too much work shows at the next operation: this one has to be undone first.
+        // The next operation checks the limit: the caller has to record the undo of this one first.
         self.work = self.work.saturating_add(moved);
         Ok(node)
     }
@@ -258,7 +259,7 @@ impl Editor<'_> {
     }
 }
 
-/// The steps of a JSON pointer, RFC 6901.
+/// Returns the tokens of a JSON pointer, RFC 6901.
 fn pointer(text: &str) -> Result<Path> {
     if text.is_empty() {
         return Ok(Path::new());
@@ -314,7 +315,7 @@ fn find_mut<'n>(root: &'n mut Node, path: &[String]) -> Result<&'n mut Node> {
     found.ok_or_else(|| nothing_at(path))
 }
 
-/// Equal as RFC 6902 has it: numbers by what they are worth, not by how they are written.
+/// Returns `true` if both are equal by RFC 6902: numbers by value, not by notation.
 fn same(a: &Node, b: &Node) -> bool {
     match (a, b) {
         (Node::Number(a), Node::Number(b)) => {
@@ -332,7 +333,7 @@ fn same(a: &Node, b: &Node) -> bool {
     }
 }
 
-/// Sign, digits without zeros around them, and the power of ten of the last one.
+/// Returns the sign, the digits without zeros at both ends, and the power of ten of the last one.
 fn worth(number: &str) -> Option<(bool, String, i64)> {
     let (negative, number) = match number.strip_prefix('-') {
         Some(rest) => (true, rest),

@@ -1,4 +1,4 @@
-//! Documents against `serde_json` and `json-patch` as an oracle, and what those leave open.
+//! Documents compared with the oracles `serde_json` and `json-patch`, and cases beyond those.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -13,7 +13,7 @@ fn document(text: &str) -> Document {
     Document::new(&json(text)).unwrap()
 }
 
-/// Small values over few keys, so that patches meet what is there.
+/// Small values with few keys, so that patches hit existing places.
 fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -44,7 +44,7 @@ fn operation() -> impl Strategy<Value = Value> {
     let pointer = |steps: Vec<String>| steps.iter().map(|s| format!("/{s}")).collect::<String>();
     (op, path(), path(), value()).prop_map(move |(op, path, from, value)| {
         let (mut path, mut from) = (pointer(path), pointer(from));
-        // The oracle takes `remove` and `move` of the whole document in a way of its own.
+        // The oracle treats `remove` and `move` of the whole document differently.
         if matches!(op, "remove" | "move") && (path.is_empty() || from.is_empty()) {
             (path, from) = (format!("{path}/a"), format!("{from}/b"));
         }
@@ -52,7 +52,7 @@ fn operation() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Text that is JSON now and then, with pairs of surrogates and halves of them.
+/// Text that is sometimes JSON, with whole and half surrogate pairs.
 fn json_like() -> impl Strategy<Value = String> {
     prop_oneof!["[\\[\\]{}:,\"\\\\ua0-9d8c.eE+ -]{0,12}", "\"(\\\\u[dD][8-9c-f]00|\\PC)*\""]
 }
@@ -69,7 +69,7 @@ proptest! {
         let text = Value::Array(operations).to_string();
         let mut theirs = before.clone();
         let oracle = serde_json::from_str::<json_patch::Patch>(&text).unwrap();
-        // Not the oracle's `patch`, which panics where it cannot undo.
+        // The oracle's `patch` panics if it cannot undo.
         let expected = json_patch::patch_unsafe(&mut theirs, &oracle);
         let done = ours.patch(&json(&text));
         prop_assert_eq!(done.is_ok(), expected.is_ok(), "{:?} and {:?}", done, expected);

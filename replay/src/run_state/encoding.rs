@@ -1,4 +1,4 @@
-//! The stored form of a run's state: the same bytes for the same state, everywhere.
+//! Stored form of a run's state. Equal states give equal bytes on every machine.
 //!
 //! ```text
 //! control         u8: 0 idle, 1 running, 2 paused, 3 stopped
@@ -10,10 +10,10 @@
 //! prompt          optional text
 //! rules           optional text of JSON
 //! artifacts       map of text to text of JSON
-//! guidance        bytes, sequence.rs
+//! guidance        bytes, sequence/mod.rs
 //! variables       text of canonical JSON
 //! context         text of canonical JSON
-//! messages        bytes, sequence.rs
+//! messages        bytes, sequence/mod.rs
 //! open calls      map of text to: tool (text), arguments (optional text of JSON), offset (varint)
 //! finished calls  varint
 //! abandoned calls varint
@@ -22,8 +22,8 @@
 //! last error      optional: offset (varint), message (text)
 //! ```
 //!
-//! A text is its length (varint) and UTF-8; an optional value is 0, or 1 and the value; a map is
-//! its count (varint) and keys and values, keys ascending by their bytes.
+//! A text is its length (varint) and UTF-8. An optional value is 0, or 1 and the value. A map is
+//! its count (varint), and keys and values with the keys in ascending byte order.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ use crate::sequence::Sequence;
 const WHAT: &str = "run state";
 
 impl RunState {
-    /// The stored bytes, with nothing that depends on the machine.
+    /// Returns the stored bytes. They do not depend on the machine.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
         let text = |out: &mut Vec<u8>, text: &String| put_text(out, text);
@@ -73,11 +73,11 @@ impl RunState {
         out
     }
 
-    /// Reads a state.
+    /// Decodes a state.
     ///
     /// # Errors
     ///
-    /// `Corrupt` where the bytes are not one.
+    /// `Corrupt`: the bytes are not a state.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let mut from = Reader::new(bytes, WHAT);
         let from = &mut from;
@@ -112,7 +112,7 @@ impl RunState {
         }
     }
 
-    /// The chunks that its sequences refer to.
+    /// Returns the chunks that the sequences refer to.
     pub fn refers(&self) -> Vec<ChunkId> {
         let mut ids = self.messages.refers();
         ids.extend(self.guidance.refers());

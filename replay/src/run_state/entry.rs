@@ -1,4 +1,4 @@
-//! What stands in the sequences of a run's state.
+//! Items of the sequences in a run's state.
 
 use milepost_codec::{
     Body, Error, GuidanceGiven, Message, Offset, Reader, Result, ToolCalled, ToolReturned,
@@ -11,11 +11,11 @@ use crate::sequence::Item;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Entry {
-    /// Somebody said something.
+    /// A message of the conversation.
     Message {
         /// The event's offset.
         offset: Offset,
-        /// What was said.
+        /// The message.
         message: Message,
     },
     /// A tool was called.
@@ -25,24 +25,24 @@ pub enum Entry {
         /// The call.
         call: ToolCalled,
     },
-    /// A tool answered.
+    /// A tool returned.
     ToolReturn {
         /// The event's offset.
         offset: Offset,
-        /// The answer.
+        /// The return.
         returned: ToolReturned,
     },
-    /// There was an entry here whose body has been erased.
+    /// An entry whose body was erased.
     Erased {
         /// The event's offset.
         offset: Offset,
-        /// The number of its kind.
+        /// The number of the event's kind.
         kind: u16,
     },
 }
 
 impl Entry {
-    /// The offset of the event it came from.
+    /// Returns the offset of the event.
     pub fn offset(&self) -> Offset {
         match self {
             Self::Message { offset, .. }
@@ -53,8 +53,8 @@ impl Entry {
     }
 }
 
-// Stored: offset (varint), 0 and the kind's number (varint) for an erased one, 1 and the kind's
-// number and the body for the others.
+// Stored form: offset (varint); for an erased entry 0 and the kind's number (varint), otherwise 1,
+// the kind's number and the body.
 impl Item for Entry {
     fn encode(&self, out: &mut Vec<u8>) {
         let body = match self {
@@ -90,7 +90,7 @@ impl Item for Entry {
 pub struct Guidance {
     /// The event's offset.
     pub offset: Offset,
-    /// What was said.
+    /// The guidance.
     pub given: GuidanceGiven,
 }
 
@@ -115,7 +115,7 @@ pub(super) fn encode_body(out: &mut Vec<u8>, offset: Offset, body: &Body) {
     out.extend_from_slice(&payload);
 }
 
-/// The offset, and the body or the kind of what was erased.
+/// Decodes the offset, and the body or the kind of an erased one.
 fn decode_body(bytes: &[u8], what: &'static str) -> Result<(Offset, Result<Body, u16>)> {
     let mut reader = Reader::new(bytes, what);
     let (offset, whole, kind) = (reader.varint()?, reader.u8()?, reader.varint()?);

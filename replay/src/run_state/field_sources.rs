@@ -1,4 +1,4 @@
-//! Which kinds of events a field of the state comes from.
+//! Kinds of events that change each field of the state.
 
 use milepost_codec::{Error, Result};
 
@@ -6,16 +6,17 @@ use super::apply::RunReducer;
 use super::json::FIELDS;
 use crate::pointer::first_token;
 
-/// What stands in the conversation, and opens and answers calls.
+/// The kinds that are entries of the conversation, and open and answer calls.
 const CONVERSATION: &[&str] = &["message", "tool_called", "tool_returned"];
 
 impl RunReducer {
-    /// The names of the kinds of events that can change the part of the state's JSON form that a
-    /// pointer names. Folding only these gives that part as folding all does.
+    /// Returns the names of the event kinds that can change the part of the state's JSON form at a
+    /// pointer. Folding only these events gives the same part as folding all.
     ///
     /// # Errors
     ///
-    /// `Invalid` where it is no pointer, or names the whole, or a field that a state does not have.
+    /// `Invalid`: the text is not a pointer, or names the whole state or a field that a state does
+    /// not have.
     pub fn kinds_for(pointer: &str) -> Result<&'static [&'static str]> {
         let Some((field, _)) = first_token(pointer)? else {
             return Err(Error::invalid(
@@ -25,7 +26,7 @@ impl RunReducer {
         Ok(match field.as_str() {
             "control" => &["control_changed"],
             "phase" => &["lineage_opened", "phase_changed"],
-            // What the phase was is a part of it.
+            // Its value derives from the previous `phase`.
             "previous_phase" => &["lineage_opened", "phase_changed"],
             "iteration" => &["lineage_opened", "step_started", "phase_changed"],
             "step" => &["step_started", "step_finished", "step_failed"],
@@ -39,7 +40,7 @@ impl RunReducer {
             "open_calls" | "finished_calls" | "abandoned_calls" => CONVERSATION,
             "workspace" => &["lineage_opened", "workspace_captured"],
             "metrics" => &["step_finished"],
-            // Whatever may not fit the state, and what that depends on.
+            // Kinds that may not fit the state, and the kinds that decide whether they fit.
             "last_error" => &[
                 "lineage_opened",
                 "step_failed",

@@ -13,10 +13,10 @@ use crate::document::text_value;
 use crate::pointer::first_token;
 use crate::sequence::{Item, Sequence};
 
-/// Guidance that is shown where not all messages are asked for.
+/// The number of guidance items displayed unless all messages are requested.
 const GUIDANCE_SHOWN: u64 = 100;
 
-/// The fields of a state's JSON form.
+/// The field names of a state's JSON form.
 pub(super) const FIELDS: [&str; 20] = [
     "control",
     "phase",
@@ -40,27 +40,28 @@ pub(super) const FIELDS: [&str; 20] = [
     "last_error",
 ];
 
-/// Which of a run's messages to show.
+/// Range of the displayed messages of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum MessageRange {
-    /// All, whatever memory that takes.
+    /// All messages, with no bound on memory.
     All,
-    /// None; their count is shown.
+    /// No messages, only their count.
     #[default]
     None,
-    /// The last so many.
+    /// The last messages, up to a number.
     Last(u64),
 }
 
 impl RunState {
-    /// The state as a JSON object with all fields, absent ones as `null`. Of the messages those in
-    /// `messages` are shown; guidance is shown whole with all of them, else its last 100 pieces.
+    /// Returns the state as a JSON object with all fields, absent ones as `null`. `messages`
+    /// selects the messages; guidance is complete with all messages, otherwise limited to the last
+    /// 100 items.
     ///
     /// Numbers that `serde_json` cannot hold become their text.
     ///
     /// # Errors
     ///
-    /// Those of [`Chunks::get`].
+    /// As [`Chunks::get`].
     pub fn to_json(&self, chunks: &dyn Chunks, messages: MessageRange) -> Result<Value> {
         let fields = FIELDS.iter().map(|name| {
             let value = self.field(name, chunks, messages)?;
@@ -69,12 +70,12 @@ impl RunState {
         Ok(Value::Object(fields.collect::<Result<_>>()?))
     }
 
-    /// The part of [`RunState::to_json`] with all messages that a JSON pointer (RFC 6901) names;
-    /// nothing where there is no such part. Of a long list only the entry that is named is read.
+    /// Returns the part of [`RunState::to_json`] with all messages at a JSON pointer (RFC 6901), or
+    /// `None` if there is no such part. Of a long list only the selected entry is read.
     ///
     /// # Errors
     ///
-    /// `Invalid` where it is no pointer, and those of [`Chunks::get`].
+    /// `Invalid`: the text is not a pointer. Otherwise as [`Chunks::get`].
     ///
     /// # Example
     ///
@@ -108,7 +109,7 @@ impl RunState {
         }
     }
 
-    /// One field of the state's JSON form; nothing where it has none of that name.
+    /// Returns one field of the state's JSON form, or `None` for an unknown name.
     pub(super) fn field(
         &self,
         name: &str,
@@ -180,7 +181,7 @@ fn shown<T: Serialize>(value: &T) -> Result<Value> {
         .map_err(|e| Error::invalid(format!("no JSON form: {e}")).with_source(e))
 }
 
-/// The last `count` items.
+/// Returns the last `count` items.
 fn last<T: Item>(
     items: &Sequence<T>,
     count: u64,
@@ -192,7 +193,7 @@ fn last<T: Item>(
     items.collect::<Result<Vec<_>>>().map(Value::Array)
 }
 
-/// An entry of the conversation: its body's JSON form, with the event's offset.
+/// Returns an entry's JSON text: the form of its body, with the event's offset.
 pub(crate) fn entry_text(entry: Entry) -> Result<String> {
     let at = entry.offset();
     let body = match entry {
@@ -220,10 +221,11 @@ fn guidance_json(guidance: Guidance) -> Result<Value> {
     text_value(&guidance_text(guidance)?)
 }
 
-/// Word for word, to be read by our own reader, which loses nothing that can be shown.
+/// Returns the body's text verbatim, for our own parser, which keeps everything that can be
+/// displayed.
 fn body_text(offset: Offset, body: &Body) -> Result<String> {
     let mut text = body.to_json()?;
-    // In place of the brace that the body's own form begins with.
+    // Replaces the opening brace of the body's form.
     if text.starts_with('{') {
         text.replace_range(..1, &format!("{{\"offset\":{offset},"));
     }

@@ -1,13 +1,13 @@
-//! The built-in fold: what an iteration engine's events add up to.
+//! The built-in fold: the state of an iteration engine's run.
 //!
 //! ```text
 //! state.rs          RunState: the fields
-//! encoding.rs       its stored form
-//! entry.rs          what stands in its sequences
-//! apply/            RunReducer: one event into the state
+//! encoding.rs       the stored form
+//! entry.rs          items of the sequences
+//! apply/            RunReducer: applies one event to the state
 //! json.rs           the state as JSON
-//! text.rs           the same as text, copied where it is JSON already
-//! field_sources.rs  which events a field comes from
+//! text.rs           the state as JSON text, with JSON parts copied
+//! field_sources.rs  the kinds of events that change a field
 //! ```
 
 mod apply;

@@ -7,25 +7,25 @@ use super::entry::{Entry, Guidance};
 use crate::document::Document;
 use crate::sequence::Sequence;
 
-/// How the current step stands.
+/// Status of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepStatus {
-    /// It goes on.
+    /// The step has not ended.
     Running,
-    /// It ended well.
+    /// The step ended well.
     Finished,
-    /// It ended badly.
+    /// The step ended badly.
     Failed,
 }
 
 /// The current step, or the last one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// Its number in the run.
+    /// The number in the run.
     pub number: u64,
-    /// What it does.
+    /// A description of the step.
     pub name: Option<String>,
-    /// How it stands.
+    /// The status.
     pub status: StepStatus,
 }
 
@@ -34,30 +34,30 @@ pub struct Step {
 pub struct OpenCall {
     /// The tool.
     pub tool: String,
-    /// What it was called with; absent where that is long, and then to be read at `offset`.
+    /// The arguments; absent if they are long. Those can be read at `offset`.
     pub arguments: Option<Json>,
     /// The offset of the call.
     pub offset: Offset,
 }
 
-/// What went wrong last.
+/// The last error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LastError {
-    /// The event that brought it.
+    /// The offset of the event with the error.
     pub offset: Offset,
-    /// What it was.
+    /// The message.
     pub message: String,
 }
 
-/// What the events of a run add up to.
+/// The state of a run: the fold of its events.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct RunState {
-    /// Whether the run is going.
+    /// The control of the run.
     pub control: RunControl,
     /// The iteration state.
     pub phase: Option<String>,
-    /// The iteration state before it.
+    /// The previous iteration state.
     pub previous_phase: Option<String>,
     /// The number of the iteration.
     pub iteration: u64,
@@ -79,14 +79,14 @@ pub struct RunState {
     pub messages: Sequence<Entry>,
     /// Tool calls that have not been answered, by call id.
     pub open_calls: BTreeMap<String, OpenCall>,
-    /// How many calls were answered.
+    /// The number of answered calls.
     pub finished_calls: u64,
-    /// How many calls are not followed any more: see [`crate::RunReducer`].
+    /// The number of calls that are no longer followed, see [`crate::RunReducer`].
     pub abandoned_calls: u64,
     /// The tree of the last captured workspace.
     pub workspace: Option<Hash>,
-    /// What the last finished step measured.
+    /// The metrics of the last finished step.
     pub metrics: BTreeMap<String, Float>,
-    /// What went wrong last.
+    /// The last error.
     pub last_error: Option<LastError>,
 }

@@ -1,5 +1,5 @@
-//! The state of a run as text: what is JSON already is copied, so that a state costs about its own
-//! length.
+//! The state of a run as JSON text. Parts that are JSON already are copied, so the memory needed is
+//! about the length of the text.
 
 use std::fmt;
 
@@ -16,12 +16,12 @@ use crate::document::{text_value, weigh};
 use crate::pointer::{first_token, index_of, tokens};
 
 impl RunState {
-    /// The text of [`RunState::to_json`], its fields in the order of their names; without
-    /// `guidance` and `messages` where no range is given.
+    /// Returns the text of [`RunState::to_json`] with fields in the order of their names. Without a
+    /// range, `guidance` and `messages` are left out.
     ///
     /// # Errors
     ///
-    /// `Invalid`: a part of it is too large to be shown. Those of [`Chunks::get`].
+    /// `Invalid`: a part is too large to be displayed. Otherwise as [`Chunks::get`].
     pub fn text(&self, chunks: &dyn Chunks, messages: Option<MessageRange>) -> Result<String> {
         let mut out = String::from("{");
         let mut names = FIELDS;
@@ -50,7 +50,7 @@ impl RunState {
         Ok(out)
     }
 
-    /// The text of the part that a JSON pointer names, as [`RunState::value_at`] finds it.
+    /// Returns the text of the part at a JSON pointer, as [`RunState::value_at`] finds it.
     ///
     /// # Errors
     ///
@@ -71,7 +71,7 @@ impl RunState {
         Ok(Some(out))
     }
 
-    /// The part that a pointer names of what is kept as text.
+    /// Returns the part at a pointer of a value that is kept as text.
     pub(super) fn raw_part(&self, pointer: &str) -> Result<Option<&str>> {
         let Some((field, rest)) = first_token(pointer)? else {
             return Ok(None);
@@ -87,7 +87,7 @@ impl RunState {
         Ok(json.and_then(|json| part(json.text(), rest)))
     }
 
-    /// The text of the part that a pointer names of an entry of a long list.
+    /// Returns the text of the part at a pointer of a list entry.
     pub(super) fn entry_part(&self, pointer: &str, chunks: &dyn Chunks) -> Result<Option<String>> {
         let Some((field, rest)) = first_token(pointer)? else {
             return Ok(None);
@@ -110,7 +110,7 @@ impl RunState {
         })
     }
 
-    /// About the bytes of memory that the value takes which a JSON pointer names, as
+    /// Returns the approximate size in memory, in bytes, of the value at a JSON pointer, as
     /// [`RunState::value_at`] finds it.
     ///
     /// # Errors
@@ -130,7 +130,7 @@ impl RunState {
         })
     }
 
-    /// About the bytes of memory that it takes, without its long lists.
+    /// Returns the approximate size in memory, in bytes, without the long lists.
     pub fn weight(&self) -> u64 {
         let text = |json: &Json| json.text().len();
         let artifacts = self.artifacts.iter();
@@ -159,8 +159,8 @@ impl RunState {
     }
 }
 
-/// Writes JSON so that everybody can read it: word for word, unless it has half a surrogate pair or
-/// a number beyond all bounds.
+/// Writes JSON that every reader can parse: verbatim, unless it has half a surrogate pair or a
+/// number beyond the range of `f64`.
 fn json_text(text: &str, out: &mut String) -> Result<()> {
     match serde_json::from_str::<Plain>(text) {
         Ok(Plain) => out.push_str(text),
@@ -169,7 +169,7 @@ fn json_text(text: &str, out: &mut String) -> Result<()> {
     Ok(())
 }
 
-/// The part of a JSON text that a pointer names: nothing is built of the rest.
+/// Returns the part of a JSON text at a pointer, without building the rest.
 fn part<'a>(text: &'a str, pointer: &str) -> Option<&'a str> {
     let mut part = text;
     for token in tokens(pointer) {
@@ -180,7 +180,7 @@ fn part<'a>(text: &'a str, pointer: &str) -> Option<&'a str> {
     Some(part)
 }
 
-/// What serde_json reads without a loss of form.
+/// A value that serde_json parses without a loss.
 struct Plain;
 
 impl<'de> Deserialize<'de> for Plain {
@@ -226,13 +226,13 @@ impl<'de> Visitor<'de> for Plain {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> std::result::Result<Self, A::Error> {
-        // A number may come as a map where that is turned on: its text is read as a string.
+        // With some features of serde_json a number comes as a map: its text is read as a string.
         while let Some((Self, Self)) = fields.next_entry()? {}
         Ok(Self)
     }
 }
 
-/// One step of a pointer.
+/// Selects the value of one token of a pointer.
 struct Step<'t>(&'t str);
 
 impl<'de> DeserializeSeed<'de> for Step<'_> {
@@ -255,7 +255,7 @@ impl<'de> Visitor<'de> for Step<'_> {
         mut fields: A,
     ) -> std::result::Result<Self::Value, A::Error> {
         let mut found = None;
-        // Of keys that are there twice the last counts.
+        // The last of duplicate keys counts.
         while let Some(is_it) = fields.next_key_seed(Same(self.0))? {
             if is_it {
                 found = Some(fields.next_value()?);
@@ -287,7 +287,7 @@ impl<'de> Visitor<'de> for Step<'_> {
     }
 }
 
-/// `true` if a key is the one that is looked for.
+/// Compares a key with the wanted one.
 struct Same<'t>(&'t str);
 
 impl<'de> DeserializeSeed<'de> for Same<'_> {

@@ -1,4 +1,4 @@
-//! The ways through a sequence: over its pieces, and over its items.
+//! Iteration over the pieces and over the items of a sequence.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -8,22 +8,22 @@ use milepost_codec::{CHUNK_RAW_MAX, Error, Piece, Reader, Result};
 use super::{Held, Item};
 use crate::chunks::Chunks;
 
-/// What a walk comes to next.
+/// An element of a walk.
 #[derive(Clone, Copy)]
 pub(super) enum Node<'a> {
     /// A piece and its level.
     Piece(usize, Piece),
-    /// The tail and how many items it has.
+    /// The tail and its number of items.
     Tail(&'a [u8], u64),
 }
 
-/// Goes over pieces from the oldest to the tail, and into those that are opened.
+/// Walks over pieces from the oldest to the tail. The caller may open a piece.
 pub(super) struct Walk<'a> {
-    /// Levels not gone over yet; the highest holds the oldest items.
+    /// The levels not visited yet. The highest holds the oldest items.
     levels: &'a [Vec<Piece>],
-    /// What is left of the level begun.
+    /// The remaining pieces of the current level.
     begun: std::slice::Iter<'a, Piece>,
-    /// What is left of the lists opened, with the level of what they list.
+    /// The remaining pieces of the opened lists, with the level of these pieces.
     opened: Vec<(usize, std::vec::IntoIter<Piece>)>,
     tail: Option<(&'a [u8], u64)>,
 }
@@ -57,7 +57,7 @@ impl<'a> Walk<'a> {
         self.tail.take().map(|(bytes, items)| Node::Tail(bytes, items))
     }
 
-    /// Goes into a piece of a level above 0, which is the one that came last.
+    /// Opens a piece of a level above 0. It must be the piece that `next` returned last.
     pub(super) fn open(&mut self, level: usize, piece: &Piece, chunks: &dyn Chunks) -> Result<()> {
         let content = chunks.get(&piece.id)?;
         let pieces = Piece::decode_list(&content).map_err(|e| e.at(name(piece)))?;
@@ -70,7 +70,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Items and bytes in all; nothing where that is more than can be counted.
+/// Returns the sums of items and bytes, or `None` on overflow.
 pub(super) fn sums(pieces: &[Piece]) -> Option<(u64, u64)> {
     pieces.iter().try_fold((0_u64, 0_u64), |(items, bytes), piece| {
         Some((items.checked_add(piece.items)?, bytes.checked_add(piece.bytes)?))
@@ -81,7 +81,7 @@ fn name(piece: &Piece) -> String {
     format!("sequence chunk {}", piece.id)
 }
 
-/// The framed items of a piece of level 0.
+/// Reads the framed items of a piece of level 0.
 fn load(piece: &Piece, chunks: &dyn Chunks) -> Result<Arc<[u8]>> {
     let content = chunks.get(&piece.id)?;
     if piece.bytes <= CHUNK_RAW_MAX as u64 {
@@ -106,7 +106,7 @@ fn load(piece: &Piece, chunks: &dyn Chunks) -> Result<Arc<[u8]>> {
     }
 }
 
-/// Checks that `framed` is exactly `items` items.
+/// Checks that `framed` contains exactly `items` items.
 pub(super) fn check_items(framed: &[u8], items: u64) -> Result<()> {
     let (mut reader, mut found) = (Reader::new(framed, "sequence"), 0_u64);
     while !reader.is_empty() {
@@ -120,7 +120,7 @@ pub(super) fn check_items(framed: &[u8], items: u64) -> Result<()> {
     Ok(())
 }
 
-/// Framed items, and how far they have been read.
+/// The bytes of framed items.
 enum Run<'a> {
     Chunk(Arc<[u8]>),
     Tail(&'a [u8]),
@@ -135,14 +135,14 @@ impl Run<'_> {
     }
 }
 
-/// Reads the bytes of one item after the other.
+/// Reads the bytes of one item after another.
 pub(super) struct ItemReader<'a> {
     walk: Walk<'a>,
     chunks: &'a dyn Chunks,
-    /// Items still to be passed over.
+    /// The number of items still to skip.
     skip: u64,
     run: Run<'a>,
-    /// How many bytes of the run have been read, and how many items there are still to be.
+    /// The number of bytes read from the run, and the number of items left in it.
     at: usize,
     left: u64,
 }
@@ -152,7 +152,7 @@ impl<'a> ItemReader<'a> {
         Self { walk, chunks, skip, run: Run::Tail(&[]), at: 0, left: 0 }
     }
 
-    /// Goes on to the next run with an item to be read.
+    /// Advances to the next run that has an item to read. Returns `false` at the end.
     fn next_run(&mut self) -> Result<bool> {
         while let Some(node) = self.walk.next() {
             let items = match node {
@@ -177,7 +177,7 @@ impl<'a> ItemReader<'a> {
         Ok(false)
     }
 
-    /// The next item's bytes; nothing at the end.
+    /// Returns the next item's bytes, or `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<&[u8]>> {
         loop {
             while self.left == 0 {
@@ -202,7 +202,7 @@ impl<'a> ItemReader<'a> {
     }
 }
 
-/// The items of a sequence, read as they are asked for. It ends after the first error.
+/// Iterator over the items of a sequence, read on demand. It ends after the first error.
 pub struct SequenceIter<'a, T> {
     items: Option<ItemReader<'a>>,
     item: PhantomData<fn() -> T>,

@@ -1,9 +1,9 @@
-//! Sequences longer than memory: appended to, never changed.
+//! Append-only sequences longer than memory.
 //!
-//! The newest items are a tail in memory. A tail that has grown to `SEAL` bytes is sealed into a
-//! chunk, of which a [`Piece`] is kept at level 0. `FAN` pieces of one level are sealed into a
-//! chunk that lists them, of which a piece is kept at the level above. So what is held is the
-//! tail and fewer than `FAN` pieces a level, and the same items always give the same chunks:
+//! The newest items are a tail in memory. A tail of `SEAL` bytes is sealed into a chunk, and its
+//! [`Piece`] is added to level 0. `FAN` pieces of one level are sealed into a chunk that lists
+//! them, and its piece is added to the level above. Memory thus holds the tail and fewer than `FAN`
+//! pieces a level, and the same items always give the same chunks:
 //!
 //! ```text
 //! level 1   [ list of FAN pieces ]  [ list ]
@@ -11,9 +11,9 @@
 //! tail                                                                         item item item
 //! ```
 //!
-//! The content of a chunk of items, as of the tail, is each item's length (varint) and bytes. An
-//! item that does not fit into a chunk is a piece of its own at level 0, longer than a chunk can
-//! be: its chunk lists the segments it was cut into.
+//! A chunk of items, like the tail, contains each item's length (varint) and bytes. An item that
+//! does not fit into a chunk is a piece of its own at level 0, longer than a chunk: its chunk lists
+//! the segments of the item.
 //!
 //! ```text
 //! levels    varint, then from level 0 on
@@ -33,15 +33,15 @@ use crate::chunks::Chunks;
 pub use iter::SequenceIter;
 use iter::{ItemReader, Node, Walk};
 
-/// More levels than these would hold more than 64 bits can count.
+/// The most levels. More levels would hold more items than 64 bits can count.
 const LEVELS_MAX: usize = 64;
 
-/// What can stand in a [`Sequence`].
+/// An item of a [`Sequence`].
 pub trait Item: Sized {
-    /// Appends the item's bytes to `out`: the same for equal items, everywhere.
+    /// Appends the item's bytes to `out`. Equal items give equal bytes on every machine.
     fn encode(&self, out: &mut Vec<u8>);
 
-    /// Reads an item from exactly its bytes.
+    /// Decodes an item from exactly its bytes.
     fn decode(bytes: &[u8]) -> Result<Self>;
 }
 
@@ -66,10 +66,10 @@ impl Item for String {
     }
 }
 
-/// A persistent sequence that is appended to and streamed.
+/// An append-only sequence that is stored in chunks and streamed.
 ///
-/// Memory is bounded by `SEAL` bytes and `FAN` pieces a level, whatever its length; reading holds
-/// one chunk a level. Two sequences of the same items are equal and encode to the same bytes.
+/// Memory is bounded by `SEAL` bytes and `FAN` pieces a level at any length; a reader holds one
+/// chunk a level. Two sequences of the same items are equal and have the same encoding.
 ///
 /// # Example
 ///
@@ -92,7 +92,7 @@ pub struct Sequence<T, const SEAL: usize = 0x1_0000, const FAN: usize = 256> {
     item: PhantomData<fn() -> T>,
 }
 
-/// What is in memory, whatever the items are.
+/// The part of a sequence in memory, for any type of items.
 #[derive(Clone, PartialEq, Eq, Default)]
 struct Held {
     levels: Vec<Vec<Piece>>,
@@ -102,15 +102,15 @@ struct Held {
 }
 
 impl<T: Item> Sequence<T> {
-    /// An empty sequence.
+    /// Creates an empty sequence.
     pub fn new() -> Self {
         Self::default()
     }
 }
 
 impl<T: Item, const SEAL: usize, const FAN: usize> Sequence<T, SEAL, FAN> {
-    /// A tail below the threshold takes an item up to a chunk's size, and a list of pieces (at
-    /// most 50 bytes each) is one chunk.
+    /// Checks the parameters: a tail below `SEAL` is smaller than a chunk, and a list of pieces (at
+    /// most 50 bytes each) fits into one chunk.
     const SHAPE_FITS: () =
         assert!(SEAL > 0 && SEAL <= CHUNK_RAW_MAX && FAN > 1 && FAN <= CHUNK_RAW_MAX / 64);
 
@@ -118,14 +118,14 @@ impl<T: Item, const SEAL: usize, const FAN: usize> Sequence<T, SEAL, FAN> {
     ///
     /// # Errors
     ///
-    /// Those of [`Chunks::put`]. After one the sequence is not to be used further.
+    /// Errors of [`Chunks::put`]. After an error the sequence must not be used.
     pub fn push(&mut self, item: &T, chunks: &dyn Chunks) -> Result<()> {
         let mut bytes = Vec::new();
         item.encode(&mut bytes);
         self.push_encoded(&bytes, chunks)
     }
 
-    /// Appends an item that is encoded already.
+    /// Appends an encoded item.
     pub(crate) fn push_encoded(&mut self, item: &[u8], chunks: &dyn Chunks) -> Result<()> {
         let () = Self::SHAPE_FITS;
         let held = &mut self.held;
@@ -145,27 +145,27 @@ impl<T: Item, const SEAL: usize, const FAN: usize> Sequence<T, SEAL, FAN> {
         if held.tail.len() >= SEAL { held.seal_tail(FAN, chunks) } else { Ok(()) }
     }
 
-    /// How many items it has.
+    /// Returns the number of items.
     pub fn len(&self) -> u64 {
         self.held.sealed.saturating_add(self.held.tail_items)
     }
 
-    /// Whether it has none.
+    /// Returns `true` if there is no item.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The item at `index`; nothing past the end. It reads one chunk a level.
+    /// Returns the item at `index`, or `None` past the end. Reads one chunk a level.
     pub fn get(&self, index: u64, chunks: &dyn Chunks) -> Result<Option<T>> {
         self.iter_from(index, chunks).next().transpose()
     }
 
-    /// All items, read as they are asked for. It ends after the first error.
+    /// Iterates over all items and reads them on demand. Ends after the first error.
     pub fn iter<'a>(&'a self, chunks: &'a dyn Chunks) -> SequenceIter<'a, T> {
         self.iter_from(0, chunks)
     }
 
-    /// The items from `index` on; those before it are passed over without being read.
+    /// Iterates over the items from `index` on, without reading the pieces before it.
     pub fn iter_from<'a>(&'a self, index: u64, chunks: &'a dyn Chunks) -> SequenceIter<'a, T> {
         SequenceIter::new(self.items_from(index, chunks))
     }
@@ -174,7 +174,7 @@ impl<T: Item, const SEAL: usize, const FAN: usize> Sequence<T, SEAL, FAN> {
         ItemReader::new(Walk::new(&self.held), index, chunks)
     }
 
-    /// The stored bytes.
+    /// Returns the stored bytes.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.held.tail.len().saturating_add(64));
         let Held { levels, tail, tail_items, .. } = &self.held;
@@ -193,8 +193,8 @@ impl<T: Item, const SEAL: usize, const FAN: usize> Sequence<T, SEAL, FAN> {
         out
     }
 
-    /// Reads a sequence. `Corrupt` where the bytes are not what pushing items would have made, as
-    /// far as that shows without reading its chunks.
+    /// Decodes a sequence. Fails with `Corrupt` if no series of pushes gives these bytes, as far as
+    /// this is visible without reading chunks.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let what = "sequence";
         let mut reader = Reader::new(bytes, what);
@@ -225,18 +225,19 @@ impl<T: Item, const SEAL: usize, const FAN: usize> Sequence<T, SEAL, FAN> {
         Ok(Self { held, item: PhantomData })
     }
 
-    /// Bytes of the items that are sealed in chunks.
+    /// Returns the total size of the sealed items, in bytes.
     pub fn bytes_in_chunks(&self) -> u64 {
         self.held.levels.iter().flatten().map(|piece| piece.bytes).sum()
     }
 
-    /// The chunks it refers to. Those that list pieces refer to further ones.
+    /// Returns the chunks that the sequence refers to. Chunks that list pieces refer to more
+    /// chunks.
     pub fn refers(&self) -> Vec<ChunkId> {
         self.held.levels.iter().flatten().map(|piece| piece.id).collect()
     }
 
-    /// How many items at the beginning are the same in both. Pieces that are equal are passed
-    /// over without being read.
+    /// Returns the number of equal items at the start of both sequences. Equal pieces are skipped
+    /// without being read.
     pub fn common_prefix(&self, other: &Self, chunks: &dyn Chunks) -> Result<u64> {
         let (mut ours, mut theirs) = (Walk::new(&self.held), Walk::new(&other.held));
         let (mut a, mut b) = (ours.next(), theirs.next());
@@ -259,7 +260,8 @@ impl<T: Item, const SEAL: usize, const FAN: usize> Sequence<T, SEAL, FAN> {
                 b = theirs.next();
             }
         }
-        // Equal items are cut alike, so the difference is in these pieces or right behind them.
+        // Equal items are cut into equal pieces: the first difference is in these pieces or right
+        // after them.
         let mut ours = self.items_from(same, chunks);
         let mut theirs = other.items_from(same, chunks);
         while let (Some(a), Some(b)) = (ours.next()?, theirs.next()?)

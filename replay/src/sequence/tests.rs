@@ -51,7 +51,7 @@ proptest! {
         let chunks = MemoryChunks::default();
         let cut = cut.min(items.len());
         let mut sequence = built(&items[..cut], &chunks);
-        // Storing it half-way makes no difference.
+        // Encoding and decoding half-way changes nothing.
         sequence = Small::decode(&sequence.encode()).unwrap();
         for item in &items[cut..] {
             sequence.push(item, &chunks).unwrap();

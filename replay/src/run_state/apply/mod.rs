@@ -1,4 +1,4 @@
-//! One event into the state of a run.
+//! Application of events to the state of a run.
 
 use std::collections::BTreeMap;
 
@@ -17,36 +17,35 @@ use crate::event::Event;
 use crate::reducer::Reducer;
 use crate::sequence::Item;
 
-/// Open calls followed at most. Where one more comes, the older half is given up.
+/// The most open calls that are followed. One more call drops the older half.
 const OPEN_CALLS_MAX: usize = 1024;
 
-/// The most bytes of a call's id and tool for it to be followed.
+/// The most bytes of a followed call's id and tool.
 const CALL_NAME_MAX: usize = 1 << 10;
 
-/// The most bytes of arguments that are held; longer ones stand in the conversation only.
+/// The most bytes of kept arguments; longer ones are only in the conversation.
 const ARGUMENTS_MAX: usize = 16 << 10;
 
-/// The most bytes that are held of an error's message; the event has all of it.
+/// The most bytes kept of an error's message; the event has the whole message.
 const ERROR_MAX: usize = 4 << 10;
 
 /// The built-in fold: events of an iteration engine to [`RunState`].
 ///
-/// It is total. An event that does not fit the state, such as an illegal change of control or a
-/// patch that does not apply, changes nothing but `last_error`, which names its offset and what
-/// was wrong; so whatever came into the log, later states can be reached. `apply` fails only
-/// where chunks do.
+/// The fold is total. An event that does not fit the state, such as an illegal change of control or
+/// a patch that does not apply, changes only `last_error`, to its offset and the reason; later
+/// states can always be computed. `apply` fails only if chunks fail.
 ///
 /// - A root's `lineage_opened` sets `prompt`, `rules`, `artifacts`, `variables`, `context`,
-///   `phase`, `iteration` and `workspace` from the object `initial`; other fields, and an `initial`
-///   that is no object, are for other reducers. A field of the wrong type is a `last_error`, the
-///   others are taken.
+///   `phase`, `iteration` and `workspace` from the object `initial`. Other fields, and an `initial`
+///   that is not an object, are for other reducers. A field of the wrong type sets `last_error`;
+///   the other fields still apply.
 /// - A fork's `lineage_opened`, marks, `restored`, application events and unknown kinds change
 ///   nothing.
 /// - An erased message, call or return leaves an erased entry in the conversation; an erased body
 ///   of another kind changes nothing.
-/// - A call is open until it is answered under its id. At most 1024 are followed: the older half
-///   of them is given up for one more, as is a call whose id is used again, or whose id and tool
-///   are longer than 1 KiB; `abandoned_calls` counts them. Arguments over 16 KiB are not held.
+/// - A call is open until a return with its id. At most 1024 are followed: one more drops the older
+///   half. A call is also dropped if its id is used again, or if its id and tool are longer than 1
+///   KiB; `abandoned_calls` counts dropped calls. Arguments over 16 KiB are not kept.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RunReducer;
 
@@ -111,7 +110,7 @@ impl Reducer for RunReducer {
 }
 
 impl RunState {
-    /// Takes in what changes a field. Where it does not fit, what does not fit has changed nothing.
+    /// Applies an event that changes fields. A part that does not fit changes nothing.
     fn change(&mut self, offset: Offset, body: &Body) -> Result<()> {
         match body {
             Body::LineageOpened(opened) => self.open(opened),
@@ -194,7 +193,7 @@ impl RunState {
         self.iteration = started.iteration.unwrap_or(self.iteration);
     }
 
-    /// The step of that number gets a status; it is the current one from here on if it was not.
+    /// Sets the status of step `number` and makes it the current step.
     fn end_step(&mut self, number: u64, status: StepStatus) {
         let step = self.step.take().filter(|step| step.number == number);
         self.step = Some(Step { number, name: step.and_then(|step| step.name), status });
@@ -290,7 +289,7 @@ fn read<T: DeserializeOwned>(name: &str, json: &Json) -> Result<T> {
         .map_err(|e| Error::invalid(format!("{name}: {e}")).with_source(e))
 }
 
-/// Sets a field that is there; `wrong` keeps the first one that is of another type.
+/// Sets a field from `json`, if present. `wrong` keeps the first type error.
 fn set<T: DeserializeOwned>(
     field: &mut Option<T>,
     name: &str,

@@ -1,4 +1,4 @@
-//! One behaviour of the built-in fold each.
+//! Tests of the built-in fold, one behaviour each.
 
 use milepost_codec::*;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ fn erased(offset: Offset, line: Value) -> Event {
     Event { body: None, ..event(offset, Body::from_json(&line.to_string()).unwrap()) }
 }
 
-/// The state after JSON lines, at offsets from 0.
+/// Folds JSON lines, at offsets from 0.
 fn after(lines: &[Value]) -> RunState {
     let events = lines
         .iter()
